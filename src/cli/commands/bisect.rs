@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::cli::command_context::CommandContext;
+use crate::cli::command_context::{CommandContext, tell};
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
@@ -47,11 +47,7 @@ impl RunCommand for BisectArgs {
             &mut |tested| cmd.printer.talk(&bisect_view::tested(tested)),
         )?;
         let code = if outcome.first_bad().is_some() { exit_code::DONE } else { exit_code::PARTIAL };
-        if cmd.printer.json {
-            cmd.printer.result(&bisect_view::json(&outcome, code));
-        } else {
-            cmd.say(&bisect_view::human(&outcome), &outcome.warnings);
-        }
+        tell(cmd, || bisect_view::json(&outcome, code), || bisect_view::human(&outcome), &outcome.warnings);
         if code != exit_code::DONE {
             cmd.printer.failure(&bisect_view::undecided(&outcome, cmd.printer.err_paint()));
         }

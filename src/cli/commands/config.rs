@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::cli::command_context::CommandContext;
+use crate::cli::command_context::{CommandContext, tell};
 use crate::cli::global::{Color, GlobalArgs};
 use crate::cli::run::RunAnywhere;
 use crate::cli::{environment, exit_code};
@@ -28,11 +28,8 @@ impl RunAnywhere for ConfigArgs {
         let outcome =
             config_op::config(ConfigOptions { root, base, environment, variables: environment::variables(), flags });
         let code = outcome.problems.first().map_or(exit_code::DONE, exit_code::of_error);
-        if cmd.printer.json {
-            cmd.printer.result(&config_view::json(&outcome, code));
-        } else {
-            cmd.say(&config_view::human(&outcome, cmd.printer.out_paint()), &outcome.warnings);
-        }
+        let words = || config_view::human(&outcome, cmd.printer.out_paint());
+        tell(cmd, || config_view::json(&outcome, code), words, &outcome.warnings);
         for problem in &outcome.problems {
             cmd.printer.failure(&words::error(problem, cmd.printer.err_paint()));
         }

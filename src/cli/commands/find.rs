@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 
-use crate::cli::command_context::CommandContext;
+use crate::cli::command_context::{CommandContext, tell};
 use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::error::Result;
@@ -63,11 +63,7 @@ impl RunCommand for FindArgs {
                 (find_view::matches_json(&outcome), find_view::matches(&outcome, paint), outcome.warnings)
             }
         };
-        if cmd.printer.json {
-            cmd.printer.result(&document);
-        } else {
-            cmd.say(&said, &warnings);
-        }
+        tell(cmd, || document, || said, &warnings);
         Ok(exit_code::DONE)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::cli::command_context::CommandContext;
+use crate::cli::command_context::{CommandContext, tell};
 use crate::cli::run::RunCommand;
 use crate::cli::{exit_code, lists};
 use crate::error::Result;
@@ -27,11 +27,7 @@ impl RunCommand for GuardArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let scope = (!self.scope.is_empty()).then(|| lists::expand(&self.scope)).transpose()?;
         let outcome = guard_op::guard(context, &GuardOptions { scope, max_age: self.max_age })?;
-        if cmd.printer.json {
-            cmd.printer.result(&guard_view::json(&outcome));
-        } else {
-            cmd.say(&guard_view::human(&outcome, context.now_ms), &outcome.warnings);
-        }
+        tell(cmd, || guard_view::json(&outcome), || guard_view::human(&outcome, context.now_ms), &outcome.warnings);
         Ok(exit_code::DONE)
     }
 }

@@ -1,6 +1,6 @@
 //! `hold` and `release`: keep checkpoints from being made for a while.
 
-use crate::cli::command_context::CommandContext;
+use crate::cli::command_context::{CommandContext, tell};
 use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::error::Result;
@@ -39,11 +39,7 @@ impl From<&HoldArgs> for HoldOptions {
 impl RunCommand for HoldArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = hold_op::hold(context, &(&self).into())?;
-        if cmd.printer.json {
-            cmd.printer.result(&hold_view::hold_json(&outcome));
-        } else {
-            cmd.say(&hold_view::hold(&outcome), &outcome.warnings);
-        }
+        tell(cmd, || hold_view::hold_json(&outcome), || hold_view::hold(&outcome), &outcome.warnings);
         Ok(exit_code::DONE)
     }
 }
@@ -51,11 +47,7 @@ impl RunCommand for HoldArgs {
 impl RunCommand for ReleaseArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = hold_op::release(context, self.name.as_deref())?;
-        if cmd.printer.json {
-            cmd.printer.result(&hold_view::release_json(&outcome));
-        } else {
-            cmd.say(&hold_view::release(&outcome), &outcome.warnings);
-        }
+        tell(cmd, || hold_view::release_json(&outcome), || hold_view::release(&outcome), &outcome.warnings);
         Ok(exit_code::DONE)
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use crate::cli::command_context::CommandContext;
+use crate::cli::command_context::{CommandContext, tell};
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
@@ -383,11 +383,8 @@ fn task(context: &Context, cmd: &CommandContext<'_>, command: &TaskCommand) -> R
     }
     let TaskCommand::List(args) = command else { return Ok(exit_code::DONE) };
     let status = report::status(context, args.workflow.as_deref(), false)?;
-    if cmd.printer.json {
-        cmd.printer.result(&runs_json::tasks(&status, args.phase.as_deref()));
-    } else {
-        cmd.say(&listing::tasks(&status, args.phase.as_deref()), &status.warnings);
-    }
+    let phase = args.phase.as_deref();
+    tell(cmd, || runs_json::tasks(&status, phase), || listing::tasks(&status, phase), &status.warnings);
     Ok(exit_code::DONE)
 }
 

@@ -1,6 +1,6 @@
 //! `pin` and `unpin`: exempt a checkpoint from retention, or end that.
 
-use crate::cli::command_context::CommandContext;
+use crate::cli::command_context::{CommandContext, tell};
 use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::error::Result;
@@ -50,10 +50,6 @@ impl RunCommand for UnpinArgs {
 
 fn run(context: &Context, cmd: &CommandContext<'_>, command: &str, options: &PinOptions) -> Result<u8> {
     let outcome = pin_op::pin(context, options)?;
-    if cmd.printer.json {
-        cmd.printer.result(&pin_view::json(command, &outcome));
-    } else {
-        cmd.say(&pin_view::human(&outcome), &outcome.warnings);
-    }
+    tell(cmd, || pin_view::json(command, &outcome), || pin_view::human(&outcome), &outcome.warnings);
     Ok(exit_code::DONE)
 }

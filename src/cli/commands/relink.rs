@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cli::command_context::CommandContext;
+use crate::cli::command_context::{CommandContext, tell};
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::{environment, exit_code};
 use crate::error::Result;
@@ -36,11 +36,7 @@ impl RunCommand for RelinkArgs {
             cmd.prompt.ask(&context.interrupt, relink_view::stake(relinking), &relink_view::question(relinking))
         };
         let outcome = relink_op::relink(context, &options, &mut ask)?;
-        if cmd.printer.json {
-            cmd.printer.result(&relink_view::json(&outcome));
-        } else {
-            cmd.say(&relink_view::human(&outcome), &outcome.warnings);
-        }
+        tell(cmd, || relink_view::json(&outcome), || relink_view::human(&outcome), &outcome.warnings);
         Ok(exit_code::DONE)
     }
 }
