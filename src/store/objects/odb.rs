@@ -271,13 +271,12 @@ impl Objects {
                     Ok(Copy::Whole(found)) => return Ok(Some(found)),
                     // Another pack may have an undeltified copy, which is cheaper to read.
                     Ok(Copy::Foreign) => foreign = true,
-                    Ok(Copy::None) => {}
                     // A pack that was removed meanwhile has been replaced; the second round finds the new one.
                     Err(ReadError::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => {}
                     Err(cause) if pack.index().is_ok_and(|index| index.find(id).is_some()) => {
                         failure = Some(self.fail(pack, id, cause));
                     }
-                    Err(_) => {}
+                    Ok(Copy::None) | Err(_) => {}
                 }
             }
             if foreign || self.loose_exists(id) {
