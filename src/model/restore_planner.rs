@@ -242,13 +242,13 @@ mod tests {
         RestorePlan::between(present, target, &RestoreScope::default(), &|_, _| may_delete)
     }
 
-    fn conflicts(plan: &RestorePlan) -> Vec<(&str, WhyNot)> {
+    fn conflicts(plan: &RestorePlan) -> Vec<(&str, Blocker)> {
         assert!(!plan.is_empty(), "who is in the way is to be told");
-        let why = |blocker: &Blocker| match blocker {
-            Blocker::Uncaptured(Some(why)) => why.clone(),
-            other => panic!("{other:?}"),
-        };
-        plan.conflicts.iter().map(|(path, blocker)| (path.as_utf8().unwrap(), why(blocker))).collect()
+        plan.conflicts.iter().map(|(path, blocker)| (path.as_utf8().unwrap(), blocker.clone())).collect()
+    }
+
+    fn uncaptured(why: WhyNot) -> Blocker {
+        Blocker::Uncaptured(Some(why))
     }
 
     fn keys<V>(map: &BTreeMap<RelPath, V>) -> Vec<String> {
@@ -278,9 +278,9 @@ mod tests {
     fn what_no_checkpoint_holds_is_in_the_way_and_told_once_each() {
         let present = with(holding(&[]), &[("a/p", WhyNot::Fifo, false), ("b", WhyNot::Mount, true)]);
         let found = plan(&present, &holding(&["a", "b"]), true);
-        assert_eq!(conflicts(&found), [("a/p", WhyNot::Fifo), ("b", WhyNot::Mount)]);
+        assert_eq!(conflicts(&found), [("a/p", uncaptured(WhyNot::Fifo)), ("b", uncaptured(WhyNot::Mount))]);
         let inside = plan(&present, &holding(&["b/x"]), true);
-        assert_eq!(conflicts(&inside), [("b", WhyNot::Mount)]);
+        assert_eq!(conflicts(&inside), [("b", uncaptured(WhyNot::Mount))]);
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
         let found = plan(&with(holding(&[]), &[("a", left_out(), true)]), &holding(&["a/x"]), true);
         assert!(found.conflicts.is_empty() && found.make_dirs.is_empty(), "{found:?}");
         let found = plan(&with(holding(&[]), &[("a", left_out(), false)]), &holding(&["a/x"]), true);
-        assert_eq!(conflicts(&found), [("a", left_out())]);
+        assert_eq!(conflicts(&found), [("a", uncaptured(left_out()))]);
     }
 
     #[test]
@@ -298,9 +298,9 @@ mod tests {
         assert_eq!(keys(&found.delete), ["a/b/x", "a/y"]);
         assert_eq!(found.remove_dirs, ["a", "a/b"].map(path).into());
         let overlay = RestoreScope { overlay: true, ..RestoreScope::default() };
-        for (present, target) in [("a/x", "a"), ("a", "a/x")] {
+        for (present, target, blocker) in [("a/x", "a", Blocker::Directory), ("a", "a/x", Blocker::File)] {
             let found = RestorePlan::between(&holding(&[present]), &holding(&[target]), &overlay, &|_, _| true);
-            assert_eq!((conflicts(&found).len(), found.delete.len()), (1, 0), "{present} {target}");
+            assert_eq!((conflicts(&found), found.delete.len()), (vec![("a", blocker)], 0), "{present} {target}");
         }
     }
 
