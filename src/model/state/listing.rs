@@ -4,17 +4,11 @@
 
 use std::sync::Arc;
 
-use crate::base::time::SECOND_NS;
 use crate::model::stat_cache::cached_listing::CachedListing;
 use crate::model::state::files::Files;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{FileView, Name, Stat, Uncaptured};
-
-/// Timestamp granularity of coarse file systems: whole seconds, or two on FAT; changes within it are invisible.
-const COARSE_TICK_NS: i64 = 2_000_000_000;
-/// Slowest write speed assumed, ten megabytes per second.
-const SLOWEST_WRITE_NS_PER_BYTE: i64 = 100;
 
 /// One directory; `files` and `uncaptured` are sorted bytewise by name.
 #[derive(Clone, Debug)]
@@ -122,47 +116,5 @@ impl ListedDir {
         let (files, dirs, uncaptured) = (Files::default(), Vec::new(), Vec::new());
         let (tree, kept, unchanged, decided_by_names, has_hidden_rules) = (None, None, false, false, false);
         Self { parent, name, stat, files, dirs, uncaptured, tree, kept, unchanged, decided_by_names, has_hidden_rules }
-    }
-}
-
-/// Whether a file may change after its stat without a change of its timestamps, because they are not older than
-/// `started_ns`, when the scan began. A time in the future is never older.
-pub fn is_racy(stat: &Stat, started_ns: i64) -> bool {
-    let is_coarse = stat.mtime_ns % SECOND_NS == 0 && stat.ctime_ns % SECOND_NS == 0;
-    let safe_before_ns = if is_coarse { started_ns.saturating_sub(COARSE_TICK_NS) } else { started_ns };
-    stat.mtime_ns >= safe_before_ns || stat.ctime_ns >= safe_before_ns
-}
-
-/// Whether a write begun before `started_ns` may still have been going on then: the system stamps a file before copying
-/// the bytes of a write, so a read in the middle lacks the rest without a later timestamp.
-pub fn may_be_half_written(stat: &Stat, started_ns: i64) -> bool {
-    let longest_ns = i64::try_from(stat.size_bytes).unwrap_or(i64::MAX).saturating_mul(SLOWEST_WRITE_NS_PER_BYTE);
-    stat.mtime_ns.saturating_add(longest_ns) >= started_ns
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_long_write_may_still_be_at_is_not_sure() {
-        let stat = |mtime_ns, size_bytes| Stat { size_bytes, mtime_ns, ..Stat::default() };
-        assert!(may_be_half_written(&stat(0, 1 << 20), 100_000_000));
-        assert!(!may_be_half_written(&stat(0, 1 << 20), 110_000_000));
-        assert!(!may_be_half_written(&stat(0, 100), 20_000));
-        assert!(may_be_half_written(&stat(i64::MAX, u64::MAX), i64::MAX));
-    }
-
-    #[test]
-    fn what_is_not_older_than_the_scan_is_racy() {
-        let stat = |mtime_ns, ctime_ns| Stat { mtime_ns, ctime_ns, ..Stat::default() };
-        assert!(!is_racy(&stat(99, 99), 100));
-        assert!(is_racy(&stat(100, 99), 100));
-        assert!(is_racy(&stat(99, 100), 100));
-        assert!(is_racy(&stat(i64::MAX, 1), 100));
-        let second = 1_000_000_000;
-        assert!(is_racy(&stat(10 * second, 10 * second), 12 * second));
-        assert!(!is_racy(&stat(10 * second, 10 * second), 12 * second + 1));
-        assert!(!is_racy(&stat(10 * second + 1, 10 * second), 11 * second));
     }
 }

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::restore_plan::RestorePlan;
+use crate::model::stat_cache::racy::is_racy;
 use crate::model::state::entry::Kind;
-use crate::model::state::listing::{ListedDir, Listing, is_racy};
+use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{ListedFile, SYMLINK_BITS, Stat, TYPE_BITS};
 use crate::ops::restore::verify_written::{Confirmed, WrittenFile};

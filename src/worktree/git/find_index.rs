@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::model::git_index::{self, IndexNames};
-use crate::model::state::listing::is_racy;
+use crate::model::stat_cache::racy::is_racy;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::stat::Stat;
 use crate::worktree::rules::rule_set::Tracked;
