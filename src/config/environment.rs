@@ -29,7 +29,8 @@ pub struct Environment {
 }
 
 /// Origin of a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Origin {
     Default,
     UserFile(PathBuf),

@@ -13,7 +13,8 @@ use crate::model::state::object_id::ObjectId;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Error {
     /// The command line makes no sense.
     #[error("{what}")]
@@ -29,6 +30,7 @@ pub enum Error {
     NoSuchPath { checkpoint: ObjectId, path: String },
     /// A directory where a file is needed.
     #[error("'{path}' is a directory in checkpoint {}; it holds {}", .checkpoint.short(), content(.entries))]
+    #[strum(serialize = "is_a_directory")]
     IsDirectory { checkpoint: ObjectId, path: String, entries: Vec<String> },
     /// This root has no store; `ancestor` is a directory above it that has one.
     #[error("{root} has no checkpoints")]
@@ -53,6 +55,7 @@ pub enum Error {
     NothingHeld { why: String },
     /// A signal ended the check after a restore; the restore itself is done.
     #[error("the check was interrupted by signal {signal}; {done}")]
+    #[strum(serialize = "interrupted")]
     CheckInterrupted { signal: i32, done: String, hint: Option<String> },
     /// Consent is needed, but there is no terminal to ask on.
     #[error("{what}, and nobody is there to ask")]
@@ -134,11 +137,13 @@ pub enum Error {
     Io { action: &'static str, path: PathBuf, source: std::io::Error },
     /// As [`Self::Io`], for one of the user's files.
     #[error("cannot {action} {path}: {source}")]
+    #[strum(serialize = "io")]
     TreeIo { action: &'static str, path: PathBuf, source: std::io::Error },
     /// A signal asked us to stop; nothing is half-made.
     #[error("interrupted by signal {signal}")]
     Interrupted { signal: i32 },
     #[error("{0:#}")]
+    #[strum(serialize = "failed")]
     Unexpected(anyhow::Error),
 }
 
@@ -158,50 +163,11 @@ impl Error {
         Self::Damaged { what: what.to_string(), why: why.to_string() }
     }
 
-    /// Returns the stable code for this failure in JSON.
+    /// Returns the stable code for this failure in JSON: the name of its variant, unless another is given there.
     pub fn code(&self) -> &'static str {
         match self {
-            Self::Usage { .. } => "usage",
-            Self::NoSuchCheckpoint { .. } => "no_such_checkpoint",
-            Self::EvictedMeanwhile { .. } => "evicted_meanwhile",
-            Self::AmbiguousCheckpoint { .. } => "ambiguous_checkpoint",
-            Self::NoSuchPath { .. } => "no_such_path",
-            Self::IsDirectory { .. } => "is_a_directory",
-            Self::NoStore { .. } => "no_store",
-            Self::NothingToTakeBack { .. } => "nothing_to_take_back",
-            Self::RootMissing { .. } => "root_missing",
-            Self::AmbiguousStore { .. } => "ambiguous_store",
-            Self::UnsafeRoot { .. } => "unsafe_root",
-            Self::BadDestination { .. } => "bad_destination",
-            Self::NothingFound { .. } => "nothing_found",
-            Self::NothingHeld { .. } => "nothing_held",
-            Self::ConsentNeeded { .. } => "consent_needed",
-            Self::Declined => "declined",
-            Self::Conflict { .. } => "conflict",
-            Self::DotGitPath { .. } => "dot_git_path",
-            Self::WorkflowFile { .. } => "workflow_file",
-            Self::RestorePending { .. } => "restore_pending",
-            Self::RestoreNeverBegan { .. } => "restore_never_began",
-            Self::RelinkRefused { .. } => "relink_refused",
-            Self::Pinned { .. } => "pinned",
-            Self::ChangedMeanwhile { .. } => "changed_meanwhile",
-            Self::Held { .. } => "held",
-            Self::SeveralHolds { .. } => "several_holds",
-            Self::Unguarded { .. } => "unguarded",
-            Self::DatabaseNotTaken { .. } => "database_not_taken",
-            Self::DatabaseNotHeld { .. } => "database_not_held",
             Self::Workflow(problem) => problem.code,
-            Self::Damaged { .. } => "damaged",
-            Self::StoreTooNew { .. } => "store_too_new",
-            Self::Busy { .. } => "busy",
-            Self::BadConfig { .. } => "bad_config",
-            Self::NoBase => "no_base",
-            Self::HostileStore { .. } => "hostile_store",
-            Self::StoreUnusable { .. } => "store_unusable",
-            Self::StoreGone { .. } => "store_gone",
-            Self::Io { .. } | Self::TreeIo { .. } => "io",
-            Self::Interrupted { .. } | Self::CheckInterrupted { .. } => "interrupted",
-            Self::Unexpected(_) => "failed",
+            other => other.into(),
         }
     }
 }

@@ -16,7 +16,8 @@ pub struct TreeChange {
 }
 
 /// How a file differs, in git's terms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum ChangeKind {
     Added,
     Deleted,
@@ -57,16 +58,6 @@ pub struct Difference {
 }
 
 impl ChangeKind {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Added => "added",
-            Self::Deleted => "deleted",
-            Self::Changed => "changed",
-            Self::Mode => "mode",
-            Self::Type => "type",
-        }
-    }
-
     /// Returns the letter of `git diff --name-status`.
     pub fn letter(self) -> char {
         match self {

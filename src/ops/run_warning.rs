@@ -6,48 +6,24 @@ use std::path::PathBuf;
 use crate::base::shell_word::shell_word;
 use crate::base::text::escape;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum RunWarning {
     /// A file of a run was edited at the moment it was to be written.
-    Edited {
-        path: String,
-    },
-    NotWritten {
-        path: String,
-        why: String,
-    },
+    #[strum(serialize = "state_file_edited")]
+    Edited { path: String },
+    #[strum(serialize = "state_file_not_written")]
+    NotWritten { path: String, why: String },
     /// A run was ended by a command that does not name it.
-    PutAside {
-        id: String,
-        why: String,
-    },
+    #[strum(serialize = "workflow_put_aside")]
+    PutAside { id: String, why: String },
     /// The file of a failed run was removed after its retention time.
-    FailedFileRemoved {
-        path: String,
-    },
+    FailedFileRemoved { path: String },
     /// Git would track a file of a run.
-    NotIgnored {
-        pattern: String,
-        ignore_file: PathBuf,
-    },
+    #[strum(serialize = "state_file_not_ignored")]
+    NotIgnored { pattern: String, ignore_file: PathBuf },
     /// A transition was recorded without its checkpoint.
-    SnapshotLeftOut {
-        reason: String,
-        why: String,
-    },
-}
-
-impl RunWarning {
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Edited { .. } => "state_file_edited",
-            Self::NotWritten { .. } => "state_file_not_written",
-            Self::PutAside { .. } => "workflow_put_aside",
-            Self::FailedFileRemoved { .. } => "failed_file_removed",
-            Self::NotIgnored { .. } => "state_file_not_ignored",
-            Self::SnapshotLeftOut { .. } => "snapshot_left_out",
-        }
-    }
+    SnapshotLeftOut { reason: String, why: String },
 }
 
 impl fmt::Display for RunWarning {

@@ -11,7 +11,8 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::run_warning::RunWarning;
 use crate::store::damage::salvage::Salvaged;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum Warning {
     /// No new checkpoint: the newest is identical and was made a moment ago with this reason.
     Dedup {
@@ -23,6 +24,7 @@ pub enum Warning {
         largest: Vec<(RelPath, u64)>,
     },
     Disabled,
+    #[strum(transparent)]
     OfRun(RunWarning),
     NotCaptured {
         path: RelPath,
@@ -31,10 +33,12 @@ pub enum Warning {
     ChangedWhileRead {
         path: RelPath,
     },
+    #[strum(serialize = "ref_restored")]
     RefsRestored {
         ids: Vec<ObjectId>,
     },
     /// Seen by a read-only command.
+    #[strum(serialize = "ref_lost")]
     RefsLost {
         ids: Vec<ObjectId>,
     },
@@ -44,6 +48,7 @@ pub enum Warning {
         count: usize,
     },
     /// Commits of plain git not adopted yet, seen by a read-only command.
+    #[strum(serialize = "not_adopted_yet")]
     Unadopted {
         count: usize,
     },
@@ -61,6 +66,7 @@ pub enum Warning {
         kept_as: PathBuf,
     },
     /// One warning for all damaged checkpoints.
+    #[strum(serialize = "damaged_checkpoint")]
     Damaged {
         checkpoints: Vec<DamagedCheckpoint>,
     },
@@ -90,6 +96,7 @@ pub enum Warning {
     GitIndexUnreadable {
         why: String,
     },
+    #[strum(serialize = "root_recreated")]
     RootWasRecreated,
     /// The checkpoints were made of another directory at this path.
     AnotherRoot {
@@ -122,10 +129,12 @@ pub enum Warning {
         staging: String,
     },
     /// The named checkpoint, or the latest, which a restore would use, is incomplete.
+    #[strum(serialize = "partial")]
     IsPartial {
         id: ObjectId,
     },
     /// An incomplete checkpoint whose printed details name what it lacks.
+    #[strum(serialize = "partial")]
     ShownIsPartial {
         id: ObjectId,
     },
@@ -164,47 +173,9 @@ impl Warning {
         Self::StoreReinitialized { whole, known: whole + lost.len(), kept_as }
     }
 
+    /// Returns the stable code in JSON: the name of the variant, unless another is given there.
     pub fn code(&self) -> &'static str {
-        match self {
-            Self::Dedup { .. } => "dedup",
-            Self::TooManyFiles { .. } => "too_many_files",
-            Self::Disabled => "disabled",
-            Self::OfRun(warning) => warning.code(),
-            Self::NotCaptured { .. } => "not_captured",
-            Self::ChangedWhileRead { .. } => "changed_while_read",
-            Self::RefsRestored { .. } => "ref_restored",
-            Self::RefsLost { .. } => "ref_lost",
-            Self::ManifestRebuilt => "manifest_rebuilt",
-            Self::Adopted { .. } => "adopted",
-            Self::Unadopted { .. } => "not_adopted_yet",
-            Self::IndexesRebuilt { .. } => "indexes_rebuilt",
-            Self::WorkflowRestored { .. } => "workflow_restored",
-            Self::StoreReinitialized { .. } => "store_reinitialized",
-            Self::Damaged { .. } => "damaged_checkpoint",
-            Self::DamagedFile { .. } => "damaged_file",
-            Self::RestorePending { .. } => "restore_pending",
-            Self::JournalUnreadable => "journal_unreadable",
-            Self::RestoreNeverBegan { .. } => "restore_never_began",
-            Self::Bookkeeping { .. } => "bookkeeping",
-            Self::Config { .. } => "config",
-            Self::GitIndexUnreadable { .. } => "git_index_unreadable",
-            Self::RootWasRecreated => "root_recreated",
-            Self::AnotherRoot { .. } => "another_root",
-            Self::ProjectMoved { .. } => "project_moved",
-            Self::EmptyAfterFiles => "empty_after_files",
-            Self::OverKeep { .. } => "over_keep",
-            Self::OverMaxStoreSize { .. } => "over_max_store_size",
-            Self::EvictedForSize { .. } => "evicted_for_size",
-            Self::LateWrites { .. } => "late_writes",
-            Self::IsPartial { .. } | Self::ShownIsPartial { .. } => "partial",
-            Self::StoreTooNew { .. } => "store_too_new",
-            Self::CopyInsideRoot => "copy_inside_root",
-            Self::HoldsUnreadable { .. } => "holds_unreadable",
-            Self::AuditFailed { .. } => "audit_failed",
-            Self::CopiesNotMade { .. } => "copies_not_made",
-            Self::DatabaseSkipped { .. } => "database_skipped",
-            Self::PassedOver { .. } => "passed_over",
-        }
+        self.into()
     }
 
     pub fn path(&self) -> Option<&RelPath> {

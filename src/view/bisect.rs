@@ -18,7 +18,7 @@ fn named(checkpoint: &Checkpoint) -> String {
 /// Formats one line after each test.
 pub fn tested(tested: &Tested) -> String {
     let how = if tested.ended.is_none() { ", without a run" } else { "" };
-    format!("testing {}: {}{how}\n", named(&tested.checkpoint), tested.verdict.word())
+    format!("testing {}: {}{how}\n", named(&tested.checkpoint), tested.verdict.into_str())
 }
 
 /// The result is only ids, for use in scripts.
@@ -66,7 +66,7 @@ fn tested_json(tested: &Tested) -> Value {
         "id": hex(checkpoint.id),
         "short": checkpoint.id.short(),
         "reason": checkpoint.record.reason,
-        "verdict": tested.verdict.word(),
+        "verdict": tested.verdict.into_str(),
         "exit": tested.ended.map(CommandEnd::code),
     })
 }

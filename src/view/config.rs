@@ -124,22 +124,12 @@ fn setting_json(setting: &Setting) -> Json {
 }
 
 fn told(from: &Origin) -> Json {
-    json!({"from": origin_word(from), "place": origin_place(from)})
+    json!({"from": from.into_str(), "place": origin_place(from)})
 }
 
 pub fn origin_words(origin: &Origin) -> String {
-    let what = origin_word(origin).replace('_', " ");
+    let what = origin.into_str().replace('_', " ");
     origin_place(origin).map_or(what.clone(), |place| format!("{what} {place}"))
-}
-
-pub fn origin_word(origin: &Origin) -> &'static str {
-    match origin {
-        Origin::Default => "default",
-        Origin::UserFile(_) => "user_file",
-        Origin::ProjectFile(_) => "project_file",
-        Origin::Environment(_) => "environment",
-        Origin::Flag(_) => "flag",
-    }
 }
 
 /// Returns the file, variable or flag.

@@ -83,7 +83,7 @@ pub fn document(contract: &Contract, call: &Call<'_>) -> ContractDocument {
         "checkpoint_created": true,
         "checkpoint": {
             "id": id,
-            "type": contract.mechanism.word(),
+            "type": contract.mechanism.into_str(),
             "created_at": rfc3339_seconds(checkpoint.record.time_ms),
             "scope": scope,
             "restore_command": way_back(contract, call, &id),
@@ -233,7 +233,7 @@ fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     let reason = &contract.checkpoint.record.reason;
     anchors
         .push(format!("check:reason_given:{}, {reason}", if contract.has_reason { "yes" } else { "no, the default" }));
-    anchors.push(format!("check:type_fits:yes, {}", contract.mechanism.word()));
+    anchors.push(format!("check:type_fits:yes, {}", contract.mechanism.into_str()));
     anchors
 }
 

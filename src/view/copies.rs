@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::base::time::rfc3339;
 use crate::model::checkpoint::alias;
-use crate::model::state::entry::{Kind, RWX_BITS};
+use crate::model::state::entry::RWX_BITS;
 use crate::ops::create::copies::{Copied, Manifest};
 use crate::view::envelope::{add_terms, hex, text, with_path};
 
@@ -24,12 +24,8 @@ pub fn json(json: &Manifest<'_>) -> String {
 }
 
 fn copied(copied: &Copied) -> Value {
-    let kind = match copied.entry.kind {
-        Kind::File => "file",
-        Kind::Symlink => "symlink",
-    };
     let told = json!({
-        "kind": kind,
+        "kind": copied.entry.kind.into_str(),
         "mode": format!("{:04o}", copied.entry.perm & RWX_BITS),
         "size": copied.entry.size_bytes,
         "sha256": copied.sha256,

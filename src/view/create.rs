@@ -78,11 +78,6 @@ pub fn left_out_words(left_out_words: &LeftOut) -> String {
 
 /// `contract` is included if requested.
 pub fn json(outcome: &CreateOutcome, store: &std::path::Path, exit: u8, contract: Option<&ContractDocument>) -> String {
-    let skipped = outcome.skipped.map(|skipped| match skipped {
-        Skipped::Dedup => "dedup",
-        Skipped::TooManyFiles => "too_many_files",
-        Skipped::Disabled => "disabled",
-    });
     let counts = &outcome.counts;
     let made = outcome.checkpoint.as_ref();
     let mut data = json!({
@@ -90,13 +85,13 @@ pub fn json(outcome: &CreateOutcome, store: &std::path::Path, exit: u8, contract
         "short": made.map(|c| c.id.short()),
         "alias": made.map(alias::of),
         "created": outcome.skipped.is_none(),
-        "skipped": skipped,
+        "skipped": outcome.skipped.as_ref().map(Skipped::into_str),
         "reason": made.map_or(&outcome.requested_reason, |c| &c.record.reason),
         "source": made.map(|c| &c.record.source),
         "time": made.map(|c| rfc3339(c.record.time_ms)),
         "sequence": made.map(|c| c.record.sequence),
-        "kind": made.map(|c| c.record.kind.word()),
-        "coverage": made.map(|c| c.record.coverage.word()),
+        "kind": made.map(|c| c.record.kind.into_str()),
+        "coverage": made.map(|c| c.record.coverage.into_str()),
         "counts": {
             "files": counts.files,
             "directories": counts.directories,

@@ -41,10 +41,10 @@ pub fn failures(databases: &[DatabaseReport], way_on: &str, paint: Paint) -> Str
 
 /// A file has a path, any other database a name.
 pub fn database(database: &Database) -> Value {
-    let told = json!({"kind": database.word()});
+    let told = json!({"kind": database.into_str()});
     match database {
         Database::File(path) => with_path(told, path),
-        Database::Named(name) => json!({"kind": database.word(), "name": name}),
+        Database::Named(name) => json!({"kind": database.into_str(), "name": name}),
     }
 }
 

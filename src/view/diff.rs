@@ -102,7 +102,7 @@ pub fn json(outcome: &DiffOutcome, exit: u8, failure: Option<&Error>) -> String 
 fn file(file: &FileDiff) -> Value {
     let mode = |side: Option<SeenFile>| side.map(|seen| format!("{:06o}", seen.mode));
     let told = json!({
-        "change": file.change.word(),
+        "change": file.change.into_str(),
         "insertions": file.counts.map(|(insertions, _)| insertions),
         "deletions": file.counts.map(|(_, deletions)| deletions),
         "binary": file.is_binary,
@@ -117,7 +117,7 @@ fn other(other: &Unsayable) -> Value {
     let mode = |(path, before, after): &(RelPath, u32, u32)| {
         with_path(json!({"old_mode": octal(*before), "new_mode": octal(*after)}), path)
     };
-    let word = |why: &Option<WhyNot>| why.as_ref().map(WhyNot::word);
+    let word = |why: &Option<WhyNot>| why.as_ref().map(WhyNot::into_str);
     let uncaptured = |(path, before, after): &(RelPath, Option<WhyNot>, Option<WhyNot>)| {
         with_path(json!({"before": word(before), "after": word(after)}), path)
     };
@@ -130,7 +130,7 @@ fn other(other: &Unsayable) -> Value {
 }
 
 fn standing(path: &RelPath, why: &WhyNot) -> Value {
-    let mut told = json!({"why": why.word()});
+    let mut told = json!({"why": why.into_str()});
     if let WhyNot::Unreadable(detail) = why {
         told["detail"] = detail.clone().into();
     }

@@ -71,8 +71,8 @@ pub fn row(checkpoint: &Checkpoint) -> Value {
         "time": rfc3339(record.time_ms),
         "reason": record.reason,
         "source": record.source,
-        "kind": record.kind.word(),
-        "coverage": record.coverage.word(),
+        "kind": record.kind.into_str(),
+        "coverage": record.coverage.into_str(),
         "pinned": checkpoint.pinned,
         "damaged": false,
     });
@@ -86,7 +86,7 @@ pub fn add_terms(object: &mut Value, terms: &CheckpointTerms) {
         object["scope"] = scope.parts().iter().map(ScopePart::shown).collect();
     }
     if let Some(mechanism) = terms.mechanism {
-        object["type"] = mechanism.word().into();
+        object["type"] = mechanism.into_str().into();
     }
     if let Some(expiry) = terms.expiry {
         object["expires"] = match expiry {
@@ -97,7 +97,7 @@ pub fn add_terms(object: &mut Value, terms: &CheckpointTerms) {
 }
 
 pub fn evicted(evicted: &[Evicted]) -> Value {
-    let told = |gone: &Evicted| json!({"id": hex(gone.id), "short": gone.id.short(), "reason": gone.reason, "why": gone.why.word()});
+    let told = |gone: &Evicted| json!({"id": hex(gone.id), "short": gone.id.short(), "reason": gone.reason, "why": gone.why.into_str()});
     evicted.iter().map(told).collect()
 }
 
@@ -128,7 +128,7 @@ pub fn text(document: &str) -> String {
 
 pub fn uncaptured(meta: &Meta) -> Value {
     let told = meta.uncaptured.iter().map(|(path, standing)| {
-        let mut item = json!({"why": standing.why.word()});
+        let mut item = json!({"why": standing.why.into_str()});
         if let WhyNot::Unreadable(text) = &standing.why {
             item["detail"] = text.clone().into();
         }

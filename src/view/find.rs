@@ -36,7 +36,8 @@ fn block(found: &FoundPath, paint: Paint, time: fn(i64) -> String) -> String {
         (_, None, false) => format!("in {last}, not in the directory"),
     };
     let mut text = format!("{}: {state}\n", paint.bold(&found.path.to_string()));
-    let width = found.events.iter().map(|event| event.change.word().len()).max().unwrap_or_default().max(WORD_WIDTH);
+    let width =
+        found.events.iter().map(|event| event.change.into_str().len()).max().unwrap_or_default().max(WORD_WIDTH);
     for event in &found.events {
         text.push_str(&line(event, width, paint, time));
     }
@@ -48,7 +49,7 @@ fn block(found: &FoundPath, paint: Paint, time: fn(i64) -> String) -> String {
 }
 
 fn line(event: &FindEvent, width: usize, paint: Paint, time: fn(i64) -> String) -> String {
-    let word = format!("{:<width$}", event.change.word());
+    let word = format!("{:<width$}", event.change.into_str());
     let word = match event.change {
         PathChange::Added => paint.green(&word),
         PathChange::Deleted => paint.red(&word),
@@ -137,12 +138,12 @@ fn named(checkpoint: &Checkpoint) -> Value {
 fn event(event: &FindEvent) -> Value {
     let checkpoint = &event.checkpoint;
     json!({
-        "change": event.change.word().replace(' ', "_"),
+        "change": event.change.into_str().replace(' ', "_"),
         "id": hex(checkpoint.id),
         "short": checkpoint.id.short(),
         "time": rfc3339(checkpoint.record.time_ms),
         "reason": checkpoint.record.reason,
-        "kind": checkpoint.record.kind.word(),
+        "kind": checkpoint.record.kind.into_str(),
         "size": event.size_bytes,
     })
 }

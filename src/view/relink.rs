@@ -37,18 +37,13 @@ pub fn human(outcome: &RelinkOutcome) -> Output {
 }
 
 pub fn json(outcome: &RelinkOutcome) -> String {
-    let by = match outcome.moved.by {
-        Likeness::Directory => "directory",
-        Likeness::Content => "content",
-        Likeness::Nothing => "nothing",
-    };
     let data = json!({
         "old_root": outcome.moved.old_root.display().to_string(),
         "root": outcome.root.display().to_string(),
         "store": outcome.store.display().to_string(),
         "checkpoints": outcome.moved.checkpoints,
         "already_here": outcome.here,
-        "likeness": by,
+        "likeness": outcome.moved.by.into_str(),
         "dry_run": outcome.dry_run,
     });
     envelope("relink", 0, &data, &outcome.warnings)

@@ -95,7 +95,7 @@ pub fn json(command: &str, outcome: &RestoreOutcome, exit: u8, given: Given<'_>)
     let target = &outcome.target;
     let plan = &outcome.plan;
     let mut data = json!({
-        "verb": outcome.verb.word(),
+        "verb": outcome.verb.into_str(),
         "restored_from": {"id": hex(target.id), "short": target.id.short(), "reason": target.record.reason},
         "safety": outcome.safety.map(|id| json!({"id": hex(id), "short": id.short()})),
         "counts": {
@@ -108,7 +108,7 @@ pub fn json(command: &str, outcome: &RestoreOutcome, exit: u8, given: Given<'_>)
         },
         "databases": databases::reports(&outcome.databases),
         "left_alone": paths(&outcome.left_alone),
-        "unreadable": plan.unreadable.iter().map(|(path, why)| with_path(json!({"why": why.word()}), path)).collect::<Value>(),
+        "unreadable": plan.unreadable.iter().map(|(path, why)| with_path(json!({"why": why.into_str()}), path)).collect::<Value>(),
         "nothing_to_do": outcome.is_nothing_to_do(),
         "since": outcome.since.as_ref().map(paths),
         "dry_run": outcome.dry_run,

@@ -24,8 +24,8 @@ pub fn human(outcome: &ShowOutcome, now_ms: i64) -> Output {
         escape(&record.source),
         utc_seconds(record.time_ms),
         age(record.time_ms, now_ms),
-        record.kind.word(),
-        record.coverage.word(),
+        record.kind.into_str(),
+        record.coverage.into_str(),
         count_files(record.files),
         size(record.content_bytes),
     );
@@ -34,7 +34,7 @@ pub fn human(outcome: &ShowOutcome, now_ms: i64) -> Output {
     }
     text.push_str(&terms(&record.terms));
     if let Some(operation) = &record.operation {
-        text.push_str(&format!("taken for  {} of {}", operation.verb.word(), operation.target.short()));
+        text.push_str(&format!("taken for  {} of {}", operation.verb.into_str(), operation.target.short()));
         let paths = join(operation.paths.iter());
         text.push_str(&if paths.is_empty() { "\n".to_owned() } else { format!(" ({paths})\n") });
     }
@@ -80,7 +80,7 @@ pub fn terms(terms: &CheckpointTerms) -> String {
         ));
     }
     if let Some(mechanism) = terms.mechanism {
-        text.push_str(&format!("type       {}\n", mechanism.word()));
+        text.push_str(&format!("type       {}\n", mechanism.into_str()));
     }
     match terms.expiry {
         None => {}
@@ -123,7 +123,7 @@ pub fn whole(checkpoint: &Checkpoint) -> Value {
     told["files"] = checkpoint.record.files.into();
     told["bytes"] = checkpoint.record.content_bytes.into();
     told["operation"] = checkpoint.record.operation.as_ref().map_or(Value::Null, |operation| {
-        json!({"verb": operation.verb.word(), "target": hex(operation.target), "paths": paths(&operation.paths)})
+        json!({"verb": operation.verb.into_str(), "target": hex(operation.target), "paths": paths(&operation.paths)})
     });
     told
 }

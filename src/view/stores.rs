@@ -142,15 +142,9 @@ pub fn orphans_json(outcome: &OrphansOutcome, exit: u8) -> String {
 }
 
 fn store(known: &KnownStore) -> Value {
-    let state = match known.root_state {
-        RootState::Present => "present",
-        RootState::Gone => "gone",
-        RootState::Unreachable => "unreachable",
-        RootState::Unknown => "unknown",
-    };
     let mut told = json!({
         "root": known.root.as_ref().map(|root| root.display().to_string()),
-        "root_state": state,
+        "root_state": known.root_state.into_str(),
         "store": known.dir.display().to_string(),
         "kept_copy": known.kept_copy,
         "checkpoints": known.checkpoints,

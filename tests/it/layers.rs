@@ -21,7 +21,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
 ];
 
 /// Each outside crate, and the path prefixes of the files that may name it.
-const DOORS: [(&str, &[&str]); 26] = [
+const DOORS: [(&str, &[&str]); 27] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["base/time", "view/"]),
     ("clap", &["cli/"]),
@@ -54,6 +54,7 @@ const DOORS: [(&str, &[&str]); 26] = [
     ("sha1dc", &["store/objects/object_hash"]),
     ("sha2", &["store/trees/digest", "store/layout"]),
     ("signal_hook", &["cli/signals"]),
+    ("strum", &["cli/commands/", "config/environment", "error/kinds", "model/", "ops/", "store/", "workflow/"]),
     ("thiserror", &["error"]),
     ("toml", &["config"]),
     ("walkdir", &["worktree/sys/portable", "store/gc/disk_usage"]),

@@ -5,6 +5,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use strum::VariantArray as _;
+
 use crate::cli::command_context::CommandContext;
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
@@ -43,7 +47,7 @@ pub struct CreateArgs {
     pub db: Vec<OsString>,
     /// Type of the checkpoint [default: the whole directory]
     #[arg(long = "type", value_name = "TYPE")]
-    pub mechanism: Option<Type>,
+    pub mechanism: Option<CheckpointType>,
     /// Value to record (repeatable); without --scope, no files are recorded
     #[arg(long, value_name = "KEY=JSON")]
     pub state: Vec<String>,
@@ -78,27 +82,19 @@ pub struct CreateArgs {
     pub contract: ContractArgs,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-#[value(rename_all = "snake_case")]
-pub enum Type {
-    /// Files in scope that git tracks; the git stash is not touched
-    GitStash,
-    /// Any files
-    FileBackup,
-    /// Values instead of files
-    StateSnapshot,
-    /// Databases named by --db
-    DatabaseSavepoint,
-}
+impl ValueEnum for CheckpointType {
+    fn value_variants<'a>() -> &'a [Self] {
+        Self::VARIANTS
+    }
 
-impl From<Type> for CheckpointType {
-    fn from(typed: Type) -> Self {
-        match typed {
-            Type::GitStash => Self::GitStash,
-            Type::FileBackup => Self::FileBackup,
-            Type::StateSnapshot => Self::StateSnapshot,
-            Type::DatabaseSavepoint => Self::DatabaseSavepoint,
-        }
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Self::GitStash => "Files in scope that git tracks; the git stash is not touched",
+            Self::FileBackup => "Any files",
+            Self::StateSnapshot => "Values instead of files",
+            Self::DatabaseSavepoint => "Databases named by --db",
+        };
+        Some(PossibleValue::new(self.into_str()).help(help))
     }
 }
 
@@ -109,7 +105,7 @@ impl CreateArgs {
         let terms = TermsOptions {
             scope,
             databases: args.db.into_iter().map(OsString::into_encoded_bytes).collect(),
-            mechanism: args.mechanism.map(CheckpointType::from),
+            mechanism: args.mechanism,
             expires: args.expires,
             state_file: args.state_file.zip(state),
             state: args.state,

@@ -55,7 +55,8 @@ pub struct PhaseArgs {
     pub command: PhaseCommand,
 }
 
-#[derive(Clone, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
+#[strum(const_into_str, prefix = "phase.", serialize_all = "snake_case")]
 pub enum PhaseCommand {
     Start(StartArgs),
     Progress(ProgressArgs),
@@ -63,19 +64,6 @@ pub enum PhaseCommand {
     Fail(FailArgs),
     Skip(SkipArgs),
     Approve(ApproveArgs),
-}
-
-impl PhaseCommand {
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Start(_) => "phase.start",
-            Self::Progress(_) => "phase.progress",
-            Self::Done(_) => "phase.done",
-            Self::Fail(_) => "phase.fail",
-            Self::Skip(_) => "phase.skip",
-            Self::Approve(_) => "phase.approve",
-        }
-    }
 }
 
 /// Start a phase, with a checkpoint of the files before it
@@ -199,7 +187,8 @@ pub struct TaskArgs {
     pub command: TaskCommand,
 }
 
-#[derive(Clone, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
+#[strum(const_into_str, prefix = "task.", serialize_all = "snake_case")]
 pub enum TaskCommand {
     Add(TaskAddArgs),
     Start(TaskStartArgs),
@@ -210,17 +199,6 @@ pub enum TaskCommand {
 }
 
 impl TaskCommand {
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Add(_) => "task.add",
-            Self::Start(_) => "task.start",
-            Self::Done(_) => "task.done",
-            Self::Fail(_) => "task.fail",
-            Self::Reset(_) => "task.reset",
-            Self::List(_) => "task.list",
-        }
-    }
-
     /// Returns the requested transition; `None` for a read-only command.
     pub fn change(&self) -> Option<(&StepArgs, Change)> {
         Some(match self {
@@ -336,7 +314,7 @@ pub struct TaskListArgs {
 
 impl RunCommand for PhaseArgs {
     fn properties(&self) -> Properties {
-        Properties { name: Some(self.command.name()), ..Properties::USUAL }
+        Properties { name: Some(self.command.into_str()), ..Properties::USUAL }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -363,12 +341,12 @@ fn phase(context: &Context, cmd: &CommandContext<'_>, command: &PhaseCommand) ->
         }
         PhaseCommand::Approve(args) => make((&args.step).into(), Change::ApprovePhase { phase: args.phase.clone() }),
     };
-    Ok(said(cmd, command.name(), &outcome?))
+    Ok(said(cmd, command.into_str(), &outcome?))
 }
 
 impl RunCommand for TaskArgs {
     fn properties(&self) -> Properties {
-        Properties { name: Some(self.command.name()), ..Properties::USUAL }
+        Properties { name: Some(self.command.into_str()), ..Properties::USUAL }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -379,7 +357,7 @@ impl RunCommand for TaskArgs {
 fn task(context: &Context, cmd: &CommandContext<'_>, command: &TaskCommand) -> Result<u8> {
     if let Some((args, change)) = command.change() {
         let outcome = step(context, &args.into(), &mut |_| Ok(change.clone()))?;
-        return Ok(said(cmd, command.name(), &outcome));
+        return Ok(said(cmd, command.into_str(), &outcome));
     }
     let TaskCommand::List(args) = command else { return Ok(exit_code::DONE) };
     let status = report::status(context, args.workflow.as_deref(), false)?;

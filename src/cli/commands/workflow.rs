@@ -37,7 +37,8 @@ pub struct WorkflowArgs {
     pub command: WorkflowCommand,
 }
 
-#[derive(Clone, Debug, Subcommand)]
+#[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
+#[strum(const_into_str, prefix = "workflow.", serialize_all = "snake_case")]
 pub enum WorkflowCommand {
     Init(InitArgs),
     Status(WorkflowStatusArgs),
@@ -65,37 +66,6 @@ pub enum WorkflowCommand {
     Export(ExportArgs),
     Skeleton(SkeletonArgs),
     Shims(ShimsArgs),
-}
-
-impl WorkflowCommand {
-    /// Returns the name in the JSON schema.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Init(_) => "workflow.init",
-            Self::Status(_) => "workflow.status",
-            Self::List(_) => "workflow.list",
-            Self::Show(_) => "workflow.show",
-            Self::Next(_) => "workflow.next",
-            Self::Resume(_) => "workflow.resume",
-            Self::Rewind(_) => "workflow.rewind",
-            Self::Set(_) => "workflow.set",
-            Self::Note(_) => "workflow.note",
-            Self::Diff(_) => "workflow.diff",
-            Self::Validate(_) => "workflow.validate",
-            Self::Lint(_) => "workflow.lint",
-            Self::Recover(_) => "workflow.recover",
-            Self::Interrupt(_) => "workflow.interrupt",
-            Self::MiniCommit(_) => "workflow.mini_commit",
-            Self::Archive(_) => "workflow.archive",
-            Self::Abandon(_) => "workflow.abandon",
-            Self::Delete(_) => "workflow.delete",
-            Self::Cleanup(_) => "workflow.cleanup",
-            Self::Import(_) => "workflow.import",
-            Self::Export(_) => "workflow.export",
-            Self::Skeleton(_) => "workflow.skeleton",
-            Self::Shims(_) => "workflow.shims",
-        }
-    }
 }
 
 /// Start a run
@@ -243,7 +213,7 @@ impl RunCommand for WorkflowArgs {
     fn properties(&self) -> Properties {
         use WorkflowCommand as Of;
         let has_dry_run = matches!(self.command, Of::Rewind(_) | Of::Recover(_) | Of::Cleanup(_));
-        Properties { name: Some(self.command.name()), has_dry_run, ..Properties::USUAL }
+        Properties { name: Some(self.command.into_str()), has_dry_run, ..Properties::USUAL }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -252,7 +222,7 @@ impl RunCommand for WorkflowArgs {
 }
 
 fn run(context: &Context, cmd: &CommandContext<'_>, command: WorkflowCommand) -> Result<u8> {
-    let name = command.name();
+    let name = command.into_str();
     match command {
         WorkflowCommand::Init(args) => init(context, cmd, args),
         WorkflowCommand::Status(args) => workflow_report::status(context, cmd, &args),

@@ -39,7 +39,7 @@ impl Prompt {
             return Ok(());
         }
         let what =
-            format!("{} {}", proposal.verb.word(), plan::counts_with_databases(proposal.plan, proposal.databases));
+            format!("{} {}", proposal.verb.into_str(), plan::counts_with_databases(proposal.plan, proposal.databases));
         let question = plan::question(proposal, self.paint);
         self.ask(interrupt, what, &question)
     }

@@ -11,22 +11,13 @@ pub struct Bisection {
 }
 
 /// Verdict on one item.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum BisectVerdict {
     Good,
     Bad,
     /// Cannot be tested.
     Skip,
-}
-
-impl BisectVerdict {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Good => "good",
-            Self::Bad => "bad",
-            Self::Skip => "skip",
-        }
-    }
 }
 
 impl Bisection {

@@ -3,8 +3,8 @@
 use crate::base::malformed::Malformed;
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
-use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record, Verb};
-use crate::model::checkpoint::terms::{CheckpointTerms, CheckpointType, Expiry};
+use crate::model::checkpoint::record::{Coverage, Operation, Record};
+use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
@@ -22,8 +22,8 @@ pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
         format!("{FIRST_TRAILER}: {CHECKPOINT_FORMAT}"),
         format!("Sequence: {}", record.sequence),
         format!("Time-Ms: {}", record.time_ms),
-        format!("Kind: {}", record.kind.word()),
-        format!("Coverage: {}", record.coverage.word()),
+        format!("Kind: {}", record.kind.into_str()),
+        format!("Coverage: {}", record.coverage.into_str()),
         format!("Files: {}", record.files),
         format!("Bytes: {}", record.content_bytes),
         format!("Reason: {}", percent_encode(record.reason.as_bytes())),
@@ -31,7 +31,7 @@ pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
         format!("Meta: {}", meta.map_or("none".to_owned(), ObjectId::to_hex)),
     ];
     if let Some(operation) = &record.operation {
-        lines.push(format!("Operation: {}", operation.verb.word()));
+        lines.push(format!("Operation: {}", operation.verb.into_str()));
         lines.push(format!("Target: {}", operation.target));
         lines.extend(operation.paths.iter().map(|path| format!("Path: {}", percent_encode(path.as_bytes()))));
         lines.extend(operation.within.iter().flat_map(Scope::to_fields).map(|field| format!("Within: {field}")));
@@ -46,7 +46,7 @@ pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
 fn terms_lines(terms: &CheckpointTerms) -> Vec<String> {
     let mut lines: Vec<String> =
         terms.scope.iter().flat_map(Scope::to_fields).map(|field| format!("Scope: {field}")).collect();
-    lines.extend(terms.mechanism.map(|mechanism| format!("Type: {}", mechanism.word())));
+    lines.extend(terms.mechanism.map(|mechanism| format!("Type: {}", mechanism.into_str())));
     lines.extend(terms.expiry.map(|expiry| format!("Expires: {}", expiry.to_field())));
     lines
 }
@@ -90,11 +90,11 @@ fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>),
         "none" => None,
         hex => Some(ObjectId::from_hex(hex).ok_or("trailer Meta names no object")?),
     };
-    let coverage = Coverage::from_word(trailers.value("Coverage")?).ok_or("trailer Coverage is unknown")?;
+    let coverage = trailers.value("Coverage")?.parse().map_err(|_| "trailer Coverage is unknown")?;
     let record = Record {
         sequence: trailers.number("Sequence")?,
         time_ms: trailers.number("Time-Ms")?,
-        kind: CheckpointKind::from_word(trailers.value("Kind")?).ok_or("trailer Kind is unknown")?,
+        kind: trailers.value("Kind")?.parse().map_err(|_| "trailer Kind is unknown")?,
         coverage,
         files: trailers.number("Files")?,
         content_bytes: trailers.number("Bytes")?,
@@ -113,7 +113,7 @@ fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>),
 
 fn operation(trailers: &Trailers) -> Result<Option<Operation>, Malformed> {
     let Ok(word) = trailers.value("Operation") else { return Ok(None) };
-    let verb = Verb::from_word(word).ok_or("trailer Operation is unknown")?;
+    let verb = word.parse().map_err(|_| "trailer Operation is unknown")?;
     let target = ObjectId::from_hex(trailers.value("Target")?).ok_or("trailer Target names no commit")?;
     let paths = trailers.all("Path").map(decode_path).collect::<Result<_, _>>()?;
     let within = Scope::from_fields(trailers.all("Within")).map_err(|why| format!("trailer Within: {why}"))?;
@@ -126,8 +126,7 @@ fn terms(trailers: &Trailers, coverage: Coverage) -> Result<CheckpointTerms, Mal
         return Err("trailers Coverage and Scope contradict each other".into());
     }
     let read = |key: &str| trailers.all(key).next();
-    let mechanism =
-        read("Type").map(|word| CheckpointType::from_word(word).ok_or("trailer Type is unknown")).transpose()?;
+    let mechanism = read("Type").map(str::parse).transpose().map_err(|_| "trailer Type is unknown")?;
     let expiry =
         read("Expires").map(|field| Expiry::from_field(field).ok_or("trailer Expires is unknown")).transpose()?;
     Ok(CheckpointTerms { scope, mechanism, expiry })
@@ -179,6 +178,8 @@ fn one_field(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::checkpoint::record::{CheckpointKind, Verb};
+    use crate::model::checkpoint::terms::CheckpointType;
     use crate::model::state::scope::ScopePart;
 
     fn record() -> Record {

@@ -42,15 +42,18 @@ pub struct Record {
     pub terms: CheckpointTerms,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum CheckpointKind {
     /// Requested by a user or a program.
+    #[strum(serialize = "checkpoint")]
     Regular,
     /// Taken before a restore.
     Safety,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Coverage {
     Complete,
     /// Something could not be captured; the meta names it.
@@ -71,7 +74,8 @@ pub struct Operation {
     pub within: Option<Scope>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Verb {
     Restore,
     Undo,
@@ -159,47 +163,5 @@ impl Checkpoint {
     /// Whether no policy may evict it.
     pub fn is_held(&self) -> bool {
         self.pinned || self.record.terms.expiry == Some(Expiry::Never)
-    }
-}
-
-impl CheckpointKind {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Regular => "checkpoint",
-            Self::Safety => "safety",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Regular, Self::Safety].into_iter().find(|kind| kind.word() == word)
-    }
-}
-
-impl Coverage {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Complete => "complete",
-            Self::Partial => "partial",
-            Self::Scoped => "scoped",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Complete, Self::Partial, Self::Scoped].into_iter().find(|coverage| coverage.word() == word)
-    }
-}
-
-impl Verb {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Restore => "restore",
-            Self::Undo => "undo",
-            Self::Redo => "redo",
-            Self::Resume => "resume",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Restore, Self::Undo, Self::Redo, Self::Resume].into_iter().find(|verb| verb.word() == word)
     }
 }

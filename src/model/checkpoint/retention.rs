@@ -12,7 +12,8 @@ pub const PROTECTED_RESTORES: usize = 5;
 pub const KEPT_STEPS: usize = 20;
 
 /// Why a checkpoint is evicted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "kebab-case")]
 pub enum EvictionReason {
     /// A safety checkpoint beyond the last [`KEPT_STEPS`].
     OldSafety,
@@ -22,17 +23,6 @@ pub enum EvictionReason {
     StoreSize,
     /// Its expiry time has passed.
     Expired,
-}
-
-impl EvictionReason {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::OldSafety => "old-safety",
-            Self::Oldest => "oldest",
-            Self::StoreSize => "store-size",
-            Self::Expired => "expired",
-        }
-    }
 }
 
 /// Checkpoints to evict, in order.

@@ -1,5 +1,7 @@
 //! Contract terms of a checkpoint: scope, mechanism and expiry.
 
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
 use crate::model::state::scope::Scope;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,7 +13,8 @@ pub struct CheckpointTerms {
 }
 
 /// Requested mechanism, in the words of contracts. The files are in the store in any case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum CheckpointType {
     /// Files in the project's git index.
     GitStash,
@@ -29,23 +32,6 @@ pub enum Expiry {
     Never,
     /// Milliseconds since 1970; from then on a prune evicts it.
     At(i64),
-}
-
-impl CheckpointType {
-    pub const ALL: [Self; 4] = [Self::GitStash, Self::FileBackup, Self::StateSnapshot, Self::DatabaseSavepoint];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::GitStash => "git_stash",
-            Self::FileBackup => "file_backup",
-            Self::StateSnapshot => "state_snapshot",
-            Self::DatabaseSavepoint => "database_savepoint",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|mechanism| mechanism.word() == word)
-    }
 }
 
 impl Expiry {

@@ -8,7 +8,8 @@ use crate::model::restore_plan::RestoreScope;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Database {
     File(RelPath),
     Named(String),
@@ -33,14 +34,6 @@ const ABSENT: &str = "absent:";
 const COMPANIONS: [&[u8]; 3] = [b"-wal", b"-shm", b"-journal"];
 
 impl Database {
-    /// Returns the word used in JSON.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::File(_) => "file",
-            Self::Named(_) => "named",
-        }
-    }
-
     pub fn path(&self) -> Option<&RelPath> {
         match self {
             Self::File(path) => Some(path),

@@ -3,7 +3,8 @@
 use crate::model::state::object_id::ObjectId;
 
 /// Kind of a captured entry; directories are kept separately.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Kind {
     File,
     Symlink,
@@ -45,8 +46,9 @@ pub fn git_mode(kind: Kind, perm: u32) -> u32 {
     }
 }
 
-/// Why a present path is not captured.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// Why a present path is not captured; in meta blobs and JSON by its name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, strum::EnumString, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "kebab-case")]
 pub enum WhyNot {
     Fifo,
     Socket,
@@ -108,24 +110,5 @@ impl WhyNot {
     /// Whether files last seen at or below this path may still exist.
     pub fn may_hide_files(&self) -> bool {
         self.makes_partial() || matches!(self, Self::TooLarge | Self::Database | Self::Secret(_))
-    }
-
-    /// Returns the word used in meta blobs and JSON.
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Fifo => "fifo",
-            Self::Socket => "socket",
-            Self::Device => "device",
-            Self::TooLarge => "too-large",
-            Self::ReservedName => "reserved-name",
-            Self::Mount => "mount",
-            Self::Unreadable(_) => "unreadable",
-            Self::Collision => "collision",
-            Self::Gitlink => "gitlink",
-            Self::Database => "database",
-            Self::LeftOut(_) => "left-out",
-            Self::Secret(_) => "secret",
-            Self::DotGit => "dot-git",
-        }
     }
 }

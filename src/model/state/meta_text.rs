@@ -23,7 +23,8 @@ pub fn render(meta: &Meta) -> Vec<u8> {
     }
     for (path, standing) in &meta.uncaptured {
         let kind = if standing.is_dir { "d" } else { "f" };
-        let _ = writeln!(text, "uncaptured {} {kind} {} {}", standing.why.word(), detail(&standing.why), encode(path));
+        let _ =
+            writeln!(text, "uncaptured {} {kind} {} {}", standing.why.into_str(), detail(&standing.why), encode(path));
     }
     render_rules(meta, &mut text);
     text.into_bytes()
@@ -113,20 +114,10 @@ fn parse_is_dir(kind: &str) -> Option<bool> {
 
 fn parse_why(word: &str, detail: &str) -> Option<WhyNot> {
     let text = if detail == "-" { String::new() } else { decode_text(detail)? };
-    let why = match word {
-        "fifo" => WhyNot::Fifo,
-        "socket" => WhyNot::Socket,
-        "device" => WhyNot::Device,
-        "too-large" => WhyNot::TooLarge,
-        "reserved-name" => WhyNot::ReservedName,
-        "mount" => WhyNot::Mount,
-        "collision" => WhyNot::Collision,
-        "gitlink" => WhyNot::Gitlink,
-        "database" => WhyNot::Database,
-        "unreadable" => return Some(WhyNot::Unreadable(text)),
-        _ => return None,
-    };
-    text.is_empty().then_some(why)
+    match word.parse().ok().filter(WhyNot::is_recorded)? {
+        WhyNot::Unreadable(_) => Some(WhyNot::Unreadable(text)),
+        why => text.is_empty().then_some(why),
+    }
 }
 
 /// Renders the text of a reason: a dash if there is none; a text that is just a dash is escaped.

@@ -10,11 +10,15 @@ use std::fmt;
 pub struct RelPath(Box<[u8]>);
 
 /// Why bytes are no [`RelPath`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::Display)]
 pub enum PathProblem {
+    #[strum(serialize = "it is absolute")]
     Absolute,
+    #[strum(serialize = "a component is empty")]
     EmptyComponent,
+    #[strum(serialize = "a component is '.' or '..'")]
     DotComponent,
+    #[strum(serialize = "it has a NUL byte")]
     Nul,
 }
 
@@ -119,17 +123,6 @@ impl fmt::Display for RelPath {
 impl fmt::Debug for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Display for PathProblem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Absolute => "it is absolute",
-            Self::EmptyComponent => "a component is empty",
-            Self::DotComponent => "a component is '.' or '..'",
-            Self::Nul => "it has a NUL byte",
-        })
     }
 }
 

@@ -131,7 +131,7 @@ impl BisectRun<'_> {
             if verdict != expected {
                 let (short, how) = (checkpoint.id.short(), ended.in_words());
                 let what =
-                    format!("{name} is to be {} and {short} is not: the command ended with {how}", expected.word());
+                    format!("{name} is to be {} and {short} is not: the command ended with {how}", expected.into_str());
                 return Err(Error::Usage { what });
             }
         }

@@ -130,7 +130,7 @@ fn check_mechanism(
 ) -> Result<()> {
     let what = match mechanism {
         Some(mechanism @ (CheckpointType::GitStash | CheckpointType::FileBackup)) if !has_scope => {
-            format!("type {} needs a --scope; without a type the whole directory is recorded", mechanism.word())
+            format!("type {} needs a --scope; without a type the whole directory is recorded", mechanism.into_str())
         }
         Some(CheckpointType::DatabaseSavepoint) if !has_database => "type database_savepoint needs a --db".to_owned(),
         Some(CheckpointType::StateSnapshot) if !has_state || has_scope => {

@@ -12,7 +12,8 @@ use crate::ops::warning::Warning;
 use crate::store::trees::digest::Sum;
 
 /// Why no checkpoint was made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Skipped {
     Dedup,
     TooManyFiles,

@@ -32,7 +32,8 @@ pub struct Moved {
 }
 
 /// Evidence that the store belongs to this root.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Likeness {
     /// The same directory, by device and inode.
     Directory,

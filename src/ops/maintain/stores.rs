@@ -34,7 +34,8 @@ pub struct KnownStore {
 }
 
 /// State of a store's root.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum RootState {
     Present,
     Gone,

@@ -167,7 +167,7 @@ impl<'c> FoundStore<'c> {
     }
 
     fn take_step(&self, verb: Verb, mut steps: Vec<UndoStep>, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
-        let step = steps.pop().ok_or(Error::NothingToTakeBack { verb: verb.word() })?;
+        let step = steps.pop().ok_or(Error::NothingToTakeBack { verb: verb.into_str() })?;
         let target = self.target(step.safety)?;
         let reach = RestoreScope { paths: step.paths, within: step.within, ..RestoreScope::default() };
         let mut outcome = self.run(&Request { verb, target, reach, pending: None, settles: false }, consent)?;

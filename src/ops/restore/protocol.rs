@@ -113,7 +113,7 @@ fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
         (None, None) => Ok(()),
         (Some(now), Some(then)) if now == then => Ok(()),
         (Some(now), _) => Err(Error::RestorePending { target: now.target(), safety: now.safety() }),
-        (None, Some(_)) => Err(Error::NothingToTakeBack { verb: request.verb.word() }),
+        (None, Some(_)) => Err(Error::NothingToTakeBack { verb: request.verb.into_str() }),
     }
 }
 

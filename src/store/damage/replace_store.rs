@@ -20,25 +20,19 @@ pub const KEPT_MARK: &str = ".corrupt-";
 const FRESH_MARK: &str = ".fresh-";
 
 /// The progress of a new store.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(const_into_str)]
 pub enum Mark {
     /// Possibly incomplete.
+    #[strum(serialize = "being made\n")]
     BeingMade,
     /// Complete and durable.
+    #[strum(serialize = "whole\n")]
     Whole,
 }
 
-impl Mark {
-    fn word(self) -> &'static str {
-        match self {
-            Self::BeingMade => "being made\n",
-            Self::Whole => "whole\n",
-        }
-    }
-}
-
 pub fn set_mark(store: &Layout, mark: Mark) -> Result<()> {
-    atomic_file::replace(&store.salvage_mark(), mark.word().as_bytes())
+    atomic_file::replace(&store.salvage_mark(), mark.into_str().as_bytes())
 }
 
 pub fn remove_mark(store: &Layout) -> Result<()> {
@@ -48,7 +42,7 @@ pub fn remove_mark(store: &Layout) -> Result<()> {
 fn mark_of(store: &Path) -> Option<Mark> {
     let text = read_regular::read_text(&Layout::new(store.to_path_buf()).salvage_mark()).ok()?;
     // A torn mark belongs to an unfinished store.
-    Some(if text == Mark::Whole.word() { Mark::Whole } else { Mark::BeingMade })
+    Some(if text == Mark::Whole.into_str() { Mark::Whole } else { Mark::BeingMade })
 }
 
 /// An unused name for a new store beside this one.

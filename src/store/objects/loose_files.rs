@@ -70,7 +70,7 @@ pub fn read(objects_dir: &Path, id: &ObjectId) -> Result<(Option<ObjectKind>, Ve
     let mut hasher = ObjectHasher::named(kind, content.len() as u64);
     hasher.update(&content);
     match hasher.finish() {
-        Ok(found) if found == *id => Ok((ObjectKind::from_name(kind), content)),
+        Ok(found) if found == *id => Ok((kind.parse().ok(), content)),
         Ok(found) => Err(format!("its content hashes to {found}").into()),
         Err(collision) => Err(collision.to_string().into()),
     }

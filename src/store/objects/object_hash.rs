@@ -6,27 +6,13 @@ use sha1::Digest as _;
 
 use crate::model::state::object_id::ObjectId;
 
-/// The object kinds of a checkpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// The object kinds of a checkpoint, named as in the header that git hashes with the content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum ObjectKind {
     Blob,
     Tree,
     Commit,
-}
-
-impl ObjectKind {
-    /// The kind's name in the header that git hashes with the content.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Blob => "blob",
-            Self::Tree => "tree",
-            Self::Commit => "commit",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Self::Blob, Self::Tree, Self::Commit].into_iter().find(|kind| kind.name() == name)
-    }
 }
 
 /// The content bears the mark of a SHA-1 collision attack, so its id would not be unique.
@@ -49,7 +35,7 @@ pub struct ObjectHasher {
 impl ObjectHasher {
     /// `len` is the length of the whole content in bytes; it is hashed too.
     pub fn new(kind: ObjectKind, len: u64) -> Self {
-        Self::named(kind.name(), len)
+        Self::named(kind.into_str(), len)
     }
 
     /// Creates a hasher by git's name of the kind, including kinds that no checkpoint has.
@@ -91,7 +77,7 @@ pub fn hash_object(kind: ObjectKind, content: &[u8]) -> Result<ObjectId, Collisi
 /// # Errors
 /// [`Collision`], as [`ObjectHasher::finish`].
 pub fn hash_any(kind: Option<ObjectKind>, content: &[u8]) -> Result<ObjectId, Collision> {
-    let mut hasher = ObjectHasher::named(kind.map_or("tag", ObjectKind::name), content.len() as u64);
+    let mut hasher = ObjectHasher::named(kind.as_ref().map_or("tag", ObjectKind::into_str), content.len() as u64);
     hasher.update(content);
     hasher.finish()
 }

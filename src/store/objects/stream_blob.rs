@@ -29,7 +29,7 @@ impl Objects {
                 sink.write_all(&content).map_err(ObjectError::Sink)?;
                 Ok(content.len() as u64)
             }
-            (kind, _) => Err(ObjectError::Corrupt { id: *id, why: format!("it is a {}, not a blob", kind.name()) }),
+            (kind, _) => Err(ObjectError::Corrupt { id: *id, why: format!("it is a {}, not a blob", kind.into_str()) }),
         }
     }
 

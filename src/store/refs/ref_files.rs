@@ -19,25 +19,15 @@ use crate::store::objects::odb::Objects;
 /// Longest file name, in bytes, that every common file system accepts.
 const LONGEST_NAME_BYTES: usize = 255;
 
-/// Families of refs whose last component is the id of a checkpoint's commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Families of refs, each in a folder of its name; the last component is the id of a checkpoint's commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Family {
     Checkpoints,
     Meta,
     Pins,
     /// A commit that another program put on `main`, kept until it is adopted.
     Foreign,
-}
-
-impl Family {
-    fn folder(self) -> &'static str {
-        match self {
-            Self::Checkpoints => "checkpoints",
-            Self::Meta => "meta",
-            Self::Pins => "pins",
-            Self::Foreign => "foreign",
-        }
-    }
 }
 
 /// Blanks that git too ignores at the end of a ref.
@@ -53,9 +43,9 @@ pub enum RefValue {
 
 /// Reads one family: the value of each ref by the id in its name. Files with other names are not ours.
 pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId, RefValue>> {
-    let folder = layout.refs().join(family.folder());
+    let folder = layout.refs().join(family.into_str());
     let mut found = BTreeMap::new();
-    each_packed(layout, &format!("refs/{}/", family.folder()), &mut |_, rest, value| {
+    each_packed(layout, &format!("refs/{}/", family.into_str()), &mut |_, rest, value| {
         let value = ObjectId::from_hex(value).map(RefValue::Id);
         found.extend(ObjectId::from_hex(rest).zip(value));
     })?;
@@ -80,10 +70,10 @@ pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId,
 /// The directory cannot be listed.
 pub fn names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
     let mut found = BTreeSet::new();
-    each_packed(layout, &format!("refs/{}/", family.folder()), &mut |_, rest, _| {
+    each_packed(layout, &format!("refs/{}/", family.into_str()), &mut |_, rest, _| {
         found.extend(ObjectId::from_hex(rest));
     })?;
-    let files = list(&layout.refs().join(family.folder()))?;
+    let files = list(&layout.refs().join(family.into_str()))?;
     found.extend(files.iter().filter_map(|entry| ObjectId::from_hex(entry.file_name().to_str()?)));
     Ok(found)
 }
@@ -139,7 +129,7 @@ pub fn stage_checkpoint(layout: &Layout, id: ObjectId) -> Result<TemporaryFile> 
 
 /// Renames a staged and flushed ref into place, durably. From then on the checkpoint exists.
 pub fn publish_checkpoint(layout: &Layout, id: ObjectId, staged: TemporaryFile) -> Result<()> {
-    let folder = layout.refs().join(Family::Checkpoints.folder());
+    let folder = layout.refs().join(Family::Checkpoints.into_str());
     directories::create_private(&folder)?;
     atomic_file::put_in_place(staged, &layout.own(), &path(layout, Family::Checkpoints, id))?;
     atomic_file::sync_directory(&folder)
@@ -147,7 +137,7 @@ pub fn publish_checkpoint(layout: &Layout, id: ObjectId, staged: TemporaryFile) 
 
 /// Writes the meta ref of a new checkpoint under a temporary name.
 pub fn stage_meta(layout: &Layout, value: ObjectId) -> Result<TemporaryFile> {
-    directories::create_private(&layout.refs().join(Family::Meta.folder()))?;
+    directories::create_private(&layout.refs().join(Family::Meta.into_str()))?;
     atomic_file::written_aside(&layout.own(), format!("{value}\n").as_bytes())
 }
 
@@ -157,7 +147,7 @@ pub fn publish_meta(layout: &Layout, name: ObjectId, staged: TemporaryFile) -> R
 }
 
 pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -> Result<()> {
-    directories::create_private(&layout.refs().join(family.folder()))?;
+    directories::create_private(&layout.refs().join(family.into_str()))?;
     atomic_file::replace_through(&layout.own(), &path(layout, family, name), format!("{value}\n").as_bytes())
 }
 
@@ -205,7 +195,7 @@ pub fn remove(layout: &Layout, gone: &[(Family, ObjectId)]) -> Result<()> {
     for (family, id) in gone {
         atomic_file::remove_if_there(&path(layout, *family, *id))?;
     }
-    let names = gone.iter().map(|(family, id)| format!("refs/{}/{id}", family.folder()));
+    let names = gone.iter().map(|(family, id)| format!("refs/{}/{id}", family.into_str()));
     remove_packed(layout, &names.collect()).map(drop)
 }
 
@@ -235,7 +225,7 @@ fn write_packed(layout: &Layout, refs: &BTreeMap<String, ObjectId>) -> Result<()
 /// Makes the removal of refs durable.
 pub fn sync(layout: &Layout) -> Result<()> {
     for family in [Family::Checkpoints, Family::Meta, Family::Pins] {
-        atomic_file::sync_directory(&layout.refs().join(family.folder()))?;
+        atomic_file::sync_directory(&layout.refs().join(family.into_str()))?;
     }
     Ok(())
 }
@@ -335,7 +325,7 @@ pub(in crate::store) fn list(folder: &Path) -> Result<Vec<std::fs::DirEntry>> {
 
 /// The path of a ref.
 pub fn path(layout: &Layout, family: Family, name: ObjectId) -> PathBuf {
-    layout.refs().join(family.folder()).join(name.to_hex())
+    layout.refs().join(family.into_str()).join(name.to_hex())
 }
 
 /// Reads a ref file; `None` if there is none.

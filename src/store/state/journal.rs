@@ -16,7 +16,8 @@ use crate::store::layout::Layout;
 const JOURNAL_FIRST_LINE: &str = "checkpoint-journal 1";
 
 /// The progress of the restore when the journal was written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum JournalStage {
     /// No file of the user was changed yet.
     Preparing,
@@ -24,20 +25,6 @@ pub enum JournalStage {
     Applying,
     /// All changes are made and durable; only the staging directory may be left.
     Finished,
-}
-
-impl JournalStage {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Preparing => "preparing",
-            Self::Applying => "applying",
-            Self::Finished => "finished",
-        }
-    }
-
-    fn from_word(word: &str) -> Option<Self> {
-        [Self::Preparing, Self::Applying, Self::Finished].into_iter().find(|stage| stage.word() == word)
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,8 +78,8 @@ pub fn remove(layout: &Layout) -> Result<()> {
 pub fn render(journal: &Journal) -> String {
     let mut text = format!(
         "{JOURNAL_FIRST_LINE}\nstage {}\nverb {}\ntarget {}\nsafety {}\nstaging {}\n",
-        journal.stage.word(),
-        journal.verb.word(),
+        journal.stage.into_str(),
+        journal.verb.into_str(),
         journal.target,
         journal.safety,
         journal.staging
@@ -131,8 +118,8 @@ pub fn parse(bytes: &[u8]) -> Option<Journal> {
     let paths = paths.map(|path| RelPath::new(&percent_decode(path)?).ok()).collect::<Option<_>>()?;
     let within = Scope::from_fields(body.lines().filter_map(|line| line.strip_prefix("within "))).ok()?;
     Some(Journal {
-        stage: JournalStage::from_word(value("stage")?)?,
-        verb: Verb::from_word(value("verb")?)?,
+        stage: value("stage")?.parse().ok()?,
+        verb: value("verb")?.parse().ok()?,
         target: ObjectId::from_hex(value("target")?)?,
         safety: ObjectId::from_hex(value("safety")?)?,
         reach: RestoreScope { paths, within, overlay: flag("overlay"), special_bits: flag("special-bits") },

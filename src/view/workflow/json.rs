@@ -16,7 +16,7 @@ use crate::workflow::engine::import_export::Exported;
 use crate::workflow::engine::make_mini_commit::MiniOutcome;
 use crate::workflow::engine::repair_run::SettleOutcome;
 use crate::workflow::engine::report::{Compared, Listed, Shown, Status};
-use crate::workflow::engine::resume::{ResumeAction, ResumeOutcome};
+use crate::workflow::engine::resume::ResumeOutcome;
 use crate::workflow::engine::rewind::RewindOutcome;
 use crate::workflow::engine::run_lifecycle::EndOutcome;
 use crate::workflow::engine::runs::Run;
@@ -105,7 +105,7 @@ pub fn lint(found: &Run, findings: &[Finding], exit: u8) -> String {
 
 pub fn resume(outcome: &ResumeOutcome) -> String {
     let mut data = run(&outcome.run);
-    data["done"] = done(outcome.done).into();
+    data["done"] = outcome.done.into_str().into();
     add_report(&mut data, &outcome.before.report);
     data["drift"] = outcome.before.drift.as_ref().map_or(Value::Null, drift);
     data["last_activity"] = rfc3339_seconds(outcome.before.run.workflow.updated_ms).into();
@@ -240,7 +240,7 @@ fn state_of(workflow: &Workflow) -> Value {
         "type": workflow.kind,
         "project": workflow.project,
         "description": workflow.description,
-        "profiles": workflow.profiles.iter().map(|profile| profile.word()).collect::<Vec<_>>(),
+        "profiles": workflow.profiles.iter().map(<&str>::from).collect::<Vec<_>>(),
         "status": workflow.word(),
         "created_at": rfc3339_seconds(workflow.created_ms),
         "updated_at": rfc3339_seconds(workflow.updated_ms),
@@ -267,7 +267,7 @@ fn phase(workflow: &Workflow, phase: &Phase) -> Value {
         "number": workflow.number_of(&phase.id),
         "id": phase.id,
         "name": phase.name,
-        "status": phase.status.word(),
+        "status": phase.status.into_str(),
         "dependencies": phase.dependencies,
         "unmet": workflow.unmet(phase),
         "writes": phase.writes,
@@ -290,7 +290,7 @@ fn task(task: &Task) -> Value {
         "id": task.id,
         "name": task.name,
         "phase": task.phase,
-        "status": task.status.word(),
+        "status": task.status.into_str(),
         "attempts": task.attempts,
         "started_at": task.started_ms.map(rfc3339_seconds),
         "completed_at": task.completed_ms.map(rfc3339_seconds),
@@ -338,15 +338,4 @@ fn drift(drift: &FileDrift) -> Value {
         "changed": paths(drift.changed.iter()),
         "deleted": paths(drift.deleted.iter()),
     })
-}
-
-fn done(done: ResumeAction) -> &'static str {
-    match done {
-        ResumeAction::Viewed => "viewed",
-        ResumeAction::Resumed => "resumed",
-        ResumeAction::StartedFresh => "started_fresh",
-        ResumeAction::Picked => "picked",
-        ResumeAction::Deleted => "deleted",
-        ResumeAction::Abandoned => "abandoned",
-    }
 }

@@ -71,7 +71,7 @@ pub fn tasks(status: &Status, only: Option<&str>) -> Output {
     let mut rows = vec![["task", "status", "tries", "phase", "agent", "output"].map(str::to_owned).to_vec()];
     let text = |field: &Option<String>| field.as_ref().map_or("-".to_owned(), |text| escape(text));
     rows.extend(tasks.iter().map(|task| {
-        let (id, word) = (escape(&task.id), task.status.word().to_owned());
+        let (id, word) = (escape(&task.id), task.status.into_str().to_owned());
         vec![id, word, task.attempts.to_string(), text(&task.phase), text(&task.agent), text(&task.output)]
     }));
     Output { result: aligned(&rows, &[]), talk }

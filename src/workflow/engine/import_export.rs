@@ -58,8 +58,7 @@ pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome>
         _ => (value, None),
     };
     let named = options.profile.as_deref().map(|word| {
-        Profile::from_word(word)
-            .ok_or_else(|| Error::Usage { what: format!("'{word}' is no profile: phases, pipeline, registry") })
+        word.parse().map_err(|_| Error::Usage { what: format!("'{word}' is no profile: phases, pipeline, registry") })
     });
     let unknown = || {
         malformed(&[Finding::new(
@@ -87,7 +86,7 @@ fn record(
     let mut session = session::begin(context, &store)?;
     sync::sync(context, &mut session)?;
     let who = actor(context, &StepOptions { actor: options.actor.clone(), ..StepOptions::default() });
-    let event = Event { note: Some(profile.word().to_owned()), ..Event::new("import", &who) };
+    let event = Event { note: Some(profile.into_str().to_owned()), ..Event::new("import", &who) };
     // A registry document that was not made here names its run itself.
     let is_named = profile == Profile::Registry && bare.is_none();
     let is_known = |run: &Run| run.workflow.id == next.id || (!is_named && is_of_type(run, &next, options));
@@ -239,13 +238,13 @@ fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<
         .first()
         .copied()
         .or_else(|| workflow.documents.keys().find_map(|path| dispatch::profile_of_path(path)));
-    let form = options.form.clone().or_else(|| own.map(|profile| profile.word().to_owned()));
+    let form = options.form.clone().or_else(|| own.map(|profile| profile.into_str().to_owned()));
     match form.as_deref().unwrap_or("state") {
         "state" => Ok(workflow.to_json()),
         "plan" => Ok(find_documents::render(&plan::to_document(workflow))),
         word => {
             let what = || format!("'{word}' is no format: phases, pipeline, registry, plan, state");
-            let profile = Profile::from_word(word).ok_or_else(|| Error::Usage { what: what() })?;
+            let profile = word.parse().map_err(|_| Error::Usage { what: what() })?;
             let root = context.root.path().display().to_string();
             let documents = dispatch::export(workflow, profile, &root);
             let first: Option<&Document> = documents.first();

@@ -139,8 +139,8 @@ fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
     workflow.description = options.description.clone().unwrap_or_default();
     workflow.context.branch = options.branch.clone().or_else(|| git_head::read(root)?.branch);
     for word in options.profiles.iter().flat_map(|list| list.split(',')) {
-        let profile = Profile::from_word(word.trim());
-        let profile = profile.ok_or_else(|| usage(format!("'{word}' is no profile: phases, pipeline, registry")))?;
+        let unknown = |_| usage(format!("'{word}' is no profile: phases, pipeline, registry"));
+        let profile = word.trim().parse().map_err(unknown)?;
         if !workflow.profiles.contains(&profile) {
             workflow.profiles.push(profile);
         }

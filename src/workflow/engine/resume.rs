@@ -75,7 +75,8 @@ struct Acted {
     warnings: Vec<Warning>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum ResumeAction {
     /// The run was only shown.
     Viewed,

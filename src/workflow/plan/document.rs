@@ -6,7 +6,7 @@ use super::check;
 use crate::workflow::profiles::overlay::Overlay;
 use crate::workflow::profiles::reader::{DocumentReader, Fields};
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::{Class, Phase, PhaseOutput};
+use crate::workflow::rules::phase::{Phase, PhaseOutput};
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 
@@ -61,7 +61,7 @@ fn phase(reader: &mut DocumentReader, place: &str, value: &Value) -> Option<Phas
         }
     }
     if let Some(word) = reader.text_if(&fields, "class") {
-        phase.class = Class::from_word(word);
+        phase.class = word.parse().ok();
         if phase.class.is_none() {
             reader.note("unknown_class", fields.place("class"), format!("'{word}' is no class of phases"));
         }
@@ -112,9 +112,9 @@ fn written(phase: &Phase, base: Option<&Value>) -> Value {
     let key = dependency_key(base.and_then(Value::as_object));
     entry.put_or_leave(key, dependencies.clone(), phase.dependencies.is_empty(), means(&dependencies));
     let is_same = |stands: &Value| stands.as_str().and_then(PhaseStatus::from_word) == Some(phase.status);
-    entry.put_or_leave("status", phase.status.word().into(), phase.status == PhaseStatus::Pending, is_same);
+    entry.put_or_leave("status", phase.status.into_str().into(), phase.status == PhaseStatus::Pending, is_same);
     if let Some(class) = phase.class {
-        entry.set("class", class.word());
+        entry.set("class", class.into_str());
     }
     unless_usual(&mut entry, "writes", &json!(phase.writes), phase.writes.is_empty());
     unless_usual(&mut entry, "commits", &phase.commits.into(), !phase.commits);

@@ -47,7 +47,7 @@ fn has_commit(phases: &[Phase]) -> bool {
 }
 
 fn out_of_order(at: usize, late: &Phase, early: &Phase) -> Finding {
-    let (class, other) = (class_of(late).word(), class_of(early).word());
+    let (class, other) = (class_of(late).into_str(), class_of(early).into_str());
     let what = format!(
         "'{}' makes {class} and comes after '{}', which makes {other}; {class} are harder to make again: put it first",
         late.id, early.id

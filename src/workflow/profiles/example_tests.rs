@@ -108,7 +108,7 @@ fn the_pipeline_of_the_format_comes_back() {
     let workflow = begun(Profile::Pipeline, PIPELINE, &pipeline());
     assert_eq!((&*workflow.kind, &*workflow.project), ("pipeline", "project"));
     assert_eq!(workflow.id, "pipeline_project_20260219_100000");
-    let statuses: Vec<&str> = workflow.phases.iter().map(|phase| phase.status.word()).collect();
+    let statuses: Vec<&str> = workflow.phases.iter().map(|phase| phase.status.into_str()).collect();
     assert_eq!(statuses, ["complete", "complete", "in_progress", "pending", "pending"]);
     assert_eq!(workflow.phases[1].commit_sha.as_deref(), Some("a1b2c3d"));
     assert_eq!(workflow.phases[2].progress.as_deref(), Some("auth module done, starting billing"));
@@ -140,7 +140,8 @@ fn the_registry_of_the_format_comes_back() {
     assert_eq!(workflow.id, "orchestrate_auth_system_20251003_184530");
     assert_eq!((&*workflow.kind, &*workflow.project), ("orchestrate", "auth_system"));
     assert_eq!(workflow.description, "Implement authentication system");
-    let names: Vec<_> = workflow.phases.iter().map(|phase| (&*phase.id, &*phase.name, phase.status.word())).collect();
+    let names: Vec<_> =
+        workflow.phases.iter().map(|phase| (&*phase.id, &*phase.name, phase.status.into_str())).collect();
     assert_eq!(names[0], ("1", "Phase 1", "complete"));
     assert_eq!(names[1], ("2", "Phase 2", "in_progress"));
     assert_eq!((names.len(), names[4]), (5, ("5", "Phase 5", "pending")));
@@ -173,7 +174,7 @@ fn every_phase_in_every_status_comes_back() {
             assert_eq!(workflow.phases.len(), 5, "{current} {status}");
             let is_over = (current, status) == ("REFLECTION", "complete");
             assert_eq!(workflow.status == RunStatus::Complete, is_over, "{current} {status}");
-            let of = |id: &str| workflow.phase(id).unwrap().status.word();
+            let of = |id: &str| workflow.phase(id).unwrap().status.into_str();
             let expected = match status {
                 "in_progress" | "failed" => status,
                 "complete" if is_over => "complete",

@@ -85,9 +85,9 @@ impl ObservedFile {
 fn status_in(value: &Value) -> Option<String> {
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     match (value.get("success"), value.get("status")) {
-        (Some(Value::Bool(false)), _) => Some(TaskStatus::Failed.word().to_owned()),
+        (Some(Value::Bool(false)), _) => Some(TaskStatus::Failed.into_str().to_owned()),
         (_, Some(status)) => Some(word(status)),
-        (Some(Value::Bool(true)), None) => Some(TaskStatus::Complete.word().to_owned()),
+        (Some(Value::Bool(true)), None) => Some(TaskStatus::Complete.into_str().to_owned()),
         (success, None) => success.map(word),
     }
 }

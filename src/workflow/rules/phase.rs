@@ -73,30 +73,14 @@ pub struct PhaseOutput {
 /// What a phase makes, hardest to make again first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[derive(strum::EnumString, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Class {
     Issues,
     Commits,
     Files,
     Docs,
     Other,
-}
-
-impl Class {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Issues => "issues",
-            Self::Commits => "commits",
-            Self::Files => "files",
-            Self::Docs => "docs",
-            Self::Other => "other",
-        }
-    }
-
-    pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Issues, Self::Commits, Self::Files, Self::Docs, Self::Other]
-            .into_iter()
-            .find(|class| class.word() == word)
-    }
 }
 
 impl Phase {

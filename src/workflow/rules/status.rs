@@ -18,8 +18,9 @@ impl RunStatus {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum PhaseStatus {
     Pending,
     InProgress,
@@ -30,17 +31,6 @@ pub enum PhaseStatus {
 }
 
 impl PhaseStatus {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::InProgress => "in_progress",
-            Self::AwaitingApproval => "awaiting_approval",
-            Self::Complete => "complete",
-            Self::Failed => "failed",
-            Self::Skipped => "skipped",
-        }
-    }
-
     /// Parses a status word in any spelling.
     pub fn from_word(word: &str) -> Option<Self> {
         Some(match word.to_ascii_lowercase().replace('-', "_").as_str() {
@@ -65,8 +55,9 @@ impl PhaseStatus {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, strum::IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum TaskStatus {
     Pending,
     Running,
@@ -76,16 +67,6 @@ pub enum TaskStatus {
 }
 
 impl TaskStatus {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Running => "running",
-            Self::Complete => "complete",
-            Self::Failed => "failed",
-            Self::Blocked => "blocked",
-        }
-    }
-
     /// Parses a status word in any spelling.
     pub fn from_word(word: &str) -> Option<Self> {
         Some(match word.trim().to_ascii_lowercase().replace(['-', ' '], "_").as_str() {

@@ -81,7 +81,7 @@ fn interrupted_write(workflow: &Workflow) -> Option<Finding> {
 /// Reports open tasks of a completed phase.
 fn open_tasks(workflow: &Workflow, phase: &Phase) -> Vec<Finding> {
     let told = |task: &Task| {
-        let what = format!("phase {} is complete, and task {} is {}", phase.id, task.id, task.status.word());
+        let what = format!("phase {} is complete, and task {} is {}", phase.id, task.id, task.status.into_str());
         Finding::new("tasks_open", format!("tasks.{}", task.id), what)
     };
     let open = workflow.tasks_of(phase).filter(|task| task.status != TaskStatus::Complete);
@@ -164,11 +164,11 @@ fn unknown(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
 
 fn order(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
     if phase.status.is_under_way() && phase.completed_ms.is_some() {
-        let what = format!("phase {} is said to be complete and to be {}", phase.id, phase.status.word());
+        let what = format!("phase {} is said to be complete and to be {}", phase.id, phase.status.into_str());
         return Some(Finding::new("done_and_under_way", format!("phases.{}", phase.id), what));
     }
     let begun = phase.status.is_under_way() || phase.status == PhaseStatus::Complete;
-    if begun { before_its_turn(workflow, phase, phase.status.word()) } else { None }
+    if begun { before_its_turn(workflow, phase, phase.status.into_str()) } else { None }
 }
 
 fn before_its_turn(workflow: &Workflow, phase: &Phase, word: &str) -> Option<Finding> {

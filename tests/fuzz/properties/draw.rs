@@ -2,7 +2,6 @@
 
 use checkpoint::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, Operation, Record, Verb};
 use checkpoint::model::checkpoint::terms::CheckpointTerms;
-use checkpoint::model::checkpoint::terms::CheckpointType;
 use checkpoint::model::checkpoint::terms::Expiry;
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::state::rel_path::RelPath;
@@ -83,7 +82,8 @@ impl<'b> Draw<'b> {
         let scope = self.scope();
         let coverage = [Coverage::Complete, Coverage::Partial][self.below(2)];
         let expiry = [None, Some(Expiry::Never), Some(Expiry::At(self.number().cast_signed()))][self.below(3)];
-        let mechanism = self.flag().then(|| CheckpointType::ALL[self.below(4)]);
+        let types = ["git_stash", "file_backup", "state_snapshot", "database_savepoint"];
+        let mechanism = self.flag().then(|| types[self.below(4)]).and_then(|word| word.parse().ok());
         Record {
             sequence: self.number(),
             time_ms: self.number().cast_signed(),

@@ -29,7 +29,7 @@ fn shape(listing: &Listing) -> Vec<String> {
     for (dir, path) in listing.dirs.iter().zip(listing.paths()) {
         shape.push(format!("d {path}"));
         shape.extend(dir.files.iter().map(|file| format!("f {}", path.join(file.name))));
-        shape.extend(dir.uncaptured.iter().map(|item| format!("{} {}", item.why.word(), path.join(&item.name))));
+        shape.extend(dir.uncaptured.iter().map(|item| format!("{} {}", item.why.into_str(), path.join(&item.name))));
     }
     shape.sort();
     shape

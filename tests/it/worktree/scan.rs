@@ -58,7 +58,7 @@ fn shape(listing: &Listing) -> Vec<String> {
         for file in dir.files.iter() {
             shape.push(format!("{} {}", if file.kind == Kind::File { 'f' } else { 'l' }, path.join(file.name)));
         }
-        shape.extend(dir.uncaptured.iter().map(|item| format!("{} {}", item.why.word(), path.join(&item.name))));
+        shape.extend(dir.uncaptured.iter().map(|item| format!("{} {}", item.why.into_str(), path.join(&item.name))));
     }
     shape.sort();
     shape

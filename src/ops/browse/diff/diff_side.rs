@@ -59,7 +59,7 @@ impl<'s> Side<'s> {
             }
             match store.objects().read(&entry.id)? {
                 (ObjectKind::Blob, bytes) => Ok(FileVersion { seen, bytes: Some(bytes) }),
-                (kind, _) => Err(format!("object {} is a {}, not a blob", entry.id, kind.name()).into()),
+                (kind, _) => Err(format!("object {} is a {}, not a blob", entry.id, kind.into_str()).into()),
             }
         };
         match (read(), &self.checkpoint) {

@@ -52,7 +52,8 @@ pub struct FindEvent {
     pub size_bytes: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum PathChange {
     Added,
     Changed,
@@ -60,20 +61,11 @@ pub enum PathChange {
     Mode,
     Deleted,
     /// It may have existed unchanged.
+    #[strum(serialize = "not captured")]
     NotCaptured,
 }
 
 impl PathChange {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Added => "added",
-            Self::Changed => "changed",
-            Self::Mode => "mode",
-            Self::Deleted => "deleted",
-            Self::NotCaptured => "not captured",
-        }
-    }
-
     fn of(step: &HistoryStep) -> Self {
         match (step.before, step.after) {
             (_, None) if step.not_captured => Self::NotCaptured,

@@ -66,7 +66,7 @@ fn read_entry(reader: &PackReader, offset: u64, found: &mut WalkedEntry) -> Resu
     let (skipped, kind) = match header.kind {
         EntryKind::Object(kind) => {
             check_structure_size(kind, header.size)?;
-            (header.len, Some(kind.name()))
+            (header.len, Some(kind.into_str()))
         }
         EntryKind::Tag => (header.len, Some("tag")),
         EntryKind::Delta => (pack_delta::base_of(reader, offset)?.1.len, None),

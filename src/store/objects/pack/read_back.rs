@@ -60,13 +60,13 @@ fn check_one(pack: &Pack, entry: &IndexEntry) -> Result<(), ReadError> {
     let sum = match header.kind {
         EntryKind::Object(kind) if header.size <= STREAM_FROM_BYTES => {
             let (_, content) = reader.content(entry.offset, end)?;
-            sum_of(kind.name(), &content)
+            sum_of(kind.into_str(), &content)
         }
-        EntryKind::Object(kind) => sum_of_stream(reader, entry, end, &header, kind.name())?,
+        EntryKind::Object(kind) => sum_of_stream(reader, entry, end, &header, kind.into_str())?,
         EntryKind::Tag => sum_of_stream(reader, entry, end, &header, "tag")?,
         EntryKind::Delta => {
             let made = pack.resolve(entry.offset)?;
-            sum_of(made.0.map_or("tag", |kind| kind.name()), &made.1)
+            sum_of(made.0.map_or("tag", |kind| kind.into_str()), &made.1)
         }
     };
     let right = sum == *entry.id.as_bytes();

@@ -22,7 +22,7 @@ fn phases_that_were_advanced_by_hand_are_advanced() {
         value["last_updated"] = "2026-02-19T12:00:00Z".into();
         value["user_checkpoints"] = json!([{"phase": "ARCHITECTURE", "approved_at": "2026-02-19T11:59:00Z"}]);
     });
-    let words: Vec<&str> = workflow.phases.iter().map(|phase| phase.status.word()).collect();
+    let words: Vec<&str> = workflow.phases.iter().map(|phase| phase.status.into_str()).collect();
     assert_eq!(words, ["complete", "complete", "pending", "pending", "pending"]);
     assert_eq!((workflow.word(), &*workflow.phases[1].outputs[0].path), ("in_progress", "d.json"));
     assert_eq!((workflow.phases[0].approved_ms, workflow.phases[1].approved_ms.is_some()), (None, true));

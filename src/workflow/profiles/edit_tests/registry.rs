@@ -19,7 +19,7 @@ fn a_registry_that_was_advanced_by_hand_is_advanced() {
         value["last_error"] = json!({"message": "x"});
         value["more"] = json!(1);
     });
-    let words: Vec<&str> = workflow.phases.iter().map(|phase| phase.status.word()).collect();
+    let words: Vec<&str> = workflow.phases.iter().map(|phase| phase.status.into_str()).collect();
     assert_eq!(words, ["complete", "complete", "complete", "in_progress", "pending", "pending"]);
     assert_eq!(workflow.last_error, Some(json!({"message": "x"})));
     let workflow = edited(Profile::Registry, REGISTRY, &registry(), |value| {

@@ -10,6 +10,7 @@ use crate::workflow::rules::status::PhaseStatus::{
 };
 use crate::workflow::rules::workflow::Workflow;
 
+const PROFILES: [Profile; 3] = [Profile::Phases, Profile::Pipeline, Profile::Registry];
 const STATUSES: [PhaseStatus; 6] = [Pending, InProgress, AwaitingApproval, Complete, Failed, Skipped];
 
 fn with(statuses: [PhaseStatus; 3], profile: Profile) -> Workflow {
@@ -35,7 +36,7 @@ fn all() -> Vec<[PhaseStatus; 3]> {
 
 #[test]
 fn what_we_wrote_says_nothing_new() {
-    for profile in Profile::ALL {
+    for profile in PROFILES {
         for statuses in all() {
             let workflow = with(statuses, profile);
             for document in export(&workflow, profile, ROOT) {
@@ -54,7 +55,7 @@ fn what_we_wrote_says_nothing_new() {
 
 #[test]
 fn a_run_that_moves_on_is_written_over_its_old_document_as_if_it_were_new() {
-    for profile in Profile::ALL {
+    for profile in PROFILES {
         for (before, after) in all().into_iter().zip(all().into_iter().rev()) {
             let mut old = with(before, profile);
             let document = export(&old, profile, ROOT).remove(0);

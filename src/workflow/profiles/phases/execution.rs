@@ -65,7 +65,7 @@ fn written(task: &Task, base: Option<&Value>, has_id: bool) -> Value {
         entry.set(base.map_or("id", id_key), &*task.id);
     }
     let is_same = |stands: &Value| stands.as_str().and_then(TaskStatus::from_word) == Some(task.status);
-    entry.put("status", task.status.word().into(), is_same);
+    entry.put("status", task.status.into_str().into(), is_same);
     entry.put_or_leave("attempts", task.attempts.into(), task.attempts == 0, |stands| {
         *stands == task.attempts || (stands.is_null() && task.attempts == 0)
     });

@@ -27,7 +27,8 @@ pub struct CompletedPhase {
 }
 
 /// Status words of the format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum PhaseState {
     Pending,
     InProgress,
@@ -36,15 +37,6 @@ pub enum PhaseState {
 }
 
 impl PhaseState {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::InProgress => "in_progress",
-            Self::Complete => "complete",
-            Self::Failed => "failed",
-        }
-    }
-
     /// Reads a status word in any of its spellings.
     pub fn read(word: &str) -> Option<Self> {
         Some(match word.to_ascii_lowercase().replace('-', "_").as_str() {

@@ -72,7 +72,7 @@ fn status_of(phase: &Phase) -> PhaseState {
 pub fn named_unbegun(workflow: &Workflow) -> Option<(&Phase, &'static str)> {
     let read = read::document(workflow.documents.get(PHASE_FILE)?).ok()?.spelled_as_in(&workflow.phases);
     let phase = workflow.phase(&read.current).filter(|phase| phase.status == PhaseStatus::Pending)?;
-    Some((phase, read.status.word()))
+    Some((phase, read.status.into_str()))
 }
 
 /// Returns the phases that a file may name: the planned ones, else the five.

@@ -49,7 +49,7 @@ pub fn value(workflow: &Workflow) -> Value {
     document.set_time("last_updated", workflow.updated_ms);
     document.put("current_phase", current.as_str().into(), |stands| names(workflow, stands) == Some(&current));
     let is_same = |stands: &Value| stands.as_str().and_then(PhaseState::read) == Some(status);
-    document.put("phase_status", status.word().into(), is_same);
+    document.put("phase_status", status.into_str().into(), is_same);
     // The last phase may be complete without being in the list.
     let is_said = |phase: &Phase| {
         status == PhaseState::Complete

@@ -131,7 +131,7 @@ fn write_status(entry: &mut Overlay, phase: &Phase, place: ListPlace, base: Opti
         Some(word) if has_moved => PhaseStatus::from_word(word) == Some(phase.status),
         word => place.status(word, !note.is_empty()) == phase.status,
     };
-    entry.put("status", phase.status.word().into(), is_same);
+    entry.put("status", phase.status.into_str().into(), is_same);
 }
 
 fn context(workflow: &Workflow, base: Option<&Value>, root: &str) -> Value {

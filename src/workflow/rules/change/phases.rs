@@ -156,7 +156,7 @@ fn check_finish(workflow: &Workflow, id: &str, finish: &Finish) -> Result<(), Wo
         return Err(WorkflowProblem::refused("outputs_missing", what).hint("write it, or give --force"));
     }
     let open = workflow.tasks_of(phase).filter(|task| task.status != TaskStatus::Complete);
-    let open: Vec<String> = open.map(|task| format!("{} ({})", task.id, task.status.word())).collect();
+    let open: Vec<String> = open.map(|task| format!("{} ({})", task.id, task.status.into_str())).collect();
     if !open.is_empty() {
         let what = format!("phase {id} is not done: it has open tasks: {}", and_more(&open, LISTED_NAMES));
         return Err(WorkflowProblem::refused("tasks_open", what).hint("end them, or give --force"));
@@ -289,7 +289,7 @@ fn wrong_state(workflow: &Workflow, phase: &Phase, verb: &str) -> WorkflowProble
         PhaseStatus::Pending => "not_started",
         _ => "invalid_transition",
     };
-    let what = format!("phase {} is {}; 'phase {verb}' does not lead on from there", phase.id, phase.status.word());
+    let what = format!("phase {} is {}; 'phase {verb}' does not lead on from there", phase.id, phase.status.into_str());
     let hint = match phase.status {
         PhaseStatus::AwaitingApproval => approval(workflow, phase),
         _ => format!("'checkpoint workflow status {}' shows where it stands", workflow.id),

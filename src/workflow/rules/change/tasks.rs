@@ -87,6 +87,6 @@ fn in_state<'w>(
     if from.contains(&task.status) {
         return Ok(task);
     }
-    let what = format!("task {id} is {}; 'task {verb}' does not lead on from there", task.status.word());
+    let what = format!("task {id} is {}; 'task {verb}' does not lead on from there", task.status.into_str());
     Err(WorkflowProblem::refused("invalid_transition", what))
 }
