@@ -1,4 +1,4 @@
-//! The failures that a caller branches on, each with its message and code; all others carry a cause.
+//! The failures that a caller branches on, each with its message, its code and the next step; all others carry a cause.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,45 +13,56 @@ use crate::model::state::object_id::ObjectId;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-#[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
+#[derive(Debug, thiserror::Error, strum::EnumMessage, strum::IntoStaticStr)]
 #[strum(serialize_all = "snake_case")]
 pub enum Error {
     /// The command line makes no sense.
     #[error("{what}")]
+    #[strum(message = "try 'checkpoint --help'")]
     Usage { what: String },
     #[error("no checkpoint '{}'", escape(.query))]
+    #[strum(message = "'checkpoint create' makes the first one")]
     NoSuchCheckpoint { query: String, nearest: Option<ObjectId> },
     /// It existed, but was evicted or deleted by another process meanwhile.
     #[error("checkpoint {} was evicted meanwhile", .id.short())]
+    #[strum(message = "'checkpoint list' shows what is kept")]
     EvictedMeanwhile { id: ObjectId },
     #[error("'{}' could be {}", escape(.query), alternatives(.candidates))]
+    #[strum(message = "give more digits of the id")]
     AmbiguousCheckpoint { query: String, candidates: Vec<Candidate> },
     #[error("checkpoint {} does not hold '{}'", .checkpoint.short(), escape(.path))]
     NoSuchPath { checkpoint: ObjectId, path: String },
     /// A directory where a file is needed.
     #[error("'{path}' is a directory in checkpoint {}; it holds {}", .checkpoint.short(), content(.entries))]
-    #[strum(serialize = "is_a_directory")]
+    #[strum(serialize = "is_a_directory", message = "name one of its files")]
     IsDirectory { checkpoint: ObjectId, path: String, entries: Vec<String> },
     /// This root has no store; `ancestor` is a directory above it that has one.
     #[error("{root} has no checkpoints")]
+    #[strum(message = "'checkpoint create' makes one")]
     NoStore { root: PathBuf, ancestor: Option<PathBuf> },
     #[error("nothing to {verb}")]
+    #[strum(message = "'checkpoint list --kind safety' shows what earlier restores left")]
     NothingToTakeBack { verb: &'static str },
     #[error("{root} is no directory")]
+    #[strum(message = "give the directory with -C")]
     RootMissing { root: PathBuf },
     /// Several stores match this root.
     #[error("several stores answer for this directory: {}", joined(.candidates, |path| path.display().to_string()))]
+    #[strum(message = "move all but one of them away")]
     AmbiguousStore { candidates: Vec<PathBuf> },
     #[error("refusing {root}: {why}")]
+    #[strum(message = "name a project directory with -C, or if you mean it begin with 'checkpoint create --force'")]
     UnsafeRoot { root: PathBuf, why: String },
     /// The directory of `--to` must not be written.
     #[error("cannot write to {dir}: {why}")]
+    #[strum(message = "name a new or empty directory elsewhere")]
     BadDestination { dir: PathBuf, why: String },
     /// A search found nothing.
     #[error("{what}")]
     NothingFound { what: String, hint: String },
     /// Files exist, but a checkpoint could hold none of them.
     #[error("{why}")]
+    #[strum(message = "nothing was recorded; mend that, or name other paths")]
     NothingHeld { why: String },
     /// A signal ended the check after a restore; the restore itself is done.
     #[error("the check was interrupted by signal {signal}; {done}")]
@@ -59,6 +70,7 @@ pub enum Error {
     CheckInterrupted { signal: i32, done: String, hint: Option<String> },
     /// Consent is needed, but there is no terminal to ask on.
     #[error("{what}, and nobody is there to ask")]
+    #[strum(message = "give --yes if that is meant")]
     ConsentNeeded {
         what: String,
         /// Whether the command has `--dry-run`.
@@ -69,33 +81,41 @@ pub enum Error {
     Declined,
     /// Something uncaptured is in the way of the target; nothing was changed.
     #[error("nothing was changed, because no checkpoint would hold what stands at {}", list(.obstacles))]
+    #[strum(message = "move these away; a restore can be given PATHs without them")]
     Conflict { obstacles: Vec<Obstacle> },
     /// A path is at or below a `.git`.
     #[error("'{}' is at or below a .git", escape(.path))]
+    #[strum(message = "a repository's own data is never captured and never changed")]
     DotGitPath { path: String },
     /// A restore must not change a file that is written for a workflow.
     #[error("'{}' is a workflow's: a restore leaves it alone", escape(.path))]
+    #[strum(message = "'checkpoint workflow rewind PHASE --both' takes a workflow back, and its files with it")]
     WorkflowFile { path: String },
     /// An earlier restore was interrupted.
     #[error("a restore to {} (safety checkpoint {}) was interrupted", .target.short(), .safety.short())]
+    #[strum(message = "'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back")]
     RestorePending { target: ObjectId, safety: ObjectId },
     /// A restore was killed before it changed anything, so there is nothing to undo.
     #[error("the last restore, to {}, was stopped before it changed anything", .target.short())]
+    #[strum(message = "'checkpoint undo', once more, takes back the restore before it")]
     RestoreNeverBegan { target: ObjectId },
     /// This directory may not take over the checkpoints of another root.
     #[error("{why}")]
+    #[strum(message = "nothing was changed; 'checkpoint list --all' shows every store")]
     RelinkRefused { why: String },
     /// A pinned checkpoint is not deleted.
     #[error("checkpoint {} is pinned; nothing was deleted", .id.short())]
     Pinned { id: ObjectId },
     /// Files changed during a restore; it was rolled back.
     #[error("changed during the restore: {}", list(.obstacles))]
+    #[strum(message = "nothing was changed; try again when nobody writes there")]
     ChangedMeanwhile { obstacles: Vec<Obstacle> },
     /// A hold stands, so no checkpoint is made; of several holds the one that ends last.
     #[error("no checkpoint now: {}{}", .hold.in_words(), more(*.others))]
     Held { hold: Hold, others: usize },
     /// Several holds stand, so one must be named.
     #[error("several holds stand: {}", joined(.names, |name| escape(name)))]
+    #[strum(message = "name the one that is to end")]
     SeveralHolds { names: Vec<String> },
     /// No checkpoint exists from which the change could be undone.
     #[error("{what}")]
@@ -106,32 +126,46 @@ pub enum Error {
     },
     /// A database could not be captured for a new checkpoint; nothing was recorded.
     #[error("database {database} was not taken: {why}")]
+    #[strum(message = "nothing was recorded; mend that, or leave this --db out")]
     DatabaseNotTaken { database: String, why: String },
     /// The present state of a database could not be captured before a restore; nothing was changed.
     #[error("the present state of database {database} cannot be kept: {why}")]
+    #[strum(
+        message = "nothing was changed; mend that, or restore PATHs without it; a file of SQLite that is moved away is made anew"
+    )]
     DatabaseNotHeld { database: String, why: String },
     /// A failure of a workflow, with its details.
     #[error("{}", escape_line(&.0.what))]
     Workflow(Box<WorkflowProblem>),
     /// The requested object cannot be read in full.
     #[error("{what} is damaged: {why}")]
+    #[strum(
+        message = "'checkpoint verify' names all that is damaged, 'checkpoint verify --repair' mends what can be mended"
+    )]
     Damaged { what: String, why: String },
     #[error("{store} has format {found}; this program writes {supported}")]
+    #[strum(message = "use the newer program that wrote it")]
     StoreTooNew { store: PathBuf, found: u32, supported: u32 },
     #[error("the store is in use by {holder}; waited {} s", .waited.as_secs())]
+    #[strum(message = "try again, or wait longer with --lock-timeout")]
     Busy { holder: String, waited: Duration },
     #[error("{file}: {what}")]
+    #[strum(message = "mend or remove that line")]
     BadConfig { file: PathBuf, what: String },
     #[error("no place for checkpoints: HOME is not set to an absolute path")]
+    #[strum(message = "set CHECKPOINT_HOME to a directory for the stores")]
     NoBase,
     /// The store is not ours to use, or contains planted files.
     #[error("refusing the store {store}: {why}")]
+    #[strum(message = "look at that directory; CHECKPOINT_HOME can name another place")]
     HostileStore { store: PathBuf, why: String },
     /// A part of the store is of a file type that cannot be used.
     #[error("the store {store} is damaged: {why}")]
+    #[strum(message = "'checkpoint verify --repair' keeps all that can be read; so does the next 'checkpoint create'")]
     StoreUnusable { store: PathBuf, why: String },
     /// The store was removed or moved away while we waited for its lock.
     #[error("the store {store} was removed meanwhile")]
+    #[strum(message = "'checkpoint create' makes a new one")]
     StoreGone { store: PathBuf },
     #[error("cannot {action} {path}: {source}")]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },

@@ -12,7 +12,8 @@ use crate::bench::{Run, Sandbox};
 use crate::source;
 
 /// Sentences that name options outside a command line, and the commands that print them.
-const SENTENCES: [(&str, &[&str]); 37] = [
+const SENTENCES: [(&str, &[&str]); 38] = [
+    ("Databases named by --db", &["create"]),
     (" --include-sensitive={}", &["create"]),
     ("look at it with --dry-run", &DRY_RUN),
     ("give --yes if that is meant", &["create", "workflow mini-commit", "workflow delete"]),

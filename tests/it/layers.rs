@@ -54,7 +54,7 @@ const DOORS: [(&str, &[&str]); 27] = [
     ("sha1dc", &["store/objects/object_hash"]),
     ("sha2", &["store/trees/digest", "store/layout"]),
     ("signal_hook", &["cli/signals"]),
-    ("strum", &["cli/commands/", "config/environment", "error/kinds", "model/", "ops/", "store/", "workflow/"]),
+    ("strum", &["cli/commands/", "config/environment", "error/", "model/", "ops/", "store/", "workflow/"]),
     ("thiserror", &["error"]),
     ("toml", &["config"]),
     ("walkdir", &["worktree/sys/portable", "store/gc/disk_usage"]),
