@@ -1,6 +1,12 @@
 //! `checkpoint` snapshots a working directory into a shadow git repository and brings it back.
 #![doc = include_str!("ARCHITECTURE.md")]
-#![cfg_attr(test, expect(clippy::disallowed_methods, reason = "tests make and break their own files"))]
+#![cfg_attr(
+    test,
+    expect(
+        clippy::disallowed_methods,
+        reason = "tests make and break their own files"
+    )
+)]
 
 pub mod base;
 

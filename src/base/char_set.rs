@@ -76,7 +76,9 @@ impl CharSet {
 
     fn insert_class(&mut self, name: &[u8]) -> Option<()> {
         let is_member = class_test(name)?;
-        (0..=u8::MAX).filter(is_member).for_each(|byte| self.insert(byte));
+        (0..=u8::MAX)
+            .filter(is_member)
+            .for_each(|byte| self.insert(byte));
         Some(())
     }
 }
@@ -103,7 +105,11 @@ enum ClassName<'t> {
 /// Parses a class name after `[:`; `None` if no `]` follows.
 fn class_name(text: &[u8]) -> Option<ClassName<'_>> {
     let end = text.iter().position(|b| *b == b']')?;
-    Some(text[..end].strip_suffix(b":").map_or(ClassName::NoClass, ClassName::Named))
+    Some(
+        text[..end]
+            .strip_suffix(b":")
+            .map_or(ClassName::NoClass, ClassName::Named),
+    )
 }
 
 /// Returns the test for a POSIX class as git defines it: ASCII only, and white space without vertical tab and form
@@ -133,7 +139,12 @@ mod tests {
     fn members(text: &str) -> Option<String> {
         let (set, read) = CharSet::parse(text.as_bytes())?;
         assert_eq!(read, text.len(), "{text}");
-        Some((b' '..=b'~').filter(|b| set.contains(*b)).map(char::from).collect())
+        Some(
+            (b' '..=b'~')
+                .filter(|b| set.contains(*b))
+                .map(char::from)
+                .collect(),
+        )
     }
 
     #[test]
@@ -163,7 +174,17 @@ mod tests {
 
     #[test]
     fn what_is_not_closed_or_not_known_is_refused() {
-        for text in ["", "a", "!", "]", "a\\", "a-\\", "[:nope:]]", "[:digit:]", "[:digit:"] {
+        for text in [
+            "",
+            "a",
+            "!",
+            "]",
+            "a\\",
+            "a-\\",
+            "[:nope:]]",
+            "[:digit:]",
+            "[:digit:",
+        ] {
             assert_eq!(CharSet::parse(text.as_bytes()), None, "[{text}");
         }
     }

@@ -4,7 +4,12 @@ use std::fmt::Display;
 
 /// Joins the first items with commas; `ending` tells of the others, by their number.
 pub fn first_of<T: Display>(items: &[T], limit: usize, ending: impl Fn(usize) -> String) -> String {
-    let first = items.iter().take(limit).map(T::to_string).collect::<Vec<_>>().join(", ");
+    let first = items
+        .iter()
+        .take(limit)
+        .map(T::to_string)
+        .collect::<Vec<_>>()
+        .join(", ");
     match items.len().saturating_sub(limit) {
         0 => first,
         more => first + &ending(more),
@@ -18,7 +23,11 @@ pub fn and_more<T: Display>(items: &[T], limit: usize) -> String {
 
 /// Formats `a (and 3 more)`; `count` includes the first.
 pub fn one_of(first: impl Display, count: usize) -> String {
-    if count > 1 { format!("{first} (and {} more)", count - 1) } else { first.to_string() }
+    if count > 1 {
+        format!("{first} (and {} more)", count - 1)
+    } else {
+        first.to_string()
+    }
 }
 
 #[cfg(test)]
@@ -28,7 +37,10 @@ mod tests {
     #[test]
     fn what_is_cut_off_is_counted() {
         let names = ["a", "b", "c"];
-        assert_eq!([and_more(&names, 3), and_more(&names, 2)], ["a, b, c", "a, b and 1 more"]);
+        assert_eq!(
+            [and_more(&names, 3), and_more(&names, 2)],
+            ["a, b, c", "a, b and 1 more"]
+        );
         assert_eq!(first_of(&names, 1, |_| ", …".to_owned()), "a, …");
         assert_eq!([one_of("a", 1), one_of("a", 3)], ["a", "a (and 2 more)"]);
     }

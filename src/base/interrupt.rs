@@ -13,7 +13,11 @@ pub struct Interrupt {
 
 impl Default for Interrupt {
     fn default() -> Self {
-        Self { flag: Arc::default(), unshielded: Arc::new(AtomicBool::new(true)), shields: Arc::default() }
+        Self {
+            flag: Arc::default(),
+            unshielded: Arc::new(AtomicBool::new(true)),
+            shields: Arc::default(),
+        }
     }
 }
 

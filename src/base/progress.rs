@@ -78,7 +78,10 @@ impl Progress {
     pub fn figures(&self) -> Figures {
         let counters = &self.0;
         Figures {
-            phase: PHASES.get(usize::from(counters.phase.load(Relaxed))).copied().unwrap_or(WorkPhase::Idle),
+            phase: PHASES
+                .get(usize::from(counters.phase.load(Relaxed)))
+                .copied()
+                .unwrap_or(WorkPhase::Idle),
             files: counters.files.load(Relaxed),
             bytes: counters.bytes.load(Relaxed),
             files_in_all: counters.files_in_all.load(Relaxed),
@@ -99,7 +102,13 @@ mod tests {
             progress.begin(phase, 3, 9);
             progress.add(1, 2);
             progress.add(1, 2);
-            let expected = Figures { phase, files: 2, bytes: 4, files_in_all: 3, bytes_in_all: 9 };
+            let expected = Figures {
+                phase,
+                files: 2,
+                bytes: 4,
+                files_in_all: 3,
+                bytes_in_all: 9,
+            };
             assert_eq!(progress.figures(), expected);
         }
     }

@@ -7,7 +7,11 @@ pub fn quoted(prefix: &str, path: &[u8]) -> String {
     for byte in prefix.bytes().chain(path.iter().copied()) {
         has_escapes |= push(&mut word, byte);
     }
-    if has_escapes { format!("\"{word}\"") } else { word }
+    if has_escapes {
+        format!("\"{word}\"")
+    } else {
+        word
+    }
 }
 
 /// Appends a byte; returns whether it was escaped.

@@ -28,12 +28,17 @@ fn is_quotable(text: &str) -> bool {
 
 /// Writes a word with `printf`; trailing line breaks stay literal, because `$(…)` strips them.
 fn spelled(dash: &str, bytes: &[u8]) -> String {
-    let kept = bytes.iter().rposition(|byte| *byte != b'\n').map_or(0, |last| last + 1);
+    let kept = bytes
+        .iter()
+        .rposition(|byte| *byte != b'\n')
+        .map_or(0, |last| last + 1);
     let (spoken, breaks) = bytes.split_at(kept);
     let mut word = String::new();
     if !spoken.is_empty() {
         let octal = spoken.iter().map(|byte| match byte {
-            b' ' | b'_' | b'-' | b'.' | b'/' | b',' | b':' | b'+' | b'@' | b'=' => char::from(*byte).to_string(),
+            b' ' | b'_' | b'-' | b'.' | b'/' | b',' | b':' | b'+' | b'@' | b'=' => {
+                char::from(*byte).to_string()
+            }
             letter if letter.is_ascii_alphanumeric() => char::from(*letter).to_string(),
             other => format!("\\{other:03o}"),
         });
@@ -64,9 +69,21 @@ mod tests {
 
     #[test]
     fn a_line_is_its_words_with_options_left_as_they_are() {
-        let words = ["checkpoint", "create", "--reason", "a b", "-", "--scope=x y", "", "$(rm)"];
+        let words = [
+            "checkpoint",
+            "create",
+            "--reason",
+            "a b",
+            "-",
+            "--scope=x y",
+            "",
+            "$(rm)",
+        ];
         let line = shell_line(words.map(str::as_bytes));
-        assert_eq!(line, "checkpoint create --reason 'a b' - --'scope=x y' '' '$(rm)'");
+        assert_eq!(
+            line,
+            "checkpoint create --reason 'a b' - --'scope=x y' '' '$(rm)'"
+        );
     }
 
     #[test]
@@ -81,7 +98,10 @@ mod tests {
             (b"=ls", "'=ls'"),
             (b"new\nline", r#""$(printf 'new\012line')""#),
             (b"caf\xe9' %s", r#""$(printf 'caf\351\047 \045s')""#),
-            (br"\'; touch x #", r#""$(printf '\134\047\073 touch x \043')""#),
+            (
+                br"\'; touch x #",
+                r#""$(printf '\134\047\073 touch x \043')""#,
+            ),
             (br"\", r#""$(printf '\134')""#),
             (br"a\\b", r#""$(printf 'a\134\134b')""#),
             (b"-\x01\n\n", "\"$(printf './-\\001')\"'\n\n'"),

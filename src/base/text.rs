@@ -31,7 +31,11 @@ pub fn escape_line(text: &str) -> String {
 
 /// Escapes a path for display on one line; backslashes stay single.
 pub fn escape_path(path: &Path) -> String {
-    let pieces = path.as_os_str().as_encoded_bytes().split(|byte| *byte == b'\\').map(escape_bytes);
+    let pieces = path
+        .as_os_str()
+        .as_encoded_bytes()
+        .split(|byte| *byte == b'\\')
+        .map(escape_bytes);
     pieces.collect::<Vec<_>>().join("\\")
 }
 
@@ -40,7 +44,11 @@ pub fn escape_content(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
-            if matches!(c, '\t' | '\n' | '\\') { shown.push(c) } else { push_escaped(&mut shown, c) }
+            if matches!(c, '\t' | '\n' | '\\') {
+                shown.push(c)
+            } else {
+                push_escaped(&mut shown, c)
+            }
         }
         for byte in chunk.invalid() {
             let _ = write!(shown, "\\x{byte:02x}");
@@ -94,7 +102,9 @@ pub fn percent_decode(text: &str) -> Option<Vec<u8>> {
         }
         let (digits, tail) = rest.split_at_checked(2)?;
         // The standard parser would accept a sign.
-        let digits = std::str::from_utf8(digits).ok().filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        let digits = std::str::from_utf8(digits)
+            .ok()
+            .filter(|d| d.bytes().all(|b| b.is_ascii_hexdigit()))?;
         bytes.push(u8::from_str_radix(digits, 16).ok()?);
         rest = tail;
     }
@@ -115,14 +125,26 @@ mod tests {
 
     #[test]
     fn words_with_names_in_them_are_one_line_and_not_escaped_twice() {
-        assert_eq!(escape_line("no 'a\\x0ab' in C:\\x\n\u{9b}31m"), "no 'a\\x0ab' in C:\\x\\x0a\\u{9b}31m");
-        assert_eq!(escape_path(Path::new("/a\nb\\c\u{202e}")), "/a\\x0ab\\c\\u{202e}");
+        assert_eq!(
+            escape_line("no 'a\\x0ab' in C:\\x\n\u{9b}31m"),
+            "no 'a\\x0ab' in C:\\x\\x0a\\u{9b}31m"
+        );
+        assert_eq!(
+            escape_path(Path::new("/a\nb\\c\u{202e}")),
+            "/a\\x0ab\\c\\u{202e}"
+        );
     }
 
     #[test]
     fn content_keeps_its_lines_and_loses_its_power() {
-        assert_eq!(escape_content(b"\tprintf(\"\\n\");\r\n"), "\tprintf(\"\\n\");\\x0d\n");
-        assert_eq!(escape_content("\x1b[2J\u{9b}x\u{202e}".as_bytes()), "\\x1b[2J\\u{9b}x\\u{202e}");
+        assert_eq!(
+            escape_content(b"\tprintf(\"\\n\");\r\n"),
+            "\tprintf(\"\\n\");\\x0d\n"
+        );
+        assert_eq!(
+            escape_content("\x1b[2J\u{9b}x\u{202e}".as_bytes()),
+            "\\x1b[2J\\u{9b}x\\u{202e}"
+        );
         assert_eq!(escape_content(b"\xe2\x82"), "\\xe2\\x82");
     }
 

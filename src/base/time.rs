@@ -92,10 +92,19 @@ pub fn parse_iso(text: &str) -> Option<i64> {
     if let Ok(time) = DateTime::parse_from_rfc3339(text) {
         return Some(time.timestamp_millis());
     }
-    let zoned = text.strip_suffix(['Z', 'z']).map_or_else(|| text.to_owned(), |start| format!("{start}+00:00"));
-    let zoned = ZONED.iter().find_map(|form| DateTime::parse_from_str(&zoned, form).ok());
-    let bare = || BARE.iter().find_map(|form| NaiveDateTime::parse_from_str(text, form).ok());
-    zoned.map(|time| time.timestamp_millis()).or_else(|| Some(bare()?.and_utc().timestamp_millis()))
+    let zoned = text
+        .strip_suffix(['Z', 'z'])
+        .map_or_else(|| text.to_owned(), |start| format!("{start}+00:00"));
+    let zoned = ZONED
+        .iter()
+        .find_map(|form| DateTime::parse_from_str(&zoned, form).ok());
+    let bare = || {
+        BARE.iter()
+            .find_map(|form| NaiveDateTime::parse_from_str(text, form).ok())
+    };
+    zoned
+        .map(|time| time.timestamp_millis())
+        .or_else(|| Some(bare()?.and_utc().timestamp_millis()))
 }
 
 /// Parses a time; returns its first millisecond and its length in milliseconds.
@@ -106,7 +115,10 @@ fn parse_range(text: &str, now_ms: i64) -> Option<(i64, i64)> {
     }
     let text = text.replacen(' ', "T", 1);
     if let Ok(time) = DateTime::parse_from_rfc3339(&text) {
-        return Some((time.timestamp_millis(), if text.contains('.') { 1 } else { SECOND_MS }));
+        return Some((
+            time.timestamp_millis(),
+            if text.contains('.') { 1 } else { SECOND_MS },
+        ));
     }
     parse_zoned_minutes(&text).or_else(|| parse_local(&text))
 }
@@ -135,22 +147,39 @@ fn utc(time_ms: i64) -> DateTime<Utc> {
 }
 
 fn parse_zoned_minutes(text: &str) -> Option<(i64, i64)> {
-    let text = text.strip_suffix('Z').map_or_else(|| text.to_owned(), |start| format!("{start}+00:00"));
+    let text = text
+        .strip_suffix('Z')
+        .map_or_else(|| text.to_owned(), |start| format!("{start}+00:00"));
     let time = DateTime::parse_from_str(&text, "%Y-%m-%dT%H:%M%:z").ok()?;
     Some((time.timestamp_millis(), MINUTE_MS))
 }
 
 fn parse_local(text: &str) -> Option<(i64, i64)> {
-    let forms = [("%Y-%m-%dT%H:%M:%S", SECOND_MS), ("%Y-%m-%dT%H:%M:%S%.f", 1), ("%Y-%m-%dT%H:%M", MINUTE_MS)];
-    let timed =
-        forms.iter().find_map(|(form, length)| Some((NaiveDateTime::parse_from_str(text, form).ok()?, *length)));
-    let day = || Some((NaiveDate::parse_from_str(text, "%Y-%m-%d").ok()?.and_hms_opt(0, 0, 0)?, DAY_MS));
+    let forms = [
+        ("%Y-%m-%dT%H:%M:%S", SECOND_MS),
+        ("%Y-%m-%dT%H:%M:%S%.f", 1),
+        ("%Y-%m-%dT%H:%M", MINUTE_MS),
+    ];
+    let timed = forms.iter().find_map(|(form, length)| {
+        Some((NaiveDateTime::parse_from_str(text, form).ok()?, *length))
+    });
+    let day = || {
+        Some((
+            NaiveDate::parse_from_str(text, "%Y-%m-%d")
+                .ok()?
+                .and_hms_opt(0, 0, 0)?,
+            DAY_MS,
+        ))
+    };
     let (naive, length_ms) = timed.or_else(day)?;
     // An ambiguous local time means the later one; a skipped one is no time.
     let time = if IS_ZONE_IGNORED.load(Ordering::Relaxed) {
         naive.and_utc().timestamp_millis()
     } else {
-        Local.from_local_datetime(&naive).latest()?.timestamp_millis()
+        Local
+            .from_local_datetime(&naive)
+            .latest()?
+            .timestamp_millis()
     };
     Some((time, length_ms))
 }
@@ -168,7 +197,9 @@ mod tests {
         assert_eq!(rfc3339_seconds(NOW), "2026-03-24T12:25:30Z");
         assert_eq!(compact_utc(NOW), "20260324T122530Z");
         // Times out of range are clamped.
-        assert!(utc_seconds(i64::MIN).starts_with('-') && utc_seconds(i64::MAX).starts_with("+262142"));
+        assert!(
+            utc_seconds(i64::MIN).starts_with('-') && utc_seconds(i64::MAX).starts_with("+262142")
+        );
     }
 
     #[test]
@@ -181,11 +212,22 @@ mod tests {
             (&["w", "week", "weeks"], 604_800),
         ] {
             for unit in units {
-                assert_eq!(parse_span(&format!("3{unit}")), Some(3_000 * seconds), "{unit}");
-                assert_eq!(parse_span(&format!("3 {unit}")), Some(3_000 * seconds), "{unit}");
+                assert_eq!(
+                    parse_span(&format!("3{unit}")),
+                    Some(3_000 * seconds),
+                    "{unit}"
+                );
+                assert_eq!(
+                    parse_span(&format!("3 {unit}")),
+                    Some(3_000 * seconds),
+                    "{unit}"
+                );
             }
         }
-        assert_eq!((parse_span("3"), parse_span("3 months"), parse_span("-3 d")), (None, None, None));
+        assert_eq!(
+            (parse_span("3"), parse_span("3 months"), parse_span("-3 d")),
+            (None, None, None)
+        );
     }
 
     #[test]
@@ -198,7 +240,11 @@ mod tests {
             ("2026-03-24T12:25:30.5Z", 1),
             ("2026-03-24T12:25+01:00", 60_000),
         ] {
-            assert_eq!(parse_until(text, NOW).unwrap() - parse(text, NOW).unwrap() + 1, length_ms, "{text}");
+            assert_eq!(
+                parse_until(text, NOW).unwrap() - parse(text, NOW).unwrap() + 1,
+                length_ms,
+                "{text}"
+            );
         }
     }
 
@@ -211,7 +257,13 @@ mod tests {
 
     #[test]
     fn ages_use_the_largest_unit() {
-        for (ms, shown) in [(0, "0 s"), (59_999, "59 s"), (60_000, "1 min"), (7_200_000, "2 h"), (172_800_000, "2 d")] {
+        for (ms, shown) in [
+            (0, "0 s"),
+            (59_999, "59 s"),
+            (60_000, "1 min"),
+            (7_200_000, "2 h"),
+            (172_800_000, "2 d"),
+        ] {
             assert_eq!(age(NOW - ms, NOW), shown);
         }
         assert_eq!(age(NOW + 5_000, NOW), "in the future");
@@ -236,8 +288,15 @@ mod tests {
             assert_eq!(parse_iso(text), Some(NOW - 123), "{text}");
         }
         assert_eq!(parse_iso("2026-03-24T12:25:30.123456"), Some(NOW));
-        for text in ["", "10m ago", "2026-03-24", "2026-03-24T12:25Z", "2026-02-30T00:00:00Z", "ISO-8601", "1774355130"]
-        {
+        for text in [
+            "",
+            "10m ago",
+            "2026-03-24",
+            "2026-03-24T12:25Z",
+            "2026-02-30T00:00:00Z",
+            "ISO-8601",
+            "1774355130",
+        ] {
             assert_eq!(parse_iso(text), None, "{text}");
         }
     }
@@ -254,10 +313,24 @@ mod tests {
         ] {
             assert_eq!(parse(text, NOW), Some(expected), "{text}");
         }
-        assert_eq!(parse_until("2026-03-24 12:25:30Z", NOW), Some(NOW - 123 + 999));
-        assert_eq!(parse_until("2026-03-24T12:25Z", NOW), Some(NOW - 30_123 + 59_999));
+        assert_eq!(
+            parse_until("2026-03-24 12:25:30Z", NOW),
+            Some(NOW - 123 + 999)
+        );
+        assert_eq!(
+            parse_until("2026-03-24T12:25Z", NOW),
+            Some(NOW - 30_123 + 59_999)
+        );
         assert_eq!(parse_until("2026-03-24T12:25:30.123Z", NOW), Some(NOW));
-        for text in ["", "ago", "10 ago", "m ago", "yesterday", "2026-13-01", "99999999999999999999d ago"] {
+        for text in [
+            "",
+            "ago",
+            "10 ago",
+            "m ago",
+            "yesterday",
+            "2026-13-01",
+            "99999999999999999999d ago",
+        ] {
             assert_eq!(parse(text, NOW), None, "{text}");
         }
     }

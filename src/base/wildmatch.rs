@@ -41,7 +41,12 @@ struct Retry {
 impl Glob {
     /// Compiles a pattern; `None` if it can never match: an unclosed bracket, an unknown class, a trailing backslash.
     pub fn compile(pattern: &[u8]) -> Option<Self> {
-        let mut glob = Self { tokens: Vec::new(), sets: Vec::new(), min_len: 0, last: None };
+        let mut glob = Self {
+            tokens: Vec::new(),
+            sets: Vec::new(),
+            min_len: 0,
+            last: None,
+        };
         let mut at = 0;
         while let Some(byte) = pattern.get(at) {
             let (token, read) = match byte {
@@ -51,7 +56,10 @@ impl Glob {
                 b'[' => {
                     let (set, read) = CharSet::parse(&pattern[at + 1..])?;
                     glob.sets.push(set);
-                    (Token::Set(u32::try_from(glob.sets.len() - 1).ok()?), read + 1)
+                    (
+                        Token::Set(u32::try_from(glob.sets.len() - 1).ok()?),
+                        read + 1,
+                    )
                 }
                 byte => (Token::Byte(*byte), 1),
             };
@@ -101,7 +109,9 @@ impl Glob {
                 None if at == text.len() => return true,
                 _ => {}
             }
-            let Some(next) = self.next_try(&mut star, &mut deep, text) else { return false };
+            let Some(next) = self.next_try(&mut star, &mut deep, text) else {
+                return false;
+            };
             (token, at) = (next.token, next.text);
         }
     }
@@ -116,7 +126,12 @@ impl Glob {
     }
 
     /// Extends the match of the last star: by one byte, or for `**/` through the next slash.
-    fn next_try(&self, star: &mut Option<Retry>, deep: &mut Option<Retry>, text: &[u8]) -> Option<Retry> {
+    fn next_try(
+        &self,
+        star: &mut Option<Retry>,
+        deep: &mut Option<Retry>,
+        text: &[u8],
+    ) -> Option<Retry> {
         if let Some(retry) = star
             && text.get(retry.text).is_some_and(|byte| *byte != b'/')
         {
@@ -136,7 +151,10 @@ impl Glob {
 
 /// Returns the token for a run of asterisks and the bytes read. Two or more are `**` only as a whole component.
 fn stars(pattern: &[u8], at: usize) -> (Token, usize) {
-    let len = pattern[at..].iter().take_while(|byte| **byte == b'*').count();
+    let len = pattern[at..]
+        .iter()
+        .take_while(|byte| **byte == b'*')
+        .count();
     let begins_component = at == 0 || pattern[at - 1] == b'/';
     if len < 2 || !begins_component {
         return (Token::Star, len);
@@ -216,6 +234,10 @@ mod tests {
             assert!(!matches(&pattern, &name));
             assert!(!matches(&pattern, &path));
         }
-        assert!(begin.elapsed() < Duration::from_secs(20), "{:?}", begin.elapsed());
+        assert!(
+            begin.elapsed() < Duration::from_secs(20),
+            "{:?}",
+            begin.elapsed()
+        );
     }
 }

@@ -28,9 +28,18 @@ impl<J> WorkQueue<J> {
     /// Makes a queue for `workers` threads; `more` may join, and count as idle until then. Jobs are taken last in,
     /// first out.
     pub fn new(ready: Vec<J>, workers: usize, more: usize) -> Self {
-        let state = State { ready, workers, waiting: 0, is_closed: false };
+        let state = State {
+            ready,
+            workers,
+            waiting: 0,
+            is_closed: false,
+        };
         let wanted = AtomicIsize::new(isize::try_from(more).unwrap_or_default());
-        Self { state: Mutex::new(state), changed: Condvar::new(), wanted }
+        Self {
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            wanted,
+        }
     }
 
     /// Adds `more` workers, each of which begins with [`Self::first`].
@@ -66,7 +75,10 @@ impl<J> WorkQueue<J> {
                 self.changed.notify_all();
                 return None;
             }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .changed
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -110,12 +122,18 @@ pub fn run<S: Send, J: Send, T: Send, E: Send>(
     };
     let work_off = &work_off;
     let mut places = places.into_iter();
-    let Some(own) = places.next() else { return Ok(Vec::new()) };
+    let Some(own) = places.next() else {
+        return Ok(Vec::new());
+    };
     std::thread::scope(|scope| {
-        let others: Vec<_> = places.map(|place| scope.spawn(move || work_off(place))).collect();
+        let others: Vec<_> = places
+            .map(|place| scope.spawn(move || work_off(place)))
+            .collect();
         let mut all = work_off(own);
         for other in others {
-            let theirs = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let theirs = other
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             all = all.and_then(|mut all| theirs.map(|theirs| all.extend(theirs)).map(|()| all));
         }
         all
@@ -124,14 +142,22 @@ pub fn run<S: Send, J: Send, T: Send, E: Send>(
 
 /// Splits `pieces` among threads and returns the results in order. There is one part for each `least` pieces, up to the
 /// number of workers; a single part runs on the caller's thread.
-pub fn split<P: Sync, T: Send>(pieces: &[P], least: usize, work: impl Fn(&[P]) -> T + Sync) -> Vec<T> {
+pub fn split<P: Sync, T: Send>(
+    pieces: &[P],
+    least: usize,
+    work: impl Fn(&[P]) -> T + Sync,
+) -> Vec<T> {
     let wanted = pieces.len() / least.max(1);
     let parts = if wanted < 2 { 1 } else { wanted.min(workers()) };
     if parts < 2 {
         return vec![work(pieces)];
     }
-    let jobs = pieces.chunks(pieces.len().div_ceil(parts)).enumerate().collect();
-    let one = |(): &mut (), (at, part): (usize, &[P]), _: &WorkQueue<_>| Ok::<_, Never>((at, work(part)));
+    let jobs = pieces
+        .chunks(pieces.len().div_ceil(parts))
+        .enumerate()
+        .collect();
+    let one =
+        |(): &mut (), (at, part): (usize, &[P]), _: &WorkQueue<_>| Ok::<_, Never>((at, work(part)));
     let Ok(mut answers) = run(vec![(); parts], jobs, &one);
     answers.sort_unstable_by_key(|(at, _)| *at);
     answers.into_iter().map(|(_, answer)| answer).collect()
@@ -141,7 +167,9 @@ enum Never {}
 
 /// Returns the number of threads for long work. Costs system calls, so it is called only for such work.
 pub fn workers() -> usize {
-    std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(MOST_WORKERS)
+    std::thread::available_parallelism()
+        .map_or(1, std::num::NonZero::get)
+        .min(MOST_WORKERS)
 }
 
 #[cfg(test)]
@@ -163,14 +191,28 @@ mod tests {
             seen.sort_unstable();
             assert_eq!(seen, [0, 0, 1, 1, 2, 2, 3, 3, 4, 5]);
         }
-        assert!(run(vec![(); 3], Vec::new(), &|(): &mut (), job: u32, _| Ok::<_, String>(job)).unwrap().is_empty());
+        assert!(
+            run(vec![(); 3], Vec::new(), &|(): &mut (), job: u32, _| Ok::<
+                _,
+                String,
+            >(
+                job
+            ))
+            .unwrap()
+            .is_empty()
+        );
     }
 
     #[test]
     fn a_failure_ends_it() {
         for workers in [1, 4] {
-            let fails = |(): &mut (), job: u32, _: &WorkQueue<u32>| if job == 60 { Err("sixty") } else { Ok(job) };
-            assert_eq!(run(vec![(); workers], (0..100).collect(), &fails), Err("sixty"));
+            let fails = |(): &mut (), job: u32, _: &WorkQueue<u32>| {
+                if job == 60 { Err("sixty") } else { Ok(job) }
+            };
+            assert_eq!(
+                run(vec![(); workers], (0..100).collect(), &fails),
+                Err("sixty")
+            );
         }
     }
 

@@ -56,9 +56,14 @@ impl Children<'_> {
     /// # Errors
     /// As [`Self::shell`].
     pub fn program(&self, words: &[OsString], dir: &Path, ceiling: &Path) -> Result<CommandEnd> {
-        let (program, arguments) = words.split_first().ok_or_else(|| Error::Usage { what: "no command".into() })?;
+        let (program, arguments) = words.split_first().ok_or_else(|| Error::Usage {
+            what: "no command".into(),
+        })?;
         let mut command = Command::new(program);
-        command.args(arguments).current_dir(dir).env("GIT_CEILING_DIRECTORIES", ceiling);
+        command
+            .args(arguments)
+            .current_dir(dir)
+            .env("GIT_CEILING_DIRECTORIES", ceiling);
         self.run(&mut command, Path::new(program))
     }
 
@@ -69,7 +74,10 @@ impl Children<'_> {
     pub fn commit_all(&self, message: &str, dir: &Path) -> Result<()> {
         self.git(&["add", "-A"], dir)?;
         // The phases may have committed everything already.
-        if self.git(&["diff", "--cached", "--quiet", "--no-ext-diff"], dir).is_ok() {
+        if self
+            .git(&["diff", "--cached", "--quiet", "--no-ext-diff"], dir)
+            .is_ok()
+        {
             return Ok(());
         }
         self.git(&["commit", "-m", message], dir)
@@ -94,14 +102,20 @@ impl Children<'_> {
     /// The child writes to our stderr, since our stdout is only for results.
     fn run(&self, command: &mut Command, shown: &Path) -> Result<CommandEnd> {
         let _hidden = progress::hide();
-        let stdin = if self.may_read_stdin { Stdio::inherit() } else { Stdio::null() };
+        let stdin = if self.may_read_stdin {
+            Stdio::inherit()
+        } else {
+            Stdio::null()
+        };
         command.stdin(stdin).stdout(Stdio::from(std::io::stderr()));
         self.run_as_it_is(command, shown)
     }
 
     fn run_as_it_is(&self, command: &mut Command, shown: &Path) -> Result<CommandEnd> {
         let mut child = command.spawn().map_err(Error::io("start", shown))?;
-        let status = self.wait(&mut child).map_err(Error::io("wait for", shown))?;
+        let status = self
+            .wait(&mut child)
+            .map_err(Error::io("wait for", shown))?;
         self.interrupt.check()?;
         Ok(ended(status))
     }
@@ -114,7 +128,8 @@ impl Children<'_> {
         loop {
             if let Some(status) = child.try_wait()? {
                 if let Some((signal, _)) = asked {
-                    self.interrupt.set(usize::try_from(signal).unwrap_or_default());
+                    self.interrupt
+                        .set(usize::try_from(signal).unwrap_or_default());
                 }
                 return Ok(status);
             }
@@ -142,12 +157,26 @@ impl Children<'_> {
 /// # Errors
 /// As [`Children::shell`].
 pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<CommandEnd> {
-    let FedCommand { line, dir, stdin, stdout, stderr } = fed;
+    let FedCommand {
+        line,
+        dir,
+        stdin,
+        stdout,
+        stderr,
+    } = fed;
     let _hidden = progress::hide();
     let or_nothing = |file: Option<std::fs::File>| file.map_or_else(Stdio::null, Stdio::from);
     let mut command = shell_command(OsStr::new(line));
-    command.current_dir(dir).stdin(or_nothing(stdin)).stdout(or_nothing(stdout)).stderr(stderr);
-    Children { interrupt, may_read_stdin: false }.run_as_it_is(&mut command, Path::new("the shell"))
+    command
+        .current_dir(dir)
+        .stdin(or_nothing(stdin))
+        .stdout(or_nothing(stdout))
+        .stderr(stderr);
+    Children {
+        interrupt,
+        may_read_stdin: false,
+    }
+    .run_as_it_is(&mut command, Path::new("the shell"))
 }
 
 /// Starts the user's pager with a pipe as stdin.
@@ -176,7 +205,9 @@ fn shell_command(line: &OsStr) -> Command {
 
 #[cfg(unix)]
 fn pass_on(child: &mut Child, signal: i32) -> std::io::Result<()> {
-    let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    let pid = i32::try_from(child.id())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
     match (pid, rustix::process::Signal::from_named_raw(signal)) {
         (Some(pid), Some(signal)) => Ok(rustix::process::kill_process(pid, signal)?),
         _ => child.kill(),
@@ -191,7 +222,10 @@ fn pass_on(child: &mut Child, _signal: i32) -> std::io::Result<()> {
 #[cfg(unix)]
 fn ended(status: ExitStatus) -> CommandEnd {
     use std::os::unix::process::ExitStatusExt;
-    status.signal().map_or_else(|| CommandEnd::Exit(status.code().unwrap_or(1)), CommandEnd::Signal)
+    status.signal().map_or_else(
+        || CommandEnd::Exit(status.code().unwrap_or(1)),
+        CommandEnd::Signal,
+    )
 }
 
 #[cfg(not(unix))]

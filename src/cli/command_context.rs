@@ -46,29 +46,43 @@ impl CommandContext<'_> {
 
     pub fn warn(&self, warnings: &[Warning]) {
         for warning in warnings {
-            self.told_settings.set(self.told_settings.get() || matches!(warning, Warning::Config { .. }));
-            self.printer.talk(&words::warning(warning, self.printer.err_paint()));
+            self.told_settings
+                .set(self.told_settings.get() || matches!(warning, Warning::Config { .. }));
+            self.printer
+                .talk(&words::warning(warning, self.printer.err_paint()));
         }
     }
 
     /// Prints warnings that have no place in the answer, or that remain after a failure.
     pub fn tell_unsaid(&self, context: &Context) {
         for warning in context.unsaid.take() {
-            self.printer.failure(&words::warning(&warning, self.printer.err_paint()));
+            self.printer
+                .failure(&words::warning(&warning, self.printer.err_paint()));
         }
     }
 
     /// Prints warnings about settings; every command does so.
     pub fn warn_of_settings(&self, context: &Context) {
         if !self.printer.json && !self.told_settings.get() {
-            self.warn(&context.settings.remarks.iter().map(Warning::from).collect::<Vec<_>>());
+            self.warn(
+                &context
+                    .settings
+                    .remarks
+                    .iter()
+                    .map(Warning::from)
+                    .collect::<Vec<_>>(),
+            );
         }
     }
 
     /// Prints warnings that arose after the JSON document was written.
     pub fn warn_late(&self, warnings: &[Warning]) {
-        for warning in warnings.iter().filter(|warning| self.printer.json && warning.is_late()) {
-            self.printer.failure(&words::warning(warning, self.printer.err_paint()));
+        for warning in warnings
+            .iter()
+            .filter(|warning| self.printer.json && warning.is_late())
+        {
+            self.printer
+                .failure(&words::warning(warning, self.printer.err_paint()));
         }
     }
 
@@ -78,17 +92,29 @@ impl CommandContext<'_> {
         let partial = |warning: &&Warning| {
             matches!(
                 warning,
-                Warning::NotCaptured { .. } | Warning::CopiesNotMade { .. } | Warning::StoreReinitialized { .. }
+                Warning::NotCaptured { .. }
+                    | Warning::CopiesNotMade { .. }
+                    | Warning::StoreReinitialized { .. }
             )
         };
         let paint = self.printer.err_paint();
         if self.printer.quiet {
-            for warning in outcome.warnings.iter().filter(|warning| skipped || partial(warning)) {
+            for warning in outcome
+                .warnings
+                .iter()
+                .filter(|warning| skipped || partial(warning))
+            {
                 self.printer.failure(&words::warning(warning, paint));
             }
         }
-        if let Some(id) = outcome.checkpoint.as_ref().filter(|_| outcome.is_partial()).map(|c| c.id) {
-            self.printer.failure(&words::warning(&Warning::IsPartial { id }, paint));
+        if let Some(id) = outcome
+            .checkpoint
+            .as_ref()
+            .filter(|_| outcome.is_partial())
+            .map(|c| c.id)
+        {
+            self.printer
+                .failure(&words::warning(&Warning::IsPartial { id }, paint));
         }
     }
 
@@ -99,12 +125,16 @@ impl CommandContext<'_> {
     /// Returns how this command starts other programs.
     pub fn children<'i>(&self, context: &'i Context) -> Children<'i> {
         let may_read_stdin = !self.global.json && !self.global.no_input;
-        Children { interrupt: &context.interrupt, may_read_stdin }
+        Children {
+            interrupt: &context.interrupt,
+            may_read_stdin,
+        }
     }
 
     pub fn tell_no_store(&self, context: &Context) {
         let hint = context.no_store().hint().unwrap_or_default();
-        self.printer.talk(&words::no_store(context.root.path(), &placed(&hint)));
+        self.printer
+            .talk(&words::no_store(context.root.path(), &placed(&hint)));
     }
 }
 
@@ -126,9 +156,18 @@ pub fn tell(
 ///
 /// # Errors
 /// The directory is refused or missing, or the settings are bad.
-pub fn open(global: &GlobalArgs, environment: Environment, command: &str, own: OwnFile) -> Result<Context> {
+pub fn open(
+    global: &GlobalArgs,
+    environment: Environment,
+    command: &str,
+    own: OwnFile,
+) -> Result<Context> {
     let dir = environment::directory(global.dir.as_deref(), &environment)?;
-    let logical = if global.dir.is_some() { Some(&*dir) } else { environment.logical_dir.as_deref() };
+    let logical = if global.dir.is_some() {
+        Some(&*dir)
+    } else {
+        environment.logical_dir.as_deref()
+    };
     let root = crate::ops::context::resolve_root(&dir, logical)?;
     let base = environment::absolute(&base(global.base.as_deref(), &environment)?)?;
     Ok(Context {

@@ -37,20 +37,40 @@ pub struct Words {
 
 impl Words {
     pub fn of(context: &Context, cmd: &CommandContext<'_>) -> Self {
-        let usual = context.environment.home.as_ref().map(|home| home.join(".claude"));
+        let usual = context
+            .environment
+            .home
+            .as_ref()
+            .map(|home| home.join(".claude"));
         let base = Some(context.base.clone()).filter(|base| Some(base) != usual.as_ref());
-        Self { anchor: anchor(cmd.words), program: environment::program(cmd.words), base }
+        Self {
+            anchor: anchor(cmd.words),
+            program: environment::program(cmd.words),
+            base,
+        }
     }
 
     pub fn call<'c>(&'c self, context: &'c Context) -> Call<'c> {
-        let (program, root, base) = (self.program.as_str(), context.root.path(), self.base.as_deref());
-        Call { anchor: &self.anchor, program, root, base }
+        let (program, root, base) = (
+            self.program.as_str(),
+            context.root.path(),
+            self.base.as_deref(),
+        );
+        Call {
+            anchor: &self.anchor,
+            program,
+            root,
+            base,
+        }
     }
 }
 
 /// Returns the contract of a `create` that made no checkpoint.
 pub fn refused(words: &[OsString], error: &Error) -> ContractDocument {
-    let hint = error.hint().map(|hint| format!(" ({})", placed(&hint))).unwrap_or_default();
+    let hint = error
+        .hint()
+        .map(|hint| format!(" ({})", placed(&hint)))
+        .unwrap_or_default();
     nothing_made(&format!("{error}{hint}"), &anchor(words))
 }
 
@@ -58,7 +78,9 @@ pub fn refused(words: &[OsString], error: &Error) -> ContractDocument {
 pub fn anchor(words: &[OsString]) -> String {
     let program = environment::program(words);
     let rest = words.iter().skip(1).map(|word| word.as_encoded_bytes());
-    let reads_input = rest.clone().any(|word| word == b"-" || word.ends_with(b"=-"));
+    let reads_input = rest
+        .clone()
+        .any(|word| word == b"-" || word.ends_with(b"=-"));
     let command = shell_line(std::iter::once(program.as_bytes()).chain(rest));
     match environment::absolute(Path::new(".")) {
         Ok(here) if !reads_input => {

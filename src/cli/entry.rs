@@ -39,14 +39,25 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let environment = environment::read();
     let printer = Printer::new(&cli.global, environment.no_color);
     let Cli { global, command } = cli;
-    let Some(command) = command else { return ExitCode::from(refuse_nothing(printer)) };
+    let Some(command) = command else {
+        return ExitCode::from(refuse_nothing(printer));
+    };
     let name = command.name();
     let properties = match &command {
         Command::InDirectory(command) => command.properties(),
         Command::Anywhere(_) => Properties::USUAL,
     };
-    let Properties { failure_code: failed, contract, .. } = properties;
-    let prompt = Prompt::new(global.json, global.no_input, properties.has_dry_run, printer.err_paint());
+    let Properties {
+        failure_code: failed,
+        contract,
+        ..
+    } = properties;
+    let prompt = Prompt::new(
+        global.json,
+        global.no_input,
+        properties.has_dry_run,
+        printer.err_paint(),
+    );
     let cmd = CommandContext {
         printer,
         prompt,
@@ -58,16 +69,21 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let code = match command {
         Command::Anywhere(command) => command.run(&cmd, environment),
-        Command::InDirectory(command) => command_context::open(&global, environment, name, properties.own_file)
-            .and_then(|context| {
-                signals::install(&context.interrupt);
-                let is_watched = properties.may_take_long && printer.talks_to_a_person();
-                let _showing = is_watched.then(|| progress::show(&context, printer.err_paint(), printer::last_words));
-                let code = command.run(&context, &cmd);
-                cmd.tell_unsaid(&context);
-                cmd.warn_of_settings(&context);
-                code
-            }),
+        Command::InDirectory(command) => {
+            command_context::open(&global, environment, name, properties.own_file).and_then(
+                |context| {
+                    signals::install(&context.interrupt);
+                    let is_watched = properties.may_take_long && printer.talks_to_a_person();
+                    let _showing = is_watched.then(|| {
+                        progress::show(&context, printer.err_paint(), printer::last_words)
+                    });
+                    let code = command.run(&context, &cmd);
+                    cmd.tell_unsaid(&context);
+                    cmd.warn_of_settings(&context);
+                    code
+                },
+            )
+        }
     };
     let code = code.unwrap_or_else(|error| {
         let contract = contract.map(|form| (contract::refused(&args, &error), form));
@@ -89,7 +105,12 @@ fn report(
         code => code,
     };
     if printer.json {
-        printer.result(&failure_view::failure(command, code, error, contract.map(|(document, _)| document)));
+        printer.result(&failure_view::failure(
+            command,
+            code,
+            error,
+            contract.map(|(document, _)| document),
+        ));
     } else if let Some((document, form)) = contract {
         printer.result(&document.text(*form));
     }
@@ -114,16 +135,31 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
     let named = words.find_map(parse::command_name);
     let command = named.as_deref();
     let what = refusal.text.clone();
-    let (has, error) = (|flag: &str| args.iter().any(|arg| arg == flag), Error::Usage { what: what.clone() });
-    let contract = (command == Some("create") && has("--contract")).then(|| contract::refused(args, &error));
+    let (has, error) = (
+        |flag: &str| args.iter().any(|arg| arg == flag),
+        Error::Usage { what: what.clone() },
+    );
+    let contract =
+        (command == Some("create") && has("--contract")).then(|| contract::refused(args, &error));
     if has("--json") {
         let command = command.unwrap_or("usage");
-        printer::to_stdout(&failure_view::failure(command, exit_code::USAGE, &error, contract.as_ref()));
+        printer::to_stdout(&failure_view::failure(
+            command,
+            exit_code::USAGE,
+            &error,
+            contract.as_ref(),
+        ));
     } else if let Some(contract) = contract {
-        let form = if has("json") || has("--format=json") { ContractForm::Json } else { ContractForm::Yaml };
+        let form = if has("json") || has("--format=json") {
+            ContractForm::Json
+        } else {
+            ContractForm::Yaml
+        };
         printer::to_stdout(&contract.text(form));
     }
-    let more = command.map_or("checkpoint --help".to_owned(), |command| format!("checkpoint {command} --help"));
+    let more = command.map_or("checkpoint --help".to_owned(), |command| {
+        format!("checkpoint {command} --help")
+    });
     printer::to_stderr(&words::wrong_usage(&what, &more), Paint::default());
     exit_code::USAGE
 }
@@ -131,9 +167,14 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
 /// Handles a call without a command: short help for users, a failure with `--json`.
 fn refuse_nothing(printer: Printer) -> u8 {
     if printer.json {
-        let error = Error::Usage { what: "no command was given".to_owned() };
+        let error = Error::Usage {
+            what: "no command was given".to_owned(),
+        };
         return report(printer, "usage", exit_code::USAGE, &error, None);
     }
-    printer::to_stderr(&grammar::short_help(&mut parse::command()), Paint::default());
+    printer::to_stderr(
+        &grammar::short_help(&mut parse::command()),
+        Paint::default(),
+    );
     exit_code::USAGE
 }

@@ -15,14 +15,23 @@ use crate::error::{Error, Result};
 const MOST_ZONE_BYTES: u64 = 1 << 20;
 
 /// Reads all variables of this program.
-#[expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the door to the environment"
+)]
 pub fn read() -> Environment {
-    let path = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let path = |name: &str| {
+        env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     if text("TZ").is_some_and(|zone| !can_be_read(&zone)) {
         time::ignore_zone();
     }
-    let home = path("HOME").or_else(|| path("USERPROFILE")).filter(|home| home.is_absolute());
+    let home = path("HOME")
+        .or_else(|| path("USERPROFILE"))
+        .filter(|home| home.is_absolute());
     Environment {
         // Without a home directory, the configuration of another user must not be read.
         config_dir: home.as_ref().and_then(|_| platform_config_dir()),
@@ -42,18 +51,32 @@ pub fn read() -> Environment {
 fn can_be_read(zone: &str) -> bool {
     let path = Path::new(zone.strip_prefix(':').unwrap_or(zone));
     if path.is_absolute() {
-        return path.metadata().map_or(true, |found| found.is_file() && found.len() <= MOST_ZONE_BYTES);
+        return path.metadata().map_or(true, |found| {
+            found.is_file() && found.len() <= MOST_ZONE_BYTES
+        });
     }
     // The system's time zone directory has only plain files.
     !path.components().any(|part| part == Component::ParentDir)
 }
 
 /// Returns every variable that this program or a library reads, with its value; a private one only as set.
-#[expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the door to the environment"
+)]
 pub fn variables() -> Vec<(Variable, Option<String>)> {
     let look = |variable: &Variable| {
         let value = env::var_os(variable.name).map(|value| value.to_string_lossy().into_owned());
-        (*variable, value.map(|value| if variable.is_private { "set".to_owned() } else { value }))
+        (
+            *variable,
+            value.map(|value| {
+                if variable.is_private {
+                    "set".to_owned()
+                } else {
+                    value
+                }
+            }),
+        )
     };
     VARIABLES.iter().map(look).collect()
 }
@@ -65,26 +88,42 @@ pub fn variables() -> Vec<(Variable, Option<String>)> {
 #[expect(clippy::disallowed_methods, reason = "this is the door to the clock")]
 pub fn now_ms() -> Result<i64> {
     let Ok(fixed) = env::var("CHECKPOINT_NOW") else {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         return Ok(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
     };
     let number = fixed.parse().ok().or_else(|| time::parse(&fixed, 0));
-    number.ok_or_else(|| Error::Usage { what: format!("CHECKPOINT_NOW '{fixed}' is no time") })
+    number.ok_or_else(|| Error::Usage {
+        what: format!("CHECKPOINT_NOW '{fixed}' is no time"),
+    })
 }
 
 /// Makes a path absolute, by the current directory.
-#[expect(clippy::disallowed_methods, reason = "this is the door to the current directory")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the door to the current directory"
+)]
 pub fn absolute(given: &Path) -> Result<PathBuf> {
     if given.is_absolute() {
         return Ok(given.to_path_buf());
     }
-    let here = env::current_dir().map_err(Error::io("find the current directory from", Path::new(".")))?;
-    Ok(if given == Path::new(".") { here } else { here.join(given) })
+    let here =
+        env::current_dir().map_err(Error::io("find the current directory from", Path::new(".")))?;
+    Ok(if given == Path::new(".") {
+        here
+    } else {
+        here.join(given)
+    })
 }
 
 /// Returns the directory to act on. `PWD` still names the current directory if that was removed.
 pub fn directory(given: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
-    match (absolute(given.unwrap_or(Path::new("."))), given, &environment.logical_dir) {
+    match (
+        absolute(given.unwrap_or(Path::new("."))),
+        given,
+        &environment.logical_dir,
+    ) {
         (Err(_), None, Some(logical)) if logical.is_absolute() => Ok(logical.clone()),
         (found, _, _) => found,
     }
@@ -96,15 +135,24 @@ pub fn holder(command: &str) -> String {
 }
 
 /// Returns the shell that asks for completions, with `--` and the words of a line as arguments.
-#[expect(clippy::disallowed_methods, reason = "this is the door to the environment")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the door to the environment"
+)]
 pub fn completing_shell(args: &[OsString]) -> Option<String> {
     let asks = args.len() > 2 && args[1] == "--";
-    env::var(COMPLETE_VARIABLE).ok().filter(|shell| asks && !shell.is_empty())
+    env::var(COMPLETE_VARIABLE)
+        .ok()
+        .filter(|shell| asks && !shell.is_empty())
 }
 
 /// Returns how to call this program in a script: by name if it was called so, else by absolute path.
 pub fn program(args: &[OsString]) -> String {
     let called = Path::new(args.first().map_or(OsStr::new("checkpoint"), |name| name));
-    let called = if called.components().count() > 1 { absolute(called).ok() } else { Some(called.to_path_buf()) };
+    let called = if called.components().count() > 1 {
+        absolute(called).ok()
+    } else {
+        Some(called.to_path_buf())
+    };
     called.unwrap_or_default().to_string_lossy().into_owned()
 }

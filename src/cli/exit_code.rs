@@ -27,10 +27,16 @@ pub const MEANINGS: [(&str, &str); 10] = [
     ("0", "done, also when nothing was to be done by design"),
     ("1", "failed"),
     ("2", "wrong usage"),
-    ("3", "no such checkpoint, store or path, or an ambiguous one"),
+    (
+        "3",
+        "no such checkpoint, store or path, or an ambiguous one",
+    ),
     ("4", "a decision is needed or was refused"),
     ("5", "done in part; the rest is listed"),
-    ("6", "what was asked for is damaged, or the store is newer than this program"),
+    (
+        "6",
+        "what was asked for is damaged, or the store is newer than this program",
+    ),
     ("7", "busy: another process held the store for too long"),
     ("130", "interrupted by SIGINT"),
     ("143", "ended by SIGTERM"),
@@ -92,18 +98,32 @@ pub fn of_create(outcome: &CreateOutcome) -> u8 {
     if outcome.copies == Some(Copies::Failed) {
         return PARTIAL;
     }
-    let made = outcome.checkpoint.as_ref().filter(|_| outcome.skipped != Some(Skipped::Dedup));
-    if made.is_some() && outcome.is_partial() { PARTIAL } else { DONE }
+    let made = outcome
+        .checkpoint
+        .as_ref()
+        .filter(|_| outcome.skipped != Some(Skipped::Dedup));
+    if made.is_some() && outcome.is_partial() {
+        PARTIAL
+    } else {
+        DONE
+    }
 }
 
 /// The work is done, but its answer was lost; `failed` is the failure code of the command.
 pub fn unanswered(code: u8, failed: u8) -> u8 {
-    if matches!(code, DONE | PARTIAL) { failed } else { code }
+    if matches!(code, DONE | PARTIAL) {
+        failed
+    } else {
+        code
+    }
 }
 
 /// Partial if a database failed, or unreadable paths remain.
 pub fn of_restore(outcome: &RestoreOutcome) -> u8 {
-    let failed = outcome.databases.iter().any(|report| matches!(report.fate, DatabaseFate::Failed(_)));
+    let failed = outcome
+        .databases
+        .iter()
+        .any(|report| matches!(report.fate, DatabaseFate::Failed(_)));
     let stays = !outcome.dry_run && !outcome.plan.unreadable.is_empty();
     if failed || stays { PARTIAL } else { DONE }
 }
@@ -135,11 +155,34 @@ mod tests {
     #[test]
     fn each_failure_has_the_code_that_the_readme_names() {
         let expected = [
-            (Error::Usage { what: String::new() }, 2),
-            (Error::NoStore { root: "/".into(), ancestor: None }, 3),
+            (
+                Error::Usage {
+                    what: String::new(),
+                },
+                2,
+            ),
+            (
+                Error::NoStore {
+                    root: "/".into(),
+                    ancestor: None,
+                },
+                3,
+            ),
             (Error::Declined, 4),
-            (Error::Damaged { what: String::new(), why: String::new() }, 6),
-            (Error::Busy { holder: String::new(), waited: std::time::Duration::ZERO }, 7),
+            (
+                Error::Damaged {
+                    what: String::new(),
+                    why: String::new(),
+                },
+                6,
+            ),
+            (
+                Error::Busy {
+                    holder: String::new(),
+                    waited: std::time::Duration::ZERO,
+                },
+                7,
+            ),
             (Error::NoBase, 1),
             (Error::Interrupted { signal: 2 }, 130),
             (Error::Interrupted { signal: 15 }, 143),

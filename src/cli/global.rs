@@ -8,7 +8,10 @@ use clap::ValueEnum;
 pub const LOCK_TIMEOUT_SECONDS: u64 = 30;
 
 /// Options that every command takes, before or after its name.
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Options for every command")]
 pub struct GlobalArgs {

@@ -6,15 +6,24 @@ use clap::Command;
 fn in_one_line(said: &str) -> String {
     let mut paragraphs = said.split("\n\n");
     let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let what = joined(paragraphs.next().unwrap_or_default().trim_start_matches("error: "));
-    let tips = paragraphs.flat_map(str::lines).filter_map(|line| line.trim_start().strip_prefix("tip: "));
+    let what = joined(
+        paragraphs
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("error: "),
+    );
+    let tips = paragraphs
+        .flat_map(str::lines)
+        .filter_map(|line| line.trim_start().strip_prefix("tip: "));
     let parts: Vec<String> = std::iter::once(what).chain(tips.map(joined)).collect();
     parts.join("; ")
 }
 
 /// Removes trailing spaces that clap leaves on empty lines.
 fn trimmed(text: &str) -> String {
-    text.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+    text.lines()
+        .map(|line| format!("{}\n", line.trim_end()))
+        .collect()
 }
 
 /// A message of clap instead of parsed arguments: help or version for stdout, or a failure in one line.
@@ -29,7 +38,10 @@ pub fn help_of(whole: &Command, words: &[String]) -> Option<String> {
     for word in words {
         at = at.find_subcommand(word)?;
     }
-    let line = ["checkpoint"].into_iter().chain(words.iter().map(String::as_str)).chain(["--help"]);
+    let line = ["checkpoint"]
+        .into_iter()
+        .chain(words.iter().map(String::as_str))
+        .chain(["--help"]);
     let refusal = ParseRefusal::from(whole.clone().try_get_matches_from(line).err()?);
     Some(refusal.text).filter(|_| !refusal.is_failure)
 }
@@ -37,7 +49,14 @@ pub fn help_of(whole: &Command, words: &[String]) -> Option<String> {
 impl From<clap::Error> for ParseRefusal {
     fn from(error: clap::Error) -> Self {
         let (said, is_failure) = (error.render().to_string(), error.use_stderr());
-        Self { text: if is_failure { in_one_line(&said) } else { trimmed(&said) }, is_failure }
+        Self {
+            text: if is_failure {
+                in_one_line(&said)
+            } else {
+                trimmed(&said)
+            },
+            is_failure,
+        }
     }
 }
 

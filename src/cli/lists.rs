@@ -45,15 +45,26 @@ pub fn content(file: &Path) -> Result<Vec<u8>> {
 
 fn file_named(item: &OsString) -> Result<&Path> {
     let name = item.to_str().and_then(|item| item.strip_prefix('@'));
-    let name = name.ok_or_else(|| Error::Usage { what: "the name of a list of paths is not UTF-8".to_owned() })?;
+    let name = name.ok_or_else(|| Error::Usage {
+        what: "the name of a list of paths is not UTF-8".to_owned(),
+    })?;
     Ok(Path::new(name))
 }
 
 fn items(bytes: &[u8]) -> Vec<Vec<u8>> {
     let end = if bytes.contains(&0) { 0 } else { b'\n' };
     let lines = bytes.split(|byte| *byte == end);
-    let whole = lines.map(|line| if end == 0 { line } else { line.strip_suffix(b"\r").unwrap_or(line) });
-    whole.filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()
+    let whole = lines.map(|line| {
+        if end == 0 {
+            line
+        } else {
+            line.strip_suffix(b"\r").unwrap_or(line)
+        }
+    });
+    whole
+        .filter(|line| !line.is_empty())
+        .map(<[u8]>::to_vec)
+        .collect()
 }
 
 #[cfg(test)]
@@ -62,7 +73,10 @@ mod tests {
 
     #[test]
     fn a_list_has_one_item_a_line_or_ends_them_with_nul() {
-        assert_eq!(items(b"a\n\r\nb c\r\nd"), [b"a".to_vec(), b"b c".to_vec(), b"d".to_vec()]);
+        assert_eq!(
+            items(b"a\n\r\nb c\r\nd"),
+            [b"a".to_vec(), b"b c".to_vec(), b"d".to_vec()]
+        );
         assert_eq!(items(b"a\nb\0c\r\0"), [b"a\nb".to_vec(), b"c\r".to_vec()]);
         assert_eq!(items(b""), Vec::<Vec<u8>>::new());
     }

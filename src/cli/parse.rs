@@ -35,8 +35,14 @@ pub fn parse(args: &[OsString]) -> Result<Cli, ParseRefusal> {
 
 /// Parses a valid call with the grammar of one command. `None` for help and errors, which need the whole grammar.
 fn parse_lean(args: &[OsString]) -> Option<Cli> {
-    let command = args.iter().skip(1).filter_map(|word| word.to_str()).find_map(commands::grammar)?;
-    let whole = Grammar::new("checkpoint").disable_help_subcommand(true).args_override_self(true);
+    let command = args
+        .iter()
+        .skip(1)
+        .filter_map(|word| word.to_str())
+        .find_map(commands::grammar)?;
+    let whole = Grammar::new("checkpoint")
+        .disable_help_subcommand(true)
+        .args_override_self(true);
     let mut whole = GlobalArgs::augment_args(whole).subcommand(command);
     let matches = whole.try_get_matches_from_mut(args);
     // Dropping the grammar would waste time shortly before the process ends.
@@ -51,7 +57,9 @@ pub fn command() -> Grammar {
 
 /// Returns the name of a command, if the word is one.
 pub fn command_name(word: &str) -> Option<String> {
-    command().find_subcommand(word).map(|found| found.get_name().to_owned())
+    command()
+        .find_subcommand(word)
+        .map(|found| found.get_name().to_owned())
 }
 
 /// Returns the version, if the call asks for nothing else.
@@ -64,16 +72,26 @@ pub fn version_asked_for(args: &[OsString]) -> Option<String> {
 pub fn place(global: &GlobalArgs) {
     let given = [("-C", &global.dir), ("--base", &global.base)].into_iter();
     let given = given.filter_map(|(name, dir)| Some((name, dir.as_ref()?)));
-    let options: String =
-        given.map(|(name, dir)| format!("{name} {} ", shell_word(dir.as_os_str().as_encoded_bytes()))).collect();
+    let options: String = given
+        .map(|(name, dir)| format!("{name} {} ", shell_word(dir.as_os_str().as_encoded_bytes())))
+        .collect();
     if !options.is_empty() {
-        place::tell(options, command().get_subcommands().map(|found| found.get_name().to_owned()).collect());
+        place::tell(
+            options,
+            command()
+                .get_subcommands()
+                .map(|found| found.get_name().to_owned())
+                .collect(),
+        );
     }
 }
 
 /// Returns the last lines of the help: the topics of `checkpoint help`.
 fn topics_named() -> String {
-    format!("Topics of 'checkpoint help TOPIC': {}", topics::names().join(", "))
+    format!(
+        "Topics of 'checkpoint help TOPIC': {}",
+        topics::names().join(", ")
+    )
 }
 
 #[cfg(test)]
@@ -84,7 +102,10 @@ mod tests {
     fn the_version_is_told_without_and_with_the_whole_command_line_alike() {
         let short = version_asked_for(&["checkpoint".into(), "-V".into()]);
         assert_eq!(short, Some(command().render_version()));
-        assert_eq!(version_asked_for(&["checkpoint".into(), "--version".into(), "list".into()]), None);
+        assert_eq!(
+            version_asked_for(&["checkpoint".into(), "--version".into(), "list".into()]),
+            None
+        );
     }
 
     fn words(line: &str) -> Vec<OsString> {
@@ -97,10 +118,17 @@ mod tests {
             let name = whole.get_name();
             let lean = commands::grammar(name).expect(name);
             let names = |command: &Grammar| -> Vec<String> {
-                command.get_arguments().map(|argument| format!("{argument:?}")).collect()
+                command
+                    .get_arguments()
+                    .map(|argument| format!("{argument:?}"))
+                    .collect()
             };
             assert_eq!(names(&lean), names(whole), "{name}");
-            assert_eq!(lean.get_groups().count(), whole.get_groups().count(), "{name}");
+            assert_eq!(
+                lean.get_groups().count(),
+                whole.get_groups().count(),
+                "{name}"
+            );
         }
     }
 
@@ -125,9 +153,13 @@ mod tests {
             // If a value is the name of a command, the whole grammar is used.
             assert_eq!(is_lean, !line.contains("-C list"), "{line}");
         }
-        for line in
-            ["checkpoint", "checkpoint list --help", "checkpoint create stray", "checkpoint lsit", "checkpoint -h"]
-        {
+        for line in [
+            "checkpoint",
+            "checkpoint list --help",
+            "checkpoint create stray",
+            "checkpoint lsit",
+            "checkpoint -h",
+        ] {
             assert!(parse_lean(&words(line)).is_none(), "{line}");
         }
     }

@@ -7,10 +7,17 @@ use crate::base::interrupt::Interrupt;
 /// Installs handlers for the signals that end a program.
 pub fn install(interrupt: &Interrupt) {
     #[cfg(unix)]
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+    for signal in [
+        signal_hook::consts::SIGINT,
+        signal_hook::consts::SIGTERM,
+        signal_hook::consts::SIGHUP,
+    ] {
         let number = usize::try_from(signal).unwrap_or_default();
         // If a handler cannot be installed, the default stays; the journal covers an interrupted restore.
-        let _ = signal_hook::flag::register_conditional_default(signal, Arc::clone(interrupt.unshielded()));
+        let _ = signal_hook::flag::register_conditional_default(
+            signal,
+            Arc::clone(interrupt.unshielded()),
+        );
         let _ = signal_hook::flag::register_usize(signal, Arc::clone(interrupt.flag()), number);
     }
     #[cfg(not(unix))]

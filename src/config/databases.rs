@@ -18,7 +18,9 @@ pub struct DatabaseCommands {
 }
 
 /// Returns the tables; `None` if a name or command is empty.
-pub fn checked(found: BTreeMap<String, DatabaseCommands>) -> Option<BTreeMap<String, DatabaseCommands>> {
+pub fn checked(
+    found: BTreeMap<String, DatabaseCommands>,
+) -> Option<BTreeMap<String, DatabaseCommands>> {
     let is_said = |text: &String| !text.trim().is_empty();
     let is_whole = |(name, commands): (&String, &DatabaseCommands)| {
         is_said(name) && is_said(&commands.dump) && is_said(&commands.restore)

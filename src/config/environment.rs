@@ -41,21 +41,40 @@ pub enum Origin {
 
 /// Returns the base under which all stores lie, by the first of flag, `CHECKPOINT_HOME`, `CLAUDE_CONFIG_DIR` and home.
 pub fn base(flag: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
-    base_and_origin(flag, environment).map(|(base, _)| base).ok_or(Error::NoBase)
+    base_and_origin(flag, environment)
+        .map(|(base, _)| base)
+        .ok_or(Error::NoBase)
 }
 
 /// Returns the base with its origin; `None` if there is none.
-pub fn base_and_origin(flag: Option<&Path>, environment: &Environment) -> Option<(PathBuf, Origin)> {
+pub fn base_and_origin(
+    flag: Option<&Path>,
+    environment: &Environment,
+) -> Option<(PathBuf, Origin)> {
     let from = |path: &Option<PathBuf>, origin| path.clone().map(|path| (path, origin));
     flag.map(|flag| (flag.to_path_buf(), Origin::Flag("--base")))
-        .or_else(|| from(&environment.checkpoint_home, Origin::Environment("CHECKPOINT_HOME")))
-        .or_else(|| from(&environment.claude_config_dir, Origin::Environment("CLAUDE_CONFIG_DIR")))
+        .or_else(|| {
+            from(
+                &environment.checkpoint_home,
+                Origin::Environment("CHECKPOINT_HOME"),
+            )
+        })
+        .or_else(|| {
+            from(
+                &environment.claude_config_dir,
+                Origin::Environment("CLAUDE_CONFIG_DIR"),
+            )
+        })
         .or_else(|| Some((environment.home.as_ref()?.join(".claude"), Origin::Default)))
 }
 
 /// Returns the platform's folder for the user's configuration, from the `directories` crate.
 pub fn platform_config_dir() -> Option<PathBuf> {
-    Some(directories::BaseDirs::new()?.config_dir().join("checkpoint"))
+    Some(
+        directories::BaseDirs::new()?
+            .config_dir()
+            .join("checkpoint"),
+    )
 }
 
 #[cfg(test)]
@@ -72,10 +91,19 @@ mod tests {
         };
         assert_eq!(base(Some(Path::new("/f")), &all).unwrap(), Path::new("/f"));
         assert_eq!(base(None, &all).unwrap(), Path::new("/c"));
-        let less = Environment { checkpoint_home: None, ..all };
+        let less = Environment {
+            checkpoint_home: None,
+            ..all
+        };
         assert_eq!(base(None, &less).unwrap(), Path::new("/d"));
-        let least = Environment { claude_config_dir: None, ..less };
+        let least = Environment {
+            claude_config_dir: None,
+            ..less
+        };
         assert_eq!(base(None, &least).unwrap(), Path::new("/h/.claude"));
-        assert!(matches!(base(None, &Environment::default()), Err(Error::NoBase)));
+        assert!(matches!(
+            base(None, &Environment::default()),
+            Err(Error::NoBase)
+        ));
     }
 }

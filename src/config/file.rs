@@ -30,7 +30,14 @@ impl ConfigFile {
             Ok(found) => check(found).ok_or_else(|| format!("{key} {complaint}")),
             Err(e) => Err(format!("{key}: {}", first_line(&e))),
         };
-        taken.map_err(|what| self.problems.push(ConfigProblem { key: Some(key), ..bad(&self.path, &what) })).ok()
+        taken
+            .map_err(|what| {
+                self.problems.push(ConfigProblem {
+                    key: Some(key),
+                    ..bad(&self.path, &what)
+                })
+            })
+            .ok()
     }
 }
 
@@ -45,31 +52,58 @@ pub fn read(
     user_keys: &[&str],
     remarks: &mut Vec<Remark>,
 ) -> Result<Option<ConfigFile>, ConfigProblem> {
-    if std::fs::metadata(path).is_ok_and(|found| !found.is_file() || found.len() > LARGEST_CONFIG_BYTES) {
+    if std::fs::metadata(path)
+        .is_ok_and(|found| !found.is_file() || found.len() > LARGEST_CONFIG_BYTES)
+    {
         return Err(bad(path, "this is no configuration file"));
     }
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
-        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+        Err(e)
+            if matches!(
+                e.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+            ) =>
+        {
             return Ok(None);
         }
         Err(e) => return Err(bad(path, &format!("it cannot be read: {e}"))),
     };
-    let mut table: toml::Table = text.parse().map_err(|e: toml::de::Error| bad(path, &first_line(&e)))?;
-    let unknown: Vec<String> = table.keys().filter(|key| !known.contains(&key.as_str())).cloned().collect();
+    let mut table: toml::Table = text
+        .parse()
+        .map_err(|e: toml::de::Error| bad(path, &first_line(&e)))?;
+    let unknown: Vec<String> = table
+        .keys()
+        .filter(|key| !known.contains(&key.as_str()))
+        .cloned()
+        .collect();
     for key in unknown {
         table.remove(&key);
-        remarks.push(Remark { file: path.to_path_buf(), text: about_unknown(&key, known, user_keys) });
+        remarks.push(Remark {
+            file: path.to_path_buf(),
+            text: about_unknown(&key, known, user_keys),
+        });
     }
-    Ok(Some(ConfigFile { path: path.to_path_buf(), table, problems: Vec::new() }))
+    Ok(Some(ConfigFile {
+        path: path.to_path_buf(),
+        table,
+        problems: Vec::new(),
+    }))
 }
 
 fn about_unknown(key: &str, known: &[&str], user_keys: &[&str]) -> String {
     if user_keys.contains(&key) {
         return format!("'{key}' may only stand in the user's own configuration; passed over");
     }
-    let nearest = known.iter().min_by_key(|known| distance(key, known)).copied().unwrap_or_default();
-    format!("unknown key '{}'; did you mean '{nearest}'?", crate::base::text::escape(key))
+    let nearest = known
+        .iter()
+        .min_by_key(|known| distance(key, known))
+        .copied()
+        .unwrap_or_default();
+    format!(
+        "unknown key '{}'; did you mean '{nearest}'?",
+        crate::base::text::escape(key)
+    )
 }
 
 fn first_line(e: &toml::de::Error) -> String {
@@ -77,7 +111,11 @@ fn first_line(e: &toml::de::Error) -> String {
 }
 
 fn bad(file: &Path, what: &str) -> ConfigProblem {
-    ConfigProblem { file: file.to_path_buf(), key: None, what: what.to_owned() }
+    ConfigProblem {
+        file: file.to_path_buf(),
+        key: None,
+        what: what.to_owned(),
+    }
 }
 
 /// A number, or a number with its unit.
@@ -149,11 +187,17 @@ pub struct ConfigProblem {
 
 impl ConfigProblem {
     pub fn error(self) -> Error {
-        Error::BadConfig { file: self.file, what: self.what }
+        Error::BadConfig {
+            file: self.file,
+            what: self.what,
+        }
     }
 
     pub(super) fn remark(self, but: &str) -> Remark {
-        Remark { file: self.file, text: format!("{}; {but}", self.what) }
+        Remark {
+            file: self.file,
+            text: format!("{}; {but}", self.what),
+        }
     }
 }
 

@@ -106,15 +106,27 @@ pub enum OwnFile {
 /// # Errors
 /// The user's own file is not TOML or has a bad value of a known key, and `own` does not allow that.
 pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Settings> {
-    let LoadedSettings { mut settings, origins, mut problems, .. } = look(root, environment);
+    let LoadedSettings {
+        mut settings,
+        origins,
+        mut problems,
+        ..
+    } = look(root, environment);
     if own == OwnFile::MayBeBad && !problems.is_empty() {
-        settings.remarks.extend(problems.drain(..).map(|bad| bad.remark("this command goes on without it")));
+        settings.remarks.extend(
+            problems
+                .drain(..)
+                .map(|bad| bad.remark("this command goes on without it")),
+        );
         // An unreadable limit may be higher than the default, so no limit applies.
         if !origins.contains_key("keep") {
             settings.keep = usize::MAX;
         }
     }
-    problems.into_iter().next().map_or(Ok(settings), |bad| Err(bad.error()))
+    problems
+        .into_iter()
+        .next()
+        .map_or(Ok(settings), |bad| Err(bad.error()))
 }
 
 /// Reads both files and returns everything, problems included.
@@ -140,7 +152,10 @@ impl LoadedSettings {
         take: fn(&mut Settings, &mut ConfigFile, &mut Note<'_>),
     ) {
         let read = file::read(path, known, &USER_KEYS, &mut self.settings.remarks);
-        self.files.push(LookedFor { path: path.to_path_buf(), found: !matches!(read, Ok(None)) });
+        self.files.push(LookedFor {
+            path: path.to_path_buf(),
+            found: !matches!(read, Ok(None)),
+        });
         let mut problems = Vec::new();
         match read {
             Ok(None) => {}
@@ -159,15 +174,24 @@ impl LoadedSettings {
         }
         if let Origin::ProjectFile(_) = origin {
             // The file may have raised the number to keep: an error in it must not evict what it kept.
-            if problems.iter().any(|bad| bad.key.is_none_or(|key| key == "keep")) {
+            if problems
+                .iter()
+                .any(|bad| bad.key.is_none_or(|key| key == "keep"))
+            {
                 self.settings.keep = usize::MAX;
             }
             // A project can only exclude more and keep more, and a restore must not fail because of its file.
-            self.settings.remarks.extend(problems.into_iter().map(|bad| match bad.key {
-                None => bad.remark("passed over, so what it would exclude is captured, and nothing is evicted"),
-                Some("exclude") => bad.remark("passed over, so what it would exclude is captured"),
-                Some(_) => bad.remark("passed over, and nothing is evicted"),
-            }));
+            self.settings
+                .remarks
+                .extend(problems.into_iter().map(|bad| match bad.key {
+                    None => bad.remark(
+                        "passed over, so what it would exclude is captured, and nothing is evicted",
+                    ),
+                    Some("exclude") => {
+                        bad.remark("passed over, so what it would exclude is captured")
+                    }
+                    Some(_) => bad.remark("passed over, and nothing is evicted"),
+                }));
         } else {
             self.problems.append(&mut problems);
         }
@@ -176,24 +200,84 @@ impl LoadedSettings {
 
 impl Settings {
     fn take_user(&mut self, file: &mut ConfigFile, note: &mut Note<'_>) {
-        add(&mut self.excludes, file.value("exclude", Some, ""), "exclude", note);
-        add(&mut self.sensitive_allow, file.value("sensitive_allow", Some, ""), "sensitive_allow", note);
-        set(&mut self.keep, file.value("keep", at_least_one, "must be at least 1"), "keep", note);
-        let window = file.value("dedup_window", |found: Amount| found.milliseconds(), "is no length of time");
+        add(
+            &mut self.excludes,
+            file.value("exclude", Some, ""),
+            "exclude",
+            note,
+        );
+        add(
+            &mut self.sensitive_allow,
+            file.value("sensitive_allow", Some, ""),
+            "sensitive_allow",
+            note,
+        );
+        set(
+            &mut self.keep,
+            file.value("keep", at_least_one, "must be at least 1"),
+            "keep",
+            note,
+        );
+        let window = file.value(
+            "dedup_window",
+            |found: Amount| found.milliseconds(),
+            "is no length of time",
+        );
         set(&mut self.dedup_window_ms, window, "dedup_window", note);
-        set(&mut self.max_files, file.value("max_files", Some, ""), "max_files", note);
+        set(
+            &mut self.max_files,
+            file.value("max_files", Some, ""),
+            "max_files",
+            note,
+        );
         let size = |found: Amount| found.bytes().map(Some);
-        set(&mut self.max_file_size_bytes, file.value("max_file_size", size, "is no size"), "max_file_size", note);
-        let size = |found: Amount| found.bytes().map(|bytes| Some(bytes).filter(|bytes| *bytes > 0));
-        set(&mut self.max_store_size_bytes, file.value("max_store_size", size, "is no size"), "max_store_size", note);
-        set(&mut self.audit, file.value("audit", Some, ""), "audit", note);
-        set(&mut self.auto_prune, file.value("auto_prune", Some, ""), "auto_prune", note);
-        set(&mut self.databases, file.value("database", databases::checked, databases::COMPLAINT), "database", note);
+        set(
+            &mut self.max_file_size_bytes,
+            file.value("max_file_size", size, "is no size"),
+            "max_file_size",
+            note,
+        );
+        let size = |found: Amount| {
+            found
+                .bytes()
+                .map(|bytes| Some(bytes).filter(|bytes| *bytes > 0))
+        };
+        set(
+            &mut self.max_store_size_bytes,
+            file.value("max_store_size", size, "is no size"),
+            "max_store_size",
+            note,
+        );
+        set(
+            &mut self.audit,
+            file.value("audit", Some, ""),
+            "audit",
+            note,
+        );
+        set(
+            &mut self.auto_prune,
+            file.value("auto_prune", Some, ""),
+            "auto_prune",
+            note,
+        );
+        set(
+            &mut self.databases,
+            file.value("database", databases::checked, databases::COMPLAINT),
+            "database",
+            note,
+        );
     }
 
     fn take_project(&mut self, file: &mut ConfigFile, note: &mut Note<'_>) {
-        add(&mut self.excludes, file.value("exclude", Some, ""), "exclude", note);
-        let keep = file.value("keep", at_least_one, "must be at least 1").filter(|keep| *keep > self.keep);
+        add(
+            &mut self.excludes,
+            file.value("exclude", Some, ""),
+            "exclude",
+            note,
+        );
+        let keep = file
+            .value("keep", at_least_one, "must be at least 1")
+            .filter(|keep| *keep > self.keep);
         set(&mut self.keep, keep, "keep", note);
     }
 }
@@ -206,7 +290,12 @@ fn set<T>(place: &mut T, found: Option<T>, key: &'static str, note: &mut Note<'_
 }
 
 /// Appends a list: the lists of several files add up.
-fn add(place: &mut Vec<String>, found: Option<Vec<String>>, key: &'static str, note: &mut Note<'_>) {
+fn add(
+    place: &mut Vec<String>,
+    found: Option<Vec<String>>,
+    key: &'static str,
+    note: &mut Note<'_>,
+) {
     if let Some(found) = found {
         place.extend(found);
         note(key, FoundFile::Adds);
@@ -232,7 +321,14 @@ mod tests {
         let root = dir.path().join("root");
         std::fs::create_dir(&root).unwrap();
         std::fs::write(root.join(".checkpoint.toml"), project).unwrap();
-        load(&root, &Environment { config_dir: Some(dir.path().to_path_buf()), ..Environment::default() }, own)
+        load(
+            &root,
+            &Environment {
+                config_dir: Some(dir.path().to_path_buf()),
+                ..Environment::default()
+            },
+            own,
+        )
     }
 
     #[test]
@@ -245,13 +341,30 @@ mod tests {
             ("keep = 'x'", false),
         ] {
             let settings = loaded("exclude = ['a']", bad).unwrap();
-            let keep = if bad.starts_with("keep") { usize::MAX } else { 50 };
-            assert_eq!((settings.keep, settings.excludes), (keep, vec!["a".to_owned()]), "{bad}");
-            let [remark] = &settings.remarks[..] else { panic!("{bad}: {:?}", settings.remarks) };
+            let keep = if bad.starts_with("keep") {
+                usize::MAX
+            } else {
+                50
+            };
+            assert_eq!(
+                (settings.keep, settings.excludes),
+                (keep, vec!["a".to_owned()]),
+                "{bad}"
+            );
+            let [remark] = &settings.remarks[..] else {
+                panic!("{bad}: {:?}", settings.remarks)
+            };
             assert!(remark.text.contains("passed over"), "{bad}: {remark:?}");
-            assert_eq!(remark.text.contains("what it would exclude is captured"), loses_excludes, "{bad}: {remark:?}");
+            assert_eq!(
+                remark.text.contains("what it would exclude is captured"),
+                loses_excludes,
+                "{bad}: {remark:?}"
+            );
         }
-        assert_eq!(loaded("", "keep = 0\nexclude = ['b']").unwrap().excludes, ["b"]);
+        assert_eq!(
+            loaded("", "keep = 0\nexclude = ['b']").unwrap().excludes,
+            ["b"]
+        );
     }
 
     #[test]
@@ -260,22 +373,40 @@ mod tests {
         assert_eq!((settings.keep, settings.remarks.len()), (usize::MAX, 1));
         let settings = loaded_by(OwnFile::MayBeBad, "keep = 20\nmax_files = 'x'", "").unwrap();
         assert_eq!((settings.keep, settings.remarks.len()), (20, 1));
-        assert_eq!(loaded_by(OwnFile::MayBeBad, "keep = 20", "").unwrap().remarks, []);
+        assert_eq!(
+            loaded_by(OwnFile::MayBeBad, "keep = 20", "")
+                .unwrap()
+                .remarks,
+            []
+        );
     }
 
     #[test]
     fn a_project_may_only_add_excludes_and_raise_keep() {
-        let settings = loaded("keep = 20\nexclude = ['a']", "keep = 10\nexclude = ['b']\nmax_files = 1").unwrap();
+        let settings = loaded(
+            "keep = 20\nexclude = ['a']",
+            "keep = 10\nexclude = ['b']\nmax_files = 1",
+        )
+        .unwrap();
         assert_eq!((settings.keep, settings.max_files), (20, 50_000));
         assert_eq!(settings.excludes, ["a", "b"]);
-        assert!(settings.remarks[0].text.contains("user's own"), "{:?}", settings.remarks);
+        assert!(
+            settings.remarks[0].text.contains("user's own"),
+            "{:?}",
+            settings.remarks
+        );
         assert_eq!(loaded("keep = 20", "keep = 30").unwrap().keep, 30);
     }
 
     #[test]
     fn an_unknown_key_is_a_remark_that_names_the_nearest() {
-        let settings = loaded("kepp = 3\nmax_file_size = '1 MiB'\ndedup_window = '2s'", "").unwrap();
-        assert!(settings.remarks[0].text.contains("did you mean 'keep'"), "{:?}", settings.remarks);
+        let settings =
+            loaded("kepp = 3\nmax_file_size = '1 MiB'\ndedup_window = '2s'", "").unwrap();
+        assert!(
+            settings.remarks[0].text.contains("did you mean 'keep'"),
+            "{:?}",
+            settings.remarks
+        );
         assert_eq!(settings.max_file_size_bytes, Some(1 << 20));
         assert_eq!(settings.dedup_window_ms, 2000);
     }
@@ -291,7 +422,10 @@ mod tests {
             "auto_prune = 1",
             "max_store_size = 'much'",
         ] {
-            assert!(matches!(loaded(bad, ""), Err(Error::BadConfig { .. })), "{bad}");
+            assert!(
+                matches!(loaded(bad, ""), Err(Error::BadConfig { .. })),
+                "{bad}"
+            );
         }
     }
 
@@ -299,15 +433,30 @@ mod tests {
     fn each_value_knows_its_origin_and_a_bad_one_hides_no_other() {
         let dir = tempfile::tempdir().unwrap();
         let user = dir.path().join("config.toml");
-        std::fs::write(&user, "keep = 20\nmax_files = 'x'\nexclude = ['a']\nmax_store_size = '1 GiB'").unwrap();
+        std::fs::write(
+            &user,
+            "keep = 20\nmax_files = 'x'\nexclude = ['a']\nmax_store_size = '1 GiB'",
+        )
+        .unwrap();
         let project = dir.path().join(".checkpoint.toml");
         std::fs::write(&project, "keep = 10\nexclude = ['b']").unwrap();
-        let environment = Environment { config_dir: Some(dir.path().to_path_buf()), ..Environment::default() };
+        let environment = Environment {
+            config_dir: Some(dir.path().to_path_buf()),
+            ..Environment::default()
+        };
         let loaded = look(dir.path(), &environment);
         assert_eq!(loaded.problems.len(), 1, "{:?}", loaded.problems);
-        assert!(loaded.problems[0].what.contains("max_files"), "{:?}", loaded.problems);
+        assert!(
+            loaded.problems[0].what.contains("max_files"),
+            "{:?}",
+            loaded.problems
+        );
         let (user, project) = (Origin::UserFile(user), Origin::ProjectFile(project));
-        assert_eq!(loaded.origins["keep"], vec![user.clone()], "the project did not raise it");
+        assert_eq!(
+            loaded.origins["keep"],
+            vec![user.clone()],
+            "the project did not raise it"
+        );
         assert_eq!(loaded.origins["exclude"], [user.clone(), project]);
         assert_eq!(loaded.settings.max_store_size_bytes, Some(1 << 30));
         assert_eq!(loaded.origins.get("max_files"), None);

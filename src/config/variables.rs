@@ -11,32 +11,76 @@ pub struct Variable {
 
 pub const VARIABLES: [Variable; 21] = [
     public("CHECKPOINT_HOME", "the base, under which all stores lie"),
-    public("CLAUDE_CONFIG_DIR", "the base, if CHECKPOINT_HOME is not set"),
-    public("CHECKPOINT_SOURCE", "the source of a checkpoint, unless --source names one"),
+    public(
+        "CLAUDE_CONFIG_DIR",
+        "the base, if CHECKPOINT_HOME is not set",
+    ),
+    public(
+        "CHECKPOINT_SOURCE",
+        "the source of a checkpoint, unless --source names one",
+    ),
     public("CHECKPOINT_DISABLE", "1 makes create do nothing"),
-    private("CLAUDE_CODE_SESSION_ID", "the session, unless --session names one"),
+    private(
+        "CLAUDE_CODE_SESSION_ID",
+        "the session, unless --session names one",
+    ),
     public("CHECKPOINT_NOW", "fixes the clock, for tests"),
-    public("HOME", "the home directory; ~/.claude is the base by default"),
+    public(
+        "HOME",
+        "the home directory; ~/.claude is the base by default",
+    ),
     public("USERPROFILE", "the home directory, where HOME is not set"),
-    public("XDG_CONFIG_HOME", "where configuration files are kept, on Linux"),
+    public(
+        "XDG_CONFIG_HOME",
+        "where configuration files are kept, on Linux",
+    ),
     public("PWD", "the current directory as the shell names it"),
     public("NO_COLOR", "switches colours off"),
-    public("CHECKPOINT_PAGER", "shows long answers on a terminal; empty or cat is none"),
+    public(
+        "CHECKPOINT_PAGER",
+        "shows long answers on a terminal; empty or cat is none",
+    ),
     public("PAGER", "the same, if CHECKPOINT_PAGER is not set"),
     public("COLUMNS", "the width of the help, at most 80"),
-    public("TERM", "whether the terminal can show progress; dumb or not set: it cannot"),
+    public(
+        "TERM",
+        "whether the terminal can show progress; dumb or not set: it cannot",
+    ),
     public("TZ", "the time zone of times for people"),
-    public("CHECKPOINT_COMPLETE", "the shell that asks for candidates; set by completion scripts alone"),
-    public("_CLAP_COMPLETE_INDEX", "which word is completed; set by completion scripts alone"),
-    public("_CLAP_COMPLETE_COMP_TYPE", "how it is completed; set by completion scripts alone"),
-    public("_CLAP_COMPLETE_SPACE", "whether a blank follows; set by completion scripts alone"),
-    public("_CLAP_IFS", "what separates candidates; set by completion scripts alone"),
+    public(
+        "CHECKPOINT_COMPLETE",
+        "the shell that asks for candidates; set by completion scripts alone",
+    ),
+    public(
+        "_CLAP_COMPLETE_INDEX",
+        "which word is completed; set by completion scripts alone",
+    ),
+    public(
+        "_CLAP_COMPLETE_COMP_TYPE",
+        "how it is completed; set by completion scripts alone",
+    ),
+    public(
+        "_CLAP_COMPLETE_SPACE",
+        "whether a blank follows; set by completion scripts alone",
+    ),
+    public(
+        "_CLAP_IFS",
+        "what separates candidates; set by completion scripts alone",
+    ),
 ];
 
 const fn public(name: &'static str, purpose: &'static str) -> Variable {
-    Variable { name, purpose, is_private: false }
+    Variable {
+        name,
+        purpose,
+        is_private: false,
+    }
 }
 
 const fn private(name: &'static str, purpose: &'static str) -> Variable {
-    Variable { name, purpose, is_private: true }
+    Variable {
+        name,
+        purpose,
+        is_private: true,
+    }
 }

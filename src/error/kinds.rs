@@ -22,24 +22,37 @@ pub enum Error {
     Usage { what: String },
     #[error("no checkpoint '{}'", escape(.query))]
     #[strum(message = "'checkpoint create' makes the first one")]
-    NoSuchCheckpoint { query: String, nearest: Option<ObjectId> },
+    NoSuchCheckpoint {
+        query: String,
+        nearest: Option<ObjectId>,
+    },
     /// It existed, but was evicted or deleted by another process meanwhile.
     #[error("checkpoint {} was evicted meanwhile", .id.short())]
     #[strum(message = "'checkpoint list' shows what is kept")]
     EvictedMeanwhile { id: ObjectId },
     #[error("'{}' could be {}", escape(.query), alternatives(.candidates))]
     #[strum(message = "give more digits of the id")]
-    AmbiguousCheckpoint { query: String, candidates: Vec<Candidate> },
+    AmbiguousCheckpoint {
+        query: String,
+        candidates: Vec<Candidate>,
+    },
     #[error("checkpoint {} does not hold '{}'", .checkpoint.short(), escape(.path))]
     NoSuchPath { checkpoint: ObjectId, path: String },
     /// A directory where a file is needed.
     #[error("'{path}' is a directory in checkpoint {}; it holds {}", .checkpoint.short(), content(.entries))]
     #[strum(serialize = "is_a_directory", message = "name one of its files")]
-    IsDirectory { checkpoint: ObjectId, path: String, entries: Vec<String> },
+    IsDirectory {
+        checkpoint: ObjectId,
+        path: String,
+        entries: Vec<String>,
+    },
     /// This root has no store; `ancestor` is a directory above it that has one.
     #[error("{root} has no checkpoints")]
     #[strum(message = "'checkpoint create' makes one")]
-    NoStore { root: PathBuf, ancestor: Option<PathBuf> },
+    NoStore {
+        root: PathBuf,
+        ancestor: Option<PathBuf>,
+    },
     #[error("nothing to {verb}")]
     #[strum(message = "'checkpoint list --kind safety' shows what earlier restores left")]
     NothingToTakeBack { verb: &'static str },
@@ -51,7 +64,9 @@ pub enum Error {
     #[strum(message = "move all but one of them away")]
     AmbiguousStore { candidates: Vec<PathBuf> },
     #[error("refusing {root}: {why}")]
-    #[strum(message = "name a project directory with -C, or if you mean it begin with 'checkpoint create --force'")]
+    #[strum(
+        message = "name a project directory with -C, or if you mean it begin with 'checkpoint create --force'"
+    )]
     UnsafeRoot { root: PathBuf, why: String },
     /// The directory of `--to` must not be written.
     #[error("cannot write to {dir}: {why}")]
@@ -67,7 +82,11 @@ pub enum Error {
     /// A signal ended the check after a restore; the restore itself is done.
     #[error("the check was interrupted by signal {signal}; {done}")]
     #[strum(serialize = "interrupted")]
-    CheckInterrupted { signal: i32, done: String, hint: Option<String> },
+    CheckInterrupted {
+        signal: i32,
+        done: String,
+        hint: Option<String>,
+    },
     /// Consent is needed, but there is no terminal to ask on.
     #[error("{what}, and nobody is there to ask")]
     #[strum(message = "give --yes if that is meant")]
@@ -89,7 +108,9 @@ pub enum Error {
     DotGitPath { path: String },
     /// A restore must not change a file that is written for a workflow.
     #[error("'{}' is a workflow's: a restore leaves it alone", escape(.path))]
-    #[strum(message = "'checkpoint workflow rewind PHASE --both' takes a workflow back, and its files with it")]
+    #[strum(
+        message = "'checkpoint workflow rewind PHASE --both' takes a workflow back, and its files with it"
+    )]
     WorkflowFile { path: String },
     /// An earlier restore was interrupted.
     #[error("a restore to {} (safety checkpoint {}) was interrupted", .target.short(), .safety.short())]
@@ -145,7 +166,11 @@ pub enum Error {
     Damaged { what: String, why: String },
     #[error("{store} has format {found}; this program writes {supported}")]
     #[strum(message = "use the newer program that wrote it")]
-    StoreTooNew { store: PathBuf, found: u32, supported: u32 },
+    StoreTooNew {
+        store: PathBuf,
+        found: u32,
+        supported: u32,
+    },
     #[error("the store is in use by {holder}; waited {} s", .waited.as_secs())]
     #[strum(message = "try again, or wait longer with --lock-timeout")]
     Busy { holder: String, waited: Duration },
@@ -161,18 +186,28 @@ pub enum Error {
     HostileStore { store: PathBuf, why: String },
     /// A part of the store is of a file type that cannot be used.
     #[error("the store {store} is damaged: {why}")]
-    #[strum(message = "'checkpoint verify --repair' keeps all that can be read; so does the next 'checkpoint create'")]
+    #[strum(
+        message = "'checkpoint verify --repair' keeps all that can be read; so does the next 'checkpoint create'"
+    )]
     StoreUnusable { store: PathBuf, why: String },
     /// The store was removed or moved away while we waited for its lock.
     #[error("the store {store} was removed meanwhile")]
     #[strum(message = "'checkpoint create' makes a new one")]
     StoreGone { store: PathBuf },
     #[error("cannot {action} {path}: {source}")]
-    Io { action: &'static str, path: PathBuf, source: std::io::Error },
+    Io {
+        action: &'static str,
+        path: PathBuf,
+        source: std::io::Error,
+    },
     /// As [`Self::Io`], for one of the user's files.
     #[error("cannot {action} {path}: {source}")]
     #[strum(serialize = "io")]
-    TreeIo { action: &'static str, path: PathBuf, source: std::io::Error },
+    TreeIo {
+        action: &'static str,
+        path: PathBuf,
+        source: std::io::Error,
+    },
     /// A signal asked us to stop; nothing is half-made.
     #[error("interrupted by signal {signal}")]
     Interrupted { signal: i32 },
@@ -183,8 +218,15 @@ pub enum Error {
 
 impl Error {
     /// Returns a closure for `map_err` that names the action and the path.
-    pub fn io<'p>(action: &'static str, path: &'p Path) -> impl FnOnce(std::io::Error) -> Error + 'p {
-        move |source| Error::Io { action, path: path.to_path_buf(), source }
+    pub fn io<'p>(
+        action: &'static str,
+        path: &'p Path,
+    ) -> impl FnOnce(std::io::Error) -> Error + 'p {
+        move |source| Error::Io {
+            action,
+            path: path.to_path_buf(),
+            source,
+        }
     }
 
     /// Returns a failure that no caller branches on, in words.
@@ -194,7 +236,10 @@ impl Error {
 
     /// Returns [`Self::Damaged`] for what cannot be read, and why.
     pub fn damaged(what: impl std::fmt::Display, why: impl std::fmt::Display) -> Self {
-        Self::Damaged { what: what.to_string(), why: why.to_string() }
+        Self::Damaged {
+            what: what.to_string(),
+            why: why.to_string(),
+        }
     }
 
     /// Returns the stable code for this failure in JSON: the name of its variant, unless another is given there.
@@ -208,20 +253,36 @@ impl Error {
 
 fn alternatives(candidates: &[Candidate]) -> String {
     let shown = |c: &Candidate| format!("{} ({})", c.id.short(), escape(&c.reason));
-    candidates.iter().map(shown).collect::<Vec<_>>().join(" or ")
+    candidates
+        .iter()
+        .map(shown)
+        .collect::<Vec<_>>()
+        .join(" or ")
 }
 
 fn content(entries: &[String]) -> String {
-    if entries.is_empty() { "nothing".to_owned() } else { entries.join(", ") }
+    if entries.is_empty() {
+        "nothing".to_owned()
+    } else {
+        entries.join(", ")
+    }
 }
 
 fn more(others: usize) -> String {
-    if others > 0 { format!("; so do {others} more") } else { String::new() }
+    if others > 0 {
+        format!("; so do {others} more")
+    } else {
+        String::new()
+    }
 }
 
 fn list(obstacles: &[Obstacle]) -> String {
     const SHOWN: usize = 10;
-    let mut listed: Vec<String> = obstacles.iter().take(SHOWN).map(|o| format!("{} ({})", o.path, o.why)).collect();
+    let mut listed: Vec<String> = obstacles
+        .iter()
+        .take(SHOWN)
+        .map(|o| format!("{} ({})", o.path, o.why))
+        .collect();
     if obstacles.len() > SHOWN {
         listed.push(format!("and {} more", obstacles.len() - SHOWN));
     }
@@ -253,9 +314,15 @@ impl From<WorkflowProblem> for Error {
 impl From<SelectorProblem> for Error {
     fn from(problem: SelectorProblem) -> Self {
         match problem {
-            SelectorProblem::Empty => Self::Usage { what: "the selector is empty: no checkpoint is named".into() },
-            SelectorProblem::NoMatch { query, nearest } => Self::NoSuchCheckpoint { query, nearest },
-            SelectorProblem::Ambiguous { query, candidates } => Self::AmbiguousCheckpoint { query, candidates },
+            SelectorProblem::Empty => Self::Usage {
+                what: "the selector is empty: no checkpoint is named".into(),
+            },
+            SelectorProblem::NoMatch { query, nearest } => {
+                Self::NoSuchCheckpoint { query, nearest }
+            }
+            SelectorProblem::Ambiguous { query, candidates } => {
+                Self::AmbiguousCheckpoint { query, candidates }
+            }
         }
     }
 }

@@ -50,7 +50,15 @@ impl WorkflowProblem {
     }
 
     fn of(grade: Grade, code: &'static str, what: String) -> Self {
-        Self { code, grade, what, hint: None, state: None, options: Vec::new(), detail: None }
+        Self {
+            code,
+            grade,
+            what,
+            hint: None,
+            state: None,
+            options: Vec::new(),
+            detail: None,
+        }
     }
 
     #[must_use]

@@ -20,9 +20,14 @@ impl From<(RelPath, Blocker)> for Obstacle {
         let why = match &blocker {
             Blocker::Uncaptured(why) => why.as_ref().map_or("not captured", WhyNot::in_words),
             Blocker::File => "a file stands where a directory is needed",
-            Blocker::Directory => "a directory stands where a file is needed, and --overlay deletes nothing",
+            Blocker::Directory => {
+                "a directory stands where a file is needed, and --overlay deletes nothing"
+            }
         };
-        Self { path, why: why.to_owned() }
+        Self {
+            path,
+            why: why.to_owned(),
+        }
     }
 }
 
@@ -50,7 +55,11 @@ impl WhyNot {
 impl Hold {
     /// Describes name, holder and end for the user.
     pub fn in_words(&self) -> String {
-        let (name, holder, end) = (escape(&self.name), escape(&self.holder), utc_seconds(self.end_ms));
+        let (name, holder, end) = (
+            escape(&self.name),
+            escape(&self.holder),
+            utc_seconds(self.end_ms),
+        );
         format!("hold '{name}', taken by {holder}, stands until {end} UTC")
     }
 }

@@ -90,18 +90,29 @@ impl Pair {
 impl Unsayable {
     /// Whether there is no known difference; uncaptured paths do not count, as their content is unknown.
     pub fn is_same(&self) -> bool {
-        self.modes.is_empty() && self.empty_dirs_added.is_empty() && self.empty_dirs_deleted.is_empty()
+        self.modes.is_empty()
+            && self.empty_dirs_added.is_empty()
+            && self.empty_dirs_deleted.is_empty()
     }
 }
 
 /// Compares two states at and below `paths`; empty means everywhere.
 pub fn between(before: &Snapshot, after: &Snapshot, paths: &[RelPath]) -> Difference {
-    let wanted = |path: &RelPath| paths.is_empty() || paths.iter().any(|limit| path.is_at_or_below(limit));
+    let wanted =
+        |path: &RelPath| paths.is_empty() || paths.iter().any(|limit| path.is_at_or_below(limit));
     let mut found = Difference::default();
-    let names: BTreeSet<&RelPath> = before.files.keys().chain(after.files.keys()).filter(|path| wanted(path)).collect();
+    let names: BTreeSet<&RelPath> = before
+        .files
+        .keys()
+        .chain(after.files.keys())
+        .filter(|path| wanted(path))
+        .collect();
     for path in names {
-        let pair =
-            Pair { path: path.clone(), before: before.files.get(path).copied(), after: after.files.get(path).copied() };
+        let pair = Pair {
+            path: path.clone(),
+            before: before.files.get(path).copied(),
+            after: after.files.get(path).copied(),
+        };
         if let (Some(one), Some(two)) = (&pair.before, &pair.after)
             && is_unsayable(one, two)
         {
@@ -122,7 +133,11 @@ pub fn between(before: &Snapshot, after: &Snapshot, paths: &[RelPath]) -> Differ
 fn is_unsayable(before: &Entry, after: &Entry) -> bool {
     let differing = before.perm ^ after.perm;
     let both_files = before.kind == Kind::File && after.kind == Kind::File;
-    let told = if before.git_mode() == after.git_mode() { 0 } else { 0o111 };
+    let told = if before.git_mode() == after.git_mode() {
+        0
+    } else {
+        0o111
+    };
     both_files && differing & !told != 0
 }
 
@@ -134,11 +149,19 @@ fn unknown<'s>(pair: &Pair, before: &'s Snapshot, after: &'s Snapshot) -> Option
         _ => return None,
     };
     let standing = std::iter::once(pair.path.clone()).chain(pair.path.ancestors());
-    let why = standing.filter_map(|path| lacking.uncaptured.get(&path)).map(|standing| &standing.why).next()?;
+    let why = standing
+        .filter_map(|path| lacking.uncaptured.get(&path))
+        .map(|standing| &standing.why)
+        .next()?;
     why.may_hide_files().then_some(why)
 }
 
-fn compare_dirs(before: &Snapshot, after: &Snapshot, wanted: &dyn Fn(&RelPath) -> bool, other: &mut Unsayable) {
+fn compare_dirs(
+    before: &Snapshot,
+    after: &Snapshot,
+    wanted: &dyn Fn(&RelPath) -> bool,
+    other: &mut Unsayable,
+) {
     for (path, perm) in before.dirs.iter().filter(|(path, _)| wanted(path)) {
         if let Some(now) = after.dirs.get(path).filter(|now| *now != perm) {
             other.modes.push((path.clone(), *perm, *now));
@@ -162,7 +185,11 @@ fn without_files(state: &Snapshot) -> BTreeSet<&RelPath> {
             }
         }
     }
-    state.dirs.keys().filter(|path| !holders.contains(*path)).collect()
+    state
+        .dirs
+        .keys()
+        .filter(|path| !holders.contains(*path))
+        .collect()
 }
 
 /// Drops directories that contain another one of the list.
@@ -175,11 +202,24 @@ fn innermost<'p>(sorted: impl Iterator<Item = &'p RelPath>) -> Vec<RelPath> {
     kept
 }
 
-fn compare_uncaptured(before: &Snapshot, after: &Snapshot, wanted: &dyn Fn(&RelPath) -> bool, other: &mut Unsayable) {
+fn compare_uncaptured(
+    before: &Snapshot,
+    after: &Snapshot,
+    wanted: &dyn Fn(&RelPath) -> bool,
+    other: &mut Unsayable,
+) {
     let at = |state: &Snapshot, path: &RelPath| {
-        state.uncaptured.get(path).map(|standing| standing.why.clone()).filter(WhyNot::is_recorded)
+        state
+            .uncaptured
+            .get(path)
+            .map(|standing| standing.why.clone())
+            .filter(WhyNot::is_recorded)
     };
-    let names: BTreeSet<&RelPath> = before.uncaptured.keys().chain(after.uncaptured.keys()).collect();
+    let names: BTreeSet<&RelPath> = before
+        .uncaptured
+        .keys()
+        .chain(after.uncaptured.keys())
+        .collect();
     for path in names.into_iter().filter(|path| wanted(path)) {
         let (one, two) = (at(before, path), at(after, path));
         if one != two {
@@ -199,27 +239,65 @@ mod tests {
     }
 
     fn file(content: u8, perm: u32) -> Entry {
-        Entry { kind: Kind::File, perm, id: ObjectId::from_bytes([content; 20]), size_bytes: 1 }
+        Entry {
+            kind: Kind::File,
+            perm,
+            id: ObjectId::from_bytes([content; 20]),
+            size_bytes: 1,
+        }
     }
 
     fn state(files: &[(&str, Entry)], dirs: &[(&str, u32)]) -> Snapshot {
         let mut state = Snapshot::default();
-        state.files.extend(files.iter().map(|(name, entry)| (path(name), *entry)));
-        state.dirs.extend(dirs.iter().map(|(name, perm)| (path(name), *perm)));
+        state
+            .files
+            .extend(files.iter().map(|(name, entry)| (path(name), *entry)));
+        state
+            .dirs
+            .extend(dirs.iter().map(|(name, perm)| (path(name), *perm)));
         state
     }
 
     #[test]
     fn files_differ_by_what_git_sees() {
-        let link = Entry { kind: Kind::Symlink, ..file(1, 0o777) };
-        let before = state(&[("a", file(1, 0o644)), ("b", file(1, 0o644)), ("c", file(1, 0o644)), ("d", link)], &[]);
-        let after = state(&[("a", file(1, 0o600)), ("b", file(1, 0o755)), ("d", file(1, 0o644)), ("e", link)], &[]);
+        let link = Entry {
+            kind: Kind::Symlink,
+            ..file(1, 0o777)
+        };
+        let before = state(
+            &[
+                ("a", file(1, 0o644)),
+                ("b", file(1, 0o644)),
+                ("c", file(1, 0o644)),
+                ("d", link),
+            ],
+            &[],
+        );
+        let after = state(
+            &[
+                ("a", file(1, 0o600)),
+                ("b", file(1, 0o755)),
+                ("d", file(1, 0o644)),
+                ("e", link),
+            ],
+            &[],
+        );
         let found = between(&before, &after, &[]);
-        let told: Vec<(String, ChangeKind)> =
-            found.files.iter().map(|pair| (pair.path.to_string(), pair.change())).collect();
-        let expected =
-            [("b", ChangeKind::Mode), ("c", ChangeKind::Deleted), ("d", ChangeKind::Type), ("e", ChangeKind::Added)];
-        assert_eq!(told, expected.map(|(name, change)| (name.to_owned(), change)));
+        let told: Vec<(String, ChangeKind)> = found
+            .files
+            .iter()
+            .map(|pair| (pair.path.to_string(), pair.change()))
+            .collect();
+        let expected = [
+            ("b", ChangeKind::Mode),
+            ("c", ChangeKind::Deleted),
+            ("d", ChangeKind::Type),
+            ("e", ChangeKind::Added),
+        ];
+        assert_eq!(
+            told,
+            expected.map(|(name, change)| (name.to_owned(), change))
+        );
         assert_eq!(found.other.modes, [(path("a"), 0o644, 0o600)]);
     }
 
@@ -227,9 +305,22 @@ mod tests {
     fn empty_directories_and_their_modes_are_no_files() {
         let before = state(
             &[("full/f", file(1, 0o644))],
-            &[("full", 0o755), ("old", 0o755), ("old/in", 0o755), ("same", 0o755)],
+            &[
+                ("full", 0o755),
+                ("old", 0o755),
+                ("old/in", 0o755),
+                ("same", 0o755),
+            ],
         );
-        let after = state(&[], &[("full", 0o700), ("new", 0o755), ("new/in", 0o755), ("same", 0o755)]);
+        let after = state(
+            &[],
+            &[
+                ("full", 0o700),
+                ("new", 0o755),
+                ("new/in", 0o755),
+                ("same", 0o755),
+            ],
+        );
         let other = between(&before, &after, &[]).other;
         assert_eq!(other.empty_dirs_added, [path("full"), path("new/in")]);
         assert_eq!(other.empty_dirs_deleted, [path("old/in")]);
@@ -239,20 +330,42 @@ mod tests {
 
     #[test]
     fn what_a_side_could_not_hold_is_not_taken_for_deleted() {
-        let before = state(&[("locked/f", file(1, 0o644)), ("pipe", file(1, 0o644))], &[]);
+        let before = state(
+            &[("locked/f", file(1, 0o644)), ("pipe", file(1, 0o644))],
+            &[],
+        );
         let mut after = state(&[], &[]);
         let unreadable = WhyNot::Unreadable("permission denied".into());
-        after.uncaptured.insert(path("locked"), UncapturedEntry { why: unreadable.clone(), is_dir: true });
-        after.uncaptured.insert(path("pipe"), UncapturedEntry { why: WhyNot::Fifo, is_dir: false });
+        after.uncaptured.insert(
+            path("locked"),
+            UncapturedEntry {
+                why: unreadable.clone(),
+                is_dir: true,
+            },
+        );
+        after.uncaptured.insert(
+            path("pipe"),
+            UncapturedEntry {
+                why: WhyNot::Fifo,
+                is_dir: false,
+            },
+        );
         let found = between(&before, &after, &[]);
         assert_eq!(found.not_compared, [(path("locked/f"), unreadable.clone())]);
-        assert_eq!(found.files.len(), 1, "a FIFO is there instead of the file, so the file is gone");
+        assert_eq!(
+            found.files.len(),
+            1,
+            "a FIFO is there instead of the file, so the file is gone"
+        );
         assert_eq!(found.other.uncaptured.len(), 2);
     }
 
     #[test]
     fn paths_limit_everything() {
-        let before = state(&[("in/f", file(1, 0o644)), ("out", file(1, 0o644))], &[("in", 0o755), ("e", 0o755)]);
+        let before = state(
+            &[("in/f", file(1, 0o644)), ("out", file(1, 0o644))],
+            &[("in", 0o755), ("e", 0o755)],
+        );
         let found = between(&before, &Snapshot::default(), &[path("in")]);
         assert_eq!(found.files.len(), 1);
         assert!(found.other.is_same(), "{:?}", found.other);

@@ -42,7 +42,10 @@ pub fn parse(bytes: &[u8]) -> Result<IndexNames, Malformed> {
 
 fn parse_with(bytes: &[u8], id_len: usize) -> Result<IndexNames, Malformed> {
     let body_len = bytes.len().checked_sub(id_len).ok_or("it is too short")?;
-    let mut reader = IndexReader { bytes: &bytes[..body_len], at: 0 };
+    let mut reader = IndexReader {
+        bytes: &bytes[..body_len],
+        at: 0,
+    };
     if reader.take(4)? != b"DIRC" {
         return Err("it does not begin with DIRC".into());
     }
@@ -76,7 +79,8 @@ impl IndexNames {
         if mode == MODE_REPOSITORY {
             self.repositories.push(name.into());
         } else {
-            self.blobs.extend(<[u8; SHA1_LEN]>::try_from(id).map(ObjectId::from_bytes));
+            self.blobs
+                .extend(<[u8; SHA1_LEN]>::try_from(id).map(ObjectId::from_bytes));
         }
     }
 }
@@ -101,7 +105,10 @@ fn read_entry<'b>(
     }
     if version == 4 {
         let dropped = reader.varint()?;
-        let kept = name.len().checked_sub(dropped).ok_or("an entry drops more of a name than there is")?;
+        let kept = name
+            .len()
+            .checked_sub(dropped)
+            .ok_or("an entry drops more of a name than there is")?;
         name.truncate(kept);
         name.extend_from_slice(reader.until_nul()?);
     } else {
@@ -138,8 +145,11 @@ fn read_extensions(
             trees = cached_trees(content);
         }
         if is_split {
-            let id = content.get(..id_len).ok_or("its link to a shared index is too short")?;
-            let id = <[u8; 20]>::try_from(id).map_err(|_| "a split index with SHA-256 is not supported")?;
+            let id = content
+                .get(..id_len)
+                .ok_or("its link to a shared index is too short")?;
+            let id = <[u8; 20]>::try_from(id)
+                .map_err(|_| "a split index with SHA-256 is not supported")?;
             shared = (id != [0; 20]).then_some(id);
         }
     }
@@ -149,16 +159,29 @@ fn read_extensions(
 /// Returns the ids in a cache-tree extension, as far as it is valid: for each directory its name, a NUL, the number of
 /// its entries in decimal, a space, that of its subtrees, a newline, and the id, unless the first number is negative.
 fn cached_trees(content: &[u8]) -> Vec<ObjectId> {
-    let mut reader = IndexReader { bytes: content, at: 0 };
+    let mut reader = IndexReader {
+        bytes: content,
+        at: 0,
+    };
     let mut trees = Vec::new();
     while reader.at < content.len() {
         let Ok(_name) = reader.until_nul() else { break };
-        let Some(len) = content[reader.at..].iter().position(|byte| *byte == b'\n') else { break };
-        let Ok(counts) = reader.take(len + 1) else { break };
+        let Some(len) = content[reader.at..].iter().position(|byte| *byte == b'\n') else {
+            break;
+        };
+        let Ok(counts) = reader.take(len + 1) else {
+            break;
+        };
         if counts.starts_with(b"-") {
             continue;
         }
-        let Some(id) = reader.take(SHA1_LEN).ok().and_then(|id| <[u8; SHA1_LEN]>::try_from(id).ok()) else { break };
+        let Some(id) = reader
+            .take(SHA1_LEN)
+            .ok()
+            .and_then(|id| <[u8; SHA1_LEN]>::try_from(id).ok())
+        else {
+            break;
+        };
         trees.push(ObjectId::from_bytes(id));
     }
     trees
@@ -189,7 +212,10 @@ impl<'b> IndexReader<'b> {
 
     /// Returns the bytes before the next NUL, and consumes that too.
     fn until_nul(&mut self) -> Result<&'b [u8], Malformed> {
-        let len = self.bytes[self.at..].iter().position(|byte| *byte == 0).ok_or("a name does not end")?;
+        let len = self.bytes[self.at..]
+            .iter()
+            .position(|byte| *byte == 0)
+            .ok_or("a name does not end")?;
         Ok(&self.take(len + 1)?[..len])
     }
 
@@ -199,7 +225,10 @@ impl<'b> IndexReader<'b> {
         let mut value = usize::from(byte & 0x7f);
         while byte & 0x80 != 0 {
             byte = self.take(1)?[0];
-            value = value.checked_add(1).and_then(|value| value.checked_mul(128)).ok_or("a number is too large")?
+            value = value
+                .checked_add(1)
+                .and_then(|value| value.checked_mul(128))
+                .ok_or("a number is too large")?
                 + usize::from(byte & 0x7f);
         }
         Ok(value)
@@ -226,7 +255,11 @@ mod tests {
             bytes.extend([7; SHA1_LEN]);
             bytes.extend(u16::try_from(name.len()).unwrap().to_be_bytes());
             if version == 4 {
-                let kept = previous.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+                let kept = previous
+                    .bytes()
+                    .zip(name.bytes())
+                    .take_while(|(a, b)| a == b)
+                    .count();
                 bytes.push(u8::try_from(previous.len() - kept).unwrap());
                 bytes.extend(&name.as_bytes()[kept..]);
                 bytes.push(0);
@@ -248,11 +281,21 @@ mod tests {
         for version in [2, 3, 4] {
             let bytes = index(version, &names);
             let parsed = parse(&bytes).unwrap();
-            assert!(parsed.paths.iter().map(|path| &**path).eq(names.iter().map(|name| name.as_bytes())), "{version}");
+            assert!(
+                parsed
+                    .paths
+                    .iter()
+                    .map(|path| &**path)
+                    .eq(names.iter().map(|name| name.as_bytes())),
+                "{version}"
+            );
             for len in 0..bytes.len() {
                 // A cut between two extensions goes unnoticed, but loses no name.
                 let cut = parse(&bytes[..len]);
-                assert!(cut.is_err() || cut == Ok(parse(&bytes).unwrap()), "version {version} cut to {len}");
+                assert!(
+                    cut.is_err() || cut == Ok(parse(&bytes).unwrap()),
+                    "version {version} cut to {len}"
+                );
             }
         }
     }

@@ -22,17 +22,26 @@ enum PatternShape {
 impl PathPattern {
     /// Matches everything.
     pub fn all() -> Self {
-        Self { literal: Some(RelPath::root()), glob: None }
+        Self {
+            literal: Some(RelPath::root()),
+            glob: None,
+        }
     }
 
     /// Matches this path and everything below.
     pub fn of_path(path: RelPath) -> Self {
-        Self { literal: Some(path), glob: None }
+        Self {
+            literal: Some(path),
+            glob: None,
+        }
     }
 
     /// Matches a typed glob. With `literal`, a name such as `[id].tsx` also matches literally.
     pub fn of_glob(typed: &[u8], literal: Option<RelPath>) -> Self {
-        Self { literal, glob: shape(typed) }
+        Self {
+            literal,
+            glob: shape(typed),
+        }
     }
 
     /// Whether it can match anything.
@@ -41,21 +50,27 @@ impl PathPattern {
     }
 
     pub fn matches(&self, path: &RelPath) -> bool {
-        if self.literal.as_ref().is_some_and(|literal| path.is_at_or_below(literal)) {
+        if self
+            .literal
+            .as_ref()
+            .is_some_and(|literal| path.is_at_or_below(literal))
+        {
             return true;
         }
         match &self.glob {
             None => false,
             Some(PatternShape::Name(glob)) => path.components().any(|name| glob.matches(name)),
             Some(PatternShape::Path(glob)) => {
-                glob.matches(path.as_bytes()) || path.ancestors().any(|above| glob.matches(above.as_bytes()))
+                glob.matches(path.as_bytes())
+                    || path.ancestors().any(|above| glob.matches(above.as_bytes()))
             }
         }
     }
 
     /// Whether this directory can contain a match.
     pub fn enters(&self, dir: &RelPath) -> bool {
-        let leads_there = |literal: &RelPath| literal.is_at_or_below(dir) || dir.is_at_or_below(literal);
+        let leads_there =
+            |literal: &RelPath| literal.is_at_or_below(dir) || dir.is_at_or_below(literal);
         self.glob.is_some() || self.literal.as_ref().is_some_and(leads_there)
     }
 }

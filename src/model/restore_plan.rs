@@ -62,7 +62,8 @@ pub struct PlannedWrite {
 
 impl RestoreScope {
     pub fn covers(&self, path: &RelPath) -> bool {
-        let is_asked_for = self.paths.is_empty() || self.paths.iter().any(|limit| path.is_at_or_below(limit));
+        let is_asked_for =
+            self.paths.is_empty() || self.paths.iter().any(|limit| path.is_at_or_below(limit));
         is_asked_for && self.within.as_ref().is_none_or(|scope| scope.covers(path))
     }
 
@@ -79,7 +80,11 @@ impl RestoreScope {
     }
 
     pub(super) fn perm_bits(&self) -> u32 {
-        if self.special_bits { RWX_BITS | SPECIAL_BITS } else { RWX_BITS }
+        if self.special_bits {
+            RWX_BITS | SPECIAL_BITS
+        } else {
+            RWX_BITS
+        }
     }
 }
 

@@ -17,7 +17,14 @@ impl RestorePlan {
         may_delete: &dyn Fn(&RelPath, bool) -> bool,
     ) -> Self {
         let (plan, refused) = (Self::default(), BTreeSet::new());
-        let mut planner = Planner { present, target, reach, may_delete, plan, refused };
+        let mut planner = Planner {
+            present,
+            target,
+            reach,
+            may_delete,
+            plan,
+            refused,
+        };
         planner.plan_files();
         planner.plan_deletions();
         planner.plan_dirs();
@@ -50,7 +57,13 @@ impl Planner<'_> {
                 }
                 before => {
                     self.make_room_for_file(path);
-                    self.plan.write.insert(path.clone(), PlannedWrite { before: before.copied(), after: *after });
+                    self.plan.write.insert(
+                        path.clone(),
+                        PlannedWrite {
+                            before: before.copied(),
+                            after: *after,
+                        },
+                    );
                 }
             }
         }
@@ -69,7 +82,9 @@ impl Planner<'_> {
         }
         let gone = below(&self.present.files, path).map(|(path, entry)| (path.clone(), *entry));
         self.plan.delete.extend(gone);
-        self.plan.remove_dirs.extend(below(&self.present.dirs, path).map(|(path, _)| path.clone()));
+        self.plan
+            .remove_dirs
+            .extend(below(&self.present.dirs, path).map(|(path, _)| path.clone()));
     }
 
     fn plan_deletions(&mut self) {
@@ -77,7 +92,8 @@ impl Planner<'_> {
             return;
         }
         for (path, entry) in self.reach.covered(&self.present.files) {
-            let gone = !self.target.files.contains_key(path) && self.is_targets_business(path, false);
+            let gone =
+                !self.target.files.contains_key(path) && self.is_targets_business(path, false);
             if gone {
                 self.plan.delete.insert(path.clone(), *entry);
             }
@@ -87,7 +103,9 @@ impl Planner<'_> {
     /// Whether the target decides about a path: false if it could not capture the path or left it out by rule.
     fn is_targets_business(&self, path: &RelPath, is_dir: bool) -> bool {
         let untouchable = |path: &RelPath| self.target.uncaptured.contains_key(path);
-        !untouchable(path) && !path.ancestors().any(|above| untouchable(&above)) && (self.may_delete)(path, is_dir)
+        !untouchable(path)
+            && !path.ancestors().any(|above| untouchable(&above))
+            && (self.may_delete)(path, is_dir)
     }
 
     fn plan_dirs(&mut self) {
@@ -108,10 +126,18 @@ impl Planner<'_> {
     /// Returns directories of the target within the restore's limits, with their ancestors.
     fn needed_dirs(&self) -> BTreeMap<RelPath, u32> {
         let mut needed = BTreeMap::new();
-        let ends = self.reach.covered(&self.target.dirs).map(|(path, _)| path.clone());
-        for path in ends.chain(parents(&self.plan.write)).chain(parents(&self.plan.chmod)) {
+        let ends = self
+            .reach
+            .covered(&self.target.dirs)
+            .map(|(path, _)| path.clone());
+        for path in ends
+            .chain(parents(&self.plan.write))
+            .chain(parents(&self.plan.chmod))
+        {
             for dir in std::iter::once(path.clone()).chain(path.ancestors()) {
-                let Some(perm) = self.target.dirs.get(&dir) else { continue };
+                let Some(perm) = self.target.dirs.get(&dir) else {
+                    continue;
+                };
                 if needed.insert(dir, *perm).is_some() {
                     break;
                 }
@@ -142,14 +168,22 @@ impl Planner<'_> {
         if self.reach.overlay {
             return;
         }
-        let mut stays: BTreeSet<RelPath> = parents(&self.plan.make_dirs).chain(parents(&self.plan.write)).collect();
-        let kept = self.present.files.keys().filter(|path| !self.plan.delete.contains_key(*path));
+        let mut stays: BTreeSet<RelPath> = parents(&self.plan.make_dirs)
+            .chain(parents(&self.plan.write))
+            .collect();
+        let kept = self
+            .present
+            .files
+            .keys()
+            .filter(|path| !self.plan.delete.contains_key(*path));
         stays.extend(kept.filter_map(RelPath::parent));
         let mut holds_uncaptured: BTreeSet<RelPath> = parents(&self.present.uncaptured).collect();
         for path in self.present.dirs.keys().rev() {
             let unwanted = !self.target.dirs.contains_key(path) && self.reach.covers(path);
             let goes = unwanted && !stays.contains(path) && !holds_uncaptured.contains(path);
-            if goes && (self.plan.remove_dirs.contains(path) || self.is_targets_business(path, true)) {
+            if goes
+                && (self.plan.remove_dirs.contains(path) || self.is_targets_business(path, true))
+            {
                 self.plan.remove_dirs.insert(path.clone());
                 continue;
             }
@@ -173,23 +207,36 @@ impl Planner<'_> {
             return;
         }
         for (path, standing) in self.reach.covered(&self.present.uncaptured) {
-            let is_ours = matches!(standing.why, WhyNot::DotGit | WhyNot::Database | WhyNot::Secret(_));
-            let is_wanted = self.target.files.contains_key(path) || self.target.dirs.contains_key(path);
+            let is_ours = matches!(
+                standing.why,
+                WhyNot::DotGit | WhyNot::Database | WhyNot::Secret(_)
+            );
+            let is_wanted =
+                self.target.files.contains_key(path) || self.target.dirs.contains_key(path);
             if is_ours || is_wanted || !self.is_targets_business(path, standing.is_dir) {
                 continue;
             }
             if standing.why.stays_by_rule() {
-                if path.parent().is_none_or(|dir| !self.plan.left_alone.contains(&dir)) {
+                if path
+                    .parent()
+                    .is_none_or(|dir| !self.plan.left_alone.contains(&dir))
+                {
                     self.plan.left_alone.insert(path.clone());
                 }
             } else {
-                self.plan.unreadable.insert(path.clone(), standing.why.clone());
+                self.plan
+                    .unreadable
+                    .insert(path.clone(), standing.why.clone());
             }
         }
     }
 
     fn conflict(&mut self, path: RelPath) {
-        let why = self.present.uncaptured.get(&path).map(|standing| standing.why.clone());
+        let why = self
+            .present
+            .uncaptured
+            .get(&path)
+            .map(|standing| standing.why.clone());
         self.refuse(path, Blocker::Uncaptured(why));
     }
 
@@ -216,7 +263,12 @@ mod tests {
     }
 
     fn file(content: u8) -> Entry {
-        Entry { kind: Kind::File, perm: 0o644, id: ObjectId::from_bytes([content; 20]), size_bytes: 1 }
+        Entry {
+            kind: Kind::File,
+            perm: 0o644,
+            id: ObjectId::from_bytes([content; 20]),
+            size_bytes: 1,
+        }
     }
 
     /// Makes a state with files of one content, and their parent directories.
@@ -224,7 +276,9 @@ mod tests {
         let mut state = Snapshot::default();
         state.dirs.insert(RelPath::root(), 0o755);
         for file_path in files.iter().map(|text| path(text)) {
-            state.dirs.extend(file_path.ancestors().map(|dir| (dir, 0o755)));
+            state
+                .dirs
+                .extend(file_path.ancestors().map(|dir| (dir, 0o755)));
             state.files.insert(file_path, file(1));
         }
         state
@@ -232,19 +286,32 @@ mod tests {
 
     fn with(mut state: Snapshot, uncaptured: &[(&str, WhyNot, bool)]) -> Snapshot {
         for (text, why, is_dir) in uncaptured {
-            state.dirs.extend(path(text).ancestors().map(|dir| (dir, 0o755)));
-            state.uncaptured.insert(path(text), UncapturedEntry { why: why.clone(), is_dir: *is_dir });
+            state
+                .dirs
+                .extend(path(text).ancestors().map(|dir| (dir, 0o755)));
+            state.uncaptured.insert(
+                path(text),
+                UncapturedEntry {
+                    why: why.clone(),
+                    is_dir: *is_dir,
+                },
+            );
         }
         state
     }
 
     fn plan(present: &Snapshot, target: &Snapshot, may_delete: bool) -> RestorePlan {
-        RestorePlan::between(present, target, &RestoreScope::default(), &|_, _| may_delete)
+        RestorePlan::between(present, target, &RestoreScope::default(), &|_, _| {
+            may_delete
+        })
     }
 
     fn conflicts(plan: &RestorePlan) -> Vec<(&str, Blocker)> {
         assert!(!plan.is_empty(), "who is in the way is to be told");
-        plan.conflicts.iter().map(|(path, blocker)| (path.as_utf8().unwrap(), blocker.clone())).collect()
+        plan.conflicts
+            .iter()
+            .map(|(path, blocker)| (path.as_utf8().unwrap(), blocker.clone()))
+            .collect()
     }
 
     fn uncaptured(why: WhyNot) -> Blocker {
@@ -258,9 +325,25 @@ mod tests {
     #[test]
     fn every_change_counts_once_and_what_is_right_is_no_change() {
         let (names, entry) = (["a", "b", "c"].map(path), file(1));
-        let modes = || names.iter().map(|path| (path.clone(), 0o700)).collect::<BTreeMap<_, _>>();
+        let modes = || {
+            names
+                .iter()
+                .map(|path| (path.clone(), 0o700))
+                .collect::<BTreeMap<_, _>>()
+        };
         let plan = RestorePlan {
-            write: names.iter().map(|path| (path.clone(), PlannedWrite { before: None, after: entry })).collect(),
+            write: names
+                .iter()
+                .map(|path| {
+                    (
+                        path.clone(),
+                        PlannedWrite {
+                            before: None,
+                            after: entry,
+                        },
+                    )
+                })
+                .collect(),
             chmod: modes(),
             delete: names.iter().map(|path| (path.clone(), entry)).collect(),
             make_dirs: modes(),
@@ -276,9 +359,18 @@ mod tests {
 
     #[test]
     fn what_no_checkpoint_holds_is_in_the_way_and_told_once_each() {
-        let present = with(holding(&[]), &[("a/p", WhyNot::Fifo, false), ("b", WhyNot::Mount, true)]);
+        let present = with(
+            holding(&[]),
+            &[("a/p", WhyNot::Fifo, false), ("b", WhyNot::Mount, true)],
+        );
         let found = plan(&present, &holding(&["a", "b"]), true);
-        assert_eq!(conflicts(&found), [("a/p", uncaptured(WhyNot::Fifo)), ("b", uncaptured(WhyNot::Mount))]);
+        assert_eq!(
+            conflicts(&found),
+            [
+                ("a/p", uncaptured(WhyNot::Fifo)),
+                ("b", uncaptured(WhyNot::Mount))
+            ]
+        );
         let inside = plan(&present, &holding(&["b/x"]), true);
         assert_eq!(conflicts(&inside), [("b", uncaptured(WhyNot::Mount))]);
     }
@@ -286,9 +378,20 @@ mod tests {
     #[test]
     fn a_directory_that_a_rule_left_out_serves_and_a_file_does_not() {
         let left_out = || WhyNot::LeftOut("*.o".into());
-        let found = plan(&with(holding(&[]), &[("a", left_out(), true)]), &holding(&["a/x"]), true);
-        assert!(found.conflicts.is_empty() && found.make_dirs.is_empty(), "{found:?}");
-        let found = plan(&with(holding(&[]), &[("a", left_out(), false)]), &holding(&["a/x"]), true);
+        let found = plan(
+            &with(holding(&[]), &[("a", left_out(), true)]),
+            &holding(&["a/x"]),
+            true,
+        );
+        assert!(
+            found.conflicts.is_empty() && found.make_dirs.is_empty(),
+            "{found:?}"
+        );
+        let found = plan(
+            &with(holding(&[]), &[("a", left_out(), false)]),
+            &holding(&["a/x"]),
+            true,
+        );
         assert_eq!(conflicts(&found), [("a", uncaptured(left_out()))]);
     }
 
@@ -297,17 +400,35 @@ mod tests {
         let found = plan(&holding(&["a/b/x", "a/y"]), &holding(&["a"]), false);
         assert_eq!(keys(&found.delete), ["a/b/x", "a/y"]);
         assert_eq!(found.remove_dirs, ["a", "a/b"].map(path).into());
-        let overlay = RestoreScope { overlay: true, ..RestoreScope::default() };
-        for (present, target, blocker) in [("a/x", "a", Blocker::Directory), ("a", "a/x", Blocker::File)] {
-            let found = RestorePlan::between(&holding(&[present]), &holding(&[target]), &overlay, &|_, _| true);
-            assert_eq!((conflicts(&found), found.delete.len()), (vec![("a", blocker)], 0), "{present} {target}");
+        let overlay = RestoreScope {
+            overlay: true,
+            ..RestoreScope::default()
+        };
+        for (present, target, blocker) in [
+            ("a/x", "a", Blocker::Directory),
+            ("a", "a/x", Blocker::File),
+        ] {
+            let found = RestorePlan::between(
+                &holding(&[present]),
+                &holding(&[target]),
+                &overlay,
+                &|_, _| true,
+            );
+            assert_eq!(
+                (conflicts(&found), found.delete.len()),
+                (vec![("a", blocker)], 0),
+                "{present} {target}"
+            );
         }
     }
 
     #[test]
     fn what_the_target_could_not_capture_or_would_not_have_stays() {
         let present = holding(&["a", "m/x", "z"]);
-        let target = with(holding(&[]), &[("a", WhyNot::TooLarge, false), ("m", WhyNot::Mount, true)]);
+        let target = with(
+            holding(&[]),
+            &[("a", WhyNot::TooLarge, false), ("m", WhyNot::Mount, true)],
+        );
         assert_eq!(keys(&plan(&present, &target, true).delete), ["z"]);
         assert!(plan(&present, &target, false).delete.is_empty());
     }
@@ -316,12 +437,26 @@ mod tests {
     fn a_directory_is_left_alone_for_what_nobody_holds_and_for_nothing_else() {
         let present = with(holding(&["p/x"]), &[("p/d/fifo", WhyNot::Fifo, false)]);
         let found = plan(&present, &holding(&[]), true);
-        assert_eq!((found.left_alone, found.remove_dirs.len()), (["p", "p/d"].map(path).into(), 0));
-        let wanted = plan(&present, &with(holding(&["p/x"]), &[("p/d/x", WhyNot::Fifo, false)]), true);
-        assert_eq!(wanted.left_alone, ["p/d/fifo"].map(path).into(), "its directory is wanted, it is not");
+        assert_eq!(
+            (found.left_alone, found.remove_dirs.len()),
+            (["p", "p/d"].map(path).into(), 0)
+        );
+        let wanted = plan(
+            &present,
+            &with(holding(&["p/x"]), &[("p/d/x", WhyNot::Fifo, false)]),
+            true,
+        );
+        assert_eq!(
+            wanted.left_alone,
+            ["p/d/fifo"].map(path).into(),
+            "its directory is wanted, it is not"
+        );
         let there_then = with(holding(&["p/x"]), &[("p/d/fifo", WhyNot::Fifo, false)]);
         assert!(plan(&present, &there_then, true).left_alone.is_empty());
-        assert!(plan(&present, &holding(&[]), false).left_alone.is_empty(), "not the target's business");
+        assert!(
+            plan(&present, &holding(&[]), false).left_alone.is_empty(),
+            "not the target's business"
+        );
         let beside = with(holding(&["d/keep"]), &[("d/fifo", WhyNot::Fifo, false)]);
         let kept = |path: &RelPath, _: bool| path.name() != b"keep";
         let found = RestorePlan::between(&beside, &holding(&[]), &RestoreScope::default(), &kept);
@@ -332,11 +467,25 @@ mod tests {
     #[test]
     fn what_cannot_be_read_and_should_not_be_there_is_named_as_unreadable() {
         let unreadable = || WhyNot::Unreadable("EACCES".into());
-        let present = with(holding(&["a"]), &[("d", unreadable(), true), ("m", WhyNot::Mount, true)]);
+        let present = with(
+            holding(&["a"]),
+            &[("d", unreadable(), true), ("m", WhyNot::Mount, true)],
+        );
         let found = plan(&present, &holding(&["a"]), true);
-        assert_eq!((keys(&found.unreadable), found.left_alone), (vec!["d".into()], ["m"].map(path).into()));
-        assert!(plan(&present, &holding(&["a"]), false).unreadable.is_empty(), "the target would not hold it either");
-        let overlay = RestoreScope { overlay: true, ..RestoreScope::default() };
+        assert_eq!(
+            (keys(&found.unreadable), found.left_alone),
+            (vec!["d".into()], ["m"].map(path).into())
+        );
+        assert!(
+            plan(&present, &holding(&["a"]), false)
+                .unreadable
+                .is_empty(),
+            "the target would not hold it either"
+        );
+        let overlay = RestoreScope {
+            overlay: true,
+            ..RestoreScope::default()
+        };
         let laid_over = RestorePlan::between(&present, &holding(&["a"]), &overlay, &|_, _| true);
         assert!(laid_over.unreadable.is_empty() && laid_over.left_alone.is_empty());
     }

@@ -21,7 +21,11 @@ pub fn snake(text: &str) -> String {
             made.push('_');
         }
         was_small = letter.is_ascii_lowercase() || letter.is_ascii_digit();
-        made.push(if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' });
+        made.push(if letter.is_ascii_alphanumeric() {
+            letter.to_ascii_lowercase()
+        } else {
+            '_'
+        });
     }
     word(&made)
 }
@@ -41,10 +45,14 @@ pub fn numbered(id: &str, number: usize) -> String {
 
 /// Splits an id into the part before the time, and the time.
 fn parts(id: &str) -> Option<(&str, &str)> {
-    let is_number = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = |text: &str, digits: usize| {
+        text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
     let (name, time) = id.split_at_checked(id.len().checked_sub("_YYYYMMDD_HHMMSS".len())?)?;
     let (date, clock) = time.strip_prefix('_')?.split_once('_')?;
-    let has_both = name.split_once('_').is_some_and(|(kind, project)| !kind.is_empty() && !project.is_empty());
+    let has_both = name
+        .split_once('_')
+        .is_some_and(|(kind, project)| !kind.is_empty() && !project.is_empty());
     (has_both && is_number(date, 8) && is_number(clock, 6)).then_some((name, &time[1..]))
 }
 
@@ -72,7 +80,11 @@ pub fn word(text: &str) -> String {
         }
     }
     let made: String = made.trim_matches(['_', '-']).chars().take(40).collect();
-    if made.is_empty() { EMPTY.to_owned() } else { made }
+    if made.is_empty() {
+        EMPTY.to_owned()
+    } else {
+        made
+    }
 }
 
 /// Whether it is the [`word`] of a text without letters or digits.
@@ -86,7 +98,10 @@ mod tests {
 
     #[test]
     fn an_id_is_made_of_words_and_a_time() {
-        assert_eq!(make("orchestrate", "auth system", 1_759_517_130_000), "orchestrate_auth_system_20251003_184530");
+        assert_eq!(
+            make("orchestrate", "auth system", 1_759_517_130_000),
+            "orchestrate_auth_system_20251003_184530"
+        );
         assert_eq!(word("äö"), "work");
         assert!(is_legal(&make("test-all", "../x y", 0)));
     }
@@ -102,22 +117,42 @@ mod tests {
         ] {
             assert_eq!(snake(name), snake_case, "{name}");
         }
-        assert_eq!(make("test-all", "My App", 1_759_517_130_000), "test-all_my_app_20251003_184530");
+        assert_eq!(
+            make("test-all", "My App", 1_759_517_130_000),
+            "test-all_my_app_20251003_184530"
+        );
     }
 
     #[test]
     fn a_number_leaves_the_time_at_the_end() {
         assert_eq!(numbered("a_b_20251003_184530", 2), "a_b-2_20251003_184530");
-        for plain in ["a", "b_20251003_184530", "a_b_2025_184530", "\u{e4}_20251003_184530"] {
+        for plain in [
+            "a",
+            "b_20251003_184530",
+            "a_b_2025_184530",
+            "\u{e4}_20251003_184530",
+        ] {
             assert_eq!(numbered(plain, 3), format!("{plain}-3"));
         }
     }
 
     #[test]
     fn what_could_lead_elsewhere_is_no_id() {
-        for bad in
-            ["", ".", "..", "a/b", "a..b", "-x", ".x", "x.", "a b", "x.lock", "ä", &"a".repeat(121), &"a".repeat(40)]
-        {
+        for bad in [
+            "",
+            ".",
+            "..",
+            "a/b",
+            "a..b",
+            "-x",
+            ".x",
+            "x.",
+            "a b",
+            "x.lock",
+            "ä",
+            &"a".repeat(121),
+            &"a".repeat(40),
+        ] {
             assert!(!is_legal(bad), "{bad}");
         }
         assert!(is_legal("implement_dark_mode_20251003_192230"));

@@ -21,7 +21,11 @@ pub fn render(id: &str, said: &str, time_ms: i64) -> String {
         Some((body, last)) if last.lines().all(is_trailer) => (body.trim_end(), last),
         _ => (said, ""),
     };
-    let mut lines: Vec<String> = trailers.lines().filter(|line| !is_reserved(line)).map(str::to_owned).collect();
+    let mut lines: Vec<String> = trailers
+        .lines()
+        .filter(|line| !is_reserved(line))
+        .map(str::to_owned)
+        .collect();
     lines.push(format!("{ID_KEY}: {id}"));
     lines.push(format!("{TIME_KEY}: {time_ms}"));
     lines.push(format!("{FORMAT_KEY}: {TRANSITION_FORMAT}"));
@@ -31,7 +35,10 @@ pub fn render(id: &str, said: &str, time_ms: i64) -> String {
 
 /// Returns the message for a parentless copy of `original`, whose history is lost.
 pub fn cut(message: &str, original: &str) -> String {
-    format!("{}\n{CUT_KEY}: {original}\n", message.trim_end_matches('\n'))
+    format!(
+        "{}\n{CUT_KEY}: {original}\n",
+        message.trim_end_matches('\n')
+    )
 }
 
 /// Whether a message is that of a transition, in any format.
@@ -56,11 +63,17 @@ pub fn time_of(text: &str) -> Option<i64> {
 
 fn is_trailer(line: &str) -> bool {
     let key = line.split_once(": ").map(|(key, _)| key);
-    key.is_some_and(|key| !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'))
+    key.is_some_and(|key| {
+        !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    })
 }
 
 fn is_reserved(line: &str) -> bool {
-    line.split_once(": ").is_some_and(|(key, _)| RESERVED.iter().any(|reserved| key.eq_ignore_ascii_case(reserved)))
+    line.split_once(": ").is_some_and(|(key, _)| {
+        RESERVED
+            .iter()
+            .any(|reserved| key.eq_ignore_ascii_case(reserved))
+    })
 }
 
 #[cfg(test)]
@@ -69,8 +82,14 @@ mod tests {
 
     #[test]
     fn trailers_of_the_caller_and_of_the_store_stand_in_one_paragraph() {
-        let text = render("w_1", "phase done a\n\nwhy: not\nmore words\n\nPhase: a\nActor: me\n", 7);
-        assert!(text.starts_with("phase done a\n\nwhy: not\nmore words\n\nPhase: a\nActor: me\nWorkflow: w_1\n"));
+        let text = render(
+            "w_1",
+            "phase done a\n\nwhy: not\nmore words\n\nPhase: a\nActor: me\n",
+            7,
+        );
+        assert!(text.starts_with(
+            "phase done a\n\nwhy: not\nmore words\n\nPhase: a\nActor: me\nWorkflow: w_1\n"
+        ));
         assert_eq!(
             (workflow_of(&text), time_of(&text), format_of(&text)),
             (Some("w_1"), Some(7), Some(TRANSITION_FORMAT))
@@ -78,17 +97,28 @@ mod tests {
         assert_eq!(message::trailer(&text, "Phase"), Some("a"));
         for bare in ["start", "a: b", "", "x\n\ntwo words\n"] {
             let text = render("w", bare, -1);
-            assert_eq!((workflow_of(&text), time_of(&text)), (Some("w"), Some(-1)), "{text}");
+            assert_eq!(
+                (workflow_of(&text), time_of(&text)),
+                (Some("w"), Some(-1)),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn no_caller_can_make_it_look_like_something_else() {
-        let text = render("w", "x\n\nCheckpoint-Format: 1\nWorkflow: other\ntime-ms: 3\nPhase: \0\n", 5);
+        let text = render(
+            "w",
+            "x\n\nCheckpoint-Format: 1\nWorkflow: other\ntime-ms: 3\nPhase: \0\n",
+            5,
+        );
         assert!(!message::is_ours(&text) && is_ours(&text) && !text.contains('\0'));
         assert_eq!((workflow_of(&text), time_of(&text)), (Some("w"), Some(5)));
         assert!(!is_ours("x\n\nPhase: 1\n"));
         let cut = cut(&text, "abc");
-        assert_eq!((workflow_of(&cut), message::trailer(&cut, CUT_KEY)), (Some("w"), Some("abc")));
+        assert_eq!(
+            (workflow_of(&cut), message::trailer(&cut, CUT_KEY)),
+            (Some("w"), Some("abc"))
+        );
     }
 }

@@ -79,14 +79,27 @@ impl Context {
 
     /// Returns the identity of this root's directory; `None` if it is gone.
     pub fn identity(&self) -> Option<Identity> {
-        let root = self.root.identity().or_else(|| identity(self.root.path()))?;
-        let parent = self.root.path().parent().and_then(identity).unwrap_or_default();
+        let root = self
+            .root
+            .identity()
+            .or_else(|| identity(self.root.path()))?;
+        let parent = self
+            .root
+            .path()
+            .parent()
+            .and_then(identity)
+            .unwrap_or_default();
         Some(Identity { root, parent })
     }
 
     /// Makes the description of a new store for this root.
     pub fn description(&self, forced: bool) -> Description {
-        Description::of_root(self.root.path(), self.now_ms, self.identity().unwrap_or_default(), forced)
+        Description::of_root(
+            self.root.path(),
+            self.now_ms,
+            self.identity().unwrap_or_default(),
+            forced,
+        )
     }
 
     /// Returns where the store of this root lies, or would lie; see [`locate_store`].
@@ -106,17 +119,31 @@ impl Context {
 
     pub fn no_store(&self) -> Error {
         let has_store = |above: &&Path| store_dir(&self.base, above).is_dir();
-        let ancestor = self.root.path().ancestors().skip(1).find(has_store).map(Path::to_path_buf);
+        let ancestor = self
+            .root
+            .path()
+            .ancestors()
+            .skip(1)
+            .find(has_store)
+            .map(Path::to_path_buf);
         if ancestor.is_none() && !self.root.exists() {
-            return Error::RootMissing { root: self.root.path().to_path_buf() };
+            return Error::RootMissing {
+                root: self.root.path().to_path_buf(),
+            };
         }
-        Error::NoStore { root: self.root.path().to_path_buf(), ancestor }
+        Error::NoStore {
+            root: self.root.path().to_path_buf(),
+            ancestor,
+        }
     }
 
     /// Device and inode of every store under the base; no checkpoint holds these. Collected only if base or root
     /// contains the other: elsewhere no scan can meet a store.
     pub fn stores_to_skip(&self) -> Result<Vec<(u64, u64)>> {
-        let base = self.base.canonicalize().unwrap_or_else(|_| self.base.clone());
+        let base = self
+            .base
+            .canonicalize()
+            .unwrap_or_else(|_| self.base.clone());
         if !base.starts_with(self.root.path()) && !self.root.path().starts_with(&base) {
             return Ok(Vec::new());
         }
@@ -182,7 +209,11 @@ pub(super) fn subdirectories(dir: &Path) -> Result<Vec<PathBuf>> {
         Err(e) => return Err(Error::io("read", dir)(e)),
     };
     let paths: std::io::Result<Vec<PathBuf>> = entries.map(|entry| Ok(entry?.path())).collect();
-    Ok(paths.map_err(Error::io("read", dir))?.into_iter().filter(|path| path.is_dir()).collect())
+    Ok(paths
+        .map_err(Error::io("read", dir))?
+        .into_iter()
+        .filter(|path| path.is_dir())
+        .collect())
 }
 
 /// Finds the root for a directory; see [`Root::resolve`].

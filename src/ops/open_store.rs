@@ -13,7 +13,9 @@ pub fn open_usable(context: &Context, force: bool) -> Result<Store> {
     match open_store(context, force) {
         Err(Error::StoreUnusable { .. }) => {
             let _shield = context.interrupt.shield();
-            if let Some(salvaged) = salvage_unusable(context, &context.store_dir()?, Unreadable::Stops)? {
+            if let Some(salvaged) =
+                salvage_unusable(context, &context.store_dir()?, Unreadable::Stops)?
+            {
                 context.unsaid.add(Warning::reinitialized(salvaged));
             }
             open_store(context, force)
@@ -31,7 +33,10 @@ fn open_store(context: &Context, force: bool) -> Result<Store> {
     };
     let known = Store::open(dir.clone())?.and_then(|store| store.description().ok()?);
     if !force && !known.as_ref().is_some_and(|description| description.forced) {
-        return Err(Error::UnsafeRoot { root: root.path().to_path_buf(), why });
+        return Err(Error::UnsafeRoot {
+            root: root.path().to_path_buf(),
+            why,
+        });
     }
     let store = Store::open_or_create(dir, &context.description(true))?;
     if known.is_some_and(|description| !description.forced) {

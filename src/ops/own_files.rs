@@ -26,8 +26,16 @@ impl OwnFiles {
     pub fn from_paths<'p>(files: impl Iterator<Item = &'p str>) -> Self {
         let mut paths = Vec::new();
         for file in files {
-            let beside = DIRECTORIES.iter().filter(|(beginning, _)| file.starts_with(beginning)).map(|(_, dir)| *dir);
-            paths.extend([file].into_iter().chain(beside).filter_map(|path| RelPath::new(path.as_bytes()).ok()));
+            let beside = DIRECTORIES
+                .iter()
+                .filter(|(beginning, _)| file.starts_with(beginning))
+                .map(|(_, dir)| *dir);
+            paths.extend(
+                [file]
+                    .into_iter()
+                    .chain(beside)
+                    .filter_map(|path| RelPath::new(path.as_bytes()).ok()),
+            );
         }
         paths.sort_unstable();
         paths.dedup();
@@ -56,7 +64,9 @@ impl OwnFiles {
     /// [`Error::WorkflowFile`]
     pub fn refuse(&self, named: &[RelPath]) -> Result<()> {
         match named.iter().find(|path| self.covers(path)) {
-            Some(path) => Err(Error::WorkflowFile { path: path.to_string() }),
+            Some(path) => Err(Error::WorkflowFile {
+                path: path.to_string(),
+            }),
             None => Ok(()),
         }
     }
@@ -64,9 +74,15 @@ impl OwnFiles {
 
 /// Records that all files of workflows vanished with the root, unintended: the next transition rewrites them.
 pub fn went_with_the_root(locked: &LockedStore<'_>) -> Option<Warning> {
-    let files = locked.store().projected().into_iter().map(|file| Projected { sum: None, ..file });
+    let files = locked
+        .store()
+        .projected()
+        .into_iter()
+        .map(|file| Projected { sum: None, ..file });
     let noted = locked.write_projected(&files.collect::<Vec<_>>());
-    noted.err().map(Warning::bookkeeping("noting which state files were written"))
+    noted.err().map(Warning::bookkeeping(
+        "noting which state files were written",
+    ))
 }
 
 #[cfg(test)]
@@ -80,12 +96,24 @@ mod tests {
     #[test]
     fn a_directory_belongs_to_us_only_with_the_file_beside_it() {
         let none = OwnFiles::from_paths([].into_iter());
-        assert!(!none.covers(&path(".claude/checkpoints/failed/x")) && none.refuse(&[path("a")]).is_ok());
+        assert!(
+            !none.covers(&path(".claude/checkpoints/failed/x"))
+                && none.refuse(&[path("a")]).is_ok()
+        );
         let phases = OwnFiles::from_paths(["memory/state/phase.json"].into_iter());
-        assert!(phases.covers(&path("memory/state/.archive/x/y")) && !phases.covers(&path("memory/state")));
+        assert!(
+            phases.covers(&path("memory/state/.archive/x/y"))
+                && !phases.covers(&path("memory/state"))
+        );
         assert!(!phases.covers(&path(".claude/checkpoints/failed")));
-        let registry = OwnFiles::from_paths([".claude/checkpoints/a.json", ".claude/checkpoints/b.json"].into_iter());
+        let registry = OwnFiles::from_paths(
+            [".claude/checkpoints/a.json", ".claude/checkpoints/b.json"].into_iter(),
+        );
         assert_eq!(registry.paths().len(), 4);
-        assert!(registry.refuse(&[path("a"), path(".claude/checkpoints/failed/a")]).is_err());
+        assert!(
+            registry
+                .refuse(&[path("a"), path(".claude/checkpoints/failed/a")])
+                .is_err()
+        );
     }
 }

@@ -21,7 +21,10 @@ pub enum RunWarning {
     FailedFileRemoved { path: String },
     /// Git would track a file of a run.
     #[strum(serialize = "state_file_not_ignored")]
-    NotIgnored { pattern: String, ignore_file: PathBuf },
+    NotIgnored {
+        pattern: String,
+        ignore_file: PathBuf,
+    },
     /// A transition was recorded without its checkpoint.
     SnapshotLeftOut { reason: String, why: String },
 }
@@ -30,18 +33,38 @@ impl fmt::Display for RunWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Edited { path } => {
-                write!(f, "{} was edited in this very moment and is left to the next command", escape(path))
+                write!(
+                    f,
+                    "{} was edited in this very moment and is left to the next command",
+                    escape(path)
+                )
             }
-            Self::NotWritten { path, why } => write!(f, "{} could not be written: {why}", escape(path)),
+            Self::NotWritten { path, why } => {
+                write!(f, "{} could not be written: {why}", escape(path))
+            }
             Self::PutAside { id, why } => {
-                write!(f, "workflow {id} was put aside: {}; 'checkpoint workflow show {id}' shows it", escape(why))
+                write!(
+                    f,
+                    "workflow {id} was put aside: {}; 'checkpoint workflow show {id}' shows it",
+                    escape(why)
+                )
             }
-            Self::FailedFileRemoved { path } => write!(f, "{} was removed: its run failed long ago", escape(path)),
-            Self::NotIgnored { pattern, ignore_file } => {
+            Self::FailedFileRemoved { path } => {
+                write!(f, "{} was removed: its run failed long ago", escape(path))
+            }
+            Self::NotIgnored {
+                pattern,
+                ignore_file,
+            } => {
                 let file = shell_word(ignore_file.as_os_str().as_encoded_bytes());
-                write!(f, "git would take up {pattern}; to keep it out: printf '\\n{pattern}\\n' >> {file}")
+                write!(
+                    f,
+                    "git would take up {pattern}; to keep it out: printf '\\n{pattern}\\n' >> {file}"
+                )
             }
-            Self::SnapshotLeftOut { reason, why } => write!(f, "no checkpoint {}: {why}", escape(reason)),
+            Self::SnapshotLeftOut { reason, why } => {
+                write!(f, "no checkpoint {}: {why}", escape(reason))
+            }
         }
     }
 }

@@ -42,7 +42,10 @@ impl Pending {
 
     pub fn warning(&self) -> Warning {
         match self {
-            Self::Known(journal) => Warning::RestorePending { target: journal.target, safety: journal.safety },
+            Self::Known(journal) => Warning::RestorePending {
+                target: journal.target,
+                safety: journal.safety,
+            },
             Self::Unreadable { .. } => Warning::JournalUnreadable,
         }
     }
@@ -69,7 +72,9 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
         warnings.push(Warning::ManifestRebuilt);
     }
     if locked.recovery().indexes_rebuilt > 0 {
-        warnings.push(Warning::IndexesRebuilt { count: locked.recovery().indexes_rebuilt });
+        warnings.push(Warning::IndexesRebuilt {
+            count: locked.recovery().indexes_rebuilt,
+        });
     }
     let restored = locked.recovery().workflows_restored.iter();
     warnings.extend(restored.map(|id| Warning::WorkflowRestored { id: id.clone() }));
@@ -80,32 +85,56 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     {
         match clear_away(context, &mut locked, journal) {
             Ok(()) if journal.stage == JournalStage::Preparing => {
-                warnings.push(Warning::RestoreNeverBegan { target: journal.target });
+                warnings.push(Warning::RestoreNeverBegan {
+                    target: journal.target,
+                });
             }
             Ok(()) => {}
-            Err(e) => warnings.push(Warning::bookkeeping("clearing away what a killed restore left")(e)),
+            Err(e) => warnings.push(Warning::bookkeeping(
+                "clearing away what a killed restore left",
+            )(e)),
         }
-        return Ok(Session { locked, pending: None, warnings });
+        return Ok(Session {
+            locked,
+            pending: None,
+            warnings,
+        });
     }
     let pending = pending(journal, &locked.inventory().checkpoints);
     warnings.extend(pending.as_ref().map(Pending::warning));
-    Ok(Session { locked, pending, warnings })
+    Ok(Session {
+        locked,
+        pending,
+        warnings,
+    })
 }
 
 /// Updates the store's description, or restores a missing one from the store's location. Device and inode become
 /// today's, so that a moved directory is recognized. Returns the previous description.
-pub fn describe(context: &Context, store: &Store, locked: &LockedStore<'_>) -> Result<Option<Description>> {
-    let Some(identity) = context.identity() else { return Ok(None) };
+pub fn describe(
+    context: &Context,
+    store: &Store,
+    locked: &LockedStore<'_>,
+) -> Result<Option<Description>> {
+    let Some(identity) = context.identity() else {
+        return Ok(None);
+    };
     let fresh = Description::of_root(context.root.path(), context.now_ms, identity, false);
     let known = store.description()?;
     let described = match known.clone() {
-        Some(known) => Description { root: fresh.root, identity: fresh.identity, ..known },
+        Some(known) => Description {
+            root: fresh.root,
+            identity: fresh.identity,
+            ..known
+        },
         None => fresh,
     };
     if known.as_ref() == Some(&described) {
         return Ok(known);
     }
-    let is_hint = known.as_ref().is_some_and(|known| known.root == described.root);
+    let is_hint = known
+        .as_ref()
+        .is_some_and(|known| known.root == described.root);
     match locked.write_description(&described) {
         // Device and inode can wait until there is space, and must not block what frees it.
         Err(Error::Io { source, .. }) if is_hint && atomic_file::is_full(&source) => Ok(known),
@@ -115,9 +144,16 @@ pub fn describe(context: &Context, store: &Store, locked: &LockedStore<'_>) -> R
 
 /// Whether the directory at the root's path is not the one its checkpoints were made of. Compares inodes: a device
 /// number may change with each mount.
-pub fn another_root(context: &Context, known: Option<&Description>, inventory: &Inventory) -> Option<Warning> {
+pub fn another_root(
+    context: &Context,
+    known: Option<&Description>,
+    inventory: &Inventory,
+) -> Option<Warning> {
     let (_, now) = context.root.identity()?;
-    let (_, then) = known.filter(|known| known.names(context.root.path()))?.identity.root;
+    let (_, then) = known
+        .filter(|known| known.names(context.root.path()))?
+        .identity
+        .root;
     let checkpoints = inventory.checkpoints.len();
     (checkpoints > 0 && then != 0 && then != now).then_some(Warning::AnotherRoot { checkpoints })
 }
@@ -138,7 +174,10 @@ pub fn pending(journal: JournalState, checkpoints: &[Checkpoint]) -> Option<Pend
         JournalState::None => None,
         JournalState::Open(journal) => Some(Pending::Known(journal)),
         JournalState::Unreadable => {
-            let newest = checkpoints.iter().rev().find_map(|c| Some((c.id, c.record.operation.as_ref()?.target)));
+            let newest = checkpoints
+                .iter()
+                .rev()
+                .find_map(|c| Some((c.id, c.record.operation.as_ref()?.target)));
             newest.map(|(safety, target)| Pending::Unreadable { target, safety })
         }
     }
@@ -158,6 +197,11 @@ fn clear_away(context: &Context, locked: &mut LockedStore<'_>, journal: &Journal
 
 /// Checkpoints that no policy drops: those of an interrupted restore and of open runs.
 pub fn needed(context: &Context, store: &Store, pending: Option<&Pending>) -> Vec<ObjectId> {
-    let of_restore = pending.map(|pending| [pending.target(), pending.safety()]).into_iter().flatten();
-    of_restore.chain((context.workflows.needed)(store)).collect()
+    let of_restore = pending
+        .map(|pending| [pending.target(), pending.safety()])
+        .into_iter()
+        .flatten();
+    of_restore
+        .chain((context.workflows.needed)(store))
+        .collect()
 }

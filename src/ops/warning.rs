@@ -169,8 +169,17 @@ pub enum Warning {
 
 impl Warning {
     pub fn reinitialized(salvaged: Salvaged) -> Self {
-        let Salvaged { whole, lost, kept_as, .. } = salvaged;
-        Self::StoreReinitialized { whole, known: whole + lost.len(), kept_as }
+        let Salvaged {
+            whole,
+            lost,
+            kept_as,
+            ..
+        } = salvaged;
+        Self::StoreReinitialized {
+            whole,
+            known: whole + lost.len(),
+            kept_as,
+        }
     }
 
     /// Returns the stable code in JSON: the name of the variant, unless another is given there.
@@ -180,9 +189,9 @@ impl Warning {
 
     pub fn path(&self) -> Option<&RelPath> {
         match self {
-            Self::NotCaptured { path, .. } | Self::ChangedWhileRead { path } | Self::DamagedFile { path, .. } => {
-                Some(path)
-            }
+            Self::NotCaptured { path, .. }
+            | Self::ChangedWhileRead { path }
+            | Self::DamagedFile { path, .. } => Some(path),
             _ => None,
         }
     }
@@ -193,11 +202,16 @@ impl Warning {
     }
 
     pub fn damaged(checkpoints: &[DamagedCheckpoint]) -> Option<Self> {
-        (!checkpoints.is_empty()).then(|| Self::Damaged { checkpoints: checkpoints.to_vec() })
+        (!checkpoints.is_empty()).then(|| Self::Damaged {
+            checkpoints: checkpoints.to_vec(),
+        })
     }
 
     pub fn bookkeeping<E: Display>(step: &'static str) -> impl FnOnce(E) -> Warning {
-        move |why| Warning::Bookkeeping { step, why: why.to_string() }
+        move |why| Warning::Bookkeeping {
+            step,
+            why: why.to_string(),
+        }
     }
 }
 
@@ -209,6 +223,9 @@ impl From<RunWarning> for Warning {
 
 impl From<&Remark> for Warning {
     fn from(remark: &Remark) -> Self {
-        Self::Config { file: remark.file.clone(), text: remark.text.clone() }
+        Self::Config {
+            file: remark.file.clone(),
+            text: remark.text.clone(),
+        }
     }
 }

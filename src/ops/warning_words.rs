@@ -84,9 +84,15 @@ impl fmt::Display for Warning {
 
 fn refs_lost(ids: &[ObjectId]) -> String {
     match ids {
-        [id] => format!("checkpoint {} has lost its ref; the next create or prune gives it back", id.short()),
+        [id] => format!(
+            "checkpoint {} has lost its ref; the next create or prune gives it back",
+            id.short()
+        ),
         ids => {
-            format!("{} have lost their refs; the next create or prune gives them back", several(ids.iter().copied()))
+            format!(
+                "{} have lost their refs; the next create or prune gives them back",
+                several(ids.iter().copied())
+            )
         }
     }
 }
@@ -94,7 +100,10 @@ fn refs_lost(ids: &[ObjectId]) -> String {
 fn refs_restored(ids: &[ObjectId]) -> String {
     match ids {
         [id] => format!("checkpoint {} had lost its ref and has it back", id.short()),
-        ids => format!("{} had lost their refs and have them back", several(ids.iter().copied())),
+        ids => format!(
+            "{} had lost their refs and have them back",
+            several(ids.iter().copied())
+        ),
     }
 }
 
@@ -124,7 +133,10 @@ fn pending(target: ObjectId, safety: ObjectId) -> String {
 }
 
 fn never_began(target: ObjectId) -> String {
-    format!("a restore to {} was stopped before it changed anything", target.short())
+    format!(
+        "a restore to {} was stopped before it changed anything",
+        target.short()
+    )
 }
 
 fn over_keep(keep: usize, kept: usize) -> String {
@@ -133,12 +145,17 @@ fn over_keep(keep: usize, kept: usize) -> String {
 
 fn skipped(name: &str) -> String {
     let name = escape(name);
-    format!("database {name} is no file, so it was skipped; 'checkpoint cat SEL:@db/{name}' gives its content")
+    format!(
+        "database {name} is no file, so it was skipped; 'checkpoint cat SEL:@db/{name}' gives its content"
+    )
 }
 
 fn unadopted(count: usize) -> String {
     let them = if count == 1 { "it" } else { "them" };
-    format!("plain git made {count} {} here; the next command that writes takes {them} over", commits(count))
+    format!(
+        "plain git made {count} {} here; the next command that writes takes {them} over",
+        commits(count)
+    )
 }
 
 fn reinitialized(whole: usize, known: usize, kept_as: &Path) -> String {
@@ -162,7 +179,11 @@ fn another_root(checkpoints: usize) -> String {
 }
 
 fn moved(old_root: &Path, checkpoints: usize) -> String {
-    let number = if checkpoints == 1 { "1 checkpoint".to_owned() } else { format!("{checkpoints} checkpoints") };
+    let number = if checkpoints == 1 {
+        "1 checkpoint".to_owned()
+    } else {
+        format!("{checkpoints} checkpoints")
+    };
     let word = shell_word(old_root.as_os_str().as_encoded_bytes());
     let old_root = escape_path(old_root);
     format!(
@@ -172,13 +193,21 @@ fn moved(old_root: &Path, checkpoints: usize) -> String {
 
 fn too_large(limit_bytes: u64, needed_bytes: u64, prunable: bool) -> String {
     let (limit, needed) = (thousands(limit_bytes), thousands(needed_bytes));
-    let why = if prunable { "'checkpoint prune' gives room back" } else { "all that is left is protected" };
+    let why = if prunable {
+        "'checkpoint prune' gives room back"
+    } else {
+        "all that is left is protected"
+    };
     format!("the store takes {needed} bytes although max_store_size is {limit}: {why}")
 }
 
 fn late_writes(paths: &[RelPath], staging: &str) -> String {
     let named: Vec<String> = paths.iter().map(RelPath::to_string).collect();
-    let named = if named.is_empty() { "a replaced file".to_owned() } else { named.join(", ") };
+    let named = if named.is_empty() {
+        "a replaced file".to_owned()
+    } else {
+        named.join(", ")
+    };
     format!(
         "a program still wrote to {named} after it was replaced; \
          these bytes are in no checkpoint, so .checkpoint-stage-{staging}/ is kept: look at it, then remove it"
@@ -215,7 +244,10 @@ mod tests {
 
     #[test]
     fn the_size_gate_speaks_the_agreed_sentence() {
-        let warning = Warning::TooManyFiles { limit: 50_000, largest: vec![] };
+        let warning = Warning::TooManyFiles {
+            limit: 50_000,
+            largest: vec![],
+        };
         let sentence = "Directory has >50,000 files — checkpoints disabled for performance.";
         assert_eq!(warning.to_string(), sentence);
         assert_eq!(thousands(7), "7");

@@ -28,7 +28,10 @@ const LONGEST_KEY: usize = 200;
 
 /// Returns the store directory of a root under a base. `root` is the root's canonical absolute path.
 pub fn store_dir(base: &Path, root: &Path) -> PathBuf {
-    base.join("projects").join(key(root)).join("checkpoints").join(dir_hash(root))
+    base.join("projects")
+        .join(key(root))
+        .join("checkpoints")
+        .join(dir_hash(root))
 }
 
 /// Hex digits in the name of a store directory; copies and leftovers begin with them.
@@ -260,9 +263,12 @@ mod tests {
 
     #[test]
     fn the_key_is_the_folder_of_claude_code() {
-        for (root, expected) in
-            [("/home/u/my_app", "-home-u-my-app"), ("/a.b c", "-a-b-c"), ("/gr\u{fc}n", "-gr-n"), ("/\u{1f600}", "---")]
-        {
+        for (root, expected) in [
+            ("/home/u/my_app", "-home-u-my-app"),
+            ("/a.b c", "-a-b-c"),
+            ("/gr\u{fc}n", "-gr-n"),
+            ("/\u{1f600}", "---"),
+        ] {
             assert_eq!(key(Path::new(root)), expected, "{root}");
         }
     }
@@ -279,7 +285,10 @@ mod tests {
     #[test]
     fn the_dir_hash_is_what_the_shell_formula_gives() {
         // printf %s /absolute/path/to/project | sha256sum | cut -c1-16
-        assert_eq!(dir_hash(Path::new("/absolute/path/to/project")), SHELL_FORMULA);
+        assert_eq!(
+            dir_hash(Path::new("/absolute/path/to/project")),
+            SHELL_FORMULA
+        );
     }
 
     const SHELL_FORMULA: &str = "85672760c9f4d4dc";

@@ -59,7 +59,9 @@ pub fn acquire(path: &Path, wait: Duration, holder: Option<&str>) -> Result<Lock
 /// # Errors
 /// As [`acquire`]. Where directories cannot be opened there is no such lock; safety from kills does not need it.
 pub fn acquire_directory(path: &Path, wait: Duration) -> Result<Option<LockGuard>> {
-    let Ok(mut file) = File::open(path) else { return Ok(None) };
+    let Ok(mut file) = File::open(path) else {
+        return Ok(None);
+    };
     let had_to_wait = wait_for(&mut file, path, Instant::now(), wait)?;
     Ok(Some(LockGuard { file, had_to_wait }))
 }
@@ -75,7 +77,10 @@ fn wait_for(file: &mut File, path: &Path, started: Instant, wait: Duration) -> R
                 pause = (pause * 2).min(LONGEST_LOCK_PAUSE);
             }
             Err(TryLockError::WouldBlock) => {
-                return Err(Error::Busy { holder: read_holder(file), waited: started.elapsed() });
+                return Err(Error::Busy {
+                    holder: read_holder(file),
+                    waited: started.elapsed(),
+                });
             }
             Err(TryLockError::Error(e)) => return Err(Error::io("lock", path)(e)),
         }
@@ -86,20 +91,25 @@ fn wait_for(file: &mut File, path: &Path, started: Instant, wait: Duration) -> R
 fn is_still_at(file: &File, path: &Path) -> Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
     let ours = file.metadata().map_err(Error::io("look at", path))?;
-    let there = crate::store::files::read_regular::lstat(path).map_err(Error::io("look at", path))?;
+    let there =
+        crate::store::files::read_regular::lstat(path).map_err(Error::io("look at", path))?;
     Ok(there.is_some_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())))
 }
 
 /// Only Unix can replace or move an open file.
 #[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "the other platforms can fail here")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the other platforms can fail here"
+)]
 fn is_still_at(_file: &File, _path: &Path) -> Result<bool> {
     Ok(true)
 }
 
 /// Whether a process holds the lock. A lock file that is missing or unreadable counts as free.
 pub fn is_held(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    File::open(path)
+        .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 fn open(path: &Path) -> Result<File> {
@@ -108,7 +118,11 @@ fn open(path: &Path) -> Result<File> {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::AlreadyExists => {}
         Err(e) => return Err(e),
     }
-    OpenOptions::new().read(true).write(true).open(path).map_err(Error::io("open", path))
+    OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(path)
+        .map_err(Error::io("open", path))
 }
 
 /// Overwrites the previous holder in place: truncating and growing a file is the costliest step here.
@@ -119,7 +133,9 @@ fn write_holder(file: &mut File, holder: &str) -> std::io::Result<()> {
 
 fn read_holder(file: &mut File) -> String {
     let mut text = String::new();
-    let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(512).read_to_string(&mut text));
+    let read = file
+        .seek(SeekFrom::Start(0))
+        .and_then(|_| file.take(512).read_to_string(&mut text));
     match read {
         Ok(_) if !text.trim().is_empty() => {
             crate::base::text::escape(text.lines().next().unwrap_or_default().trim_end())

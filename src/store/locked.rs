@@ -52,8 +52,10 @@ impl<'s> LockedStore<'s> {
     pub(super) fn acquire(store: &'s Store, wait: Duration, holder: &str) -> Result<Self> {
         let layout = store.layout();
         refuse_newer(layout)?;
-        directories::create_private_in(layout.dir(), &layout.own()).map_err(|cause| gone(layout, cause))?;
-        let mut lock = lock::acquire(&layout.lock(), wait, None).map_err(|cause| gone(layout, cause))?;
+        directories::create_private_in(layout.dir(), &layout.own())
+            .map_err(|cause| gone(layout, cause))?;
+        let mut lock =
+            lock::acquire(&layout.lock(), wait, None).map_err(|cause| gone(layout, cause))?;
         if lock.had_to_wait {
             // The store may have been replaced meanwhile.
             ownership::check(layout)?;
@@ -61,7 +63,8 @@ impl<'s> LockedStore<'s> {
             store.objects().refresh()?;
         }
         store.objects().refresh_if_used()?;
-        let mut reader = CommitReader::with_kept(store.objects(), commit_cache::read(layout, store.objects()));
+        let mut reader =
+            CommitReader::with_kept(store.objects(), commit_cache::read(layout, store.objects()));
         let mut inventory = Inventory::read_by(layout, &mut reader)?;
         refuse_newer_commits(layout, &inventory)?;
         lock.announce(holder);
@@ -73,7 +76,12 @@ impl<'s> LockedStore<'s> {
         let recovery = recover::run(store, &mut reader, &mut inventory)?;
         // Without the commit cache the next read is only slower.
         let _ = reader.keep(layout);
-        Ok(Self { store, lock, inventory, recovery })
+        Ok(Self {
+            store,
+            lock,
+            inventory,
+            recovery,
+        })
     }
 
     pub fn store(&self) -> &'s Store {
@@ -86,9 +94,18 @@ impl<'s> LockedStore<'s> {
 
     /// Whether checkpoints are known and none of them is in the store any more. An unreadable object is not lost.
     pub fn has_lost_all(&self) -> bool {
-        let Inventory { checkpoints, damaged, .. } = &self.inventory;
-        let is_nowhere = |lost: &DamagedCheckpoint| lost.id.commit().is_none_or(|id| !self.store.objects().holds(&id));
-        let is_all_gone = checkpoints.is_empty() && !damaged.is_empty() && damaged.iter().all(is_nowhere);
+        let Inventory {
+            checkpoints,
+            damaged,
+            ..
+        } = &self.inventory;
+        let is_nowhere = |lost: &DamagedCheckpoint| {
+            lost.id
+                .commit()
+                .is_none_or(|id| !self.store.objects().holds(&id))
+        };
+        let is_all_gone =
+            checkpoints.is_empty() && !damaged.is_empty() && damaged.iter().all(is_nowhere);
         is_all_gone && self.store.objects().take_unread().is_none()
     }
 
@@ -114,7 +131,9 @@ impl<'s> LockedStore<'s> {
     /// Keeps a commit that plain git just put on `main` by a ref, before `main` moves on; the next writer adopts it.
     pub(super) fn keep_foreign_main(&self) -> Result<()> {
         let layout = self.store.layout();
-        let Some(main) = ref_files::read_main(layout)? else { return Ok(()) };
+        let Some(main) = ref_files::read_main(layout)? else {
+            return Ok(());
+        };
         if !self.inventory.ids().contains(&main) && self.store.objects().contains(&main) {
             ref_files::write(layout, Family::Foreign, main, main)?;
         }
@@ -128,7 +147,8 @@ impl<'s> LockedStore<'s> {
         match newest {
             // Git would report a ref to nothing as an error.
             None => ref_files::remove_main(layout)?,
-            Some(newest) if ref_files::read_main(layout).is_ok_and(|main| main == Some(newest)) => {}
+            Some(newest) if ref_files::read_main(layout).is_ok_and(|main| main == Some(newest)) => {
+            }
             Some(newest) => ref_files::write_main(layout, newest)?,
         }
         self.write_manifest()
@@ -174,7 +194,9 @@ impl<'s> LockedStore<'s> {
     fn forget(&mut self, ids: &[ObjectId]) -> Result<()> {
         self.keep_foreign_main()?;
         self.inventory.checkpoints.retain(|c| !ids.contains(&c.id));
-        self.inventory.damaged.retain(|damaged| damaged.id.commit().is_none_or(|id| !ids.contains(&id)));
+        self.inventory
+            .damaged
+            .retain(|damaged| damaged.id.commit().is_none_or(|id| !ids.contains(&id)));
         self.write_derived()
     }
 
@@ -183,7 +205,9 @@ impl<'s> LockedStore<'s> {
         if rows.is_empty() {
             return Ok(());
         }
-        self.inventory.damaged.retain(|damaged| !rows.contains(&damaged.id));
+        self.inventory
+            .damaged
+            .retain(|damaged| !rows.contains(&damaged.id));
         self.write_derived()?;
         self.flush_manifest()
     }
@@ -197,7 +221,10 @@ impl<'s> LockedStore<'s> {
     pub(super) fn remove_refs(&self, ids: &[ObjectId]) -> Result<()> {
         let layout = self.store.layout();
         let families = [Family::Checkpoints, Family::Pins, Family::Meta];
-        let gone: Vec<_> = ids.iter().flat_map(|id| families.map(|family| (family, *id))).collect();
+        let gone: Vec<_> = ids
+            .iter()
+            .flat_map(|id| families.map(|family| (family, *id)))
+            .collect();
         ref_files::remove(layout, &gone)
     }
 
@@ -220,7 +247,12 @@ impl<'s> LockedStore<'s> {
     }
 
     /// Saves the stat cache of a scan; `known` is the cache that the scan used.
-    pub fn save_stat_cache(&self, basis: Basis, listing: &Listing, known: Option<&StatCache>) -> Result<()> {
+    pub fn save_stat_cache(
+        &self,
+        basis: Basis,
+        listing: &Listing,
+        known: Option<&StatCache>,
+    ) -> Result<()> {
         stat_cache::save(self.store.layout(), basis, listing, known)
     }
 
@@ -248,13 +280,25 @@ impl<'s> LockedStore<'s> {
     /// Frees the space of every dead object, however much has to be rewritten.
     pub fn sweep_tightly(&self, live: &ObjectIds) -> Result<RepackOutcome> {
         let survey = self.survey(live)?;
-        self.repack(&survey, &repack_plan::plan_tight(&survey.facts()), live, &|| false)
+        self.repack(
+            &survey,
+            &repack_plan::plan_tight(&survey.facts()),
+            live,
+            &|| false,
+        )
     }
 
     /// Does the cheap part of a sweep, down to about `at_most` packs, until `stop` returns true.
-    pub fn sweep_cheaply(&self, live: &ObjectIds, at_most: usize, stop: &dyn Fn() -> bool) -> Result<()> {
+    pub fn sweep_cheaply(
+        &self,
+        live: &ObjectIds,
+        at_most: usize,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<()> {
         let survey = self.survey(live)?;
-        let plan = repack_plan::plan_cheap(&survey.quick_facts(), at_most, &|pack| survey.has_deltas(&pack.name));
+        let plan = repack_plan::plan_cheap(&survey.quick_facts(), at_most, &|pack| {
+            survey.has_deltas(&pack.name)
+        });
         self.repack(&survey, &plan, live, stop).map(|_| ())
     }
 
@@ -267,15 +311,27 @@ impl<'s> LockedStore<'s> {
     pub fn drop_lost_pins(&self) -> Result<()> {
         let layout = self.store.layout();
         let lost = mark::lost_pins(self.store)?;
-        ref_files::remove(layout, &lost.iter().map(|id| (Family::Pins, *id)).collect::<Vec<_>>())?;
-        if lost.is_empty() { Ok(()) } else { ref_files::sync(layout) }
+        ref_files::remove(
+            layout,
+            &lost
+                .iter()
+                .map(|id| (Family::Pins, *id))
+                .collect::<Vec<_>>(),
+        )?;
+        if lost.is_empty() {
+            Ok(())
+        } else {
+            ref_files::sync(layout)
+        }
     }
 
     /// Removes plain git's own index if it is unchanged since `before_ms` (milliseconds since 1970): it is a cache, and
     /// would keep its blobs alive forever.
     pub fn drop_old_git_index(&self, before_ms: i64) -> Result<()> {
         let path = self.store.layout().git_index();
-        let touched = std::fs::metadata(&path).and_then(|found| found.modified()).ok();
+        let touched = std::fs::metadata(&path)
+            .and_then(|found| found.modified())
+            .ok();
         let age = touched.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
         if age.is_some_and(|age| i64::try_from(age.as_millis()).is_ok_and(|ms| ms < before_ms)) {
             atomic_file::remove_if_there(&path)?;
@@ -295,13 +351,23 @@ impl<'s> LockedStore<'s> {
         live: &ObjectIds,
         stop: &dyn Fn() -> bool,
     ) -> Result<RepackOutcome> {
-        let cache = self.store.stat_cache().filter(|cache| self.store.trusts(cache));
+        let cache = self
+            .store
+            .stat_cache()
+            .filter(|cache| self.store.trusts(cache));
         let objects = self.store.objects();
         if !plan.keeps_all_packs() || plan.loose {
             self.flush_manifest()?;
             ref_files::sync(self.store.layout())?;
         }
-        let outcome = repack::repack(&self.store.layout().objects(), survey, plan, live, objects, stop)?;
+        let outcome = repack::repack(
+            &self.store.layout().objects(),
+            survey,
+            plan,
+            live,
+            objects,
+            stop,
+        )?;
         if let Some(cache) = cache {
             // On failure (a full disk) the next scan just checks each blob that it relies on.
             let _ = stat_cache::save_packs(self.store.layout(), &cache, objects.packs());
@@ -335,16 +401,20 @@ impl<'s> LockedStore<'s> {
 pub(super) fn check_still_there(layout: &Layout, packs: &[PackStamp]) -> Result<()> {
     packs.iter().try_for_each(|stamp| {
         let pack = layout.packs().join(format!("{}.pack", stamp.name));
-        std::fs::metadata(&pack).map(drop).map_err(Error::io("find the pack just written", &pack))
+        std::fs::metadata(&pack)
+            .map(drop)
+            .map_err(Error::io("find the pack just written", &pack))
     })
 }
 
 /// Refuses commits of a newer format, which this program could misread and destroy.
 fn refuse_newer_commits(layout: &Layout, inventory: &Inventory) -> Result<()> {
     match inventory.newest_format {
-        found if found > message::CHECKPOINT_FORMAT => {
-            Err(Error::StoreTooNew { store: layout.dir().to_path_buf(), found, supported: message::CHECKPOINT_FORMAT })
-        }
+        found if found > message::CHECKPOINT_FORMAT => Err(Error::StoreTooNew {
+            store: layout.dir().to_path_buf(),
+            found,
+            supported: message::CHECKPOINT_FORMAT,
+        }),
         _ => Ok(()),
     }
 }
@@ -353,7 +423,9 @@ fn refuse_newer_commits(layout: &Layout, inventory: &Inventory) -> Result<()> {
 fn gone(layout: &Layout, cause: Error) -> Error {
     match cause {
         Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-            Error::StoreGone { store: layout.dir().to_path_buf() }
+            Error::StoreGone {
+                store: layout.dir().to_path_buf(),
+            }
         }
         other => other,
     }
@@ -364,7 +436,11 @@ fn refuse_newer(layout: &Layout) -> Result<()> {
     match description::format_of(layout) {
         Some(found) if found > description::STORE_FORMAT => {
             let supported = description::STORE_FORMAT;
-            Err(Error::StoreTooNew { store: layout.dir().to_path_buf(), found, supported })
+            Err(Error::StoreTooNew {
+                store: layout.dir().to_path_buf(),
+                found,
+                supported,
+            })
         }
         _ => Ok(()),
     }

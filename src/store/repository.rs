@@ -102,10 +102,12 @@ impl Store {
     /// was copied from another store and is not trusted.
     pub fn journal(&self) -> Result<JournalState> {
         let state = journal::read(&self.layout)?;
-        let is_here = |id: &ObjectId| self.objects.contains(id) || refs::ref_files::exists(&self.layout, *id);
+        let is_here =
+            |id: &ObjectId| self.objects.contains(id) || refs::ref_files::exists(&self.layout, *id);
         Ok(match state {
             JournalState::Open(open)
-                if open.stage == journal::JournalStage::Applying && ![open.target, open.safety].iter().any(is_here) =>
+                if open.stage == journal::JournalStage::Applying
+                    && ![open.target, open.safety].iter().any(is_here) =>
             {
                 JournalState::Unreadable
             }
@@ -131,7 +133,9 @@ impl Store {
     /// # Errors
     /// As [`Self::meta`].
     pub fn extras(&self, checkpoint: &Checkpoint) -> Result<CheckpointExtras> {
-        let Some(id) = checkpoint.meta else { return Ok(CheckpointExtras::default()) };
+        let Some(id) = checkpoint.meta else {
+            return Ok(CheckpointExtras::default());
+        };
         meta_tree::read(&self.objects, id).map_err(|why| self.damage(checkpoint.id, why))
     }
 
@@ -141,14 +145,17 @@ impl Store {
     /// As [`Self::meta`].
     pub fn databases(&self, checkpoint: &Checkpoint) -> Result<Databases> {
         let beside = self.extras(checkpoint)?.beside;
-        database_tree::read(&self.objects, beside.databases).map_err(|why| self.damage(checkpoint.id, why))
+        database_tree::read(&self.objects, beside.databases)
+            .map_err(|why| self.damage(checkpoint.id, why))
     }
 
     /// Reads the whole state of a checkpoint; every tree and the meta are checked.
     pub fn snapshot(&self, checkpoint: &Checkpoint) -> Result<Snapshot> {
         let read = trees::convert::read_snapshot(&self.objects, checkpoint.tree);
         let mut snapshot = read.map_err(|why| self.damage(checkpoint.id, why))?;
-        self.meta(checkpoint)?.complete(&mut snapshot).map_err(|why| self.damage(checkpoint.id, why))?;
+        self.meta(checkpoint)?
+            .complete(&mut snapshot)
+            .map_err(|why| self.damage(checkpoint.id, why))?;
         Ok(snapshot)
     }
 
@@ -159,7 +166,11 @@ impl Store {
 
     /// Returns the exclusion list; the built-in one if there is none.
     pub fn exclusion_list(&self) -> Vec<u8> {
-        let built_in = || crate::model::default_rules::DEFAULT_STORE_LIST.as_bytes().to_vec();
+        let built_in = || {
+            crate::model::default_rules::DEFAULT_STORE_LIST
+                .as_bytes()
+                .to_vec()
+        };
         read_regular::read(&self.layout.exclusion_list()).unwrap_or_else(|_| built_in())
     }
 
@@ -167,7 +178,10 @@ impl Store {
     pub fn trusts(&self, cache: &stat_cache::StatCache) -> bool {
         let packs = self.objects.packs();
         let named = [Some(cache.checkpoint()), cache.restored()];
-        named.into_iter().flatten().all(|id| refs::ref_files::exists(&self.layout, id))
+        named
+            .into_iter()
+            .flatten()
+            .all(|id| refs::ref_files::exists(&self.layout, id))
             && cache.packs().iter().all(|pack| packs.contains(pack))
     }
 

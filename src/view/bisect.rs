@@ -12,19 +12,40 @@ use crate::view::format::{Paint, count};
 use crate::view::words::Output;
 
 fn named(checkpoint: &Checkpoint) -> String {
-    format!("{} ({})", checkpoint.id.short(), escape(&checkpoint.record.reason))
+    format!(
+        "{} ({})",
+        checkpoint.id.short(),
+        escape(&checkpoint.record.reason)
+    )
 }
 
 /// Formats one line after each test.
 pub fn tested(tested: &Tested) -> String {
-    let how = if tested.ended.is_none() { ", without a run" } else { "" };
-    format!("testing {}: {}{how}\n", named(&tested.checkpoint), tested.verdict.into_str())
+    let how = if tested.ended.is_none() {
+        ", without a run"
+    } else {
+        ""
+    };
+    format!(
+        "testing {}: {}{how}\n",
+        named(&tested.checkpoint),
+        tested.verdict.into_str()
+    )
 }
 
 /// The result is only ids, for use in scripts.
 pub fn human(outcome: &BisectOutcome) -> Output {
-    let result = outcome.candidates.iter().map(|candidate| format!("{}\n", candidate.id.short())).collect();
-    let Some(bad) = outcome.first_bad() else { return Output { result, talk: String::new() } };
+    let result = outcome
+        .candidates
+        .iter()
+        .map(|candidate| format!("{}\n", candidate.id.short()))
+        .collect();
+    let Some(bad) = outcome.first_bad() else {
+        return Output {
+            result,
+            talk: String::new(),
+        };
+    };
     let good = &outcome.last_good;
     let talk = format!(
         "first bad checkpoint: {}, the good one before it: {}\n'checkpoint diff {} {}' shows what changed\n",
@@ -39,7 +60,11 @@ pub fn human(outcome: &BisectOutcome) -> Output {
 /// Explains why there is no single answer.
 pub fn undecided(outcome: &BisectOutcome, paint: Paint) -> String {
     let number = count(outcome.candidates.len(), "checkpoint", "checkpoints");
-    let ids: Vec<String> = outcome.candidates.iter().map(|candidate| candidate.id.short()).collect();
+    let ids: Vec<String> = outcome
+        .candidates
+        .iter()
+        .map(|candidate| candidate.id.short())
+        .collect();
     format!(
         "{} the first bad one is among {number}, and the others could not be told: {} (the last good one is {})\n",
         paint.red("checkpoint:"),
@@ -49,7 +74,10 @@ pub fn undecided(outcome: &BisectOutcome, paint: Paint) -> String {
 }
 
 pub fn json(outcome: &BisectOutcome, exit: u8) -> String {
-    let skipped = outcome.tested.iter().filter(|tested| tested.verdict == BisectVerdict::Skip);
+    let skipped = outcome
+        .tested
+        .iter()
+        .filter(|tested| tested.verdict == BisectVerdict::Skip);
     let data = json!({
         "first_bad": outcome.first_bad().map(row),
         "last_good": row(&outcome.last_good),

@@ -15,7 +15,13 @@ pub fn json(outcome: &CatOutcome, content: &[u8]) -> String {
     });
     match std::str::from_utf8(content) {
         Ok(text) => data["text"] = text.into(),
-        Err(_) => data["hex"] = content.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into(),
+        Err(_) => {
+            data["hex"] = content
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>()
+                .into()
+        }
     }
     envelope::envelope("cat", 0, &with_path(data, &outcome.path), &outcome.warnings)
 }

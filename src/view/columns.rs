@@ -4,12 +4,23 @@
 /// ends in spaces.
 pub fn aligned(rows: &[Vec<String>], right: &[usize]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-    let wide = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max();
-    let widths: Vec<usize> = (0..columns).map(|column| wide(column).unwrap_or_default()).collect();
+    let wide = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+    };
+    let widths: Vec<usize> = (0..columns)
+        .map(|column| wide(column).unwrap_or_default())
+        .collect();
     let line = |row: &Vec<String>| {
         let cells = row.iter().enumerate().map(|(at, cell)| {
             let width = widths[at];
-            if right.contains(&at) { format!("{cell:>width$}") } else { format!("{cell:<width$}") }
+            if right.contains(&at) {
+                format!("{cell:>width$}")
+            } else {
+                format!("{cell:<width$}")
+            }
         });
         format!("{}\n", cells.collect::<Vec<_>>().join("  ").trim_end())
     };

@@ -17,28 +17,55 @@ pub fn human(outcome: &ConfigOutcome, paint: Paint) -> Output {
     let settings: Vec<Row> = outcome.settings.iter().map(setting).collect();
     let files = outcome.files.iter().map(|file| {
         let found = if file.found { "found" } else { "not there" };
-        ("file".to_owned(), escape(&file.path.display().to_string()), found.to_owned())
+        (
+            "file".to_owned(),
+            escape(&file.path.display().to_string()),
+            found.to_owned(),
+        )
     });
     let files: Vec<Row> = files.collect();
     let variables: Vec<Row> = outcome
         .variables
         .iter()
         .map(|(variable, value)| {
-            let shown = value.as_ref().map_or("not set".to_owned(), |value| escape(value));
+            let shown = value
+                .as_ref()
+                .map_or("not set".to_owned(), |value| escape(value));
             (variable.name.to_owned(), shown, variable.purpose.to_owned())
         })
         .collect();
-    let parts = [("Settings", settings), ("Places", places), ("Files", files), ("Environment", variables)];
-    let text: Vec<String> = parts.iter().map(|(title, rows)| table(title, rows, paint)).collect();
-    Output { result: text.join("\n"), talk: String::new() }
+    let parts = [
+        ("Settings", settings),
+        ("Places", places),
+        ("Files", files),
+        ("Environment", variables),
+    ];
+    let text: Vec<String> = parts
+        .iter()
+        .map(|(title, rows)| table(title, rows, paint))
+        .collect();
+    Output {
+        result: text.join("\n"),
+        talk: String::new(),
+    }
 }
 
 fn places(outcome: &ConfigOutcome) -> Vec<Row> {
     let shown = |path: &std::path::Path| escape(&path.display().to_string());
     let none = || ("none".to_owned(), String::new());
-    let (base, from) = outcome.base.as_ref().map_or_else(none, |(base, from)| (shown(base), origin_words(from)));
-    let store = outcome.store.as_ref().map_or("none".to_owned(), |store| shown(store));
-    let there = outcome.store.as_ref().map_or("", |store| if store.is_dir() { "" } else { "not there yet" });
+    let (base, from) = outcome
+        .base
+        .as_ref()
+        .map_or_else(none, |(base, from)| (shown(base), origin_words(from)));
+    let store = outcome
+        .store
+        .as_ref()
+        .map_or("none".to_owned(), |store| shown(store));
+    let there =
+        outcome.store.as_ref().map_or(
+            "",
+            |store| if store.is_dir() { "" } else { "not there yet" },
+        );
     vec![
         ("root".to_owned(), shown(&outcome.root), String::new()),
         ("base".to_owned(), base, from),
@@ -48,7 +75,11 @@ fn places(outcome: &ConfigOutcome) -> Vec<Row> {
 
 fn setting(setting: &Setting) -> Row {
     let origins: Vec<String> = setting.origins.iter().map(origin_words).collect();
-    (setting.name.to_owned(), value(&setting.value), origins.join(", "))
+    (
+        setting.name.to_owned(),
+        value(&setting.value),
+        origins.join(", "),
+    )
 }
 
 fn value(value: &SettingValue) -> String {
@@ -62,20 +93,33 @@ fn value(value: &SettingValue) -> String {
         SettingValue::Switch(on) => on.to_string(),
         SettingValue::Text(text) => escape(text),
         SettingValue::List(list) if list.is_empty() => "none".to_owned(),
-        SettingValue::List(list) => list.iter().map(|one| escape(one)).collect::<Vec<_>>().join(" "),
+        SettingValue::List(list) => list
+            .iter()
+            .map(|one| escape(one))
+            .collect::<Vec<_>>()
+            .join(" "),
     }
 }
 
 fn table(title: &str, rows: &[Row], paint: Paint) -> String {
     // A long path must not push away the remarks of other rows.
     const WIDEST: usize = 40;
-    let wide = |texts: &mut dyn Iterator<Item = &String>| texts.map(|t| t.chars().count()).max().unwrap_or_default();
+    let wide = |texts: &mut dyn Iterator<Item = &String>| {
+        texts.map(|t| t.chars().count()).max().unwrap_or_default()
+    };
     let names = wide(&mut rows.iter().map(|row| &row.0));
     let values = wide(&mut rows.iter().map(|row| &row.1)).min(WIDEST);
     let mut text = format!("{}\n", paint.bold(title));
     for (name, value, remark) in rows {
-        let line = format!("  {name:<names$}  {value:<values$}  {}", paint.faint(remark));
-        let line = if remark.is_empty() { format!("  {name:<names$}  {value}") } else { line };
+        let line = format!(
+            "  {name:<names$}  {value:<values$}  {}",
+            paint.faint(remark)
+        );
+        let line = if remark.is_empty() {
+            format!("  {name:<names$}  {value}")
+        } else {
+            line
+        };
         text.push_str(line.trim_end());
         text.push('\n');
     }
@@ -90,8 +134,11 @@ pub fn json(outcome: &ConfigOutcome, exit: u8) -> String {
         .iter()
         .map(|(variable, value)| json!({"name": variable.name, "value": value, "set": value.is_some()}))
         .collect();
-    let files: Vec<Json> =
-        outcome.files.iter().map(|file| json!({"path": shown(&file.path), "found": file.found})).collect();
+    let files: Vec<Json> = outcome
+        .files
+        .iter()
+        .map(|file| json!({"path": shown(&file.path), "found": file.found}))
+        .collect();
     let data = json!({
         "settings": outcome.settings.iter().map(setting_json).collect::<Vec<_>>(),
         "root": shown(&outcome.root),

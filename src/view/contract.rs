@@ -61,7 +61,11 @@ impl Call<'_> {
         let mut all: Vec<&[u8]> = vec![self.program.as_bytes()];
         all.extend(words.iter().map(|word| word.as_bytes()));
         all.extend([b"-C".as_slice(), self.root.as_os_str().as_encoded_bytes()]);
-        all.extend(self.base.iter().flat_map(|base| [b"--base".as_slice(), base.as_os_str().as_encoded_bytes()]));
+        all.extend(
+            self.base
+                .iter()
+                .flat_map(|base| [b"--base".as_slice(), base.as_os_str().as_encoded_bytes()]),
+        );
         shell_line(all)
     }
 }
@@ -75,7 +79,12 @@ pub fn document(contract: &Contract, call: &Call<'_>) -> ContractDocument {
     if !contract.databases.is_empty() {
         scope["databases"] = contract.databases.iter().map(ToString::to_string).collect();
     }
-    let hex: Vec<String> = contract.files.iter().filter(|path| path.as_utf8().is_none()).map(RelPath::to_hex).collect();
+    let hex: Vec<String> = contract
+        .files
+        .iter()
+        .filter(|path| path.as_utf8().is_none())
+        .map(RelPath::to_hex)
+        .collect();
     if !hex.is_empty() {
         scope["files_hex"] = hex.into();
     }
@@ -114,7 +123,8 @@ pub fn nothing_made(why: &str, anchor: &str) -> ContractDocument {
 
 /// Returns the command that restores the content; values alone are printed, since a restore writes files.
 fn way_back(contract: &Contract, call: &Call<'_>, id: &str) -> String {
-    if contract.files.is_empty() && contract.databases.is_empty() && !contract.state_keys.is_empty() {
+    if contract.files.is_empty() && contract.databases.is_empty() && !contract.state_keys.is_empty()
+    {
         return values_back(call, id);
     }
     call.line(&["restore", id, "--yes"])
@@ -127,7 +137,8 @@ pub fn values_back(call: &Call<'_>, id: &str) -> String {
 
 /// Formats a path as in all JSON.
 fn as_it_is(path: &RelPath) -> String {
-    path.as_utf8().map_or_else(|| path.to_string(), ToOwned::to_owned)
+    path.as_utf8()
+        .map_or_else(|| path.to_string(), ToOwned::to_owned)
 }
 
 fn texts(paths: &[RelPath]) -> Vec<String> {
@@ -167,7 +178,11 @@ fn summary(contract: &Contract) -> String {
     if !contract.databases.is_empty() {
         parts.push(counted(contract.databases.len() as u64, "database"));
     }
-    parts.extend(contract.last_modified_ms.map(|ms| format!("last modified {}", utc_date(ms))));
+    parts.extend(
+        contract
+            .last_modified_ms
+            .map(|ms| format!("last modified {}", utc_date(ms))),
+    );
     if let Some(index) = contract.index.filter(|index| index.differing > 0) {
         parts.push(format!("{} differing from the git index", index.differing));
     }
@@ -180,7 +195,8 @@ fn confidence(contract: &Contract) -> u8 {
     if contract.content.is_err() || contract.restorable.is_err() {
         return 0;
     }
-    let is_alone = !contract.files.is_empty() && contract.index.is_none_or(|index| index.untracked > 0);
+    let is_alone =
+        !contract.files.is_empty() && contract.index.is_none_or(|index| index.untracked > 0);
     100 - if is_alone { 5 } else { 0 } - if is_lacking(contract) { 20 } else { 0 }
 }
 
@@ -191,14 +207,19 @@ fn is_lacking(contract: &Contract) -> bool {
 fn next_safe_actions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     let id = alias::of(&contract.checkpoint);
     if confidence(contract) == 0 {
-        return vec![format!("inspect: {}", call.line(&["verify", &id, "--full"]))];
+        return vec![format!(
+            "inspect: {}",
+            call.line(&["verify", &id, "--full"])
+        )];
     }
     let rollback = format!("rollback: {}", way_back(contract, call, &id));
     if contract.is_partial {
         return vec![format!("inspect: {}", call.line(&["show", &id])), rollback];
     }
     let reason = &contract.checkpoint.record.reason;
-    let mut actions = vec![format!("act-plan: Proceed with what was announced: {reason}")];
+    let mut actions = vec![format!(
+        "act-plan: Proceed with what was announced: {reason}"
+    )];
     match contract.files.as_slice() {
         [] => {}
         [one] => actions.push(format!("edit: Modify {one}")),
@@ -211,8 +232,16 @@ fn next_safe_actions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
 /// Lists what was done, where it is stored, how to check it, and answers to the four questions of a contract.
 fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     let id = alias::of(&contract.checkpoint);
-    let mut anchors = vec![call.anchor.to_owned(), format!("file:{}", escape_path(&contract.ref_file))];
-    anchors.extend(contract.copies.iter().map(|dir| format!("file:{}", escape_path(&dir.join("manifest.json")))));
+    let mut anchors = vec![
+        call.anchor.to_owned(),
+        format!("file:{}", escape_path(&contract.ref_file)),
+    ];
+    anchors.extend(
+        contract
+            .copies
+            .iter()
+            .map(|dir| format!("file:{}", escape_path(&dir.join("manifest.json")))),
+    );
     let verdict = match &contract.content {
         Ok(sum) => sum.hash.clone(),
         Err(why) => format!("failed: {why}"),
@@ -223,7 +252,10 @@ fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
         Ok(()) => "accepted".to_owned(),
         Err(why) => format!("refused: {why}"),
     };
-    anchors.push(format!("tool:bash:{}", call.line(&["restore", &id, "--dry-run"])));
+    anchors.push(format!(
+        "tool:bash:{}",
+        call.line(&["restore", &id, "--dry-run"])
+    ));
     anchors.push(format!("check:restore_planned:{restorable}"));
     anchors.push(format!("check:scope_complete:{}", scope_complete(contract)));
     anchors.push(match texts(&contract.secrets).join(", ") {
@@ -231,9 +263,18 @@ fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
         secrets => format!("check:nothing_sensitive:yes, left out: {secrets}"),
     });
     let reason = &contract.checkpoint.record.reason;
-    anchors
-        .push(format!("check:reason_given:{}, {reason}", if contract.has_reason { "yes" } else { "no, the default" }));
-    anchors.push(format!("check:type_fits:yes, {}", contract.mechanism.into_str()));
+    anchors.push(format!(
+        "check:reason_given:{}, {reason}",
+        if contract.has_reason {
+            "yes"
+        } else {
+            "no, the default"
+        }
+    ));
+    anchors.push(format!(
+        "check:type_fits:yes, {}",
+        contract.mechanism.into_str()
+    ));
     anchors
 }
 
@@ -249,7 +290,8 @@ fn assumptions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     let mut assumed = Vec::new();
     assumed.push(match (contract.mechanism, contract.index) {
         (CheckpointType::GitStash, _) => {
-            "The files are held in the shadow store; the project's own stash was not touched".to_owned()
+            "The files are held in the shadow store; the project's own stash was not touched"
+                .to_owned()
         }
         (_, Some(index)) if index.untracked > 0 => {
             format!(
@@ -263,25 +305,45 @@ fn assumptions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
         _ => "The shadow store stays where it is and can be written to".to_owned(),
     });
     if contract.checkpoint.is_scoped() {
-        assumed.push("What lies outside the scope is not held, and a restore leaves it as it is".to_owned());
+        assumed.push(
+            "What lies outside the scope is not held, and a restore leaves it as it is".to_owned(),
+        );
     }
     if !contract.secrets.is_empty() {
-        assumed.push(format!("Sensitive files are not held: {}", texts(&contract.secrets).join(", ")));
+        assumed.push(format!(
+            "Sensitive files are not held: {}",
+            texts(&contract.secrets).join(", ")
+        ));
     }
-    assumed.extend(contract.unheld.iter().map(|(path, why)| format!("{path} is not held: {why}")));
+    assumed.extend(
+        contract
+            .unheld
+            .iter()
+            .map(|(path, why)| format!("{path} is not held: {why}")),
+    );
     if contract.left_out > 0 {
-        assumed.push(format!("Ignored, and therefore not held: {}", counted(contract.left_out as u64, "path")));
+        assumed.push(format!(
+            "Ignored, and therefore not held: {}",
+            counted(contract.left_out as u64, "path")
+        ));
     }
     match (contract.databases.is_empty(), contract.files.is_empty()) {
         (true, _) => {}
         (false, true) => {
-            assumed.push("A database is restored as a whole, in one transaction where it is SQLite".to_owned());
+            assumed.push(
+                "A database is restored as a whole, in one transaction where it is SQLite"
+                    .to_owned(),
+            );
         }
-        (false, false) => assumed.push("The files are restored first, the databases last".to_owned()),
+        (false, false) => {
+            assumed.push("The files are restored first, the databases last".to_owned())
+        }
     }
     if !contract.state_keys.is_empty() {
         let command = values_back(call, &alias::of(&contract.checkpoint));
-        assumed.push(format!("A restore writes files; the values are in its answer, and '{command}' prints them"));
+        assumed.push(format!(
+            "A restore writes files; the values are in its answer, and '{command}' prints them"
+        ));
     }
     assumed
 }

@@ -17,10 +17,15 @@ use crate::view::format::{count, size};
 use crate::view::words::{Output, count_files, evicted, join};
 
 pub fn human(outcome: &CreateOutcome, millis: u128) -> Output {
-    let Some(checkpoint) = &outcome.checkpoint else { return Output::default() };
+    let Some(checkpoint) = &outcome.checkpoint else {
+        return Output::default();
+    };
     let result = format!("{}\n", checkpoint.id.short());
     if outcome.skipped == Some(Skipped::Dedup) {
-        return Output { result, talk: String::new() };
+        return Output {
+            result,
+            talk: String::new(),
+        };
     }
     let counts = &outcome.counts;
     let record = &checkpoint.record;
@@ -53,15 +58,31 @@ pub fn left_out_words(left_out_words: &LeftOut) -> String {
     const NAMED_ENTRIES: usize = 8;
     let mut text = String::new();
     if !left_out_words.secrets.is_empty() {
-        text.push_str(&format!("left out as sensitive: {}\n", join(left_out_words.secrets.iter())));
+        text.push_str(&format!(
+            "left out as sensitive: {}\n",
+            join(left_out_words.secrets.iter())
+        ));
     }
     if !left_out_words.not_captured.is_empty() {
-        let named = left_out_words.not_captured.iter().map(|(path, why)| format!("{path} ({why})"));
-        text.push_str(&format!("not captured: {}\n", and_more(&named.collect::<Vec<_>>(), NAMED_ENTRIES)));
+        let named = left_out_words
+            .not_captured
+            .iter()
+            .map(|(path, why)| format!("{path} ({why})"));
+        text.push_str(&format!(
+            "not captured: {}\n",
+            and_more(&named.collect::<Vec<_>>(), NAMED_ENTRIES)
+        ));
     }
-    let dirs: Vec<String> =
-        left_out_words.directories.iter().take(NAMED_ENTRIES).map(|dir| format!("{dir}/")).collect();
-    let more = left_out_words.directories.len().saturating_sub(NAMED_ENTRIES);
+    let dirs: Vec<String> = left_out_words
+        .directories
+        .iter()
+        .take(NAMED_ENTRIES)
+        .map(|dir| format!("{dir}/"))
+        .collect();
+    let more = left_out_words
+        .directories
+        .len()
+        .saturating_sub(NAMED_ENTRIES);
     let mut parts = vec![dirs.join(" ")];
     if more > 0 {
         parts.push(count(more, "more directory", "more directories"));
@@ -77,7 +98,12 @@ pub fn left_out_words(left_out_words: &LeftOut) -> String {
 }
 
 /// `contract` is included if requested.
-pub fn json(outcome: &CreateOutcome, store: &std::path::Path, exit: u8, contract: Option<&ContractDocument>) -> String {
+pub fn json(
+    outcome: &CreateOutcome,
+    store: &std::path::Path,
+    exit: u8,
+    contract: Option<&ContractDocument>,
+) -> String {
     let counts = &outcome.counts;
     let made = outcome.checkpoint.as_ref();
     let mut data = json!({

@@ -9,14 +9,25 @@ use crate::view::format::Paint;
 
 /// Lists the databases to restore, one per line.
 pub fn listing(databases: &[DatabaseReport], paint: Paint) -> String {
-    let planned = databases.iter().filter(|report| report.fate == DatabaseFate::Planned);
-    planned.map(|report| format!("{}\n", paint.yellow(&format!("  {:<7}{}", "db", report.database)))).collect()
+    let planned = databases
+        .iter()
+        .filter(|report| report.fate == DatabaseFate::Planned);
+    planned
+        .map(|report| {
+            format!(
+                "{}\n",
+                paint.yellow(&format!("  {:<7}{}", "db", report.database))
+            )
+        })
+        .collect()
 }
 
 /// Describes the databases that were left unchanged.
 pub fn left(databases: &[DatabaseReport]) -> String {
     let told = databases.iter().filter_map(|report| match report.fate {
-        DatabaseFate::Unchanged => Some(format!("database {} is as it was then\n", report.database)),
+        DatabaseFate::Unchanged => {
+            Some(format!("database {} is as it was then\n", report.database))
+        }
         DatabaseFate::Left => Some(format!(
             "database {} was not there then; it stays, because another program may have it open\n",
             report.database

@@ -16,7 +16,10 @@ const LISTED_CHECKPOINTS: usize = 20;
 pub fn stake(deletion: &Deletion<'_>) -> String {
     let number = count(deletion.doomed.len(), "checkpoint", "checkpoints");
     match deletion.whole_store {
-        Some(store) => format!("delete the whole store of {} with {number}", escape_path(store.root)),
+        Some(store) => format!(
+            "delete the whole store of {} with {number}",
+            escape_path(store.root)
+        ),
         None => format!("delete {number}"),
     }
 }
@@ -24,16 +27,27 @@ pub fn stake(deletion: &Deletion<'_>) -> String {
 pub fn question(deletion: &Deletion<'_>, now_ms: i64, paint: Paint) -> String {
     let mut text = listing(deletion.doomed, now_ms, LISTED_CHECKPOINTS, paint);
     if let Some(store) = deletion.whole_store {
-        text.push_str(&format!("  {} ({})\n", escape_path(store.dir), size(store.bytes)));
+        text.push_str(&format!(
+            "  {} ({})\n",
+            escape_path(store.dir),
+            size(store.bytes)
+        ));
     }
     let stake = stake(deletion);
     let (first, rest) = stake.split_at(1);
-    text.push_str(&format!("{}{rest}? This cannot be taken back. [y/N] ", first.to_uppercase()));
+    text.push_str(&format!(
+        "{}{rest}? This cannot be taken back. [y/N] ",
+        first.to_uppercase()
+    ));
     text
 }
 
 fn listing(doomed: &[Doomed], now_ms: i64, limit: usize, paint: Paint) -> String {
-    let mut text: String = doomed.iter().take(limit).map(|one| format!("  {}\n", line(one, now_ms, paint))).collect();
+    let mut text: String = doomed
+        .iter()
+        .take(limit)
+        .map(|one| format!("  {}\n", line(one, now_ms, paint)))
+        .collect();
     if doomed.len() > limit {
         text.push_str(&format!("  … and {} more\n", doomed.len() - limit));
     }
@@ -44,7 +58,12 @@ fn line(doomed: &Doomed, now_ms: i64, paint: Paint) -> String {
     let id = paint.yellow(&doomed.id.short());
     match &doomed.record {
         Some((reason, time_ms)) => {
-            format!("{id}  {}  {} ({} ago)", local_minutes(*time_ms), escape(reason), age(*time_ms, now_ms))
+            format!(
+                "{id}  {}  {} ({} ago)",
+                local_minutes(*time_ms),
+                escape(reason),
+                age(*time_ms, now_ms)
+            )
         }
         None => format!("{id}  damaged"),
     }
@@ -52,20 +71,37 @@ fn line(doomed: &Doomed, now_ms: i64, paint: Paint) -> String {
 
 pub fn human(outcome: &DeleteOutcome, now_ms: i64, paint: Paint) -> Output {
     let number = count(outcome.deleted.len(), "checkpoint", "checkpoints");
-    let done = if outcome.dry_run { "Would delete" } else { "Deleted" };
+    let done = if outcome.dry_run {
+        "Would delete"
+    } else {
+        "Deleted"
+    };
     let room = match (outcome.dry_run, outcome.whole_store) {
         (true, false) => String::new(),
         (true, true) => format!(", {}", size(outcome.bytes_before)),
-        (false, _) => format!(", {} → {}", size(outcome.bytes_before), size(outcome.bytes_after)),
+        (false, _) => format!(
+            ", {} → {}",
+            size(outcome.bytes_before),
+            size(outcome.bytes_after)
+        ),
     };
-    let store =
-        if outcome.whole_store { format!(" and the store {}", escape_path(&outcome.store)) } else { String::new() };
+    let store = if outcome.whole_store {
+        format!(" and the store {}", escape_path(&outcome.store))
+    } else {
+        String::new()
+    };
     let result = format!("{done} {number}{store}{room}\n");
     let listed = listing(&outcome.deleted, now_ms, usize::MAX, paint);
     if outcome.dry_run {
-        Output { result: format!("{listed}{result}"), talk: String::new() }
+        Output {
+            result: format!("{listed}{result}"),
+            talk: String::new(),
+        }
     } else {
-        Output { result, talk: listed }
+        Output {
+            result,
+            talk: listed,
+        }
     }
 }
 

@@ -16,12 +16,21 @@ use crate::view::format::count;
 
 /// `--name-only`
 pub fn names(files: &[FileDiff]) -> String {
-    files.iter().map(|file| format!("{}\n", quoted("", file.path.as_bytes()))).collect()
+    files
+        .iter()
+        .map(|file| format!("{}\n", quoted("", file.path.as_bytes())))
+        .collect()
 }
 
 /// `--name-status`
 pub fn name_status(files: &[FileDiff]) -> String {
-    let line = |file: &FileDiff| format!("{}\t{}\n", file.change.letter(), quoted("", file.path.as_bytes()));
+    let line = |file: &FileDiff| {
+        format!(
+            "{}\t{}\n",
+            file.change.letter(),
+            quoted("", file.path.as_bytes())
+        )
+    };
     files.iter().map(line).collect()
 }
 
@@ -35,9 +44,16 @@ pub fn missing(outcome: &DiffOutcome) -> String {
 }
 
 fn not_compared(outcome: &DiffOutcome, is_lack: bool) -> String {
-    let named = outcome.not_compared.iter().filter(|(_, why)| why.makes_partial() == is_lack);
+    let named = outcome
+        .not_compared
+        .iter()
+        .filter(|(_, why)| why.makes_partial() == is_lack);
     let line = |(path, why): &(RelPath, WhyNot)| {
-        let detail = if let WhyNot::Unreadable(detail) = why { detail } else { why.in_words() };
+        let detail = if let WhyNot::Unreadable(detail) = why {
+            detail
+        } else {
+            why.in_words()
+        };
         format!("not compared: {path} ({detail})\n")
     };
     named.map(line).collect()
@@ -53,14 +69,32 @@ pub fn talk(outcome: &DiffOutcome, verbose: bool) -> String {
     }
     let parts = [
         (other.modes.len(), "mode", "modes"),
-        (other.empty_dirs_added.len(), "new empty directory", "new empty directories"),
-        (other.empty_dirs_deleted.len(), "removed empty directory", "removed empty directories"),
-        (other.uncaptured.len(), "path that was not captured", "paths that were not captured"),
+        (
+            other.empty_dirs_added.len(),
+            "new empty directory",
+            "new empty directories",
+        ),
+        (
+            other.empty_dirs_deleted.len(),
+            "removed empty directory",
+            "removed empty directories",
+        ),
+        (
+            other.uncaptured.len(),
+            "path that was not captured",
+            "paths that were not captured",
+        ),
     ];
-    let named = parts.iter().filter(|(number, ..)| *number > 0).map(|(number, one, many)| count(*number, one, many));
+    let named = parts
+        .iter()
+        .filter(|(number, ..)| *number > 0)
+        .map(|(number, one, many)| count(*number, one, many));
     let named: Vec<String> = named.collect();
     if !named.is_empty() {
-        text.push_str(&format!("also differ: {} (-v lists them)\n", named.join(", ")));
+        text.push_str(&format!(
+            "also differ: {} (-v lists them)\n",
+            named.join(", ")
+        ));
     }
     text
 }
@@ -68,23 +102,39 @@ pub fn talk(outcome: &DiffOutcome, verbose: bool) -> String {
 fn listed(other: &Unsayable) -> String {
     let mut text = String::new();
     for (path, before, after) in &other.modes {
-        text.push_str(&format!("mode {} -> {}: {path}\n", octal(*before), octal(*after)));
+        text.push_str(&format!(
+            "mode {} -> {}: {path}\n",
+            octal(*before),
+            octal(*after)
+        ));
     }
-    for (paths, word) in [(&other.empty_dirs_added, "new"), (&other.empty_dirs_deleted, "removed")] {
+    for (paths, word) in [
+        (&other.empty_dirs_added, "new"),
+        (&other.empty_dirs_deleted, "removed"),
+    ] {
         for path in paths {
             text.push_str(&format!("{word} empty directory: {path}/\n"));
         }
     }
     for (path, before, after) in &other.uncaptured {
-        let told = |why: &Option<WhyNot>| why.as_ref().map_or("captured or absent", WhyNot::in_words);
-        text.push_str(&format!("not captured: {path} ({} -> {})\n", told(before), told(after)));
+        let told =
+            |why: &Option<WhyNot>| why.as_ref().map_or("captured or absent", WhyNot::in_words);
+        text.push_str(&format!(
+            "not captured: {path} ({} -> {})\n",
+            told(before),
+            told(after)
+        ));
     }
     text
 }
 
 /// Formats permission bits in octal: three digits, or four with a special bit.
 fn octal(perm: u32) -> String {
-    if perm & !RWX_BITS == 0 { format!("{perm:03o}") } else { format!("{perm:04o}") }
+    if perm & !RWX_BITS == 0 {
+        format!("{perm:03o}")
+    } else {
+        format!("{perm:04o}")
+    }
 }
 
 /// `failure` is set if a part could not be read; the rest is included all the same.
@@ -115,7 +165,10 @@ fn file(file: &FileDiff) -> Value {
 fn other(other: &Unsayable) -> Value {
     let octal = |perm: u32| format!("{perm:04o}");
     let mode = |(path, before, after): &(RelPath, u32, u32)| {
-        with_path(json!({"old_mode": octal(*before), "new_mode": octal(*after)}), path)
+        with_path(
+            json!({"old_mode": octal(*before), "new_mode": octal(*after)}),
+            path,
+        )
     };
     let word = |why: &Option<WhyNot>| why.as_ref().map(WhyNot::into_str);
     let uncaptured = |(path, before, after): &(RelPath, Option<WhyNot>, Option<WhyNot>)| {

@@ -19,9 +19,16 @@ pub fn render(files: &[FileDiff], paint: Paint) -> String {
     if files.is_empty() {
         return String::new();
     }
-    let names: Vec<String> = files.iter().map(|file| quoted("", file.path.as_bytes())).collect();
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| quoted("", file.path.as_bytes()))
+        .collect();
     let measures = Measures::of(files, &names);
-    let mut text: String = files.iter().zip(&names).map(|(file, name)| line(file, name, &measures, paint)).collect();
+    let mut text: String = files
+        .iter()
+        .zip(&names)
+        .map(|(file, name)| line(file, name, &measures, paint))
+        .collect();
     text.push_str(&summary(files));
     text
 }
@@ -40,7 +47,11 @@ impl Measures {
         }
         let width = COLUMNS.max(16 + 6 + number);
         let mut name = longest;
-        let mut graph = if most + 4 > bytes_width { most } else { bytes_width - 4 };
+        let mut graph = if most + 4 > bytes_width {
+            most
+        } else {
+            bytes_width - 4
+        };
         if name + number + 6 + graph > width {
             graph = graph.min((width * 3 / 8).saturating_sub(number + 6).max(6));
             if name > width - number - 6 - graph {
@@ -49,12 +60,21 @@ impl Measures {
                 graph = width - number - 6 - name;
             }
         }
-        Self { name, number, graph, most }
+        Self {
+            name,
+            number,
+            graph,
+            most,
+        }
     }
 
     /// Scales a number of lines to graph characters; at least one unless zero.
     fn scaled(&self, lines: usize) -> usize {
-        if lines == 0 { 0 } else { 1 + lines * (self.graph - 1) / self.most }
+        if lines == 0 {
+            0
+        } else {
+            1 + lines * (self.graph - 1) / self.most
+        }
     }
 
     fn signs(&self, added: usize, deleted: usize) -> (usize, usize) {
@@ -74,24 +94,48 @@ impl Measures {
 }
 
 fn line(file: &FileDiff, name: &str, measures: &Measures, paint: Paint) -> String {
-    let Measures { name: width, number, .. } = *measures;
+    let Measures {
+        name: width,
+        number,
+        ..
+    } = *measures;
     let name = shortened(name, width);
     if file.is_binary {
         let (before, after) = sizes(file);
         let same = before == 0 && after == 0;
-        let (before, after) = (paint.red(&before.to_string()), paint.green(&after.to_string()));
-        let sizes = if same { String::new() } else { format!(" {before} -> {after} bytes") };
+        let (before, after) = (
+            paint.red(&before.to_string()),
+            paint.green(&after.to_string()),
+        );
+        let sizes = if same {
+            String::new()
+        } else {
+            format!(" {before} -> {after} bytes")
+        };
         return format!(" {name:<width$} | {:>number$}{sizes}\n", "Bin");
     }
     let (added, deleted) = file.counts.unwrap_or_default();
     let (plus, minus) = measures.signs(added, deleted);
     let graph = [(plus, "+"), (minus, "-")].map(|(times, sign)| sign.repeat(times));
     let painted = [
-        if plus == 0 { String::new() } else { paint.green(&graph[0]) },
-        if minus == 0 { String::new() } else { paint.red(&graph[1]) },
+        if plus == 0 {
+            String::new()
+        } else {
+            paint.green(&graph[0])
+        },
+        if minus == 0 {
+            String::new()
+        } else {
+            paint.red(&graph[1])
+        },
     ];
     let gap = if added + deleted > 0 { " " } else { "" };
-    format!(" {name:<width$} | {:>number$}{gap}{}{}\n", added + deleted, painted[0], painted[1])
+    format!(
+        " {name:<width$} | {:>number$}{gap}{}{}\n",
+        added + deleted,
+        painted[0],
+        painted[1]
+    )
 }
 
 /// Cuts a long name at the front, at a `/` if possible. Quoted names are ASCII.

@@ -32,7 +32,9 @@ pub fn answer(command: &str, exit: u8, data: &Value, warnings: &[Warning]) -> Va
 
 fn warning(warning: &Warning) -> Value {
     let told = json!({"code": warning.code(), "message": placed(&warning.to_string())});
-    warning.path().map_or(told.clone(), |path| with_path(told, path))
+    warning
+        .path()
+        .map_or(told.clone(), |path| with_path(told, path))
 }
 
 /// Adds a path to an object: as displayed, and losslessly if it is not UTF-8 or had to be escaped.
@@ -53,7 +55,10 @@ pub fn with_path(object: Value, path: &RelPath) -> Value {
 }
 
 pub fn paths<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> Value {
-    paths.into_iter().map(|path| with_path(json!({}), path)).collect()
+    paths
+        .into_iter()
+        .map(|path| with_path(json!({}), path))
+        .collect()
 }
 
 pub fn hex(id: ObjectId) -> Value {
@@ -102,8 +107,11 @@ pub fn evicted(evicted: &[Evicted]) -> Value {
 }
 
 pub fn left_out(left_out: &LeftOut) -> Value {
-    let by_rule: Vec<Value> =
-        left_out.by_rule.iter().map(|(rule, count)| json!({"rule": rule, "count": count})).collect();
+    let by_rule: Vec<Value> = left_out
+        .by_rule
+        .iter()
+        .map(|(rule, count)| json!({"rule": rule, "count": count}))
+        .collect();
     json!({
         "directories": paths(&left_out.directories),
         "files": left_out.files.len(),
@@ -117,7 +125,11 @@ pub fn text(document: &str) -> String {
     let mut text = String::with_capacity(document.len() + 1);
     for c in document.chars() {
         if c == '\u{7f}' || is_deceptive(c) {
-            text.extend(c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")));
+            text.extend(
+                c.encode_utf16(&mut [0; 2])
+                    .iter()
+                    .map(|unit| format!("\\u{unit:04x}")),
+            );
         } else {
             text.push(c);
         }

@@ -10,9 +10,15 @@ use crate::view::place::placed;
 use crate::view::workflow::json as runs_json;
 
 /// Returns the document of a failure, with a contract if requested.
-pub fn failure(command: &str, exit: u8, error: &Error, contract: Option<&ContractDocument>) -> String {
+pub fn failure(
+    command: &str,
+    exit: u8,
+    error: &Error,
+    contract: Option<&ContractDocument>,
+) -> String {
     let schema = format!("checkpoint.{command}/1");
-    let mut document = json!({"schema": schema, "ok": false, "exit": exit, "error": told(error, exit)});
+    let mut document =
+        json!({"schema": schema, "ok": false, "exit": exit, "error": told(error, exit)});
     if let Some(contract) = contract {
         document["data"] = json!({"contract": contract.value});
     }
@@ -20,20 +26,28 @@ pub fn failure(command: &str, exit: u8, error: &Error, contract: Option<&Contrac
 }
 
 pub fn told(error: &Error, exit: u8) -> Value {
-    let mut told = json!({"code": error.code(), "exit": exit, "message": placed(&error.to_string())});
+    let mut told =
+        json!({"code": error.code(), "exit": exit, "message": placed(&error.to_string())});
     if let Some(hint) = error.hint() {
         told["hint"] = placed(&hint).into();
     }
     match error {
         Error::AmbiguousCheckpoint { candidates, .. } => {
-            let listed = candidates.iter().map(|c| json!({"id": hex(c.id), "short": c.id.short(), "reason": c.reason}));
+            let listed = candidates
+                .iter()
+                .map(|c| json!({"id": hex(c.id), "short": c.id.short(), "reason": c.reason}));
             told["candidates"] = listed.collect();
         }
         Error::AmbiguousStore { candidates } => {
-            told["candidates"] = candidates.iter().map(|path| json!(path.display().to_string())).collect();
+            told["candidates"] = candidates
+                .iter()
+                .map(|path| json!(path.display().to_string()))
+                .collect();
         }
         Error::Conflict { obstacles } | Error::ChangedMeanwhile { obstacles } => {
-            let named = obstacles.iter().map(|o| with_path(json!({"why": o.why}), &o.path));
+            let named = obstacles
+                .iter()
+                .map(|o| with_path(json!({"why": o.why}), &o.path));
             told["paths"] = named.collect();
         }
         Error::Workflow(problem) => runs_json::add_problem(&mut told, problem),
@@ -43,7 +57,13 @@ pub fn told(error: &Error, exit: u8) -> Value {
 }
 
 /// Returns the document of a command that failed in part.
-pub fn partial(command: &str, exit: u8, data: &Value, warnings: &[Warning], failure: Option<&Error>) -> String {
+pub fn partial(
+    command: &str,
+    exit: u8,
+    data: &Value,
+    warnings: &[Warning],
+    failure: Option<&Error>,
+) -> String {
     let mut document = answer(command, exit, data, warnings);
     if let Some(error) = failure {
         document["error"] = told(error, exit);

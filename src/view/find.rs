@@ -20,29 +20,58 @@ const WORD_WIDTH: usize = 7;
 
 /// Times are local at a terminal, else UTC.
 pub fn paths(outcome: &FindOutcome, paint: Paint, for_a_person: bool) -> Output {
-    let time = if for_a_person { local_minutes } else { utc_seconds };
-    let blocks: Vec<String> = outcome.paths.iter().map(|found| block(found, paint, time)).collect();
-    Output { result: blocks.join("\n"), talk: more(outcome.more, "path", "paths") }
+    let time = if for_a_person {
+        local_minutes
+    } else {
+        utc_seconds
+    };
+    let blocks: Vec<String> = outcome
+        .paths
+        .iter()
+        .map(|found| block(found, paint, time))
+        .collect();
+    Output {
+        result: blocks.join("\n"),
+        talk: more(outcome.more, "path", "paths"),
+    }
 }
 
 fn block(found: &FoundPath, paint: Paint, time: fn(i64) -> String) -> String {
     let last = found.last_in.id.short();
-    let state = match (&found.not_captured_by, &found.deleted_by, found.in_directory) {
+    let state = match (
+        &found.not_captured_by,
+        &found.deleted_by,
+        found.in_directory,
+    ) {
         (Some(by), _, true) => format!("last in {last}, not captured by {}", by.id.short()),
-        (Some(by), _, false) => format!("last in {last}, not captured by {}, not in the directory", by.id.short()),
+        (Some(by), _, false) => format!(
+            "last in {last}, not captured by {}, not in the directory",
+            by.id.short()
+        ),
         (_, Some(by), false) => format!("last in {last}, deleted by {}", by.id.short()),
-        (_, Some(by), true) => format!("last in {last}, deleted by {}, in the directory again", by.id.short()),
+        (_, Some(by), true) => format!(
+            "last in {last}, deleted by {}, in the directory again",
+            by.id.short()
+        ),
         (_, None, true) => format!("in {last}"),
         (_, None, false) => format!("in {last}, not in the directory"),
     };
     let mut text = format!("{}: {state}\n", paint.bold(&found.path.to_string()));
-    let width =
-        found.events.iter().map(|event| event.change.into_str().len()).max().unwrap_or_default().max(WORD_WIDTH);
+    let width = found
+        .events
+        .iter()
+        .map(|event| event.change.into_str().len())
+        .max()
+        .unwrap_or_default()
+        .max(WORD_WIDTH);
     for event in &found.events {
         text.push_str(&line(event, width, paint, time));
     }
     if !found.in_directory {
-        let command = format!("checkpoint restore {last} {}", shell_word(found.path.as_bytes()));
+        let command = format!(
+            "checkpoint restore {last} {}",
+            shell_word(found.path.as_bytes())
+        );
         text.push_str(&format!("  {}\n", placed(&command)));
     }
     text
@@ -56,22 +85,49 @@ fn line(event: &FindEvent, width: usize, paint: Paint, time: fn(i64) -> String) 
         PathChange::Changed | PathChange::Mode | PathChange::NotCaptured => paint.yellow(&word),
     };
     let checkpoint = &event.checkpoint;
-    let bytes = event.size_bytes.map(|bytes| format!("  {}", size(bytes))).unwrap_or_default();
-    let safety = if checkpoint.is_safety() { " [safety]" } else { "" };
-    let (time, reason) = (time(checkpoint.record.time_ms), escape(&checkpoint.record.reason));
-    format!("  {}  {word}  {time}  {reason}{safety}{bytes}\n", checkpoint.id.short())
+    let bytes = event
+        .size_bytes
+        .map(|bytes| format!("  {}", size(bytes)))
+        .unwrap_or_default();
+    let safety = if checkpoint.is_safety() {
+        " [safety]"
+    } else {
+        ""
+    };
+    let (time, reason) = (
+        time(checkpoint.record.time_ms),
+        escape(&checkpoint.record.reason),
+    );
+    format!(
+        "  {}  {word}  {time}  {reason}{safety}{bytes}\n",
+        checkpoint.id.short()
+    )
 }
 
 pub fn matches(outcome: &FindTextOutcome, paint: Paint) -> Output {
-    let blocks: Vec<String> = outcome.matches.iter().map(|found| match_block(found, paint)).collect();
-    Output { result: blocks.join("\n"), talk: more(outcome.more, "match", "matches") }
+    let blocks: Vec<String> = outcome
+        .matches
+        .iter()
+        .map(|found| match_block(found, paint))
+        .collect();
+    Output {
+        result: blocks.join("\n"),
+        talk: more(outcome.more, "match", "matches"),
+    }
 }
 
 fn match_block(found: &TextMatch, paint: Paint) -> String {
     let (first, last) = (found.first.id.short(), found.last.id.short());
-    let span = if first == last { format!("in {last}") } else { format!("in {first}..{last}") };
+    let span = if first == last {
+        format!("in {last}")
+    } else {
+        format!("in {first}..{last}")
+    };
     let reason = escape(&found.last.record.reason);
-    let mut text = format!("{}: {span} ({reason})\n", paint.bold(&found.path.to_string()));
+    let mut text = format!(
+        "{}: {span} ({reason})\n",
+        paint.bold(&found.path.to_string())
+    );
     if found.found.is_binary {
         text.push_str("  a binary file\n");
         return text;
@@ -82,14 +138,20 @@ fn match_block(found: &TextMatch, paint: Paint) -> String {
     }
     let rest = found.found.lines.len().saturating_sub(LINES_SHOWN) + found.found.more;
     if rest > 0 {
-        text.push_str(&format!("  … and {}\n", count(rest, "more line", "more lines")));
+        text.push_str(&format!(
+            "  … and {}\n",
+            count(rest, "more line", "more lines")
+        ));
     }
     text
 }
 
 /// Escapes a line of a file for a terminal, keeping tabs and backslashes.
 fn shown(line: &[u8]) -> String {
-    let pieces: Vec<String> = line.split(|byte| *byte == b'\t').map(escape_bytes).collect();
+    let pieces: Vec<String> = line
+        .split(|byte| *byte == b'\t')
+        .map(escape_bytes)
+        .collect();
     pieces.join("\t").replace("\\\\", "\\")
 }
 
@@ -149,11 +211,10 @@ fn event(event: &FindEvent) -> Value {
 }
 
 fn one_match(found: &TextMatch) -> Value {
-    let lines = found
-        .found
-        .lines
-        .iter()
-        .map(|line| json!({"number": line.number, "text": text(&line.text), "cut": line.is_cut}));
+    let lines =
+        found.found.lines.iter().map(
+            |line| json!({"number": line.number, "text": text(&line.text), "cut": line.is_cut}),
+        );
     let object = json!({
         "blob": hex(found.blob),
         "first_in": named(&found.first),

@@ -32,13 +32,19 @@ impl Paint {
     const CODES: [&str; 7] = ["0", "1", "2", "31", "32", "33", "36"];
 
     fn wrap(self, code: &str, text: &str) -> String {
-        if self.enabled { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.enabled {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 
     /// Returns the length of the colour code at the start of `text`, if it is one of ours.
     pub fn length_of_code(text: &str) -> Option<usize> {
         let (code, _) = text.strip_prefix(Self::MARK)?.split_once('m')?;
-        Self::CODES.contains(&code).then_some(Self::MARK.len() + code.len() + 1)
+        Self::CODES
+            .contains(&code)
+            .then_some(Self::MARK.len() + code.len() + 1)
     }
 
     pub fn bold(self, text: &str) -> String {
@@ -72,9 +78,13 @@ mod tests {
 
     #[test]
     fn sizes_have_a_unit_and_one_digit_behind_the_point() {
-        for (bytes, shown) in
-            [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (12_897_485, "12.3 MiB"), (u64::MAX, "16383.9 PiB")]
-        {
+        for (bytes, shown) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            (12_897_485, "12.3 MiB"),
+            (u64::MAX, "16383.9 PiB"),
+        ] {
             assert_eq!(size(bytes), shown);
         }
     }

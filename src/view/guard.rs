@@ -13,9 +13,15 @@ pub fn human(outcome: &GuardOutcome, now_ms: i64) -> Output {
     let checkpoint = &outcome.checkpoint;
     let record = &checkpoint.record;
     let (reason, coverage) = (escape(&record.reason), record.coverage.into_str());
-    let made =
-        if outcome.age_ms == 0 { "just made".to_owned() } else { format!("{} old", age(record.time_ms, now_ms)) };
-    Output { result: format!("{}\n", checkpoint.id.short()), talk: format!("{reason}: {coverage}, {made}\n") }
+    let made = if outcome.age_ms == 0 {
+        "just made".to_owned()
+    } else {
+        format!("{} old", age(record.time_ms, now_ms))
+    };
+    Output {
+        result: format!("{}\n", checkpoint.id.short()),
+        talk: format!("{reason}: {coverage}, {made}\n"),
+    }
 }
 
 pub fn json(outcome: &GuardOutcome) -> String {

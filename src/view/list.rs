@@ -12,11 +12,17 @@ use crate::view::words::Output;
 
 /// The piped form: byte for byte the table of the manifest, newest first.
 pub fn markdown(outcome: &ListOutcome) -> Output {
-    Output { result: manifest::render(&outcome.checkpoints), talk: String::new() }
+    Output {
+        result: manifest::render(&outcome.checkpoints),
+        talk: String::new(),
+    }
 }
 
 pub fn table(outcome: &ListOutcome, now_ms: i64, paint: Paint) -> Output {
-    Output { result: table::render(&outcome.checkpoints, &outcome.damaged, now_ms, paint), talk: String::new() }
+    Output {
+        result: table::render(&outcome.checkpoints, &outcome.damaged, now_ms, paint),
+        talk: String::new(),
+    }
 }
 
 pub fn json(outcome: &ListOutcome, store: &std::path::Path) -> String {

@@ -31,7 +31,9 @@ pub fn render(file: &FileDiff, style: PatchStyle) -> Vec<u8> {
             Body::Binary(Some(data)) => patch.extend_from_slice(data),
             Body::Binary(None) => {
                 let [before, after] = labels(file, piece);
-                patch.extend_from_slice(format!("Binary files {before} and {after} differ\n").as_bytes());
+                patch.extend_from_slice(
+                    format!("Binary files {before} and {after} differ\n").as_bytes(),
+                );
             }
         }
     }
@@ -44,22 +46,43 @@ fn header(file: &FileDiff, piece: &Piece) -> String {
     let mut mode_at_end = String::new();
     match (piece.before, piece.after) {
         (None, Some(after)) => header.push_str(&format!("new file mode {:06o}\n", after.mode)),
-        (Some(before), None) => header.push_str(&format!("deleted file mode {:06o}\n", before.mode)),
+        (Some(before), None) => {
+            header.push_str(&format!("deleted file mode {:06o}\n", before.mode))
+        }
         (Some(before), Some(after)) if before.mode != after.mode => {
-            header.push_str(&format!("old mode {:06o}\nnew mode {:06o}\n", before.mode, after.mode));
+            header.push_str(&format!(
+                "old mode {:06o}\nnew mode {:06o}\n",
+                before.mode, after.mode
+            ));
         }
         (Some(before), _) => mode_at_end = format!(" {:06o}", before.mode),
         (None, None) => {}
     }
     if piece.body != Body::Same {
         let id = |side: Option<SeenFile>| {
-            let hex = side.map_or(ObjectId::from_bytes([0; 20]), |seen| seen.id).to_hex();
-            if matches!(piece.body, Body::Binary(Some(_))) { hex } else { hex[..ID_DIGITS].to_owned() }
+            let hex = side
+                .map_or(ObjectId::from_bytes([0; 20]), |seen| seen.id)
+                .to_hex();
+            if matches!(piece.body, Body::Binary(Some(_))) {
+                hex
+            } else {
+                hex[..ID_DIGITS].to_owned()
+            }
         };
-        header.push_str(&format!("index {}..{}{mode_at_end}\n", id(piece.before), id(piece.after)));
+        header.push_str(&format!(
+            "index {}..{}{mode_at_end}\n",
+            id(piece.before),
+            id(piece.after)
+        ));
     }
     if matches!(&piece.body, Body::Text(hunks) if !hunks.is_empty()) {
-        let [before, after] = labels(file, piece).map(|label| if label.contains(' ') { label + "\t" } else { label });
+        let [before, after] = labels(file, piece).map(|label| {
+            if label.contains(' ') {
+                label + "\t"
+            } else {
+                label
+            }
+        });
         header.push_str(&format!("--- {before}\n+++ {after}\n"));
     }
     header
@@ -107,22 +130,46 @@ mod tests {
     use crate::ops::browse::diff::file_diff::compare;
     use crate::ops::browse::diff::version::FileVersion;
 
-    const MANNER: Manner = Manner { detail: Detail::Patch, context: 3, binary: false };
-    const RAW: PatchStyle = PatchStyle { paint: Paint { enabled: false }, is_for_terminal: false };
+    const MANNER: Manner = Manner {
+        detail: Detail::Patch,
+        context: 3,
+        binary: false,
+    };
+    const RAW: PatchStyle = PatchStyle {
+        paint: Paint { enabled: false },
+        is_for_terminal: false,
+    };
 
     fn version(mode: u32, id: u8, bytes: &[u8]) -> FileVersion {
-        let seen = SeenFile { mode, id: ObjectId::from_bytes([id; 20]), size_bytes: bytes.len() as u64 };
-        FileVersion { seen, bytes: Some(bytes.to_vec()) }
+        let seen = SeenFile {
+            mode,
+            id: ObjectId::from_bytes([id; 20]),
+            size_bytes: bytes.len() as u64,
+        };
+        FileVersion {
+            seen,
+            bytes: Some(bytes.to_vec()),
+        }
     }
 
-    fn patch(path: &[u8], before: Option<&FileVersion>, after: Option<&FileVersion>, style: PatchStyle) -> String {
+    fn patch(
+        path: &[u8],
+        before: Option<&FileVersion>,
+        after: Option<&FileVersion>,
+        style: PatchStyle,
+    ) -> String {
         let file = compare(RelPath::new(path).unwrap(), before, after, MANNER).unwrap();
         String::from_utf8(render(&file, style)).unwrap()
     }
 
     #[test]
     fn a_name_with_a_blank_has_a_tab_behind_it() {
-        let shown = patch(b"a b", Some(&version(0o100_644, 1, b"x\n")), Some(&version(0o100_755, 2, b"y\n")), RAW);
+        let shown = patch(
+            b"a b",
+            Some(&version(0o100_644, 1, b"x\n")),
+            Some(&version(0o100_755, 2, b"y\n")),
+            RAW,
+        );
         let expected = "diff --git a/a b b/a b\nold mode 100644\nnew mode 100755\nindex 0101010101..0202020202\n\
                         --- a/a b\t\n+++ b/a b\t\n@@ -1 +1 @@\n-x\n+y\n";
         assert_eq!(shown, expected);
@@ -137,7 +184,12 @@ mod tests {
 
     #[test]
     fn a_change_of_type_is_a_deletion_and_a_creation() {
-        let shown = patch(b"l", Some(&version(0o100_644, 1, b"x\n")), Some(&version(0o120_000, 2, b"to")), RAW);
+        let shown = patch(
+            b"l",
+            Some(&version(0o100_644, 1, b"x\n")),
+            Some(&version(0o120_000, 2, b"to")),
+            RAW,
+        );
         let expected = "diff --git a/l b/l\ndeleted file mode 100644\nindex 0101010101..0000000000\n--- a/l\n+++ /dev/null\n\
                         @@ -1 +0,0 @@\n-x\ndiff --git a/l b/l\nnew file mode 120000\nindex 0000000000..0202020202\n\
                         --- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+to\n\\ No newline at end of file\n";
@@ -147,14 +199,20 @@ mod tests {
     #[test]
     fn content_cannot_act_on_a_terminal_painted_or_not() {
         for enabled in [true, false] {
-            let style = PatchStyle { paint: Paint { enabled }, is_for_terminal: true };
+            let style = PatchStyle {
+                paint: Paint { enabled },
+                is_for_terminal: true,
+            };
             let shown = patch(
                 b"f",
                 Some(&version(0o100_644, 1, b"\x1b]0;x\x07\n")),
                 Some(&version(0o100_644, 2, b"a\rb\n")),
                 style,
             );
-            assert!(shown.contains("-\\x1b]0;x\\x07") && shown.contains("+a\\x0db"), "{shown}");
+            assert!(
+                shown.contains("-\\x1b]0;x\\x07") && shown.contains("+a\\x0db"),
+                "{shown}"
+            );
             assert_eq!(shown.contains("\x1b[31m-"), enabled);
             assert_eq!(shown.contains("\x1b[36m@@ -1 +1 @@\x1b[0m"), enabled);
         }
@@ -163,6 +221,10 @@ mod tests {
     #[test]
     fn binary_contents_are_named_not_shown() {
         let shown = patch(b"f", None, Some(&version(0o100_644, 1, b"\0")), RAW);
-        assert!(shown.ends_with("index 0000000000..0101010101\nBinary files /dev/null and b/f differ\n"), "{shown}");
+        assert!(
+            shown
+                .ends_with("index 0000000000..0101010101\nBinary files /dev/null and b/f differ\n"),
+            "{shown}"
+        );
     }
 }

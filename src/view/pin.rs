@@ -15,8 +15,15 @@ pub fn human(outcome: &PinOutcome) -> Output {
         (false, true) => "Unpinned",
         (false, false) => "Was not pinned:",
     };
-    let result = format!("{state} {} ({})\n", checkpoint.id.short(), escape(&checkpoint.record.reason));
-    Output { result, talk: String::new() }
+    let result = format!(
+        "{state} {} ({})\n",
+        checkpoint.id.short(),
+        escape(&checkpoint.record.reason)
+    );
+    Output {
+        result,
+        talk: String::new(),
+    }
 }
 
 pub fn json(command: &str, outcome: &PinOutcome) -> String {

@@ -19,7 +19,9 @@ pub fn tell(options: String, commands: Vec<String>) {
 /// Adds the options to commands at the beginning of the advice or in quotes; a command that has options already is left
 /// alone.
 pub fn placed(advice: &str) -> String {
-    PLACE.get().map_or_else(|| advice.to_owned(), |place| put(advice, place))
+    PLACE
+        .get()
+        .map_or_else(|| advice.to_owned(), |place| put(advice, place))
 }
 
 fn put(advice: &str, place: &PlaceWords) -> String {
@@ -30,8 +32,13 @@ fn put(advice: &str, place: &PlaceWords) -> String {
         placed.push_str(before);
         rest = after;
         let lead = &placed[..placed.len() - PROGRAM.len()];
-        let word = after.split(|sign: char| !sign.is_ascii_lowercase()).next().unwrap_or_default();
-        if (lead.is_empty() || lead.ends_with('\'')) && place.commands.iter().any(|command| command == word) {
+        let word = after
+            .split(|sign: char| !sign.is_ascii_lowercase())
+            .next()
+            .unwrap_or_default();
+        if (lead.is_empty() || lead.ends_with('\''))
+            && place.commands.iter().any(|command| command == word)
+        {
             placed.push_str(&place.options);
         }
     }
@@ -44,7 +51,10 @@ mod tests {
 
     #[test]
     fn commands_get_the_options_once_and_other_words_stay() {
-        let place = PlaceWords { options: "-C ../p ".into(), commands: vec!["undo".into(), "release".into()] };
+        let place = PlaceWords {
+            options: "-C ../p ".into(),
+            commands: vec!["undo".into(), "release".into()],
+        };
         for (advice, placed) in [
             ("checkpoint release wave", "checkpoint -C ../p release wave"),
             (
@@ -58,7 +68,10 @@ mod tests {
             ),
             ("'checkpoint --help'", "'checkpoint --help'"),
         ] {
-            assert_eq!((put(advice, &place), put(placed, &place)), (placed.to_owned(), placed.to_owned()));
+            assert_eq!(
+                (put(advice, &place), put(placed, &place)),
+                (placed.to_owned(), placed.to_owned())
+            );
         }
     }
 }

@@ -12,18 +12,30 @@ pub fn human(outcome: &PruneOutcome) -> Output {
         return Output::default();
     }
     let same_size = size(outcome.bytes_before) == size(outcome.bytes_after);
-    if outcome.is_nothing() || (outcome.evicted.is_empty() && outcome.rows_removed == 0 && same_size) {
-        return Output { result: "Nothing to prune.\n".to_owned(), talk: String::new() };
+    if outcome.is_nothing()
+        || (outcome.evicted.is_empty() && outcome.rows_removed == 0 && same_size)
+    {
+        return Output {
+            result: "Nothing to prune.\n".to_owned(),
+            talk: String::new(),
+        };
     }
     let result = format!(
         "{}: {}, {}, {} → {}\n",
-        if outcome.dry_run { "Would prune" } else { "Pruned" },
+        if outcome.dry_run {
+            "Would prune"
+        } else {
+            "Pruned"
+        },
         count(outcome.evicted.len(), "checkpoint", "checkpoints"),
         count(outcome.rows_removed, "row", "rows"),
         size(outcome.bytes_before),
         size(outcome.bytes_after),
     );
-    Output { result, talk: evicted(&outcome.evicted) }
+    Output {
+        result,
+        talk: evicted(&outcome.evicted),
+    }
 }
 
 pub fn json(outcome: &PruneOutcome) -> String {

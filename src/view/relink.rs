@@ -12,7 +12,10 @@ use crate::view::words::Output;
 /// Summarizes the relink in one line, for a refusal.
 pub fn stake(relinking: &Relinking<'_>) -> String {
     let number = count(relinking.moved.checkpoints, "checkpoint", "checkpoints");
-    format!("take over {number} of {}", escape_path(&relinking.moved.old_root))
+    format!(
+        "take over {number} of {}",
+        escape_path(&relinking.moved.old_root)
+    )
 }
 
 pub fn question(relinking: &Relinking<'_>) -> String {
@@ -23,17 +26,33 @@ pub fn question(relinking: &Relinking<'_>) -> String {
     };
     let here = match relinking.here {
         0 => String::new(),
-        here => format!(" The {} of this directory come after them.", count(here, "checkpoint", "checkpoints")),
+        here => format!(
+            " The {} of this directory come after them.",
+            count(here, "checkpoint", "checkpoints")
+        ),
     };
     let (first, rest) = ("T", &stake(relinking)[1..]);
-    format!("{evidence}{here}\n{first}{rest} for {}? [y/N] ", escape_path(relinking.root))
+    format!(
+        "{evidence}{here}\n{first}{rest} for {}? [y/N] ",
+        escape_path(relinking.root)
+    )
 }
 
 pub fn human(outcome: &RelinkOutcome) -> Output {
     let number = count(outcome.moved.checkpoints, "checkpoint", "checkpoints");
-    let (old, new) = (escape_path(&outcome.moved.old_root), escape_path(&outcome.root));
-    let done = if outcome.dry_run { "Would take over" } else { "Took over" };
-    Output { result: format!("{done} {number} of {old} for {new}\n"), talk: String::new() }
+    let (old, new) = (
+        escape_path(&outcome.moved.old_root),
+        escape_path(&outcome.root),
+    );
+    let done = if outcome.dry_run {
+        "Would take over"
+    } else {
+        "Took over"
+    };
+    Output {
+        result: format!("{done} {number} of {old} for {new}\n"),
+        talk: String::new(),
+    }
 }
 
 pub fn json(outcome: &RelinkOutcome) -> String {

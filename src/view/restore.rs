@@ -26,19 +26,32 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint) -> Output {
         let listed = plan::listing(&outcome.plan, usize::MAX, paint);
         let databases = databases::listing(&outcome.databases, paint);
         let counts = plan::counts_with_databases(&outcome.plan, &outcome.databases);
-        let since = plan::made_since(outcome.since.as_deref(), "a safety checkpoint would hold", usize::MAX);
-        let result = format!("{listed}{databases}{since}Restoring to `{short}` ({reason}) {counts}.\n");
-        return Output { result, talk: databases::left(&outcome.databases) };
+        let since = plan::made_since(
+            outcome.since.as_deref(),
+            "a safety checkpoint would hold",
+            usize::MAX,
+        );
+        let result =
+            format!("{listed}{databases}{since}Restoring to `{short}` ({reason}) {counts}.\n");
+        return Output {
+            result,
+            talk: databases::left(&outcome.databases),
+        };
     }
     if outcome.is_nothing_to_do() {
         let result = if outcome.paths.is_empty() && !outcome.overlay {
             format!("Already at {short} ({reason}); nothing to do.\n")
         } else {
-            format!("What was asked for of {short} ({reason}) stands there already; nothing to do.\n")
+            format!(
+                "What was asked for of {short} ({reason}) stands there already; nothing to do.\n"
+            )
         };
         let mut talk = stays(outcome);
         if let Some(beyond) = &outcome.beyond {
-            talk.push_str(&format!("the step before that: 'checkpoint restore {}'\n", beyond.id.short()));
+            talk.push_str(&format!(
+                "the step before that: 'checkpoint restore {}'\n",
+                beyond.id.short()
+            ));
         }
         return Output { result, talk };
     }
@@ -51,10 +64,18 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint) -> Output {
         );
     } else {
         for path in &outcome.paths {
-            result.push_str(&format!("Restored `{path}` from checkpoint `{short}` ({reason}).\n"));
+            result.push_str(&format!(
+                "Restored `{path}` from checkpoint `{short}` ({reason}).\n"
+            ));
         }
     }
-    let mut talk = format!("{}\n", capitalised(&plan::counts_with_databases(&outcome.plan, &outcome.databases)));
+    let mut talk = format!(
+        "{}\n",
+        capitalised(&plan::counts_with_databases(
+            &outcome.plan,
+            &outcome.databases
+        ))
+    );
     talk.push_str(&databases::left(&outcome.databases));
     talk.push_str(&plan::made_since(
         outcome.since.as_deref(),
@@ -73,13 +94,18 @@ pub fn values(values: &str) -> String {
 
 /// Lists files that stay although the target lacks them.
 pub fn stays(outcome: &RestoreOutcome) -> String {
-    let lines = outcome.left_alone.iter().map(|path| format!("left alone: {path} (in no checkpoint)\n"));
+    let lines = outcome
+        .left_alone
+        .iter()
+        .map(|path| format!("left alone: {path} (in no checkpoint)\n"));
     lines.collect()
 }
 
 pub fn capitalised(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| first.to_uppercase().chain(chars).collect())
+    chars.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
 }
 
 /// Additional parts of the JSON of a restore.
@@ -152,41 +178,71 @@ pub fn check_passed(check: &Check) -> String {
 
 /// Reports in one line what failed, how, and how to undo it.
 pub fn check_failed(check: &Check, outcome: &RestoreOutcome, paint: Paint) -> String {
-    let how = check.ended.map_or_else(|| "it could not be started".to_owned(), CommandEnd::in_words);
+    let how = check.ended.map_or_else(
+        || "it could not be started".to_owned(),
+        CommandEnd::in_words,
+    );
     let done = check_done(outcome);
-    let hint = way_back(outcome).map(|hint| format!(" ({hint})")).unwrap_or_default();
-    format!("{} the check failed with {how}: {}; {done}{hint}\n", paint.red("checkpoint:"), escape(&check.command))
+    let hint = way_back(outcome)
+        .map(|hint| format!(" ({hint})"))
+        .unwrap_or_default();
+    format!(
+        "{} the check failed with {how}: {}; {done}{hint}\n",
+        paint.red("checkpoint:"),
+        escape(&check.command)
+    )
 }
 
 /// Describes the state after a failed check.
 pub fn check_done(outcome: &RestoreOutcome) -> String {
     let short = outcome.target.id.short();
     match (&outcome.to, outcome.safety) {
-        (Some(to), _) => format!("{short} stays in {}", escape_bytes(to.as_os_str().as_encoded_bytes())),
-        (None, Some(safety)) => format!("the restore to {short} is done, safety checkpoint {}", safety.short()),
+        (Some(to), _) => format!(
+            "{short} stays in {}",
+            escape_bytes(to.as_os_str().as_encoded_bytes())
+        ),
+        (None, Some(safety)) => format!(
+            "the restore to {short} is done, safety checkpoint {}",
+            safety.short()
+        ),
         (None, None) => format!("the directory was at {short} already"),
     }
 }
 
 pub fn way_back(outcome: &RestoreOutcome) -> Option<String> {
-    outcome.safety.is_some().then(|| "'checkpoint undo' takes the restore back".to_owned())
+    outcome
+        .safety
+        .is_some()
+        .then(|| "'checkpoint undo' takes the restore back".to_owned())
 }
 
 pub fn restore_to(outcome: &RestoreOutcome, to: &Path, paint: Paint) -> Output {
-    let (short, reason) = (outcome.target.id.short(), escape(&outcome.target.record.reason));
+    let (short, reason) = (
+        outcome.target.id.short(),
+        escape(&outcome.target.record.reason),
+    );
     let dir = escape_bytes(to.as_os_str().as_encoded_bytes());
     let counts = plan::counts(&outcome.plan);
     if outcome.dry_run {
         let listed = plan::listing(&outcome.plan, usize::MAX, paint);
-        let result = format!("{listed}Writing checkpoint `{short}` ({reason}) to {dir} {counts}.\n");
-        return Output { result, talk: String::new() };
+        let result =
+            format!("{listed}Writing checkpoint `{short}` ({reason}) to {dir} {counts}.\n");
+        return Output {
+            result,
+            talk: String::new(),
+        };
     }
     let mut result = String::new();
     for path in &outcome.paths {
-        result.push_str(&format!("Wrote `{path}` of checkpoint `{short}` ({reason}) to {dir}.\n"));
+        result.push_str(&format!(
+            "Wrote `{path}` of checkpoint `{short}` ({reason}) to {dir}.\n"
+        ));
     }
     if result.is_empty() {
         result = format!("Wrote checkpoint `{short}` ({reason}) to {dir}.\n");
     }
-    Output { result, talk: format!("{}\n", crate::view::restore::capitalised(&counts)) }
+    Output {
+        result,
+        talk: format!("{}\n", crate::view::restore::capitalised(&counts)),
+    }
 }

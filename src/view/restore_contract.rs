@@ -47,19 +47,40 @@ pub fn document(
 
 fn changes(outcome: &RestoreOutcome) -> Vec<Value> {
     let plan = &outcome.plan;
-    let written = plan
-        .write
-        .iter()
-        .map(|(path, write)| (path, if write.before.is_some() { "rewritten" } else { "brought_back" }));
-    let modes = plan.chmod.keys().chain(plan.chmod_dirs.keys()).map(|path| (path, "mode"));
+    let written = plan.write.iter().map(|(path, write)| {
+        (
+            path,
+            if write.before.is_some() {
+                "rewritten"
+            } else {
+                "brought_back"
+            },
+        )
+    });
+    let modes = plan
+        .chmod
+        .keys()
+        .chain(plan.chmod_dirs.keys())
+        .map(|path| (path, "mode"));
     let made = plan.make_dirs.keys().map(|path| (path, "brought_back"));
-    let gone = plan.delete.keys().chain(&plan.remove_dirs).map(|path| (path, "deleted"));
+    let gone = plan
+        .delete
+        .keys()
+        .chain(&plan.remove_dirs)
+        .map(|path| (path, "deleted"));
     let mut all: Vec<_> = written.chain(modes).chain(made).chain(gone).collect();
     all.sort_unstable();
-    all.into_iter().map(|(path, change)| with_path(json!({"change": change}), path)).collect()
+    all.into_iter()
+        .map(|(path, change)| with_path(json!({"change": change}), path))
+        .collect()
 }
 
-fn evidence(contract: &RestoreContract, has_values: bool, call: &Call<'_>, id: &str) -> Vec<String> {
+fn evidence(
+    contract: &RestoreContract,
+    has_values: bool,
+    call: &Call<'_>,
+    id: &str,
+) -> Vec<String> {
     let expected = match &contract.expected {
         Ok(sum) => sum.hash.clone(),
         Err(why) => format!("failed: {why}"),
@@ -78,7 +99,11 @@ fn evidence(contract: &RestoreContract, has_values: bool, call: &Call<'_>, id: &
     anchors
 }
 
-fn assumptions(outcome: &RestoreOutcome, contract: &RestoreContract, has_values: bool) -> Vec<String> {
+fn assumptions(
+    outcome: &RestoreOutcome,
+    contract: &RestoreContract,
+    has_values: bool,
+) -> Vec<String> {
     let mut assumed = Vec::new();
     if has_values {
         assumed.push("The values stand in 'state' here; no file was written for them".to_owned());
@@ -87,10 +112,16 @@ fn assumptions(outcome: &RestoreOutcome, contract: &RestoreContract, has_values:
         assumed.push("Nothing was changed: this was a dry run".to_owned());
     }
     if outcome.target.is_scoped() || !outcome.paths.is_empty() {
-        assumed.push("Only what the checkpoint or the given paths cover was restored and compared".to_owned());
+        assumed.push(
+            "Only what the checkpoint or the given paths cover was restored and compared"
+                .to_owned(),
+        );
     }
     assumed.extend(
-        outcome.left_alone.iter().map(|path| format!("{path} was left alone: it holds what no checkpoint holds")),
+        outcome
+            .left_alone
+            .iter()
+            .map(|path| format!("{path} was left alone: it holds what no checkpoint holds")),
     );
     if !contract.is_match() && !contract.is_values_alone {
         assumed.push("What stands there now is not what was recorded".to_owned());

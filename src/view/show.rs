@@ -16,7 +16,13 @@ use crate::view::format::size;
 use crate::view::words::{Output, count_files, join};
 
 pub fn human(outcome: &ShowOutcome, now_ms: i64) -> Output {
-    let Checkpoint { id, tree, record, pinned, .. } = &outcome.checkpoint;
+    let Checkpoint {
+        id,
+        tree,
+        record,
+        pinned,
+        ..
+    } = &outcome.checkpoint;
     let mut text = format!(
         "checkpoint {id}\ntree       {tree}\nreason     {}\nsource     {}\ntime       {} UTC ({} ago)\nkind       {}\n\
          coverage   {}\nholds      {}, {}\n",
@@ -34,25 +40,47 @@ pub fn human(outcome: &ShowOutcome, now_ms: i64) -> Output {
     }
     text.push_str(&terms(&record.terms));
     if let Some(operation) = &record.operation {
-        text.push_str(&format!("taken for  {} of {}", operation.verb.into_str(), operation.target.short()));
+        text.push_str(&format!(
+            "taken for  {} of {}",
+            operation.verb.into_str(),
+            operation.target.short()
+        ));
         let paths = join(operation.paths.iter());
-        text.push_str(&if paths.is_empty() { "\n".to_owned() } else { format!(" ({paths})\n") });
+        text.push_str(&if paths.is_empty() {
+            "\n".to_owned()
+        } else {
+            format!(" ({paths})\n")
+        });
     }
     for (database, held) in &outcome.databases {
-        let absent = if *held == Held::Absent { " (not there)" } else { "" };
+        let absent = if *held == Held::Absent {
+            " (not there)"
+        } else {
+            ""
+        };
         text.push_str(&format!("database   {database}{absent}\n"));
     }
     for (path, standing) in &outcome.meta.uncaptured {
-        text.push_str(&format!("not captured: {path} ({})\n", standing.why.in_words()));
+        text.push_str(&format!(
+            "not captured: {path} ({})\n",
+            standing.why.in_words()
+        ));
     }
     text.push_str(&changes(outcome));
-    Output { result: text, talk: String::new() }
+    Output {
+        result: text,
+        talk: String::new(),
+    }
 }
 
 /// Formats the paths that changed since the checkpoint before, one per line.
 fn changes(outcome: &ShowOutcome) -> String {
     let mut text = match &outcome.before {
-        Some(before) => format!("\nagainst {} ({}):\n", before.id.short(), escape(&before.record.reason)),
+        Some(before) => format!(
+            "\nagainst {} ({}):\n",
+            before.id.short(),
+            escape(&before.record.reason)
+        ),
         None => "\nthe first one; everything is new:\n".to_owned(),
     };
     for change in &outcome.changes {
@@ -76,7 +104,11 @@ pub fn terms(terms: &CheckpointTerms) -> String {
         let parts: Vec<String> = scope.parts().iter().map(ScopePart::shown).collect();
         text.push_str(&format!(
             "scope      {}\n",
-            if parts.is_empty() { "no files".to_owned() } else { parts.join(", ") }
+            if parts.is_empty() {
+                "no files".to_owned()
+            } else {
+                parts.join(", ")
+            }
         ));
     }
     if let Some(mechanism) = terms.mechanism {
@@ -85,14 +117,25 @@ pub fn terms(terms: &CheckpointTerms) -> String {
     match terms.expiry {
         None => {}
         Some(Expiry::Never) => text.push_str("expires    never\n"),
-        Some(Expiry::At(end_ms)) => text.push_str(&format!("expires    {} UTC\n", utc_seconds(end_ms))),
+        Some(Expiry::At(end_ms)) => {
+            text.push_str(&format!("expires    {} UTC\n", utc_seconds(end_ms)))
+        }
     }
     text
 }
 
 pub fn json(outcome: &ShowOutcome) -> String {
-    let count = |kind: &str| outcome.changes.iter().filter(|change| change_word(change).starts_with(kind)).count();
-    let listed = outcome.changes.iter().map(|change| with_path(json!({"change": change_word(change)}), &change.path));
+    let count = |kind: &str| {
+        outcome
+            .changes
+            .iter()
+            .filter(|change| change_word(change).starts_with(kind))
+            .count()
+    };
+    let listed = outcome
+        .changes
+        .iter()
+        .map(|change| with_path(json!({"change": change_word(change)}), &change.path));
     let data = json!({
         "checkpoint": whole(&outcome.checkpoint),
         "before": outcome.before.as_ref().map(|c| hex(c.id)),

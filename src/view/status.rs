@@ -32,42 +32,89 @@ pub fn brief(outcome: &StatusOutcome, now_ms: i64) -> Output {
     if !outcome.holds.is_empty() {
         parts.push(count(outcome.holds.len(), "hold", "holds"));
     }
-    let result = if outcome.exists { format!("{}\n", parts.join(", ")) } else { String::new() };
-    Output { result, talk: String::new() }
+    let result = if outcome.exists {
+        format!("{}\n", parts.join(", "))
+    } else {
+        String::new()
+    };
+    Output {
+        result,
+        talk: String::new(),
+    }
 }
 
 pub fn human(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Output {
     let (root, store) = (escape_path(&outcome.root), escape_path(&outcome.store));
     let mut text = format!("root         {root}\nstore        {store}\n");
     if let Some(bytes) = outcome.store_bytes {
-        let limit = outcome.max_store_bytes.map(|limit| format!(" of {}", size(limit))).unwrap_or_default();
+        let limit = outcome
+            .max_store_bytes
+            .map(|limit| format!(" of {}", size(limit)))
+            .unwrap_or_default();
         text.push_str(&format!("size         {}{limit}\n", size(bytes)));
     }
     for copy in &outcome.kept_copies {
         text.push_str(&format!("kept copy    {}\n", escape_path(copy)));
     }
     text.push_str(&checkpoints(outcome, now_ms));
-    if let Some(set) = outcome.baseline.as_ref().filter(|set| outcome.latest.as_ref().is_none_or(|c| c.id != set.id)) {
-        text.push_str(&format!("restored     {} {}\n", set.id.short(), escape(&set.record.reason)));
+    if let Some(set) = outcome
+        .baseline
+        .as_ref()
+        .filter(|set| outcome.latest.as_ref().is_none_or(|c| c.id != set.id))
+    {
+        text.push_str(&format!(
+            "restored     {} {}\n",
+            set.id.short(),
+            escape(&set.record.reason)
+        ));
     }
     if let Some(drift) = outcome.drift {
-        text.push_str(&format!("since then   +{} ~{} -{}\n", drift.added, drift.changed, drift.deleted));
+        text.push_str(&format!(
+            "since then   +{} ~{} -{}\n",
+            drift.added, drift.changed, drift.deleted
+        ));
     }
     if let Some((target, safety)) = outcome.pending {
-        text.push_str(&format!("pending      restore to {}, safety checkpoint {}\n", target.short(), safety.short()));
+        text.push_str(&format!(
+            "pending      restore to {}, safety checkpoint {}\n",
+            target.short(),
+            safety.short()
+        ));
     }
-    text.push_str(&outcome.holds.iter().map(hold::status_line).collect::<String>());
+    text.push_str(
+        &outcome
+            .holds
+            .iter()
+            .map(hold::status_line)
+            .collect::<String>(),
+    );
     if let Some(out) = outcome.left_out.as_ref().filter(|out| !out.is_empty()) {
-        text.push_str(&if verbose { format!("left out:\n{}", indented(&out.to_text())) } else { left_out_words(out) });
+        text.push_str(&if verbose {
+            format!("left out:\n{}", indented(&out.to_text()))
+        } else {
+            left_out_words(out)
+        });
     }
-    Output { result: if outcome.exists { text } else { String::new() }, talk: String::new() }
+    Output {
+        result: if outcome.exists { text } else { String::new() },
+        talk: String::new(),
+    }
 }
 
 /// Formats how many checkpoints there are, and the latest one.
 fn checkpoints(outcome: &StatusOutcome, now_ms: i64) -> String {
     let mut text = format!("checkpoints  {}", outcome.checkpoints);
-    let parts = [(outcome.safety, "of them safety"), (outcome.pinned, "pinned"), (outcome.damaged, "damaged")];
-    text.extend(parts.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")));
+    let parts = [
+        (outcome.safety, "of them safety"),
+        (outcome.pinned, "pinned"),
+        (outcome.damaged, "damaged"),
+    ];
+    text.extend(
+        parts
+            .into_iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!(", {count} {what}")),
+    );
     text.push('\n');
     if let Some(latest) = &outcome.latest {
         let record = &latest.record;
@@ -87,7 +134,9 @@ pub fn indented(text: &str) -> String {
 
 pub fn json(outcome: &StatusOutcome, verbose: bool) -> String {
     let shown = |path: &std::path::Path| path.display().to_string();
-    let drift = outcome.drift.map(|d| json!({"added": d.added, "changed": d.changed, "deleted": d.deleted}));
+    let drift = outcome
+        .drift
+        .map(|d| json!({"added": d.added, "changed": d.changed, "deleted": d.deleted}));
     let mut data = json!({
         "root": shown(&outcome.root),
         "store": shown(&outcome.store),

@@ -10,11 +10,21 @@ use crate::view::format::Paint;
 const WIDEST_REASON: usize = 44;
 
 /// Renders one line per checkpoint in the given order, then the damaged ones.
-pub fn render(checkpoints: &[Checkpoint], damaged: &[DamagedCheckpoint], now_ms: i64, paint: Paint) -> String {
+pub fn render(
+    checkpoints: &[Checkpoint],
+    damaged: &[DamagedCheckpoint],
+    now_ms: i64,
+    paint: Paint,
+) -> String {
     let rows: Vec<[String; 6]> = checkpoints.iter().map(|c| row(c, now_ms)).collect();
     let titles = ["ID", "AGE", "TIME", "FILES", "REASON", "SOURCE"].map(str::to_owned);
-    let width =
-        |column: usize| rows.iter().chain([&titles]).map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let width = |column: usize| {
+        rows.iter()
+            .chain([&titles])
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or_default()
+    };
     let widths: [usize; 6] = std::array::from_fn(width);
     let mut text = String::new();
     if !rows.is_empty() {
@@ -24,7 +34,11 @@ pub fn render(checkpoints: &[Checkpoint], damaged: &[DamagedCheckpoint], now_ms:
         let notes = notes(checkpoint);
         let shown = format!("{} {notes}", line(row, &widths));
         let shown = shown.trim_end();
-        let painted = if checkpoint.is_safety() { paint.faint(shown) } else { paint_id(shown, paint) };
+        let painted = if checkpoint.is_safety() {
+            paint.faint(shown)
+        } else {
+            paint_id(shown, paint)
+        };
         text.push_str(&painted);
         text.push('\n');
     }
@@ -53,7 +67,11 @@ fn line(row: &[String; 6], widths: &[usize; 6]) -> String {
     for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
         let blanks = " ".repeat(width - cell.chars().count());
         let to_the_right = matches!(column, 1 | 3);
-        let (before, after) = if to_the_right { (blanks.as_str(), "") } else { ("", blanks.as_str()) };
+        let (before, after) = if to_the_right {
+            (blanks.as_str(), "")
+        } else {
+            ("", blanks.as_str())
+        };
         shown.push_str(&format!("{before}{cell}{after}  "));
     }
     shown

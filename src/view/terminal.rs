@@ -7,7 +7,11 @@ use crate::view::format::Paint;
 pub fn harmless(text: &str, paint: Paint) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some((before, code)) = rest.find(Paint::MARK).filter(|_| paint.enabled).map(|at| rest.split_at(at)) {
+    while let Some((before, code)) = rest
+        .find(Paint::MARK)
+        .filter(|_| paint.enabled)
+        .map(|at| rest.split_at(at))
+    {
         shown.push_str(&escape_content(before.as_bytes()));
         let passed = Paint::length_of_code(code).map(|length| code.split_at(length));
         let (passed, after) = passed.unwrap_or_else(|| ("\\x1b", &code[1..]));
@@ -59,10 +63,19 @@ mod tests {
     #[test]
     fn only_colours_of_ours_pass_and_only_where_there_are_any() {
         let (plain, coloured) = (Paint { enabled: false }, Paint { enabled: true });
-        let text = format!("{}:\t\u{9b}2J\x1b]0;x\x07\x7f\\\u{202e}\x1b[5m\x1b[\n", coloured.red("checkpoint"));
+        let text = format!(
+            "{}:\t\u{9b}2J\x1b]0;x\x07\x7f\\\u{202e}\x1b[5m\x1b[\n",
+            coloured.red("checkpoint")
+        );
         let rest = "\t\\u{9b}2J\\x1b]0;x\\x07\\x7f\\\\u{202e}\\x1b[5m\\x1b[\n";
-        assert_eq!(harmless(&text, coloured), format!("\x1b[31mcheckpoint\x1b[0m:{rest}"));
-        assert_eq!(harmless(&text, plain), format!("\\x1b[31mcheckpoint\\x1b[0m:{rest}"));
+        assert_eq!(
+            harmless(&text, coloured),
+            format!("\x1b[31mcheckpoint\x1b[0m:{rest}")
+        );
+        assert_eq!(
+            harmless(&text, plain),
+            format!("\\x1b[31mcheckpoint\\x1b[0m:{rest}")
+        );
     }
 
     #[test]
@@ -70,10 +83,14 @@ mod tests {
         let content = "grün ✓ \u{1b}[31m 🎈".as_bytes();
         for cut in 0..content.len() {
             let mut escaper = Escaper::default();
-            let shown = escaper.push(&content[..cut]) + &escaper.push(&content[cut..]) + &escaper.finish();
+            let shown =
+                escaper.push(&content[..cut]) + &escaper.push(&content[cut..]) + &escaper.finish();
             assert_eq!(shown, "grün ✓ \\x1b[31m 🎈", "cut at {cut}");
         }
         let mut escaper = Escaper::default();
-        assert_eq!(escaper.push(b"a\xe2\x82") + &escaper.finish(), "a\\xe2\\x82");
+        assert_eq!(
+            escaper.push(b"a\xe2\x82") + &escaper.finish(),
+            "a\\xe2\\x82"
+        );
     }
 }

@@ -4,7 +4,10 @@
 const TOPICS: [(&str, &str); 11] = [
     ("history", include_str!("../docs/history.md")),
     ("recovery", include_str!("../docs/recovery.md")),
-    ("what-is-captured", include_str!("../docs/what-is-captured.md")),
+    (
+        "what-is-captured",
+        include_str!("../docs/what-is-captured.md"),
+    ),
     ("scoped", include_str!("../docs/scoped.md")),
     ("databases", include_str!("../docs/databases.md")),
     ("guarding", include_str!("../docs/guarding.md")),
@@ -20,10 +23,21 @@ pub fn names() -> Vec<&'static str> {
 }
 
 pub fn page(topic: &str) -> Option<&'static str> {
-    TOPICS.iter().find(|(name, _)| *name == topic).map(|(_, page)| *page)
+    TOPICS
+        .iter()
+        .find(|(name, _)| *name == topic)
+        .map(|(_, page)| *page)
 }
 
 /// Returns the topics with the titles of their pages.
 pub fn titles() -> impl Iterator<Item = (&'static str, &'static str)> {
-    TOPICS.iter().map(|(name, page)| (*name, page.lines().next().unwrap_or_default().trim_start_matches("# ")))
+    TOPICS.iter().map(|(name, page)| {
+        (
+            *name,
+            page.lines()
+                .next()
+                .unwrap_or_default()
+                .trim_start_matches("# "),
+        )
+    })
 }

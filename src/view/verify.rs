@@ -18,21 +18,44 @@ pub fn human(outcome: &VerifyOutcome) -> Output {
     }
     let mut result = outcome.mended.as_ref().map(mended).unwrap_or_default();
     result.push_str(&outcome.report.damaged.iter().map(state).collect::<String>());
-    result.push_str(&outcome.report.files.iter().map(|file| format!("damaged: {}\n", found(file))).collect::<String>());
+    result.push_str(
+        &outcome
+            .report
+            .files
+            .iter()
+            .map(|file| format!("damaged: {}\n", found(file)))
+            .collect::<String>(),
+    );
     let derived = outcome.report.derived.iter();
-    result.push_str(&derived.map(|file| format!("will be rebuilt: {}\n", found(file))).collect::<String>());
+    result.push_str(
+        &derived
+            .map(|file| format!("will be rebuilt: {}\n", found(file)))
+            .collect::<String>(),
+    );
     if outcome.is_whole() {
         result.push_str(&summary(&outcome.report));
-        result.extend(outcome.content.iter().map(|hash| format!("content: {hash}\n")));
+        result.extend(
+            outcome
+                .content
+                .iter()
+                .map(|hash| format!("content: {hash}\n")),
+        );
     }
-    Output { result, talk: String::new() }
+    Output {
+        result,
+        talk: String::new(),
+    }
 }
 
 /// Describes in one line the damage found, and what to do next.
 pub fn verdict(outcome: &VerifyOutcome, paint: Paint) -> String {
     let report = &outcome.report;
     let who = paint.red("checkpoint:");
-    match outcome.mended.as_ref().and_then(|mended| mended.salvaged.as_ref()) {
+    match outcome
+        .mended
+        .as_ref()
+        .and_then(|mended| mended.salvaged.as_ref())
+    {
         Some(salvaged) if report.is_whole() => format!(
             "{who} {} could not be made whole; what is left of them is in {}\n",
             count(salvaged.lost.len(), "checkpoint", "checkpoints"),
@@ -43,7 +66,10 @@ pub fn verdict(outcome: &VerifyOutcome, paint: Paint) -> String {
              'checkpoint delete ID' drops it)\n",
             damage(report)
         ),
-        _ => format!("{who} {} ('checkpoint verify --repair' mends what can be mended)\n", damage(report)),
+        _ => format!(
+            "{who} {} ('checkpoint verify --repair' mends what can be mended)\n",
+            damage(report)
+        ),
     }
 }
 
@@ -54,9 +80,16 @@ pub fn damage(report: &CheckReport) -> String {
         parts.push(count(report.damaged.len(), "checkpoint", "checkpoints"));
     }
     if !report.files.is_empty() {
-        parts.push(format!("{} of the store", count(report.files.len(), "file", "files")));
+        parts.push(format!(
+            "{} of the store",
+            count(report.files.len(), "file", "files")
+        ));
     }
-    let is = if report.damaged.len() + report.files.len() == 1 { "is" } else { "are" };
+    let is = if report.damaged.len() + report.files.len() == 1 {
+        "is"
+    } else {
+        "are"
+    };
     format!("{} {is} damaged", parts.join(" and "))
 }
 
@@ -65,7 +98,11 @@ fn summary(report: &CheckReport) -> String {
         "verified: {}, {} {}, {}\n",
         count(report.checkpoints, "checkpoint", "checkpoints"),
         thousands(report.objects),
-        if report.objects == 1 { "object" } else { "objects" },
+        if report.objects == 1 {
+            "object"
+        } else {
+            "objects"
+        },
         size(report.bytes)
     )
 }
@@ -75,7 +112,11 @@ fn state(state: &DamagedState) -> String {
         Some(reason) => format!("{} ({})", state.id.short(), escape(reason)),
         None => state.id.short(),
     };
-    state.faults.iter().map(|fault| format!("{named}: {}\n", told(fault))).collect()
+    state
+        .faults
+        .iter()
+        .map(|fault| format!("{named}: {}\n", told(fault)))
+        .collect()
 }
 
 fn told(fault: &Fault) -> String {
@@ -86,16 +127,27 @@ fn told(fault: &Fault) -> String {
 }
 
 fn found(finding: &FileFinding) -> String {
-    format!("{}: {}", escape(&finding.file.to_string_lossy()), escape(&finding.why))
+    format!(
+        "{}: {}",
+        escape(&finding.file.to_string_lossy()),
+        escape(&finding.why)
+    )
 }
 
 fn mended(mended: &Mended) -> String {
-    let mut text: String = mended.derived.iter().map(|file| format!("made anew: {}\n", found(file))).collect();
+    let mut text: String = mended
+        .derived
+        .iter()
+        .map(|file| format!("made anew: {}\n", found(file)))
+        .collect();
     for path in &mended.set_aside {
         text.push_str(&format!("set aside: {}\n", escape_path(path)));
     }
     if mended.healed > 0 {
-        text.push_str(&format!("made whole: {}\n", count(mended.healed, "checkpoint", "checkpoints")));
+        text.push_str(&format!(
+            "made whole: {}\n",
+            count(mended.healed, "checkpoint", "checkpoints")
+        ));
     }
     if mended.fetched > 0 {
         let many = count(mended.fetched, "checkpoint", "checkpoints");
@@ -103,14 +155,30 @@ fn mended(mended: &Mended) -> String {
     }
     if let Some(salvaged) = &mended.salvaged {
         let known = salvaged.whole + salvaged.in_part + salvaged.lost.len();
-        let in_part = if salvaged.in_part > 0 { format!(", {} more in part", salvaged.in_part) } else { String::new() };
+        let in_part = if salvaged.in_part > 0 {
+            format!(", {} more in part", salvaged.in_part)
+        } else {
+            String::new()
+        };
         let kept = escape_path(&salvaged.kept_as);
         text.push_str(&format!(
             "salvaged: {} of {known} checkpoints{in_part}; the damaged store is kept as {kept}\n",
             salvaged.whole
         ));
-        text.push_str(&salvaged.lost.iter().map(|lost| format!("lost: {}", state(lost))).collect::<String>());
-        text.push_str(&salvaged.lost_refs.iter().map(|name| format!("lost: {}\n", escape(name))).collect::<String>());
+        text.push_str(
+            &salvaged
+                .lost
+                .iter()
+                .map(|lost| format!("lost: {}", state(lost)))
+                .collect::<String>(),
+        );
+        text.push_str(
+            &salvaged
+                .lost_refs
+                .iter()
+                .map(|name| format!("lost: {}\n", escape(name)))
+                .collect::<String>(),
+        );
     }
     if mended.is_nothing() {
         text.push_str("nothing to mend\n");
@@ -134,11 +202,21 @@ pub fn json(outcome: &VerifyOutcome, exit: u8) -> String {
     if exit == 0 {
         return envelope("verify", exit, &data, &outcome.warnings);
     }
-    let message = match outcome.mended.as_ref().and_then(|mended| mended.salvaged.as_ref()) {
-        Some(salvaged) if report.is_whole() => format!("{} checkpoints could not be made whole", salvaged.lost.len()),
+    let message = match outcome
+        .mended
+        .as_ref()
+        .and_then(|mended| mended.salvaged.as_ref())
+    {
+        Some(salvaged) if report.is_whole() => format!(
+            "{} checkpoints could not be made whole",
+            salvaged.lost.len()
+        ),
         _ => damage(report),
     };
-    let error = Error::Damaged { what: "the store".into(), why: message };
+    let error = Error::Damaged {
+        what: "the store".into(),
+        why: message,
+    };
     partial("verify", exit, &data, &outcome.warnings, Some(&error))
 }
 
@@ -153,7 +231,10 @@ fn state_json(state: &DamagedState) -> Value {
 
 fn fault(fault: &Fault) -> Value {
     let told = json!({"why": fault.why, "object": fault.object.map(hex)});
-    fault.path.as_ref().map_or(told.clone(), |path| with_path(told, path))
+    fault
+        .path
+        .as_ref()
+        .map_or(told.clone(), |path| with_path(told, path))
 }
 
 fn file(finding: &FileFinding) -> Value {

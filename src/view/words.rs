@@ -18,8 +18,15 @@ pub struct Output {
 
 /// Formats a failure in one line: what, which path or id, what to do next.
 pub fn error(error: &Error, paint: Paint) -> String {
-    let hint = error.hint().map(|hint| format!(" ({})", placed(&hint))).unwrap_or_default();
-    format!("{} {}{hint}\n", paint.red("checkpoint:"), escape_line(&error.to_string()))
+    let hint = error
+        .hint()
+        .map(|hint| format!(" ({})", placed(&hint)))
+        .unwrap_or_default();
+    format!(
+        "{} {}{hint}\n",
+        paint.red("checkpoint:"),
+        escape_line(&error.to_string())
+    )
 }
 
 /// Formats a usage error in the same way; `help` is the command with the correct usage.
@@ -30,10 +37,21 @@ pub fn wrong_usage(what: &str, help: &str) -> String {
 pub fn warning(warning: &Warning, paint: Paint) -> String {
     // The text of the size gate is fixed word for word, so it has no prefix.
     let Warning::TooManyFiles { largest, .. } = warning else {
-        return format!("{} {}\n", paint.yellow("warning:"), escape_line(&warning.to_string()));
+        return format!(
+            "{} {}\n",
+            paint.yellow("warning:"),
+            escape_line(&warning.to_string())
+        );
     };
-    let folders: Vec<String> = largest.iter().map(|(path, files)| format!("{path}/ ({})", thousands(*files))).collect();
-    let second = if folders.is_empty() { String::new() } else { format!("largest: {}\n", folders.join(", ")) };
+    let folders: Vec<String> = largest
+        .iter()
+        .map(|(path, files)| format!("{path}/ ({})", thousands(*files)))
+        .collect();
+    let second = if folders.is_empty() {
+        String::new()
+    } else {
+        format!("largest: {}\n", folders.join(", "))
+    };
     format!("{warning}\n{second}")
 }
 
@@ -51,9 +69,17 @@ pub fn evicted(evicted: &[Evicted]) -> String {
         return String::new();
     }
     let ids: Vec<String> = evicted.iter().map(|gone| gone.id.short()).collect();
-    format!("evicted {}: {}\n", count(ids.len(), "checkpoint", "checkpoints"), ids.join(" "))
+    format!(
+        "evicted {}: {}\n",
+        count(ids.len(), "checkpoint", "checkpoints"),
+        ids.join(" ")
+    )
 }
 
 pub fn count_files(files: u64) -> String {
-    format!("{} {}", thousands(files), if files == 1 { "file" } else { "files" })
+    format!(
+        "{} {}",
+        thousands(files),
+        if files == 1 { "file" } else { "files" }
+    )
 }

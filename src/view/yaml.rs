@@ -72,7 +72,11 @@ fn word(content: &str) -> String {
         code if is_deceptive(c) => format!("\\u{code:04x}"),
         _ => c.to_string(),
     };
-    Value::from(content).to_string().chars().map(escape).collect()
+    Value::from(content)
+        .to_string()
+        .chars()
+        .map(escape)
+        .collect()
 }
 
 #[cfg(test)]

@@ -16,27 +16,50 @@ use crate::worktree::tree_handle::WorkTree;
 const LATEST: usize = 20;
 
 /// The functions for a [`Context`].
-pub const PORT: WorkflowPort = WorkflowPort { own_files, needed, projected };
+pub const PORT: WorkflowPort = WorkflowPort {
+    own_files,
+    needed,
+    projected,
+};
 
 /// Returns the files noted in the store, and well-formed files of other programs in the root, seen by a command or not.
 /// If the notes cannot be read, all files that the workflows would write count.
 fn own_files(context: &Context, store: Option<&Store>) -> OwnFiles {
-    let known = |store: &Store| projected::read(store.layout()).unwrap_or_else(|_| projected(store));
+    let known =
+        |store: &Store| projected::read(store.layout()).unwrap_or_else(|_| projected(store));
     let known = store.map(known).unwrap_or_default();
     // A root that cannot be opened fails where it is captured.
     let work = WorkTree::open(context.root.path()).ok();
-    let there = work.as_ref().map(find_documents::in_place).unwrap_or_default();
-    let there = there.iter().filter(|file| file.is_in_form()).map(|file| file.path.as_str());
-    let aside = work.as_ref().map(find_documents::put_aside).unwrap_or_default();
+    let there = work
+        .as_ref()
+        .map(find_documents::in_place)
+        .unwrap_or_default();
+    let there = there
+        .iter()
+        .filter(|file| file.is_in_form())
+        .map(|file| file.path.as_str());
+    let aside = work
+        .as_ref()
+        .map(find_documents::put_aside)
+        .unwrap_or_default();
     let aside = aside.iter().map(String::as_str);
-    OwnFiles::from_paths(known.iter().map(|file| file.path.as_str()).chain(there).chain(aside))
+    OwnFiles::from_paths(
+        known
+            .iter()
+            .map(|file| file.path.as_str())
+            .chain(there)
+            .chain(aside),
+    )
 }
 
 /// Returns the checkpoints that open workflows need. An unreadable workflow needs none.
 fn needed(store: &Store) -> Vec<ObjectId> {
     let mut ids = Vec::new();
     for (_, tip) in store.workflows().unwrap_or_default() {
-        let read = store.workflow_revision(tip).ok().and_then(|revision| Workflow::from_json(&revision.state).ok());
+        let read = store
+            .workflow_revision(tip)
+            .ok()
+            .and_then(|revision| Workflow::from_json(&revision.state).ok());
         if let Some(workflow) = read.filter(|workflow| workflow.status.is_open()) {
             ids.extend(of_workflow(&workflow));
         }
@@ -45,24 +68,47 @@ fn needed(store: &Store) -> Vec<ObjectId> {
 }
 
 fn of_workflow(workflow: &Workflow) -> Vec<ObjectId> {
-    let (under_way, others): (Vec<&Phase>, Vec<&Phase>) =
-        workflow.phases.iter().partition(|phase| phase.status.is_under_way());
-    let mut done: Vec<&Phase> = others.into_iter().filter(|phase| phase.completed_ms.is_some()).collect();
+    let (under_way, others): (Vec<&Phase>, Vec<&Phase>) = workflow
+        .phases
+        .iter()
+        .partition(|phase| phase.status.is_under_way());
+    let mut done: Vec<&Phase> = others
+        .into_iter()
+        .filter(|phase| phase.completed_ms.is_some())
+        .collect();
     done.sort_by_key(|phase| std::cmp::Reverse(phase.completed_ms));
     let begun = under_way.iter().filter_map(|phase| phase.before.as_ref());
-    let latest = done.iter().flat_map(|phase| [&phase.after, &phase.before]).flatten().take(LATEST);
-    begun.chain(latest).filter_map(|id| ObjectId::from_hex(id)).collect()
+    let latest = done
+        .iter()
+        .flat_map(|phase| [&phase.after, &phase.before])
+        .flatten()
+        .take(LATEST);
+    begun
+        .chain(latest)
+        .filter_map(|id| ObjectId::from_hex(id))
+        .collect()
 }
 
 /// Returns the files that live workflows would write, judged by their states.
 fn projected(store: &Store) -> Vec<Projected> {
     let mut files: Vec<Projected> = Vec::new();
     for (id, tip) in store.workflows().unwrap_or_default() {
-        let state = store.workflow_revision(tip).ok().and_then(|revision| Workflow::from_json(&revision.state).ok());
-        for path in state.map(|state| state.documents).unwrap_or_default().into_keys() {
+        let state = store
+            .workflow_revision(tip)
+            .ok()
+            .and_then(|revision| Workflow::from_json(&revision.state).ok());
+        for path in state
+            .map(|state| state.documents)
+            .unwrap_or_default()
+            .into_keys()
+        {
             // The plan is kept only in the state.
             if path != PLAN && RelPath::new(path.as_bytes()).is_ok_and(|path| !path.is_root()) {
-                files.push(Projected { path, sum: None, workflow: id.clone() });
+                files.push(Projected {
+                    path,
+                    sum: None,
+                    workflow: id.clone(),
+                });
             }
         }
     }
@@ -83,13 +129,17 @@ mod tests {
         for number in 0..15_u8 {
             let mut phase = Phase::new(&number.to_string(), "x");
             (phase.status, phase.completed_ms) = (PhaseStatus::Complete, Some(i64::from(number)));
-            (phase.before, phase.after) = (Some(id(number).to_hex()), Some(id(100 + number).to_hex()));
+            (phase.before, phase.after) =
+                (Some(id(number).to_hex()), Some(id(100 + number).to_hex()));
             workflow.phases.push(phase);
         }
         (workflow.phases[0].status, workflow.phases[0].completed_ms) = (PhaseStatus::Failed, None);
         let found = of_workflow(&workflow);
         assert_eq!(found.len(), 1 + LATEST);
-        assert!(found.starts_with(&[id(0), id(114), id(14), id(113)]), "{found:?}");
+        assert!(
+            found.starts_with(&[id(0), id(114), id(14), id(113)]),
+            "{found:?}"
+        );
         assert!(!found.contains(&id(4)) && found.contains(&id(5)));
     }
 }

@@ -22,33 +22,59 @@ impl Destination {
     /// # Errors
     /// [`Error::BadDestination`] if the path is no directory, is not empty, or cannot be made.
     pub fn resolve(typed: &Path) -> Result<Self> {
-        let refuse = |why: &str| Error::BadDestination { dir: typed.to_path_buf(), why: why.to_owned() };
+        let refuse = |why: &str| Error::BadDestination {
+            dir: typed.to_path_buf(),
+            why: why.to_owned(),
+        };
         match typed.symlink_metadata() {
             Ok(_) => {}
             Err(e) if e.kind() == ErrorKind::NotFound => return Self::new_one(typed),
-            Err(e) if e.kind() == ErrorKind::NotADirectory => return Err(refuse("its parent is no directory")),
+            Err(e) if e.kind() == ErrorKind::NotADirectory => {
+                return Err(refuse("its parent is no directory"));
+            }
             Err(e) => return Err(Error::io("look at", typed)(e)),
         }
         let path = match typed.canonicalize() {
             Ok(path) => path,
-            Err(e) if e.kind() == ErrorKind::NotFound => return Err(refuse("it is a symlink that leads nowhere")),
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                return Err(refuse("it is a symlink that leads nowhere"));
+            }
             Err(e) => return Err(Error::io("find", typed)(e)),
         };
         if !path.is_dir() {
             return Err(refuse("it is no directory"));
         }
-        if path.read_dir().map_err(Error::io("read", &path))?.next().is_some() {
+        if path
+            .read_dir()
+            .map_err(Error::io("read", &path))?
+            .next()
+            .is_some()
+        {
             return Err(refuse("it is not empty"));
         }
         Ok(Self { path, exists: true })
     }
 
     fn new_one(typed: &Path) -> Result<Self> {
-        let missing = || Error::BadDestination { dir: typed.to_path_buf(), why: "its parent is missing".into() };
+        let missing = || Error::BadDestination {
+            dir: typed.to_path_buf(),
+            why: "its parent is missing".into(),
+        };
         let name = typed.file_name().ok_or_else(missing)?;
-        let above = typed.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
-        let above = above.and_then(|above| above.canonicalize().ok()).ok_or_else(missing)?;
-        Ok(Self { path: above.join(name), exists: false })
+        let above = typed.parent().map(|above| {
+            if above.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                above
+            }
+        });
+        let above = above
+            .and_then(|above| above.canonicalize().ok())
+            .ok_or_else(missing)?;
+        Ok(Self {
+            path: above.join(name),
+            exists: false,
+        })
     }
 
     pub fn path(&self) -> &Path {
@@ -61,21 +87,37 @@ impl Destination {
     /// [`Error::BadDestination`] for the root itself, an existing directory in it, and any path in a `.git`, under the
     /// base or in a store.
     pub fn check_apart(&self, root: &Root, base: &Path) -> Result<bool> {
-        let refuse = |why: &str| Error::BadDestination { dir: self.path.clone(), why: why.to_owned() };
+        let refuse = |why: &str| Error::BadDestination {
+            dir: self.path.clone(),
+            why: why.to_owned(),
+        };
         let is = |place: &Path, other: &Path| {
-            place == other || root::identity(place).is_some_and(|found| root::identity(other) == Some(found))
+            place == other
+                || root::identity(place).is_some_and(|found| root::identity(other) == Some(found))
         };
         if is(&self.path, root.path()) {
             return Err(refuse("it is the working directory itself"));
         }
-        if self.path.components().any(|name| is_dot_git(name.as_os_str().as_encoded_bytes())) {
+        if self
+            .path
+            .components()
+            .any(|name| is_dot_git(name.as_os_str().as_encoded_bytes()))
+        {
             return Err(refuse("it is at or below a .git"));
         }
         let base = base.canonicalize().unwrap_or_else(|_| base.to_path_buf());
-        if self.path.ancestors().any(|above| is(above, &base) || root::is_store(above)) {
+        if self
+            .path
+            .ancestors()
+            .any(|above| is(above, &base) || root::is_store(above))
+        {
             return Err(refuse("all checkpoints are kept there"));
         }
-        let is_inside = self.path.ancestors().skip(1).any(|above| is(above, root.path()));
+        let is_inside = self
+            .path
+            .ancestors()
+            .skip(1)
+            .any(|above| is(above, root.path()));
         if is_inside && self.exists {
             return Err(refuse("it is a part of the working directory already"));
         }
@@ -91,17 +133,33 @@ impl Destination {
             let work = WorkTree::open(&self.path)?;
             let items = work.root().list().map_err(Error::io("read", &self.path))?;
             if !items.is_empty() {
-                return Err(Error::BadDestination { dir: self.path.clone(), why: "it is not empty".into() });
+                return Err(Error::BadDestination {
+                    dir: self.path.clone(),
+                    why: "it is not empty".into(),
+                });
             }
             return Ok(Claimed { work, made: None });
         }
         let above = self.path.parent().unwrap_or(&self.path);
-        let name = self.path.file_name().unwrap_or_default().as_encoded_bytes().to_vec();
+        let name = self
+            .path
+            .file_name()
+            .unwrap_or_default()
+            .as_encoded_bytes()
+            .to_vec();
         let parent = Dir::open_root(above).map_err(Error::io("open", above))?;
-        parent.make_dir(&name).map_err(Error::io("make", &self.path))?;
+        parent
+            .make_dir(&name)
+            .map_err(Error::io("make", &self.path))?;
         match WorkTree::open(&self.path) {
-            Ok(work) => Ok(Claimed { work, made: Some((parent, name)) }),
-            Err(error) => Err(parent.rmdir(&name).err().map_or(error, Error::io("remove", &self.path))),
+            Ok(work) => Ok(Claimed {
+                work,
+                made: Some((parent, name)),
+            }),
+            Err(error) => Err(parent
+                .rmdir(&name)
+                .err()
+                .map_or(error, Error::io("remove", &self.path))),
         }
     }
 }
@@ -125,7 +183,9 @@ impl Claimed {
     /// It is not empty.
     pub fn give_up(self) -> Result<()> {
         match &self.made {
-            Some((parent, name)) => parent.rmdir(name).map_err(|error| self.work.io("remove", &RelPath::root(), error)),
+            Some((parent, name)) => parent
+                .rmdir(name)
+                .map_err(|error| self.work.io("remove", &RelPath::root(), error)),
             None => Ok(()),
         }
     }

@@ -15,7 +15,13 @@ pub struct Root {
 }
 
 /// Shared directories for temporary files.
-const TEMP_ROOTS: [&str; 5] = ["/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/dev/shm"];
+const TEMP_ROOTS: [&str; 5] = [
+    "/tmp",
+    "/var/tmp",
+    "/private/tmp",
+    "/private/var/tmp",
+    "/dev/shm",
+];
 
 impl Root {
     /// Resolves the root that `dir` names. `logical` is `PWD`, used only if it names the same directory. If the
@@ -28,10 +34,18 @@ impl Root {
             Ok(path) => {
                 let found = identity(&path);
                 if !path.is_dir() {
-                    return Err(Error::RootMissing { root: dir.to_path_buf() });
+                    return Err(Error::RootMissing {
+                        root: dir.to_path_buf(),
+                    });
                 }
-                let same = |logical: &&Path| logical.is_absolute() && *logical != path && identity(logical) == found;
-                Ok(Self { logical: logical.filter(same).map(Path::to_path_buf), identity: found, path })
+                let same = |logical: &&Path| {
+                    logical.is_absolute() && *logical != path && identity(logical) == found
+                };
+                Ok(Self {
+                    logical: logical.filter(same).map(Path::to_path_buf),
+                    identity: found,
+                    path,
+                })
             }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Self::of_gone(dir),
             Err(e) => Err(Error::io("find", dir)(e)),
@@ -39,11 +53,25 @@ impl Root {
     }
 
     fn of_gone(dir: &Path) -> Result<Self> {
-        let missing = || Error::RootMissing { root: dir.to_path_buf() };
+        let missing = || Error::RootMissing {
+            root: dir.to_path_buf(),
+        };
         let name = dir.file_name().ok_or_else(missing)?;
-        let above = dir.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
-        let above = above.and_then(|above| above.canonicalize().ok()).ok_or_else(missing)?;
-        Ok(Self { path: above.join(name), logical: None, identity: None })
+        let above = dir.parent().map(|above| {
+            if above.as_os_str().is_empty() {
+                Path::new(".")
+            } else {
+                above
+            }
+        });
+        let above = above
+            .and_then(|above| above.canonicalize().ok())
+            .ok_or_else(missing)?;
+        Ok(Self {
+            path: above.join(name),
+            logical: None,
+            identity: None,
+        })
     }
 
     pub fn path(&self) -> &Path {
@@ -96,7 +124,9 @@ impl Root {
 #[cfg(unix)]
 pub fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
-    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+    std::fs::metadata(path)
+        .ok()
+        .map(|found| (found.dev(), found.ino()))
 }
 
 /// Returns a hash of the canonical path, for systems without inodes; `None` if the path does not exist.

@@ -47,10 +47,22 @@ pub struct Watched {
 ///
 /// # Errors
 /// It is no database, was locked for too long, or an interrupt.
-pub fn copy_out(live: &Path, copy: &Path, may_recover: bool, patience: &Patience<'_>) -> Result<Watched, Refusal> {
-    let (reader, writer) = (OpenFlags::SQLITE_OPEN_READ_ONLY, OpenFlags::SQLITE_OPEN_READ_WRITE);
+pub fn copy_out(
+    live: &Path,
+    copy: &Path,
+    may_recover: bool,
+    patience: &Patience<'_>,
+) -> Result<Watched, Refusal> {
+    let (reader, writer) = (
+        OpenFlags::SQLITE_OPEN_READ_ONLY,
+        OpenFlags::SQLITE_OPEN_READ_WRITE,
+    );
     let by = |flags| open(live, flags).and_then(|connection| copy_from(connection, copy, patience));
-    let (first, second) = if is_closed_wal(live) { (writer, Some(reader)) } else { (reader, None) };
+    let (first, second) = if is_closed_wal(live) {
+        (writer, Some(reader))
+    } else {
+        (reader, None)
+    };
     match by(first) {
         Err(Refusal::Failed(why)) => match second.or(may_recover.then_some(writer)) {
             Some(second) => by(second),
@@ -71,12 +83,18 @@ fn is_closed_wal(live: &Path) -> bool {
     read.is_ok() && head[READ_VERSION_AT] == 2 && std::fs::symlink_metadata(log).is_err()
 }
 
-fn copy_from(connection: Connection, copy: &Path, patience: &Patience<'_>) -> Result<Watched, Refusal> {
+fn copy_from(
+    connection: Connection,
+    copy: &Path,
+    patience: &Patience<'_>,
+) -> Result<Watched, Refusal> {
     // One transaction for all pages: concurrent writers cannot restart the copy again and again.
     retry(patience, || {
-        connection.execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema").inspect_err(|_| {
-            let _ = connection.execute_batch("ROLLBACK");
-        })
+        connection
+            .execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema")
+            .inspect_err(|_| {
+                let _ = connection.execute_batch("ROLLBACK");
+            })
     })?;
     let version = data_version(&connection)?;
     let mut to = open(copy, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -84,7 +102,10 @@ fn copy_from(connection: Connection, copy: &Path, patience: &Patience<'_>) -> Re
     let _: String = to.query_row("PRAGMA journal_mode = OFF", [], |row| row.get(0))?;
     run_through(&Backup::new(&connection, &mut to)?, patience)?;
     connection.execute_batch("COMMIT")?;
-    Ok(Watched { connection, version })
+    Ok(Watched {
+        connection,
+        version,
+    })
 }
 
 /// Checks the integrity of a copy.
@@ -93,10 +114,18 @@ fn copy_from(connection: Connection, copy: &Path, patience: &Patience<'_>) -> Re
 /// The first problem found.
 pub fn check(copy: &Path) -> Result<(), Refusal> {
     let is_large = std::fs::metadata(copy).is_ok_and(|found| found.len() >= QUICK_CHECK_FROM_BYTES);
-    let question = if is_large { "PRAGMA quick_check(1)" } else { "PRAGMA integrity_check(1)" };
+    let question = if is_large {
+        "PRAGMA quick_check(1)"
+    } else {
+        "PRAGMA integrity_check(1)"
+    };
     let connection = open(copy, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     let answer: String = connection.query_row(question, [], |row| row.get(0))?;
-    if answer == "ok" { Ok(()) } else { Err(Refusal::Failed(answer)) }
+    if answer == "ok" {
+        Ok(())
+    } else {
+        Err(Refusal::Failed(answer))
+    }
 }
 
 /// Puts a copy back into a live database, which others may have open, as one transaction. An empty file becomes a
@@ -104,7 +133,12 @@ pub fn check(copy: &Path) -> Result<(), Refusal> {
 ///
 /// # Errors
 /// The database changed since it was `watched`, was locked for too long, or an interrupt; it is then unchanged.
-pub fn put_back(copy: &Path, live: &Path, watched: Option<Watched>, patience: &Patience<'_>) -> Result<(), Refusal> {
+pub fn put_back(
+    copy: &Path,
+    live: &Path,
+    watched: Option<Watched>,
+    patience: &Patience<'_>,
+) -> Result<(), Refusal> {
     let from = open(copy, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut to = open(live, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     to.execute_batch("PRAGMA synchronous = FULL")?;
@@ -130,7 +164,9 @@ impl Watched {
         if data_version(&self.connection)? == self.version {
             return Ok(());
         }
-        Err(Refusal::Failed("a program wrote to it after its state was kept; stop that program first".to_owned()))
+        Err(Refusal::Failed(
+            "a program wrote to it after its state was kept; stop that program first".to_owned(),
+        ))
     }
 }
 
@@ -155,7 +191,9 @@ fn wait_while_busy(
     patience: &Patience<'_>,
     mut step: impl FnMut() -> rusqlite::Result<StepResult>,
 ) -> Result<StepResult, Refusal> {
-    let busy = || rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY), None);
+    let busy = || {
+        rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY), None)
+    };
     retry(patience, || match step()? {
         StepResult::Busy | StepResult::Locked => Err(busy()),
         done => Ok(done),
@@ -163,19 +201,27 @@ fn wait_while_busy(
 }
 
 /// Retries while the database is busy, up to the wait limit.
-fn retry<T>(patience: &Patience<'_>, mut act: impl FnMut() -> rusqlite::Result<T>) -> Result<T, Refusal> {
+fn retry<T>(
+    patience: &Patience<'_>,
+    mut act: impl FnMut() -> rusqlite::Result<T>,
+) -> Result<T, Refusal> {
     let began = Instant::now();
     loop {
         patience.interrupt.check().map_err(Refusal::Interrupted)?;
         match act() {
-            Err(error) if is_busy(&error) && began.elapsed() < patience.wait => std::thread::sleep(BUSY_PAUSE),
+            Err(error) if is_busy(&error) && began.elapsed() < patience.wait => {
+                std::thread::sleep(BUSY_PAUSE)
+            }
             done => return Ok(done?),
         }
     }
 }
 
 fn is_busy(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
 }
 
 impl From<rusqlite::Error> for Refusal {
@@ -192,40 +238,63 @@ impl From<rusqlite::Error> for Refusal {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make and break files directly"
+)]
 mod tests {
     use super::*;
 
     fn patience(interrupt: &Interrupt) -> Patience<'_> {
-        Patience { wait: Duration::from_millis(200), interrupt }
+        Patience {
+            wait: Duration::from_millis(200),
+            interrupt,
+        }
     }
 
     fn number_in(path: &Path) -> i64 {
-        Connection::open(path).unwrap().query_row("SELECT n FROM t", [], |row| row.get(0)).unwrap()
+        Connection::open(path)
+            .unwrap()
+            .query_row("SELECT n FROM t", [], |row| row.get(0))
+            .unwrap()
     }
 
     #[test]
     fn a_change_after_the_copy_is_noticed_and_left_as_it_is() {
         for mode in ["WAL", "DELETE"] {
             let dir = tempfile::tempdir().unwrap();
-            let (live, copy) =
-                (dir.path().canonicalize().unwrap().join("live"), dir.path().canonicalize().unwrap().join("copy"));
+            let (live, copy) = (
+                dir.path().canonicalize().unwrap().join("live"),
+                dir.path().canonicalize().unwrap().join("copy"),
+            );
             let writer = Connection::open(&live).unwrap();
-            let _: String = writer.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |row| row.get(0)).unwrap();
-            writer.execute_batch("CREATE TABLE t (n); INSERT INTO t VALUES (1)").unwrap();
+            let _: String = writer
+                .query_row(&format!("PRAGMA journal_mode = {mode}"), [], |row| {
+                    row.get(0)
+                })
+                .unwrap();
+            writer
+                .execute_batch("CREATE TABLE t (n); INSERT INTO t VALUES (1)")
+                .unwrap();
             std::fs::write(&copy, "").unwrap();
             let interrupt = Interrupt::default();
             let watched = copy_out(&live, &copy, false, &patience(&interrupt)).unwrap();
             check(&copy).unwrap();
             assert_eq!(number_in(&copy), 1);
             writer.execute_batch("UPDATE t SET n = 2").unwrap();
-            assert!(matches!(put_back(&copy, &live, Some(watched), &patience(&interrupt)), Err(Refusal::Failed(_))));
+            assert!(matches!(
+                put_back(&copy, &live, Some(watched), &patience(&interrupt)),
+                Err(Refusal::Failed(_))
+            ));
             assert_eq!(number_in(&live), 2, "{mode}");
             put_back(&copy, &live, None, &patience(&interrupt)).unwrap();
             assert_eq!(number_in(&live), 1, "{mode}");
             writer.execute_batch("BEGIN IMMEDIATE").unwrap();
             let refused = put_back(&copy, &live, None, &patience(&interrupt));
-            assert!(matches!(refused, Err(Refusal::Failed(why)) if why == LOCKED), "{mode}");
+            assert!(
+                matches!(refused, Err(Refusal::Failed(why)) if why == LOCKED),
+                "{mode}"
+            );
             interrupt.set(2);
             assert!(matches!(
                 put_back(&copy, &live, None, &patience(&interrupt)),
@@ -240,12 +309,26 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let top = dir.path().canonicalize().unwrap();
         std::fs::create_dir(top.join("real")).unwrap();
-        Connection::open(top.join("real/db")).unwrap().execute_batch("CREATE TABLE t (n)").unwrap();
+        Connection::open(top.join("real/db"))
+            .unwrap()
+            .execute_batch("CREATE TABLE t (n)")
+            .unwrap();
         std::os::unix::fs::symlink("real", top.join("link")).unwrap();
         std::fs::write(top.join("copy"), "").unwrap();
-        std::fs::write(top.join("text"), "no database at all, but long enough for one ".repeat(20)).unwrap();
+        std::fs::write(
+            top.join("text"),
+            "no database at all, but long enough for one ".repeat(20),
+        )
+        .unwrap();
         let interrupt = Interrupt::default();
-        let copied = |live: &str| copy_out(&top.join(live), &top.join("copy"), true, &patience(&interrupt));
+        let copied = |live: &str| {
+            copy_out(
+                &top.join(live),
+                &top.join("copy"),
+                true,
+                &patience(&interrupt),
+            )
+        };
         assert!(copied("link/db").is_err() && copied("text").is_err() && copied("none").is_err());
         assert!(copied("real/db").is_ok() && !top.join("none").exists());
     }

@@ -22,7 +22,12 @@ pub enum Refusal {
 #[derive(Debug)]
 pub struct Watched;
 
-pub fn copy_out(_live: &Path, _copy: &Path, _may_recover: bool, _patience: &Patience<'_>) -> Result<Watched, Refusal> {
+pub fn copy_out(
+    _live: &Path,
+    _copy: &Path,
+    _may_recover: bool,
+    _patience: &Patience<'_>,
+) -> Result<Watched, Refusal> {
     refuse().map(|()| Watched)
 }
 
@@ -30,11 +35,18 @@ pub fn check(_copy: &Path) -> Result<(), Refusal> {
     refuse()
 }
 
-pub fn put_back(_copy: &Path, _live: &Path, _watched: Option<Watched>, patience: &Patience<'_>) -> Result<(), Refusal> {
+pub fn put_back(
+    _copy: &Path,
+    _live: &Path,
+    _watched: Option<Watched>,
+    patience: &Patience<'_>,
+) -> Result<(), Refusal> {
     patience.interrupt.check().map_err(Refusal::Interrupted)?;
     refuse()
 }
 
 fn refuse() -> Result<(), Refusal> {
-    Err(Refusal::Failed("this program was built without SQLite".to_owned()))
+    Err(Refusal::Failed(
+        "this program was built without SQLite".to_owned(),
+    ))
 }

@@ -33,7 +33,12 @@ impl WorkTree {
         })?;
         let stat = root.stat().map_err(Error::io("look at", path))?;
         let mount = root.mount_id();
-        Ok(Self { path: path.to_path_buf(), root, stat, mount })
+        Ok(Self {
+            path: path.to_path_buf(),
+            root,
+            stat,
+            mount,
+        })
     }
 
     pub fn root(&self) -> &Dir {
@@ -45,7 +50,9 @@ impl WorkTree {
     /// # Errors
     /// The path does not exist, a component is no directory (perhaps a symlink), or an I/O error.
     pub fn dir(&self, path: &RelPath) -> Result<Dir> {
-        self.root.open_below(path, Access::Read).map_err(|error| self.io("open", path, error))
+        self.root
+            .open_below(path, Access::Read)
+            .map_err(|error| self.io("open", path, error))
     }
 
     /// Opens the directory at a path as a root of its own; it stays the same if the path is moved.
@@ -54,9 +61,16 @@ impl WorkTree {
     /// As [`Self::dir`].
     pub fn below(&self, path: &RelPath) -> Result<Self> {
         let root = self.dir(path)?;
-        let stat = root.stat().map_err(|error| self.io("look at", path, error))?;
+        let stat = root
+            .stat()
+            .map_err(|error| self.io("look at", path, error))?;
         let mount = root.mount_id();
-        Ok(Self { path: self.shown(path), root, stat, mount })
+        Ok(Self {
+            path: self.shown(path),
+            root,
+            stat,
+            mount,
+        })
     }
 
     /// Returns the stat of a path, following no symlink; `None` if it does not exist.
@@ -67,7 +81,10 @@ impl WorkTree {
         let stat = match path.parent() {
             None => self.root.stat(),
             Some(parent) if parent.is_root() => self.root.stat_child(path.name()),
-            Some(parent) => self.root.open_below(&parent, Access::Search).and_then(|dir| dir.stat_child(path.name())),
+            Some(parent) => self
+                .root
+                .open_below(&parent, Access::Search)
+                .and_then(|dir| dir.stat_child(path.name())),
         };
         match stat {
             Ok(stat) => Ok(Some(stat)),
@@ -97,7 +114,9 @@ impl WorkTree {
         let now = Dir::open_root(&self.path).and_then(|dir| dir.stat());
         match now {
             Ok(now) if sys::is_same_place(&now, &self.stat) => Ok(()),
-            _ => Err(Error::RootMissing { root: self.path.clone() }),
+            _ => Err(Error::RootMissing {
+                root: self.path.clone(),
+            }),
         }
     }
 
@@ -115,7 +134,11 @@ impl WorkTree {
 
     /// Makes the error of a failed action at a path.
     pub fn io(&self, action: &'static str, path: &RelPath, source: std::io::Error) -> Error {
-        Error::TreeIo { action, path: self.shown(path), source }
+        Error::TreeIo {
+            action,
+            path: self.shown(path),
+            source,
+        }
     }
 }
 
@@ -135,10 +158,16 @@ impl<'w> Looker<'w> {
     /// # Errors
     /// As [`WorkTree::stat`].
     pub fn stat(&mut self, path: &RelPath) -> Result<Option<Stat>> {
-        let Some(parent) = path.parent() else { return self.work.stat(path) };
+        let Some(parent) = path.parent() else {
+            return self.work.stat(path);
+        };
         let held = match self.held.take() {
             Some(held) if held.0 == parent => Ok(held),
-            _ => self.work.root.open_below(&parent, Access::Search).map(|dir| (parent, dir)),
+            _ => self
+                .work
+                .root
+                .open_below(&parent, Access::Search)
+                .map(|dir| (parent, dir)),
         };
         match held.and_then(|held| self.held.insert(held).1.stat_child(path.name())) {
             Ok(stat) => Ok(Some(stat)),
@@ -166,7 +195,10 @@ pub fn in_writable_root<T>(work: &WorkTree, act: impl Fn() -> io::Result<T>) -> 
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make and break files directly"
+)]
 mod tests {
     use super::*;
 
@@ -196,7 +228,10 @@ mod tests {
         let work = WorkTree::open(temp.path()).unwrap();
         assert!(work.stat(&path("real/in/f")).unwrap().is_some());
         assert!(work.stat(&path("link/in/f")).unwrap().is_none());
-        assert_eq!(sys::kind_of(&work.stat(&path("link")).unwrap().unwrap()), sys::ItemKind::Symlink);
+        assert_eq!(
+            sys::kind_of(&work.stat(&path("link")).unwrap().unwrap()),
+            sys::ItemKind::Symlink
+        );
         assert!(work.dir(&path("link/in")).is_err());
     }
 
@@ -208,8 +243,14 @@ mod tests {
         let work = WorkTree::open(&root).unwrap();
         assert!(work.check_still_there().is_ok());
         std::fs::rename(&root, temp.path().join("moved")).unwrap();
-        assert!(matches!(work.check_still_there(), Err(Error::RootMissing { .. })));
+        assert!(matches!(
+            work.check_still_there(),
+            Err(Error::RootMissing { .. })
+        ));
         std::fs::create_dir(&root).unwrap();
-        assert!(matches!(work.check_still_there(), Err(Error::RootMissing { .. })));
+        assert!(matches!(
+            work.check_still_there(),
+            Err(Error::RootMissing { .. })
+        ));
     }
 }

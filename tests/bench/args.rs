@@ -15,7 +15,11 @@ pub struct Args {
     #[arg(long, value_delimiter = ',', default_value = "a,b,c,d")]
     pub trees: Vec<char>,
     /// Which paths: cold, warm, ten, restore, prune, text, list, start, series
-    #[arg(long, value_delimiter = ',', default_value = "cold,warm,ten,restore,prune,text,list,start")]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        default_value = "cold,warm,ten,restore,prune,text,list,start"
+    )]
     pub paths: Vec<String>,
     /// Which contenders besides checkpoint and recipe: best, libgit2, stepback, restic
     #[arg(long, value_delimiter = ',')]
@@ -47,7 +51,9 @@ pub struct Args {
 }
 
 /// Every path there is.
-const PATHS: [&str; 9] = ["cold", "warm", "ten", "restore", "prune", "text", "list", "start", "series"];
+const PATHS: [&str; 9] = [
+    "cold", "warm", "ten", "restore", "prune", "text", "list", "start", "series",
+];
 
 impl Args {
     pub fn read() -> Result<Self> {
@@ -82,12 +88,20 @@ impl Args {
 
     /// Rounds of a row that takes milliseconds: enough of them for a steady median.
     pub fn quick_rounds(&self) -> usize {
-        if self.small { self.runs } else { self.runs * 10 }
+        if self.small {
+            self.runs
+        } else {
+            self.runs * 10
+        }
     }
 
     /// Checkpoint and recipe always take part: each ratio needs both.
     pub fn admits(&self, who: Who) -> bool {
         let always = matches!(who, Who::Checkpoint | Who::Recipe | Who::Walk);
-        always || self.only.as_ref().is_none_or(|only| only.iter().any(|name| name == who.name()))
+        always
+            || self
+                .only
+                .as_ref()
+                .is_none_or(|only| only.iter().any(|name| name == who.name()))
     }
 }

@@ -20,7 +20,11 @@ impl Agreement {
         let Some(id) = id else { return Ok(()) };
         let (first, known) = self.first.entry(round).or_insert_with(|| (who, id.clone()));
         if *known != id {
-            bail!("{} recorded the tree {id}, {} the tree {known}", who.name(), first.name());
+            bail!(
+                "{} recorded the tree {id}, {} the tree {known}",
+                who.name(),
+                first.name()
+            );
         }
         Ok(())
     }
@@ -31,9 +35,15 @@ impl Agreement {
 /// # Errors
 /// The findings of git.
 pub fn fsck(store: &Path) -> Result<()> {
-    let done = git(store).env("GIT_DIR", store).args(["fsck", "--full", "--strict", "--no-progress"]).run()?;
+    let done = git(store)
+        .env("GIT_DIR", store)
+        .args(["fsck", "--full", "--strict", "--no-progress"])
+        .run()?;
     let text = done.text();
-    let wrong: Vec<&str> = text.lines().filter(|line| !line.starts_with("dangling") && !line.is_empty()).collect();
+    let wrong: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.starts_with("dangling") && !line.is_empty())
+        .collect();
     if !wrong.is_empty() {
         bail!("git fsck in {}: {}", store.display(), wrong.join("; "));
     }

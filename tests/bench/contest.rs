@@ -42,8 +42,15 @@ pub trait Scene {
 /// # Errors
 /// A command fails, or a result is wrong.
 pub fn hold(scenes: &mut [&mut dyn Scene], place: &Place) -> Result<Vec<Row>> {
-    let mut rows: Vec<Row> = scenes.iter().map(|scene| Row::new(scene.path(), scene.tree())).collect();
-    let most = scenes.iter().map(|scene| scene.rounds()).max().unwrap_or_default();
+    let mut rows: Vec<Row> = scenes
+        .iter()
+        .map(|scene| Row::new(scene.path(), scene.tree()))
+        .collect();
+    let most = scenes
+        .iter()
+        .map(|scene| scene.rounds())
+        .max()
+        .unwrap_or_default();
     for round in 0..most {
         for (scene, row) in scenes.iter_mut().zip(&mut rows) {
             if round < scene.rounds() {
@@ -62,13 +69,19 @@ pub fn hold(scenes: &mut [&mut dyn Scene], place: &Place) -> Result<Vec<Row>> {
 }
 
 fn hold_round(scene: &mut dyn Scene, row: &mut Row, round: usize, place: &Place) -> Result<()> {
-    let mut turns: Vec<Who> = Who::ALL.into_iter().filter(|who| scene.takes_part(*who)).collect();
-    turns.retain(|who| !row.out.contains_key(who) && (!who.is_slow() || round < slow_rounds(scene)));
+    let mut turns: Vec<Who> = Who::ALL
+        .into_iter()
+        .filter(|who| scene.takes_part(*who))
+        .collect();
+    turns
+        .retain(|who| !row.out.contains_key(who) && (!who.is_slow() || round < slow_rounds(scene)));
     let first = round % turns.len().max(1);
     turns.rotate_left(first);
     let named = format!("{} {}, round {}", row.path, row.tree, round + 1);
     let mut took = Vec::new();
-    scene.before_round(round).with_context(|| format!("before {named}"))?;
+    scene
+        .before_round(round)
+        .with_context(|| format!("before {named}"))?;
     for who in turns {
         match turn(scene, who, round, place) {
             Ok(done) => took.push((who, done.elapsed)),
@@ -77,7 +90,9 @@ fn hold_round(scene: &mut dyn Scene, row: &mut Row, round: usize, place: &Place)
             Err(e) => return Err(e.context(format!("{named}, {}", who.name()))),
         }
     }
-    scene.after_round(round).with_context(|| format!("after {named}"))?;
+    scene
+        .after_round(round)
+        .with_context(|| format!("after {named}"))?;
     report::round(row, round, scene.rounds(), &took);
     for (who, elapsed) in took {
         row.push(who, elapsed);
@@ -109,7 +124,9 @@ fn weigh(scene: &mut dyn Scene, row: &mut Row, place: &Place) -> Result<()> {
         let job = scene.job(who, round)?;
         place.settle();
         let (done, peak) = job.run_weighed(&place.top().join("peak"))?;
-        scene.check(who, round, &done).with_context(|| format!("{} {}, weighing", row.path, row.tree))?;
+        scene
+            .check(who, round, &done)
+            .with_context(|| format!("{} {}, weighing", row.path, row.tree))?;
         row.peak.extend(peak.map(|kib| (who, kib)));
     }
     scene.after_round(round)

@@ -22,19 +22,39 @@ pub struct Row {
 
 impl Row {
     pub fn new(path: &str, tree: char) -> Self {
-        let (ms, size, peak, out) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { path: path.to_owned(), tree, ms, size, peak, out }
+        let (ms, size, peak, out) = (
+            BTreeMap::new(),
+            BTreeMap::new(),
+            BTreeMap::new(),
+            BTreeMap::new(),
+        );
+        Self {
+            path: path.to_owned(),
+            tree,
+            ms,
+            size,
+            peak,
+            out,
+        }
     }
 
     pub fn push(&mut self, who: Who, elapsed: Duration) {
-        self.ms.entry(who).or_default().push(elapsed.as_secs_f64() * 1000.0);
+        self.ms
+            .entry(who)
+            .or_default()
+            .push(elapsed.as_secs_f64() * 1000.0);
     }
 
     /// Takes a contender out of this row.
     pub fn drop_out(&mut self, who: Who, why: &anyhow::Error) {
         let text = format!("{why:#}");
         let last = text.lines().last().unwrap_or_default().to_owned();
-        crate::report::say(&format!("{} {}: {} is out: {text}", self.path, self.tree, who.name()));
+        crate::report::say(&format!(
+            "{} {}: {} is out: {text}",
+            self.path,
+            self.tree,
+            who.name()
+        ));
         self.ms.remove(&who);
         self.out.insert(who, last);
     }
@@ -55,7 +75,11 @@ impl Row {
 
 /// The median of the ratios of two series, pair by pair.
 pub fn ratio(above: &[f64], below: &[f64]) -> Option<f64> {
-    let pairs: Vec<f64> = above.iter().zip(below).map(|(above, below)| above / below).collect();
+    let pairs: Vec<f64> = above
+        .iter()
+        .zip(below)
+        .map(|(above, below)| above / below)
+        .collect();
     median(&pairs)
 }
 
@@ -64,5 +88,9 @@ pub fn median(values: &[f64]) -> Option<f64> {
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
     let upper = *sorted.get(middle)?;
-    Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[middle - 1], upper) })
+    Some(if sorted.len() % 2 == 1 {
+        upper
+    } else {
+        f64::midpoint(sorted[middle - 1], upper)
+    })
 }

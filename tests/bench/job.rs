@@ -35,8 +35,17 @@ impl Job {
     pub fn new(program: impl AsRef<OsStr>, dir: &Path) -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let program = located(program.as_ref(), &path);
-        let env = vec![("PATH".into(), path), ("LC_ALL".into(), "C".into()), ("TZ".into(), "UTC".into())];
-        Self { program, args: Vec::new(), env, dir: dir.to_path_buf() }
+        let env = vec![
+            ("PATH".into(), path),
+            ("LC_ALL".into(), "C".into()),
+            ("TZ".into(), "UTC".into()),
+        ];
+        Self {
+            program,
+            args: Vec::new(),
+            env,
+            dir: dir.to_path_buf(),
+        }
     }
 
     /// A command line as a user would type it, in one shell.
@@ -50,7 +59,8 @@ impl Job {
     }
 
     pub fn args<S: AsRef<OsStr>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
-        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self.args
+            .extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
         self
     }
 
@@ -63,7 +73,10 @@ impl Job {
         let mut command = Command::new(program);
         command.args(before).args(&self.args).env_clear();
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         command
     }
 
@@ -88,24 +101,48 @@ impl Job {
         if !Path::new(TIME).is_file() {
             return Ok((self.run()?, None));
         }
-        let before: Vec<OsString> =
-            vec!["-f".into(), "%M".into(), "-o".into(), note.as_os_str().to_owned(), self.program.clone()];
+        let before: Vec<OsString> = vec![
+            "-f".into(),
+            "%M".into(),
+            "-o".into(),
+            note.as_os_str().to_owned(),
+            self.program.clone(),
+        ];
         let (output, elapsed) = timed(self.command(OsStr::new(TIME), &before), &self.dir)?;
         let done = self.judge(output.context("cannot start GNU time")?, elapsed)?;
-        let text = std::fs::read_to_string(note).with_context(|| format!("cannot read {}", note.display()))?;
-        Ok((done, text.lines().last().and_then(|line| line.trim().parse().ok())))
+        let text = std::fs::read_to_string(note)
+            .with_context(|| format!("cannot read {}", note.display()))?;
+        Ok((
+            done,
+            text.lines()
+                .last()
+                .and_then(|line| line.trim().parse().ok()),
+        ))
     }
 
     fn judge(&self, output: Output, elapsed: Duration) -> Result<Done> {
         if !output.status.success() {
-            let words: Vec<String> = self.args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
+            let words: Vec<String> = self
+                .args
+                .iter()
+                .map(|arg| arg.to_string_lossy().into_owned())
+                .collect();
             let stderr = String::from_utf8_lossy(&output.stderr);
             let last: Vec<&str> = stderr.lines().rev().take(8).collect();
             let last: Vec<&str> = last.into_iter().rev().collect();
             let place = self.dir.display();
-            bail!("{} {} in {place}: {}\n{}", self.program.display(), words.join(" "), output.status, last.join("\n"));
+            bail!(
+                "{} {} in {place}: {}\n{}",
+                self.program.display(),
+                words.join(" "),
+                output.status,
+                last.join("\n")
+            );
         }
-        Ok(Done { elapsed, stdout: output.stdout })
+        Ok(Done {
+            elapsed,
+            stdout: output.stdout,
+        })
     }
 }
 
@@ -118,7 +155,8 @@ fn timed(mut command: Command, dir: &Path) -> Result<(std::io::Result<Output>, D
     let start = Instant::now();
     let output = command.output();
     let elapsed = start.elapsed();
-    std::env::set_current_dir(&back).with_context(|| format!("cannot go back to {}", back.display()))?;
+    std::env::set_current_dir(&back)
+        .with_context(|| format!("cannot go back to {}", back.display()))?;
     Ok((output, elapsed))
 }
 
@@ -128,5 +166,7 @@ fn located(program: &OsStr, path: &OsStr) -> OsString {
         return program.to_owned();
     }
     let mut places = std::env::split_paths(path).map(|dir| dir.join(program));
-    places.find(|place| place.is_file()).map_or_else(|| program.to_owned(), PathBuf::into_os_string)
+    places
+        .find(|place| place.is_file())
+        .map_or_else(|| program.to_owned(), PathBuf::into_os_string)
 }

@@ -5,7 +5,10 @@
 
 #![cfg_attr(
     unix,
-    expect(clippy::disallowed_methods, reason = "a benchmark makes its own trees, and reads clock and environment")
+    expect(
+        clippy::disallowed_methods,
+        reason = "a benchmark makes its own trees, and reads clock and environment"
+    )
 )]
 
 #[cfg(unix)]

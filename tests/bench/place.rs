@@ -26,15 +26,26 @@ impl Place {
     /// The directory cannot be made.
     pub fn make(wanted: Option<&Path>) -> Result<Self> {
         let default = || {
-            let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap_or(Path::new("target"));
-            let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_secs());
+            let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
+                .parent()
+                .unwrap_or(Path::new("target"));
+            let seconds = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |passed| passed.as_secs());
             target.join(format!("bench-{seconds}"))
         };
         let top = wanted.map_or_else(default, Path::to_path_buf);
         std::fs::create_dir_all(&top).with_context(|| format!("cannot make {}", top.display()))?;
-        let top = top.canonicalize().with_context(|| format!("cannot resolve {}", top.display()))?;
-        let disk = std::fs::File::open(&top).with_context(|| format!("cannot open {}", top.display()))?;
-        Ok(Self { top, disk, aside: std::cell::Cell::new(0) })
+        let top = top
+            .canonicalize()
+            .with_context(|| format!("cannot resolve {}", top.display()))?;
+        let disk =
+            std::fs::File::open(&top).with_context(|| format!("cannot open {}", top.display()))?;
+        Ok(Self {
+            top,
+            disk,
+            aside: std::cell::Cell::new(0),
+        })
     }
 
     pub fn top(&self) -> &Path {
@@ -75,7 +86,8 @@ impl Place {
             self.aside.set(number + 1);
             let to = aside.join(number.to_string());
             if to.symlink_metadata().is_err() {
-                std::fs::rename(path, &to).with_context(|| format!("cannot move {} aside", path.display()))?;
+                std::fs::rename(path, &to)
+                    .with_context(|| format!("cannot move {} aside", path.display()))?;
                 return Ok(to);
             }
         }
@@ -119,8 +131,13 @@ pub fn cut_to_nothing(top: &Path) -> Result<()> {
         if !entry.file_type().is_file() || entry.metadata().with_context(doing)?.len() == 0 {
             continue;
         }
-        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600)).with_context(doing)?;
-        std::fs::OpenOptions::new().write(true).truncate(true).open(path).with_context(doing)?;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))
+            .with_context(doing)?;
+        std::fs::OpenOptions::new()
+            .write(true)
+            .truncate(true)
+            .open(path)
+            .with_context(doing)?;
     }
     Ok(())
 }
@@ -130,7 +147,10 @@ pub fn cut_to_nothing(top: &Path) -> Result<()> {
 pub fn size_of(top: &Path) -> Result<Size> {
     let mut size = Size::default();
     for entry in WalkDir::new(top) {
-        let found = entry.context("cannot walk a store")?.metadata().context("cannot look at a file of a store")?;
+        let found = entry
+            .context("cannot walk a store")?
+            .metadata()
+            .context("cannot look at a file of a store")?;
         if !found.is_dir() {
             size.apparent += found.len();
         }
@@ -161,6 +181,11 @@ pub fn warm_up(top: &Path) -> Result<()> {
 /// `cp` fails.
 pub fn copy(from: &[PathBuf], into: &Path) -> Result<()> {
     make_dir(into)?;
-    crate::job::Job::new("cp", into).arg("-a").arg("--").args(from).arg(into).run()?;
+    crate::job::Job::new("cp", into)
+        .arg("-a")
+        .arg("--")
+        .args(from)
+        .arg(into)
+        .run()?;
     Ok(())
 }

@@ -36,9 +36,17 @@ pub fn round(row: &Row, round: usize, rounds: usize, took: &[(Who, Duration)]) {
     }
     let mut took = took.to_vec();
     took.sort_by_key(|(who, _)| *who);
-    let times: Vec<String> =
-        took.iter().map(|(who, t)| format!("{} {}", who.name(), ms(t.as_secs_f64() * 1e3))).collect();
-    say(&format!("{} {} {}/{rounds}: {} ms", row.path, row.tree, round + 1, times.join(", ")));
+    let times: Vec<String> = took
+        .iter()
+        .map(|(who, t)| format!("{} {}", who.name(), ms(t.as_secs_f64() * 1e3)))
+        .collect();
+    say(&format!(
+        "{} {} {}/{rounds}: {} ms",
+        row.path,
+        row.tree,
+        round + 1,
+        times.join(", ")
+    ));
 }
 
 /// Reports one finished row.
@@ -71,12 +79,22 @@ fn line(row: &Row) -> String {
         (None, None) => "-".to_owned(),
         (one, other) => format!("{} / {}", or_dash(one), or_dash(other)),
     };
-    let size = |who: Who, part: fn(&place::Size) -> u64| row.size.get(&who).map(|size| megabytes(part(size)));
+    let size = |who: Who, part: fn(&place::Size) -> u64| {
+        row.size.get(&who).map(|size| megabytes(part(size)))
+    };
     let peak = |who: Who| row.peak.get(&who).map(|kib| megabytes(kib * 1024));
-    let both = |part: fn(&place::Size) -> u64| pair(size(Who::Checkpoint, part), size(Who::Recipe, part));
-    let mut cells = vec![row.path.clone(), row.tree.to_string(), row.runs(Who::Checkpoint).to_string()];
+    let both =
+        |part: fn(&place::Size) -> u64| pair(size(Who::Checkpoint, part), size(Who::Recipe, part));
+    let mut cells = vec![
+        row.path.clone(),
+        row.tree.to_string(),
+        row.runs(Who::Checkpoint).to_string(),
+    ];
     cells.extend([median(Who::Checkpoint), median(Who::Recipe)]);
-    cells.push(or_dash(row.ratio(Who::Recipe, Who::Checkpoint).map(|ratio| format!("**{ratio:.2}x**"))));
+    cells.push(or_dash(
+        row.ratio(Who::Recipe, Who::Checkpoint)
+            .map(|ratio| format!("**{ratio:.2}x**")),
+    ));
     cells.extend(PEERS.iter().map(|(who, _)| median(*who)));
     cells.extend([both(|size| size.apparent), both(|size| size.allocated)]);
     cells.push(pair(peak(Who::Checkpoint), peak(Who::Recipe)));
@@ -98,7 +116,8 @@ fn table(rows: &[Row]) -> String {
 
 fn trees_table(trees: &[Tree]) -> String {
     let mut text =
-        "| tree | files | directories | MB | files left out | what |\n|---|---|---|---|---|---|\n".to_owned();
+        "| tree | files | directories | MB | files left out | what |\n|---|---|---|---|---|---|\n"
+            .to_owned();
     for tree in trees {
         let (files, size) = (tree.captured.len(), megabytes(tree.bytes));
         text.push_str(&format!(
@@ -114,20 +133,30 @@ fn limits(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows.iter().filter(|row| row.ms.contains_key(&Who::Walk)) {
         let walk = or_dash(row.median(Who::Walk).map(ms));
-        let part = or_dash(row.ratio(Who::Checkpoint, Who::Walk).map(|part| format!("{part:.2}")));
+        let part = or_dash(
+            row.ratio(Who::Checkpoint, Who::Walk)
+                .map(|part| format!("{part:.2}")),
+        );
         text.push_str(&format!(
             "* tree {}: reading every directory and stat of every file with two threads takes {walk} ms; nothing changed takes {part} of that",
             row.tree
         ));
-        let ten = rows.iter().find(|other| other.tree == row.tree && other.path == "10 changed");
-        let both = ten.and_then(|ten| Some((ten.ms.get(&Who::Checkpoint)?, row.ms.get(&Who::Checkpoint)?)));
+        let ten = rows
+            .iter()
+            .find(|other| other.tree == row.tree && other.path == "10 changed");
+        let both = ten
+            .and_then(|ten| Some((ten.ms.get(&Who::Checkpoint)?, row.ms.get(&Who::Checkpoint)?)));
         if let Some(more) = both.and_then(|(ten, nothing)| figures::ratio(ten, nothing)) {
             text.push_str(&format!(", ten changed {more:.2} of nothing changed"));
         }
         text.push_str(".\n");
     }
     for row in rows.iter().filter(|row| row.path.starts_with("series")) {
-        let all = row.ms.get(&Who::Checkpoint).map(Vec::as_slice).unwrap_or_default();
+        let all = row
+            .ms
+            .get(&Who::Checkpoint)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let worst = all.iter().copied().fold(0.0, f64::max);
         if let Some(median) = figures::median(all) {
             let (runs, times) = (all.len(), worst / median);
@@ -144,11 +173,28 @@ fn limits(rows: &[Row]) -> String {
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn all(args: &Args, machine: &str, stage: &Stage, trees: &[Tree], rows: &[Row], checked: usize) -> Result<()> {
-    let mut text = format!("{machine}\n\n{}\n{}\n{}", trees_table(trees), table(rows), limits(rows));
+pub fn all(
+    args: &Args,
+    machine: &str,
+    stage: &Stage,
+    trees: &[Tree],
+    rows: &[Row],
+    checked: usize,
+) -> Result<()> {
+    let mut text = format!(
+        "{machine}\n\n{}\n{}\n{}",
+        trees_table(trees),
+        table(rows),
+        limits(rows)
+    );
     for row in rows {
         for (who, why) in &row.out {
-            text.push_str(&format!("* {} could not do *{}* on tree {}: {why}.\n", who.name(), row.path, row.tree));
+            text.push_str(&format!(
+                "* {} could not do *{}* on tree {}: {why}.\n",
+                who.name(),
+                row.path,
+                row.tree
+            ));
         }
     }
     for note in stage.notes() {
@@ -166,7 +212,8 @@ pub fn all(args: &Args, machine: &str, stage: &Stage, trees: &[Tree], rows: &[Ro
     let top = stage.place.top();
     place::write(&top.join("results.md"), &text)?;
     if let Some(path) = &args.json {
-        let bytes = serde_json::to_vec_pretty(&as_json(machine, trees, rows)).context("cannot write JSON")?;
+        let bytes = serde_json::to_vec_pretty(&as_json(machine, trees, rows))
+            .context("cannot write JSON")?;
         place::write(path, bytes)?;
     }
     answer(&text);

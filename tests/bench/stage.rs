@@ -71,7 +71,10 @@ impl Stage {
     /// Runs `git fsck` on all stores; returns how many are sound.
     fn check_all(&self) -> Result<usize> {
         let stores = self.unchecked.take();
-        report::say(&format!("git fsck --full --strict of {} stores", stores.len()));
+        report::say(&format!(
+            "git fsck --full --strict of {} stores",
+            stores.len()
+        ));
         for store in stores {
             checks::fsck(&store)?;
             self.count_checked();
@@ -86,10 +89,21 @@ pub fn run(args: &Args) -> Result<()> {
     let place = Place::make(args.work.as_deref())?;
     report::say(&format!("working in {}", place.top().display()));
     let list = place.top().join("exclusions");
-    place::write(&list, contender::probe_exclusion_list(&place.fresh_store("probe")?)?)?;
+    place::write(
+        &list,
+        contender::probe_exclusion_list(&place.fresh_store("probe")?)?,
+    )?;
     let contenders = Contenders::gather(args, place.top(), &list)?;
     let (unchecked, copies, notes) = (RefCell::default(), RefCell::default(), RefCell::default());
-    let stage = Stage { place, contenders, list, unchecked, checked: Cell::new(0), copies, notes };
+    let stage = Stage {
+        place,
+        contenders,
+        list,
+        unchecked,
+        checked: Cell::new(0),
+        copies,
+        notes,
+    };
     let mut trees = Vec::new();
     for &name in &args.trees {
         match trees::make(name, args, &stage.place, &stage.list) {
@@ -103,7 +117,14 @@ pub fn run(args: &Args) -> Result<()> {
     }
     let rows = play(args, &stage, &trees)?;
     let checked = stage.check_all()?;
-    report::all(args, &machine::line(stage.place.top(), &stage.contenders), &stage, &trees, &rows, checked)
+    report::all(
+        args,
+        &machine::line(stage.place.top(), &stage.contenders),
+        &stage,
+        &trees,
+        &rows,
+        checked,
+    )
 }
 
 /// Runs all scenes that were asked for.
@@ -113,8 +134,15 @@ fn play(args: &Args, stage: &Stage, trees: &[Tree]) -> Result<Vec<Row>> {
     for tree in trees {
         // The largest tree is for the warm paths alone.
         if args.wants("cold") && tree.name != 'd' {
-            let rounds = if tree.name == 'a' { args.runs * if args.small { 1 } else { 4 } } else { args.runs };
-            rows.extend(contest::hold(&mut [&mut Cold::new(stage, tree, rounds)?], &stage.place)?);
+            let rounds = if tree.name == 'a' {
+                args.runs * if args.small { 1 } else { 4 }
+            } else {
+                args.runs
+            };
+            rows.extend(contest::hold(
+                &mut [&mut Cold::new(stage, tree, rounds)?],
+                &stage.place,
+            )?);
         }
         if (args.wants("warm") || args.wants("ten")) && tree.name != 'c' {
             rows.extend(warm(args, stage, tree)?);
@@ -125,7 +153,10 @@ fn play(args: &Args, stage: &Stage, trees: &[Tree]) -> Result<Vec<Row>> {
     }
     if let (true, Some(tree)) = (args.wants("prune"), tree('b')) {
         let keep = if args.small { 3 } else { 50 };
-        rows.extend(contest::hold(&mut [&mut Prune::halves(stage, tree, keep, args.runs)?], &stage.place)?);
+        rows.extend(contest::hold(
+            &mut [&mut Prune::halves(stage, tree, keep, args.runs)?],
+            &stage.place,
+        )?);
     }
     if args.wants("text") {
         let text = trees::make_text(args, &stage.place, &stage.list)?;
@@ -140,10 +171,16 @@ fn play(args: &Args, stage: &Stage, trees: &[Tree]) -> Result<Vec<Row>> {
     }
     if let (true, Some(tree)) = (args.wants("series"), tree('a')) {
         let count = if args.small { 20 } else { 1000 };
-        rows.extend(contest::hold(&mut [&mut Series::new(stage, tree, count)?], &stage.place)?);
+        rows.extend(contest::hold(
+            &mut [&mut Series::new(stage, tree, count)?],
+            &stage.place,
+        )?);
     }
     if args.wants("start") {
-        let mut start = Start { stage, rounds: args.quick_rounds() };
+        let mut start = Start {
+            stage,
+            rounds: args.quick_rounds(),
+        };
         rows.extend(contest::hold(&mut [&mut start], &stage.place)?);
     }
     Ok(rows)
@@ -152,11 +189,16 @@ fn play(args: &Args, stage: &Stage, trees: &[Tree]) -> Result<Vec<Row>> {
 /// The contenders of a tree: all, or on the largest only the quick ones.
 fn players(stage: &Stage, tree: &Tree) -> Vec<Who> {
     let all = stage.contenders.iter().map(contender::Contender::who);
-    all.filter(|who| tree.name != 'd' || !who.is_slow()).collect()
+    all.filter(|who| tree.name != 'd' || !who.is_slow())
+        .collect()
 }
 
 fn warm(args: &Args, stage: &Stage, tree: &Tree) -> Result<Vec<Row>> {
-    let rounds = if tree.name == 'a' { args.quick_rounds() } else { args.runs };
+    let rounds = if tree.name == 'a' {
+        args.quick_rounds()
+    } else {
+        args.runs
+    };
     let seats = Seats::fill(stage, tree, "warm", false, &players(stage, tree))?;
     let edits = Edits::of(&tree.root, &tree.captured)?;
     let mut nothing = Warm::new(&seats, &edits, 0, rounds);

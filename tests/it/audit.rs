@@ -16,14 +16,25 @@ fn audited() -> Sandbox {
 /// Lines of the log, without the path of the program.
 fn log(sandbox: &Sandbox) -> Vec<String> {
     let program = Sandbox::binary().display().to_string();
-    sandbox.read(LOG).replace(&program, "checkpoint").lines().map(str::to_owned).collect()
+    sandbox
+        .read(LOG)
+        .replace(&program, "checkpoint")
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
 fn each_create_leaves_a_line_and_each_made_one_two() {
     let sandbox = audited();
-    sandbox.at("2026-01-02T03:04:05Z").run(&["create", "-r", "it's a\nstart", "--json"]).success();
-    sandbox.at("2026-01-02T03:04:05.500Z").run(&["create", "-r", "it's a\nstart"]).success();
+    sandbox
+        .at("2026-01-02T03:04:05Z")
+        .run(&["create", "-r", "it's a\nstart", "--json"])
+        .success();
+    sandbox
+        .at("2026-01-02T03:04:05.500Z")
+        .run(&["create", "-r", "it's a\nstart"])
+        .success();
     sandbox.run(&["create", "--scope", "none"]).code(3);
     sandbox.run(&["list"]).success();
     assert_eq!(
@@ -34,9 +45,25 @@ fn each_create_leaves_a_line_and_each_made_one_two() {
             "[CHECKPOINT] 2026-01-02T03:04:06Z | Command: checkpoint create --scope none | Exit: 3",
         ]
     );
-    assert_eq!(sandbox.read(MADE), "2026-01-02T03:04:05Z: Checkpoint created successfully\n");
-    for (path, mode) in [(LOG, 0o600), (MADE, 0o600), (".audit", 0o700), (".checkpoints", 0o700)] {
-        assert_eq!(std::fs::metadata(sandbox.path(path)).unwrap().permissions().mode() & 0o777, mode, "{path}");
+    assert_eq!(
+        sandbox.read(MADE),
+        "2026-01-02T03:04:05Z: Checkpoint created successfully\n"
+    );
+    for (path, mode) in [
+        (LOG, 0o600),
+        (MADE, 0o600),
+        (".audit", 0o700),
+        (".checkpoints", 0o700),
+    ] {
+        assert_eq!(
+            std::fs::metadata(sandbox.path(path))
+                .unwrap()
+                .permissions()
+                .mode()
+                & 0o777,
+            mode,
+            "{path}"
+        );
     }
     assert_eq!(sandbox.status()["drift"]["added"], 0);
 }
@@ -44,8 +71,13 @@ fn each_create_leaves_a_line_and_each_made_one_two() {
 #[test]
 fn nothing_is_logged_unless_the_user_asks_for_it() {
     let sandbox = Sandbox::new();
-    sandbox.write("a", "1").write(".checkpoint.toml", "audit = true\n");
-    sandbox.run(&["create"]).success().stderr_has("'audit' may only stand in the user's own configuration");
+    sandbox
+        .write("a", "1")
+        .write(".checkpoint.toml", "audit = true\n");
+    sandbox
+        .run(&["create"])
+        .success()
+        .stderr_has("'audit' may only stand in the user's own configuration");
     assert!(!sandbox.exists(".audit") && !sandbox.exists(".checkpoints"));
 }
 
@@ -53,15 +85,34 @@ fn nothing_is_logged_unless_the_user_asks_for_it() {
 fn a_log_that_cannot_be_written_is_a_warning_and_nothing_is_written_through_a_link() {
     let sandbox = audited();
     let theirs = sandbox.home().join("theirs");
-    sandbox.write(&theirs, "1").watch(&theirs).symlink(LOG, &theirs);
-    sandbox.run(&["create"]).success().stderr_has("the audit trail lacks this create");
-    let run = sandbox.run(&["create", "--json"]).success().stderr_has("the audit trail lacks this create");
+    sandbox
+        .write(&theirs, "1")
+        .watch(&theirs)
+        .symlink(LOG, &theirs);
+    sandbox
+        .run(&["create"])
+        .success()
+        .stderr_has("the audit trail lacks this create");
+    let run = sandbox
+        .run(&["create", "--json"])
+        .success()
+        .stderr_has("the audit trail lacks this create");
     assert_eq!(run.data()["created"], true);
     let elsewhere = sandbox.home().join("elsewhere");
-    sandbox.mkdir(&elsewhere).watch(&elsewhere).remove(".audit").symlink(".audit", &elsewhere);
-    sandbox.run(&["create"]).success().stderr_has("the audit trail lacks this create");
+    sandbox
+        .mkdir(&elsewhere)
+        .watch(&elsewhere)
+        .remove(".audit")
+        .symlink(".audit", &elsewhere);
+    sandbox
+        .run(&["create"])
+        .success()
+        .stderr_has("the audit trail lacks this create");
     sandbox.remove(".audit").mkdir(".audit").fifo(LOG);
-    sandbox.run(&["create", "--scope", "none"]).code(3).stderr_has("the audit trail lacks this create");
+    sandbox
+        .run(&["create", "--scope", "none"])
+        .code(3)
+        .stderr_has("the audit trail lacks this create");
 }
 
 #[test]
@@ -75,11 +126,20 @@ fn a_refused_root_gets_no_log() {
 fn nothing_is_appended_through_a_hard_link() {
     let sandbox = audited();
     let theirs = sandbox.home().join("theirs");
-    sandbox.write(&theirs, "1").mkdir(".audit").mkdir(".checkpoints");
+    sandbox
+        .write(&theirs, "1")
+        .mkdir(".audit")
+        .mkdir(".checkpoints");
     for log in [LOG, MADE] {
         std::fs::hard_link(&theirs, sandbox.path(log)).unwrap();
-        let run = sandbox.run(&["create", "--json"]).success().stderr_has("the audit trail lacks this create");
-        assert!(run.stderr.contains("hard link") && run.data()["created"] == true, "{run}");
+        let run = sandbox
+            .run(&["create", "--json"])
+            .success()
+            .stderr_has("the audit trail lacks this create");
+        assert!(
+            run.stderr.contains("hard link") && run.data()["created"] == true,
+            "{run}"
+        );
         sandbox.remove(log);
     }
     assert_eq!(sandbox.read(&theirs), "1");

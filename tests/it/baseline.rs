@@ -16,11 +16,20 @@ fn after_a_restore_create_counts_against_what_was_restored() {
     let (sandbox, one) = restored();
     let data = sandbox.write("c", "c").create_data(&["--reason", "three"]);
     let counts = &data["counts"];
-    assert_eq!((&counts["added"], &counts["changed"], &counts["deleted"]), (&1.into(), &0.into(), &0.into()));
+    assert_eq!(
+        (&counts["added"], &counts["changed"], &counts["deleted"]),
+        (&1.into(), &0.into(), &0.into())
+    );
     let shown = sandbox.run(&["show", "three", "--json"]).success().data();
     assert!(shown["before"].as_str().expect("an id").starts_with(&one));
-    assert_eq!(shown["changes"]["paths"].as_array().expect("a list").len(), 1);
-    sandbox.run(&["show", "three"]).success().stdout_has(&format!("against {one} (one):\n  + c\n"));
+    assert_eq!(
+        shown["changes"]["paths"].as_array().expect("a list").len(),
+        1
+    );
+    sandbox
+        .run(&["show", "three"])
+        .success()
+        .stdout_has(&format!("against {one} (one):\n  + c\n"));
 }
 
 #[test]
@@ -28,9 +37,18 @@ fn status_tells_the_drift_from_what_was_restored() {
     let (sandbox, one) = restored();
     sandbox.write("c", "c");
     let status = sandbox.status();
-    assert_eq!(status["drift"], serde_json::json!({"added": 1, "changed": 0, "deleted": 0}));
-    assert_eq!((&status["baseline"]["short"], &status["latest"]["reason"]), (&one.as_str().into(), &"two".into()));
-    sandbox.run(&["status"]).success().stdout_has(&format!("restored     {one} one\nsince then   +1 ~0 -0\n"));
+    assert_eq!(
+        status["drift"],
+        serde_json::json!({"added": 1, "changed": 0, "deleted": 0})
+    );
+    assert_eq!(
+        (&status["baseline"]["short"], &status["latest"]["reason"]),
+        (&one.as_str().into(), &"two".into())
+    );
+    sandbox
+        .run(&["status"])
+        .success()
+        .stdout_has(&format!("restored     {one} one\nsince then   +1 ~0 -0\n"));
 }
 
 #[test]
@@ -38,7 +56,10 @@ fn after_an_undo_the_baseline_is_what_came_back() {
     let (sandbox, _) = restored();
     sandbox.undo().success();
     let counts = sandbox.create_data(&["--reason", "three"])["counts"].clone();
-    assert_eq!((&counts["added"], &counts["changed"], &counts["deleted"]), (&0.into(), &0.into(), &0.into()));
+    assert_eq!(
+        (&counts["added"], &counts["changed"], &counts["deleted"]),
+        (&0.into(), &0.into(), &0.into())
+    );
 }
 
 #[test]
@@ -48,5 +69,8 @@ fn a_restore_of_one_file_sets_no_baseline() {
     sandbox.write("a", "two").write("b", "two").create("two");
     sandbox.run(&["restore", "one", "a", "--yes"]).success();
     let counts = sandbox.create_data(&["--reason", "three"])["counts"].clone();
-    assert_eq!((&counts["added"], &counts["changed"], &counts["deleted"]), (&0.into(), &1.into(), &0.into()));
+    assert_eq!(
+        (&counts["added"], &counts["changed"], &counts["deleted"]),
+        (&0.into(), &1.into(), &0.into())
+    );
 }

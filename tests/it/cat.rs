@@ -18,8 +18,14 @@ fn the_bytes_come_out_as_they_went_in() {
         .symlink("link", "no/where");
     sandbox.create("one");
     sandbox.remove("d").remove("small").remove("link");
-    assert!(raw(&sandbox, &["cat", "one:d/large"], 0) == content, "another content");
-    assert_eq!(raw(&sandbox, &["cat", "one:./small"], 0), b"\xff\0\r\n\x1b[31m");
+    assert!(
+        raw(&sandbox, &["cat", "one:d/large"], 0) == content,
+        "another content"
+    );
+    assert_eq!(
+        raw(&sandbox, &["cat", "one:./small"], 0),
+        b"\xff\0\r\n\x1b[31m"
+    );
     assert_eq!(raw(&sandbox, &["cat", "one:empty"], 0), b"");
     assert_eq!(raw(&sandbox, &["cat", "one:link"], 0), b"no/where");
     let inside = format!("latest:{}", sandbox.path("small").display());
@@ -29,9 +35,16 @@ fn the_bytes_come_out_as_they_went_in() {
 #[test]
 fn colons_in_times_reasons_and_names_are_told_apart() {
     let sandbox = Sandbox::new();
-    sandbox.at("2026-03-24T12:45:30Z").write("src/a.rs", "one").write("b:c", "colon").write("30:src/a.rs", "odd");
+    sandbox
+        .at("2026-03-24T12:45:30Z")
+        .write("src/a.rs", "one")
+        .write("b:c", "colon")
+        .write("30:src/a.rs", "odd");
     sandbox.create("fix: that");
-    sandbox.at("2026-03-24T12:46:00Z").write("src/a.rs", "two").remove("30:src");
+    sandbox
+        .at("2026-03-24T12:46:00Z")
+        .write("src/a.rs", "two")
+        .remove("30:src");
     sandbox.create("fix");
     for (what, content) in [
         ("2026-03-24 12:45:30:src/a.rs", "one"),
@@ -51,19 +64,37 @@ fn colons_in_times_reasons_and_names_are_told_apart() {
 #[test]
 fn what_is_not_there_is_3_and_says_what_is() {
     let sandbox = Sandbox::new();
-    sandbox.write("d/a", "1").write("d/sub/b", "1").mkdir("hollow/in").write("f", "1");
+    sandbox
+        .write("d/a", "1")
+        .write("d/sub/b", "1")
+        .mkdir("hollow/in")
+        .write("f", "1");
     let id = sandbox.create("one");
     let code = |what: &str| {
         let run = sandbox.run(&["cat", what, "--json"]).code(3);
-        (run.error_code(), run.json()["error"]["message"].as_str().unwrap_or_default().to_owned())
+        (
+            run.error_code(),
+            run.json()["error"]["message"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+        )
     };
     for what in ["one:missing", "one:d/missing", "one:f/below", "one:x:y"] {
         assert_eq!(code(what).0, "no_such_path", "{what}");
     }
-    for (what, entries) in [("one:d", "a, sub/"), ("one:d/", "a, sub/"), ("one:hollow", "in/"), ("one:", "d/, f")] {
+    for (what, entries) in [
+        ("one:d", "a, sub/"),
+        ("one:d/", "a, sub/"),
+        ("one:hollow", "in/"),
+        ("one:", "d/, f"),
+    ] {
         let (code, message) = code(what);
         assert_eq!(code, "is_a_directory", "{what}");
-        assert!(message.contains("is a directory") && message.ends_with(entries), "{what}: {message}");
+        assert!(
+            message.contains("is a directory") && message.ends_with(entries),
+            "{what}: {message}"
+        );
     }
     assert_eq!(code("two:f").0, "no_such_checkpoint");
     assert_eq!(code("two:f:g").1, "no checkpoint 'two'");
@@ -95,22 +126,32 @@ fn a_damaged_file_is_6_and_nothing_of_it_comes_out() {
     let needle = &content[1000..1064];
     for file in files_below(&sandbox.store().join("objects/pack")) {
         let mut bytes = std::fs::read(&file).expect("a pack can be read");
-        if let Some(at) = bytes.windows(needle.len()).position(|window| window == needle) {
+        if let Some(at) = bytes
+            .windows(needle.len())
+            .position(|window| window == needle)
+        {
             bytes[at] ^= 1;
             std::fs::write(&file, bytes).expect("a pack can be written");
         }
     }
-    sandbox.run(&["cat", "one:bad"]).code(6).stdout_is("").stderr_has("bad");
+    sandbox
+        .run(&["cat", "one:bad"])
+        .code(6)
+        .stdout_is("")
+        .stderr_has("bad");
     sandbox.run(&["cat", "one:good"]).success().stdout_is("1");
 }
 
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let sandbox = Sandbox::new();
-    sandbox.write("large", noise(1, 20 << 20)).write("text", "a line\n".repeat(300_000));
+    sandbox
+        .write("large", noise(1, 20 << 20))
+        .write("text", "a line\n".repeat(300_000));
     sandbox.create("one");
     for name in ["large", "text"] {
-        let script = format!("\"$0\" cat one:{name} | head -c 1 >/dev/null; exit ${{PIPESTATUS[0]}}");
+        let script =
+            format!("\"$0\" cat one:{name} | head -c 1 >/dev/null; exit ${{PIPESTATUS[0]}}");
         let run = Run::of(sandbox.command(&["/bin/bash", "-c", &script], &[])).success();
         assert_eq!(run.stderr, "", "{run}");
     }
@@ -122,7 +163,10 @@ fn a_root_that_is_gone_still_gives_its_files() {
     sandbox.write("a", "1");
     sandbox.create("one");
     sandbox.remove("");
-    sandbox.run(&["-C", &sandbox.root().display().to_string(), "cat", "one:a"]).success().stdout_is("1");
+    sandbox
+        .run(&["-C", &sandbox.root().display().to_string(), "cat", "one:a"])
+        .success()
+        .stdout_is("1");
 }
 
 #[test]
@@ -130,7 +174,11 @@ fn a_slash_behind_the_name_of_a_file_is_exit_3() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("d/b", "2");
     sandbox.create("one");
-    sandbox.run(&["cat", "one:a/"]).code(3).stdout_is("").stderr_has("does not hold 'a/'");
+    sandbox
+        .run(&["cat", "one:a/"])
+        .code(3)
+        .stdout_is("")
+        .stderr_has("does not hold 'a/'");
     let run = sandbox.run(&["cat", "one:d/", "--json"]).code(3);
     assert_eq!(run.error_code(), "is_a_directory");
 }

@@ -7,7 +7,9 @@ use crate::bench::{Run, Sandbox, skipped};
 
 fn shell(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|program| program.is_file());
+    let found = std::env::split_paths(&path)
+        .map(|dir| dir.join(name))
+        .find(|program| program.is_file());
     if found.is_none() {
         skipped(&format!("no {name}"));
     }
@@ -17,9 +19,17 @@ fn shell(name: &str) -> Option<PathBuf> {
 /// Runs a script in a shell that finds the program by its name.
 fn run(sandbox: &Sandbox, shell: &Path, args: &[&str]) -> Run {
     let mut command = Command::new(shell);
-    let dir = Sandbox::binary().parent().expect("a folder").display().to_string();
+    let dir = Sandbox::binary()
+        .parent()
+        .expect("a folder")
+        .display()
+        .to_string();
     let path = std::env::var("PATH").unwrap_or_default();
-    command.args(args).env_clear().env("HOME", sandbox.home()).env("PATH", format!("{dir}:{path}"));
+    command
+        .args(args)
+        .env_clear()
+        .env("HOME", sandbox.home())
+        .env("PATH", format!("{dir}:{path}"));
     command.env("TERM", "dumb").current_dir(sandbox.root());
     Run::of(command)
 }
@@ -63,7 +73,10 @@ fn bash_completes_commands_options_and_ids() {
     let run = run(&sandbox, &bash, &["--norc", "--noprofile", "-c", script]).success();
     assert_eq!(run.stderr, "", "{run}");
     let lines: Vec<&str> = run.stdout.lines().collect();
-    assert!(lines[0].starts_with(&format!("{} {} latest", ids[1], ids[0])), "{run}");
+    assert!(
+        lines[0].starts_with(&format!("{} {} latest", ids[1], ids[0])),
+        "{run}"
+    );
     assert_eq!(lines[1..], ["unpin", "--orphaned", "pre-wave-1"], "{run}");
 }
 
@@ -89,9 +102,17 @@ fn zsh_completes_ids_with_their_reasons() {
         zpty -d z
     "#;
     let run = run(&sandbox, &zsh, &["-f", "-c", script]).success();
-    let line = |id: &str| run.stdout.lines().find(|line| line.starts_with(id)).unwrap_or_else(|| panic!("{run}"));
+    let line = |id: &str| {
+        run.stdout
+            .lines()
+            .find(|line| line.starts_with(id))
+            .unwrap_or_else(|| panic!("{run}"))
+    };
     assert!(line(&ids[0]).contains("pre-wave-1"), "{run}");
-    assert!(line(&ids[1]).contains("it's: a \"$(strange)\" `one`"), "{run}");
+    assert!(
+        line(&ids[1]).contains("it's: a \"$(strange)\" `one`"),
+        "{run}"
+    );
     assert!(run.stdout.contains("latest"), "{run}");
 }
 
@@ -105,25 +126,56 @@ fn fish_completes_ids_with_their_reasons() {
         complete -C 'checkpoint prune --orph'";
     let run = run(&sandbox, &fish, &["--no-config", "-c", script]).success();
     let lines: Vec<&str> = run.stdout.lines().collect();
-    assert!(lines[0].starts_with(&format!("{}\tit's: a \"$(strange)\" `one`", ids[1])), "{run}");
-    assert!(lines[1].starts_with(&format!("{}\tpre-wave-1 (", ids[0])), "{run}");
-    assert!(lines.iter().any(|line| line.starts_with("unpin\t")), "{run}");
-    assert!(lines.iter().any(|line| line.starts_with("--orphaned\t")), "{run}");
+    assert!(
+        lines[0].starts_with(&format!("{}\tit's: a \"$(strange)\" `one`", ids[1])),
+        "{run}"
+    );
+    assert!(
+        lines[1].starts_with(&format!("{}\tpre-wave-1 (", ids[0])),
+        "{run}"
+    );
+    assert!(
+        lines.iter().any(|line| line.starts_with("unpin\t")),
+        "{run}"
+    );
+    assert!(
+        lines.iter().any(|line| line.starts_with("--orphaned\t")),
+        "{run}"
+    );
 }
 
 #[test]
 fn static_scripts_are_good_scripts_and_ask_nothing() {
     let sandbox = Sandbox::new();
-    for (name, check) in [("bash", &["-n"][..]), ("zsh", &["-f", "-n"]), ("fish", &["--no-execute"])] {
-        let script = sandbox.run(&["completions", name, "--static"]).success().stdout_has("unpin").stdout;
-        assert!(!script.contains("CHECKPOINT_COMPLETE"), "{name}: the static script asks");
+    for (name, check) in [
+        ("bash", &["-n"][..]),
+        ("zsh", &["-f", "-n"]),
+        ("fish", &["--no-execute"]),
+    ] {
+        let script = sandbox
+            .run(&["completions", name, "--static"])
+            .success()
+            .stdout_has("unpin")
+            .stdout;
+        assert!(
+            !script.contains("CHECKPOINT_COMPLETE"),
+            "{name}: the static script asks"
+        );
         let Some(shell) = shell(name) else { continue };
         let file = sandbox.top().join(format!("script.{name}"));
         std::fs::write(&file, script).expect("a file can be written");
-        run(&sandbox, &shell, &[check, &[&file.display().to_string()]].concat()).success();
+        run(
+            &sandbox,
+            &shell,
+            &[check, &[&file.display().to_string()]].concat(),
+        )
+        .success();
     }
     for name in ["elvish", "powershell"] {
-        sandbox.run(&["completions", name]).success().stdout_has("CHECKPOINT_COMPLETE");
+        sandbox
+            .run(&["completions", name])
+            .success()
+            .stdout_has("CHECKPOINT_COMPLETE");
     }
     sandbox.run(&["completions", "cmd.exe"]).code(2);
     sandbox.run(&["completions"]).code(2);
@@ -138,7 +190,10 @@ fn a_script_is_printed_without_home_and_with_a_bad_configuration() {
         let run = sandbox.run(args).success();
         assert!(!run.stdout.is_empty() && run.stderr.is_empty(), "{run}");
         let field = if args[0] == "man" { "page" } else { "script" };
-        assert_eq!(sandbox.run(&[args, &["--json"]].concat()).success().data()[field], run.stdout);
+        assert_eq!(
+            sandbox.run(&[args, &["--json"]].concat()).success().data()[field],
+            run.stdout
+        );
     }
 }
 
@@ -153,7 +208,10 @@ fn the_line_itself_says_which_directory_is_meant() {
         &["show", &format!("--dir={root}"), &format!("--base={base}")],
     ] {
         let told = candidates(&elsewhere, &[place, &[&ids[0][..4]]].concat());
-        assert!(told.iter().any(|line| line.starts_with(&ids[0])), "{place:?}: {told:?}");
+        assert!(
+            told.iter().any(|line| line.starts_with(&ids[0])),
+            "{place:?}: {told:?}"
+        );
     }
     assert!(candidates(&elsewhere, &["show", &ids[0][..4]]).is_empty());
 }
@@ -161,9 +219,19 @@ fn the_line_itself_says_which_directory_is_meant() {
 #[test]
 fn every_command_that_takes_a_checkpoint_completes_it() {
     let (sandbox, ids) = with_two();
-    for words in [&["bisect"][..], &["bisect", &ids[0]], &["verify"], &["pin"], &["diff", &ids[0]]] {
+    for words in [
+        &["bisect"][..],
+        &["bisect", &ids[0]],
+        &["verify"],
+        &["pin"],
+        &["diff", &ids[0]],
+    ] {
         let told = candidates(&sandbox, &[words, &[&ids[1][..4]]].concat());
-        assert!(told.iter().any(|line| line.starts_with(&format!("{}\t", ids[1]))), "{words:?}: {told:?}");
+        assert!(
+            told.iter()
+                .any(|line| line.starts_with(&format!("{}\t", ids[1]))),
+            "{words:?}: {told:?}"
+        );
     }
     let told = candidates(&sandbox, &["cat", &ids[0][..4]]);
     assert!(told[0].starts_with(&format!("{}:\t", ids[0])), "{told:?}");
@@ -174,9 +242,19 @@ fn every_command_that_takes_a_checkpoint_completes_it() {
 fn help_completes_commands_and_topics() {
     let sandbox = Sandbox::new();
     let told = candidates(&sandbox, &["help", "re"]);
-    let names: Vec<&str> = told.iter().filter_map(|line| line.split('\t').next()).collect();
-    assert_eq!(names, ["restore", "redo", "release", "relink", "recovery"], "{told:?}");
-    assert!(told[4].ends_with("Recovery: interruptions, damage, moved projects"), "{told:?}");
+    let names: Vec<&str> = told
+        .iter()
+        .filter_map(|line| line.split('\t').next())
+        .collect();
+    assert_eq!(
+        names,
+        ["restore", "redo", "release", "relink", "recovery"],
+        "{told:?}"
+    );
+    assert!(
+        told[4].ends_with("Recovery: interruptions, damage, moved projects"),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -189,8 +267,10 @@ fn completion_is_quiet_whatever_is_wrong() {
     let begun = std::time::Instant::now();
     assert_eq!(candidates(&sandbox, &["show", ""]).len(), healthy.len());
     assert!(begun.elapsed().as_secs() < 5, "completion waits for a lock");
-    std::fs::write(sandbox.store().join("checkpoint-manifest.md"), "\0").expect("a file can be written");
-    std::fs::write(sandbox.store().join("checkpoint/journal"), "garbage").expect("a file can be written");
+    std::fs::write(sandbox.store().join("checkpoint-manifest.md"), "\0")
+        .expect("a file can be written");
+    std::fs::write(sandbox.store().join("checkpoint/journal"), "garbage")
+        .expect("a file can be written");
     sandbox.watch(&sandbox.base()).watch(sandbox.root());
     assert_eq!(candidates(&sandbox, &["show", ""]).len(), healthy.len());
     for words in [
@@ -202,9 +282,14 @@ fn completion_is_quiet_whatever_is_wrong() {
     ] {
         let _ = candidates(&sandbox, words);
     }
-    let objects: Vec<_> = crate::bench::fixtures::files_below(&sandbox.store().join("objects/pack"));
+    let objects: Vec<_> =
+        crate::bench::fixtures::files_below(&sandbox.store().join("objects/pack"));
     sandbox.user_config("keep = [");
-    assert!(candidates(&sandbox, &["unp"]).iter().any(|line| line.starts_with("unpin")));
+    assert!(
+        candidates(&sandbox, &["unp"])
+            .iter()
+            .any(|line| line.starts_with("unpin"))
+    );
     let broken = Sandbox::new();
     broken.create("first");
     for path in crate::bench::fixtures::files_below(&broken.store()) {
@@ -217,7 +302,9 @@ fn completion_is_quiet_whatever_is_wrong() {
 #[test]
 fn the_variable_alone_turns_no_command_into_a_completion() {
     let sandbox = Sandbox::new();
-    sandbox.env("CHECKPOINT_COMPLETE", "bash").env("COMPLETE", "bash");
+    sandbox
+        .env("CHECKPOINT_COMPLETE", "bash")
+        .env("COMPLETE", "bash");
     sandbox.create("first");
     assert_eq!(sandbox.listed().len(), 1);
     let mut unknown = sandbox.command(&[], &["--", "checkpoint", ""]);

@@ -11,8 +11,12 @@ use crate::partial;
 /// A small project with git, as an agent finds it; `None` where there is no git.
 fn project() -> Option<Sandbox> {
     let sandbox = Sandbox::new();
-    sandbox.write("src/api/handlers/user.py", "a\n".repeat(120)).write("src/api/handlers/auth.py", "b\n".repeat(200));
-    sandbox.write("tests/test_handlers.py", "c\n".repeat(22)).write("config/production.yaml", "k: v\n".repeat(89));
+    sandbox
+        .write("src/api/handlers/user.py", "a\n".repeat(120))
+        .write("src/api/handlers/auth.py", "b\n".repeat(200));
+    sandbox
+        .write("tests/test_handlers.py", "c\n".repeat(22))
+        .write("config/production.yaml", "k: v\n".repeat(89));
     let git = Git::find(sandbox.root())?;
     git.run(&["init", "-q"]).success();
     git.run(&["add", "src", "tests"]).success();
@@ -33,7 +37,9 @@ const STASH: [&str; 9] = [
 ];
 
 fn contract(sandbox: &Sandbox, args: &[&str]) -> Value {
-    let run = sandbox.run(&[args, &["--format", "json"]].concat()).success();
+    let run = sandbox
+        .run(&[args, &["--format", "json"]].concat())
+        .success();
     let document: Value = serde_json::from_str(&run.stdout).expect("a document");
     assert_valid(sandbox, "contract", &document);
     document
@@ -44,7 +50,10 @@ fn assert_valid(sandbox: &Sandbox, schema: &str, document: &Value) {
     let schema = sandbox.run(&["schema", schema]).success().stdout;
     let schema: Value = serde_json::from_str(&schema).expect("a schema is JSON");
     let validator = jsonschema::validator_for(&schema).expect("a schema is valid");
-    let wrong: Vec<String> = validator.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    let wrong: Vec<String> = validator
+        .iter_errors(document)
+        .map(|e| format!("{}: {e}", e.instance_path()))
+        .collect();
     assert!(wrong.is_empty(), "{wrong:?}\n{document:#}");
 }
 
@@ -56,7 +65,12 @@ fn run_printed(sandbox: &Sandbox, line: &str) -> Run {
 }
 
 fn texts<'d>(document: &'d Value, field: &str) -> Vec<&'d str> {
-    document[field].as_array().expect("a list").iter().filter_map(Value::as_str).collect()
+    document[field]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(Value::as_str)
+        .collect()
 }
 
 #[test]
@@ -65,8 +79,12 @@ fn the_contract_of_tracked_files_has_every_field_with_its_true_value() {
     sandbox.at("2024-01-15T14:30:22Z");
     let yaml = sandbox.run(&STASH).success().stdout;
     let id = sandbox.listed()[0]["alias"].as_str().unwrap().to_owned();
-    let date =
-        chrono::DateTime::from(std::fs::metadata(sandbox.path("tests/test_handlers.py")).unwrap().modified().unwrap());
+    let date = chrono::DateTime::from(
+        std::fs::metadata(sandbox.path("tests/test_handlers.py"))
+            .unwrap()
+            .modified()
+            .unwrap(),
+    );
     let date: chrono::DateTime<chrono::Utc> = date;
     let program = Sandbox::binary().display();
     let root = sandbox.root().display();
@@ -78,8 +96,12 @@ fn the_contract_of_tracked_files_has_every_field_with_its_true_value() {
     );
     assert!(yaml.starts_with(&expected), "{yaml}\n{expected}");
     for line in [
-        format!("  summary: \"3 files, 342 lines total, last modified {}\"", date.format("%Y-%m-%d")),
-        "  - \"act-plan: Proceed with what was announced: Before refactoring API handlers\"".to_owned(),
+        format!(
+            "  summary: \"3 files, 342 lines total, last modified {}\"",
+            date.format("%Y-%m-%d")
+        ),
+        "  - \"act-plan: Proceed with what was announced: Before refactoring API handlers\""
+            .to_owned(),
         "confidence: 1.0".to_owned(),
         "  - \"check:scope_complete:yes, 3 files\"".to_owned(),
         "  - \"check:nothing_sensitive:yes\"".to_owned(),
@@ -97,28 +119,65 @@ fn the_restore_command_works_from_any_directory() {
     let Some(sandbox) = project() else { return };
     let document = contract(&sandbox, &STASH);
     let before = sandbox.read("src/api/handlers/user.py");
-    sandbox.write("src/api/handlers/user.py", "ruined").remove("tests/test_handlers.py").write("config/other", "stays");
+    sandbox
+        .write("src/api/handlers/user.py", "ruined")
+        .remove("tests/test_handlers.py")
+        .write("config/other", "stays");
     let line = document["checkpoint"]["restore_command"].as_str().unwrap();
     run_printed(&sandbox, line).success();
     assert_eq!(sandbox.read("src/api/handlers/user.py"), before);
-    assert_eq!((sandbox.read("tests/test_handlers.py").len(), sandbox.read("config/other")), (44, "stays".into()));
+    assert_eq!(
+        (
+            sandbox.read("tests/test_handlers.py").len(),
+            sandbox.read("config/other")
+        ),
+        (44, "stays".into())
+    );
 }
 
 #[test]
 fn a_root_with_hostile_characters_is_quoted() {
     let sandbox = Sandbox::rooted_at("it's a $(root)");
     sandbox.write("a b", "1");
-    let copied = ["create", "--contract", "--scope", "a b", "--type", "file_backup", "--copies"];
+    let copied = [
+        "create",
+        "--contract",
+        "--scope",
+        "a b",
+        "--type",
+        "file_backup",
+        "--copies",
+    ];
     let anchors = contract(&sandbox, &copied)["evidence_anchors"].clone();
-    let files = anchors.as_array().unwrap().iter().filter_map(|anchor| anchor.as_str()?.strip_prefix("file:"));
+    let files = anchors
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|anchor| anchor.as_str()?.strip_prefix("file:"));
     let files: Vec<&str> = files.collect();
-    assert!(files.len() == 2 && files.iter().all(|file| Path::new(file).is_file()), "{files:?}");
-    let document = contract(&sandbox, &["create", "--contract", "--scope", "a b", "-r", "it's; $(x)"]);
+    assert!(
+        files.len() == 2 && files.iter().all(|file| Path::new(file).is_file()),
+        "{files:?}"
+    );
+    let document = contract(
+        &sandbox,
+        &["create", "--contract", "--scope", "a b", "-r", "it's; $(x)"],
+    );
     sandbox.write("a b", "2");
-    run_printed(&sandbox, document["checkpoint"]["restore_command"].as_str().unwrap()).success();
+    run_printed(
+        &sandbox,
+        document["checkpoint"]["restore_command"].as_str().unwrap(),
+    )
+    .success();
     assert_eq!(sandbox.read("a b"), "1");
-    let printed = texts(&document, "evidence_anchors")[0].strip_prefix("tool:bash:cd ").unwrap().to_owned();
-    assert!(printed.ends_with(r"--contract --scope 'a b' -r 'it'\''s; $(x)' --format json"), "{printed}");
+    let printed = texts(&document, "evidence_anchors")[0]
+        .strip_prefix("tool:bash:cd ")
+        .unwrap()
+        .to_owned();
+    assert!(
+        printed.ends_with(r"--contract --scope 'a b' -r 'it'\''s; $(x)' --format json"),
+        "{printed}"
+    );
 }
 
 #[test]
@@ -126,18 +185,39 @@ fn the_hash_is_computed_again_by_verify_and_by_the_shell() {
     let Some(sandbox) = project() else { return };
     sandbox.symlink("src/link", "api");
     sandbox.chmod("config/production.yaml", 0o755);
-    let args = ["create", "--contract", "--scope", "config", "--scope", "src/link", "--state", "step=3"];
+    let args = [
+        "create",
+        "--contract",
+        "--scope",
+        "config",
+        "--scope",
+        "src/link",
+        "--state",
+        "step=3",
+    ];
     let document = contract(&sandbox, &args);
-    let hash = document["pre_mutation_state"]["hash"].as_str().unwrap().to_owned();
+    let hash = document["pre_mutation_state"]["hash"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let id = document["checkpoint"]["id"].as_str().unwrap();
-    sandbox.run(&["verify", id]).success().stdout_has(&format!("content: {hash}\n"));
-    assert_eq!(sandbox.run(&["verify", id, "--json"]).success().data()["content"], hash);
+    sandbox
+        .run(&["verify", id])
+        .success()
+        .stdout_has(&format!("content: {hash}\n"));
+    assert_eq!(
+        sandbox.run(&["verify", id, "--json"]).success().data()["content"],
+        hash
+    );
     let formula = "{ printf '100755 %s  config/production.yaml\\0' $(sha256sum < config/production.yaml | cut -c1-64); \
                    printf '120000 %s  src/link\\0' $(readlink -n src/link | sha256sum | cut -c1-64); \
                    printf 'state %s  @state\\0' $(echo '{\"step\":3}' | sha256sum | cut -c1-64); } | sha256sum | cut -c1-64";
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", formula]).current_dir(sandbox.root());
-    assert_eq!(hash, format!("sha256:{}", Run::of(shell).success().stdout.trim()));
+    assert_eq!(
+        hash,
+        format!("sha256:{}", Run::of(shell).success().stdout.trim())
+    );
     sandbox.write("config/production.yaml", "other");
     let other = contract(&sandbox, &args);
     assert_ne!(other["pre_mutation_state"]["hash"], hash.as_str());
@@ -168,7 +248,8 @@ fn a_file_that_git_does_not_know_is_held_by_the_store_alone_and_that_is_said() {
             .starts_with("1 file, 89 lines total, last modified ")
     );
     assert!(
-        texts(&document, "assumptions").contains(&"1 file not in the git index, so the shadow store alone holds them")
+        texts(&document, "assumptions")
+            .contains(&"1 file not in the git index, so the shadow store alone holds them")
     );
     assert!(texts(&document, "next_safe_actions").contains(&"edit: Modify config/production.yaml"));
 }
@@ -192,10 +273,13 @@ fn plain_copies_are_in_the_evidence_and_bring_the_file_back_without_this_program
     let document = contract(&sandbox, &args);
     let id = document["checkpoint"]["id"].as_str().unwrap();
     let manifest = sandbox.path(format!(".checkpoints/{id}/manifest.json"));
-    assert!(texts(&document, "evidence_anchors").contains(&&*format!("file:{}", manifest.display())));
+    assert!(
+        texts(&document, "evidence_anchors").contains(&&*format!("file:{}", manifest.display()))
+    );
     let before = sandbox.read("config/production.yaml");
     sandbox.write("config/production.yaml", "ruined");
-    let manifest: Value = serde_json::from_str(&std::fs::read_to_string(manifest).unwrap()).unwrap();
+    let manifest: Value =
+        serde_json::from_str(&std::fs::read_to_string(manifest).unwrap()).unwrap();
     run_printed(&sandbox, manifest["files"][0]["command"].as_str().unwrap()).success();
     assert_eq!(sandbox.read("config/production.yaml"), before);
 }
@@ -219,7 +303,11 @@ fn secrets_and_what_cannot_be_held_are_named_and_cost_confidence() {
         assert!(anchors.contains(&expected), "{expected}: {anchors:?}");
     }
     let assumptions = texts(&document, "assumptions").join("\n");
-    for expected in ["config/.env", "config/pipe is not held: a FIFO", "Ignored, and therefore not held: 1 path"] {
+    for expected in [
+        "config/.env",
+        "config/pipe is not held: a FIFO",
+        "Ignored, and therefore not held: 1 path",
+    ] {
         assert!(assumptions.contains(expected), "{expected}: {assumptions}");
     }
     assert!(!document.to_string().contains("KEY=x"));
@@ -228,11 +316,22 @@ fn secrets_and_what_cannot_be_held_are_named_and_cost_confidence() {
 #[test]
 fn what_differs_from_the_index_is_counted_and_binaries_have_no_lines() {
     let Some(sandbox) = project() else { return };
-    sandbox.write("src/api/handlers/user.py", "changed\n").write("src/blob", b"\0\x01\n\n");
-    let document = contract(&sandbox, &["create", "--contract", "--scope", "src", "-r", "x"]);
+    sandbox
+        .write("src/api/handlers/user.py", "changed\n")
+        .write("src/blob", b"\0\x01\n\n");
+    let document = contract(
+        &sandbox,
+        &["create", "--contract", "--scope", "src", "-r", "x"],
+    );
     let summary = document["pre_mutation_state"]["summary"].as_str().unwrap();
-    assert!(summary.starts_with("3 files, 201 lines total, 1 binary, last modified "), "{summary}");
-    assert!(summary.ends_with(", 1 differing from the git index"), "{summary}");
+    assert!(
+        summary.starts_with("3 files, 201 lines total, 1 binary, last modified "),
+        "{summary}"
+    );
+    assert!(
+        summary.ends_with(", 1 differing from the git index"),
+        "{summary}"
+    );
 }
 
 #[test]
@@ -241,11 +340,18 @@ fn a_whole_checkpoint_has_a_contract_too_and_json_holds_it() {
     sandbox.write("a", "1");
     let data = sandbox.create_data(&["--contract", "-r", "all"]);
     assert_valid(&sandbox, "contract", &data["contract"]);
-    assert_eq!(data["contract"]["checkpoint"]["scope"]["files"], json!(["a"]));
+    assert_eq!(
+        data["contract"]["checkpoint"]["scope"]["files"],
+        json!(["a"])
+    );
     sandbox.write("b", "2");
     let none = contract(&sandbox, &["create", "--contract", "--max-files", "1"]);
     assert_eq!(
-        (&none["checkpoint_created"], &none["checkpoint"], &none["confidence"]),
+        (
+            &none["checkpoint_created"],
+            &none["checkpoint"],
+            &none["confidence"]
+        ),
         (&json!(false), &json!(null), &json!(0.0))
     );
     sandbox.run(&["create", "--format", "json"]).code(2);
@@ -257,31 +363,82 @@ fn values_are_kept_and_given_back_as_they_were() {
     sandbox.write("a", "1");
     let file = sandbox.home().join("state.json");
     std::fs::write(&file, "{ \"plan\": {\"step\": 3},\n \"z\": [1, 2] }\n").unwrap();
-    let args = ["create", "--contract", "--type", "state_snapshot", "--state-file", file.to_str().unwrap(), "-r", "s"];
+    let args = [
+        "create",
+        "--contract",
+        "--type",
+        "state_snapshot",
+        "--state-file",
+        file.to_str().unwrap(),
+        "-r",
+        "s",
+    ];
     let document = contract(&sandbox, &args);
     assert_eq!(document["checkpoint"]["type"], "state_snapshot");
-    assert_eq!(document["checkpoint"]["scope"], json!({"files": [], "state_keys": ["plan", "z"]}));
+    assert_eq!(
+        document["checkpoint"]["scope"],
+        json!({"files": [], "state_keys": ["plan", "z"]})
+    );
     assert_eq!(document["confidence"], json!(1.0));
-    let printed = run_printed(&sandbox, document["checkpoint"]["restore_command"].as_str().unwrap()).success();
-    assert_eq!(printed.stdout, std::fs::read_to_string(&file).unwrap(), "the values come back");
-    sandbox.run(&["cat", "s:@state"]).success().stdout_is(&std::fs::read_to_string(&file).unwrap());
-    sandbox.run(&["create", "-r", "t", "--state", "phase=\"build\"", "--state", "n=1"]).success();
-    sandbox.run(&["cat", "t:@state"]).success().stdout_is("{\"phase\":\"build\",\"n\":1}\n");
+    let printed = run_printed(
+        &sandbox,
+        document["checkpoint"]["restore_command"].as_str().unwrap(),
+    )
+    .success();
+    assert_eq!(
+        printed.stdout,
+        std::fs::read_to_string(&file).unwrap(),
+        "the values come back"
+    );
+    sandbox
+        .run(&["cat", "s:@state"])
+        .success()
+        .stdout_is(&std::fs::read_to_string(&file).unwrap());
+    sandbox
+        .run(&[
+            "create",
+            "-r",
+            "t",
+            "--state",
+            "phase=\"build\"",
+            "--state",
+            "n=1",
+        ])
+        .success();
+    sandbox
+        .run(&["cat", "t:@state"])
+        .success()
+        .stdout_is("{\"phase\":\"build\",\"n\":1}\n");
     sandbox.write("a", "2").write("b", "3");
     sandbox.run(&["restore", "t", "--yes"]).success();
-    assert_eq!((sandbox.read("a"), sandbox.read("b")), ("2".into(), "3".into()), "values touch no file");
+    assert_eq!(
+        (sandbox.read("a"), sandbox.read("b")),
+        ("2".into(), "3".into()),
+        "values touch no file"
+    );
     sandbox.run(&["verify", "--full"]).success();
     for wrong in [
         &["create", "--state", "a"][..],
         &["create", "--state", "a=x"],
         &["create", "--type", "state_snapshot"],
-        &["create", "--type", "state_snapshot", "--state", "a=1", "--scope", "a"],
+        &[
+            "create",
+            "--type",
+            "state_snapshot",
+            "--state",
+            "a=1",
+            "--scope",
+            "a",
+        ],
     ] {
         sandbox.run(wrong).code(2);
     }
     sandbox.write("@state", "a file");
     sandbox.create("file");
-    sandbox.run(&["cat", "file:@state"]).success().stdout_is("a file");
+    sandbox
+        .run(&["cat", "file:@state"])
+        .success()
+        .stdout_is("a file");
 }
 
 #[test]
@@ -293,12 +450,20 @@ fn the_contract_of_a_restore_says_what_was_reverted_and_that_it_matches() {
         .write("src/api/handlers/user.py", "x")
         .remove("tests/test_handlers.py")
         .write("src/api/handlers/new.py", "n");
-    let run = sandbox.run(&["restore", id, "--yes", "--contract", "--format", "json"]).success();
+    let run = sandbox
+        .run(&["restore", id, "--yes", "--contract", "--format", "json"])
+        .success();
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_valid(&sandbox, "restore-contract", &document);
     assert_eq!(document["rolled_back"], true);
-    assert_eq!(document["verification"]["expected"], made["pre_mutation_state"]["hash"]);
-    assert_eq!(document["verification"]["actual"], made["pre_mutation_state"]["hash"]);
+    assert_eq!(
+        document["verification"]["expected"],
+        made["pre_mutation_state"]["hash"]
+    );
+    assert_eq!(
+        document["verification"]["actual"],
+        made["pre_mutation_state"]["hash"]
+    );
     let expected = json!([
         {"change": "deleted", "path": "src/api/handlers/new.py"},
         {"change": "rewritten", "path": "src/api/handlers/user.py"},
@@ -307,9 +472,15 @@ fn the_contract_of_a_restore_says_what_was_reverted_and_that_it_matches() {
     assert_eq!(document["changes_reverted"], expected);
     run_printed(&sandbox, document["undo_command"].as_str().unwrap()).success();
     assert_eq!(sandbox.read("src/api/handlers/user.py"), "x");
-    let dry = sandbox.run(&["restore", id, "--dry-run", "--contract", "--json"]).success().data();
+    let dry = sandbox
+        .run(&["restore", id, "--dry-run", "--contract", "--json"])
+        .success()
+        .data();
     assert_eq!(
-        (&dry["contract"]["rolled_back"], &dry["contract"]["verification"]["match"]),
+        (
+            &dry["contract"]["rolled_back"],
+            &dry["contract"]["verification"]["match"]
+        ),
         (&json!(false), &json!(false))
     );
     assert_valid(&sandbox, "restore-contract", &dry["contract"]);
@@ -319,29 +490,71 @@ fn the_contract_of_a_restore_says_what_was_reverted_and_that_it_matches() {
 fn a_restore_gives_values_back_in_its_answer_and_claims_nothing_more() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
-    let values =
-        ["create", "--type", "state_snapshot", "--state", "plan.step=\"a b\"", "--state", "n=[1]", "-r", "values"];
+    let values = [
+        "create",
+        "--type",
+        "state_snapshot",
+        "--state",
+        "plan.step=\"a b\"",
+        "--state",
+        "n=[1]",
+        "-r",
+        "values",
+    ];
     sandbox.run(&values).success();
-    sandbox.run(&["create", "--scope", "a", "--state", "n=2", "-r", "both"]).success();
+    sandbox
+        .run(&["create", "--scope", "a", "--state", "n=2", "-r", "both"])
+        .success();
     sandbox.write("a", "2");
-    let run = sandbox.run(&["restore", "values", "--yes", "--contract", "--format", "json"]).success();
+    let run = sandbox
+        .run(&[
+            "restore",
+            "values",
+            "--yes",
+            "--contract",
+            "--format",
+            "json",
+        ])
+        .success();
     let document: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_valid(&sandbox, "restore-contract", &document);
-    assert_eq!((&document["rolled_back"], &document["verification"]["match"]), (&json!(false), &json!(false)));
-    assert_eq!((&document["confidence"], &document["changes_reverted"]), (&json!(0.0), &json!([])));
+    assert_eq!(
+        (&document["rolled_back"], &document["verification"]["match"]),
+        (&json!(false), &json!(false))
+    );
+    assert_eq!(
+        (&document["confidence"], &document["changes_reverted"]),
+        (&json!(0.0), &json!([]))
+    );
     assert_eq!(document["state"], json!({"plan.step": "a b", "n": [1]}));
     let cat = texts(&document, "evidence_anchors")
         .into_iter()
         .find_map(|one| one.strip_prefix("tool:bash:")?.find("cat ").map(|_| one));
-    let printed = run_printed(&sandbox, cat.expect("a command").trim_start_matches("tool:bash:")).success();
+    let printed = run_printed(
+        &sandbox,
+        cat.expect("a command").trim_start_matches("tool:bash:"),
+    )
+    .success();
     assert_eq!(printed.stdout, "{\"plan.step\":\"a b\",\"n\":[1]}\n");
-    assert_eq!(sandbox.restore_data(&["values"])["state"], document["state"]);
-    sandbox.restore("values").success().stdout_has("Its values:\n{\"plan.step\":\"a b\",\"n\":[1]}\n");
+    assert_eq!(
+        sandbox.restore_data(&["values"])["state"],
+        document["state"]
+    );
+    sandbox
+        .restore("values")
+        .success()
+        .stdout_has("Its values:\n{\"plan.step\":\"a b\",\"n\":[1]}\n");
     assert_eq!(sandbox.read("a"), "2");
     let both = sandbox.restore_data(&["both", "--contract"]);
     assert_valid(&sandbox, "restore-contract", &both["contract"]);
-    assert_eq!((&both["contract"]["rolled_back"], &both["contract"]["state"]), (&json!(true), &json!({"n": 2})));
-    assert_eq!((&both["state"], sandbox.read("a")), (&json!({"n": 2}), "1".into()));
+    assert_eq!(
+        (&both["contract"]["rolled_back"], &both["contract"]["state"]),
+        (&json!(true), &json!({"n": 2}))
+    );
+    assert_eq!(
+        (&both["state"], sandbox.read("a")),
+        (&json!({"n": 2}), "1".into())
+    );
 }
 
 #[test]
@@ -353,8 +566,15 @@ fn each_command_in_the_evidence_runs_as_printed_and_leaves_no_file() {
     let restored = sandbox.restore_data(&[id, "--contract"])["contract"].clone();
     let aside = sandbox.top().join("aside");
     sandbox.mkdir(&aside);
-    let anchors = [texts(&document, "evidence_anchors"), texts(&restored, "evidence_anchors")].concat();
-    let commands: Vec<&str> = anchors.iter().filter_map(|anchor| anchor.strip_prefix("tool:bash:")).collect();
+    let anchors = [
+        texts(&document, "evidence_anchors"),
+        texts(&restored, "evidence_anchors"),
+    ]
+    .concat();
+    let commands: Vec<&str> = anchors
+        .iter()
+        .filter_map(|anchor| anchor.strip_prefix("tool:bash:"))
+        .collect();
     assert_eq!(commands.len(), 5, "{anchors:?}");
     for line in commands {
         let mut command = sandbox.command(&["/bin/bash", "-c", line], &[]);
@@ -369,19 +589,42 @@ fn a_create_that_is_refused_answers_with_a_contract_too() {
     let Some(sandbox) = project() else { return };
     sandbox.write("untracked", "1").write("list", "untracked\n");
     let refused = |args: &[&str], code: i32, why: &str| {
-        let run = sandbox.run(&[&["create", "--contract", "--format", "json"], args].concat()).code(code);
+        let run = sandbox
+            .run(&[&["create", "--contract", "--format", "json"], args].concat())
+            .code(code);
         let document: Value = serde_json::from_str(&run.stdout).expect("a document");
         assert_valid(&sandbox, "contract", &document);
-        assert_eq!((&document["checkpoint_created"], &document["checkpoint"]), (&json!(false), &json!(null)));
-        assert!(texts(&document, "assumptions").concat().contains(why), "{document}");
+        assert_eq!(
+            (&document["checkpoint_created"], &document["checkpoint"]),
+            (&json!(false), &json!(null))
+        );
+        assert!(
+            texts(&document, "assumptions").concat().contains(why),
+            "{document}"
+        );
         assert!(!run.stderr.is_empty(), "{run}");
-        let json = sandbox.run(&[&["create", "--contract", "--json"], args].concat()).code(code);
-        assert_eq!(json.json()["data"]["contract"]["checkpoint_created"], false, "{json}");
-        let yaml = sandbox.run(&[&["create", "--contract"], args].concat()).code(code);
-        assert!(yaml.stdout.starts_with("checkpoint_created: false\n"), "{yaml}");
+        let json = sandbox
+            .run(&[&["create", "--contract", "--json"], args].concat())
+            .code(code);
+        assert_eq!(
+            json.json()["data"]["contract"]["checkpoint_created"],
+            false,
+            "{json}"
+        );
+        let yaml = sandbox
+            .run(&[&["create", "--contract"], args].concat())
+            .code(code);
+        assert!(
+            yaml.stdout.starts_with("checkpoint_created: false\n"),
+            "{yaml}"
+        );
     };
     refused(&["--scope", "nothing/*.x"], 3, "matches nothing");
-    refused(&["--type", "git_stash", "--scope", "untracked"], 2, "not in its index");
+    refused(
+        &["--type", "git_stash", "--scope", "untracked"],
+        2,
+        "not in its index",
+    );
     refused(&["--type", "no-such-type"], 2, "no-such-type");
     refused(&["--reason", " "], 2, "the reason is empty");
     refused(&["--scope", "@no-such-list"], 3, "no-such-list");
@@ -396,8 +639,14 @@ fn a_create_that_is_refused_answers_with_a_contract_too() {
 #[test]
 fn a_scope_of_which_nothing_can_be_held_is_no_checkpoint() {
     let sandbox = Sandbox::new();
-    let Some(wrapper) = partial::wrapper(&sandbox) else { return };
-    sandbox.write("closed", "1").write("dir/inside", "2").write("open", "3").write("ignored/x.log", "l");
+    let Some(wrapper) = partial::wrapper(&sandbox) else {
+        return;
+    };
+    sandbox
+        .write("closed", "1")
+        .write("dir/inside", "2")
+        .write("open", "3")
+        .write("ignored/x.log", "l");
     sandbox
         .write("secret/.env", "K=1")
         .write(".gitignore", "*.log\n")
@@ -408,7 +657,14 @@ fn a_scope_of_which_nothing_can_be_held_is_no_checkpoint() {
         .chmod("dir", 0);
     let create = |scope: &[&str]| {
         let args: Vec<&str> = scope.iter().flat_map(|part| ["--scope", part]).collect();
-        sandbox.run_under(wrapper, &[&["create", "--contract", "--format", "json", "-r", "r"], &args[..]].concat())
+        sandbox.run_under(
+            wrapper,
+            &[
+                &["create", "--contract", "--format", "json", "-r", "r"],
+                &args[..],
+            ]
+            .concat(),
+        )
     };
     for (scope, named) in [
         (vec!["closed"], "closed (cannot be read)"),
@@ -419,18 +675,36 @@ fn a_scope_of_which_nothing_can_be_held_is_no_checkpoint() {
         (vec!["pipe"], "pipe (a FIFO)"),
         (vec!["pipes"], "pipes/one (a FIFO)"),
     ] {
-        let run = create(&scope).code(4).stderr_has("nothing was recorded").stderr_has(named);
+        let run = create(&scope)
+            .code(4)
+            .stderr_has("nothing was recorded")
+            .stderr_has(named);
         let document: Value = serde_json::from_str(&run.stdout).expect("a document");
         assert_eq!(document["checkpoint_created"], false, "{run}");
-        assert!(texts(&document, "assumptions").concat().contains(named), "{run}");
+        assert!(
+            texts(&document, "assumptions").concat().contains(named),
+            "{run}"
+        );
     }
     assert!(sandbox.listed().is_empty());
-    let document: Value = serde_json::from_str(&create(&["closed", "open"]).code(5).stdout).expect("a document");
+    let document: Value =
+        serde_json::from_str(&create(&["closed", "open"]).code(5).stdout).expect("a document");
     assert_valid(&sandbox, "contract", &document);
     let actions = texts(&document, "next_safe_actions");
-    assert!(document["checkpoint_created"] == true && actions.len() == 2, "{document}");
-    assert!(!actions.concat().contains("roceed") && !actions.concat().contains("edit:"), "{actions:?}");
-    run_printed(&sandbox, actions[0].strip_prefix("inspect: ").expect("a command")).success().stdout_has("closed");
+    assert!(
+        document["checkpoint_created"] == true && actions.len() == 2,
+        "{document}"
+    );
+    assert!(
+        !actions.concat().contains("roceed") && !actions.concat().contains("edit:"),
+        "{actions:?}"
+    );
+    run_printed(
+        &sandbox,
+        actions[0].strip_prefix("inspect: ").expect("a command"),
+    )
+    .success()
+    .stdout_has("closed");
     drop(create(&["pipe", "open"]).success());
     sandbox.chmod("dir", 0o755);
 }
@@ -440,34 +714,84 @@ fn a_base_that_is_not_the_usual_one_is_in_the_command() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
     let base = sandbox.home().join("else where");
-    let args = ["create", "--contract", "--scope", "a", "--base", base.to_str().unwrap()];
+    let args = [
+        "create",
+        "--contract",
+        "--scope",
+        "a",
+        "--base",
+        base.to_str().unwrap(),
+    ];
     let document = contract(&sandbox, &args);
     sandbox.write("a", "2");
-    run_printed(&sandbox, document["checkpoint"]["restore_command"].as_str().unwrap()).success();
+    run_printed(
+        &sandbox,
+        document["checkpoint"]["restore_command"].as_str().unwrap(),
+    )
+    .success();
     assert_eq!(sandbox.read("a"), "1");
 }
 
 #[test]
 fn schemas_are_listed_and_an_unknown_one_is_told() {
     let sandbox = Sandbox::new();
-    sandbox.run(&["schema"]).success().stdout_is("contract\npipeline-state\nrestore-contract\n");
-    sandbox.run(&["schema", "none"]).code(3).stderr_has("checkpoint schema");
+    sandbox
+        .run(&["schema"])
+        .success()
+        .stdout_is("contract\npipeline-state\nrestore-contract\n");
+    sandbox
+        .run(&["schema", "none"])
+        .code(3)
+        .stderr_has("checkpoint schema");
 }
 
 #[test]
 fn a_database_is_in_the_contract_and_said_to_be_restored_last() {
     let Some(sandbox) = project() else { return };
     let database = rusqlite::Connection::open(sandbox.path("data.db")).unwrap();
-    database.execute_batch("CREATE TABLE t (n); INSERT INTO t VALUES (1)").unwrap();
-    let alone = contract(&sandbox, &["create", "--contract", "--db", "data.db", "-r", "alone"]);
+    database
+        .execute_batch("CREATE TABLE t (n); INSERT INTO t VALUES (1)")
+        .unwrap();
+    let alone = contract(
+        &sandbox,
+        &["create", "--contract", "--db", "data.db", "-r", "alone"],
+    );
     assert_eq!(alone["checkpoint"]["type"], "database_savepoint");
-    assert_eq!(alone["checkpoint"]["scope"], json!({"files": [], "state_keys": [], "databases": ["data.db"]}));
-    let both = contract(&sandbox, &["create", "--contract", "--db", "data.db", "--scope", "config", "-r", "both"]);
-    assert!(texts(&both, "assumptions").contains(&"The files are restored first, the databases last"));
-    assert!(both["pre_mutation_state"]["summary"].as_str().unwrap().contains(", 1 database, "));
+    assert_eq!(
+        alone["checkpoint"]["scope"],
+        json!({"files": [], "state_keys": [], "databases": ["data.db"]})
+    );
+    let both = contract(
+        &sandbox,
+        &[
+            "create",
+            "--contract",
+            "--db",
+            "data.db",
+            "--scope",
+            "config",
+            "-r",
+            "both",
+        ],
+    );
+    assert!(
+        texts(&both, "assumptions").contains(&"The files are restored first, the databases last")
+    );
+    assert!(
+        both["pre_mutation_state"]["summary"]
+            .as_str()
+            .unwrap()
+            .contains(", 1 database, ")
+    );
     database.execute_batch("INSERT INTO t VALUES (2)").unwrap();
-    run_printed(&sandbox, both["checkpoint"]["restore_command"].as_str().unwrap()).success();
-    let count: i64 = database.query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap();
+    run_printed(
+        &sandbox,
+        both["checkpoint"]["restore_command"].as_str().unwrap(),
+    )
+    .success();
+    let count: i64 = database
+        .query_row("SELECT count(*) FROM t", [], |row| row.get(0))
+        .unwrap();
     assert_eq!(count, 1);
 }
 

@@ -12,10 +12,18 @@ use crate::bench::{Sandbox, strace};
 fn create_prints_the_short_id_alone_and_talks_on_stderr() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
-    let run =
-        sandbox.run(&["create", "--reason", "pre-wave-3", "--source", "build"]).success().stderr_has("pre-wave-3");
+    let run = sandbox
+        .run(&["create", "--reason", "pre-wave-3", "--source", "build"])
+        .success()
+        .stderr_has("pre-wave-3");
     assert_eq!(run.stdout.len(), 9, "8 digits and a line break\n{run}");
-    assert!(run.stdout.trim_end().bytes().all(|byte| byte.is_ascii_hexdigit()), "{run}");
+    assert!(
+        run.stdout
+            .trim_end()
+            .bytes()
+            .all(|byte| byte.is_ascii_hexdigit()),
+        "{run}"
+    );
 }
 
 #[test]
@@ -34,33 +42,55 @@ fn the_first_create_records_the_whole_directory() {
 #[test]
 fn create_counts_what_changed_against_the_one_before() {
     let sandbox = Sandbox::new();
-    sandbox.write("same", "s").write("changed", "1").write("gone", "g");
+    sandbox
+        .write("same", "s")
+        .write("changed", "1")
+        .write("gone", "g");
     sandbox.create("before");
-    sandbox.write("changed", "2").write("new", "n").remove("gone");
+    sandbox
+        .write("changed", "2")
+        .write("new", "n")
+        .remove("gone");
     let counts = sandbox.create_data(&["--reason", "after"])["counts"].clone();
-    assert_eq!((&counts["added"], &counts["changed"], &counts["deleted"]), (&1.into(), &1.into(), &1.into()));
+    assert_eq!(
+        (&counts["added"], &counts["changed"], &counts["deleted"]),
+        (&1.into(), &1.into(), &1.into())
+    );
 }
 
 #[test]
 fn reason_and_source_have_defaults() {
     let sandbox = Sandbox::new();
     let data = sandbox.create_data(&[]);
-    assert_eq!((data["reason"].as_str(), data["source"].as_str()), (Some("manual"), Some("cli")));
+    assert_eq!(
+        (data["reason"].as_str(), data["source"].as_str()),
+        (Some("manual"), Some("cli"))
+    );
     sandbox.env("CHECKPOINT_SOURCE", "build").write("a", "1");
     assert_eq!(sandbox.create_data(&[])["source"], "build");
     sandbox.write("a", "2");
-    assert_eq!(sandbox.create_data(&["-s", "debugging", "-r", "short"])["source"], "debugging");
+    assert_eq!(
+        sandbox.create_data(&["-s", "debugging", "-r", "short"])["source"],
+        "debugging"
+    );
 }
 
 #[test]
 fn an_empty_or_overlong_reason_or_a_bare_word_is_wrong_usage() {
     let sandbox = Sandbox::new();
     let long = "x".repeat(4097);
-    for args in [vec!["create", "--reason", ""], vec!["create", "--reason", " \t"], vec!["create", "--reason", &long]] {
+    for args in [
+        vec!["create", "--reason", ""],
+        vec!["create", "--reason", " \t"],
+        vec!["create", "--reason", &long],
+    ] {
         sandbox.run(&args).code(2).stdout_is("");
     }
     sandbox.run(&["create", "pre-wave-3"]).code(2).stdout_is("");
-    sandbox.run(&["create", "--source", " "]).code(2).stdout_is("");
+    sandbox
+        .run(&["create", "--source", " "])
+        .code(2)
+        .stdout_is("");
     assert!(!sandbox.store().exists(), "wrong usage made a store");
     let longest = "x".repeat(4096);
     sandbox.run(&["create", "--reason", &longest]).success();
@@ -69,14 +99,25 @@ fn an_empty_or_overlong_reason_or_a_bare_word_is_wrong_usage() {
 #[test]
 fn every_reason_comes_back_as_it_was_given() {
     let sandbox = Sandbox::new();
-    let reasons =
-        ["a | b", "line\nbreak", "`tick` <b> [x](y) ![z](w) --> |", "emoji 🦀", "esc \u{1b}[31m", "Meta: none", "50%"];
+    let reasons = [
+        "a | b",
+        "line\nbreak",
+        "`tick` <b> [x](y) ![z](w) --> |",
+        "emoji 🦀",
+        "esc \u{1b}[31m",
+        "Meta: none",
+        "50%",
+    ];
     for (at, reason) in reasons.iter().enumerate() {
         sandbox.write("a", at.to_string());
         sandbox.create(reason);
     }
-    let listed: Vec<String> =
-        sandbox.listed().iter().rev().map(|one| one["reason"].as_str().unwrap_or_default().to_owned()).collect();
+    let listed: Vec<String> = sandbox
+        .listed()
+        .iter()
+        .rev()
+        .map(|one| one["reason"].as_str().unwrap_or_default().to_owned())
+        .collect();
     assert_eq!(listed, reasons);
 }
 
@@ -86,26 +127,46 @@ fn a_change_of_mode_alone_is_recorded() {
     sandbox.write("run.sh", "x").chmod("run.sh", 0o644);
     sandbox.create("plain");
     sandbox.chmod("run.sh", 0o755);
-    assert_eq!(sandbox.create_data(&["--reason", "executable"])["counts"]["changed"], 1);
+    assert_eq!(
+        sandbox.create_data(&["--reason", "executable"])["counts"]["changed"],
+        1
+    );
 }
 
 #[test]
 fn edits_that_hide_from_the_clock_are_seen() {
     let sandbox = Sandbox::new();
-    sandbox.real_clock().write("racy", "1").write("back", "1").write("future", "1");
+    sandbox
+        .real_clock()
+        .write("racy", "1")
+        .write("back", "1")
+        .write("future", "1");
     let far = std::time::SystemTime::now() + std::time::Duration::from_hours(73 * 365 * 24);
     let touch = |name: &str, time| {
-        let file = std::fs::File::options().append(true).open(sandbox.path(name)).expect("the file opens");
+        let file = std::fs::File::options()
+            .append(true)
+            .open(sandbox.path(name))
+            .expect("the file opens");
         file.set_modified(time).expect("a time can be set");
     };
     touch("future", far);
-    let old = sandbox.path("back").metadata().and_then(|meta| meta.modified()).expect("a time");
+    let old = sandbox
+        .path("back")
+        .metadata()
+        .and_then(|meta| meta.modified())
+        .expect("a time");
     sandbox.create("before");
-    sandbox.write("racy", "2").write("back", "2").write("future", "2");
+    sandbox
+        .write("racy", "2")
+        .write("back", "2")
+        .write("future", "2");
     touch("back", old);
     touch("future", far);
     let after = sandbox.create("after");
-    sandbox.write("racy", "3").write("back", "3").write("future", "3");
+    sandbox
+        .write("racy", "3")
+        .write("back", "3")
+        .write("future", "3");
     sandbox.restore(&after).success();
     for name in ["racy", "back", "future"] {
         assert_eq!(sandbox.read(name), "2", "{name}");
@@ -116,10 +177,14 @@ fn edits_that_hide_from_the_clock_are_seen() {
 fn a_file_that_a_long_write_may_still_have_been_at_is_read_again() {
     let sandbox = Sandbox::new();
     // A write stamps the file when it begins, and may take seconds for this size.
-    sandbox.write("large", vec![0; 32 << 20]).write("small", "1");
+    sandbox
+        .write("large", vec![0; 32 << 20])
+        .write("small", "1");
     std::thread::sleep(Duration::from_millis(50));
     sandbox.create("first");
-    let Some(traced) = trace(&sandbox, &["create", "-r", "second"]) else { return };
+    let Some(traced) = trace(&sandbox, &["create", "-r", "second"]) else {
+        return;
+    };
     assert_eq!(traced.run.code, 0, "{}", traced.run);
     let opened = traced.opened(sandbox.root(), "");
     assert!(opened.contains(&sandbox.path("large")), "{opened:?}");
@@ -133,7 +198,10 @@ fn a_create_on_an_emptied_root_warns() {
     sandbox.create("full");
     sandbox.remove("a");
     let run = sandbox.run(&["create", "--json"]).success();
-    assert!(!run.warning_codes().is_empty(), "an emptied root is worth a warning\n{run}");
+    assert!(
+        !run.warning_codes().is_empty(),
+        "an emptied root is worth a warning\n{run}"
+    );
     assert_eq!(run.data()["counts"]["files"], 0);
 }
 
@@ -144,8 +212,15 @@ fn a_disabled_create_makes_nothing_and_says_so() {
     let run = sandbox.run(&["create", "--json"]).success();
     let data = run.data();
     assert_eq!(data["skipped"], "disabled");
-    assert!(data["id"].is_null() && data["short"].is_null() && data["created"] == false, "{run}");
-    sandbox.run(&["create"]).success().stdout_is("").stderr_has("CHECKPOINT_DISABLE");
+    assert!(
+        data["id"].is_null() && data["short"].is_null() && data["created"] == false,
+        "{run}"
+    );
+    sandbox
+        .run(&["create"])
+        .success()
+        .stdout_is("")
+        .stderr_has("CHECKPOINT_DISABLE");
     assert!(!sandbox.store().exists(), "a disabled create made a store");
 }
 
@@ -156,7 +231,10 @@ fn a_root_that_is_gone_cannot_be_recorded() {
     sandbox.create("first");
     let root = sandbox.root().display().to_string();
     sandbox.remove("");
-    sandbox.run_in(sandbox.home(), &["-C", &root, "create"]).code(3).stderr_has(&root);
+    sandbox
+        .run_in(sandbox.home(), &["-C", &root, "create"])
+        .code(3)
+        .stderr_has(&root);
 }
 
 #[test]
@@ -186,7 +264,10 @@ fn files_of_any_time_are_captured_and_their_edits_are_seen() {
     let write_all = |text: &str| {
         for (at, time) in times.iter().enumerate() {
             sandbox.write(at.to_string(), text);
-            let file = std::fs::File::options().append(true).open(sandbox.path(at.to_string())).expect("it opens");
+            let file = std::fs::File::options()
+                .append(true)
+                .open(sandbox.path(at.to_string()))
+                .expect("it opens");
             file.set_modified(*time).expect("a time can be set");
         }
     };
@@ -196,7 +277,10 @@ fn files_of_any_time_are_captured_and_their_edits_are_seen() {
     }
     for at in 0..times.len() {
         for round in ["one", "two", "six"] {
-            sandbox.run(&["cat", &format!("{round}:{at}")]).success().stdout_is(round);
+            sandbox
+                .run(&["cat", &format!("{round}:{at}")])
+                .success()
+                .stdout_is(round);
         }
     }
 }
@@ -207,11 +291,24 @@ fn a_file_that_is_gone_before_it_is_read_is_no_failure() {
         return;
     }
     let sandbox = Sandbox::new();
-    sandbox.write("d/a", "1").write("d/b", "2").write("d/c", "3");
-    let run = strace::failing_at_path(&sandbox, &sandbox.path("d"), "openat", "ENOENT", "1", &["create", "--json"]);
+    sandbox
+        .write("d/a", "1")
+        .write("d/b", "2")
+        .write("d/c", "3");
+    let run = strace::failing_at_path(
+        &sandbox,
+        &sandbox.path("d"),
+        "openat",
+        "ENOENT",
+        "1",
+        &["create", "--json"],
+    );
     let data = run.success().data();
     assert!(strace::has_struck(&sandbox), "no file was opened");
-    assert_eq!((&data["coverage"], &data["counts"]["files"]), (&"complete".into(), &2.into()));
+    assert_eq!(
+        (&data["coverage"], &data["counts"]["files"]),
+        (&"complete".into(), &2.into())
+    );
     assert_eq!(sandbox.create_data(&["-r", "again"])["counts"]["files"], 3);
 }
 
@@ -226,7 +323,10 @@ fn a_file_that_never_stands_still_is_captured_and_flagged() {
     let writer = {
         let is_over = Arc::clone(&is_over);
         std::thread::spawn(move || {
-            let mut file = std::fs::File::options().append(true).open(path).expect("it opens");
+            let mut file = std::fs::File::options()
+                .append(true)
+                .open(path)
+                .expect("it opens");
             while !is_over.load(Ordering::SeqCst) {
                 file.write_all(b"y").expect("it can be written");
                 std::thread::sleep(Duration::from_millis(1));
@@ -237,11 +337,22 @@ fn a_file_that_never_stands_still_is_captured_and_flagged() {
     is_over.store(true, Ordering::SeqCst);
     writer.join().expect("the writer ends");
     let run = run.success();
-    assert!(run.warning_codes().contains(&"changed_while_read".to_owned()), "{run}");
+    assert!(
+        run.warning_codes()
+            .contains(&"changed_while_read".to_owned()),
+        "{run}"
+    );
     // What was read then is not trusted as unchanged.
     sandbox.create("at rest");
     let len = sandbox.run(&["cat", "at rest:busy"]).success().stdout.len();
-    assert_eq!(Some(len as u64), sandbox.path("busy").metadata().map(|found| found.len()).ok());
+    assert_eq!(
+        Some(len as u64),
+        sandbox
+            .path("busy")
+            .metadata()
+            .map(|found| found.len())
+            .ok()
+    );
 }
 
 #[test]
@@ -266,7 +377,12 @@ fn a_root_that_is_moved_away_meanwhile_is_not_recorded() {
             std::fs::rename(root, aside).expect("it can be moved");
         })
     };
-    let run = strace::slowed(&sandbox, "getdents64", 60_000, &["create", "--reason", "second"]);
+    let run = strace::slowed(
+        &sandbox,
+        "getdents64",
+        60_000,
+        &["create", "--reason", "second"],
+    );
     mover.join().expect("it was moved");
     assert!(!sandbox.root().exists(), "something was made in its place");
     run.code(3).stdout_is("");

@@ -31,17 +31,28 @@ fn story(large: bool) -> Story {
     for number in 0..FILES {
         sandbox.write(format!("d{}/{number}", number % 2), number.to_string());
     }
-    sandbox.write("gone", "g").mkdir("empty").symlink("link", "gone");
+    sandbox
+        .write("gone", "g")
+        .mkdir("empty")
+        .symlink("link", "gone");
     let first = sandbox.create("first");
     for number in 0..FILES {
-        sandbox.write(format!("d{}/{number}", number % 2), format!("{number} changed"));
+        sandbox.write(
+            format!("d{}/{number}", number % 2),
+            format!("{number} changed"),
+        );
     }
     sandbox.remove("gone").remove("empty").write("new/one", "n");
     if large {
         sandbox.write(LARGE, noise());
     }
     let (tree, ids) = (sandbox.tree(), sandbox.listed_ids());
-    Story { sandbox, first, tree, ids }
+    Story {
+        sandbox,
+        first,
+        tree,
+        ids,
+    }
 }
 
 /// Incompressible bytes, always the same.
@@ -64,9 +75,15 @@ pub fn leftovers(dir: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![dir.to_path_buf()];
     while let Some(dir) = pending.pop() {
-        for entry in std::fs::read_dir(dir).expect("a directory").map(|entry| entry.expect("an entry")) {
+        for entry in std::fs::read_dir(dir)
+            .expect("a directory")
+            .map(|entry| entry.expect("an entry"))
+        {
             let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with(".tmp-") || name.starts_with("tmp_") || name.starts_with(".checkpoint-stage-") {
+            if name.starts_with(".tmp-")
+                || name.starts_with("tmp_")
+                || name.starts_with(".checkpoint-stage-")
+            {
                 found.push(entry.path());
             } else if entry.file_type().expect("a type").is_dir() {
                 pending.push(entry.path());
@@ -85,15 +102,30 @@ impl Story {
         let interrupted = run.code == 130;
         if interrupted {
             let has_begun = when != BEFORE_THE_WORK;
-            let said = if has_begun { "checkpoint: interrupted by signal 2\n" } else { "" };
+            let said = if has_begun {
+                "checkpoint: interrupted by signal 2\n"
+            } else {
+                ""
+            };
             assert_eq!(run.stderr, said, "{when}\n{run}");
             assert_eq!(run.stdout, "", "{when}\n{run}");
             assert_eq!(sandbox.listed_ids(), self.ids, "{when}: a new row");
             sandbox.tree().assert_is(&self.tree, when);
-            assert!(sandbox.status()["pending"].is_null(), "{when}: a pending restore");
+            assert!(
+                sandbox.status()["pending"].is_null(),
+                "{when}: a pending restore"
+            );
         }
-        assert_eq!(leftovers(&sandbox.store()), [""; 0].map(PathBuf::from), "{when}");
-        assert_eq!(leftovers(sandbox.root()), [""; 0].map(PathBuf::from), "{when}");
+        assert_eq!(
+            leftovers(&sandbox.store()),
+            [""; 0].map(PathBuf::from),
+            "{when}"
+        );
+        assert_eq!(
+            leftovers(sandbox.root()),
+            [""; 0].map(PathBuf::from),
+            "{when}"
+        );
         interrupted
     }
 
@@ -105,7 +137,9 @@ impl Story {
         sandbox.restore(&self.first).success();
         assert_eq!(sandbox.read("d0/0"), "0", "{when}");
         if let Some(git) = Git::find(sandbox.home()) {
-            git.with("GIT_DIR", sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
+            git.with("GIT_DIR", sandbox.store())
+                .run(&["fsck", "--full", "--strict"])
+                .success();
         }
     }
 }
@@ -123,7 +157,14 @@ fn sweep(calls: &str, below: Option<&str>, command: fn(&Story) -> Vec<&str>) -> 
             _ => format!("SIGINT at {calls} number {nth} of {}", args.join(" ")),
         };
         let run = match below {
-            Some(dir) => strace::signal_at_path(&story.sandbox, &story.sandbox.path(dir), calls, "INT", nth, &args),
+            Some(dir) => strace::signal_at_path(
+                &story.sandbox,
+                &story.sandbox.path(dir),
+                calls,
+                "INT",
+                nth,
+                &args,
+            ),
             None => strace::signal_at(&story.sandbox, calls, "INT", nth, &args),
         };
         if !story.look(&run, &when) {
@@ -146,15 +187,24 @@ fn restore(story: &Story) -> Vec<&str> {
 #[test]
 fn ctrl_c_while_a_create_reads_leaves_nothing() {
     if strace::available() {
-        assert!(sweep("openat", Some("d1"), create) > 2, "no create was interrupted while it read files");
-        assert!(sweep("read,pread64", Some(LARGE), create) > 2, "no create was interrupted in a large file");
+        assert!(
+            sweep("openat", Some("d1"), create) > 2,
+            "no create was interrupted while it read files"
+        );
+        assert!(
+            sweep("read,pread64", Some(LARGE), create) > 2,
+            "no create was interrupted in a large file"
+        );
     }
 }
 
 #[test]
 fn ctrl_c_while_a_create_writes_leaves_a_whole_checkpoint_or_none() {
     if strace::available() {
-        assert!(sweep(WRITES, None, create) > 2, "no create was interrupted while it wrote");
+        assert!(
+            sweep(WRITES, None, create) > 2,
+            "no create was interrupted while it wrote"
+        );
         for calls in [FLUSHES, RENAMES] {
             println!("{} creates ended at {calls}", sweep(calls, None, create));
         }
@@ -164,14 +214,20 @@ fn ctrl_c_while_a_create_writes_leaves_a_whole_checkpoint_or_none() {
 #[test]
 fn ctrl_c_while_a_restore_looks_around_leaves_nothing() {
     if strace::available() {
-        assert!(sweep("openat", Some("d1"), restore) > 2, "no restore was interrupted while it read files");
+        assert!(
+            sweep("openat", Some("d1"), restore) > 2,
+            "no restore was interrupted while it read files"
+        );
     }
 }
 
 #[test]
 fn ctrl_c_while_a_restore_writes_leaves_the_directory_as_it_was() {
     if strace::available() {
-        let ended: usize = [FLUSHES, RENAMES, WRITES].map(|calls| sweep(calls, None, restore)).iter().sum();
+        let ended: usize = [FLUSHES, RENAMES, WRITES]
+            .map(|calls| sweep(calls, None, restore))
+            .iter()
+            .sum();
         assert!(ended > 2, "no restore was interrupted while it wrote");
     }
 }
@@ -187,11 +243,20 @@ fn term_and_hangup_are_heeded_as_ctrl_c_is() {
             let story = story(false);
             let (sandbox, args) = (&story.sandbox, command(&story));
             let when = format!("SIG{signal} in {}", args.join(" "));
-            let run = strace::signal_at_path(sandbox, &sandbox.path("d1"), "openat", signal, 2, &args).code(code);
-            assert_eq!((run.stdout.as_str(), run.stderr.lines().count()), ("", 1), "{when}\n{run}");
+            let run =
+                strace::signal_at_path(sandbox, &sandbox.path("d1"), "openat", signal, 2, &args)
+                    .code(code);
+            assert_eq!(
+                (run.stdout.as_str(), run.stderr.lines().count()),
+                ("", 1),
+                "{when}\n{run}"
+            );
             assert_eq!(sandbox.listed_ids(), story.ids, "{when}: a new row");
             sandbox.tree().assert_is(&story.tree, &when);
-            assert!(sandbox.status()["pending"].is_null(), "{when}: a pending restore");
+            assert!(
+                sandbox.status()["pending"].is_null(),
+                "{when}: a pending restore"
+            );
             for place in [sandbox.store().as_path(), sandbox.root()] {
                 assert_eq!(leftovers(place), [""; 0].map(PathBuf::from), "{when}");
             }

@@ -84,30 +84,62 @@ fn files(specimen: &Specimen) -> Vec<(PathBuf, Weight)> {
         ("checkpoint/left-out", Hint),
         ("checkpoint/size-gate", Hint),
     ];
-    let mut files: Vec<(PathBuf, Weight)> = known.iter().map(|(name, weight)| (PathBuf::from(name), *weight)).collect();
-    let missing: Vec<_> = files.iter().filter(|(file, _)| !store.join(file).is_file()).collect();
+    let mut files: Vec<(PathBuf, Weight)> = known
+        .iter()
+        .map(|(name, weight)| (PathBuf::from(name), *weight))
+        .collect();
+    let missing: Vec<_> = files
+        .iter()
+        .filter(|(file, _)| !store.join(file).is_file())
+        .collect();
     assert!(missing.is_empty(), "the specimen lacks {missing:?}");
     let mut add = |found: Vec<PathBuf>, weight, most: usize| {
-        let inside = found.iter().map(|path| path.strip_prefix(store).expect("in the store").to_path_buf());
+        let inside = found.iter().map(|path| {
+            path.strip_prefix(store)
+                .expect("in the store")
+                .to_path_buf()
+        });
         files.extend(inside.take(most).map(|path| (path, weight)));
     };
     for family in ["checkpoints", "meta", "pins"] {
-        add(fixtures::files_below(&store.join("refs").join(family)), Derived, 1);
+        add(
+            fixtures::files_below(&store.join("refs").join(family)),
+            Derived,
+            1,
+        );
     }
     let packs = damaged::packs_of(store);
-    add(packs.iter().map(|pack| pack.with_extension("idx")).collect(), Derived, 9);
+    add(
+        packs
+            .iter()
+            .map(|pack| pack.with_extension("idx"))
+            .collect(),
+        Derived,
+        9,
+    );
     add(packs, Only, 9);
     add(damaged::loose_of(store), Only, 2);
     files
 }
 
 fn harms(len: usize, more: usize, draw: &mut Draw) -> Vec<Harm> {
-    let mut harms = vec![Harm::Emptied, Harm::Nul, Harm::Cut, Harm::Garbage, Harm::Missing];
-    let places = [0, len / 2, len.saturating_sub(1)].into_iter().chain((0..more).map(|_| draw.below(len.max(1))));
+    let mut harms = vec![
+        Harm::Emptied,
+        Harm::Nul,
+        Harm::Cut,
+        Harm::Garbage,
+        Harm::Missing,
+    ];
+    let places = [0, len / 2, len.saturating_sub(1)]
+        .into_iter()
+        .chain((0..more).map(|_| draw.below(len.max(1))));
     let places: BTreeSet<usize> = places.filter(|at| *at < len).collect();
     // Not 32: a capital letter in an id means the same.
     let masks = [1, 2, 4, 8, 16, 64, 128];
-    harms.extend(places.into_iter().map(|at| Harm::Flipped { at, mask: masks[draw.below(masks.len())] }));
+    harms.extend(places.into_iter().map(|at| Harm::Flipped {
+        at,
+        mask: masks[draw.below(masks.len())],
+    }));
     harms
 }
 
@@ -127,7 +159,10 @@ fn inflict(copy: &Copy, case: &Case) {
 /// Asserts that a run ended without panic, abort or signal.
 #[track_caller]
 fn calm(run: Run, codes: &[i32]) -> Run {
-    assert!(codes.contains(&run.code) && !run.stderr.contains("panicked"), "wrong end\n{run}");
+    assert!(
+        codes.contains(&run.code) && !run.stderr.contains("panicked"),
+        "wrong end\n{run}"
+    );
     run
 }
 
@@ -136,14 +171,23 @@ fn damaged_ids(copy: &Copy) -> (BTreeSet<String>, bool) {
     let run = calm(copy.sandbox.run(&["verify", "--full", "--json"]), &[0, 6]);
     let document = run.json();
     let found = &document["data"];
-    let lists = ["damaged", "files", "derived"].map(|name| found[name].as_array().cloned().unwrap_or_default());
-    assert_eq!(run.code == 0, lists[0].is_empty() && lists[1].is_empty(), "{run}");
-    let ids = lists[0].iter().filter_map(|one| Some(one["short"].as_str()?.to_owned())).collect();
+    let lists = ["damaged", "files", "derived"]
+        .map(|name| found[name].as_array().cloned().unwrap_or_default());
+    assert_eq!(
+        run.code == 0,
+        lists[0].is_empty() && lists[1].is_empty(),
+        "{run}"
+    );
+    let ids = lists[0]
+        .iter()
+        .filter_map(|one| Some(one["short"].as_str()?.to_owned()))
+        .collect();
     (ids, lists.iter().any(|list| !list.is_empty()))
 }
 
 fn is_silent(case: &Case) -> bool {
-    let may_be_missing = case.file.starts_with("refs/pins") || case.file.ends_with("checkpoint/commits");
+    let may_be_missing =
+        case.file.starts_with("refs/pins") || case.file.ends_with("checkpoint/commits");
     case.weight == Weight::Hint || (may_be_missing && case.harm == Harm::Missing)
 }
 
@@ -152,17 +196,29 @@ fn readers(copy: &Copy, case: &Case, specimen: &Specimen) -> BTreeSet<String> {
     copy.sandbox.watch(&copy.sandbox.store());
     let (lost, noticed) = damaged_ids(copy);
     assert!(noticed || is_silent(case), "nothing was noticed");
-    assert!(lost.is_empty() || case.weight == Weight::Only, "lost: {lost:?}");
+    assert!(
+        lost.is_empty() || case.weight == Weight::Only,
+        "lost: {lost:?}"
+    );
     let listed = calm(copy.sandbox.run(&["list", "--json"]), &[0]).data();
-    let named = listed["checkpoints"].as_array().map_or(0, Vec::len) + listed["damaged"].as_array().map_or(0, Vec::len);
+    let named = listed["checkpoints"].as_array().map_or(0, Vec::len)
+        + listed["damaged"].as_array().map_or(0, Vec::len);
     assert_eq!(named, specimen.ids.len(), "the list is short: {listed}");
     calm(copy.sandbox.run(&["verify"]), &[0, 6]);
     let first = specimen.ids.last().expect("a checkpoint");
     let shown = calm(copy.sandbox.run(&["show", first]), &[0, 6]);
     assert!(shown.code == 0 || case.weight == Weight::Only, "{shown}");
     // Each file meets enough kinds of damage to meet every command anyway.
-    for args in OTHER_READERS.iter().cycle().skip(case.writer % OTHER_READERS.len()).take(2) {
-        let args: Vec<&str> = args.iter().map(|word| if *word == FIRST { first.as_str() } else { word }).collect();
+    for args in OTHER_READERS
+        .iter()
+        .cycle()
+        .skip(case.writer % OTHER_READERS.len())
+        .take(2)
+    {
+        let args: Vec<&str> = args
+            .iter()
+            .map(|word| if *word == FIRST { first.as_str() } else { word })
+            .collect();
         let run = calm(copy.sandbox.run(&args), &[0, 6]);
         assert!(run.code == 0 || case.weight == Weight::Only, "{run}");
     }
@@ -173,24 +229,36 @@ fn writer(copy: &Copy, case: &Case, specimen: &Specimen, lost: &BTreeSet<String>
     match WRITERS[case.writer % WRITERS.len()] {
         "create" => {
             copy.sandbox.write("text", "something else");
-            let run = calm(copy.sandbox.run(&["create", "-r", "after the damage"]), &[0]);
+            let run = calm(
+                copy.sandbox.run(&["create", "-r", "after the damage"]),
+                &[0],
+            );
             restores(copy, run.stdout.trim(), None);
         }
         "prune" => {
             let run = calm(copy.sandbox.run(&["prune"]), &[0, 6]);
             assert!(run.code == 0 || case.weight != Weight::Derived, "{run}");
             let (now, _) = damaged_ids(copy);
-            assert!(now.is_subset(lost), "pruning lost {now:?}, before it was {lost:?}");
+            assert!(
+                now.is_subset(lost),
+                "pruning lost {now:?}, before it was {lost:?}"
+            );
         }
         _ => {
-            let (id, state) = specimen.states.iter().nth(case.writer % specimen.states.len()).expect("a state");
+            let (id, state) = specimen
+                .states
+                .iter()
+                .nth(case.writer % specimen.states.len())
+                .expect("a state");
             copy.sandbox.write("text", "present");
             let before = copy.sandbox.tree();
             let run = calm(copy.sandbox.restore(id), &[0, 6]);
             if run.code == 0 {
                 copy.sandbox.tree().assert_is(state, "after the restore");
             } else {
-                copy.sandbox.tree().assert_is(&before, "after a restore that was refused");
+                copy.sandbox
+                    .tree()
+                    .assert_is(&before, "after a restore that was refused");
                 assert!(lost.contains(id), "{id} is whole\n{run}");
             }
         }
@@ -214,24 +282,48 @@ fn repair(copy: &Copy, case: &Case, specimen: &Specimen) {
     let salvaged = &details["repair"]["salvaged"];
     let lost: BTreeSet<String> = salvaged["lost"]
         .as_array()
-        .map(|all| all.iter().filter_map(|one| Some(one["short"].as_str()?.to_owned())).collect())
+        .map(|all| {
+            all.iter()
+                .filter_map(|one| Some(one["short"].as_str()?.to_owned()))
+                .collect()
+        })
         .unwrap_or_default();
     let (in_part, _) = damaged_ids(copy);
-    assert_eq!(run.code == 0, lost.is_empty() && in_part.is_empty(), "{run}");
-    assert!((lost.is_empty() && in_part.is_empty()) || case.weight == Weight::Only, "{run}");
-    assert!(in_part.is_disjoint(&lost), "damaged after the repair: {in_part:?}\n{run}");
+    assert_eq!(
+        run.code == 0,
+        lost.is_empty() && in_part.is_empty(),
+        "{run}"
+    );
+    assert!(
+        (lost.is_empty() && in_part.is_empty()) || case.weight == Weight::Only,
+        "{run}"
+    );
+    assert!(
+        in_part.is_disjoint(&lost),
+        "damaged after the repair: {in_part:?}\n{run}"
+    );
     let listed = copy.sandbox.listed_ids();
-    let expected: Vec<&String> = specimen.ids.iter().filter(|id| !lost.contains(*id)).collect();
+    let expected: Vec<&String> = specimen
+        .ids
+        .iter()
+        .filter(|id| !lost.contains(*id))
+        .collect();
     assert_eq!(listed.iter().collect::<Vec<_>>(), expected, "{run}");
     if case.weight == Weight::Only && !salvaged.is_null() && harmed.is_some() {
         let kept = copy.kept();
-        let bytes = kept.iter().find_map(|kept| fs::read(kept.join(&case.file)).ok());
+        let bytes = kept
+            .iter()
+            .find_map(|kept| fs::read(kept.join(&case.file)).ok());
         assert_eq!(bytes, harmed, "the damaged file is not in {kept:?}\n{run}");
     }
     let gone = |id: &String| lost.contains(id) || in_part.contains(id);
     let whole: Vec<_> = specimen.states.iter().filter(|(id, _)| !gone(id)).collect();
     calm(copy.sandbox.run(&["prune"]), &[0]);
-    assert_eq!(damaged_ids(copy).0, in_part, "pruning changed what is whole");
+    assert_eq!(
+        damaged_ids(copy).0,
+        in_part,
+        "pruning changed what is whole"
+    );
     if let Some((id, state)) = whole.get(case.writer % whole.len().max(1)) {
         restores(copy, id, Some(state));
     }
@@ -240,7 +332,9 @@ fn repair(copy: &Copy, case: &Case, specimen: &Specimen) {
         && case.writer.is_multiple_of(4)
         && let Some(git) = Git::find(copy.sandbox.root())
     {
-        git.with("GIT_DIR", copy.sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
+        git.with("GIT_DIR", copy.sandbox.store())
+            .run(&["fsck", "--full", "--strict"])
+            .success();
     }
 }
 
@@ -260,7 +354,11 @@ fn try_case(case: &Case, specimen: &Specimen) {
 
 /// Labels that a sample must cover: every file, and every harm at each weight with every command.
 fn kinds(case: &Case) -> Vec<String> {
-    let harm = format!("{:?}", case.harm).split(' ').next().unwrap_or_default().to_owned();
+    let harm = format!("{:?}", case.harm)
+        .split(' ')
+        .next()
+        .unwrap_or_default()
+        .to_owned();
     let reader = case.writer % OTHER_READERS.len();
     vec![
         case.file.display().to_string(),
@@ -278,9 +376,16 @@ fn no_damage_to_any_file_makes_a_command_panic_hang_or_restore_anything_wrong() 
     let mut draw = Draw::new();
     let mut cases = Vec::new();
     for (file, weight) in files(&specimen) {
-        let len = fs::metadata(specimen.store.join(&file)).expect("a file of the specimen").len();
+        let len = fs::metadata(specimen.store.join(&file))
+            .expect("a file of the specimen")
+            .len();
         for harm in harms(usize::try_from(len).expect("a size"), more, &mut draw) {
-            cases.push(Case { file: file.clone(), weight, harm, writer: draw.number() });
+            cases.push(Case {
+                file: file.clone(),
+                weight,
+                harm,
+                writer: draw.number(),
+            });
         }
     }
     let cases = sample(cases, 40, kinds);
@@ -289,15 +394,25 @@ fn no_damage_to_any_file_makes_a_command_panic_hang_or_restore_anything_wrong() 
         for _ in 0..std::thread::available_parallelism().map_or(2, usize::from) {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::SeqCst)) {
-                    if let Err(cause) = catch_unwind(AssertUnwindSafe(|| try_case(case, &specimen))) {
-                        failed.lock().expect("a list").push(format!("{case:?}: {}", why(&*cause)));
+                    if let Err(cause) = catch_unwind(AssertUnwindSafe(|| try_case(case, &specimen)))
+                    {
+                        failed
+                            .lock()
+                            .expect("a list")
+                            .push(format!("{case:?}: {}", why(&*cause)));
                     }
                 }
             });
         }
     });
     let failed = failed.into_inner().expect("a list");
-    assert!(failed.is_empty(), "{} of {} cases failed:\n{}", failed.len(), cases.len(), failed.join("\n\n"));
+    assert!(
+        failed.is_empty(),
+        "{} of {} cases failed:\n{}",
+        failed.len(),
+        cases.len(),
+        failed.join("\n\n")
+    );
 }
 
 /// What is left of a store that lost several parts at once.
@@ -322,17 +437,32 @@ enum Loss {
 
 const LOSSES: [(Loss, Left); 20] = [
     (Loss::Of(&["refs", "objects"]), Left::Names),
-    (Loss::Of(&["refs", "objects", "HEAD", "config"]), Left::Names),
+    (
+        Loss::Of(&["refs", "objects", "HEAD", "config"]),
+        Left::Names,
+    ),
     (Loss::Of(&["refs", "checkpoint-manifest.md"]), Left::All),
     (Loss::Of(&["refs", "checkpoint"]), Left::All),
-    (Loss::Of(&["refs", "checkpoint", "HEAD", "config", "info"]), Left::All),
-    (Loss::Of(&["objects", "checkpoint-manifest.md"]), Left::Names),
+    (
+        Loss::Of(&["refs", "checkpoint", "HEAD", "config", "info"]),
+        Left::All,
+    ),
+    (
+        Loss::Of(&["objects", "checkpoint-manifest.md"]),
+        Left::Names,
+    ),
     (Loss::Of(&["objects", "checkpoint"]), Left::Names),
     (Loss::Of(&["objects/pack"]), Left::Some),
     (Loss::Of(&["objects/pack", "refs"]), Left::Some),
     (Loss::Of(&["objects/pack", "checkpoint"]), Left::Some),
-    (Loss::Of(&["refs", "objects", "checkpoint-manifest.md"]), Left::Nothing),
-    (Loss::Of(&["checkpoint-manifest.md", "checkpoint", ".gitignore"]), Left::All),
+    (
+        Loss::Of(&["refs", "objects", "checkpoint-manifest.md"]),
+        Left::Nothing,
+    ),
+    (
+        Loss::Of(&["checkpoint-manifest.md", "checkpoint", ".gitignore"]),
+        Left::All,
+    ),
     (Loss::OfAllBut(&["objects"]), Left::All),
     (Loss::OfAllBut(&["objects/pack", "refs"]), Left::Some),
     (Loss::OfAllBut(&["refs"]), Left::Names),
@@ -367,7 +497,10 @@ fn readers_after(loss: Loss, left: Left, specimen: &Specimen) -> BTreeSet<String
     let expected = if left == Left::Nothing { 6 } else { 0 };
     let listed = calm(copy.sandbox.run(&["list", "--json"]), &[expected]);
     calm(copy.sandbox.run(&["status"]), &[expected]);
-    calm(copy.sandbox.run(&["verify", "--full"]), if left == Left::All { &[0] } else { &[6] });
+    calm(
+        copy.sandbox.run(&["verify", "--full"]),
+        if left == Left::All { &[0] } else { &[6] },
+    );
     calm(copy.sandbox.run(&["find", "text"]), &[0, 3, 6]);
     if left == Left::Nothing {
         watch.assert_untouched();
@@ -376,11 +509,16 @@ fn readers_after(loss: Loss, left: Left, specimen: &Specimen) -> BTreeSet<String
     let shorts = |list: &str| -> BTreeSet<String> {
         let data = listed.data();
         let all = data[list].as_array().expect("a list").iter();
-        all.map(|one| one["short"].as_str().expect("an id").to_owned()).collect()
+        all.map(|one| one["short"].as_str().expect("an id").to_owned())
+            .collect()
     };
     let (whole, damaged) = (shorts("checkpoints"), shorts("damaged"));
     let ids: BTreeSet<String> = specimen.ids.iter().cloned().collect();
-    assert_eq!(whole.union(&damaged).cloned().collect::<BTreeSet<_>>(), ids, "{listed}");
+    assert_eq!(
+        whole.union(&damaged).cloned().collect::<BTreeSet<_>>(),
+        ids,
+        "{listed}"
+    );
     assert!(left != Left::All || damaged.is_empty(), "{listed}");
     assert!(left != Left::Names || whole.is_empty(), "{listed}");
     assert!(left != Left::Some || !damaged.is_empty(), "{listed}");
@@ -391,8 +529,14 @@ fn readers_after(loss: Loss, left: Left, specimen: &Specimen) -> BTreeSet<String
         copy.sandbox.write("text", "present");
         let before = copy.sandbox.tree();
         let run = calm(copy.sandbox.restore(id), &[0, 6]);
-        copy.sandbox.tree().assert_is(if run.code == 0 { state } else { &before }, "after the restore");
-        assert!(run.code == 6 || whole.contains(id), "{id} is damaged\n{run}");
+        copy.sandbox.tree().assert_is(
+            if run.code == 0 { state } else { &before },
+            "after the restore",
+        );
+        assert!(
+            run.code == 6 || whole.contains(id),
+            "{id} is damaged\n{run}"
+        );
         assert!(run.code == 0 || left != Left::All, "{id} is whole\n{run}");
     }
     damaged
@@ -410,25 +554,54 @@ fn create_after(loss: Loss, left: Left, specimen: &Specimen, damaged: &BTreeSet<
     assert_eq!(run.stderr.contains(sentence), is_anew, "{run}");
     let kept = copy.kept();
     assert_eq!(kept.len(), usize::from(is_anew), "{run}");
-    assert!(kept.iter().all(|kept| fixtures::files_below(kept).len() >= files), "the kept copy is short\n{run}");
-    let expected = if is_anew { BTreeSet::new() } else { damaged.clone() };
-    assert!(expected.is_subset(&damaged_ids(&copy).0), "damage was forgotten\n{run}");
+    assert!(
+        kept.iter()
+            .all(|kept| fixtures::files_below(kept).len() >= files),
+        "the kept copy is short\n{run}"
+    );
+    let expected = if is_anew {
+        BTreeSet::new()
+    } else {
+        damaged.clone()
+    };
+    assert!(
+        expected.is_subset(&damaged_ids(&copy).0),
+        "damage was forgotten\n{run}"
+    );
     restores(&copy, run.stdout.trim(), None);
     let again = calm(copy.sandbox.run(&["create", "-r", "once more"]), &[0]);
-    assert!(!again.stderr.contains(sentence) && copy.kept().len() == kept.len(), "{again}");
+    assert!(
+        !again.stderr.contains(sentence) && copy.kept().len() == kept.len(),
+        "{again}"
+    );
 }
 
 fn repair_after(loss: Loss, left: Left, specimen: &Specimen) {
     let copy = specimen.copy();
     lose(&copy, loss);
-    let run = calm(copy.sandbox.run(&["verify", "--repair"]), if left == Left::All { &[0] } else { &[0, 6] });
+    let run = calm(
+        copy.sandbox.run(&["verify", "--repair"]),
+        if left == Left::All { &[0] } else { &[0, 6] },
+    );
     let (in_part, _) = damaged_ids(&copy);
-    for id in copy.sandbox.listed_ids().iter().filter(|id| !in_part.contains(*id)) {
+    for id in copy
+        .sandbox
+        .listed_ids()
+        .iter()
+        .filter(|id| !in_part.contains(*id))
+    {
         if let Some(state) = specimen.states.get(id) {
             restores(&copy, id, Some(state));
         }
     }
-    assert!(left != Left::All || specimen.ids.iter().all(|id| copy.sandbox.listed_ids().contains(id)), "{run}");
+    assert!(
+        left != Left::All
+            || specimen
+                .ids
+                .iter()
+                .all(|id| copy.sandbox.listed_ids().contains(id)),
+        "{run}"
+    );
     copy.sandbox.write("text", "something else");
     restores(&copy, &copy.sandbox.create("after the repair"), None);
     calm(copy.sandbox.run(&["prune"]), &[0]);
@@ -438,7 +611,12 @@ fn repair_after(loss: Loss, left: Left, specimen: &Specimen) {
 fn no_loss_of_several_parts_at_once_is_passed_over_or_costs_more_than_them() {
     let specimen = Specimen::new();
     let has_loose = !damaged::loose_of(&specimen.store).is_empty();
-    let kinds = |(loss, left): &(Loss, Left)| vec![format!("{left:?}"), format!("{:?}", std::mem::discriminant(loss))];
+    let kinds = |(loss, left): &(Loss, Left)| {
+        vec![
+            format!("{left:?}"),
+            format!("{:?}", std::mem::discriminant(loss)),
+        ]
+    };
     let losses = sample(LOSSES, 8, kinds);
     let (next, failed) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     std::thread::scope(|scope| {
@@ -456,18 +634,31 @@ fn no_loss_of_several_parts_at_once_is_passed_over_or_costs_more_than_them() {
                         repair_after(*loss, *left, &specimen);
                     }));
                     if let Err(cause) = tried {
-                        failed.lock().expect("a list").push(format!("{loss:?}: {}", why(&*cause)));
+                        failed
+                            .lock()
+                            .expect("a list")
+                            .push(format!("{loss:?}: {}", why(&*cause)));
                     }
                 }
             });
         }
     });
     let failed = failed.into_inner().expect("a list");
-    assert!(failed.is_empty(), "{} of {} cases failed:\n{}", failed.len(), losses.len(), failed.join("\n\n"));
+    assert!(
+        failed.is_empty(),
+        "{} of {} cases failed:\n{}",
+        failed.len(),
+        losses.len(),
+        failed.join("\n\n")
+    );
 }
 
 /// The message of a panic.
 fn why(cause: &(dyn std::any::Any + Send)) -> String {
     let short = cause.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    cause.downcast_ref::<String>().cloned().or(short).unwrap_or_default()
+    cause
+        .downcast_ref::<String>()
+        .cloned()
+        .or(short)
+        .unwrap_or_default()
 }

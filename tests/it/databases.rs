@@ -18,7 +18,11 @@ fn make(path: &Path, mode: &str) -> Connection {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let db = Connection::open(path).unwrap();
     db.busy_timeout(Duration::from_secs(10)).unwrap();
-    let _: String = db.query_row(&format!("PRAGMA journal_mode = {mode}"), [], |row| row.get(0)).unwrap();
+    let _: String = db
+        .query_row(&format!("PRAGMA journal_mode = {mode}"), [], |row| {
+            row.get(0)
+        })
+        .unwrap();
     db.execute_batch(
         "CREATE TABLE one (n); CREATE TABLE two (n); CREATE TABLE log (n INTEGER PRIMARY KEY, text);
          INSERT INTO one VALUES (0); INSERT INTO two VALUES (0)",
@@ -46,15 +50,27 @@ fn state(path: &Path) -> i64 {
 }
 
 fn state_of(db: &Connection) -> i64 {
-    let sound: String = db.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    let sound: String = db
+        .query_row("PRAGMA integrity_check", [], |row| row.get(0))
+        .unwrap();
     assert_eq!(sound, "ok");
-    let numbers = ["SELECT n FROM one", "SELECT n FROM two", "SELECT count(*) FROM log"].map(|sql| number(db, sql));
+    let numbers = [
+        "SELECT n FROM one",
+        "SELECT n FROM two",
+        "SELECT count(*) FROM log",
+    ]
+    .map(|sql| number(db, sql));
     assert!(numbers.iter().all(|n| *n == numbers[0]), "{numbers:?}");
     numbers[0]
 }
 
 fn savepoint(sandbox: &Sandbox, more: &[&str]) -> String {
-    sandbox.run(&[&["create", "-r", "savepoint", "--db", "data/shop.db"], more].concat()).success().stdout.trim().into()
+    sandbox
+        .run(&[&["create", "-r", "savepoint", "--db", "data/shop.db"], more].concat())
+        .success()
+        .stdout
+        .trim()
+        .into()
 }
 
 /// A database in its first state, a savepoint of it, and two steps after that.
@@ -69,12 +85,20 @@ fn stepped(mode: &str) -> (Sandbox, Connection, String) {
 
 fn assert_no_scratch(sandbox: &Sandbox) {
     let own = std::fs::read_dir(sandbox.store().join("checkpoint")).unwrap();
-    let left: Vec<String> = own.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    assert!(!left.iter().any(|name| name.starts_with("bisect-")), "{left:?}");
+    let left: Vec<String> = own
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(
+        !left.iter().any(|name| name.starts_with("bisect-")),
+        "{left:?}"
+    );
 }
 
 fn outcome_of(sandbox: &Sandbox, args: &[&str]) -> String {
-    sandbox.restore_data(args)["databases"][0]["outcome"].as_str().expect("an outcome").to_owned()
+    sandbox.restore_data(args)["databases"][0]["outcome"]
+        .as_str()
+        .expect("an outcome")
+        .to_owned()
 }
 
 #[test]
@@ -89,17 +113,24 @@ fn twenty_savepoints_under_constant_writes_are_each_sound_and_a_committed_state(
         }
         db
     });
-    let ids: Vec<String> = (0..20).map(|_| savepoint(&sandbox, &["--type", "database_savepoint"])).collect();
+    let ids: Vec<String> = (0..20)
+        .map(|_| savepoint(&sandbox, &["--type", "database_savepoint"]))
+        .collect();
     stop.store(true, Ordering::Relaxed);
     let db = writer.join().unwrap();
     let last = state_of(&db);
     let mut states = Vec::new();
     for id in &ids {
         let dir = sandbox.top().join(id);
-        sandbox.run(&["restore", id, "--to", &dir.display().to_string()]).success();
+        sandbox
+            .run(&["restore", id, "--to", &dir.display().to_string()])
+            .success();
         states.push(state(&dir.join("data/shop.db")));
     }
-    assert!(states.is_sorted() && states[0] < states[19] && states[19] <= last, "{states:?} of {last}");
+    assert!(
+        states.is_sorted() && states[0] < states[19] && states[19] <= last,
+        "{states:?} of {last}"
+    );
     for at in [19, 0, 10] {
         sandbox.restore(&ids[at]).success();
         assert_eq!(state_of(&db), states[at]);
@@ -123,7 +154,13 @@ fn a_database_that_is_a_hard_link_is_not_written_through() {
         let run = sandbox.run(&["restore", &id, "--yes", "--json"]).code(5);
         let report = &run.data()["databases"][0];
         assert_eq!(report["outcome"], "failed", "{run}");
-        assert!(report["why"].as_str().expect("a cause").contains("hard link"), "{run}");
+        assert!(
+            report["why"]
+                .as_str()
+                .expect("a cause")
+                .contains("hard link"),
+            "{run}"
+        );
         assert!(std::fs::read(&outside).unwrap() == before, "{name}");
         sandbox.remove(name);
     }
@@ -133,11 +170,19 @@ fn a_database_that_is_a_hard_link_is_not_written_through() {
 fn a_restore_goes_into_a_live_file_that_others_have_open_and_undo_and_redo_too() {
     for mode in ["WAL", "DELETE"] {
         let (sandbox, other, id) = stepped(mode);
-        let inode = std::fs::metadata(sandbox.path("data/shop.db")).unwrap().ino();
+        let inode = std::fs::metadata(sandbox.path("data/shop.db"))
+            .unwrap()
+            .ino();
         assert_eq!(state_of(&other), 2);
         assert_eq!(outcome_of(&sandbox, &[&id]), "restored");
-        assert_eq!((state_of(&other), state(&sandbox.path("data/shop.db"))), (0, 0), "{mode}");
-        let now: String = other.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
+        assert_eq!(
+            (state_of(&other), state(&sandbox.path("data/shop.db"))),
+            (0, 0),
+            "{mode}"
+        );
+        let now: String = other
+            .query_row("PRAGMA journal_mode", [], |row| row.get(0))
+            .unwrap();
         assert_eq!(now.to_uppercase(), mode);
         sandbox.undo().success().stderr_has("Restores 1 database");
         assert_eq!(state_of(&other), 2, "{mode}");
@@ -145,8 +190,17 @@ fn a_restore_goes_into_a_live_file_that_others_have_open_and_undo_and_redo_too()
         sandbox.redo().success();
         assert_eq!(state_of(&other), 0, "{mode}");
         sandbox.undo().success();
-        assert_eq!(state_of(&other), 3, "what was written before the redo comes back");
-        assert_eq!(std::fs::metadata(sandbox.path("data/shop.db")).unwrap().ino(), inode);
+        assert_eq!(
+            state_of(&other),
+            3,
+            "what was written before the redo comes back"
+        );
+        assert_eq!(
+            std::fs::metadata(sandbox.path("data/shop.db"))
+                .unwrap()
+                .ino(),
+            inode
+        );
         assert_no_scratch(&sandbox);
     }
 }
@@ -156,10 +210,16 @@ fn a_savepoint_leaves_the_database_and_its_directory_as_they_are() {
     for mode in ["WAL", "DELETE"] {
         let (sandbox, db, _) = stepped(mode);
         drop(db);
-        let before = (std::fs::metadata(sandbox.path("data/shop.db")).unwrap(), sandbox.tree());
+        let before = (
+            std::fs::metadata(sandbox.path("data/shop.db")).unwrap(),
+            sandbox.tree(),
+        );
         savepoint(&sandbox, &[]);
         let after = std::fs::metadata(sandbox.path("data/shop.db")).unwrap();
-        assert_eq!((before.0.mtime_nsec(), before.0.ctime_nsec()), (after.mtime_nsec(), after.ctime_nsec()));
+        assert_eq!(
+            (before.0.mtime_nsec(), before.0.ctime_nsec()),
+            (after.mtime_nsec(), after.ctime_nsec())
+        );
         sandbox.tree().assert_is(&before.1, mode);
     }
 }
@@ -171,20 +231,29 @@ fn a_database_that_is_as_it_was_is_not_touched() {
     let version = number(&db, "PRAGMA data_version");
     assert_eq!(outcome_of(&sandbox, &[&id]), "unchanged");
     assert_eq!(number(&db, "PRAGMA data_version"), version);
-    sandbox.restore(&id).success().stderr_has("database data/shop.db is as it was then");
+    sandbox
+        .restore(&id)
+        .success()
+        .stderr_has("database data/shop.db is as it was then");
 }
 
 #[test]
 fn a_database_that_cannot_be_kept_stops_a_restore_before_any_change() {
     let (sandbox, db, id) = stepped("DELETE");
     db.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    let run = sandbox.run(&["restore", &id, "--yes", "--lock-timeout", "0", "--json"]).code(4);
+    let run = sandbox
+        .run(&["restore", &id, "--yes", "--lock-timeout", "0", "--json"])
+        .code(4);
     assert_eq!(run.error_code(), "database_not_held");
     assert_eq!(sandbox.listed().len(), 1, "no safety checkpoint is left");
     db.execute_batch("COMMIT").unwrap();
     drop(db);
     sandbox.write("data/shop.db", "this is no database at all".repeat(40));
-    sandbox.restore(&id).code(4).stderr_has("data/shop.db").stderr_has("moved away");
+    sandbox
+        .restore(&id)
+        .code(4)
+        .stderr_has("data/shop.db")
+        .stderr_has("moved away");
     std::fs::rename(sandbox.path("data/shop.db"), sandbox.path("data/aside")).unwrap();
     sandbox.restore(&id).success();
     assert_eq!(state(&sandbox.path("data/shop.db")), 0);
@@ -199,9 +268,13 @@ fn a_live_database_that_stays_locked_is_left_whole_and_the_files_are_done() {
     step(&db);
     sandbox.write("a", "2");
     db.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let run = sandbox.run(&["restore", &id, "--yes", "--lock-timeout", "0", "--json"]).code(5);
+    let run = sandbox
+        .run(&["restore", &id, "--yes", "--lock-timeout", "0", "--json"])
+        .code(5);
     assert_eq!(run.data()["databases"][0]["outcome"], "failed");
-    run.stderr_has("data/shop.db was not restored").stderr_has("locked").stderr_has("checkpoint undo");
+    run.stderr_has("data/shop.db was not restored")
+        .stderr_has("locked")
+        .stderr_has("checkpoint undo");
     assert_eq!(sandbox.read("a"), "1");
     assert!(sandbox.status()["pending"].is_null());
     db.execute_batch("COMMIT").unwrap();
@@ -213,27 +286,50 @@ fn a_live_database_that_stays_locked_is_left_whole_and_the_files_are_done() {
 #[test]
 fn a_restore_stopped_by_a_signal_at_a_database_is_pending_and_can_be_ended() {
     let sandbox = named();
-    let id: String = sandbox.run(&["create", "--db", "shop", "--scope", "a"]).success().stdout.trim().into();
-    sandbox.write(sandbox.home().join("server"), "state 2").write("a", "2");
+    let id: String = sandbox
+        .run(&["create", "--db", "shop", "--scope", "a"])
+        .success()
+        .stdout
+        .trim()
+        .into();
+    sandbox
+        .write(sandbox.home().join("server"), "state 2")
+        .write("a", "2");
     let config = sandbox.home().join(".config/checkpoint/config.toml");
     let works = sandbox.read(&config);
-    sandbox.write(&config, works.replace("; pwd", "; kill -INT $PPID; sleep 1; pwd"));
+    sandbox.write(
+        &config,
+        works.replace("; pwd", "; kill -INT $PPID; sleep 1; pwd"),
+    );
     sandbox.restore(&id).code(130);
     assert!(!sandbox.status()["pending"].is_null());
     sandbox.write(&config, works);
     sandbox.undo().success();
-    assert_eq!((server(&sandbox), sandbox.read("a")), ("state 2".into(), "2".into()));
+    assert_eq!(
+        (server(&sandbox), sandbox.read("a")),
+        ("state 2".into(), "2".into())
+    );
     assert_no_scratch(&sandbox);
 }
 
 #[test]
 fn an_interrupted_restore_can_be_ended_although_a_database_cannot_be_had() {
     let sandbox = named();
-    let id: String = sandbox.run(&["create", "--db", "shop", "--scope", "a"]).success().stdout.trim().into();
+    let id: String = sandbox
+        .run(&["create", "--db", "shop", "--scope", "a"])
+        .success()
+        .stdout
+        .trim()
+        .into();
     sandbox.write("a", "2");
     sandbox.write(sandbox.home().join("server"), "state 2");
     let config = sandbox.home().join(".config/checkpoint/config.toml");
-    sandbox.write(&config, sandbox.read(&config).replace("; pwd", "; kill -INT $PPID; sleep 1; pwd"));
+    sandbox.write(
+        &config,
+        sandbox
+            .read(&config)
+            .replace("; pwd", "; kill -INT $PPID; sleep 1; pwd"),
+    );
     sandbox.restore(&id).code(130);
     sandbox.write(&config, "");
     sandbox.undo().code(5).stderr_has("no [database.shop]");
@@ -245,8 +341,11 @@ fn an_interrupted_restore_can_be_ended_although_a_database_cannot_be_had() {
 fn a_database_that_others_keep_locked_is_not_taken_and_nothing_is_recorded() {
     let (sandbox, db, _) = stepped("DELETE");
     db.execute_batch("BEGIN EXCLUSIVE").unwrap();
-    let run = sandbox.run(&["create", "--db", "data/shop.db", "--lock-timeout", "0"]).code(1);
-    run.stderr_has("database data/shop.db was not taken").stderr_has("locked");
+    let run = sandbox
+        .run(&["create", "--db", "data/shop.db", "--lock-timeout", "0"])
+        .code(1);
+    run.stderr_has("database data/shop.db was not taken")
+        .stderr_has("locked");
     assert_eq!(sandbox.listed().len(), 1);
     assert_no_scratch(&sandbox);
 }
@@ -261,7 +360,10 @@ fn a_copy_that_is_not_sound_is_not_recorded() {
     let middle = bytes.len() / 2;
     bytes[middle..middle + 4096].fill(0xaa);
     sandbox.write("data/shop.db", bytes);
-    sandbox.run(&["create", "--db", "data/shop.db"]).code(1).stderr_has("was not taken");
+    sandbox
+        .run(&["create", "--db", "data/shop.db"])
+        .code(1)
+        .stderr_has("was not taken");
     assert!(sandbox.listed().is_empty());
 }
 
@@ -273,20 +375,50 @@ fn files_and_a_database_are_in_one_checkpoint_and_come_back_together() {
     let id = savepoint(&sandbox, &["--scope", "data"]);
     let shown = sandbox.run(&["show", &id, "--json"]).success().data();
     assert_eq!(shown["databases"][0]["path"], "data/shop.db");
-    assert_eq!((&shown["checkpoint"]["files"], &shown["checkpoint"]["coverage"]), (&1.into(), &"scoped".into()));
-    assert!(shown["uncaptured"].as_array().unwrap().iter().all(|item| item["why"] == "database"), "{shown}");
-    sandbox.run(&["show", &id]).success().stdout_has("database   data/shop.db\n");
+    assert_eq!(
+        (
+            &shown["checkpoint"]["files"],
+            &shown["checkpoint"]["coverage"]
+        ),
+        (&1.into(), &"scoped".into())
+    );
+    assert!(
+        shown["uncaptured"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|item| item["why"] == "database"),
+        "{shown}"
+    );
+    sandbox
+        .run(&["show", &id])
+        .success()
+        .stdout_has("database   data/shop.db\n");
     step(&db);
-    sandbox.write("data/notes", "2").write("other", "2").write("data/new", "n");
-    let inode = std::fs::metadata(sandbox.path("data/shop.db")).unwrap().ino();
+    sandbox
+        .write("data/notes", "2")
+        .write("other", "2")
+        .write("data/new", "n");
+    let inode = std::fs::metadata(sandbox.path("data/shop.db"))
+        .unwrap()
+        .ino();
     sandbox.restore(&id).success();
-    assert_eq!((state_of(&db), sandbox.read("data/notes"), sandbox.read("other")), (0, "1".into(), "2".into()));
+    assert_eq!(
+        (
+            state_of(&db),
+            sandbox.read("data/notes"),
+            sandbox.read("other")
+        ),
+        (0, "1".into(), "2".into())
+    );
     assert!(!sandbox.exists("data/new"));
     sandbox.undo().success();
     assert_eq!((state_of(&db), sandbox.read("data/notes")), (1, "2".into()));
     assert!(sandbox.exists("data/new"));
     assert_eq!(
-        std::fs::metadata(sandbox.path("data/shop.db")).unwrap().ino(),
+        std::fs::metadata(sandbox.path("data/shop.db"))
+            .unwrap()
+            .ino(),
         inode,
         "it was never replaced as a file"
     );
@@ -302,13 +434,20 @@ fn a_database_whose_file_is_gone_is_made_again_and_undo_leaves_it() {
     sandbox.restore(&id).success();
     let path = sandbox.path("data/shop.db");
     assert_eq!(state(&path), 0);
-    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
     let run = sandbox.run(&["undo", "--yes", "--json"]).success();
     assert_eq!(run.data()["databases"][0]["outcome"], "left");
     assert_eq!(state(&path), 0);
     step(&Connection::open(&path).unwrap());
     sandbox.redo().success();
-    assert_eq!(state(&path), 0, "redo leads back to how it was right before the undo");
+    assert_eq!(
+        state(&path),
+        0,
+        "redo leads back to how it was right before the undo"
+    );
     sandbox.undo().success();
     assert_eq!(state(&path), 1, "and what was written since was kept");
 }
@@ -319,14 +458,25 @@ fn paths_choose_databases_as_they_choose_files() {
     let db = make(&sandbox.path("data/shop.db"), "WAL");
     let other = make(&sandbox.path("other.db"), "WAL");
     sandbox.write("a", "1").write("b", "1");
-    let id = savepoint(&sandbox, &["--db", "other.db", "--scope", "a", "--scope", "b"]);
+    let id = savepoint(
+        &sandbox,
+        &["--db", "other.db", "--scope", "a", "--scope", "b"],
+    );
     step(&db);
     step(&other);
     sandbox.write("a", "2").write("b", "2");
     sandbox.run(&["restore", &id, "a", "--yes"]).success();
-    assert_eq!((sandbox.read("a"), state_of(&db), state_of(&other)), ("1".into(), 1, 1));
-    sandbox.run(&["restore", &id, "data/shop.db", "--yes"]).success();
-    assert_eq!((sandbox.read("b"), state_of(&db), state_of(&other)), ("2".into(), 0, 1));
+    assert_eq!(
+        (sandbox.read("a"), state_of(&db), state_of(&other)),
+        ("1".into(), 1, 1)
+    );
+    sandbox
+        .run(&["restore", &id, "data/shop.db", "--yes"])
+        .success();
+    assert_eq!(
+        (sandbox.read("b"), state_of(&db), state_of(&other)),
+        ("2".into(), 0, 1)
+    );
     sandbox.undo().success();
     assert_eq!((state_of(&db), state_of(&other)), (1, 1));
     sandbox.run(&["restore", &id, "none.db", "--yes"]).code(3);
@@ -342,7 +492,10 @@ fn a_dry_run_names_the_databases_and_changes_nothing() {
         .stdout_has("restores 1");
     assert_eq!(outcome_of(&sandbox, &[&id, "--dry-run"]), "planned");
     assert_eq!(state_of(&db), 2);
-    sandbox.run(&["restore", &id]).code(4).stderr_has("restores 1 database");
+    sandbox
+        .run(&["restore", &id])
+        .code(4)
+        .stderr_has("restores 1 database");
 }
 
 #[test]
@@ -392,13 +545,28 @@ fn what_is_no_database_in_the_root_is_refused_in_words() {
         ("/etc/passwd", 2, "outside the root"),
         ("data/*.db", 3, "no database"),
     ] {
-        sandbox.run(&["create", "--db", typed]).code(code).stderr_has(words);
+        sandbox
+            .run(&["create", "--db", typed])
+            .code(code)
+            .stderr_has(words);
     }
-    sandbox.run(&["create", "--type", "database_savepoint"]).code(2).stderr_has("needs a --db");
-    sandbox.run(&["create", "--type", "file_backup", "--db", "data/shop.db"]).code(2).stderr_has("needs a --scope");
+    sandbox
+        .run(&["create", "--type", "database_savepoint"])
+        .code(2)
+        .stderr_has("needs a --db");
+    sandbox
+        .run(&["create", "--type", "file_backup", "--db", "data/shop.db"])
+        .code(2)
+        .stderr_has("needs a --scope");
     assert!(!sandbox.store().exists());
     sandbox.run(&["create", "--db", "empty.db"]).success();
-    sandbox.run(&["create", "--db", &sandbox.path("data/shop.db").display().to_string()]).success();
+    sandbox
+        .run(&[
+            "create",
+            "--db",
+            &sandbox.path("data/shop.db").display().to_string(),
+        ])
+        .success();
 }
 
 /// Makes a checkpoint of a file and a database, and kills its restore at the `nth` of some calls.
@@ -418,7 +586,10 @@ fn sweep(mode: &str, way_out: &[&str], expected: (i64, &str)) {
         return;
     }
     let (mut pending, mut at_the_database) = (0, 0);
-    for calls in ["pwrite64,write,ftruncate", "fsync,fdatasync,unlink,renameat2"] {
+    for calls in [
+        "pwrite64,write,ftruncate",
+        "fsync,fdatasync,unlink,renameat2",
+    ] {
         let (mut nth, mut draw) = (1, Draw::new());
         loop {
             let (sandbox, db, code) = killed(mode, calls, nth);
@@ -434,16 +605,29 @@ fn sweep(mode: &str, way_out: &[&str], expected: (i64, &str)) {
                 pending += 1;
                 at_the_database += u32::from(sandbox.read("data/notes") == "1");
                 sandbox.run(way_out).success();
-                assert_eq!((state_of(&db), &*sandbox.read("data/notes")), expected, "{when}");
+                assert_eq!(
+                    (state_of(&db), &*sandbox.read("data/notes")),
+                    expected,
+                    "{when}"
+                );
                 assert!(sandbox.status()["pending"].is_null(), "{when}");
                 sandbox.run(&["create", "-r", "after"]).success();
                 assert_no_scratch(&sandbox);
             }
-            nth += if is_full() { 1 + nth / 8 } else { 1 + draw.below(2 + nth / 3) };
+            nth += if is_full() {
+                1 + nth / 8
+            } else {
+                1 + draw.below(2 + nth / 3)
+            };
         }
     }
-    assert!(at_the_database > if is_full() { 2 } else { 0 }, "hardly a kill met the database");
-    println!("{mode}: {pending} kills left a pending restore, {at_the_database} of them with the files done");
+    assert!(
+        at_the_database > if is_full() { 2 } else { 0 },
+        "hardly a kill met the database"
+    );
+    println!(
+        "{mode}: {pending} kills left a pending restore, {at_the_database} of them with the files done"
+    );
 }
 
 #[test]

@@ -4,8 +4,13 @@ use crate::bench::Sandbox;
 
 fn assert_no_scratch(sandbox: &Sandbox) {
     let own = std::fs::read_dir(sandbox.store().join("checkpoint")).unwrap();
-    let left: Vec<String> = own.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    assert!(!left.iter().any(|name| name.starts_with("bisect-")), "{left:?}");
+    let left: Vec<String> = own
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    assert!(
+        !left.iter().any(|name| name.starts_with("bisect-")),
+        "{left:?}"
+    );
 }
 
 /// A stand-in for a server: its content lies in a file outside the root.
@@ -29,22 +34,47 @@ pub fn server(sandbox: &Sandbox) -> String {
 fn a_named_database_is_dumped_and_restored_by_the_users_commands_in_the_root() {
     let sandbox = named();
     sandbox.write("shop", "a file of that name");
-    let id: String = sandbox.run(&["create", "--db", "shop", "--scope", "a"]).success().stdout.trim().into();
+    let id: String = sandbox
+        .run(&["create", "--db", "shop", "--scope", "a"])
+        .success()
+        .stdout
+        .trim()
+        .into();
     let shown = sandbox.run(&["show", &id, "--json"]).success().data();
-    assert_eq!((&shown["databases"][0]["kind"], &shown["databases"][0]["name"]), (&"named".into(), &"shop".into()));
-    sandbox.run(&["cat", &format!("{id}:@db/shop")]).success().stdout_has("state 1");
-    sandbox.write(sandbox.home().join("server"), "state 2").write("a", "2");
+    assert_eq!(
+        (
+            &shown["databases"][0]["kind"],
+            &shown["databases"][0]["name"]
+        ),
+        (&"named".into(), &"shop".into())
+    );
+    sandbox
+        .run(&["cat", &format!("{id}:@db/shop")])
+        .success()
+        .stdout_has("state 1");
+    sandbox
+        .write(sandbox.home().join("server"), "state 2")
+        .write("a", "2");
     sandbox.run(&["restore", &id, "a", "--yes"]).success();
-    assert_eq!((server(&sandbox), sandbox.read("a")), ("state 2".into(), "1".into()), "PATHs name files alone");
+    assert_eq!(
+        (server(&sandbox), sandbox.read("a")),
+        ("state 2".into(), "1".into()),
+        "PATHs name files alone"
+    );
     sandbox.restore(&id).success();
     assert_eq!(server(&sandbox), "state 1");
-    assert_eq!(sandbox.read(sandbox.home().join("server.pwd")).trim(), sandbox.root().display().to_string());
+    assert_eq!(
+        sandbox.read(sandbox.home().join("server.pwd")).trim(),
+        sandbox.root().display().to_string()
+    );
     sandbox.undo().success();
     assert_eq!(server(&sandbox), "state 2");
     sandbox.redo().success();
     assert_eq!(server(&sandbox), "state 1");
     let to = sandbox.top().join("to").display().to_string();
-    let run = sandbox.run(&["restore", &id, "--to", &to, "--json"]).success();
+    let run = sandbox
+        .run(&["restore", &id, "--to", &to, "--json"])
+        .success();
     assert_eq!(run.warning_codes(), ["database_skipped"]);
     assert_no_scratch(&sandbox);
 }
@@ -55,8 +85,14 @@ fn a_dump_that_fails_records_nothing_and_its_last_words_are_told() {
     sandbox.user_config(
         "[database.shop]\ndump = \"echo content; echo first >&2; echo server is down >&2; exit 3\"\nrestore = \"cat\"\n",
     );
-    let run = sandbox.run(&["create", "--db", "shop"]).code(1).stderr_has("exit 3: server is down");
-    assert!(!run.stderr.contains("content") && !run.stderr.contains("first"), "{run}");
+    let run = sandbox
+        .run(&["create", "--db", "shop"])
+        .code(1)
+        .stderr_has("exit 3: server is down");
+    assert!(
+        !run.stderr.contains("content") && !run.stderr.contains("first"),
+        "{run}"
+    );
     assert!(sandbox.listed().is_empty());
     assert_no_scratch(&sandbox);
 }
@@ -64,19 +100,37 @@ fn a_dump_that_fails_records_nothing_and_its_last_words_are_told() {
 #[test]
 fn a_restore_command_that_fails_leaves_the_files_done_and_names_the_way_back() {
     let sandbox = named();
-    let id: String = sandbox.run(&["create", "--db", "shop", "--scope", "a"]).success().stdout.trim().into();
+    let id: String = sandbox
+        .run(&["create", "--db", "shop", "--scope", "a"])
+        .success()
+        .stdout
+        .trim()
+        .into();
     let config = sandbox.home().join(".config/checkpoint/config.toml");
     let works = sandbox.read(&config);
-    sandbox.write(&config, works.replace("; pwd", "; echo no such role >&2; false; exit 1; pwd"));
-    sandbox.write(sandbox.home().join("server"), "state 2").write("a", "2");
+    sandbox.write(
+        &config,
+        works.replace("; pwd", "; echo no such role >&2; false; exit 1; pwd"),
+    );
+    sandbox
+        .write(sandbox.home().join("server"), "state 2")
+        .write("a", "2");
     let run = sandbox.restore(&id).code(5);
-    let run = run.stderr_has("database shop was not restored").stderr_has("exit 1: no such role");
+    let run = run
+        .stderr_has("database shop was not restored")
+        .stderr_has("exit 1: no such role");
     run.stderr_has("checkpoint undo");
     assert_eq!(sandbox.read("a"), "1");
-    assert!(sandbox.status()["pending"].is_null(), "it is done as far as it goes");
+    assert!(
+        sandbox.status()["pending"].is_null(),
+        "it is done as far as it goes"
+    );
     sandbox.write(&config, works);
     sandbox.undo().success();
-    assert_eq!((server(&sandbox), sandbox.read("a")), ("state 2".into(), "2".into()));
+    assert_eq!(
+        (server(&sandbox), sandbox.read("a")),
+        ("state 2".into(), "2".into())
+    );
     sandbox.write(&config, "");
     let run = sandbox.run(&["restore", &id, "--yes", "--json"]).code(4);
     assert_eq!(run.error_code(), "database_not_held");
@@ -85,11 +139,21 @@ fn a_restore_command_that_fails_leaves_the_files_done_and_names_the_way_back() {
 #[test]
 fn commands_of_a_project_are_never_run() {
     let sandbox = Sandbox::new();
-    sandbox.write(".checkpoint.toml", "[database.shop]\ndump = \"touch ran\"\nrestore = \"touch ran\"\n");
+    sandbox.write(
+        ".checkpoint.toml",
+        "[database.shop]\ndump = \"touch ran\"\nrestore = \"touch ran\"\n",
+    );
     sandbox.run(&["create", "--db", "shop"]).code(3);
-    sandbox.run(&["create"]).success().stderr_has("may only stand in the user's own configuration");
+    sandbox
+        .run(&["create"])
+        .success()
+        .stderr_has("may only stand in the user's own configuration");
     assert!(!sandbox.exists("ran"));
-    for bad in ["dump = 'x'", "dump = ''\nrestore = 'x'", "dump = 'x'\nrestore = 'x'\nother = 1"] {
+    for bad in [
+        "dump = 'x'",
+        "dump = ''\nrestore = 'x'",
+        "dump = 'x'\nrestore = 'x'\nother = 1",
+    ] {
         sandbox.user_config(&format!("[database.shop]\n{bad}\n"));
         sandbox.run(&["create"]).code(1).stderr_has("database");
     }

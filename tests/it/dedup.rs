@@ -16,11 +16,20 @@ fn with_a_first_checkpoint() -> (Sandbox, String) {
 #[test]
 fn the_same_request_within_a_second_gives_the_first_id_again() {
     let (sandbox, first) = with_a_first_checkpoint();
-    let run = sandbox.at("2026-03-24T12:00:00.999Z").run(&[&FIRST[..], &["--json"]].concat()).success();
+    let run = sandbox
+        .at("2026-03-24T12:00:00.999Z")
+        .run(&[&FIRST[..], &["--json"]].concat())
+        .success();
     let data = run.data();
     assert_eq!(data["short"], first.as_str());
-    assert_eq!((&data["created"], &data["skipped"]), (&false.into(), &"dedup".into()));
-    assert_eq!((&data["reason"], &data["requested_reason"]), (&"first".into(), &"first".into()));
+    assert_eq!(
+        (&data["created"], &data["skipped"]),
+        (&false.into(), &"dedup".into())
+    );
+    assert_eq!(
+        (&data["reason"], &data["requested_reason"]),
+        (&"first".into(), &"first".into())
+    );
     assert_eq!(run.warning_codes(), ["dedup"]);
     let run = sandbox.at(NOON).run(&FIRST).success().stderr_has("first");
     assert_eq!(run.stdout.trim_end(), first);
@@ -32,12 +41,19 @@ fn each_reason_and_each_source_has_a_row_of_its_own_however_soon() {
     let (sandbox, first) = with_a_first_checkpoint();
     let second = sandbox.at(NOON).create("second");
     let third = sandbox.create_data(&["--reason", "second", "--source", "skill"])["short"].clone();
-    assert_eq!(sandbox.listed_ids(), [third.as_str().expect("an id"), &second, &first]);
+    assert_eq!(
+        sandbox.listed_ids(),
+        [third.as_str().expect("an id"), &second, &first]
+    );
     sandbox.write("a", "2");
     let data = sandbox.restore_data(&["first"]);
     assert_eq!(data["restored_from"]["short"], first.as_str());
-    let contract = sandbox.create_data(&["--reason", "fourth", "--contract"])["contract"].to_string();
-    assert!(contract.contains("check:reason_given:yes, fourth"), "{contract}");
+    let contract =
+        sandbox.create_data(&["--reason", "fourth", "--contract"])["contract"].to_string();
+    assert!(
+        contract.contains("check:reason_given:yes, fourth"),
+        "{contract}"
+    );
 }
 
 #[test]
@@ -45,7 +61,10 @@ fn an_unchanged_state_a_second_later_is_a_new_row_on_the_same_tree() {
     let (sandbox, first) = with_a_first_checkpoint();
     let second = sandbox.at("2026-03-24T12:00:01Z").create("second");
     assert_ne!(first, second);
-    assert_eq!(sandbox.shown(&first)["tree"], sandbox.shown(&second)["tree"]);
+    assert_eq!(
+        sandbox.shown(&first)["tree"],
+        sandbox.shown(&second)["tree"]
+    );
     assert_eq!(sandbox.listed_ids(), [second, first]);
 }
 
@@ -71,7 +90,11 @@ fn a_clock_that_went_back_is_outside_the_window() {
     let (sandbox, first) = with_a_first_checkpoint();
     let second = sandbox.at("2026-03-24T11:00:00Z").create("an hour before");
     assert_ne!(first, second);
-    assert_eq!(sandbox.listed_ids(), [second, first], "order is by sequence, not by the clock");
+    assert_eq!(
+        sandbox.listed_ids(),
+        [second, first],
+        "order is by sequence, not by the clock"
+    );
 }
 
 #[test]
@@ -86,6 +109,9 @@ fn safety_checkpoints_are_never_deduplicated() {
     let (sandbox, first) = with_a_first_checkpoint();
     sandbox.write("a", "an edit").create("edited");
     let data = sandbox.at(NOON).restore_data(&[&first]);
-    assert!(data["safety"]["short"].is_string(), "although the newest holds just this");
+    assert!(
+        data["safety"]["short"].is_string(),
+        "although the newest holds just this"
+    );
     assert_eq!(sandbox.listed().len(), 3);
 }

@@ -16,18 +16,31 @@ fn with(count: usize) -> (Sandbox, Vec<String>) {
 
 fn full_id(sandbox: &Sandbox, short: &str) -> String {
     let rows = sandbox.listed();
-    let row = rows.iter().find(|row| row["short"] == short).expect("it is listed");
+    let row = rows
+        .iter()
+        .find(|row| row["short"] == short)
+        .expect("it is listed");
     row["id"].as_str().expect("an id").to_owned()
 }
 
 #[test]
 fn what_is_named_goes_and_all_else_stays() {
     let (sandbox, ids) = with(5);
-    sandbox.run(&["delete", &ids[1], "number 3", &ids[1], "--yes"]).success().stdout_has("Deleted 2 checkpoints");
-    assert_eq!(sandbox.listed_ids(), [ids[4].clone(), ids[2].clone(), ids[0].clone()]);
+    sandbox
+        .run(&["delete", &ids[1], "number 3", &ids[1], "--yes"])
+        .success()
+        .stdout_has("Deleted 2 checkpoints");
+    assert_eq!(
+        sandbox.listed_ids(),
+        [ids[4].clone(), ids[2].clone(), ids[0].clone()]
+    );
     sandbox.run(&["show", &ids[1]]).code(3);
-    let manifest = std::fs::read_to_string(sandbox.store().join("checkpoint-manifest.md")).expect("a manifest");
-    assert!(!manifest.contains(&ids[1]) && manifest.contains(&ids[2]), "{manifest}");
+    let manifest = std::fs::read_to_string(sandbox.store().join("checkpoint-manifest.md"))
+        .expect("a manifest");
+    assert!(
+        !manifest.contains(&ids[1]) && manifest.contains(&ids[2]),
+        "{manifest}"
+    );
     sandbox.restore("number 0").success();
     assert_eq!(sandbox.read("a"), "0");
 }
@@ -35,11 +48,20 @@ fn what_is_named_goes_and_all_else_stays() {
 #[test]
 fn without_a_terminal_and_without_yes_nothing_goes() {
     let (sandbox, ids) = with(2);
-    sandbox.watch(&sandbox.store().join("objects")).watch(&sandbox.store().join("refs"));
+    sandbox
+        .watch(&sandbox.store().join("objects"))
+        .watch(&sandbox.store().join("refs"));
     let run = sandbox.run(&["delete", &ids[0], "--json"]).code(4);
     assert_eq!(run.error_code(), "consent_needed");
-    sandbox.run(&["delete", &ids[0]]).code(4).stderr_has("--yes").stdout_is("");
-    sandbox.run(&["delete", "--all"]).code(4).stderr_has("--yes");
+    sandbox
+        .run(&["delete", &ids[0]])
+        .code(4)
+        .stderr_has("--yes")
+        .stdout_is("");
+    sandbox
+        .run(&["delete", "--all"])
+        .code(4)
+        .stderr_has("--yes");
     assert_eq!(sandbox.listed().len(), 2);
 }
 
@@ -47,16 +69,31 @@ fn without_a_terminal_and_without_yes_nothing_goes() {
 fn a_dry_run_names_what_would_go_and_writes_nothing() {
     let (sandbox, ids) = with(2);
     sandbox.watch(&sandbox.store());
-    sandbox.run(&["delete", "latest", "--dry-run"]).success().stdout_has(&ids[1]).stdout_has("Would delete 1");
-    let data = sandbox.run(&["delete", "--all", "--dry-run", "--json"]).success().data();
-    assert_eq!((data["deleted"].as_array().map(Vec::len), &data["whole_store"]), (Some(2), &true.into()));
+    sandbox
+        .run(&["delete", "latest", "--dry-run"])
+        .success()
+        .stdout_has(&ids[1])
+        .stdout_has("Would delete 1");
+    let data = sandbox
+        .run(&["delete", "--all", "--dry-run", "--json"])
+        .success()
+        .data();
+    assert_eq!(
+        (
+            data["deleted"].as_array().map(Vec::len),
+            &data["whole_store"]
+        ),
+        (Some(2), &true.into())
+    );
     assert_eq!(sandbox.listed().len(), 2);
 }
 
 #[test]
 fn one_selector_that_names_nothing_keeps_them_all() {
     let (sandbox, ids) = with(3);
-    sandbox.run(&["delete", &ids[0], "no-such-reason", "--yes"]).code(3);
+    sandbox
+        .run(&["delete", &ids[0], "no-such-reason", "--yes"])
+        .code(3);
     sandbox.run(&["delete", &ids[0], "", "--yes"]).code(2);
     assert_eq!(sandbox.listed().len(), 3);
 }
@@ -68,7 +105,13 @@ fn without_a_store_deleting_a_selector_is_3_and_deleting_all_is_done() {
     sandbox.run(&["delete", "--yes"]).code(2);
     let run = sandbox.run(&["delete", "--all", "--yes"]).success();
     assert!(!run.stderr.is_empty(), "nothing was said\n{run}");
-    assert_eq!(sandbox.run(&["delete", "--all", "--yes", "--json"]).success().data()["whole_store"], false);
+    assert_eq!(
+        sandbox
+            .run(&["delete", "--all", "--yes", "--json"])
+            .success()
+            .data()["whole_store"],
+        false
+    );
     assert!(!sandbox.base().exists(), "delete made a store");
 }
 
@@ -76,7 +119,10 @@ fn without_a_store_deleting_a_selector_is_3_and_deleting_all_is_done() {
 fn a_pinned_checkpoint_is_refused_and_the_way_is_named() {
     let (sandbox, ids) = with(2);
     sandbox.run(&["pin", &ids[0]]).success();
-    sandbox.run(&["delete", &ids[1], &ids[0], "--yes"]).code(4).stderr_has("checkpoint unpin");
+    sandbox
+        .run(&["delete", &ids[1], &ids[0], "--yes"])
+        .code(4)
+        .stderr_has("checkpoint unpin");
     assert_eq!(sandbox.listed().len(), 2);
     sandbox.run(&["unpin", &ids[0]]).success();
     sandbox.run(&["delete", &ids[0], "--yes"]).success();
@@ -90,9 +136,19 @@ fn the_room_of_what_only_they_held_comes_back_at_once() {
         sandbox.write("data", fixtures::noise(at + 1, 3 * MIB));
         sandbox.create(&at.to_string());
     }
-    let data = sandbox.run(&["delete", "0", "2", "--yes", "--json"]).success().data();
-    assert!(data["bytes_before"].as_u64() > Some(12 * MIB as u64), "{data}");
-    assert!(sandbox.store_bytes() < 7 * MIB as u64, "the store still has {} bytes", sandbox.store_bytes());
+    let data = sandbox
+        .run(&["delete", "0", "2", "--yes", "--json"])
+        .success()
+        .data();
+    assert!(
+        data["bytes_before"].as_u64() > Some(12 * MIB as u64),
+        "{data}"
+    );
+    assert!(
+        sandbox.store_bytes() < 7 * MIB as u64,
+        "the store still has {} bytes",
+        sandbox.store_bytes()
+    );
     for selector in ["1", "3"] {
         sandbox.write("data", "other");
         sandbox.restore(selector).success();
@@ -102,20 +158,30 @@ fn the_room_of_what_only_they_held_comes_back_at_once() {
 #[test]
 fn deleting_the_last_one_leaves_an_empty_store_in_which_everything_works() {
     let (sandbox, ids) = with(2);
-    sandbox.run(&["delete", &ids[0], &ids[1], "--yes"]).success();
+    sandbox
+        .run(&["delete", &ids[0], &ids[1], "--yes"])
+        .success();
     assert_eq!(sandbox.listed().len(), 0);
-    assert!(!sandbox.store().join("refs/heads/main").exists(), "main names what is gone");
+    assert!(
+        !sandbox.store().join("refs/heads/main").exists(),
+        "main names what is gone"
+    );
     if let Some(git) = Git::find(sandbox.root()) {
         let git = git.with("GIT_DIR", sandbox.store());
         let fsck = git.run(&["fsck", "--full", "--strict"]).success();
         assert!(!fsck.stderr.contains("error"), "{fsck}");
         assert_eq!(
-            git.output(&["count-objects", "-v"]).lines().find(|line| line.starts_with("in-pack")),
+            git.output(&["count-objects", "-v"])
+                .lines()
+                .find(|line| line.starts_with("in-pack")),
             Some("in-pack: 0")
         );
     }
     sandbox.run(&["prune"]).success();
-    sandbox.run(&["status"]).success().stdout_has("checkpoints  0");
+    sandbox
+        .run(&["status"])
+        .success()
+        .stdout_has("checkpoints  0");
     sandbox.run(&["restore", "latest", "--yes"]).code(3);
     fixtures::delete_empty_directories(&sandbox.base());
     sandbox.write("a", "again");
@@ -128,21 +194,34 @@ fn main_names_the_newest_that_is_left() {
     let (sandbox, ids) = with(3);
     let second = full_id(&sandbox, &ids[1]);
     sandbox.run(&["delete", &ids[2], "--yes"]).success();
-    assert_eq!(std::fs::read_to_string(sandbox.store().join("refs/heads/main")).expect("main"), format!("{second}\n"));
+    assert_eq!(
+        std::fs::read_to_string(sandbox.store().join("refs/heads/main")).expect("main"),
+        format!("{second}\n")
+    );
     if let Some(git) = Git::find(sandbox.root()) {
-        git.with("GIT_DIR", sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
+        git.with("GIT_DIR", sandbox.store())
+            .run(&["fsck", "--full", "--strict"])
+            .success();
     }
 }
 
 #[test]
 fn a_commit_that_plain_git_put_on_main_is_not_lost_by_a_deletion() {
     let (sandbox, ids) = with(2);
-    let Some(git) = Git::find(sandbox.root()) else { return };
+    let Some(git) = Git::find(sandbox.root()) else {
+        return;
+    };
     let git = git.with("GIT_DIR", sandbox.store());
     let foreign = git.output(&["commit-tree", "-m", "by hand", "main^{tree}"]);
-    git.run(&["update-ref", "refs/heads/main", &foreign]).success();
-    sandbox.run(&["delete", &ids[0], &ids[1], "--yes"]).success();
-    assert_eq!(git.output(&["log", "-1", "--format=%s", &foreign]), "by hand");
+    git.run(&["update-ref", "refs/heads/main", &foreign])
+        .success();
+    sandbox
+        .run(&["delete", &ids[0], &ids[1], "--yes"])
+        .success();
+    assert_eq!(
+        git.output(&["log", "-1", "--format=%s", &foreign]),
+        "by hand"
+    );
 }
 
 #[test]
@@ -154,15 +233,23 @@ fn undo_goes_on_with_the_steps_that_are_left() {
     };
     let (one, two) = (state("one"), state("two"));
     sandbox.write("a", "edit 1");
-    let first = sandbox.restore_data(&[&one])["safety"]["short"].as_str().expect("an id").to_owned();
+    let first = sandbox.restore_data(&[&one])["safety"]["short"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     sandbox.write("a", "edit 2");
-    let second = sandbox.restore_data(&[&two])["safety"]["short"].as_str().expect("an id").to_owned();
+    let second = sandbox.restore_data(&[&two])["safety"]["short"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     sandbox.run(&["delete", &second, "--yes"]).success();
     sandbox.undo().success();
     assert_eq!(sandbox.read("a"), "edit 1");
     sandbox.redo().success();
     assert_eq!(sandbox.read("a"), "two");
-    sandbox.run(&["delete", &first, &one, &two, "--yes"]).success();
+    sandbox
+        .run(&["delete", &first, &one, &two, "--yes"])
+        .success();
     sandbox.undo().success();
     for id in sandbox.listed_ids() {
         sandbox.run(&["delete", &id, "--yes"]).success();
@@ -181,7 +268,10 @@ fn the_two_checkpoints_of_a_pending_restore_are_refused() {
         let run = sandbox.run(&["delete", id, "--yes", "--json"]).code(4);
         assert_eq!(run.error_code(), "restore_pending");
     }
-    sandbox.run(&["delete", "--all", "--yes"]).code(4).stderr_has("undo");
+    sandbox
+        .run(&["delete", "--all", "--yes"])
+        .code(4)
+        .stderr_has("undo");
     sandbox.run(&["delete", "third", "--yes"]).success();
     sandbox.run(&["restore", "--resume"]).success();
     assert_eq!(sandbox.read("a"), "1");
@@ -193,8 +283,12 @@ fn force_deletes_the_store_of_a_pending_restore_and_only_with_all() {
         return;
     }
     let (sandbox, target, _) = pending_restore();
-    sandbox.run(&["delete", &target, "--force", "--yes"]).code(2);
-    sandbox.run(&["delete", "--all", "--force", "--yes"]).success();
+    sandbox
+        .run(&["delete", &target, "--force", "--yes"])
+        .code(2);
+    sandbox
+        .run(&["delete", "--all", "--force", "--yes"])
+        .success();
     assert!(!sandbox.store().exists());
 }
 
@@ -207,7 +301,12 @@ fn pending_restore() -> (Sandbox, String, String) {
         sandbox.write("c", "1");
         sandbox.create("third");
         sandbox.write("a", "2").write("b", "2");
-        let run = strace::kill_at(&sandbox, "renameat2,renameat,rename", at, &["restore", &target, "--yes"]);
+        let run = strace::kill_at(
+            &sandbox,
+            "renameat2,renameat,rename",
+            at,
+            &["restore", &target, "--yes"],
+        );
         assert_ne!(run.code, 0, "the restore was never killed half-way");
         if let Some(safety) = sandbox.status()["pending"]["safety"].as_str() {
             return (sandbox, target, safety[..8].to_owned());
@@ -225,20 +324,45 @@ fn a_damaged_checkpoint_is_deleted_by_its_id() {
     let git = git.with("GIT_DIR", sandbox.store());
     // All objects but that commit go into a new pack.
     let listed = git.output(&["rev-list", "--all", "--objects"]);
-    let kept: String =
-        listed.lines().map(|line| &line[..40]).filter(|id| *id != lost).map(|id| format!("{id}\n")).collect();
+    let kept: String = listed
+        .lines()
+        .map(|line| &line[..40])
+        .filter(|id| *id != lost)
+        .map(|id| format!("{id}\n"))
+        .collect();
     git.filter(
-        &["pack-objects", "-q", &sandbox.store().join("objects/pack/pack").display().to_string()],
+        &[
+            "pack-objects",
+            "-q",
+            &sandbox
+                .store()
+                .join("objects/pack/pack")
+                .display()
+                .to_string(),
+        ],
         kept.as_bytes(),
     );
     let new = fixtures::files_below(&sandbox.store().join("objects/pack"));
-    let packs: Vec<_> = new.iter().filter(|path| path.extension().is_some_and(|e| e == "pack")).collect();
-    let largest = packs.iter().max_by_key(|path| std::fs::read(path.with_extension("idx")).expect("an index").len());
+    let packs: Vec<_> = new
+        .iter()
+        .filter(|path| path.extension().is_some_and(|e| e == "pack"))
+        .collect();
+    let largest = packs.iter().max_by_key(|path| {
+        std::fs::read(path.with_extension("idx"))
+            .expect("an index")
+            .len()
+    });
     let largest = largest.expect("a pack").with_extension("");
     new.iter()
         .filter(|path| path.with_extension("") != largest)
         .for_each(|path| std::fs::remove_file(path).expect("it can go"));
-    assert!(sandbox.run(&["list", "--json"]).success().warning_codes().contains(&"damaged_checkpoint".to_owned()));
+    assert!(
+        sandbox
+            .run(&["list", "--json"])
+            .success()
+            .warning_codes()
+            .contains(&"damaged_checkpoint".to_owned())
+    );
     sandbox.run(&["delete", &ids[1], "--yes"]).success();
     let after = sandbox.run(&["list", "--json"]).success();
     assert!(after.warning_codes().is_empty(), "{after}");
@@ -251,14 +375,19 @@ fn deleting_works_with_a_garbled_manifest_and_torn_refs() {
     let (sandbox, ids) = with(3);
     let store = sandbox.store();
     let id = full_id(&sandbox, &ids[0]);
-    std::fs::write(store.join("checkpoint-manifest.md"), "\0garbage").expect("a file can be written");
+    std::fs::write(store.join("checkpoint-manifest.md"), "\0garbage")
+        .expect("a file can be written");
     std::fs::write(store.join("refs/checkpoints").join(&id), "").expect("a file can be written");
     std::fs::write(store.join("refs/heads/main"), "nonsense").expect("a file can be written");
     sandbox.run(&["delete", &ids[0], "--yes"]).success();
     assert_eq!(sandbox.listed_ids(), [ids[2].clone(), ids[1].clone()]);
     std::fs::remove_file(store.join("checkpoint-manifest.md")).expect("a file can go");
     sandbox.run(&["prune"]).success();
-    assert_eq!(sandbox.listed_ids(), [ids[2].clone(), ids[1].clone()], "what was deleted came back");
+    assert_eq!(
+        sandbox.listed_ids(),
+        [ids[2].clone(), ids[1].clone()],
+        "what was deleted came back"
+    );
 }
 
 #[test]
@@ -267,11 +396,22 @@ fn delete_all_removes_the_store_and_nothing_else() {
     let tree = sandbox.tree();
     let other = sandbox.top().join("other");
     std::fs::create_dir(&other).expect("a directory can be made");
-    sandbox.run(&["-C", &other.display().to_string(), "create"]).success();
+    sandbox
+        .run(&["-C", &other.display().to_string(), "create"])
+        .success();
     sandbox.watch(&crate::bench::place::store(&sandbox.base(), &other));
-    sandbox.run(&["delete", "--all", "--yes"]).success().stdout_has("Deleted 2 checkpoints");
+    sandbox
+        .run(&["delete", "--all", "--yes"])
+        .success()
+        .stdout_has("Deleted 2 checkpoints");
     assert!(!sandbox.store().exists());
-    let beside = sandbox.store().parent().expect("a folder").read_dir().expect("it can be listed").count();
+    let beside = sandbox
+        .store()
+        .parent()
+        .expect("a folder")
+        .read_dir()
+        .expect("it can be listed")
+        .count();
     assert_eq!(beside, 0, "something is left beside the store");
     sandbox.tree().assert_is(&tree, "after delete --all");
     sandbox.create("anew");
@@ -285,14 +425,17 @@ fn delete_all_works_for_a_root_that_is_gone() {
     sandbox.create("first");
     sandbox.remove("");
     let root = sandbox.root().display().to_string();
-    sandbox.run(&["-C", &root, "delete", "--all", "--yes"]).success();
+    sandbox
+        .run(&["-C", &root, "delete", "--all", "--yes"])
+        .success();
     assert!(!sandbox.store().exists());
 }
 
 #[test]
 fn delete_all_works_for_a_store_that_cannot_be_read() {
     for break_it in [
-        (|store: &std::path::Path| std::fs::write(store.join("commondir"), "/").unwrap()) as fn(&std::path::Path),
+        (|store: &std::path::Path| std::fs::write(store.join("commondir"), "/").unwrap())
+            as fn(&std::path::Path),
         |store| {
             std::fs::remove_dir_all(store.join("objects")).unwrap();
             std::fs::write(store.join("objects"), "a file").unwrap();
@@ -321,7 +464,10 @@ fn a_store_that_is_a_link_is_refused() {
     std::fs::rename(sandbox.store(), &aside).expect("it can be moved");
     std::os::unix::fs::symlink(&aside, sandbox.store()).expect("a link can be made");
     sandbox.watch(&aside);
-    sandbox.run(&["delete", "--all", "--yes"]).code(1).stderr_has("no directory");
+    sandbox
+        .run(&["delete", "--all", "--yes"])
+        .code(1)
+        .stderr_has("no directory");
 }
 
 #[test]
@@ -340,19 +486,32 @@ fn a_busy_store_is_not_deleted() {
     let lock = std::fs::File::open(sandbox.store().join("checkpoint/lock")).expect("the lock file");
     lock.lock().expect("the lock is free");
     sandbox.watch(&sandbox.store());
-    for args in [&["delete", "--all", "--yes"][..], &["delete", &ids[0], "--yes"], &["pin", &ids[0]]] {
-        sandbox.run(&[args, &["--lock-timeout", "0"]].concat()).code(7);
+    for args in [
+        &["delete", "--all", "--yes"][..],
+        &["delete", &ids[0], "--yes"],
+        &["pin", &ids[0]],
+    ] {
+        sandbox
+            .run(&[args, &["--lock-timeout", "0"]].concat())
+            .code(7);
     }
 }
 
 #[test]
 fn what_a_killed_deletion_left_goes_with_the_next_one_or_a_prune() {
     let (sandbox, _) = with(1);
-    let leftover = sandbox
+    let leftover = sandbox.store().with_file_name(format!(
+        "{}.deleted-0123456789abcdef",
+        sandbox.store().file_name().expect("a name").display()
+    ));
+    let foreign = sandbox
         .store()
-        .with_file_name(format!("{}.deleted-0123456789abcdef", sandbox.store().file_name().expect("a name").display()));
-    let foreign = sandbox.store().with_file_name("ffffffffffffffff.deleted-0123456789abcdef");
-    for args in [&["prune"][..], &["delete", "--all", "--yes"], &["delete", "--all", "--yes"]] {
+        .with_file_name("ffffffffffffffff.deleted-0123456789abcdef");
+    for args in [
+        &["prune"][..],
+        &["delete", "--all", "--yes"],
+        &["delete", "--all", "--yes"],
+    ] {
         std::fs::create_dir_all(leftover.join("objects")).expect("a directory can be made");
         std::fs::create_dir_all(foreign.join("objects")).expect("a directory can be made");
         sandbox.run(args).success();
@@ -370,7 +529,10 @@ fn a_deletion_of_all_that_is_killed_leaves_the_store_or_none() {
         let (sandbox, ids) = with(2);
         let run = strace::kill_at(&sandbox, calls, at, &["delete", "--all", "--yes"]);
         let left = sandbox.listed_ids();
-        assert!(left.is_empty() || left == [ids[1].clone(), ids[0].clone()], "{left:?} after {run}");
+        assert!(
+            left.is_empty() || left == [ids[1].clone(), ids[0].clone()],
+            "{left:?} after {run}"
+        );
         assert_eq!(sandbox.store().exists(), !left.is_empty());
         sandbox.run(&["delete", "--all", "--yes"]).success();
         let folder = sandbox.store().parent().expect("a folder").to_path_buf();
@@ -383,19 +545,32 @@ fn a_deletion_that_is_killed_leaves_whole_checkpoints_and_a_sound_store() {
     if !strace::available() {
         return;
     }
-    for calls in ["renameat2,renameat,rename", "unlinkat,unlink", "fsync,fdatasync"] {
+    for calls in [
+        "renameat2,renameat,rename",
+        "unlinkat,unlink",
+        "fsync,fdatasync",
+    ] {
         for at in 1..60 {
             let (sandbox, ids) = with(3);
             let run = strace::kill_at(&sandbox, calls, at, &["delete", &ids[1], &ids[2], "--yes"]);
             let left = sandbox.listed_ids();
-            assert!(left.contains(&ids[0]), "{calls} {at}: the one that was not named is gone");
+            assert!(
+                left.contains(&ids[0]),
+                "{calls} {at}: the one that was not named is gone"
+            );
             for id in &left {
                 sandbox.run(&["show", id]).success();
             }
             sandbox.run(&["prune"]).success();
-            assert_eq!(sandbox.listed_ids(), left, "{calls} {at}: a deleted one came back");
+            assert_eq!(
+                sandbox.listed_ids(),
+                left,
+                "{calls} {at}: a deleted one came back"
+            );
             if let Some(git) = Git::find(sandbox.root()) {
-                git.with("GIT_DIR", sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
+                git.with("GIT_DIR", sandbox.store())
+                    .run(&["fsck", "--full", "--strict"])
+                    .success();
             }
             sandbox.write("a", "more");
             sandbox.create("more");
@@ -414,29 +589,42 @@ fn on_a_terminal(sandbox: &Sandbox, args: &str, answer: &str) -> Option<Run> {
         skipped("no script");
         return None;
     }
-    let line = format!("echo {answer} | /usr/bin/script -qec '{} {args}' /dev/null", Sandbox::binary().display());
+    let line = format!(
+        "echo {answer} | /usr/bin/script -qec '{} {args}' /dev/null",
+        Sandbox::binary().display()
+    );
     Some(Run::of(sandbox.command(&["/bin/sh", "-c", &line], &[])))
 }
 
 #[test]
 fn on_a_terminal_the_list_is_shown_and_the_answer_decides() {
     let (sandbox, ids) = with(2);
-    let Some(run) = on_a_terminal(&sandbox, "delete latest", "n") else { return };
+    let Some(run) = on_a_terminal(&sandbox, "delete latest", "n") else {
+        return;
+    };
     run.code(4).stdout_has(&ids[1]).stdout_has("[y/N]");
     assert_eq!(sandbox.listed().len(), 2);
-    on_a_terminal(&sandbox, "delete latest", "y").expect("a terminal").success().stdout_has("Deleted 1 checkpoint");
+    on_a_terminal(&sandbox, "delete latest", "y")
+        .expect("a terminal")
+        .success()
+        .stdout_has("Deleted 1 checkpoint");
     assert_eq!(sandbox.listed_ids(), [ids[0].clone()]);
-    on_a_terminal(&sandbox, "delete --all --no-input", "y").expect("a terminal").code(4);
-    on_a_terminal(&sandbox, "delete --all", "y").expect("a terminal").success();
+    on_a_terminal(&sandbox, "delete --all --no-input", "y")
+        .expect("a terminal")
+        .code(4);
+    on_a_terminal(&sandbox, "delete --all", "y")
+        .expect("a terminal")
+        .success();
     assert!(!sandbox.store().exists());
 }
 
 #[test]
 fn delete_all_takes_what_a_killed_salvage_left_with_it() {
     let (sandbox, _) = with(2);
-    let fresh = sandbox
-        .store()
-        .with_file_name(format!("{}.fresh-0123456789abcdef", sandbox.store().file_name().expect("a name").display()));
+    let fresh = sandbox.store().with_file_name(format!(
+        "{}.fresh-0123456789abcdef",
+        sandbox.store().file_name().expect("a name").display()
+    ));
     fixtures::copy_tree(&sandbox.store(), &fresh);
     std::fs::write(fresh.join("checkpoint/salvage"), "whole\n").expect("a mark");
     sandbox.run(&["delete", "--all", "--yes"]).success();

@@ -5,8 +5,14 @@ use crate::bench::{Git, Sandbox, damaged, fixtures, sample, strace};
 /// Lines that compress badly.
 fn text(seed: u64, len: usize) -> Vec<u8> {
     let digits = |byte: u8| [b'a' + byte % 16, b'a' + byte / 16, b' '];
-    let mut text: Vec<u8> = fixtures::noise(seed, len / 3).into_iter().flat_map(digits).collect();
-    text.iter_mut().skip(80).step_by(80).for_each(|byte| *byte = b'\n');
+    let mut text: Vec<u8> = fixtures::noise(seed, len / 3)
+        .into_iter()
+        .flat_map(digits)
+        .collect();
+    text.iter_mut()
+        .skip(80)
+        .step_by(80)
+        .for_each(|byte| *byte = b'\n');
     text
 }
 
@@ -20,7 +26,11 @@ struct Versions {
 impl Versions {
     fn new(count: usize) -> Self {
         let (made, content) = (Vec::new(), text(1, 2_000_000));
-        let mut versions = Self { sandbox: Sandbox::new(), made, content };
+        let mut versions = Self {
+            sandbox: Sandbox::new(),
+            made,
+            content,
+        };
         versions.sandbox.write("small", "a file beside it");
         (0..count).for_each(|_| versions.edit());
         versions
@@ -30,7 +40,8 @@ impl Versions {
         let number = self.made.len();
         for part in 1..4 {
             let at = self.content.len() / 4 * part + number * 1000;
-            self.content.splice(at..at + part, format!("edit {number}").into_bytes());
+            self.content
+                .splice(at..at + part, format!("edit {number}").into_bytes());
         }
         self.record();
     }
@@ -48,10 +59,18 @@ impl Versions {
     /// Names and sizes of the packs.
     fn packs(&self) -> Vec<(String, u64)> {
         let named = |path: std::path::PathBuf| {
-            let name = path.file_name().expect("a name").to_str().expect("UTF-8").to_owned();
+            let name = path
+                .file_name()
+                .expect("a name")
+                .to_str()
+                .expect("UTF-8")
+                .to_owned();
             (name, path.metadata().expect("a file").len())
         };
-        let mut packs: Vec<_> = damaged::packs_of(&self.sandbox.store()).into_iter().map(named).collect();
+        let mut packs: Vec<_> = damaged::packs_of(&self.sandbox.store())
+            .into_iter()
+            .map(named)
+            .collect();
         packs.sort();
         packs
     }
@@ -60,16 +79,26 @@ impl Versions {
     fn check(&self) {
         let versions = sample(&self.made, 20, |_| [(); 0].into());
         for (id, content) in &versions {
-            let run = self.sandbox.run(&["cat", &format!("{id}:dir/large")]).success();
+            let run = self
+                .sandbox
+                .run(&["cat", &format!("{id}:dir/large")])
+                .success();
             assert!(run.stdout.as_bytes() == content, "{id} is not what it was");
         }
         self.sandbox.run(&["verify", "--full"]).success();
-        let Some(git) = Git::find(self.sandbox.root()) else { return };
+        let Some(git) = Git::find(self.sandbox.root()) else {
+            return;
+        };
         let git = git.with("GIT_DIR", self.sandbox.store());
         git.run(&["fsck", "--full", "--strict"]).success();
         for (id, content) in versions {
-            let blob = git.run(&["cat-file", "blob", &format!("{id}:dir/large")]).success();
-            assert!(blob.stdout.as_bytes() == content, "git reads {id} otherwise");
+            let blob = git
+                .run(&["cat-file", "blob", &format!("{id}:dir/large")])
+                .success();
+            assert!(
+                blob.stdout.as_bytes() == content,
+                "git reads {id} otherwise"
+            );
         }
     }
 }
@@ -78,13 +107,20 @@ impl Versions {
 fn versions_of_a_large_file_take_little_more_than_one_of_them_after_a_prune() {
     let mut versions = Versions::new(8);
     let before = versions.store_bytes();
-    versions.sandbox.run(&["prune"]).success().stdout_has("Pruned: 0 checkpoints");
+    versions
+        .sandbox
+        .run(&["prune"])
+        .success()
+        .stdout_has("Pruned: 0 checkpoints");
     let after = versions.store_bytes();
     assert!(after < before / 6, "{before} became {after}");
     versions.check();
     let oldest = versions.made[0].clone();
     versions.sandbox.restore(&oldest.0).success();
-    assert!(versions.sandbox.read("dir/large").as_bytes() == oldest.1, "the restored file differs");
+    assert!(
+        versions.sandbox.read("dir/large").as_bytes() == oldest.1,
+        "the restored file differs"
+    );
     versions.content = versions.made[7].1.clone();
     versions.record();
     versions.check();
@@ -95,7 +131,11 @@ fn a_prune_leaves_the_deltas_of_the_one_before_alone() {
     let versions = Versions::new(4);
     versions.sandbox.run(&["prune"]).success();
     let packs = versions.packs();
-    versions.sandbox.run(&["prune"]).success().stdout_is("Nothing to prune.\n");
+    versions
+        .sandbox
+        .run(&["prune"])
+        .success()
+        .stdout_is("Nothing to prune.\n");
     assert_eq!(versions.packs(), packs);
 }
 
@@ -161,7 +201,11 @@ fn the_version_on_which_others_stand_can_go() {
         versions.check();
         versions.sandbox.run(&["prune"]).success();
         versions.check();
-        assert!(versions.store_bytes() < bytes + bytes / 4, "{} after {bytes}", versions.store_bytes());
+        assert!(
+            versions.store_bytes() < bytes + bytes / 4,
+            "{} after {bytes}",
+            versions.store_bytes()
+        );
     }
     let oldest = versions.made.remove(0);
     versions.sandbox.run(&["prune", "--keep", "2"]).success();
@@ -179,7 +223,8 @@ fn versions_that_have_nothing_in_common_stay_whole_and_are_tried_once() {
     let before = versions.store_bytes();
     versions.sandbox.run(&["prune"]).success();
     assert!(versions.store_bytes() > before / 10 * 9);
-    let known = std::fs::read_to_string(versions.sandbox.store().join("checkpoint/unlike")).expect("it is remembered");
+    let known = std::fs::read_to_string(versions.sandbox.store().join("checkpoint/unlike"))
+        .expect("it is remembered");
     assert_eq!(known.lines().count(), 3);
     let packs = versions.packs();
     versions.sandbox.run(&["prune"]).success();
@@ -191,7 +236,11 @@ fn versions_that_have_nothing_in_common_stay_whole_and_are_tried_once() {
 fn a_damaged_pack_of_deltas_costs_no_version_that_can_still_be_made() {
     let mut versions = Versions::new(4);
     versions.sandbox.run(&["prune"]).success();
-    let (largest, len) = versions.packs().into_iter().max_by_key(|(_, len)| *len).expect("a pack");
+    let (largest, len) = versions
+        .packs()
+        .into_iter()
+        .max_by_key(|(_, len)| *len)
+        .expect("a pack");
     let path = versions.sandbox.store().join("objects/pack").join(largest);
     let mut bytes = std::fs::read(&path).expect("a pack");
     bytes[usize::try_from(len / 2).expect("a length")] ^= 0x55;
@@ -203,7 +252,10 @@ fn a_damaged_pack_of_deltas_costs_no_version_that_can_still_be_made() {
     versions.record();
     versions.made.remove(3);
     for (id, content) in &versions.made {
-        let run = versions.sandbox.run(&["cat", &format!("{id}:dir/large")]).success();
+        let run = versions
+            .sandbox
+            .run(&["cat", &format!("{id}:dir/large")])
+            .success();
         assert!(run.stdout.as_bytes() == content, "{id} is not what it was");
     }
     versions.sandbox.run(&["prune"]).success();
@@ -223,7 +275,11 @@ fn at_each_call(calls: &str, step: usize, happen: impl Fn(&Sandbox, usize) -> cr
         versions.sandbox.run(&["verify", "--full"]).success();
         versions.sandbox.run(&["prune"]).success();
         versions.check();
-        assert!(versions.store_bytes() < 2_000_000, "{} after {calls} number {nth}", versions.store_bytes());
+        assert!(
+            versions.store_bytes() < 2_000_000,
+            "{} after {calls} number {nth}",
+            versions.store_bytes()
+        );
         if went_well {
             assert!(nth > 1, "nothing happened\n{run}");
             return;
@@ -237,8 +293,14 @@ fn at_each_call(calls: &str, step: usize, happen: impl Fn(&Sandbox, usize) -> cr
 #[test]
 fn a_prune_killed_at_any_step_loses_no_version() {
     if strace::available() {
-        for (calls, step) in [("renameat2,renameat,rename", 1), ("fsync,fdatasync", 2), ("unlinkat,unlink", 7)] {
-            at_each_call(calls, step, |sandbox, nth| strace::kill_at(sandbox, calls, nth, &["prune"]));
+        for (calls, step) in [
+            ("renameat2,renameat,rename", 1),
+            ("fsync,fdatasync", 2),
+            ("unlinkat,unlink", 7),
+        ] {
+            at_each_call(calls, step, |sandbox, nth| {
+                strace::kill_at(sandbox, calls, nth, &["prune"])
+            });
         }
     }
 }
@@ -247,6 +309,8 @@ fn a_prune_killed_at_any_step_loses_no_version() {
 fn a_prune_that_runs_out_of_room_loses_no_version() {
     if strace::available() {
         let calls = "write,pwrite64";
-        at_each_call(calls, 2, |sandbox, nth| strace::failing_from(sandbox, calls, "ENOSPC", nth, &["prune"]));
+        at_each_call(calls, 2, |sandbox, nth| {
+            strace::failing_from(sandbox, calls, "ENOSPC", nth, &["prune"])
+        });
     }
 }

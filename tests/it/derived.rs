@@ -8,13 +8,20 @@ use crate::bench::{Sandbox, fixtures, tree::Tree};
 type Harm = (&'static str, fn(&Path));
 
 const HARMS: [Harm; 4] = [
-    ("emptied", |path| std::fs::write(path, "").expect("a file can be emptied")),
+    ("emptied", |path| {
+        std::fs::write(path, "").expect("a file can be emptied")
+    }),
     ("filled with NUL", |path| {
         let len = path.metadata().expect("a file").len();
-        std::fs::write(path, vec![0; usize::try_from(len).expect("a size")]).expect("a file can be filled");
+        std::fs::write(path, vec![0; usize::try_from(len).expect("a size")])
+            .expect("a file can be filled");
     }),
-    ("garbled", |path| std::fs::write(path, "\u{1}rubbish\n\n| x |").expect("a file can be garbled")),
-    ("deleted", |path| std::fs::remove_file(path).expect("a file can be deleted")),
+    ("garbled", |path| {
+        std::fs::write(path, "\u{1}rubbish\n\n| x |").expect("a file can be garbled")
+    }),
+    ("deleted", |path| {
+        std::fs::remove_file(path).expect("a file can be deleted")
+    }),
 ];
 
 struct Story {
@@ -28,7 +35,11 @@ struct Story {
 /// A store with two checkpoints and a restore with its safety checkpoint, and a copy of it.
 fn story() -> Story {
     let sandbox = Sandbox::new();
-    sandbox.write("a", "1").mkdir("empty").write("run", "x").chmod("run", 0o700);
+    sandbox
+        .write("a", "1")
+        .mkdir("empty")
+        .write("run", "x")
+        .chmod("run", 0o700);
     let first = sandbox.create("first | with a bar");
     let tree = sandbox.tree();
     sandbox.write("a", "2").remove("empty").write("d/new", "n");
@@ -38,7 +49,13 @@ fn story() -> Story {
     let ids = sandbox.listed_ids();
     let intact = sandbox.top().join("intact");
     fixtures::copy_tree(&sandbox.store(), &intact);
-    Story { sandbox, first, tree, intact, ids }
+    Story {
+        sandbox,
+        first,
+        tree,
+        intact,
+        ids,
+    }
 }
 
 impl Story {
@@ -48,15 +65,26 @@ impl Story {
         for name in ["a", "d", "empty", "run"] {
             self.sandbox.remove(name);
         }
-        self.sandbox.write("a", "2").write("d/new", "n").write("run", "x").chmod("run", 0o700);
+        self.sandbox
+            .write("a", "2")
+            .write("d/new", "n")
+            .write("run", "x")
+            .chmod("run", 0o700);
     }
 
     /// Runs every command in turn; nothing may be missing.
     fn nothing_is_lost(&self, harm: &str) {
         let sandbox = &self.sandbox;
         assert_eq!(sandbox.listed_ids(), self.ids, "{harm}");
-        assert!(sandbox.listed().iter().all(|one| one["damaged"] == false), "{harm}");
-        assert_eq!(sandbox.shown(&self.first)["reason"], "first | with a bar", "{harm}");
+        assert!(
+            sandbox.listed().iter().all(|one| one["damaged"] == false),
+            "{harm}"
+        );
+        assert_eq!(
+            sandbox.shown(&self.first)["reason"],
+            "first | with a bar",
+            "{harm}"
+        );
         sandbox.write("a", "3");
         let before = sandbox.tree();
         sandbox.restore(&self.first).success();
@@ -66,10 +94,14 @@ impl Story {
         let third = sandbox.create("third");
         let now = sandbox.listed_ids();
         assert_eq!(now[0], third, "{harm}");
-        assert!(self.ids.iter().all(|id| now.contains(id)), "{harm}: {now:?}");
+        assert!(
+            self.ids.iter().all(|id| now.contains(id)),
+            "{harm}: {now:?}"
+        );
         sandbox.run(&["prune"]).success();
         assert_eq!(sandbox.listed_ids(), now, "{harm}, then pruned");
-        let manifest = std::fs::read_to_string(sandbox.store().join("checkpoint-manifest.md")).expect("a manifest");
+        let manifest = std::fs::read_to_string(sandbox.store().join("checkpoint-manifest.md"))
+            .expect("a manifest");
         assert!(
             now.iter().all(|id| manifest.contains(id.as_str())),
             "{harm}: the manifest was not rebuilt\n{manifest}"
@@ -83,7 +115,10 @@ fn each_harm(files: &dyn Fn(&Path) -> Vec<PathBuf>) {
     for file in files(&top) {
         for (name, harm) in HARMS {
             harm(&file);
-            story.nothing_is_lost(&format!("{} {name}", file.strip_prefix(&top).expect("in the store").display()));
+            story.nothing_is_lost(&format!(
+                "{} {name}",
+                file.strip_prefix(&top).expect("in the store").display()
+            ));
             story.put_back();
         }
     }
@@ -92,7 +127,14 @@ fn each_harm(files: &dyn Fn(&Path) -> Vec<PathBuf>) {
 #[test]
 fn the_manifest_head_main_and_config_may_go() {
     each_harm(&|store| {
-        ["checkpoint-manifest.md", "HEAD", "refs/heads/main", "config"].map(|name| store.join(name)).into()
+        [
+            "checkpoint-manifest.md",
+            "HEAD",
+            "refs/heads/main",
+            "config",
+        ]
+        .map(|name| store.join(name))
+        .into()
     });
 }
 
@@ -120,13 +162,27 @@ fn our_own_folder_may_go_as_a_whole() {
 #[test]
 fn a_ref_that_is_gone_comes_back_while_the_manifest_names_it() {
     let story = story();
-    let id = story.sandbox.shown(&story.first)["id"].as_str().expect("an id").to_owned();
+    let id = story.sandbox.shown(&story.first)["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     fixtures::remove(&story.sandbox.store().join("refs/checkpoints").join(&id));
     story.sandbox.write("a", "4");
     story.sandbox.create("writer");
-    assert!(story.sandbox.store().join("refs/checkpoints").join(&id).is_file(), "the ref is not back");
+    assert!(
+        story
+            .sandbox
+            .store()
+            .join("refs/checkpoints")
+            .join(&id)
+            .is_file(),
+        "the ref is not back"
+    );
     story.sandbox.restore(&story.first).success();
-    story.sandbox.tree().assert_is(&story.tree, "after the restore");
+    story
+        .sandbox
+        .tree()
+        .assert_is(&story.tree, "after the restore");
 }
 
 #[test]
@@ -138,7 +194,11 @@ fn refs_and_manifest_gone_together_drop_nothing() {
     story.sandbox.create("writer");
     story.sandbox.run(&["prune"]).success();
     let now = story.sandbox.listed_ids();
-    assert!(story.ids.iter().all(|id| now.contains(id)), "{now:?} lacks some of {:?}", story.ids);
+    assert!(
+        story.ids.iter().all(|id| now.contains(id)),
+        "{now:?} lacks some of {:?}",
+        story.ids
+    );
 }
 
 #[test]
@@ -148,7 +208,9 @@ fn nobodys_edit_of_the_manifest_loses_a_checkpoint() {
     let text = std::fs::read_to_string(&manifest).expect("a manifest");
     let edits = [
         text.replace('\n', "\r\n"),
-        text.lines().rev().fold(String::new(), |all, line| all + line + "\n"),
+        text.lines()
+            .rev()
+            .fold(String::new(), |all, line| all + line + "\n"),
         format!("notes of mine\n\n{text}\n<!-- -->"),
     ];
     for edit in edits {
@@ -171,9 +233,17 @@ fn readers_find_every_checkpoint_when_refs_and_manifest_are_gone() {
         if kept.is_empty() {
             std::fs::remove_dir_all(sandbox.store().join("refs")).expect("refs can go");
         }
-        sandbox.run(&["list"]).success().stdout_has("one").stdout_has("two").stderr_has("have lost their refs");
+        sandbox
+            .run(&["list"])
+            .success()
+            .stdout_has("one")
+            .stdout_has("two")
+            .stderr_has("have lost their refs");
         sandbox.run(&["show", "one"]).success();
-        sandbox.run(&["verify", "--json"]).success().stdout_has("\"checkpoints\":2");
+        sandbox
+            .run(&["verify", "--json"])
+            .success()
+            .stdout_has("\"checkpoints\":2");
         assert_eq!(sandbox.status()["checkpoints"], 2);
         crate::bench::fixtures::remove(&sandbox.store());
         std::fs::rename(&whole, sandbox.store()).expect("a rename");
@@ -187,7 +257,9 @@ fn one_bad_line_of_packed_refs_hides_no_other() {
     let mut lines = "# pack-refs with: peeled fully-peeled sorted\n".to_owned();
     for path in fixtures::files_below(&place.join("refs/checkpoints")) {
         let id = path.file_name().expect("a name").display().to_string();
-        lines.push_str(&format!("{id} refs/checkpoints/{id}\nrubbish \0\u{1}\n{id} ../../escape\n"));
+        lines.push_str(&format!(
+            "{id} refs/checkpoints/{id}\nrubbish \0\u{1}\n{id} ../../escape\n"
+        ));
         fixtures::remove(&path);
     }
     std::fs::write(place.join("packed-refs"), lines).expect("a file can be written");
@@ -213,9 +285,14 @@ fn two_copies_of_a_store_that_went_their_own_ways_can_be_put_together() {
     // names.
     for file in fixtures::files_below(&there) {
         let place = here.join(file.strip_prefix(&there).expect("below it"));
-        let beside = place.with_file_name(format!("{}.sync-conflict", place.file_name().expect("a name").display()));
-        std::fs::create_dir_all(place.parent().expect("a parent")).expect("a directory can be made");
-        std::fs::copy(&file, if place.exists() { beside } else { place }).expect("a file can be copied");
+        let beside = place.with_file_name(format!(
+            "{}.sync-conflict",
+            place.file_name().expect("a name").display()
+        ));
+        std::fs::create_dir_all(place.parent().expect("a parent"))
+            .expect("a directory can be made");
+        std::fs::copy(&file, if place.exists() { beside } else { place })
+            .expect("a file can be copied");
     }
     for reason in ["one", "two", "three"] {
         sandbox.run(&["show", reason]).success();

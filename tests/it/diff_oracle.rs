@@ -8,7 +8,13 @@ use crate::bench::tree::{Kind, Tree};
 use crate::bench::{Git, Run, Sandbox, limit};
 
 /// Options that switch git's own preferences off.
-pub const PLAIN: [&str; 5] = ["--no-renames", "--no-color", "--no-ext-diff", "--no-textconv", "--abbrev=10"];
+pub const PLAIN: [&str; 5] = [
+    "--no-renames",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--abbrev=10",
+];
 
 /// Two plain directories `a` and `b` below one folder, compared by git.
 pub struct Twins {
@@ -39,12 +45,26 @@ impl Twins {
 
     /// The output of `git diff --no-index`, path by path.
     pub fn judged(&self, git: &Git, options: &[&str]) -> BTreeMap<Vec<u8>, Vec<Vec<u8>>> {
-        let args =
-            [&["-c", "core.quotePath=true", "diff", "--no-index", "--no-prefix"], &PLAIN[..], options, &["a", "b"]];
+        let args = [
+            &[
+                "-c",
+                "core.quotePath=true",
+                "diff",
+                "--no-index",
+                "--no-prefix",
+            ],
+            &PLAIN[..],
+            options,
+            &["a", "b"],
+        ];
         let mut command = git.command(&args.concat());
         command.current_dir(&self.top);
         let output = limit::output(&mut command).expect("git can be started");
-        assert!(matches!(output.status.code(), Some(0 | 1)), "{}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            matches!(output.status.code(), Some(0 | 1)),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         pieces(&output.stdout, true)
     }
 
@@ -56,7 +76,8 @@ impl Twins {
         let copy = self.dir("applied");
         self.copy("applied", &self.dir("a"), &[]);
         if !patch.is_empty() {
-            let mut command = git.command(&["apply", "--whitespace=nowarn", &file.display().to_string()]);
+            let mut command =
+                git.command(&["apply", "--whitespace=nowarn", &file.display().to_string()]);
             command.current_dir(&copy);
             Run::of(command).success();
         }
@@ -69,7 +90,11 @@ fn seen_by_git(dir: &Path) -> Tree {
     let mut tree = Tree::capture(dir);
     tree.nodes.retain(|_, node| !node.is_dir());
     for node in tree.nodes.values_mut() {
-        node.mode &= if matches!(node.kind, Kind::File { .. }) { 0o100 } else { 0 };
+        node.mode &= if matches!(node.kind, Kind::File { .. }) {
+            0o100
+        } else {
+            0
+        };
     }
     tree
 }
@@ -78,11 +103,21 @@ fn seen_by_git(dir: &Path) -> Tree {
 pub fn pieces(patch: &[u8], is_no_index: bool) -> BTreeMap<Vec<u8>, Vec<Vec<u8>>> {
     let mut found: BTreeMap<Vec<u8>, Vec<Vec<u8>>> = BTreeMap::new();
     let mut current: Vec<u8> = Vec::new();
-    for line in patch.split_inclusive(|byte| *byte == b'\n').chain([&b"diff --git end\n"[..]]) {
+    for line in patch
+        .split_inclusive(|byte| *byte == b'\n')
+        .chain([&b"diff --git end\n"[..]])
+    {
         if line.starts_with(b"diff --git ") && !current.is_empty() {
             let piece = std::mem::take(&mut current);
-            let end = piece.iter().position(|byte| *byte == b'\n').expect("a header has an end");
-            let head = if is_no_index { both_sides(&piece[..end]) } else { piece[..end].to_vec() };
+            let end = piece
+                .iter()
+                .position(|byte| *byte == b'\n')
+                .expect("a header has an end");
+            let head = if is_no_index {
+                both_sides(&piece[..end])
+            } else {
+                piece[..end].to_vec()
+            };
             found.entry(head).or_default().push(piece[end..].to_vec());
         }
         current.extend_from_slice(line);
@@ -100,7 +135,13 @@ fn both_sides(header: &[u8]) -> Vec<u8> {
         name[at] = letter;
         name
     };
-    [b"diff --git ", &*side(before, b'a'), b" ", &*side(&after[1..], b'b')].concat()
+    [
+        b"diff --git ",
+        &*side(before, b'a'),
+        b" ",
+        &*side(&after[1..], b'b'),
+    ]
+    .concat()
 }
 
 /// Compares both as maps, so that a failure shows only the first path that differs.
@@ -111,18 +152,27 @@ pub fn assert_same_patch(ours: &[u8], judged: &BTreeMap<Vec<u8>, Vec<Vec<u8>>>, 
     for head in heads {
         let shown = |pieces: Option<&Vec<Vec<u8>>>| match pieces {
             None => "nothing".to_owned(),
-            Some(pieces) => pieces.iter().map(|piece| String::from_utf8_lossy(piece)).collect(),
+            Some(pieces) => pieces
+                .iter()
+                .map(|piece| String::from_utf8_lossy(piece))
+                .collect(),
         };
         let (one, two) = (ours.get(head), judged.get(head));
         let name = String::from_utf8_lossy(head);
-        assert!(one == two, "{when}: {name}\n---- ours:{}\n---- git:{}", shown(one), shown(two));
+        assert!(
+            one == two,
+            "{when}: {name}\n---- ours:{}\n---- git:{}",
+            shown(one),
+            shown(two)
+        );
     }
 }
 
 /// The raw bytes on stdout of a run that must end with this code.
 #[track_caller]
 pub fn raw(sandbox: &Sandbox, args: &[&str], code: i32) -> Vec<u8> {
-    let output = limit::output(&mut sandbox.command(&[], args)).expect("the program can be started");
+    let output =
+        limit::output(&mut sandbox.command(&[], args)).expect("the program can be started");
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{args:?}\n{said}");
     output.stdout

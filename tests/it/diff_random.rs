@@ -51,7 +51,10 @@ fn joined(lines: &[Vec<u8>], ends: bool) -> Vec<u8> {
 
 /// A text with some lines changed, removed, inserted, doubled or moved.
 fn edited(text: &[u8], random: &mut Random) -> Vec<u8> {
-    let mut lines: Vec<Vec<u8>> = text.split(|byte| *byte == b'\n').map(<[u8]>::to_vec).collect();
+    let mut lines: Vec<Vec<u8>> = text
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::to_vec)
+        .collect();
     for _ in 0..=random.below(6) {
         let at = random.below(lines.len().max(1)).min(lines.len());
         match random.below(5) {
@@ -76,29 +79,43 @@ fn content(random: &mut Random) -> Vec<u8> {
         1 => fixtures::noise(random.below(1000) as u64, random.below(400) + 1),
         2 => [text(random), vec![0], text(random)].concat(),
         // A NUL beyond the first 8000 bytes does not make it binary.
-        3 => [b"a line\n".repeat(1100 + random.below(100)), text(random), vec![0], text(random)].concat(),
+        3 => [
+            b"a line\n".repeat(1100 + random.below(100)),
+            text(random),
+            vec![0],
+            text(random),
+        ]
+        .concat(),
         _ => text(random),
     }
 }
 
 fn place(root: &Path, random: &mut Random) {
-    let path = root.join(std::ffi::OsStr::from_bytes(NAMES[random.below(NAMES.len())]));
+    let path = root.join(std::ffi::OsStr::from_bytes(
+        NAMES[random.below(NAMES.len())],
+    ));
     if !matches!(path.parent().map(std::fs::create_dir_all), Some(Ok(()))) {
         fixtures::remove(path.parent().expect("a parent"));
         return;
     }
-    let before = std::fs::read(&path).ok().filter(|_| path.symlink_metadata().is_ok_and(|found| found.is_file()));
+    let before = std::fs::read(&path)
+        .ok()
+        .filter(|_| path.symlink_metadata().is_ok_and(|found| found.is_file()));
     match (random.below(9), before) {
         (0, _) => fixtures::remove(&path),
         (1, _) => {
             fixtures::remove(&path);
-            std::os::unix::fs::symlink(random.pick(&["a", "no/where", "\n", "é"]), &path).expect("a link can be made");
+            std::os::unix::fs::symlink(random.pick(&["a", "no/where", "\n", "é"]), &path)
+                .expect("a link can be made");
         }
         (2, Some(_)) => {
             let mode = *random.pick(&[0o644, 0o755, 0o600]);
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("a mode can be set");
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode))
+                .expect("a mode can be set");
         }
-        (3..=7, Some(before)) => std::fs::write(&path, edited(&before, random)).expect("a file can be written"),
+        (3..=7, Some(before)) => {
+            std::fs::write(&path, edited(&before, random)).expect("a file can be written")
+        }
         _ => {
             fixtures::remove(&path);
             std::fs::write(&path, content(random)).expect("a file can be written");
@@ -109,11 +126,15 @@ fn place(root: &Path, random: &mut Random) {
 #[test]
 fn patch_counts_and_names_are_those_of_git() {
     let sandbox = Sandbox::new();
-    let Some(git) = Git::find(sandbox.home()) else { return };
+    let Some(git) = Git::find(sandbox.home()) else {
+        return;
+    };
     let mut random = Random::from_environment();
     let twins = Twins::new(sandbox.top().join("twins"));
     let scratch = sandbox.top().join("scratch");
-    let judge = Git::find(sandbox.home()).expect("git was there").with("GIT_DIR", &scratch);
+    let judge = Git::find(sandbox.home())
+        .expect("git was there")
+        .with("GIT_DIR", &scratch);
     for case in 0..cases(25) {
         let before = state(&sandbox, &twins, &git, "a", &mut random, &scratch);
         let after = state(&sandbox, &twins, &git, "b", &mut random, &scratch);
@@ -126,8 +147,16 @@ fn patch_counts_and_names_are_those_of_git() {
         };
         let ours = raw(&sandbox, &[&two[..], &[&context]].concat(), 0);
         assert_same_patch(&ours, &twins.judged(&git, &[&context]), &when);
-        assert_eq!(lossy(&ours), lossy(&judged(&[&context])), "{when}: another order");
-        assert_eq!(lossy(&raw(&sandbox, &["diff", &before.0, &context], 0)), lossy(&ours), "{when}: the directory");
+        assert_eq!(
+            lossy(&ours),
+            lossy(&judged(&[&context])),
+            "{when}: another order"
+        );
+        assert_eq!(
+            lossy(&raw(&sandbox, &["diff", &before.0, &context], 0)),
+            lossy(&ours),
+            "{when}: the directory"
+        );
         for form in ["--stat", "--name-only", "--name-status"] {
             let ours = raw(&sandbox, &[&two[..], &[form]].concat(), 0);
             assert_eq!(lossy(&ours), lossy(&judged(&[form])), "{when}: {form}");
@@ -154,5 +183,8 @@ fn state(
         place(sandbox.root(), random);
     }
     twins.copy(name, sandbox.root(), &[]);
-    (sandbox.create(name), git.write_tree_of(&twins.dir(name), scratch))
+    (
+        sandbox.create(name),
+        git.write_tree_of(&twins.dir(name), scratch),
+    )
 }

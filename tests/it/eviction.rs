@@ -15,7 +15,10 @@ fn sixty_large_checkpoints_shrink_to_two() {
         sandbox.create(&at.to_string());
     }
     assert_eq!(sandbox.listed().len(), 50, "the limit holds while creating");
-    sandbox.run(&["prune", "--keep", "2"]).success().stdout_has("→");
+    sandbox
+        .run(&["prune", "--keep", "2"])
+        .success()
+        .stdout_has("→");
     assert_eq!(sandbox.listed().len(), 2);
     let size = sandbox.store_bytes();
     assert!(size < 6 * MIB as u64, "the store still has {size} bytes");
@@ -39,7 +42,12 @@ fn at_fifty_of_fifty_the_oldest_can_be_restored() {
     assert_eq!(sandbox.read("a"), "0");
     let now = sandbox.listed_ids();
     assert!(now.contains(&oldest), "the target was evicted");
-    assert_eq!(now[0], data["safety"]["short"].as_str().expect("a safety checkpoint"));
+    assert_eq!(
+        now[0],
+        data["safety"]["short"]
+            .as_str()
+            .expect("a safety checkpoint")
+    );
     sandbox.run(&["prune"]).success();
     sandbox.undo().success();
     assert_eq!(sandbox.read("a"), "unsaved");
@@ -50,16 +58,30 @@ fn safety_checkpoints_do_not_count_under_keep() {
     let sandbox = Sandbox::new();
     sandbox.user_config("keep = 4\n");
     for wave in 1..=4 {
-        sandbox.write("a", wave.to_string()).create(&format!("wave-{wave}"));
+        sandbox
+            .write("a", wave.to_string())
+            .create(&format!("wave-{wave}"));
     }
     for at in 0..25 {
         sandbox.write("a", format!("edit {at}"));
         let data = sandbox.restore_data(&["wave-1"]);
-        assert!(data["evicted"].as_array().expect("a list").iter().all(|gone| gone["why"] == "old-safety"), "{data}");
+        assert!(
+            data["evicted"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .all(|gone| gone["why"] == "old-safety"),
+            "{data}"
+        );
     }
     let listed = sandbox.listed();
-    let (safeties, named): (Vec<_>, Vec<_>) = listed.iter().partition(|one| one["kind"] == "safety");
-    assert_eq!((safeties.len(), named.len()), (20, 4), "those of the last twenty steps, and all named ones");
+    let (safeties, named): (Vec<_>, Vec<_>) =
+        listed.iter().partition(|one| one["kind"] == "safety");
+    assert_eq!(
+        (safeties.len(), named.len()),
+        (20, 4),
+        "those of the last twenty steps, and all named ones"
+    );
     for _ in 0..20 {
         sandbox.undo().success();
     }
@@ -71,7 +93,9 @@ fn restores_of_an_old_one_spare_the_newest_named_one_whatever_is_pinned() {
     let sandbox = Sandbox::new();
     sandbox.user_config("keep = 2\n");
     for wave in 1..=2 {
-        let id = sandbox.write("a", wave.to_string()).create(&format!("wave-{wave}"));
+        let id = sandbox
+            .write("a", wave.to_string())
+            .create(&format!("wave-{wave}"));
         sandbox.run(&["pin", &id]).success();
     }
     sandbox.write("a", "3").create("wave-3");
@@ -88,7 +112,9 @@ fn restores_of_an_old_one_spare_the_newest_named_one_whatever_is_pinned() {
 fn what_is_protected_stays_and_status_says_so() {
     let sandbox = Sandbox::new();
     for wave in 1..=3 {
-        let id = sandbox.write("a", wave.to_string()).create(&format!("wave-{wave}"));
+        let id = sandbox
+            .write("a", wave.to_string())
+            .create(&format!("wave-{wave}"));
         sandbox.run(&["pin", &id]).success();
     }
     sandbox.user_config("keep = 1\n");
@@ -104,7 +130,10 @@ fn many_small_creates_keep_packs_few_and_none_is_felt() {
     let (median, longest) = many_small_creates(count);
     // Wall time is meaningful on a quiet machine only; how much one create may merge is asserted everywhere.
     if std::env::var_os("CHECKPOINT_TIMED").is_some() {
-        assert!(longest < 3 * median, "one create took {longest:?}, the median is {median:?}");
+        assert!(
+            longest < 3 * median,
+            "one create took {longest:?}, the median is {median:?}"
+        );
     }
 }
 
@@ -114,7 +143,9 @@ fn a_create_in_several_tidies_up_and_the_others_have_nothing_to_do_with_it() {
     let (mut packs_before, mut tidied) = (0, Vec::new());
     for at in 0..100_u64 {
         // Too large to be merged by the next one, so that each create leaves a pack.
-        sandbox.write("noise", fixtures::noise(at + 1, 70_000)).create(&at.to_string());
+        sandbox
+            .write("noise", fixtures::noise(at + 1, 70_000))
+            .create(&at.to_string());
         let packs = fixtures::packs_below(&sandbox.store());
         if packs <= packs_before {
             tidied.push((at, packs));
@@ -122,7 +153,10 @@ fn a_create_in_several_tidies_up_and_the_others_have_nothing_to_do_with_it() {
         packs_before = packs;
     }
     // The fiftieth evicts none; from then on a pack becomes garbage with each create.
-    assert!(tidied[0].0 >= 50 && (2..=10).contains(&tidied.len()), "{tidied:?}");
+    assert!(
+        tidied[0].0 >= 50 && (2..=10).contains(&tidied.len()),
+        "{tidied:?}"
+    );
     assert!(tidied.iter().all(|(_, packs)| *packs <= 50), "{tidied:?}");
     sandbox.run(&["verify", "--full"]).success();
 }
@@ -134,8 +168,11 @@ fn what_cannot_be_merged_is_looked_at_once_in_eight_creates() {
     let mut noted = Vec::new();
     for at in 1..=60_u64 {
         // Larger than what is merged.
-        let id = sandbox.write("noise", fixtures::noise(at, 2_200_000)).create(&at.to_string());
-        let note = std::fs::read_to_string(sandbox.store().join("checkpoint/tidied")).unwrap_or_default();
+        let id = sandbox
+            .write("noise", fixtures::noise(at, 2_200_000))
+            .create(&at.to_string());
+        let note =
+            std::fs::read_to_string(sandbox.store().join("checkpoint/tidied")).unwrap_or_default();
         if note.starts_with(&id) {
             noted.push(at);
         }
@@ -150,7 +187,9 @@ fn packs_of_any_small_size_stay_few() {
     sandbox.user_config("keep = 1000\n");
     for at in 0..110_u64 {
         // A few of these exceed what is merged at once without need.
-        sandbox.write("noise", fixtures::noise(at + 1, 300_000)).create(&at.to_string());
+        sandbox
+            .write("noise", fixtures::noise(at + 1, 300_000))
+            .create(&at.to_string());
         let packs = fixtures::packs_below(&sandbox.store());
         assert!(packs <= 52, "{packs} packs after {at} creates");
     }
@@ -161,15 +200,21 @@ fn packs_of_any_small_size_stay_few() {
 fn large_checkpoints_give_back_their_room_while_small_ones_come() {
     let sandbox = Sandbox::new();
     for at in 0..50_u64 {
-        sandbox.write("noise", fixtures::noise(at + 1, 2_200_000)).create(&at.to_string());
+        sandbox
+            .write("noise", fixtures::noise(at + 1, 2_200_000))
+            .create(&at.to_string());
     }
     sandbox.write("noise", "small");
     let large = || {
-        let sizes = damaged::packs_of(&sandbox.store()).into_iter().map(|pack| pack.metadata().map_or(0, |m| m.len()));
+        let sizes = damaged::packs_of(&sandbox.store())
+            .into_iter()
+            .map(|pack| pack.metadata().map_or(0, |m| m.len()));
         sizes.filter(|size| *size > 2_000_000).count()
     };
     for at in 0..30 {
-        sandbox.write("a", at.to_string()).create(&format!("small {at}"));
+        sandbox
+            .write("a", at.to_string())
+            .create(&format!("small {at}"));
     }
     // Each create evicts a large pack and small packs are merged regularly: their number alone would never trigger a
     // prune.
@@ -184,7 +229,9 @@ fn a_torn_note_of_the_last_tidying_up_keeps_no_create_from_it() {
         sandbox.create("first");
         std::fs::write(sandbox.store().join("checkpoint/tidied"), torn).unwrap();
         for at in 0..52_u64 {
-            sandbox.write("noise", fixtures::noise(at + 1, 70_000)).create(&at.to_string());
+            sandbox
+                .write("noise", fixtures::noise(at + 1, 70_000))
+                .create(&at.to_string());
         }
         assert!(fixtures::packs_below(&sandbox.store()) <= 50, "{torn:?}");
         sandbox.run(&["verify"]).success();
@@ -203,13 +250,19 @@ fn many_small_creates(count: usize) -> (Duration, Duration) {
     let mut times: Vec<Duration> = Vec::new();
     let mut packs_before = 0;
     for at in 0..count {
-        sandbox.write(format!("d{}/f{}", at % 10, at % 200), format!("change {at}"));
+        sandbox.write(
+            format!("d{}/f{}", at % 10, at % 200),
+            format!("change {at}"),
+        );
         let begun = Instant::now();
         sandbox.create(&at.to_string());
         times.push(begun.elapsed());
         let packs = fixtures::packs_below(&sandbox.store());
         assert!(packs < 60, "{packs} packs after {at} creates");
-        assert!(packs + MOST_MERGED > packs_before, "one create merged {packs_before} packs to {packs}");
+        assert!(
+            packs + MOST_MERGED > packs_before,
+            "one create merged {packs_before} packs to {packs}"
+        );
         packs_before = packs;
     }
     times.remove(0);

@@ -27,8 +27,14 @@ fn wrong_usage_is_2_and_makes_nothing() {
     ] {
         let run = sandbox.run(args);
         assert_eq!(run.code, 2, "{run}");
-        assert!(run.stderr.starts_with("checkpoint: ") && run.stdout.is_empty(), "{run}");
-        assert!(run.stderr.lines().count() == 1 && run.stderr.contains("--help')"), "{run}");
+        assert!(
+            run.stderr.starts_with("checkpoint: ") && run.stdout.is_empty(),
+            "{run}"
+        );
+        assert!(
+            run.stderr.lines().count() == 1 && run.stderr.contains("--help')"),
+            "{run}"
+        );
     }
     assert!(!sandbox.base().exists(), "wrong usage wrote something");
 }
@@ -37,7 +43,10 @@ fn wrong_usage_is_2_and_makes_nothing() {
 fn wrong_usage_says_in_one_line_what_and_what_next() {
     let sandbox = Sandbox::new();
     for (args, line) in [
-        (&["show"][..], "the following required arguments were not provided: <SEL> (try 'checkpoint show --help')"),
+        (
+            &["show"][..],
+            "the following required arguments were not provided: <SEL> (try 'checkpoint show --help')",
+        ),
         (
             &["list", "--color", "sometimes"],
             "invalid value 'sometimes' for '--color <WHEN>' [possible values: auto, always, never] \
@@ -51,15 +60,25 @@ fn wrong_usage_says_in_one_line_what_and_what_next() {
         let run = sandbox.run(args).code(2);
         assert_eq!(run.stderr, format!("checkpoint: {line}\n"));
         let with_json = sandbox.run(&[args, &["--json"]].concat()).code(2);
-        assert_eq!((with_json.error_code().as_str(), with_json.stderr), ("usage", run.stderr));
+        assert_eq!(
+            (with_json.error_code().as_str(), with_json.stderr),
+            ("usage", run.stderr)
+        );
     }
 }
 
 #[test]
 fn of_an_option_given_twice_the_last_one_counts() {
     let (sandbox, id) = with_one();
-    sandbox.run(&["-y", "-y", "list", "-y"]).success().stdout_has(&id);
-    let run = sandbox.run(&["list", "--color", "never", "--color", "always", "-n", "5", "-n", "1"]).success();
+    sandbox
+        .run(&["-y", "-y", "list", "-y"])
+        .success()
+        .stdout_has(&id);
+    let run = sandbox
+        .run(&[
+            "list", "--color", "never", "--color", "always", "-n", "5", "-n", "1",
+        ])
+        .success();
     assert!(run.stdout.contains(&id), "{run}");
     sandbox.write("a", "2");
     let diff = ["diff", &id, "--color", "never", "--color", "always"];
@@ -71,24 +90,45 @@ fn of_an_option_given_twice_the_last_one_counts() {
 #[test]
 fn without_a_command_the_help_is_on_stderr_and_the_code_is_2() {
     let sandbox = Sandbox::new();
-    sandbox.run(&[]).code(2).stdout_is("").stderr_has("create").stderr_has("restore");
+    sandbox
+        .run(&[])
+        .code(2)
+        .stdout_is("")
+        .stderr_has("create")
+        .stderr_has("restore");
     let run = sandbox.run(&["--json"]).code(2);
-    assert_eq!((run.error_code().as_str(), run.stderr.lines().count()), ("usage", 1), "{run}");
+    assert_eq!(
+        (run.error_code().as_str(), run.stderr.lines().count()),
+        ("usage", 1),
+        "{run}"
+    );
 }
 
 #[test]
 fn help_and_version_succeed_on_stdout() {
     let sandbox = Sandbox::new();
     sandbox.run(&["--help"]).success().stdout_has("create");
-    sandbox.run(&["--version"]).success().stdout_has("checkpoint ");
+    sandbox
+        .run(&["--version"])
+        .success()
+        .stdout_has("checkpoint ");
 }
 
 #[test]
 fn nothing_found_is_3() {
     let (sandbox, id) = with_one();
-    sandbox.run(&["show", "ffffffff"]).code(3).stderr_has("ffffffff");
-    sandbox.restore("no-such-reason").code(3).stderr_has("no-such-reason");
-    sandbox.run(&["restore", &id, "no/such/path", "--yes"]).code(3).stderr_has("no/such/path");
+    sandbox
+        .run(&["show", "ffffffff"])
+        .code(3)
+        .stderr_has("ffffffff");
+    sandbox
+        .restore("no-such-reason")
+        .code(3)
+        .stderr_has("no-such-reason");
+    sandbox
+        .run(&["restore", &id, "no/such/path", "--yes"])
+        .code(3)
+        .stderr_has("no/such/path");
     sandbox.undo().code(3);
 }
 
@@ -104,7 +144,10 @@ fn a_damaged_checkpoint_is_6_and_changes_nothing() {
     let (sandbox, id) = with_one();
     sandbox.write("a", "2").watch(sandbox.root());
     for pack in crate::bench::fixtures::files_below(&sandbox.store().join("objects")) {
-        if pack.extension().is_some_and(|extension| extension == "pack") {
+        if pack
+            .extension()
+            .is_some_and(|extension| extension == "pack")
+        {
             let mut bytes = std::fs::read(&pack).expect("a pack can be read");
             let middle = 12..bytes.len() - 20;
             bytes[middle].fill(0);
@@ -118,7 +161,10 @@ fn a_damaged_checkpoint_is_6_and_changes_nothing() {
 fn a_store_of_a_newer_format_is_6_and_stays_as_it_is() {
     let (sandbox, id) = with_one();
     crate::bench::fixtures::make_newer(&sandbox.store(), 999);
-    sandbox.write("a", "2").watch(&sandbox.store()).watch(sandbox.root());
+    sandbox
+        .write("a", "2")
+        .watch(&sandbox.store())
+        .watch(sandbox.root());
     let run = sandbox.run(&["create", "--json"]).code(6);
     assert_eq!(run.error_code(), "store_too_new");
     sandbox.restore(&id).code(6);
@@ -131,13 +177,22 @@ fn a_busy_store_is_7_after_the_given_time() {
     let folder = sandbox.store().join("checkpoint");
     let locks: Vec<_> = crate::bench::fixtures::files_below(&folder)
         .into_iter()
-        .filter(|file| file.file_name().is_some_and(|name| name.to_string_lossy().contains("lock")))
+        .filter(|file| {
+            file.file_name()
+                .is_some_and(|name| name.to_string_lossy().contains("lock"))
+        })
         .collect();
     assert_eq!(locks.len(), 1, "one lock file in {}", folder.display());
-    let holder = std::fs::File::options().read(true).write(true).open(&locks[0]).expect("the lock opens");
+    let holder = std::fs::File::options()
+        .read(true)
+        .write(true)
+        .open(&locks[0])
+        .expect("the lock opens");
     holder.lock().expect("the lock is free");
     sandbox.write("a", "2");
-    let run = sandbox.run(&["create", "--lock-timeout", "1", "--json"]).code(7);
+    let run = sandbox
+        .run(&["create", "--lock-timeout", "1", "--json"])
+        .code(7);
     assert_eq!(run.error_code(), "busy");
     assert_eq!(sandbox.listed().len(), 1, "readers never wait");
     drop(holder);
@@ -148,9 +203,17 @@ fn a_busy_store_is_7_after_the_given_time() {
 fn a_bad_value_in_the_configuration_is_1_and_an_unknown_key_a_warning() {
     let (sandbox, _) = with_one();
     sandbox.user_config("keep = \"many\"\n");
-    sandbox.run(&["create"]).code(1).stderr_has("config.toml").stderr_has("keep");
+    sandbox
+        .run(&["create"])
+        .code(1)
+        .stderr_has("config.toml")
+        .stderr_has("keep");
     sandbox.user_config("keeep = 3\n");
-    sandbox.run(&["list"]).success().stderr_has("keeep").stderr_has("keep");
+    sandbox
+        .run(&["list"])
+        .success()
+        .stderr_has("keeep")
+        .stderr_has("keep");
 }
 
 #[test]
@@ -158,7 +221,10 @@ fn an_unusable_base_is_1_and_names_the_place() {
     let (sandbox, _) = with_one();
     let file = sandbox.top().join("a-file");
     std::fs::write(&file, "x").expect("a file can be written");
-    sandbox.run(&["--base", &file.display().to_string(), "create"]).code(1).stderr_has("a-file");
+    sandbox
+        .run(&["--base", &file.display().to_string(), "create"])
+        .code(1)
+        .stderr_has("a-file");
 }
 
 #[test]
@@ -166,10 +232,16 @@ fn a_root_that_is_no_directory_is_named() {
     let (sandbox, _) = with_one();
     let run = sandbox.run(&["-C", "a", "create"]).stderr_has("/a");
     assert!([2, 3].contains(&run.code), "{run}");
-    sandbox.run(&["-C", "/no/such/place", "create"]).code(3).stderr_has("/no/such/place");
+    sandbox
+        .run(&["-C", "/no/such/place", "create"])
+        .code(3)
+        .stderr_has("/no/such/place");
     let missing = sandbox.top().join("missing").display().to_string();
     for args in [&["create"][..], &["list"], &["status"], &["show", "latest"]] {
-        let run = sandbox.run(&[&["-C", &missing], args].concat()).stderr_has(&missing).stderr_has("with -C");
+        let run = sandbox
+            .run(&[&["-C", &missing], args].concat())
+            .stderr_has(&missing)
+            .stderr_has("with -C");
         assert!(!run.stderr.contains("checkpoint create"), "{run}");
     }
 }
@@ -178,9 +250,17 @@ fn a_root_that_is_no_directory_is_named() {
 fn global_options_stand_in_any_position() {
     let (sandbox, _) = with_one();
     let root = sandbox.root().display().to_string();
-    for args in [["-C", &root, "--json", "list"], ["list", "--json", "-C", &root], ["--json", "list", "-C", &root]] {
+    for args in [
+        ["-C", &root, "--json", "list"],
+        ["list", "--json", "-C", &root],
+        ["--json", "list", "-C", &root],
+    ] {
         let run = sandbox.run_in(sandbox.home(), &args).success();
-        assert_eq!(run.data()["checkpoints"].as_array().map(Vec::len), Some(1), "{run}");
+        assert_eq!(
+            run.data()["checkpoints"].as_array().map(Vec::len),
+            Some(1),
+            "{run}"
+        );
     }
 }
 
@@ -188,9 +268,13 @@ fn global_options_stand_in_any_position() {
 fn a_current_directory_that_is_gone_is_named() {
     let sandbox = Sandbox::new();
     for forget in ["", "unset PWD;"] {
-        let script = format!("mkdir gone && cd gone && rmdir ../gone && {forget} exec \"$0\" create");
+        let script =
+            format!("mkdir gone && cd gone && rmdir ../gone && {forget} exec \"$0\" create");
         let run = sandbox.run_under(&["/bin/sh", "-c", &script], &[]);
         assert!(matches!(run.code, 1 | 3), "{run}");
-        assert!(run.stderr.starts_with("checkpoint: ") && run.stderr.lines().count() == 1, "{run}");
+        assert!(
+            run.stderr.starts_with("checkpoint: ") && run.stderr.lines().count() == 1,
+            "{run}"
+        );
     }
 }

@@ -31,13 +31,18 @@ fn found(sandbox: &Sandbox, args: &[&str]) -> Vec<Value> {
 }
 
 fn names(paths: &[Value]) -> Vec<&str> {
-    paths.iter().map(|one| one["path"].as_str().unwrap()).collect()
+    paths
+        .iter()
+        .map(|one| one["path"].as_str().unwrap())
+        .collect()
 }
 
 fn events(path: &Value) -> Vec<(String, String)> {
     let text = |event: &Value, field: &str| event[field].as_str().unwrap().to_owned();
     let events = path["events"].as_array().unwrap().iter();
-    events.map(|event| (text(event, "change"), text(event, "short"))).collect()
+    events
+        .map(|event| (text(event, "change"), text(event, "short")))
+        .collect()
 }
 
 #[test]
@@ -60,7 +65,10 @@ fn every_step_is_told_newest_first_with_size_and_reason() {
     let (sandbox, ids) = story();
     let path = &found(&sandbox, &["src/lost.rs"])[0];
     let expected = [("deleted", 4), ("mode", 3), ("changed", 2), ("added", 1)];
-    assert_eq!(events(path), expected.map(|(change, at)| (change.to_owned(), ids[at].clone())));
+    assert_eq!(
+        events(path),
+        expected.map(|(change, at)| (change.to_owned(), ids[at].clone()))
+    );
     assert_eq!(path["events"][2]["size"], 2);
     assert!(path["events"][0]["size"].is_null());
     assert_eq!(path["events"][0]["reason"], "deleted");
@@ -75,8 +83,14 @@ fn every_step_is_told_newest_first_with_size_and_reason() {
 fn a_path_that_is_still_there_is_last_in_the_newest() {
     let (sandbox, ids) = story();
     let path = &found(&sandbox, &["kept"])[0];
-    assert_eq!((&path["last_in"]["short"], &path["deleted_by"]), (&ids[5].as_str().into(), &Value::Null));
-    assert_eq!((path["in_directory"].as_bool(), events(path).len()), (Some(true), 3));
+    assert_eq!(
+        (&path["last_in"]["short"], &path["deleted_by"]),
+        (&ids[5].as_str().into(), &Value::Null)
+    );
+    assert_eq!(
+        (path["in_directory"].as_bool(), events(path).len()),
+        (Some(true), 3)
+    );
     let run = sandbox.run(&["find", "kept"]).success();
     assert!(!run.stdout.contains("checkpoint restore"), "{run}");
 }
@@ -88,7 +102,10 @@ fn a_file_that_came_back_has_both_stories() {
     let back = sandbox.create("back");
     let path = &found(&sandbox, &["src/lost.rs"])[0];
     assert_eq!(events(path)[0], ("added".to_owned(), back.clone()));
-    assert_eq!((path["last_in"]["short"].as_str(), events(path).len()), (Some(back.as_str()), 5));
+    assert_eq!(
+        (path["last_in"]["short"].as_str(), events(path).len()),
+        (Some(back.as_str()), 5)
+    );
 }
 
 #[test]
@@ -125,21 +142,36 @@ fn nothing_found_is_3_with_a_way_on() {
     let run = sandbox.run(&["find", "other.rs", "--json"]).code(3);
     assert_eq!(run.error_code(), "nothing_found");
     run.stderr_has("*other.rs*");
-    assert_eq!(names(&found(&sandbox, &["*other.rs*"])), ["src/deep/other.rs"]);
+    assert_eq!(
+        names(&found(&sandbox, &["*other.rs*"])),
+        ["src/deep/other.rs"]
+    );
     sandbox.run(&["find", ""]).code(2);
     sandbox.run(&["find"]).code(2);
     sandbox.run(&["find", "../x"]).code(2);
     sandbox.run(&["find", ".git/config"]).code(4);
     let fresh = Sandbox::new();
-    assert_eq!(fresh.run(&["find", "a", "--json"]).code(3).error_code(), "no_store");
+    assert_eq!(
+        fresh.run(&["find", "a", "--json"]).code(3).error_code(),
+        "no_store"
+    );
 }
 
 #[test]
 fn a_limit_says_how_many_more_there_are() {
     let (sandbox, _) = story();
     let run = sandbox.run(&["find", "*", "-n", "1", "--json"]).success();
-    assert_eq!((run.data()["paths"].as_array().unwrap().len(), &run.data()["more"]), (1, &2.into()));
-    sandbox.run(&["find", "*", "-n", "1"]).success().stderr_has("2 paths more");
+    assert_eq!(
+        (
+            run.data()["paths"].as_array().unwrap().len(),
+            &run.data()["more"]
+        ),
+        (1, &2.into())
+    );
+    sandbox
+        .run(&["find", "*", "-n", "1"])
+        .success()
+        .stderr_has("2 paths more");
 }
 
 #[test]
@@ -148,8 +180,15 @@ fn safety_checkpoints_are_looked_at_and_marked() {
     sandbox.write("only-here", "1");
     sandbox.restore(&ids[5]).success();
     let path = &found(&sandbox, &["only-here"])[0];
-    assert_eq!((events(path).len(), &path["events"][0]["kind"]), (1, &"safety".into()));
-    sandbox.run(&["find", "only-here"]).success().stdout_has("[safety]").stdout_has("checkpoint restore");
+    assert_eq!(
+        (events(path).len(), &path["events"][0]["kind"]),
+        (1, &"safety".into())
+    );
+    sandbox
+        .run(&["find", "only-here"])
+        .success()
+        .stdout_has("[safety]")
+        .stdout_has("checkpoint restore");
 }
 
 #[test]
@@ -158,10 +197,16 @@ fn a_damaged_checkpoint_is_passed_over_with_a_warning() {
     let tree = sandbox.shown(&ids[2])["tree"].as_str().unwrap().to_owned();
     damage(&sandbox, &ids[2], &tree);
     let run = sandbox.run(&["find", "src/lost.rs", "--json"]).success();
-    assert!(run.warning_codes().contains(&"passed_over".to_owned()), "{run}");
+    assert!(
+        run.warning_codes().contains(&"passed_over".to_owned()),
+        "{run}"
+    );
     let path = run.data()["paths"][0].clone();
     let expected = [("deleted", 4), ("changed", 3), ("added", 1)];
-    assert_eq!(events(&path), expected.map(|(change, at)| (change.to_owned(), ids[at].clone())));
+    assert_eq!(
+        events(&path),
+        expected.map(|(change, at)| (change.to_owned(), ids[at].clone()))
+    );
 }
 
 /// Overwrites the second half of the pack that holds a tree, as long as the commit stays readable.
@@ -171,14 +216,18 @@ fn damage(sandbox: &Sandbox, id: &str, tree: &str) {
             continue;
         }
         let whole = std::fs::read(&pack).unwrap();
-        std::fs::set_permissions(&pack, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+        std::fs::set_permissions(&pack, std::os::unix::fs::PermissionsExt::from_mode(0o600))
+            .unwrap();
         // The packed tree is longer than a step.
         for at in (12..whole.len() - 20).step_by(7) {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x55;
             std::fs::write(&pack, &bytes).unwrap();
             let shown = sandbox.run(&["show", id, "--json"]);
-            if shown.code == 6 && shown.stdout.contains(&tree[..8]) && sandbox.listed_ids().contains(&id.to_owned()) {
+            if shown.code == 6
+                && shown.stdout.contains(&tree[..8])
+                && sandbox.listed_ids().contains(&id.to_owned())
+            {
                 return;
             }
         }
@@ -193,7 +242,13 @@ fn the_hint_can_be_run_by_a_shell_whatever_the_name() {
         return crate::bench::skipped("needs bash");
     }
     let sandbox = Sandbox::new();
-    let odd = [&b"it's a 'file'"[..], b"-rf", b"$(touch hacked)", b"new\nline", b"caf\xe9"];
+    let odd = [
+        &b"it's a 'file'"[..],
+        b"-rf",
+        b"$(touch hacked)",
+        b"new\nline",
+        b"caf\xe9",
+    ];
     for name in odd {
         sandbox.write(std::ffi::OsStr::from_bytes(name), "x");
     }
@@ -202,17 +257,39 @@ fn the_hint_can_be_run_by_a_shell_whatever_the_name() {
         sandbox.remove(std::ffi::OsStr::from_bytes(name));
     }
     sandbox.create("second");
-    sandbox.env("PATH", format!("{}:/usr/bin:/bin", Sandbox::binary().parent().unwrap().display()));
+    sandbox.env(
+        "PATH",
+        format!(
+            "{}:/usr/bin:/bin",
+            Sandbox::binary().parent().unwrap().display()
+        ),
+    );
     let run = sandbox.run(&["find", "*"]).success();
-    for line in run.stdout.lines().filter(|line| line.starts_with("  checkpoint restore")) {
+    for line in run
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("  checkpoint restore"))
+    {
         let mut shell = std::process::Command::new("/bin/bash");
         let before = sandbox.command(&[], &[]);
-        shell.arg("-c").arg(format!("{line} --yes")).current_dir(sandbox.root()).env_clear();
-        shell.envs(before.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell
+            .arg("-c")
+            .arg(format!("{line} --yes"))
+            .current_dir(sandbox.root())
+            .env_clear();
+        shell.envs(
+            before
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
         Run::of(shell).success();
     }
     for name in odd {
-        assert!(sandbox.exists(std::ffi::OsStr::from_bytes(name)), "{}", name.escape_ascii());
+        assert!(
+            sandbox.exists(std::ffi::OsStr::from_bytes(name)),
+            "{}",
+            name.escape_ascii()
+        );
     }
     assert!(!sandbox.exists("hacked"));
 }
@@ -224,7 +301,10 @@ fn it_works_when_the_root_is_gone() {
     sandbox.create("first");
     fixtures::remove(sandbox.root());
     let root = sandbox.root().display().to_string();
-    sandbox.run(&["-C", &root, "find", "a"]).success().stdout_has("not in the directory");
+    sandbox
+        .run(&["-C", &root, "find", "a"])
+        .success()
+        .stdout_has("not in the directory");
 }
 
 /// A history in which every file changes its content, its mode and its kind now and then.
@@ -232,7 +312,9 @@ fn busy_history(restores: bool) -> Sandbox {
     let sandbox = Sandbox::new();
     let mut state = 7_u64;
     let mut random = |end: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % end
     };
     let paths = ["a", "a.b", "d/a", "d/e/f", "d/e/g", "d.x", "z/deep/er/file"];
@@ -251,7 +333,9 @@ fn busy_history(restores: bool) -> Sandbox {
         }
         ids.push(sandbox.create(&format!("step {at}")));
         if restores && at % 9 == 8 {
-            sandbox.restore(&ids[usize::try_from(random(5)).unwrap()]).success();
+            sandbox
+                .restore(&ids[usize::try_from(random(5)).unwrap()])
+                .success();
         }
     }
     sandbox
@@ -264,7 +348,11 @@ fn find_tells_what_show_tells_of_each_checkpoint() {
     let mut told: Vec<(String, String, String)> = Vec::new();
     for path in found(&sandbox, &["*"]) {
         let name = path["path"].as_str().unwrap().to_owned();
-        told.extend(events(&path).into_iter().map(|(change, short)| (short, name.clone(), change)));
+        told.extend(
+            events(&path)
+                .into_iter()
+                .map(|(change, short)| (short, name.clone(), change)),
+        );
     }
     let mut expected = Vec::new();
     for short in sandbox.listed_ids() {
@@ -283,21 +371,38 @@ fn find_tells_what_show_tells_of_each_checkpoint() {
 #[test]
 fn find_text_tells_what_git_grep_tells_of_each_checkpoint() {
     let sandbox = busy_history(true);
-    let Some(git) = Git::find(sandbox.root()) else { return };
+    let Some(git) = Git::find(sandbox.root()) else {
+        return;
+    };
     let git = git.with("GIT_DIR", sandbox.store());
-    let listed: Vec<String> = sandbox.listed().iter().rev().map(|one| one["id"].as_str().unwrap().to_owned()).collect();
+    let listed: Vec<String> = sandbox
+        .listed()
+        .iter()
+        .rev()
+        .map(|one| one["id"].as_str().unwrap().to_owned())
+        .collect();
     let mut expected = Vec::new();
     for id in &listed {
         let grep = git.run(&["grep", "-F", "-n", "needle", id]);
         expected.extend(grep.stdout.lines().map(str::to_owned));
     }
-    let at = |value: &Value| listed.iter().position(|id| value["id"] == id.as_str()).unwrap();
+    let at = |value: &Value| {
+        listed
+            .iter()
+            .position(|id| value["id"] == id.as_str())
+            .unwrap()
+    };
     let mut told = Vec::new();
-    let run = sandbox.run(&["find", "--json", "--text", "needle", "-n", "1000"]).success();
+    let run = sandbox
+        .run(&["find", "--json", "--text", "needle", "-n", "1000"])
+        .success();
     for one in run.data()["matches"].as_array().unwrap() {
         for id in &listed[at(&one["first_in"])..=at(&one["last_in"])] {
             let line = &one["lines"][0];
-            let (path, text) = (one["path"].as_str().unwrap(), line["text"].as_str().unwrap());
+            let (path, text) = (
+                one["path"].as_str().unwrap(),
+                line["text"].as_str().unwrap(),
+            );
             told.push(format!("{id}:{path}:{}:{text}", line["number"]));
         }
     }
@@ -310,7 +415,10 @@ fn find_text_tells_what_git_grep_tells_of_each_checkpoint() {
 #[test]
 fn a_search_for_nothing_at_all_is_wrong_usage() {
     let (sandbox, _) = story();
-    for args in [&["find", "kept", "-n", "0"][..], &["find", "--text", "k", "-n", "0"]] {
+    for args in [
+        &["find", "kept", "-n", "0"][..],
+        &["find", "--text", "k", "-n", "0"],
+    ] {
         sandbox.run(args).code(2).stdout_is("").stderr_has("'0'");
     }
 }

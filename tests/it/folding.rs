@@ -21,7 +21,16 @@ const DISK: &str = r#"
 /// Runs a script on such a disk; `None`, with a printed line, where none is available.
 fn on_a_folding_disk(script: &str) -> Option<Run> {
     let sandbox = Sandbox::bare();
-    let run = sandbox.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-ec", &format!("{DISK}{script}")], &[]);
+    let run = sandbox.run_under(
+        &[
+            "/usr/bin/unshare",
+            "-m",
+            "/bin/sh",
+            "-ec",
+            &format!("{DISK}{script}"),
+        ],
+        &[],
+    );
     if run.code == 98 || run.code == 99 || run.stderr.contains("unshare failed") {
         skipped("needs lowntfs-3g and the right to mount");
         return None;
@@ -37,10 +46,16 @@ fn what_goes_goes_before_another_spelling_of_its_name_comes() {
         told redo --yes; tree
         told verify --full
     ";
-    let Some(run) = on_a_folding_disk(script) else { return };
+    let Some(run) = on_a_folding_disk(script) else {
+        return;
+    };
     let upper = "./dir/sub/a=one\n./readme=one\n./same/s=same\n";
     let lower = "./dir/other=x\n./dir/sub/a=two\n./readme=two\n./same/s=same\n";
-    assert_eq!(run.stdout, format!("restore 0\n{upper}undo 0\n{lower}redo 0\n{upper}verify 0\n"), "{run}");
+    assert_eq!(
+        run.stdout,
+        format!("restore 0\n{upper}undo 0\n{lower}redo 0\n{upper}verify 0\n"),
+        "{run}"
+    );
 }
 
 #[test]
@@ -49,9 +64,12 @@ fn what_no_checkpoint_holds_stays_and_its_spelling_is_told() {
         mkfifo dir/fifo
         told restore upper --yes; cat "$HOME/said"; rm dir/fifo; tree
     "#;
-    let Some(run) = on_a_folding_disk(script) else { return };
+    let Some(run) = on_a_folding_disk(script) else {
+        return;
+    };
     assert!(run.stdout.starts_with("restore 4\n"), "{run}");
-    run.stdout_has("Dir (stands there under another spelling of its name)").stdout_has("./readme=two\n./same/s=same\n");
+    run.stdout_has("Dir (stands there under another spelling of its name)")
+        .stdout_has("./readme=two\n./same/s=same\n");
 }
 
 #[test]
@@ -61,11 +79,18 @@ fn two_names_of_a_checkpoint_that_are_one_change_nothing() {
         lowntfs-3g -o ignore_case,permissions "$HOME/disk" "$PWD" 2> /dev/null; cd "$PWD"
         told restore twins --yes; cat "$HOME/said"; tree; told status
     "#;
-    let Some(run) = on_a_folding_disk(script) else { return };
+    let Some(run) = on_a_folding_disk(script) else {
+        return;
+    };
     assert!(run.stdout.starts_with("restore 4\n"), "{run}");
-    let run =
-        run.stdout_has("nothing was changed").stdout_has("README (stands there under another spelling of its name)");
-    assert!(run.stdout.ends_with("./dir/other=x\n./dir/sub/a=two\n./readme=two\n./same/s=same\nstatus 0\n"), "{run}");
+    let run = run
+        .stdout_has("nothing was changed")
+        .stdout_has("README (stands there under another spelling of its name)");
+    assert!(
+        run.stdout
+            .ends_with("./dir/other=x\n./dir/sub/a=two\n./readme=two\n./same/s=same\nstatus 0\n"),
+        "{run}"
+    );
 }
 
 #[test]
@@ -81,6 +106,8 @@ fn a_step_that_is_refused_brings_every_name_back() {
             tree > "$HOME/after"; cmp -s "$HOME/before" "$HOME/after" || { echo "$nth: $code"; cat "$HOME/said" "$HOME/after"; }
         done
     "#;
-    let Some(run) = on_a_folding_disk(script) else { return };
+    let Some(run) = on_a_folding_disk(script) else {
+        return;
+    };
     run.stdout_is("");
 }

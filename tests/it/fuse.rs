@@ -30,16 +30,28 @@ fn a_restore_leaves_no_staging_directory_behind() {
     let sandbox = Sandbox::bare();
     let source = sandbox.top().join("source");
     std::fs::create_dir(&source).unwrap();
-    let Some(_mount) = Mount::of(&source, sandbox.root()) else { return };
+    let Some(_mount) = Mount::of(&source, sandbox.root()) else {
+        return;
+    };
     sandbox.write("a", "1").write("d/b", "1");
     let id = sandbox.create("one");
     sandbox.write("a", "2").write("d/c", "2");
     for has_c in [false, true, false, true] {
-        let run = if has_c { sandbox.undo() } else { sandbox.restore(&id) }.success();
+        let run = if has_c {
+            sandbox.undo()
+        } else {
+            sandbox.restore(&id)
+        }
+        .success();
         assert!(!run.stderr.contains("warning"), "{run}");
         let entries = std::fs::read_dir(sandbox.root()).unwrap();
-        let mut names: Vec<std::ffi::OsString> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        let mut names: Vec<std::ffi::OsString> =
+            entries.map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
-        assert_eq!((names, sandbox.exists("d/c")), (vec!["a".into(), "d".into()], has_c), "{run}");
+        assert_eq!(
+            (names, sandbox.exists("d/c")),
+            (vec!["a".into(), "d".into()], has_c),
+            "{run}"
+        );
     }
 }

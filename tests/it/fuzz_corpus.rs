@@ -13,26 +13,39 @@ mod properties;
 const CHANGES: usize = 20;
 
 fn names_in(dir: &str) -> BTreeSet<String> {
-    let entries = std::fs::read_dir(package().join("tests/fuzz").join(dir)).expect("the folder can be listed");
+    let entries = std::fs::read_dir(package().join("tests/fuzz").join(dir))
+        .expect("the folder can be listed");
     let stem = |path: PathBuf| path.file_stem().expect("a name").display().to_string();
-    entries.map(|entry| stem(entry.expect("an entry").path())).collect()
+    entries
+        .map(|entry| stem(entry.expect("an entry").path()))
+        .collect()
 }
 
 #[test]
 fn every_target_has_a_program_a_corpus_and_a_property() {
-    let targets: BTreeSet<String> = properties::TARGETS.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let targets: BTreeSet<String> = properties::TARGETS
+        .iter()
+        .map(|(name, _)| (*name).to_owned())
+        .collect();
     assert_eq!(names_in("fuzz_targets"), targets);
     assert_eq!(names_in("corpus"), targets);
-    let manifest = std::fs::read_to_string(package().join("tests/fuzz/Cargo.toml")).expect("it can be read");
-    assert!(targets.iter().all(|name| manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\""))));
+    let manifest =
+        std::fs::read_to_string(package().join("tests/fuzz/Cargo.toml")).expect("it can be read");
+    assert!(
+        targets
+            .iter()
+            .all(|name| manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")))
+    );
 }
 
 #[test]
 fn the_corpus_and_what_is_near_it_have_the_properties() {
     for (target, _) in properties::TARGETS {
         let dir = package().join("tests/fuzz/corpus").join(target);
-        let mut inputs: Vec<PathBuf> =
-            std::fs::read_dir(dir).expect("a corpus").map(|entry| entry.expect("an entry").path()).collect();
+        let mut inputs: Vec<PathBuf> = std::fs::read_dir(dir)
+            .expect("a corpus")
+            .map(|entry| entry.expect("an entry").path())
+            .collect();
         inputs.sort();
         assert!(!inputs.is_empty(), "{target} has no corpus");
         for (seed, input) in inputs.iter().enumerate() {
@@ -40,7 +53,11 @@ fn the_corpus_and_what_is_near_it_have_the_properties() {
             told(&bytes, &input.display().to_string(), target);
             for round in 0..cases(CHANGES) {
                 let changed = changed(&bytes, seed * 1_000_003 + round);
-                told(&changed, &format!("{}, change {round}", input.display()), target);
+                told(
+                    &changed,
+                    &format!("{}, change {round}", input.display()),
+                    target,
+                );
             }
         }
     }
@@ -71,7 +88,10 @@ fn changed(bytes: &[u8], seed: usize) -> Vec<u8> {
         match next(4) {
             0 => drop(changed.splice(at..end, [])),
             1 => drop(changed.splice(at..at, [byte])),
-            2 => drop(changed.splice(at..at, bytes[at.min(bytes.len())..end.min(bytes.len())].to_vec())),
+            2 => drop(changed.splice(
+                at..at,
+                bytes[at.min(bytes.len())..end.min(bytes.len())].to_vec(),
+            )),
             _ => changed.get_mut(at).into_iter().for_each(|old| *old = byte),
         }
     }

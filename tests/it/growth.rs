@@ -25,12 +25,27 @@ fn full(names: usize) -> Sandbox {
 
 /// Processor time of the program and of the system for it; the shell reports both for its children.
 fn times(sandbox: &Sandbox, args: &[&str]) -> [Duration; 2] {
-    let run = sandbox.run_under(&["/bin/sh", "-c", r#""$@" && times >&2"#, "sh"], args).success();
-    let mut times = run.stderr.lines().last().unwrap_or_default().split_whitespace().map(|time| {
-        let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
-        Some(Duration::from_secs_f64(60.0 * minutes.parse::<f64>().ok()? + seconds.parse::<f64>().ok()?))
-    });
-    let mut next = || times.next().flatten().unwrap_or_else(|| panic!("the shell tells no times\n{run}"));
+    let run = sandbox
+        .run_under(&["/bin/sh", "-c", r#""$@" && times >&2"#, "sh"], args)
+        .success();
+    let mut times = run
+        .stderr
+        .lines()
+        .last()
+        .unwrap_or_default()
+        .split_whitespace()
+        .map(|time| {
+            let (minutes, seconds) = time.strip_suffix('s')?.split_once('m')?;
+            Some(Duration::from_secs_f64(
+                60.0 * minutes.parse::<f64>().ok()? + seconds.parse::<f64>().ok()?,
+            ))
+        });
+    let mut next = || {
+        times
+            .next()
+            .flatten()
+            .unwrap_or_else(|| panic!("the shell tells no times\n{run}"))
+    };
     [next(), next()]
 }
 
@@ -62,5 +77,8 @@ fn an_undo_that_deletes_many_names_grows_with_their_number() {
     let [undo, _] = times(&sandbox, &["undo", "--yes"]);
     assert!(!sandbox.exists("d"));
     // The system's own cost per deleted name is out of our control, and more than for one that is read.
-    assert!(undo <= create * MOST_TIMES_A_CREATE, "in the program: undo {undo:?}, first create {create:?}");
+    assert!(
+        undo <= create * MOST_TIMES_A_CREATE,
+        "in the program: undo {undo:?}, first create {create:?}"
+    );
 }

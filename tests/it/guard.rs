@@ -8,8 +8,16 @@ use crate::partial;
 
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.write("src/a.py", "a1\n").write("src/b.py", "b1\n").write("README", "r1\n").mkdir("src/empty");
-    sandbox.write(".gitignore", "build/\n*.log\n").write("build/app", "b").write("src/x.log", "l").write(".env", "K=1");
+    sandbox
+        .write("src/a.py", "a1\n")
+        .write("src/b.py", "b1\n")
+        .write("README", "r1\n")
+        .mkdir("src/empty");
+    sandbox
+        .write(".gitignore", "build/\n*.log\n")
+        .write("build/app", "b")
+        .write("src/x.log", "l")
+        .write(".env", "K=1");
     sandbox
 }
 
@@ -24,7 +32,12 @@ fn refused(sandbox: &Sandbox, args: &[&str]) -> (String, String) {
 
 #[track_caller]
 fn passed(sandbox: &Sandbox, args: &[&str]) -> String {
-    sandbox.run(&[&["guard"], args].concat()).success().stdout.trim_end().to_owned()
+    sandbox
+        .run(&[&["guard"], args].concat())
+        .success()
+        .stdout
+        .trim_end()
+        .to_owned()
 }
 
 /// Runs a hint in a shell, in another directory than the root.
@@ -37,18 +50,29 @@ fn follow(sandbox: &Sandbox, hint: &str) -> Run {
 fn a_script_edits_nothing_without_a_checkpoint_and_goes_on_with_one() {
     let sandbox = project();
     let edit = ["sh", "-c", "\"$0\" \"$@\" && echo new > README"];
-    sandbox.run_under(&edit, &["guard"]).code(4).stderr_has("there is no checkpoint at all");
+    sandbox
+        .run_under(&edit, &["guard"])
+        .code(4)
+        .stderr_has("there is no checkpoint at all");
     assert_eq!(sandbox.read("README"), "r1\n");
     assert!(!sandbox.base().exists(), "a guard makes no store");
     let id = sandbox.create("before");
     let run = sandbox.run_under(&edit, &["guard"]).success();
-    assert_eq!((run.stdout, sandbox.read("README")), (format!("{id}\n"), "new\n".to_owned()));
+    assert_eq!(
+        (run.stdout, sandbox.read("README")),
+        (format!("{id}\n"), "new\n".to_owned())
+    );
 }
 
 #[test]
 fn the_hint_is_the_command_that_makes_what_is_missing() {
     let sandbox = Sandbox::rooted_at("my work");
-    sandbox.write("a b's/x", "1").write("[id].tsx", "2").write("@list", "3").write("-dash", "4").write("o.log", "5");
+    sandbox
+        .write("a b's/x", "1")
+        .write("[id].tsx", "2")
+        .write("@list", "3")
+        .write("-dash", "4")
+        .write("o.log", "5");
     sandbox.write(".gitignore", "*.log\n");
     let root = sandbox.root().display().to_string();
     for scope in [
@@ -60,7 +84,10 @@ fn the_hint_is_the_command_that_makes_what_is_missing() {
         vec!["--scope", "a b's", "--scope", "a b's/*"],
     ] {
         let (_, hint) = refused(&sandbox, &scope);
-        assert!(hint.starts_with(&format!("checkpoint -C '{root}' create")), "{hint}");
+        assert!(
+            hint.starts_with(&format!("checkpoint -C '{root}' create")),
+            "{hint}"
+        );
         let made = follow(&sandbox, &hint).success();
         assert_eq!(passed(&sandbox, &scope), made.stdout.trim_end(), "{hint}");
         sandbox.run(&["delete", "--all", "--yes"]).success();
@@ -85,7 +112,10 @@ fn only_a_fresh_checkpoint_will_do() {
         assert_eq!(passed(sandbox.at(now), &args), id, "{now}");
     }
     let (message, _) = refused(sandbox.at("2026-03-24T12:30:01Z"), &[]);
-    assert!(message.contains(&id) && message.contains("30 min old"), "{message}");
+    assert!(
+        message.contains(&id) && message.contains("30 min old"),
+        "{message}"
+    );
     let (message, _) = refused(sandbox.at("2026-03-24T11:58:59Z"), &[]);
     assert!(message.contains("future"), "{message}");
     refused(sandbox.at("2026-03-24T12:00:11Z"), &["--max-age", "10s"]);
@@ -100,7 +130,10 @@ fn without_a_scope_only_a_complete_checkpoint_of_the_whole_directory_will_do() {
     sandbox.run(&["create", "--scope", "src"]).success();
     sandbox.run(&["create", "--scope", "."]).success();
     let (message, _) = refused(&sandbox, &[]);
-    assert!(message.contains("no checkpoint covers the whole directory"), "{message}");
+    assert!(
+        message.contains("no checkpoint covers the whole directory"),
+        "{message}"
+    );
     let id = sandbox.create("whole");
     sandbox.run(&["create", "--scope", "src"]).success();
     assert_eq!(passed(&sandbox, &[]), id);
@@ -109,14 +142,22 @@ fn without_a_scope_only_a_complete_checkpoint_of_the_whole_directory_will_do() {
 #[test]
 fn a_partial_checkpoint_guards_only_what_it_could_read() {
     let sandbox = project();
-    let Some(wrapper) = partial::wrapper(&sandbox) else { return };
+    let Some(wrapper) = partial::wrapper(&sandbox) else {
+        return;
+    };
     sandbox.write("closed/inside", "3").chmod("closed", 0);
     let run = sandbox.run_under(wrapper, &["create"]).code(5);
     refused(&sandbox, &[]);
-    assert_eq!(passed(&sandbox, &["--scope", "src", "--scope", "READ*"]), run.stdout.trim_end());
+    assert_eq!(
+        passed(&sandbox, &["--scope", "src", "--scope", "READ*"]),
+        run.stdout.trim_end()
+    );
     for args in [&["--scope", "closed"][..], &["--scope", "."], &[]] {
         let (message, _) = refused(&sandbox, args);
-        assert!(message.contains("does not hold closed (cannot be read): mend that"), "{message}");
+        assert!(
+            message.contains("does not hold closed (cannot be read): mend that"),
+            "{message}"
+        );
     }
     sandbox.chmod("closed", 0o755);
     let id = sandbox.create("mended");
@@ -126,8 +167,15 @@ fn a_partial_checkpoint_guards_only_what_it_could_read() {
 #[test]
 fn what_names_nothing_may_be_mistyped_and_is_guarded_by_its_directory() {
     let sandbox = Sandbox::rooted_at("my work");
-    sandbox.write("src/a.py", "1").write("src/x.log", "l").write(".gitignore", "*.log\n");
-    for scope in [vec!["src/b.py"], vec!["src/new/b.py", "src/a.py"], vec!["sr/a.py"]] {
+    sandbox
+        .write("src/a.py", "1")
+        .write("src/x.log", "l")
+        .write(".gitignore", "*.log\n");
+    for scope in [
+        vec!["src/b.py"],
+        vec!["src/new/b.py", "src/a.py"],
+        vec!["sr/a.py"],
+    ] {
         let args: Vec<&str> = scope.iter().flat_map(|part| ["--scope", part]).collect();
         let mut advised = Vec::new();
         let mut hint = refused(&sandbox, &args).1;
@@ -141,35 +189,62 @@ fn what_names_nothing_may_be_mistyped_and_is_guarded_by_its_directory() {
             }
             hint = if is_guard {
                 let said = run.code(4).stderr;
-                said.trim_end().trim_end_matches(')').rsplit(" (").next().expect("a hint").to_owned()
+                said.trim_end()
+                    .trim_end_matches(')')
+                    .rsplit(" (")
+                    .next()
+                    .expect("a hint")
+                    .to_owned()
             } else {
                 drop(run.success());
                 refused(&sandbox, &args).1
             };
         };
         let (message, _) = refused(&sandbox, &args);
-        assert!(message.contains("is guarded by its directory") && message.contains(id.trim_end()), "{message}");
+        assert!(
+            message.contains("is guarded by its directory") && message.contains(id.trim_end()),
+            "{message}"
+        );
         sandbox.run(&["delete", "--all", "--yes"]).success();
     }
     let id = sandbox.create("whole");
     let (message, hint) = refused(&sandbox, &["--scope", "src/*.pyy"]);
-    assert!(message.contains(&format!("'src/*.pyy' matches nothing in checkpoint {id}")), "{message}");
+    assert!(
+        message.contains(&format!("'src/*.pyy' matches nothing in checkpoint {id}")),
+        "{message}"
+    );
     assert_eq!(follow(&sandbox, &hint).success().stdout.trim_end(), id);
     sandbox.remove("src/a.py");
-    assert_eq!(passed(&sandbox, &["--scope", "src/a.py", "--scope", "*.py"]), id, "a file that is gone is held");
+    assert_eq!(
+        passed(&sandbox, &["--scope", "src/a.py", "--scope", "*.py"]),
+        id,
+        "a file that is gone is held"
+    );
 }
 
 #[test]
 fn a_scoped_checkpoint_guards_what_its_scope_holds() {
     let sandbox = project();
     sandbox.write("docs/x.md", "m");
-    let run = sandbox.run(&["create", "--scope", "src", "--scope", "*.md"]).success();
+    let run = sandbox
+        .run(&["create", "--scope", "src", "--scope", "*.md"])
+        .success();
     let id = run.stdout.trim_end();
-    for held in [vec!["src"], vec!["src/a.py", "*.md"], vec!["src/*.py"], vec!["src/**/*.py", "src/empty"]] {
+    for held in [
+        vec!["src"],
+        vec!["src/a.py", "*.md"],
+        vec!["src/*.py"],
+        vec!["src/**/*.py", "src/empty"],
+    ] {
         let args: Vec<&str> = held.iter().flat_map(|part| ["--scope", part]).collect();
         assert_eq!(passed(&sandbox, &args), id, "{held:?}");
     }
-    for other in [vec!["README"], vec!["src", "README"], vec!["*.py"], vec!["."]] {
+    for other in [
+        vec!["README"],
+        vec!["src", "README"],
+        vec!["*.py"],
+        vec!["."],
+    ] {
         let args: Vec<&str> = other.iter().flat_map(|part| ["--scope", part]).collect();
         let (message, _) = refused(&sandbox, &args);
         assert!(message.contains("no checkpoint covers"), "{message}");
@@ -185,7 +260,10 @@ fn what_a_rule_leaves_out_is_not_guarded_by_a_checkpoint_of_the_whole() {
     }
     for lacking in ["build", "build/app", "src/x.log", ".env"] {
         let (message, _) = refused(&sandbox, &["--scope", "src", "--scope", lacking]);
-        assert!(message.contains(&format!("does not hold '{lacking}'")), "{message}");
+        assert!(
+            message.contains(&format!("does not hold '{lacking}'")),
+            "{message}"
+        );
     }
     let (_, hint) = refused(&sandbox, &["--scope", "build/app"]);
     follow(&sandbox, &hint).success();
@@ -195,14 +273,20 @@ fn what_a_rule_leaves_out_is_not_guarded_by_a_checkpoint_of_the_whole() {
 #[test]
 fn what_lies_behind_a_symlink_is_not_guarded_and_what_has_no_bytes_is() {
     let sandbox = project();
-    sandbox.symlink("link", "src").fifo("pipe").symlink("dangling", "nowhere");
+    sandbox
+        .symlink("link", "src")
+        .fifo("pipe")
+        .symlink("dangling", "nowhere");
     let id = sandbox.create("whole");
     let (message, _) = refused(&sandbox, &["--scope", "link/a.py"]);
     assert!(message.contains("symlink"), "{message}");
     for held in ["link", "pipe", "dangling"] {
         assert_eq!(passed(&sandbox, &["--scope", held]), id, "{held}");
     }
-    sandbox.run(&["guard", "--scope", ".git/config"]).code(4).stderr_has(".git");
+    sandbox
+        .run(&["guard", "--scope", ".git/config"])
+        .code(4)
+        .stderr_has(".git");
     sandbox.run(&["guard", "--scope", "../elsewhere"]).code(2);
 }
 
@@ -213,14 +297,26 @@ fn a_damaged_checkpoint_guards_nothing_and_an_older_whole_one_does() {
     let before = packs_of(&sandbox.store());
     sandbox.write("README", "r2\n");
     let second = sandbox.create("second");
-    let others: Vec<PathBuf> = packs_of(&sandbox.store()).into_iter().filter(|pack| !before.contains(pack)).collect();
-    let aside =
-        |packs: &[PathBuf]| packs.iter().for_each(|pack| std::fs::rename(pack, pack.with_extension("x")).unwrap());
-    let back =
-        |packs: &[PathBuf]| packs.iter().for_each(|pack| std::fs::rename(pack.with_extension("x"), pack).unwrap());
+    let others: Vec<PathBuf> = packs_of(&sandbox.store())
+        .into_iter()
+        .filter(|pack| !before.contains(pack))
+        .collect();
+    let aside = |packs: &[PathBuf]| {
+        packs
+            .iter()
+            .for_each(|pack| std::fs::rename(pack, pack.with_extension("x")).unwrap())
+    };
+    let back = |packs: &[PathBuf]| {
+        packs
+            .iter()
+            .for_each(|pack| std::fs::rename(pack.with_extension("x"), pack).unwrap())
+    };
     aside(&before);
     let (message, _) = refused(&sandbox, &[]);
-    assert!(message.contains(&second) && message.contains("damaged"), "{message}");
+    assert!(
+        message.contains(&second) && message.contains("damaged"),
+        "{message}"
+    );
     back(&before);
     aside(&others);
     assert_eq!(passed(&sandbox, &[]), first);
@@ -235,7 +331,10 @@ fn a_safety_checkpoint_guards_nothing() {
     sandbox.write("README", "r2\n").at("2026-03-24T13:00:00Z");
     sandbox.restore(&id).success();
     let (message, _) = refused(&sandbox, &[]);
-    assert!(message.contains(&id) && message.contains("1 h old"), "{message}");
+    assert!(
+        message.contains(&id) && message.contains("1 h old"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -261,19 +360,36 @@ fn scopes_may_stand_in_a_list_and_an_empty_one_is_wrong_usage() {
 /// Follows a hint, and the hint after it; whether it leads to a checkpoint that guards, or to a reason.
 #[track_caller]
 fn lead(sandbox: &Sandbox, args: &[&str]) -> bool {
-    let mut error = sandbox.run(&[&["guard", "--json"], args].concat()).code(4).json()["error"].clone();
+    let mut error = sandbox
+        .run(&[&["guard", "--json"], args].concat())
+        .code(4)
+        .json()["error"]
+        .clone();
     for _ in 0..4 {
-        let Some(hint) = error["hint"].as_str().map(str::to_owned) else { return false };
+        let Some(hint) = error["hint"].as_str().map(str::to_owned) else {
+            return false;
+        };
         let create = hint.contains(" create ");
         let run = follow(sandbox, &format!("{hint} --json"));
         assert!(run.code == 0 || !create, "{hint}\n{run}");
         if run.code == 0 && !create {
             return true;
         }
-        let asked = if create { hint.split(" create ").nth(1).expect("options").to_owned() } else { String::new() };
+        let asked = if create {
+            hint.split(" create ").nth(1).expect("options").to_owned()
+        } else {
+            String::new()
+        };
         let again = asked.split(" --include-sensitive").next().expect("a scope");
         let root = sandbox.root().display();
-        let run = if create { follow(sandbox, &format!("checkpoint -C '{root}' guard --json {again}")) } else { run };
+        let run = if create {
+            follow(
+                sandbox,
+                &format!("checkpoint -C '{root}' guard --json {again}"),
+            )
+        } else {
+            run
+        };
         if run.code == 0 {
             return true;
         }
@@ -286,9 +402,20 @@ fn lead(sandbox: &Sandbox, args: &[&str]) -> bool {
 fn what_is_advised_works_or_there_is_a_reason() {
     for whole in [false, true] {
         let sandbox = Sandbox::new();
-        sandbox.write("f", "1").write(".env", "K=1").write("[x].env", "K=1").write("x.log", "l").fifo("pipe");
-        sandbox.write(".gitignore", "*.log\n").write(".checkpoints/x", "1").mkdir("empty");
-        sandbox.write("src/a", "1").symlink("link", "src").write("deep/.env", "K=1");
+        sandbox
+            .write("f", "1")
+            .write(".env", "K=1")
+            .write("[x].env", "K=1")
+            .write("x.log", "l")
+            .fifo("pipe");
+        sandbox
+            .write(".gitignore", "*.log\n")
+            .write(".checkpoints/x", "1")
+            .mkdir("empty");
+        sandbox
+            .write("src/a", "1")
+            .symlink("link", "src")
+            .write("deep/.env", "K=1");
         for (scope, ends_well) in [
             (vec![".env"], true),
             (vec!["[x].env", "f"], true),
@@ -306,7 +433,8 @@ fn what_is_advised_works_or_there_is_a_reason() {
                 sandbox.create("whole");
             }
             let args: Vec<&str> = scope.iter().flat_map(|part| ["--scope", part]).collect();
-            let is_led = sandbox.run(&[&["guard"], &args[..]].concat()).code == 0 || lead(&sandbox, &args);
+            let is_led =
+                sandbox.run(&[&["guard"], &args[..]].concat()).code == 0 || lead(&sandbox, &args);
             assert_eq!(is_led, ends_well, "{scope:?}, whole: {whole}");
             let _ = sandbox.run(&["delete", "--all", "--yes"]);
         }
@@ -316,9 +444,15 @@ fn what_is_advised_works_or_there_is_a_reason() {
 #[test]
 fn a_pattern_that_matches_an_ignored_file_is_not_yet_to_be_made() {
     let sandbox = Sandbox::new();
-    sandbox.write("src/a.py", "a").write("src/b.js", "b").write("src/.gitignore", "a.py\n");
+    sandbox
+        .write("src/a.py", "a")
+        .write("src/b.js", "b")
+        .write("src/.gitignore", "a.py\n");
     sandbox.run(&["create", "--scope", "src"]).success();
     let (message, hint) = refused(&sandbox, &["--scope", "src/*.py"]);
-    assert!(message.contains("what a rule leaves out, such as src/a.py"), "{message}");
+    assert!(
+        message.contains("what a rule leaves out, such as src/a.py"),
+        "{message}"
+    );
     assert!(hint.ends_with(" guard --scope src/a.py"), "{hint}");
 }

@@ -16,9 +16,15 @@ const SENTENCES: [(&str, &[&str]); 38] = [
     ("Databases named by --db", &["create"]),
     (" --include-sensitive={}", &["create"]),
     ("look at it with --dry-run", &DRY_RUN),
-    ("give --yes if that is meant", &["create", "workflow mini-commit", "workflow delete"]),
+    (
+        "give --yes if that is meant",
+        &["create", "workflow mini-commit", "workflow delete"],
+    ),
     ("leave this --db out", &["create"]),
-    ("wait longer with --lock-timeout", &["create", "prune", "phase start"]),
+    (
+        "wait longer with --lock-timeout",
+        &["create", "prune", "phase start"],
+    ),
     ("--overlay deletes nothing", &["restore"]),
     (" --anyway", &["workflow resume"]),
     ("end those first, or give --force", &["phase start"]),
@@ -53,8 +59,17 @@ const SENTENCES: [(&str, &[&str]); 38] = [
     ("--force writes over it", &["workflow shims"]),
 ];
 /// Commands with `--dry-run`.
-const DRY_RUN: [&str; 9] =
-    ["restore", "undo", "redo", "prune", "delete", "relink", "workflow rewind", "workflow recover", "workflow cleanup"];
+const DRY_RUN: [&str; 9] = [
+    "restore",
+    "undo",
+    "redo",
+    "prune",
+    "delete",
+    "relink",
+    "workflow rewind",
+    "workflow recover",
+    "workflow cleanup",
+];
 /// Sentences that are no advice: options of other programs, and those in manuals and lists.
 const OTHERS: [&str; 8] = [
     "--remove-destination",
@@ -69,9 +84,14 @@ const OTHERS: [&str; 8] = [
 
 /// The command lines in a text: in quotes, or the whole of it.
 fn commands_in(text: &str) -> Vec<String> {
-    let quoted = text.split("'checkpoint ").skip(1).filter_map(|rest| rest.split('\'').next());
+    let quoted = text
+        .split("'checkpoint ")
+        .skip(1)
+        .filter_map(|rest| rest.split('\'').next());
     let mut found: Vec<String> = quoted.map(|rest| format!("checkpoint {rest}")).collect();
-    let second = text.strip_prefix("checkpoint ").and_then(|rest| rest.split(' ').next());
+    let second = text
+        .strip_prefix("checkpoint ")
+        .and_then(|rest| rest.split(' ').next());
     if second.is_some_and(|word| parse::command_name(word).is_some()) {
         found.push(text.to_owned());
     }
@@ -82,14 +102,17 @@ fn commands_in(text: &str) -> Vec<String> {
 fn apart(text: &str) -> String {
     let mut pieces = text.split("'checkpoint ");
     let first = pieces.next().unwrap_or_default().to_owned();
-    pieces.fold(first, |joined, piece| joined + piece.split_once('\'').map_or("", |(_, rest)| rest))
+    pieces.fold(first, |joined, piece| {
+        joined + piece.split_once('\'').map_or("", |(_, rest)| rest)
+    })
 }
 
 fn options_in(text: &str) -> BTreeSet<String> {
     let words = text.split(|sign: char| !sign.is_ascii_alphanumeric() && sign != '-');
     words
         .filter(|word| {
-            word.strip_prefix("--").is_some_and(|name| name.starts_with(|sign: char| sign.is_ascii_lowercase()))
+            word.strip_prefix("--")
+                .is_some_and(|name| name.starts_with(|sign: char| sign.is_ascii_lowercase()))
         })
         .map(str::to_owned)
         .collect()
@@ -105,8 +128,15 @@ fn refusal(line: &str) -> Option<String> {
         rest = after.split_once('}').map_or("", |(_, rest)| rest);
     }
     filled.push_str(rest);
-    let words: Vec<OsString> = filled.replace('…', "list").split_whitespace().map(OsString::from).collect();
-    parse::parse(&words).err().filter(|refusal| refusal.is_failure).map(|refusal| format!("{line}: {}", refusal.text))
+    let words: Vec<OsString> = filled
+        .replace('…', "list")
+        .split_whitespace()
+        .map(OsString::from)
+        .collect();
+    parse::parse(&words)
+        .err()
+        .filter(|refusal| refusal.is_failure)
+        .map(|refusal| format!("{line}: {}", refusal.text))
 }
 
 /// Whether a command, such as `workflow resume`, takes an option.
@@ -115,17 +145,29 @@ fn takes(command: &str, option: &str) -> bool {
     whole.build();
     let mut at = &whole;
     for word in command.split(' ') {
-        at = at.find_subcommand(word).unwrap_or_else(|| panic!("no command {command}"));
+        at = at
+            .find_subcommand(word)
+            .unwrap_or_else(|| panic!("no command {command}"));
     }
-    at.get_arguments().any(|argument| argument.get_long().is_some_and(|long| format!("--{long}") == option))
+    at.get_arguments().any(|argument| {
+        argument
+            .get_long()
+            .is_some_and(|long| format!("--{long}") == option)
+    })
 }
 
 #[test]
 fn every_command_line_in_the_source_is_one_that_the_program_takes() {
     let mut refused = Vec::new();
     let mut seen = 0;
-    for file in source::files().iter().filter(|file| !file.code.is_empty() && !file.name.ends_with("shims.rs")) {
-        for line in source::literals(&file.text).iter().flat_map(|text| commands_in(text)) {
+    for file in source::files()
+        .iter()
+        .filter(|file| !file.code.is_empty() && !file.name.ends_with("shims.rs"))
+    {
+        for line in source::literals(&file.text)
+            .iter()
+            .flat_map(|text| commands_in(text))
+        {
             seen += 1;
             refused.extend(refusal(&line).map(|why| format!("{}: {why}", file.name)));
         }
@@ -139,29 +181,50 @@ fn all_commands() -> Vec<String> {
     let whole = parse::command();
     let below = |command: &str| -> Vec<String> {
         let found = whole.find_subcommand(command).into_iter();
-        found.flat_map(|found| found.get_subcommands().map(|one| format!("{command} {}", one.get_name()))).collect()
+        found
+            .flat_map(|found| {
+                found
+                    .get_subcommands()
+                    .map(|one| format!("{command} {}", one.get_name()))
+            })
+            .collect()
     };
-    let names: Vec<String> = whole.get_subcommands().map(|one| one.get_name().to_owned()).collect();
-    names.iter().flat_map(|name| std::iter::once(name.clone()).chain(below(name))).collect()
+    let names: Vec<String> = whole
+        .get_subcommands()
+        .map(|one| one.get_name().to_owned())
+        .collect();
+    names
+        .iter()
+        .flat_map(|name| std::iter::once(name.clone()).chain(below(name)))
+        .collect()
 }
 
 #[test]
 fn every_option_in_the_source_belongs_to_the_commands_that_name_it() {
     let mut unknown = Vec::new();
     let mut used = BTreeSet::new();
-    for file in source::files().iter().filter(|file| !file.code.is_empty() && !file.name.ends_with("shims.rs")) {
-        for text in source::literals(&file.text).iter().filter(|text| text.contains(' ')) {
+    for file in source::files()
+        .iter()
+        .filter(|file| !file.code.is_empty() && !file.name.ends_with("shims.rs"))
+    {
+        for text in source::literals(&file.text)
+            .iter()
+            .filter(|text| text.contains(' '))
+        {
             for option in options_in(&apart(text)) {
                 if OTHERS.iter().any(|part| text.contains(part)) {
                     continue;
                 }
-                let Some((part, commands)) = SENTENCES.iter().find(|(part, _)| text.contains(part)) else {
+                let Some((part, commands)) = SENTENCES.iter().find(|(part, _)| text.contains(part))
+                else {
                     unknown.push(format!("{}: who says {option} in \"{text}\"?", file.name));
                     continue;
                 };
                 used.insert(*part);
                 let lacking = commands.iter().filter(|command| !takes(command, &option));
-                unknown.extend(lacking.map(|command| format!("'{command}' has no {option}: \"{text}\"")));
+                unknown.extend(
+                    lacking.map(|command| format!("'{command}' has no {option}: \"{text}\"")),
+                );
             }
         }
     }
@@ -172,18 +235,41 @@ fn every_option_in_the_source_belongs_to_the_commands_that_name_it() {
 
 #[test]
 fn what_can_be_looked_at_before_is_known() {
-    let with: Vec<String> = all_commands().into_iter().filter(|command| takes(command, "--dry-run")).collect();
-    assert_eq!(with.iter().map(String::as_str).collect::<BTreeSet<_>>(), DRY_RUN.into());
-    for line in ["restore x", "undo", "redo", "prune", "delete x", "relink x", "workflow rewind x --both"] {
+    let with: Vec<String> = all_commands()
+        .into_iter()
+        .filter(|command| takes(command, "--dry-run"))
+        .collect();
+    assert_eq!(
+        with.iter().map(String::as_str).collect::<BTreeSet<_>>(),
+        DRY_RUN.into()
+    );
+    for line in [
+        "restore x",
+        "undo",
+        "redo",
+        "prune",
+        "delete x",
+        "relink x",
+        "workflow rewind x --both",
+    ] {
         assert!(parsed(line).properties().has_dry_run, "{line}");
     }
-    for line in ["create", "workflow mini-commit", "workflow delete x --purge", "workflow resume", "pin x"] {
+    for line in [
+        "create",
+        "workflow mini-commit",
+        "workflow delete x --purge",
+        "workflow resume",
+        "pin x",
+    ] {
         assert!(!parsed(line).properties().has_dry_run, "{line}");
     }
 }
 
 fn parsed(line: &str) -> DirCommand {
-    let words: Vec<OsString> = format!("checkpoint {line}").split(' ').map(OsString::from).collect();
+    let words: Vec<OsString> = format!("checkpoint {line}")
+        .split(' ')
+        .map(OsString::from)
+        .collect();
     let cli = parse::parse(&words).unwrap_or_else(|refusal| panic!("{line}: {}", refusal.text));
     match cli.command {
         Some(Command::InDirectory(command)) => command,
@@ -195,13 +281,19 @@ fn parsed(line: &str) -> DirCommand {
 fn run_of(profile: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
-    let mut words = vec!["workflow", "init", "--id", "w", "--phase", "one", "--phase", "two::one"];
+    let mut words = vec![
+        "workflow", "init", "--id", "w", "--phase", "one", "--phase", "two::one",
+    ];
     words.extend(["--phase", "three::two", "--phase", "d'e f:Odd"]);
     if !profile.is_empty() {
         words.extend(["--profile", profile]);
     }
     sandbox.run(&words).success();
-    for words in [["phase", "start", "one"], ["phase", "done", "one"], ["phase", "start", "two"]] {
+    for words in [
+        ["phase", "start", "one"],
+        ["phase", "done", "one"],
+        ["phase", "start", "two"],
+    ] {
         sandbox.run(&words).success();
     }
     sandbox
@@ -224,8 +316,11 @@ fn what_a_failure_advises_can_be_done() {
     let at_home = Sandbox::new();
     let home = at_home.home().display().to_string();
     for (command, more) in [("create", &[][..]), ("workflow init", &["--phase", "a"])] {
-        let words: Vec<&str> =
-            ["-C", &home, "--json"].into_iter().chain(command.split(' ')).chain(more.iter().copied()).collect();
+        let words: Vec<&str> = ["-C", &home, "--json"]
+            .into_iter()
+            .chain(command.split(' '))
+            .chain(more.iter().copied())
+            .collect();
         check(&at_home.run(&words).code(4), command);
     }
     let cases: [(&str, &[&str], u8); 17] = [
@@ -251,37 +346,66 @@ fn what_a_failure_advises_can_be_done() {
         let sandbox = run_of("");
         sandbox.run(&["create"]).success();
         sandbox.write("a", "2");
-        let words: Vec<&str> = command.split(' ').chain(more.iter().copied()).chain(["--json"]).collect();
+        let words: Vec<&str> = command
+            .split(' ')
+            .chain(more.iter().copied())
+            .chain(["--json"])
+            .collect();
         check(&sandbox.run(&words).code(i32::from(code)), command);
     }
 }
 
 #[test]
 fn what_is_advised_for_a_state_file_leads_out() {
-    for (profile, path) in [("phases", "memory/state/phase.json"), ("pipeline", ".claude/pipeline-state.json")] {
+    for (profile, path) in [
+        ("phases", "memory/state/phase.json"),
+        ("pipeline", ".claude/pipeline-state.json"),
+    ] {
         for is_known in [true, false] {
             let torn = || {
-                let sandbox = if is_known { run_of(profile) } else { Sandbox::new() };
+                let sandbox = if is_known {
+                    run_of(profile)
+                } else {
+                    Sandbox::new()
+                };
                 sandbox.write(path, "{\"torn");
                 sandbox
             };
-            for words in [&["workflow", "recover"][..], &["workflow", "resume"], &["workflow", "recover", path]] {
+            for words in [
+                &["workflow", "recover"][..],
+                &["workflow", "resume"],
+                &["workflow", "recover", path],
+            ] {
                 let failed = torn().run(&[words, &["--json"]].concat()).code(6);
                 let error = failed.json()["error"].clone();
                 let hint = error["hint"].as_str().unwrap_or_default().to_owned();
                 let lines = commands_in(&hint);
-                assert!(lines.len() > 1 && lines.iter().all(|line| refusal(line).is_none()), "{failed}");
+                assert!(
+                    lines.len() > 1 && lines.iter().all(|line| refusal(line).is_none()),
+                    "{failed}"
+                );
                 let options: Vec<&str> = error["options"]
                     .as_array()
                     .into_iter()
                     .flatten()
                     .filter_map(|one| one["command"].as_str())
                     .collect();
-                assert!(!options.is_empty() && options.iter().all(|line| hint.contains(line)), "{failed}");
+                assert!(
+                    !options.is_empty() && options.iter().all(|line| hint.contains(line)),
+                    "{failed}"
+                );
                 for line in options {
                     let sandbox = torn();
                     let run = shell(&sandbox, line).success();
-                    assert!(sandbox.run(&["workflow", "list"]).success().stderr.is_empty() || !is_known, "{run}");
+                    assert!(
+                        sandbox
+                            .run(&["workflow", "list"])
+                            .success()
+                            .stderr
+                            .is_empty()
+                            || !is_known,
+                        "{run}"
+                    );
                 }
             }
         }
@@ -290,7 +414,11 @@ fn what_is_advised_for_a_state_file_leads_out() {
 
 /// Runs a printed command line.
 fn shell(sandbox: &Sandbox, line: &str) -> Run {
-    let dir = Sandbox::binary().parent().expect("a folder").display().to_string();
+    let dir = Sandbox::binary()
+        .parent()
+        .expect("a folder")
+        .display()
+        .to_string();
     sandbox.env("PATH", format!("{dir}:/usr/bin:/bin"));
     sandbox.run_under(&["/bin/sh", "-c", line, "sh"], &[])
 }
@@ -298,19 +426,37 @@ fn shell(sandbox: &Sandbox, line: &str) -> Run {
 #[test]
 fn every_answer_that_is_named_can_be_given() {
     for profile in ["", "phases", "pipeline", "registry"] {
-        let asked = run_of(profile).run(&["workflow", "resume", "--json"]).code(4);
+        let asked = run_of(profile)
+            .run(&["workflow", "resume", "--json"])
+            .code(4);
         let error = asked.json()["error"].clone();
         for option in error["options"].as_array().into_iter().flatten() {
             let line = option["command"].as_str().unwrap_or_default();
-            assert!(error["hint"].as_str().unwrap_or_default().contains(line), "{asked}");
+            assert!(
+                error["hint"].as_str().unwrap_or_default().contains(line),
+                "{asked}"
+            );
             let run = shell(&run_of(profile), line);
-            assert!(matches!((option["key"].as_str(), run.code), (Some("n"), 4) | (_, 0)), "{line}\n{run}");
+            assert!(
+                matches!((option["key"].as_str(), run.code), (Some("n"), 4) | (_, 0)),
+                "{line}\n{run}"
+            );
         }
     }
     let sandbox = run_of("pipeline");
-    let named = sandbox.run(&["workflow", "resume", "--choose", "n", "--json"]).code(4).json();
-    let odd: Vec<&Value> = named["error"]["options"].as_array().into_iter().flatten().collect();
-    let odd = odd.iter().find(|option| option["key"] == "pick:d'e f").expect("the odd phase can be picked");
+    let named = sandbox
+        .run(&["workflow", "resume", "--choose", "n", "--json"])
+        .code(4)
+        .json();
+    let odd: Vec<&Value> = named["error"]["options"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .collect();
+    let odd = odd
+        .iter()
+        .find(|option| option["key"] == "pick:d'e f")
+        .expect("the odd phase can be picked");
     shell(&sandbox, odd["command"].as_str().unwrap_or_default()).success();
 }
 
@@ -318,7 +464,10 @@ fn every_answer_that_is_named_can_be_given() {
 #[test]
 fn what_is_advised_elsewhere_works_where_it_is_printed() {
     let sandbox = Sandbox::rooted_at("it's here");
-    let (dir, base) = (sandbox.root().display().to_string(), sandbox.top().join("a base").display().to_string());
+    let (dir, base) = (
+        sandbox.root().display().to_string(),
+        sandbox.top().join("a base").display().to_string(),
+    );
     let place = ["-C", &dir, "--base", &base];
     let aside = sandbox.top().join("aside");
     sandbox.write("a", "1").mkdir(&aside);
@@ -326,22 +475,44 @@ fn what_is_advised_elsewhere_works_where_it_is_printed() {
     let id = run(&["create", "-r", "one"]).success().stdout;
     run(&["pin", id.trim_end()]).success();
     let follow = |line: &str| {
-        let script = format!("cd '{}' && checkpoint() {{ \"$0\" \"$@\"; }} && {line}", aside.display());
+        let script = format!(
+            "cd '{}' && checkpoint() {{ \"$0\" \"$@\"; }} && {line}",
+            aside.display()
+        );
         sandbox.run_under(&["sh", "-c", &script], &[])
     };
-    let hint_of = |run: &Run| run.json()["error"]["hint"].as_str().expect("a hint").to_owned();
+    let hint_of = |run: &Run| {
+        run.json()["error"]["hint"]
+            .as_str()
+            .expect("a hint")
+            .to_owned()
+    };
     run(&["hold", "wave 1"]).success();
     let held = run(&["create", "--json"]).code(4);
-    run(&["create"]).code(4).stderr_has(&format!("({})", hint_of(&held)));
+    run(&["create"])
+        .code(4)
+        .stderr_has(&format!("({})", hint_of(&held)));
     follow(&hint_of(&held)).success();
     run(&["create", "-r", "two"]).success();
     let pinned = run(&["delete", id.trim_end(), "--yes", "--json"]).code(4);
     let advice = hint_of(&pinned);
-    follow(advice.strip_prefix('\'').and_then(|rest| rest.rsplit_once("' lets")).expect("a command").0).success();
+    follow(
+        advice
+            .strip_prefix('\'')
+            .and_then(|rest| rest.rsplit_once("' lets"))
+            .expect("a command")
+            .0,
+    )
+    .success();
     run(&["delete", id.trim_end(), "--yes"]).success();
     let missing = run(&["show", "nope", "--json"]).code(3);
-    assert!(hint_of(&missing).starts_with("'checkpoint -C '"), "{missing}");
-    run(&["show", "nope"]).code(3).stderr_has(&hint_of(&missing));
+    assert!(
+        hint_of(&missing).starts_with("'checkpoint -C '"),
+        "{missing}"
+    );
+    run(&["show", "nope"])
+        .code(3)
+        .stderr_has(&hint_of(&missing));
     let unguarded = run(&["guard", "--max-age", "0s", "--scope", "nothing/x", "--json"]).code(4);
     assert_eq!(hint_of(&unguarded).matches("-C").count(), 1, "{unguarded}");
 }

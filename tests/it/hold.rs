@@ -16,15 +16,29 @@ fn file(sandbox: &Sandbox) -> PathBuf {
 }
 
 fn standing(sandbox: &Sandbox) -> Vec<String> {
-    let holds = sandbox.status()["holds"].as_array().expect("a list").clone();
-    holds.iter().map(|hold| hold["name"].as_str().expect("a name").to_owned()).collect()
+    let holds = sandbox.status()["holds"]
+        .as_array()
+        .expect("a list")
+        .clone();
+    holds
+        .iter()
+        .map(|hold| hold["name"].as_str().expect("a name").to_owned())
+        .collect()
 }
 
 #[test]
 fn while_a_hold_stands_create_refuses_and_names_it() {
     let sandbox = project();
-    sandbox.at("2026-03-24T12:00:00Z").run(&["hold", "wave 3"]).success().stdout_has("wave 3");
-    for args in [vec!["create"], vec!["create", "--force"], vec!["create", "--scope", "a"]] {
+    sandbox
+        .at("2026-03-24T12:00:00Z")
+        .run(&["hold", "wave 3"])
+        .success()
+        .stdout_has("wave 3");
+    for args in [
+        vec!["create"],
+        vec!["create", "--force"],
+        vec!["create", "--scope", "a"],
+    ] {
         let run = sandbox.run(&[&args[..], &["--json"]].concat()).code(4);
         assert_eq!(run.error_code(), "held");
         let error = run.json()["error"].clone();
@@ -35,7 +49,10 @@ fn while_a_hold_stands_create_refuses_and_names_it() {
         assert_eq!(error["hint"], "checkpoint release 'wave 3'");
     }
     assert_eq!(sandbox.listed().len(), 1);
-    sandbox.run(&["release", "wave 3"]).success().stdout_has("wave 3");
+    sandbox
+        .run(&["release", "wave 3"])
+        .success()
+        .stdout_has("wave 3");
     assert!(!file(&sandbox).exists());
     sandbox.create("after");
 }
@@ -43,19 +60,34 @@ fn while_a_hold_stands_create_refuses_and_names_it() {
 #[test]
 fn a_hold_ends_by_itself() {
     let sandbox = project();
-    sandbox.at("2026-03-24T13:00:00Z").run(&["hold", "wave", "--for", "10m"]).success();
+    sandbox
+        .at("2026-03-24T13:00:00Z")
+        .run(&["hold", "wave", "--for", "10m"])
+        .success();
     sandbox.at("2026-03-24T13:09:59Z").run(&["create"]).code(4);
-    sandbox.at("2026-03-24T13:10:00Z").run(&["create"]).success();
+    sandbox
+        .at("2026-03-24T13:10:00Z")
+        .run(&["create"])
+        .success();
     assert!(standing(&sandbox).is_empty());
 }
 
 #[test]
 fn a_broken_clock_holds_nobody_for_ever() {
     let sandbox = project();
-    sandbox.at("2039-01-01T00:00:00Z").run(&["hold", "wave", "--for", "24h"]).success();
+    sandbox
+        .at("2039-01-01T00:00:00Z")
+        .run(&["hold", "wave", "--for", "24h"])
+        .success();
     sandbox.at("2038-12-31T00:00:00Z").run(&["create"]).code(4);
-    sandbox.at("2038-12-30T23:59:59Z").run(&["create"]).success();
-    sandbox.at("2026-03-24T15:00:00Z").run(&["create"]).success();
+    sandbox
+        .at("2038-12-30T23:59:59Z")
+        .run(&["create"])
+        .success();
+    sandbox
+        .at("2026-03-24T15:00:00Z")
+        .run(&["create"])
+        .success();
 }
 
 #[test]
@@ -67,16 +99,31 @@ fn restore_undo_and_redo_pass_a_hold() {
     sandbox.undo().success();
     assert_eq!(sandbox.read("a"), "2");
     sandbox.redo().success();
-    assert_eq!((sandbox.read("a"), standing(&sandbox)), ("1".to_owned(), vec!["wave".to_owned()]));
+    assert_eq!(
+        (sandbox.read("a"), standing(&sandbox)),
+        ("1".to_owned(), vec!["wave".to_owned()])
+    );
 }
 
 #[test]
 fn several_holds_stand_side_by_side_and_taking_one_again_renews_it() {
     let sandbox = project();
-    sandbox.at("2026-03-24T13:00:00Z").run(&["hold", "one", "--for", "10m"]).success();
+    sandbox
+        .at("2026-03-24T13:00:00Z")
+        .run(&["hold", "one", "--for", "10m"])
+        .success();
     sandbox.run(&["hold", "two", "--for", "5m"]).success();
-    sandbox.at("2026-03-24T13:02:00Z").run(&["hold", "two", "--for", "20m"]).success().stdout_has("Renewed");
-    sandbox.run(&["create"]).code(4).stderr_has("'two'").stderr_has("13:22:00").stderr_has("1 more");
+    sandbox
+        .at("2026-03-24T13:02:00Z")
+        .run(&["hold", "two", "--for", "20m"])
+        .success()
+        .stdout_has("Renewed");
+    sandbox
+        .run(&["create"])
+        .code(4)
+        .stderr_has("'two'")
+        .stderr_has("13:22:00")
+        .stderr_has("1 more");
     let run = sandbox.run(&["release", "--json"]).code(4);
     assert_eq!(run.error_code(), "several_holds");
     assert!(run.stdout.contains("one, two"), "{run}");
@@ -90,10 +137,21 @@ fn several_holds_stand_side_by_side_and_taking_one_again_renews_it() {
 #[test]
 fn releasing_what_does_not_stand_is_no_failure() {
     let sandbox = project();
-    sandbox.run(&["release", "wave"]).success().stdout_is("").stderr_has("no hold 'wave' stands");
-    sandbox.run(&["release"]).success().stdout_is("").stderr_has("no hold stands");
+    sandbox
+        .run(&["release", "wave"])
+        .success()
+        .stdout_is("")
+        .stderr_has("no hold 'wave' stands");
+    sandbox
+        .run(&["release"])
+        .success()
+        .stdout_is("")
+        .stderr_has("no hold stands");
     let data = sandbox.run(&["release", "wave", "--json"]).success().data();
-    assert_eq!((&data["released"], &data["name"]), (&false.into(), &"wave".into()));
+    assert_eq!(
+        (&data["released"], &data["name"]),
+        (&false.into(), &"wave".into())
+    );
 }
 
 #[test]
@@ -112,7 +170,10 @@ fn a_name_must_be_one_and_an_end_must_be_near() {
     }
     sandbox.run(&["hold", "--", "-wave"]).code(2);
     for bad in ["25h", "0s", "soon", "2026-03-24"] {
-        sandbox.run(&["hold", "wave", "--for", bad]).code(2).stderr_has("at most 24h");
+        sandbox
+            .run(&["hold", "wave", "--for", bad])
+            .code(2)
+            .stderr_has("at most 24h");
     }
     sandbox.run(&["hold", "wave", "--for", "24h"]).success();
 }
@@ -122,24 +183,50 @@ fn a_damaged_file_of_holds_holds_nothing_and_is_told_of_once() {
     let sandbox = project();
     sandbox.run(&["hold", "wave"]).success();
     let text = sandbox.read(file(&sandbox));
-    for damaged in [text.replace("wave", "wafe"), String::new(), "\0\0".to_owned()] {
+    for damaged in [
+        text.replace("wave", "wafe"),
+        String::new(),
+        "\0\0".to_owned(),
+    ] {
         sandbox.write(file(&sandbox), &damaged);
         sandbox.run(&["verify"]).success();
         let run = sandbox.run(&["create", "--json"]).success();
         assert_eq!(run.warning_codes(), ["holds_unreadable"]);
-        assert!(sandbox.run(&["create", "--json"]).success().warning_codes().is_empty());
+        assert!(
+            sandbox
+                .run(&["create", "--json"])
+                .success()
+                .warning_codes()
+                .is_empty()
+        );
     }
-    sandbox.write(file(&sandbox), "x").run(&["hold", "wave"]).success().stderr_has("no hold stands");
+    sandbox
+        .write(file(&sandbox), "x")
+        .run(&["hold", "wave"])
+        .success()
+        .stderr_has("no hold stands");
     assert_eq!(standing(&sandbox), ["wave"]);
 }
 
 #[test]
 fn status_shows_who_holds_until_when() {
     let sandbox = project();
-    sandbox.at("2026-03-24T13:00:00Z").run(&["hold", "wave"]).success();
-    sandbox.run(&["status"]).success().stdout_has("held         wave, until 2026-03-24 13:30:00 UTC, by process ");
-    sandbox.run(&["status", "--brief"]).success().stdout_has(", 1 hold\n");
-    assert_eq!(sandbox.status()["holds"][0]["until"], "2026-03-24T13:30:00.000Z");
+    sandbox
+        .at("2026-03-24T13:00:00Z")
+        .run(&["hold", "wave"])
+        .success();
+    sandbox
+        .run(&["status"])
+        .success()
+        .stdout_has("held         wave, until 2026-03-24 13:30:00 UTC, by process ");
+    sandbox
+        .run(&["status", "--brief"])
+        .success()
+        .stdout_has(", 1 hold\n");
+    assert_eq!(
+        sandbox.status()["holds"][0]["until"],
+        "2026-03-24T13:30:00.000Z"
+    );
 }
 
 #[test]
@@ -154,8 +241,15 @@ fn a_hold_is_in_nobodys_way() {
     assert_eq!(standing(&sandbox), ["wave"]);
     let moved = sandbox.top().join("moved");
     std::fs::rename(sandbox.root(), &moved).unwrap();
-    sandbox.run_in(&moved, &["relink", "../work", "--yes"]).success();
-    sandbox.run_in(&moved, &["create"]).code(4).stderr_has("'wave'");
-    sandbox.run_in(&moved, &["delete", "--all", "--yes"]).success();
+    sandbox
+        .run_in(&moved, &["relink", "../work", "--yes"])
+        .success();
+    sandbox
+        .run_in(&moved, &["create"])
+        .code(4)
+        .stderr_has("'wave'");
+    sandbox
+        .run_in(&moved, &["delete", "--all", "--yes"])
+        .success();
     sandbox.run_in(&moved, &["create"]).success();
 }

@@ -29,11 +29,19 @@ const GIT_VARIABLES: [&str; 22] = [
 ];
 
 fn fill(sandbox: &Sandbox) {
-    sandbox.write("crlf.txt", "a\r\nb\r\n").write("lone", [0u8, 13, 255, 254, 10, 13]).write("id.c", "/* $Id: x$ */\n");
-    sandbox.write("big.bin", fixtures::noise(7, 4096)).write("utf16.txt", [0xff, 0xfe, 65, 0, 10, 0]);
+    sandbox
+        .write("crlf.txt", "a\r\nb\r\n")
+        .write("lone", [0u8, 13, 255, 254, 10, 13])
+        .write("id.c", "/* $Id: x$ */\n");
+    sandbox
+        .write("big.bin", fixtures::noise(7, 4096))
+        .write("utf16.txt", [0xff, 0xfe, 65, 0, 10, 0]);
     let attributes = "* text=auto eol=crlf\n*.c ident\n*.bin filter=lfs diff=lfs merge=lfs -text\n\
                       utf16.txt working-tree-encoding=UTF-16\n[attr]binary -diff\n";
-    sandbox.write(".gitattributes", attributes).write(".gitmodules", "[submodule \"x\"]\n\tpath = ../..\n\turl = -x\n");
+    sandbox.write(".gitattributes", attributes).write(
+        ".gitmodules",
+        "[submodule \"x\"]\n\tpath = ../..\n\turl = -x\n",
+    );
 }
 
 /// Sets up the hostile home: a configuration that would change everything and cannot even be parsed.
@@ -44,7 +52,9 @@ fn poison(sandbox: &Sandbox) {
     let config = "[core]\n\tautocrlf = true\n\texcludesFile = ~/all\n\thooksPath = /hooks\n\tfsmonitor = /bin/false\n\
                   [commit]\n\tgpgsign = true\n[gpg]\n\tprogram = /bin/false\n[filter \"lfs\"]\n\tclean = false\n\tsmudge = false\n\
                   \trequired = true\n[include]\n\tpath = ~/.gitconfig\n[broken\n";
-    sandbox.write(sandbox.home().join(".gitconfig"), config).write(sandbox.home().join("all"), "*\n");
+    sandbox
+        .write(sandbox.home().join(".gitconfig"), config)
+        .write(sandbox.home().join("all"), "*\n");
     sandbox
         .write(sandbox.home().join(".config/git/config"), config)
         .write(sandbox.home().join(".config/git/ignore"), "*\n");
@@ -63,7 +73,13 @@ fn round(sandbox: &Sandbox) -> (String, Tree) {
         sandbox.remove(name);
     }
     sandbox.restore(&id).success();
-    (sandbox.shown(&id)["tree"].as_str().expect("a tree").to_owned(), sandbox.tree())
+    (
+        sandbox.shown(&id)["tree"]
+            .as_str()
+            .expect("a tree")
+            .to_owned(),
+        sandbox.tree(),
+    )
 }
 
 #[test]
@@ -74,7 +90,14 @@ fn rubbish_in_environment_and_configuration_changes_no_byte() {
     let (hostile_tree, hostile_files) = round(&hostile);
     assert_eq!(calm_tree, hostile_tree);
     hostile_files.assert_is(&calm_files, "under the hostile environment");
-    assert_eq!(hostile.path("crlf.txt").metadata().map(|meta| meta.len()).ok(), Some(6));
+    assert_eq!(
+        hostile
+            .path("crlf.txt")
+            .metadata()
+            .map(|meta| meta.len())
+            .ok(),
+        Some(6)
+    );
 }
 
 #[test]
@@ -147,15 +170,30 @@ fn no_command_starts_a_child() {
 fn hostile_text_never_reaches_the_terminal_raw() {
     let sandbox = Sandbox::new();
     let nasty = "\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{202e}\r\n";
-    sandbox.write(nasty.replace('/', ""), "1").write(format!("{nasty}.env"), "1").write(".gitignore", "*.log\n");
-    let id = sandbox.run(&["create", "-r", nasty, "-s", nasty]).success().stdout.trim().to_owned();
+    sandbox
+        .write(nasty.replace('/', ""), "1")
+        .write(format!("{nasty}.env"), "1")
+        .write(".gitignore", "*.log\n");
+    let id = sandbox
+        .run(&["create", "-r", nasty, "-s", nasty])
+        .success()
+        .stdout
+        .trim()
+        .to_owned();
     sandbox.write(nasty, "2");
-    for args in
-        [&["list"][..], &["show", &id], &["status", "-v"], &["restore", &id, "--dry-run"], &["restore", &id, "--yes"]]
-    {
+    for args in [
+        &["list"][..],
+        &["show", &id],
+        &["status", "-v"],
+        &["restore", &id, "--dry-run"],
+        &["restore", &id, "--yes"],
+    ] {
         let run = sandbox.run(args).success();
         let shown = format!("{}{}", run.stdout, run.stderr);
-        assert!(!shown.contains(['\u{1b}', '\u{7}', '\r', '\u{9b}', '\u{202e}']), "{args:?}: {shown:?}");
+        assert!(
+            !shown.contains(['\u{1b}', '\u{7}', '\r', '\u{9b}', '\u{202e}']),
+            "{args:?}: {shown:?}"
+        );
     }
 }
 
@@ -208,7 +246,13 @@ fn what_would_lead_a_store_elsewhere_is_refused_and_stays() {
         sandbox.write("a", "1").create("first");
         std::fs::write(sandbox.store().join(name), "/elsewhere\n").expect("a file can be written");
         sandbox.watch(&sandbox.store()).watch(sandbox.root());
-        for args in [&["create"][..], &["list"], &["restore", "first", "--yes"], &["prune"], &["verify", "--repair"]] {
+        for args in [
+            &["create"][..],
+            &["list"],
+            &["restore", "first", "--yes"],
+            &["prune"],
+            &["verify", "--repair"],
+        ] {
             let run = sandbox.run(&[args, &["--json"]].concat()).code(1);
             assert_eq!(run.error_code(), "hostile_store", "{name}");
             assert!(run.stdout.contains(name), "{run}");
@@ -224,7 +268,13 @@ fn a_store_of_another_user_is_refused() {
         return skipped("needs the right to give files away");
     }
     sandbox.watch(&sandbox.store()).watch(sandbox.root());
-    for args in [&["create"][..], &["list"], &["restore", "first", "--yes"], &["prune"], &["verify", "--repair"]] {
+    for args in [
+        &["create"][..],
+        &["list"],
+        &["restore", "first", "--yes"],
+        &["prune"],
+        &["verify", "--repair"],
+    ] {
         let run = sandbox.run(&[args, &["--json"]].concat()).code(1);
         assert_eq!(run.error_code(), "hostile_store", "{run}");
         assert!(run.stdout.contains("user 54321"), "{run}");
@@ -235,7 +285,10 @@ fn a_store_of_another_user_is_refused() {
 fn a_store_that_others_may_write_is_closed_by_the_next_writer() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("first");
-    sandbox.chmod(sandbox.store(), 0o777).write("a", "2").create("second");
+    sandbox
+        .chmod(sandbox.store(), 0o777)
+        .write("a", "2")
+        .create("second");
     assert_eq!(fixtures::mode_of(&sandbox.store()), 0o700);
 }
 
@@ -243,12 +296,26 @@ fn a_store_that_others_may_write_is_closed_by_the_next_writer() {
 fn no_command_opens_a_socket() {
     let sandbox = Sandbox::new();
     fill(&sandbox);
-    for args in
-        [&["create", "-r", "one"][..], &["list"], &["status"], &["diff"], &["restore", "one", "--yes"], &["prune"]]
-    {
-        let Some(trace) = trace(&sandbox, args) else { return };
-        let names: Vec<&str> = trace.named(&["socket", "connect", "bind"]).map(|call| call.name.as_str()).collect();
-        assert!(names.is_empty() && trace.run.code == 0, "{names:?}\n{}", trace.run);
+    for args in [
+        &["create", "-r", "one"][..],
+        &["list"],
+        &["status"],
+        &["diff"],
+        &["restore", "one", "--yes"],
+        &["prune"],
+    ] {
+        let Some(trace) = trace(&sandbox, args) else {
+            return;
+        };
+        let names: Vec<&str> = trace
+            .named(&["socket", "connect", "bind"])
+            .map(|call| call.name.as_str())
+            .collect();
+        assert!(
+            names.is_empty() && trace.run.code == 0,
+            "{names:?}\n{}",
+            trace.run
+        );
     }
 }
 
@@ -257,7 +324,14 @@ fn a_zone_that_is_none_changes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("first");
     let listed = sandbox.run(&["list"]).success().stdout;
-    for zone in ["No/Such/Zone", ":/etc/passwd", "\u{7f}\u{1b}[2J", "<+99>99", "", "localtime"] {
+    for zone in [
+        "No/Such/Zone",
+        ":/etc/passwd",
+        "\u{7f}\u{1b}[2J",
+        "<+99>99",
+        "",
+        "localtime",
+    ] {
         sandbox.env("TZ", zone);
         sandbox.run(&["list"]).success().stdout_is(&listed);
         sandbox.run(&["status"]).success();
@@ -273,9 +347,16 @@ fn a_zone_that_would_never_end_is_not_read() {
     sandbox.write("a", "1").create("first");
     let (pipe, endless) = (sandbox.top().join("pipe"), sandbox.top().join("endless"));
     fixtures::fifo(&pipe);
-    std::fs::File::create(&endless).and_then(|file| file.set_len(1 << 40)).expect("a file of holes can be made");
+    std::fs::File::create(&endless)
+        .and_then(|file| file.set_len(1 << 40))
+        .expect("a file of holes can be made");
     for place in [pipe.display().to_string(), endless.display().to_string()] {
-        for zone in [place.clone(), format!(":{place}"), format!("../../../../{place}"), format!(":../../../{place}")] {
+        for zone in [
+            place.clone(),
+            format!(":{place}"),
+            format!("../../../../{place}"),
+            format!(":../../../{place}"),
+        ] {
             sandbox.env("TZ", &zone);
             let run = sandbox.run_under(&["/usr/bin/timeout", "20"], &["show", "2026-03-24T12:00"]);
             run.success().stdout_has("first");
@@ -293,7 +374,12 @@ fn a_user_without_a_name_can_do_everything() {
             return skipped("needs the right to give files away");
         }
     }
-    let nameless = ["/usr/bin/setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"];
+    let nameless = [
+        "/usr/bin/setpriv",
+        "--reuid=54321",
+        "--regid=54321",
+        "--clear-groups",
+    ];
     if sandbox.run_under(&nameless, &["--version"]).code != 0 {
         return skipped("needs a program that every user may start");
     }
@@ -314,24 +400,43 @@ fn with_tree_of(git: &Git, commit: &str, name: &str) -> String {
     let tree = [b"100644 ".as_slice(), name.as_bytes(), b"\0", &blob].concat();
     let write = |kind: &str, more: &[&str], bytes: &[u8]| {
         let args = [&["hash-object", "-t", kind, "-w", "--stdin"], more].concat();
-        String::from_utf8(git.filter(&args, bytes)).expect("an id").trim().to_owned()
+        String::from_utf8(git.filter(&args, bytes))
+            .expect("an id")
+            .trim()
+            .to_owned()
     };
     let tree = write("tree", &["--literally"], &tree);
     let text = git.output(&["cat-file", "commit", commit]);
-    let text = text.replace(&git.output(&["rev-parse", &format!("{commit}^{{tree}}")]), &tree);
-    write("commit", &[], format!("{}\n", text.replace("Sequence: 1", "Sequence: 2")).as_bytes())
+    let text = text.replace(
+        &git.output(&["rev-parse", &format!("{commit}^{{tree}}")]),
+        &tree,
+    );
+    write(
+        "commit",
+        &[],
+        format!("{}\n", text.replace("Sequence: 1", "Sequence: 2")).as_bytes(),
+    )
 }
 
 #[test]
 fn a_tree_with_a_name_that_leads_elsewhere_is_not_restored() {
     for name in ["..", ".", "", ".git", ".GIT", "git~1", "a/b", "/a"] {
         let sandbox = Sandbox::new();
-        let Some(git) = Git::find(sandbox.root()) else { return };
+        let Some(git) = Git::find(sandbox.root()) else {
+            return;
+        };
         let git = git.with("GIT_DIR", sandbox.store());
         sandbox.write("a", "1").create("first");
-        let first = sandbox.shown("first")["id"].as_str().expect("an id").to_owned();
+        let first = sandbox.shown("first")["id"]
+            .as_str()
+            .expect("an id")
+            .to_owned();
         let made = with_tree_of(&git, &first, name);
-        std::fs::write(sandbox.store().join("refs/checkpoints").join(&made), format!("{made}\n")).expect("a ref");
+        std::fs::write(
+            sandbox.store().join("refs/checkpoints").join(&made),
+            format!("{made}\n"),
+        )
+        .expect("a ref");
         sandbox.write("a", "2").watch(sandbox.root());
         let run = sandbox.restore(&made[..8]);
         assert!(matches!(run.code, 3 | 6), "{name:?}\n{run}");
@@ -343,12 +448,17 @@ fn a_tree_with_a_name_that_leads_elsewhere_is_not_restored() {
 fn with_meta_of(git: &Git, commit: &str, line: &str) -> String {
     let meta = format!("checkpoint-meta 1\nusual 644 755 755\n{line}\n");
     let write = |kind: &str, text: &str| {
-        let written = git.filter(&["hash-object", "-t", kind, "-w", "--stdin"], text.as_bytes());
+        let written = git.filter(
+            &["hash-object", "-t", kind, "-w", "--stdin"],
+            text.as_bytes(),
+        );
         String::from_utf8(written).expect("an id").trim().to_owned()
     };
     let meta = format!("Meta: {}", write("blob", &meta));
     let text = git.output(&["cat-file", "commit", commit]);
-    let text = text.replace("Meta: none", &meta).replace("Sequence: 1", "Sequence: 2");
+    let text = text
+        .replace("Meta: none", &meta)
+        .replace("Sequence: 1", "Sequence: 2");
     assert!(text.contains(&meta), "{text}");
     write("commit", &format!("{text}\n"))
 }
@@ -368,12 +478,21 @@ fn a_meta_with_a_path_into_a_dot_git_or_below_a_file_is_not_restored() {
         "uncaptured mount d - a/planted/below",
     ] {
         let sandbox = Sandbox::new();
-        let Some(git) = Git::find(sandbox.root()) else { return };
+        let Some(git) = Git::find(sandbox.root()) else {
+            return;
+        };
         let git = git.with("GIT_DIR", sandbox.store());
         sandbox.write("a", "1").create("first");
-        let first = sandbox.shown("first")["id"].as_str().expect("an id").to_owned();
+        let first = sandbox.shown("first")["id"]
+            .as_str()
+            .expect("an id")
+            .to_owned();
         let made = with_meta_of(&git, &first, line);
-        std::fs::write(sandbox.store().join("refs/checkpoints").join(&made), format!("{made}\n")).expect("a ref");
+        std::fs::write(
+            sandbox.store().join("refs/checkpoints").join(&made),
+            format!("{made}\n"),
+        )
+        .expect("a ref");
         fixtures::decoy_git(&sandbox.path("d/.git"));
         sandbox.write("a", "2").watch(sandbox.root());
         let to = sandbox.top().join("copy").display().to_string();

@@ -48,22 +48,33 @@ fn commands() -> Vec<Vec<String>> {
         "delete --all --dry-run",
     ];
     let hostile = |word: &str| word.replace('R', HOSTILE);
-    lines.iter().map(|line| line.split(' ').map(hostile).collect()).collect()
+    lines
+        .iter()
+        .map(|line| line.split(' ').map(hostile).collect())
+        .collect()
 }
 
 fn project() -> Sandbox {
     let sandbox = Sandbox::rooted_at(HOSTILE);
     sandbox.env("NO_COLOR", "1").write(HOSTILE, "1");
-    sandbox.write(".checkpoint.toml", r#""a\u001b[2J\u009b\u202e\nroot  /forged" = 1"#);
+    sandbox.write(
+        ".checkpoint.toml",
+        r#""a\u001b[2J\u009b\u202e\nroot  /forged" = 1"#,
+    );
     sandbox
 }
 
 #[track_caller]
 fn assert_harmless(what: &str, shown: &str) {
-    let acts = |c: &char| (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{202e}' | '\u{e0041}');
+    let acts = |c: &char| {
+        (c.is_control() && !matches!(c, '\n' | '\t')) || matches!(c, '\u{202e}' | '\u{e0041}')
+    };
     let found: Vec<char> = shown.chars().filter(acts).collect();
     assert!(found.is_empty(), "{what}: {found:?} in {shown:?}");
-    assert!(!shown.lines().any(|line| line.starts_with("root  /forged")), "{what}: a line was forged: {shown:?}");
+    assert!(
+        !shown.lines().any(|line| line.starts_with("root  /forged")),
+        "{what}: a line was forged: {shown:?}"
+    );
 }
 
 #[test]
@@ -84,13 +95,20 @@ fn what_a_terminal_gets_has_no_power() {
     let sandbox = project();
     sandbox.create("first");
     for words in commands() {
-        let quoted: Vec<String> = words.iter().map(|word| format!("'{}'", word.replace('\'', r"'\''"))).collect();
+        let quoted: Vec<String> = words
+            .iter()
+            .map(|word| format!("'{}'", word.replace('\'', r"'\''")))
+            .collect();
         let line = format!("$checkpoint {0}; $checkpoint {0} --json", quoted.join(" "));
-        let Some(run) = at_a_terminal(&sandbox, &line) else { return };
+        let Some(run) = at_a_terminal(&sandbox, &line) else {
+            return;
+        };
         assert_harmless(&line, &run.stdout);
     }
     let line = "$checkpoint workflow export; $checkpoint completions bash; $checkpoint man";
-    let Some(run) = at_a_terminal(&sandbox, line) else { return };
+    let Some(run) = at_a_terminal(&sandbox, line) else {
+        return;
+    };
     assert_harmless(line, &run.stdout);
 }
 
@@ -99,7 +117,14 @@ fn what_is_piped_as_data_stays_as_it_is() {
     let sandbox = project();
     sandbox.create("first");
     sandbox.write("content", HOSTILE).create("second");
-    sandbox.run(&["cat", "second:content"]).success().stdout_is(HOSTILE);
+    sandbox
+        .run(&["cat", "second:content"])
+        .success()
+        .stdout_is(HOSTILE);
     let shown = sandbox.run(&["status", "--json"]).success();
-    assert_eq!(shown.data()["root"], sandbox.root().display().to_string(), "JSON means the very same");
+    assert_eq!(
+        shown.data()["root"],
+        sandbox.root().display().to_string(),
+        "JSON means the very same"
+    );
 }

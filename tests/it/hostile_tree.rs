@@ -19,7 +19,10 @@ fn outside(sandbox: &Sandbox) -> PathBuf {
 fn a_link_planted_in_place_of_a_directory_is_replaced_and_not_followed() {
     let sandbox = Sandbox::new();
     let outside = outside(&sandbox);
-    sandbox.write("d/file", "ours").write("d/deep/file", "ours").write("d/only-ours", "o");
+    sandbox
+        .write("d/file", "ours")
+        .write("d/deep/file", "ours")
+        .write("d/only-ours", "o");
     let id = sandbox.create("before");
     let tree = sandbox.tree();
     sandbox.remove("d").symlink("d", &outside).watch(&outside);
@@ -37,7 +40,10 @@ fn a_link_in_place_of_a_file_is_replaced_and_not_written_through() {
     let id = sandbox.create("before");
     let tree = sandbox.tree();
     sandbox.remove("file").symlink("file", outside.join("file"));
-    sandbox.remove("d/file").symlink("d/file", "../../outside/deep/file").watch(&outside);
+    sandbox
+        .remove("d/file")
+        .symlink("d/file", "../../outside/deep/file")
+        .watch(&outside);
     sandbox.restore(&id).success();
     sandbox.tree().assert_is(&tree, "after the restore");
 }
@@ -46,7 +52,12 @@ fn a_link_in_place_of_a_file_is_replaced_and_not_written_through() {
 fn links_are_captured_as_links_and_loops_cost_nothing() {
     let sandbox = Sandbox::new();
     let outside = outside(&sandbox);
-    sandbox.watch(&outside).symlink("out", &outside).symlink("loop", "loop").symlink("a/up", "..").write("a/f", "1");
+    sandbox
+        .watch(&outside)
+        .symlink("out", &outside)
+        .symlink("loop", "loop")
+        .symlink("a/up", "..")
+        .write("a/f", "1");
     let data = sandbox.create_data(&[]);
     assert_eq!(data["counts"]["files"], 4, "{data}");
     let tree = sandbox.tree();
@@ -62,12 +73,21 @@ fn a_hard_link_to_a_file_outside_is_cut_and_not_written_through() {
     sandbox.write("file", "ours");
     let id = sandbox.create("before");
     sandbox.remove("file");
-    std::fs::hard_link(outside.join("file"), sandbox.path("file")).expect("a hard link can be made");
+    std::fs::hard_link(outside.join("file"), sandbox.path("file"))
+        .expect("a hard link can be made");
     let inode = outside.join("file").metadata().expect("a file").ino();
     sandbox.restore(&id).success();
     assert_eq!(sandbox.read("file"), "ours");
-    assert_eq!(std::fs::read_to_string(outside.join("file")).ok().as_deref(), Some("theirs"));
-    assert_ne!(sandbox.path("file").metadata().expect("a file").ino(), inode);
+    assert_eq!(
+        std::fs::read_to_string(outside.join("file"))
+            .ok()
+            .as_deref(),
+        Some("theirs")
+    );
+    assert_ne!(
+        sandbox.path("file").metadata().expect("a file").ino(),
+        inode
+    );
     sandbox.undo().success();
     assert_eq!(sandbox.read("file"), "theirs");
 }
@@ -85,10 +105,17 @@ fn an_ignored_file_below_a_directory_that_goes_stays_with_just_that() {
     let data = sandbox.restore_data(&[&id]);
     assert_eq!(sandbox.read("new/deep/data.db"), "precious");
     let tree = sandbox.tree();
-    let below: Vec<String> =
-        tree.nodes.keys().filter(|path| path.starts_with(b"new")).map(|p| p.escape_ascii().to_string()).collect();
+    let below: Vec<String> = tree
+        .nodes
+        .keys()
+        .filter(|path| path.starts_with(b"new"))
+        .map(|p| p.escape_ascii().to_string())
+        .collect();
     assert_eq!(below, ["new", "new/deep", "new/deep/data.db"]);
-    assert!(data["left_alone"].to_string().contains("new/deep"), "{data}");
+    assert!(
+        data["left_alone"].to_string().contains("new/deep"),
+        "{data}"
+    );
 }
 
 #[test]
@@ -96,13 +123,23 @@ fn an_ignored_directory_where_the_target_needs_a_file_is_a_conflict() {
     let sandbox = Sandbox::new();
     sandbox.write("thing", "a file").write("other", "1");
     let id = sandbox.create("before");
-    sandbox.remove("thing").write("thing/precious", "p").write(".gitignore", "thing/\n").write("other", "2");
+    sandbox
+        .remove("thing")
+        .write("thing/precious", "p")
+        .write(".gitignore", "thing/\n")
+        .write("other", "2");
     let before = sandbox.tree();
     let run = sandbox.run(&["restore", &id, "--yes", "--json"]).code(4);
     assert_eq!(run.error_code(), "conflict");
     assert!(run.stdout.contains("thing"), "{run}");
     sandbox.tree().assert_is(&before, "after the refusal");
-    assert!(!sandbox.tree().nodes.keys().any(|path| path.starts_with(b".checkpoint-stage")));
+    assert!(
+        !sandbox
+            .tree()
+            .nodes
+            .keys()
+            .any(|path| path.starts_with(b".checkpoint-stage"))
+    );
 }
 
 #[test]
@@ -124,7 +161,12 @@ fn a_file_that_changes_between_plan_and_write_is_not_lost() {
         std::thread::spawn(move || {
             let begun = std::time::Instant::now();
             let is_staging = |entry: std::io::Result<std::fs::DirEntry>| {
-                entry.is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with(".checkpoint-stage-"))
+                entry.is_ok_and(|entry| {
+                    entry
+                        .file_name()
+                        .to_string_lossy()
+                        .starts_with(".checkpoint-stage-")
+                })
             };
             while begun.elapsed() < std::time::Duration::from_secs(20) {
                 if std::fs::read_dir(&staged).is_ok_and(|mut entries| entries.any(is_staging)) {
@@ -135,15 +177,24 @@ fn a_file_that_changes_between_plan_and_write_is_not_lost() {
             false
         })
     };
-    let run = strace::slowed(&sandbox, "renameat2,renameat", 20_000, &["restore", &id, "--yes"]);
+    let run = strace::slowed(
+        &sandbox,
+        "renameat2,renameat",
+        20_000,
+        &["restore", &id, "--yes"],
+    );
     let typed = writer.join().expect("the writer does not panic");
     let somewhere = sandbox.read("f19") == "typed meanwhile" || {
         let safeties = sandbox.listed_ids();
         safeties.iter().any(|safety| {
-            sandbox.run(&["restore", safety, "f19", "--yes"]).code == 0 && sandbox.read("f19") == "typed meanwhile"
+            sandbox.run(&["restore", safety, "f19", "--yes"]).code == 0
+                && sandbox.read("f19") == "typed meanwhile"
         })
     };
-    assert!(!typed || somewhere, "what was typed is in neither the tree nor a checkpoint\n{run}");
+    assert!(
+        !typed || somewhere,
+        "what was typed is in neither the tree nor a checkpoint\n{run}"
+    );
 }
 
 #[test]
@@ -172,7 +223,12 @@ fn hostile_names_come_back_byte_for_byte() {
     ];
     for name in names {
         sandbox.write(OsStr::from_bytes(name), name);
-        sandbox.write(std::path::Path::new("deep").join(OsStr::from_bytes(name)).join("f"), name);
+        sandbox.write(
+            std::path::Path::new("deep")
+                .join(OsStr::from_bytes(name))
+                .join("f"),
+            name,
+        );
     }
     let id = sandbox.create("hostile names");
     let tree = sandbox.tree();
@@ -182,7 +238,13 @@ fn hostile_names_come_back_byte_for_byte() {
     sandbox.remove("deep");
     sandbox.restore(&id).success();
     sandbox.tree().assert_is(&tree, "after the restore");
-    assert!(tree.nodes.values().filter(|node| matches!(node.kind, Kind::File { .. })).count() == 2 * names.len());
+    assert!(
+        tree.nodes
+            .values()
+            .filter(|node| matches!(node.kind, Kind::File { .. }))
+            .count()
+            == 2 * names.len()
+    );
 }
 
 #[test]
@@ -191,12 +253,23 @@ fn a_path_longer_than_the_system_takes_at_once_comes_back() {
     // No single call takes the whole path, so the lower half is made elsewhere and moved into place.
     let half: std::path::PathBuf = std::iter::repeat_n("d".repeat(200), 13).collect();
     let elsewhere = sandbox.top().join("lower");
-    sandbox.mkdir(&half).write(elsewhere.join(&half).join("file"), "deep");
-    std::fs::rename(&elsewhere, sandbox.path(&half).join("lower")).expect("the lower half can be moved");
+    sandbox
+        .mkdir(&half)
+        .write(elsewhere.join(&half).join("file"), "deep");
+    std::fs::rename(&elsewhere, sandbox.path(&half).join("lower"))
+        .expect("the lower half can be moved");
     let data = sandbox.create_data(&[]);
     assert_eq!(data["counts"]["files"], 1, "{data}");
-    assert_eq!(data["counts"]["directories"].as_u64().map(|count| count >= 27), Some(true));
-    sandbox.write("beside", "1").restore(data["short"].as_str().expect("an id")).success();
+    assert_eq!(
+        data["counts"]["directories"]
+            .as_u64()
+            .map(|count| count >= 27),
+        Some(true)
+    );
+    sandbox
+        .write("beside", "1")
+        .restore(data["short"].as_str().expect("an id"))
+        .success();
     assert!(!sandbox.exists("beside"));
 }
 
@@ -204,7 +277,10 @@ fn a_path_longer_than_the_system_takes_at_once_comes_back() {
 fn three_hundred_levels_come_and_go() {
     let sandbox = Sandbox::new();
     let deep: PathBuf = std::iter::repeat_n("d", 300).collect();
-    sandbox.write("a", "1").write(deep.join("file"), "deep").mkdir(deep.join("empty"));
+    sandbox
+        .write("a", "1")
+        .write(deep.join("file"), "deep")
+        .mkdir(deep.join("empty"));
     let with = sandbox.create("with");
     let tree = sandbox.tree();
     sandbox.remove("d");

@@ -25,10 +25,15 @@ fn a_pack_beyond_two_gibibytes_and_a_file_beyond_four_come_back() {
     let large = [sandbox.path("a-noise"), sandbox.path("b-sparse")];
     let sums = large.each_ref().map(|path| sum(path));
     // One processor makes one pack.
-    sandbox.run_under(&["/usr/bin/taskset", "-c", "0"], &["create", "-r", "huge"]).success();
+    sandbox
+        .run_under(&["/usr/bin/taskset", "-c", "0"], &["create", "-r", "huge"])
+        .success();
     let git = Git::find(sandbox.root()).map(|git| git.with("GIT_DIR", sandbox.store()));
     if let Some(git) = &git {
-        assert!(largest_offset(git, &sandbox) > 2 * GIBIBYTE, "no offset needs 64 bits");
+        assert!(
+            largest_offset(git, &sandbox) > 2 * GIBIBYTE,
+            "no offset needs 64 bits"
+        );
         git.run(&["fsck", "--full", "--strict"]).success();
     }
     sandbox.run(&["verify", "--full"]).success();
@@ -38,7 +43,10 @@ fn a_pack_beyond_two_gibibytes_and_a_file_beyond_four_come_back() {
     sandbox.remove("z/7").write("z/8", "edited");
     sandbox.restore("huge").success();
     assert_eq!(large.each_ref().map(|path| sum(path)), sums);
-    assert_eq!((sandbox.read("z/7").as_str(), sandbox.read("z/8").as_str()), ("7", "8"));
+    assert_eq!(
+        (sandbox.read("z/7").as_str(), sandbox.read("z/8").as_str()),
+        ("7", "8")
+    );
     sandbox.write("z/9", "edited");
     sandbox.create("after");
     sandbox.run(&["prune", "--keep", "2"]).success();
@@ -89,10 +97,14 @@ fn sum(path: &Path) -> (u64, u64) {
 
 /// The offset of the last entry of any pack, by plain git.
 fn largest_offset(git: &Git, sandbox: &Sandbox) -> u64 {
-    let offsets = damaged::packs_of(&sandbox.store()).into_iter().flat_map(|pack| {
-        let index = std::fs::read(pack.with_extension("idx")).expect("an index");
-        let text = String::from_utf8(git.filter(&["show-index"], &index)).expect("text");
-        text.lines().filter_map(|line| line.split(' ').next()?.parse().ok()).collect::<Vec<u64>>()
-    });
+    let offsets = damaged::packs_of(&sandbox.store())
+        .into_iter()
+        .flat_map(|pack| {
+            let index = std::fs::read(pack.with_extension("idx")).expect("an index");
+            let text = String::from_utf8(git.filter(&["show-index"], &index)).expect("text");
+            text.lines()
+                .filter_map(|line| line.split(' ').next()?.parse().ok())
+                .collect::<Vec<u64>>()
+        });
     offsets.max().unwrap_or_default()
 }

@@ -20,8 +20,18 @@ struct Story {
 /// A directory in which a restore has to write, replace, delete, chmod and change kinds.
 fn story() -> Story {
     let sandbox = Sandbox::new();
-    sandbox.write("changed", "1").write("d/changed", "1").write("gone", "g").write("kind", "file").mkdir("empty");
-    sandbox.write("run", "x").chmod("run", 0o755).symlink("link", "gone").write("deep/a/b/c", "1").chmod("deep", 0o750);
+    sandbox
+        .write("changed", "1")
+        .write("d/changed", "1")
+        .write("gone", "g")
+        .write("kind", "file")
+        .mkdir("empty");
+    sandbox
+        .write("run", "x")
+        .chmod("run", 0o755)
+        .symlink("link", "gone")
+        .write("deep/a/b/c", "1")
+        .chmod("deep", 0o750);
     let target_id = sandbox.create("target");
     let target = sandbox.tree();
     sandbox
@@ -30,10 +40,24 @@ fn story() -> Story {
         .remove("gone")
         .remove("kind")
         .write("kind/now/a-directory", "k");
-    sandbox.chmod("run", 0o600).remove("link").write("link", "now a file").remove("deep").remove("empty");
-    sandbox.write("new/one", "n").write("new/two", "n").mkdir("new/empty").chmod("d", 0o700);
+    sandbox
+        .chmod("run", 0o600)
+        .remove("link")
+        .write("link", "now a file")
+        .remove("deep")
+        .remove("empty");
+    sandbox
+        .write("new/one", "n")
+        .write("new/two", "n")
+        .mkdir("new/empty")
+        .chmod("d", 0o700);
     let former = sandbox.tree();
-    Story { sandbox, target_id, target, former }
+    Story {
+        sandbox,
+        target_id,
+        target,
+        former,
+    }
 }
 
 /// What a killed restore left behind.
@@ -46,7 +70,12 @@ enum Left {
 
 impl Story {
     fn kill(&self, calls: &str, nth: usize) -> Run {
-        strace::kill_at(&self.sandbox, calls, nth, &["restore", &self.target_id, "--yes"])
+        strace::kill_at(
+            &self.sandbox,
+            calls,
+            nth,
+            &["restore", &self.target_id, "--yes"],
+        )
     }
 
     /// Checks what every command reports after the kill.
@@ -54,7 +83,10 @@ impl Story {
         let status = self.sandbox.run(&["status", "--json"]).success();
         if status.data()["pending"].is_null() {
             // The stage may still be there; the next command that writes clears it.
-            let now = self.sandbox.tree().without(|path| path.starts_with(b".checkpoint-stage-"));
+            let now = self
+                .sandbox
+                .tree()
+                .without(|path| path.starts_with(b".checkpoint-stage-"));
             let whole = now == self.former || now == self.target;
             assert!(
                 whole,
@@ -64,12 +96,24 @@ impl Story {
             return Left::Nothing;
         }
         let pending = status.data()["pending"].clone();
-        assert!(pending["target"].to_string().contains(&self.target_id), "{when}: {pending}");
-        assert!(!status.warning_codes().is_empty(), "{when}: status does not warn");
+        assert!(
+            pending["target"].to_string().contains(&self.target_id),
+            "{when}: {pending}"
+        );
+        assert!(
+            !status.warning_codes().is_empty(),
+            "{when}: status does not warn"
+        );
         let list = self.sandbox.run(&["list", "--json"]).success();
-        assert!(!list.warning_codes().is_empty(), "{when}: list does not warn");
+        assert!(
+            !list.warning_codes().is_empty(),
+            "{when}: list does not warn"
+        );
         let before = self.sandbox.tree();
-        for args in [&["restore", &self.target_id, "--yes", "--json"][..], &["redo", "--yes", "--json"]] {
+        for args in [
+            &["restore", &self.target_id, "--yes", "--json"][..],
+            &["redo", "--yes", "--json"],
+        ] {
             let refused = self.sandbox.run(args).code(4);
             assert_eq!(refused.error_code(), "restore_pending", "{when}");
         }
@@ -86,8 +130,14 @@ fn sweep(calls: &str, way_out: &[&str], end: fn(&Story) -> &Tree) {
         let when = format!("killed at {calls} number {nth}");
         let run = story.kill(calls, nth);
         if run.code == 0 {
-            story.sandbox.tree().assert_is(&story.target, "the restore that nobody killed");
-            println!("{calls}: {} kills, {pending} left a pending restore", nth - 1);
+            story
+                .sandbox
+                .tree()
+                .assert_is(&story.target, "the restore that nobody killed");
+            println!(
+                "{calls}: {} kills, {pending} left a pending restore",
+                nth - 1
+            );
             return;
         }
         assert_eq!(run.code, 137, "{when}\n{run}");
@@ -96,7 +146,10 @@ fn sweep(calls: &str, way_out: &[&str], end: fn(&Story) -> &Tree) {
             story.sandbox.run(&["prune", "--keep", "1"]).success();
             story.sandbox.run(way_out).success();
             story.sandbox.tree().assert_is(end(&story), &when);
-            assert!(story.sandbox.status()["pending"].is_null(), "{when}: still pending");
+            assert!(
+                story.sandbox.status()["pending"].is_null(),
+                "{when}: still pending"
+            );
         }
         story.sandbox.restore(&story.target_id).success();
         story.sandbox.tree().assert_is(&story.target, &when);
@@ -156,8 +209,13 @@ fn an_undo_after_a_restore_that_never_began_says_so_and_stops() {
         story.sandbox.restore(&story.target_id).success();
         story.sandbox.write("changed", "3").write("made since", "x");
         let edited = story.sandbox.tree();
-        assert_ne!(story.kill(RENAMES, nth).code, 0, "no kill left a restore that had not begun");
-        let stage = std::fs::read_to_string(story.sandbox.store().join("checkpoint/journal")).unwrap_or_default();
+        assert_ne!(
+            story.kill(RENAMES, nth).code,
+            0,
+            "no kill left a restore that had not begun"
+        );
+        let stage = std::fs::read_to_string(story.sandbox.store().join("checkpoint/journal"))
+            .unwrap_or_default();
         if !stage.contains("preparing") {
             continue;
         }
@@ -196,11 +254,20 @@ fn while_a_restore_is_pending_create_works_and_is_flagged() {
     }
     let story = pending_story().expect("some kill leaves a pending restore");
     story.sandbox.write("typed-meanwhile", "t");
-    let run = story.sandbox.run(&["create", "--json", "--reason", "meanwhile"]).success();
-    assert!(run.warning_codes().contains(&"restore_pending".to_owned()), "{run}");
+    let run = story
+        .sandbox
+        .run(&["create", "--json", "--reason", "meanwhile"])
+        .success();
+    assert!(
+        run.warning_codes().contains(&"restore_pending".to_owned()),
+        "{run}"
+    );
     story.sandbox.run(&["show", "meanwhile"]).success();
     story.sandbox.run(&["restore", "--resume"]).success();
-    let without = story.sandbox.tree().without(|path| path == b"typed-meanwhile");
+    let without = story
+        .sandbox
+        .tree()
+        .without(|path| path == b"typed-meanwhile");
     without.assert_is(&story.target, "after the resume");
 }
 
@@ -241,9 +308,15 @@ fn a_create_killed_anywhere_leaves_a_whole_checkpoint_or_none() {
         sandbox.write("a", "2");
         let run = strace::kill_at(&sandbox, RENAMES, nth, &["create", "--reason", "second"]);
         let listed = sandbox.listed();
-        assert!(listed.iter().all(|one| one["damaged"] == false) && !listed.is_empty(), "{run}");
+        assert!(
+            listed.iter().all(|one| one["damaged"] == false) && !listed.is_empty(),
+            "{run}"
+        );
         let printed = run.stdout.trim_end();
-        assert!(printed.is_empty() || listed[0]["short"] == printed, "a printed id is not listed\n{run}");
+        assert!(
+            printed.is_empty() || listed[0]["short"] == printed,
+            "a printed id is not listed\n{run}"
+        );
         sandbox.write("a", "3");
         sandbox.create("third");
         sandbox.restore(&first).success();
@@ -266,9 +339,15 @@ fn sweep_again(calls: &str, way_out: &[&str], end: fn(&Story) -> &Tree) {
         if !story.sandbox.status()["pending"].is_null() {
             story.sandbox.run(way_out).success();
         }
-        let now = story.sandbox.tree().without(|path| path.starts_with(b".checkpoint-stage-"));
+        let now = story
+            .sandbox
+            .tree()
+            .without(|path| path.starts_with(b".checkpoint-stage-"));
         now.assert_is(end(&story), &when);
-        assert!(story.sandbox.status()["pending"].is_null(), "{when}: still pending");
+        assert!(
+            story.sandbox.status()["pending"].is_null(),
+            "{when}: still pending"
+        );
         story.sandbox.restore(&story.target_id).success();
         story.sandbox.tree().assert_is(&story.target, &when);
         if run.code == 0 {
@@ -308,10 +387,15 @@ fn a_journal_of_another_store_is_not_believed() {
     let journal = |sandbox: &Sandbox| sandbox.store().join("checkpoint/journal");
     std::fs::copy(journal(&story.sandbox), journal(&sandbox)).expect("a journal can be copied");
     let before = sandbox.tree();
-    assert!(sandbox.status()["pending"].is_null(), "the other store's restore counts as one of this one");
+    assert!(
+        sandbox.status()["pending"].is_null(),
+        "the other store's restore counts as one of this one"
+    );
     sandbox.run(&["restore", "--resume"]).code(3);
     sandbox.run(&["undo", "--yes"]).code(3);
-    sandbox.tree().assert_is(&before, "what was pending elsewhere");
+    sandbox
+        .tree()
+        .assert_is(&before, "what was pending elsewhere");
     sandbox.run(&["verify", "--repair"]).success();
     assert!(!journal(&sandbox).exists(), "the repair left it");
     sandbox.run(&["prune", "--keep", "1"]).success();
@@ -321,12 +405,22 @@ fn a_journal_of_another_store_is_not_believed() {
     std::fs::rename(story.sandbox.root(), &place).expect("it can be moved");
     let moved = |args: &[&str]| {
         let dir = place.display().to_string();
-        story.sandbox.run_under(&["/usr/bin/env", "-C", &dir], args).success()
+        story
+            .sandbox
+            .run_under(&["/usr/bin/env", "-C", &dir], args)
+            .success()
     };
-    moved(&["relink", &story.sandbox.root().display().to_string(), "--yes"]);
+    moved(&[
+        "relink",
+        &story.sandbox.root().display().to_string(),
+        "--yes",
+    ]);
     moved(&["restore", "--resume"]);
     std::fs::rename(&place, story.sandbox.root()).expect("it can be moved back");
-    story.sandbox.tree().assert_is(&story.target, "resumed in another place");
+    story
+        .sandbox
+        .tree()
+        .assert_is(&story.target, "resumed in another place");
 }
 
 const FLUSHES: &str = "fsync,fdatasync";
@@ -343,9 +437,15 @@ fn the_very_first_create_killed_anywhere_leaves_a_store_that_the_next_one_comple
             sandbox.write("a", "1").write("d/b", "2");
             let run = strace::kill_at(&sandbox, calls, nth, &["create", "--reason", "first"]);
             let listed = sandbox.listed();
-            assert!(listed.len() <= 1 && listed.iter().all(|one| one["damaged"] == false), "{calls} {nth}\n{run}");
+            assert!(
+                listed.len() <= 1 && listed.iter().all(|one| one["damaged"] == false),
+                "{calls} {nth}\n{run}"
+            );
             let printed = run.stdout.trim_end();
-            assert!(printed.is_empty() || listed[0]["short"] == printed, "a printed id is not listed\n{run}");
+            assert!(
+                printed.is_empty() || listed[0]["short"] == printed,
+                "a printed id is not listed\n{run}"
+            );
             sandbox.write("a", "2");
             let second = sandbox.create("second");
             sandbox.run(&["verify", "--full"]).success();
@@ -371,15 +471,25 @@ fn a_create_killed_while_it_writes_flushes_or_evicts_leaves_whole_checkpoints() 
                 sandbox.write("a", at).create(at);
             }
             sandbox.write("a", "4");
-            let run = strace::kill_at(&sandbox, calls, nth, &["create", "--reason", "4", "--keep", "2"]);
+            let run = strace::kill_at(
+                &sandbox,
+                calls,
+                nth,
+                &["create", "--reason", "4", "--keep", "2"],
+            );
             let listed = sandbox.listed();
             assert!((2..=4).contains(&listed.len()), "{calls} {nth}\n{run}");
             let printed = run.stdout.trim_end();
-            assert!(printed.is_empty() || listed[0]["short"] == printed, "a printed id is not listed\n{run}");
+            assert!(
+                printed.is_empty() || listed[0]["short"] == printed,
+                "a printed id is not listed\n{run}"
+            );
             sandbox.run(&["verify", "--full"]).success();
             sandbox.write("a", "5").create("5");
             for one in &listed {
-                sandbox.restore(one["id"].as_str().expect("an id")).success();
+                sandbox
+                    .restore(one["id"].as_str().expect("an id"))
+                    .success();
                 assert_eq!(one["reason"], sandbox.read("a"), "{calls} {nth}");
             }
             if run.code == 0 {
@@ -399,12 +509,24 @@ fn what_kills_in_a_row_leave_goes_with_the_next_create_and_prune() {
     for at in 0..16 {
         sandbox.write("large", fixtures::noise(at as u64, 1 << 20));
         let calls = [FLUSHES, RENAMES][at % 2];
-        let _ = strace::kill_at(&sandbox, calls, 1 + at / 3, &["create", "--reason", &at.to_string()]);
+        let _ = strace::kill_at(
+            &sandbox,
+            calls,
+            1 + at / 3,
+            &["create", "--reason", &at.to_string()],
+        );
     }
     sandbox.write("a", "2").create("last");
-    assert!(leftovers(&sandbox.store()).is_empty(), "{:?}", leftovers(&sandbox.store()));
+    assert!(
+        leftovers(&sandbox.store()).is_empty(),
+        "{:?}",
+        leftovers(&sandbox.store())
+    );
     sandbox.run(&["prune"]).success();
     let (listed, bytes) = (sandbox.listed().len() as u64, sandbox.store_bytes());
-    assert!(bytes < (listed + 1) << 20, "{bytes} bytes for {listed} checkpoints");
+    assert!(
+        bytes < (listed + 1) << 20,
+        "{bytes} bytes for {listed} checkpoints"
+    );
     sandbox.run(&["verify", "--full"]).success();
 }

@@ -8,12 +8,20 @@ fn the_architecture_names_these_and_no_other_invariants() {
     let named: Vec<&str> = text
         .lines()
         .skip_while(|line| *line != "# Invariants")
-        .filter_map(|line| line.split_once(". `")?.1.split_once('`').map(|(name, _)| name))
+        .filter_map(|line| {
+            line.split_once(". `")?
+                .1
+                .split_once('`')
+                .map(|(name, _)| name)
+        })
         .collect();
     assert_eq!(named.len(), 8, "{named:?}");
     let here = include_str!("invariants.rs");
     for name in named {
-        assert!(here.contains(&format!("\nfn {name}() {{")), "{name} has no test");
+        assert!(
+            here.contains(&format!("\nfn {name}() {{")),
+            "{name} has no test"
+        );
     }
 }
 
@@ -31,7 +39,12 @@ fn the_projects_own_git_is_never_written() {
     sandbox.restore(&id).success();
     sandbox.undo().success();
     sandbox.redo().success();
-    for args in [&["list"][..], &["show", "latest"], &["status", "-v"], &["prune"]] {
+    for args in [
+        &["list"][..],
+        &["show", "latest"],
+        &["status", "-v"],
+        &["prune"],
+    ] {
         sandbox.run(args).success();
     }
 }
@@ -45,7 +58,12 @@ fn a_ref_points_only_to_what_is_stored_whole() {
         let sandbox = Sandbox::new();
         sandbox.write("a", "1").create("first");
         sandbox.write("a", "2").write("d/b", "3");
-        let run = strace::kill_at(&sandbox, "rename,renameat,renameat2", nth, &["create", "--reason", "cut"]);
+        let run = strace::kill_at(
+            &sandbox,
+            "rename,renameat,renameat2",
+            nth,
+            &["create", "--reason", "cut"],
+        );
         for checkpoint in sandbox.listed() {
             assert_eq!(checkpoint["damaged"], false, "killed at rename {nth}");
             let id = checkpoint["id"].as_str().expect("an id");
@@ -67,9 +85,16 @@ fn the_commits_are_the_truth_and_the_manifest_is_a_rendering() {
     let before = std::fs::read_to_string(&manifest).expect("a manifest");
     let listed = sandbox.listed_ids();
     std::fs::write(&manifest, "nonsense").expect("the manifest can be overwritten");
-    assert_eq!(sandbox.listed_ids(), listed, "a reader does not ask the manifest");
+    assert_eq!(
+        sandbox.listed_ids(),
+        listed,
+        "a reader does not ask the manifest"
+    );
     sandbox.run(&["prune"]).success();
-    assert_eq!(std::fs::read_to_string(&manifest).expect("a manifest"), before);
+    assert_eq!(
+        std::fs::read_to_string(&manifest).expect("a manifest"),
+        before
+    );
 }
 
 #[test]
@@ -78,11 +103,14 @@ fn only_a_locked_store_is_changed() {
     sandbox.write("a", "1");
     let id = sandbox.create("first");
     sandbox.write("a", "2");
-    let lock = std::fs::File::open(sandbox.store().join("checkpoint").join("lock")).expect("the lock file");
+    let lock = std::fs::File::open(sandbox.store().join("checkpoint").join("lock"))
+        .expect("the lock file");
     lock.lock().expect("the lock is free");
     sandbox.watch(&sandbox.store()).watch(sandbox.root());
     for args in [&["create"][..], &["restore", &id, "--yes"], &["prune"]] {
-        sandbox.run(&[args, &["--lock-timeout", "0"]].concat()).code(7);
+        sandbox
+            .run(&[args, &["--lock-timeout", "0"]].concat())
+            .code(7);
     }
     sandbox.run(&["list"]).success().stdout_has(&id);
 }
@@ -98,8 +126,18 @@ fn a_restore_changes_nothing_before_the_present_is_kept() {
     sandbox.write("a", "2").remove("d").write("new", "n");
     let before = sandbox.tree();
     // Flushes come first in the store, so the safety checkpoint is what fails.
-    strace::failing_from(&sandbox, "fsync,fdatasync,syncfs", "EIO", 1, &["restore", &id, "--yes"]).code(1);
-    sandbox.tree().assert_is(&before, "after a restore whose safety checkpoint could not be kept");
+    strace::failing_from(
+        &sandbox,
+        "fsync,fdatasync,syncfs",
+        "EIO",
+        1,
+        &["restore", &id, "--yes"],
+    )
+    .code(1);
+    sandbox.tree().assert_is(
+        &before,
+        "after a restore whose safety checkpoint could not be kept",
+    );
     sandbox.restore(&id).success();
 }
 
@@ -112,7 +150,11 @@ fn no_path_leaves_the_root() {
     std::fs::create_dir(&outside).expect("a directory can be made");
     std::fs::write(outside.join("b"), "theirs").expect("a file can be made");
     sandbox.remove("d").symlink("d", &outside).watch(&outside);
-    for path in ["../outside/b", "d/../../outside/b", outside.join("b").to_str().expect("UTF-8")] {
+    for path in [
+        "../outside/b",
+        "d/../../outside/b",
+        outside.join("b").to_str().expect("UTF-8"),
+    ] {
         sandbox.run(&["restore", &id, path, "--yes"]).code(2);
     }
     sandbox.run(&["restore", &id, "d/b", "--yes"]).code(4);
@@ -127,18 +169,35 @@ fn a_store_of_a_newer_format_is_not_written() {
     let id = sandbox.create("first");
     crate::bench::fixtures::make_newer(&sandbox.store(), 2);
     sandbox.watch(&sandbox.store()).watch(sandbox.root());
-    for args in [&["create"][..], &["restore", &id, "--yes"], &["undo", "--yes"], &["prune"]] {
+    for args in [
+        &["create"][..],
+        &["restore", &id, "--yes"],
+        &["undo", "--yes"],
+        &["prune"],
+    ] {
         assert!(matches!(sandbox.run(args).code, 3 | 6), "{args:?}");
     }
-    sandbox.run(&["list"]).success().stdout_has(&id).stderr_has("newer format");
+    sandbox
+        .run(&["list"])
+        .success()
+        .stdout_has(&id)
+        .stderr_has("newer format");
 }
 
 #[test]
 fn stdout_has_the_result_and_stderr_the_talk() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write(".env", "K=1");
-    let run = sandbox.run(&["create", "--reason", "first"]).success().stderr_has("left out as sensitive: .env");
-    assert_eq!(run.stdout.len(), 9, "an id and a line end: {:?}", run.stdout);
+    let run = sandbox
+        .run(&["create", "--reason", "first"])
+        .success()
+        .stderr_has("left out as sensitive: .env");
+    assert_eq!(
+        run.stdout.len(),
+        9,
+        "an id and a line end: {:?}",
+        run.stdout
+    );
     let quiet = sandbox.run(&["create", "--quiet"]).success();
     assert_eq!((quiet.stdout.len(), quiet.stderr.as_str()), (9, ""));
     let json = sandbox.run(&["status", "--json"]).success();

@@ -7,7 +7,10 @@ use crate::bench::{Run, Sandbox};
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Done<D> {
     schema: String,
     ok: bool,
@@ -18,7 +21,10 @@ struct Done<D> {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Warning {
     code: String,
     message: String,
@@ -28,7 +34,10 @@ struct Warning {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Failed {
     schema: String,
     ok: bool,
@@ -41,7 +50,10 @@ struct Failed {
 /// A failure that has `data` too.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct FailedWith<D> {
     schema: String,
     ok: bool,
@@ -53,7 +65,10 @@ struct FailedWith<D> {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Failure {
     code: String,
     exit: i32,
@@ -65,7 +80,10 @@ struct Failure {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Candidate {
     id: String,
     short: String,
@@ -74,7 +92,10 @@ struct Candidate {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct PathOnly {
     path: String,
     path_hex: Option<String>,
@@ -83,7 +104,10 @@ struct PathOnly {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Create {
     id: String,
     short: String,
@@ -112,7 +136,10 @@ struct Create {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Database {
     kind: String,
     path: Option<String>,
@@ -125,7 +152,10 @@ struct Database {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct CreateCounts {
     files: u64,
     directories: u64,
@@ -146,7 +176,10 @@ struct LeftOut {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct RuleCount {
     rule: String,
     count: u64,
@@ -154,7 +187,10 @@ struct RuleCount {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Uncaptured {
     path: String,
     path_hex: Option<String>,
@@ -164,7 +200,10 @@ struct Uncaptured {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Named {
     id: String,
     short: String,
@@ -173,7 +212,10 @@ struct Named {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct List {
     checkpoints: Vec<Row>,
     damaged: Vec<serde_json::Value>,
@@ -182,7 +224,10 @@ struct List {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Row {
     id: String,
     short: String,
@@ -203,7 +248,10 @@ struct Row {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Show {
     checkpoint: Details,
     before: Option<String>,
@@ -214,7 +262,10 @@ struct Show {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Details {
     id: String,
     short: String,
@@ -239,7 +290,10 @@ struct Details {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Operation {
     verb: String,
     target: String,
@@ -248,7 +302,10 @@ struct Operation {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Changes {
     added: u64,
     changed: u64,
@@ -258,7 +315,10 @@ struct Changes {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct ChangedPath {
     path: String,
     path_hex: Option<String>,
@@ -267,7 +327,10 @@ struct ChangedPath {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Restore {
     verb: String,
     restored_from: Named,
@@ -289,7 +352,10 @@ struct Restore {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Check {
     command: String,
     exit: Option<i32>,
@@ -298,7 +364,10 @@ struct Check {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Find {
     pattern: Option<String>,
     text: Option<String>,
@@ -309,7 +378,10 @@ struct Find {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct FoundPath {
     path: String,
     path_hex: Option<String>,
@@ -321,7 +393,10 @@ struct FoundPath {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Event {
     change: String,
     id: String,
@@ -334,7 +409,10 @@ struct Event {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct TextMatch {
     path: String,
     path_hex: Option<String>,
@@ -348,7 +426,10 @@ struct TextMatch {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Line {
     number: u64,
     text: String,
@@ -357,7 +438,10 @@ struct Line {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Bisect {
     first_bad: Option<Row>,
     last_good: Row,
@@ -368,7 +452,10 @@ struct Bisect {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Tested {
     id: String,
     short: String,
@@ -379,7 +466,10 @@ struct Tested {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct RestoreCounts {
     written: u64,
     deleted: u64,
@@ -391,7 +481,10 @@ struct RestoreCounts {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Plan {
     write: Vec<PathOnly>,
     chmod: Vec<PathOnly>,
@@ -402,7 +495,10 @@ struct Plan {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Prune {
     evicted: Vec<Evicted>,
     rows_removed: u64,
@@ -415,7 +511,10 @@ struct Prune {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Verify {
     content: Option<String>,
     exists: bool,
@@ -430,7 +529,10 @@ struct Verify {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct DamagedState {
     id: String,
     short: String,
@@ -440,7 +542,10 @@ struct DamagedState {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Fault {
     path: Option<String>,
     path_hex: Option<String>,
@@ -450,7 +555,10 @@ struct Fault {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct FileFinding {
     file: String,
     why: String,
@@ -458,7 +566,10 @@ struct FileFinding {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Repair {
     derived: Vec<FileFinding>,
     set_aside: Vec<String>,
@@ -469,7 +580,10 @@ struct Repair {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Salvaged {
     kept_as: String,
     whole: u64,
@@ -480,7 +594,10 @@ struct Salvaged {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Evicted {
     id: String,
     short: String,
@@ -490,7 +607,10 @@ struct Evicted {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Pin {
     id: String,
     short: String,
@@ -501,7 +621,10 @@ struct Pin {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Delete {
     deleted: Vec<Deleted>,
     whole_store: bool,
@@ -513,7 +636,10 @@ struct Delete {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Deleted {
     id: String,
     short: String,
@@ -538,7 +664,10 @@ struct Orphaned {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct StoreRow {
     root: Option<String>,
     root_hex: Option<String>,
@@ -557,7 +686,10 @@ struct StoreRow {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Config {
     settings: Vec<Setting>,
     root: String,
@@ -571,7 +703,10 @@ struct Config {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Setting {
     name: String,
     value: serde_json::Value,
@@ -581,7 +716,10 @@ struct Setting {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Origin {
     from: String,
     place: Option<String>,
@@ -589,7 +727,10 @@ struct Origin {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct LookedFor {
     path: String,
     found: bool,
@@ -597,7 +738,10 @@ struct LookedFor {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Variable {
     name: String,
     value: Option<String>,
@@ -606,7 +750,10 @@ struct Variable {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Status {
     root: String,
     store: String,
@@ -632,7 +779,10 @@ struct Status {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Hold {
     name: String,
     holder: String,
@@ -651,7 +801,10 @@ struct Release {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Guard {
     id: String,
     short: String,
@@ -662,7 +815,10 @@ struct Guard {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Drift {
     added: u64,
     changed: u64,
@@ -673,9 +829,18 @@ struct Drift {
 #[track_caller]
 fn pinned<D: DeserializeOwned>(command: &str, run: &Run) -> D {
     let document = run.json();
-    assert_eq!(document["schema"], format!("checkpoint.{command}/1"), "{run}");
-    assert_eq!(run.stdout.trim_end_matches('\n').lines().count(), run.stdout.lines().count(), "{run}");
-    let done: Done<D> = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{command}: {error}\n{run}"));
+    assert_eq!(
+        document["schema"],
+        format!("checkpoint.{command}/1"),
+        "{run}"
+    );
+    assert_eq!(
+        run.stdout.trim_end_matches('\n').lines().count(),
+        run.stdout.lines().count(),
+        "{run}"
+    );
+    let done: Done<D> = serde_json::from_str(&run.stdout)
+        .unwrap_or_else(|error| panic!("{command}: {error}\n{run}"));
     done.data
 }
 
@@ -685,7 +850,10 @@ fn names(paths: &[PathOnly]) -> Vec<&str> {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Diff {
     from: String,
     to: Option<String>,
@@ -696,7 +864,10 @@ struct Diff {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct DiffFile {
     path: String,
     path_hex: Option<String>,
@@ -710,7 +881,10 @@ struct DiffFile {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct DiffOther {
     modes: Vec<DiffMode>,
     empty_directories_added: Vec<PathOnly>,
@@ -720,7 +894,10 @@ struct DiffOther {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct DiffMode {
     path: String,
     path_hex: Option<String>,
@@ -730,7 +907,10 @@ struct DiffMode {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct DiffUncaptured {
     path: String,
     path_hex: Option<String>,
@@ -740,7 +920,10 @@ struct DiffUncaptured {
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-#[expect(dead_code, reason = "the fields are there to be demanded, not to be read")]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
 struct Cat {
     id: String,
     blob: String,
@@ -758,7 +941,12 @@ fn rfc3339_utc(time: &str) -> bool {
 
 fn full_of_everything() -> (Sandbox, String) {
     let sandbox = Sandbox::new();
-    sandbox.write("a", "1").write(".gitignore", "*.log\n").write("x.log", "1").write(".env", "K=1").fifo("pipe");
+    sandbox
+        .write("a", "1")
+        .write(".gitignore", "*.log\n")
+        .write("x.log", "1")
+        .write(".env", "K=1")
+        .fifo("pipe");
     sandbox.write("dist/out", "1").mkdir("empty");
     let id = sandbox.create("first");
     sandbox.write("a", "2").write("b", "1");
@@ -768,15 +956,23 @@ fn full_of_everything() -> (Sandbox, String) {
 #[test]
 fn create_has_exactly_these_fields() {
     let (sandbox, _) = full_of_everything();
-    let run = sandbox.run(&["create", "--json", "--reason", "second"]).success();
+    let run = sandbox
+        .run(&["create", "--json", "--reason", "second"])
+        .success();
     let create: Create = pinned("create", &run);
     assert_eq!((create.id.len(), create.short.len()), (40, 8));
-    assert!(create.id.starts_with(&create.short) && rfc3339_utc(&create.time), "{create:?}");
+    assert!(
+        create.id.starts_with(&create.short) && rfc3339_utc(&create.time),
+        "{create:?}"
+    );
     assert_eq!((create.sequence, create.coverage.as_str()), (2, "complete"));
     assert_ne!(create.kind, "safety");
     assert_eq!(names(&create.left_out.secrets), [".env"]);
     assert_eq!(names(&create.left_out.directories), ["dist"]);
-    assert_eq!((create.left_out.files, create.left_out.by_rule.len()), (1, 3));
+    assert_eq!(
+        (create.left_out.files, create.left_out.by_rule.len()),
+        (1, 3)
+    );
 }
 
 #[test]
@@ -792,36 +988,83 @@ fn list_and_show_have_exactly_these_fields() {
 #[test]
 fn restore_undo_and_redo_have_exactly_these_fields() {
     let (sandbox, id) = full_of_everything();
-    let dry: Restore = pinned("restore", &sandbox.run(&["restore", &id, "--dry-run", "--json"]).success());
+    let dry: Restore = pinned(
+        "restore",
+        &sandbox
+            .run(&["restore", &id, "--dry-run", "--json"])
+            .success(),
+    );
     assert!(dry.plan.is_some() && dry.safety.is_none() && dry.dry_run);
-    let done: Restore = pinned("restore", &sandbox.run(&["restore", &id, "--yes", "--json"]).success());
+    let done: Restore = pinned(
+        "restore",
+        &sandbox.run(&["restore", &id, "--yes", "--json"]).success(),
+    );
     assert!(done.plan.is_none() && done.safety.is_some() && !done.dry_run);
     assert_eq!((done.counts.written, done.counts.deleted), (1, 1));
     for verb in ["undo", "redo"] {
         let _: Restore = pinned(verb, &sandbox.run(&[verb, "--yes", "--json"]).success());
     }
-    let one: Restore = pinned("restore", &sandbox.run(&["restore", &id, "a", "--yes", "--json"]).success());
+    let one: Restore = pinned(
+        "restore",
+        &sandbox
+            .run(&["restore", &id, "a", "--yes", "--json"])
+            .success(),
+    );
     assert!(one.nothing_to_do && one.safety.is_none());
     sandbox.write("a", "an edit").write("since", "x");
     let undone: Restore = pinned("undo", &sandbox.run(&["undo", "--yes", "--json"]).success());
-    assert_eq!(names(&undone.since.expect("it can be told")), ["a", "since"]);
-    let one: Restore = pinned("restore", &sandbox.run(&["restore", &id, "a", "--yes", "--json"]).success());
+    assert_eq!(
+        names(&undone.since.expect("it can be told")),
+        ["a", "since"]
+    );
+    let one: Restore = pinned(
+        "restore",
+        &sandbox
+            .run(&["restore", &id, "a", "--yes", "--json"])
+            .success(),
+    );
     assert_eq!(names(&one.paths), ["a"]);
-    let shown: Show = pinned("show", &sandbox.run(&["show", &sandbox.listed_ids()[0], "--json"]).success());
-    assert!(shown.checkpoint.operation.is_some_and(|operation| names(&operation.paths) == ["a"]));
+    let shown: Show = pinned(
+        "show",
+        &sandbox
+            .run(&["show", &sandbox.listed_ids()[0], "--json"])
+            .success(),
+    );
+    assert!(
+        shown
+            .checkpoint
+            .operation
+            .is_some_and(|operation| names(&operation.paths) == ["a"])
+    );
 }
 
 #[test]
 fn restore_to_and_check_have_exactly_these_fields() {
     let (sandbox, id) = full_of_everything();
     let other = sandbox.top().join("other").display().to_string();
-    let run = sandbox.run(&["restore", &id, "--to", &other, "--check", "exit 3", "--json"]).code(5);
+    let run = sandbox
+        .run(&[
+            "restore", &id, "--to", &other, "--check", "exit 3", "--json",
+        ])
+        .code(5);
     let done: Restore = pinned("restore", &run);
     assert_eq!(done.to.as_deref(), Some(other.as_str()));
-    assert!(done.safety.is_none() && done.check.is_some_and(|check| check.exit == Some(3) && !check.ok));
-    let run = sandbox.run(&["restore", &id, "--yes", "--check", "true", "--json"]).success();
+    assert!(
+        done.safety.is_none()
+            && done
+                .check
+                .is_some_and(|check| check.exit == Some(3) && !check.ok)
+    );
+    let run = sandbox
+        .run(&["restore", &id, "--yes", "--check", "true", "--json"])
+        .success();
     let done: Restore = pinned("restore", &run);
-    assert!(done.to.is_none() && done.check.is_some_and(|check| check.exit == Some(0) && check.ok));
+    assert!(
+        done.to.is_none()
+            && done
+                .check
+                .is_some_and(|check| check.exit == Some(0) && check.ok)
+    );
 }
 
 #[test]
@@ -830,8 +1073,16 @@ fn find_has_exactly_these_fields() {
     sandbox.create("second");
     let find: Find = pinned("find", &sandbox.run(&["find", "a", "--json"]).success());
     assert_eq!((find.paths.len(), find.paths[0].events.len()), (1, 2));
-    assert!(find.paths[0].events.iter().all(|event| rfc3339_utc(&event.time)));
-    let find: Find = pinned("find", &sandbox.run(&["find", "--text", "2", "--json"]).success());
+    assert!(
+        find.paths[0]
+            .events
+            .iter()
+            .all(|event| rfc3339_utc(&event.time))
+    );
+    let find: Find = pinned(
+        "find",
+        &sandbox.run(&["find", "--text", "2", "--json"]).success(),
+    );
     assert_eq!((find.matches.len(), find.matches[0].lines.len()), (1, 1));
 }
 
@@ -839,9 +1090,20 @@ fn find_has_exactly_these_fields() {
 fn bisect_has_exactly_these_fields() {
     let (sandbox, first) = full_of_everything();
     let second = sandbox.create("second");
-    let run = sandbox.run(&["bisect", &first, &second, "--json", "--", "grep", "-q", "1", "a"]).success();
+    let run = sandbox
+        .run(&[
+            "bisect", &first, &second, "--json", "--", "grep", "-q", "1", "a",
+        ])
+        .success();
     let bisect: Bisect = pinned("bisect", &run);
-    assert_eq!((bisect.tested.len(), bisect.candidates.len(), bisect.skipped.len()), (2, 1, 0));
+    assert_eq!(
+        (
+            bisect.tested.len(),
+            bisect.candidates.len(),
+            bisect.skipped.len()
+        ),
+        (2, 1, 0)
+    );
     assert!(bisect.first_bad.is_some_and(|bad| bad.short == second));
 }
 
@@ -851,7 +1113,10 @@ fn prune_and_status_have_exactly_these_fields() {
     sandbox.create("second");
     let status: Status = pinned("status", &sandbox.run(&["status", "--json"]).success());
     assert_eq!((status.checkpoints, status.over_keep), (2, false));
-    let prune: Prune = pinned("prune", &sandbox.run(&["prune", "--keep", "1", "--json"]).success());
+    let prune: Prune = pinned(
+        "prune",
+        &sandbox.run(&["prune", "--keep", "1", "--json"]).success(),
+    );
     assert_eq!((prune.evicted.len(), prune.dry_run), (1, false));
 }
 
@@ -871,31 +1136,72 @@ fn verify_has_exactly_these_fields_whether_damage_is_found_or_not() {
         let run = sandbox.run(args).code(6);
         let failed: FailedWith<Verify> =
             serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{run}"));
-        assert!(!failed.ok && failed.error.code == "damaged" && failed.error.hint.is_some(), "{run}");
-        assert_eq!(failed.data.repair.is_some_and(|repair| repair.salvaged.is_some()), args.len() == 3, "{run}");
+        assert!(
+            !failed.ok && failed.error.code == "damaged" && failed.error.hint.is_some(),
+            "{run}"
+        );
+        assert_eq!(
+            failed
+                .data
+                .repair
+                .is_some_and(|repair| repair.salvaged.is_some()),
+            args.len() == 3,
+            "{run}"
+        );
     }
-    let after: Verify = pinned("verify", &sandbox.run(&["verify", "--repair", "--json"]).success());
+    let after: Verify = pinned(
+        "verify",
+        &sandbox.run(&["verify", "--repair", "--json"]).success(),
+    );
     assert!(after.repair.is_some_and(|repair| repair.salvaged.is_none()));
 }
 
 #[test]
 fn diff_and_cat_have_exactly_these_fields() {
     let (sandbox, id) = full_of_everything();
-    sandbox.write("bin", b"\xff\0").remove("pipe").remove("empty").mkdir("fresh").chmod(".gitignore", 0o600);
+    sandbox
+        .write("bin", b"\xff\0")
+        .remove("pipe")
+        .remove("empty")
+        .mkdir("fresh")
+        .chmod(".gitignore", 0o600);
     let diff: Diff = pinned("diff", &sandbox.run(&["diff", "--json"]).success());
     assert!(diff.from.starts_with(&id) && diff.to.is_none(), "{diff:?}");
-    let told: Vec<_> =
-        diff.files.iter().map(|f| (f.path.as_str(), f.change.as_str(), f.insertions, f.binary)).collect();
-    let expected = [("a", "changed", Some(1), false), ("b", "added", Some(1), false), ("bin", "added", None, true)];
+    let told: Vec<_> = diff
+        .files
+        .iter()
+        .map(|f| (f.path.as_str(), f.change.as_str(), f.insertions, f.binary))
+        .collect();
+    let expected = [
+        ("a", "changed", Some(1), false),
+        ("b", "added", Some(1), false),
+        ("bin", "added", None, true),
+    ];
     assert_eq!(told, expected);
-    assert_eq!((diff.other.modes.len(), diff.other.uncaptured.len()), (1, 1), "{diff:?}");
+    assert_eq!(
+        (diff.other.modes.len(), diff.other.uncaptured.len()),
+        (1, 1),
+        "{diff:?}"
+    );
     assert_eq!(names(&diff.other.empty_directories_added), ["fresh"]);
     sandbox.create("second");
-    let diff: Diff = pinned("diff", &sandbox.run(&["diff", &id, "second", "--json"]).success());
+    let diff: Diff = pinned(
+        "diff",
+        &sandbox.run(&["diff", &id, "second", "--json"]).success(),
+    );
     assert_eq!(diff.to.map(|id| id.len()), Some(40));
-    let cat: Cat = pinned("cat", &sandbox.run(&["cat", "second:a", "--json"]).success());
-    assert_eq!((cat.text.as_deref(), cat.hex, cat.size, cat.mode.as_str()), (Some("2"), None, 1, "100644"));
-    let cat: Cat = pinned("cat", &sandbox.run(&["cat", "second:bin", "--json"]).success());
+    let cat: Cat = pinned(
+        "cat",
+        &sandbox.run(&["cat", "second:a", "--json"]).success(),
+    );
+    assert_eq!(
+        (cat.text.as_deref(), cat.hex, cat.size, cat.mode.as_str()),
+        (Some("2"), None, 1, "100644")
+    );
+    let cat: Cat = pinned(
+        "cat",
+        &sandbox.run(&["cat", "second:bin", "--json"]).success(),
+    );
     assert_eq!((cat.text, cat.hex.as_deref()), (None, Some("ff00")));
 }
 
@@ -905,10 +1211,21 @@ fn pin_and_delete_have_exactly_these_fields() {
     let pinned_one: Pin = pinned("pin", &sandbox.run(&["pin", &id, "--json"]).success());
     assert!(pinned_one.pinned && pinned_one.changed);
     let _: Pin = pinned("unpin", &sandbox.run(&["unpin", &id, "--json"]).success());
-    let one: Delete = pinned("delete", &sandbox.run(&["delete", &id, "--yes", "--json"]).success());
+    let one: Delete = pinned(
+        "delete",
+        &sandbox.run(&["delete", &id, "--yes", "--json"]).success(),
+    );
     assert_eq!((one.deleted.len(), one.whole_store), (1, false));
-    let all: Delete = pinned("delete", &sandbox.run(&["delete", "--all", "--yes", "--json"]).success());
-    assert_eq!((all.deleted.len(), all.whole_store, all.bytes_after), (0, true, 0));
+    let all: Delete = pinned(
+        "delete",
+        &sandbox
+            .run(&["delete", "--all", "--yes", "--json"])
+            .success(),
+    );
+    assert_eq!(
+        (all.deleted.len(), all.whole_store, all.bytes_after),
+        (0, true, 0)
+    );
 }
 
 #[test]
@@ -917,11 +1234,18 @@ fn guard_hold_and_release_have_exactly_these_fields() {
     let guard: Guard = pinned("guard", &sandbox.run(&["guard", "--json"]).success());
     assert_eq!((guard.short, guard.age_ms), (id, 1000));
     let hold: Hold = pinned("hold", &sandbox.run(&["hold", "wave", "--json"]).success());
-    assert!(hold.renewed == Some(false) && rfc3339_utc(&hold.from) && rfc3339_utc(&hold.until), "{hold:?}");
+    assert!(
+        hold.renewed == Some(false) && rfc3339_utc(&hold.from) && rfc3339_utc(&hold.until),
+        "{hold:?}"
+    );
     let status: Status = pinned("status", &sandbox.run(&["status", "--json"]).success());
     assert!(status.holds.len() == 1 && status.holds[0].renewed.is_none());
     let release: Release = pinned("release", &sandbox.run(&["release", "--json"]).success());
-    assert!(release.released && release.hold.is_some_and(|hold| hold.name == "wave") && release.name.is_none());
+    assert!(
+        release.released
+            && release.hold.is_some_and(|hold| hold.name == "wave")
+            && release.name.is_none()
+    );
 }
 
 #[test]
@@ -933,7 +1257,14 @@ fn list_all_and_prune_orphaned_have_exactly_these_fields() {
     sandbox.remove("");
     let args = ["prune", "--orphaned", "--base", &base, "--yes", "--json"];
     let orphaned: Orphaned = pinned("prune", &sandbox.run(&args).success());
-    assert_eq!((orphaned.removed.len(), orphaned.left.len(), orphaned.dry_run), (1, 0, false));
+    assert_eq!(
+        (
+            orphaned.removed.len(),
+            orphaned.left.len(),
+            orphaned.dry_run
+        ),
+        (1, 0, false)
+    );
 }
 
 #[test]
@@ -946,12 +1277,20 @@ fn config_has_exactly_these_fields() {
 #[test]
 fn a_failure_has_exactly_these_fields() {
     let (sandbox, _) = full_of_everything();
-    for args in [&["show", "nothing", "--json"][..], &["restore", "first", "--json"], &["undo", "--yes", "--json"]] {
+    for args in [
+        &["show", "nothing", "--json"][..],
+        &["restore", "first", "--json"],
+        &["undo", "--yes", "--json"],
+    ] {
         let run = sandbox.run(args);
-        let failed: Failed = serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{run}"));
+        let failed: Failed =
+            serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}\n{run}"));
         assert_eq!(failed.schema, format!("checkpoint.{}/1", args[0]));
         assert_eq!((failed.error.exit, failed.exit), (run.code, run.code));
-        assert!(!failed.error.message.is_empty() && failed.error.hint.is_some(), "{run}");
+        assert!(
+            !failed.error.message.is_empty() && failed.error.hint.is_some(),
+            "{run}"
+        );
     }
 }
 
@@ -975,7 +1314,10 @@ fn a_name_that_is_not_utf_8_has_a_lossless_second_field() {
     assert_eq!(change["path_hex"], "636166e97c0a");
     assert_eq!(change["path"], "caf\\xe9|\\x0a");
     sandbox.write("plain", "1");
-    let change =
-        sandbox.run(&["show", &sandbox.create("plain"), "--json"]).success().data()["changes"]["paths"][0].clone();
+    let change = sandbox
+        .run(&["show", &sandbox.create("plain"), "--json"])
+        .success()
+        .data()["changes"]["paths"][0]
+        .clone();
     assert_eq!(change.get("path_hex"), None);
 }

@@ -13,10 +13,23 @@ const LAYERS: [(&str, &[&str]); 11] = [
     ("config", &["base", "model", "error"]),
     ("store", &["base", "model", "error"]),
     ("worktree", &["base", "model", "error"]),
-    ("ops", &["base", "model", "error", "config", "store", "worktree"]),
-    ("workflow", &["base", "model", "error", "config", "store", "worktree", "ops"]),
+    (
+        "ops",
+        &["base", "model", "error", "config", "store", "worktree"],
+    ),
+    (
+        "workflow",
+        &[
+            "base", "model", "error", "config", "store", "worktree", "ops",
+        ],
+    ),
     ("view", &["base", "model", "error", "ops", "workflow"]),
-    ("cli", &["base", "ops", "workflow", "view", "config", "model", "error"]),
+    (
+        "cli",
+        &[
+            "base", "ops", "workflow", "view", "config", "model", "error",
+        ],
+    ),
     ("main", &["cli"]),
 ];
 
@@ -25,17 +38,36 @@ const DOORS: [(&str, &[&str]); 27] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["base/time", "view/"]),
     ("clap", &["cli/"]),
-    ("clap_complete", &["cli/commands/completions", "cli/completion"]),
+    (
+        "clap_complete",
+        &["cli/commands/completions", "cli/completion"],
+    ),
     ("clap_mangen", &["cli/commands/man"]),
     ("directories", &["config"]),
     ("flate2", &["store/objects/deflate"]),
-    ("git2", &["store/objects/libgit2_fallback", "ops/browse/diff/text_diff"]),
-    ("hex", &["model/state/object_id", "model/state/rel_path", "store/layout"]),
+    (
+        "git2",
+        &[
+            "store/objects/libgit2_fallback",
+            "ops/browse/diff/text_diff",
+        ],
+    ),
+    (
+        "hex",
+        &[
+            "model/state/object_id",
+            "model/state/rel_path",
+            "store/layout",
+        ],
+    ),
     ("indicatif", &["cli/terminal/progress"]),
     ("isal", &["store/objects/deflate/fast_isal"]),
     ("libdeflater", &["store/objects/deflate"]),
     ("libz_sys", &[]),
-    ("memchr", &["ops/browse/find/text_search", "worktree/rules/secrets"]),
+    (
+        "memchr",
+        &["ops/browse/find/text_search", "worktree/rules/secrets"],
+    ),
     ("rusqlite", &["worktree/sqlite"]),
     (
         "rustix",
@@ -48,21 +80,60 @@ const DOORS: [(&str, &[&str]); 27] = [
             "store/files/read_regular",
         ],
     ),
-    ("serde", &["config", "error/problem", "workflow/rules", "workflow/profiles", "workflow/plan"]),
-    ("serde_json", &["model/state/state_document", "error/problem", "workflow/", "view/"]),
+    (
+        "serde",
+        &[
+            "config",
+            "error/problem",
+            "workflow/rules",
+            "workflow/profiles",
+            "workflow/plan",
+        ],
+    ),
+    (
+        "serde_json",
+        &[
+            "model/state/state_document",
+            "error/problem",
+            "workflow/",
+            "view/",
+        ],
+    ),
     ("sha1", &["store/objects/object_hash"]),
     ("sha1dc", &["store/objects/object_hash"]),
     ("sha2", &["store/trees/digest", "store/layout"]),
     ("signal_hook", &["cli/signals"]),
-    ("strum", &["cli/commands/", "config/environment", "error/", "model/", "ops/", "store/", "workflow/"]),
+    (
+        "strum",
+        &[
+            "cli/commands/",
+            "config/environment",
+            "error/",
+            "model/",
+            "ops/",
+            "store/",
+            "workflow/",
+        ],
+    ),
     ("thiserror", &["error"]),
     ("toml", &["config"]),
     ("walkdir", &["worktree/sys/portable", "store/gc/disk_usage"]),
-    ("xxhash_rust", &["store/state/stat_cache", "store/refs/commit_cache", "store/files/checksummed_text"]),
+    (
+        "xxhash_rust",
+        &[
+            "store/state/stat_cache",
+            "store/refs/commit_cache",
+            "store/files/checksummed_text",
+        ],
+    ),
 ];
 
 fn imports(file: &SourceFile) -> BTreeSet<String> {
-    let head = if file.module() == "main" { "checkpoint::" } else { "crate::" };
+    let head = if file.module() == "main" {
+        "checkpoint::"
+    } else {
+        "crate::"
+    };
     source::heads_after(&file.code, head)
 }
 
@@ -72,7 +143,11 @@ fn every_module_imports_only_what_lies_below_it() {
     for file in source::files() {
         let Some((_, allowed)) = LAYERS.iter().find(|(name, _)| *name == file.module()) else {
             if file.module() != "lib" {
-                breaches.push(format!("{}: the module {} is in no layer", file.name, file.module()));
+                breaches.push(format!(
+                    "{}: the module {} is in no layer",
+                    file.name,
+                    file.module()
+                ));
             }
             continue;
         };
@@ -91,15 +166,23 @@ fn no_two_modules_import_each_other_around_a_circle() {
     for file in source::files() {
         let mut imported = imports(&file);
         imported.remove(file.module());
-        edges.entry(file.module().to_owned()).or_default().extend(imported);
+        edges
+            .entry(file.module().to_owned())
+            .or_default()
+            .extend(imported);
     }
     // Modules without remaining imports are removed; what cannot be removed is a circle.
-    while let Some(free) =
-        edges.iter().find(|(_, to)| to.iter().all(|one| !edges.contains_key(one))).map(|(m, _)| m.clone())
+    while let Some(free) = edges
+        .iter()
+        .find(|(_, to)| to.iter().all(|one| !edges.contains_key(one)))
+        .map(|(m, _)| m.clone())
     {
         edges.remove(&free);
     }
-    assert!(edges.is_empty(), "these modules import each other: {edges:?}");
+    assert!(
+        edges.is_empty(),
+        "these modules import each other: {edges:?}"
+    );
 }
 
 #[test]
@@ -107,8 +190,13 @@ fn each_outside_crate_is_named_only_at_its_door() {
     let mut breaches = Vec::new();
     for file in source::files() {
         for (outside, doors) in DOORS {
-            if source::names_crate(&file.code, outside) && !doors.iter().any(|door| file.name.starts_with(door)) {
-                breaches.push(format!("{}: names {outside}, whose doors are {doors:?}", file.name));
+            if source::names_crate(&file.code, outside)
+                && !doors.iter().any(|door| file.name.starts_with(door))
+            {
+                breaches.push(format!(
+                    "{}: names {outside}, whose doors are {doors:?}",
+                    file.name
+                ));
             }
         }
     }
@@ -117,7 +205,8 @@ fn each_outside_crate_is_named_only_at_its_door() {
 
 #[test]
 fn every_dependency_has_a_door_and_every_door_a_dependency() {
-    let manifest = std::fs::read_to_string(source::package().join("Cargo.toml")).expect("the manifest can be read");
+    let manifest = std::fs::read_to_string(source::package().join("Cargo.toml"))
+        .expect("the manifest can be read");
     let sections = ["[dependencies]", "[target.'cfg(unix)'.dependencies]"];
     let mut inside = false;
     let mut named = BTreeSet::new();
@@ -125,28 +214,45 @@ fn every_dependency_has_a_door_and_every_door_a_dependency() {
         if line.starts_with('[') {
             inside = sections.contains(&line);
         } else if let (true, Some((name, _))) = (inside, line.split_once('=')) {
-            named.insert(name.trim().split('.').next().unwrap_or_default().replace('-', "_"));
+            named.insert(
+                name.trim()
+                    .split('.')
+                    .next()
+                    .unwrap_or_default()
+                    .replace('-', "_"),
+            );
         }
     }
-    assert_eq!(named, DOORS.iter().map(|(name, _)| (*name).to_owned()).collect());
+    assert_eq!(
+        named,
+        DOORS.iter().map(|(name, _)| (*name).to_owned()).collect()
+    );
 }
 
 #[test]
 fn nothing_prints_but_the_printer() {
-    let breaches =
-        source::lines_with(&["println!", "eprintln!", "print!", "eprint!", "dbg!"], "cli/terminal/printer.rs");
+    let breaches = source::lines_with(
+        &["println!", "eprintln!", "print!", "eprint!", "dbg!"],
+        "cli/terminal/printer.rs",
+    );
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
 }
 
 #[test]
 fn other_programs_are_started_at_one_place_only() {
-    let breaches = source::lines_with(&["process::Command", "process::{", "Command::new"], "cli/child.rs");
+    let breaches = source::lines_with(
+        &["process::Command", "process::{", "Command::new"],
+        "cli/child.rs",
+    );
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
 }
 
 #[test]
 fn nothing_unwraps_or_ends_the_process() {
-    let breaches = source::lines_with(&[".unwrap()", "todo!", "unimplemented!", "process::exit"], "");
+    let breaches = source::lines_with(
+        &[".unwrap()", "todo!", "unimplemented!", "process::exit"],
+        "",
+    );
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
 }
 
@@ -178,7 +284,14 @@ fn files_and_functions_stay_short_and_every_file_says_its_duty() {
 
 #[test]
 fn the_clock_and_the_environment_are_read_in_cli_only() {
-    let reads = ["Utc::now", "Local::now", "SystemTime::now", "env::var", "env::current_dir", "env::args"];
+    let reads = [
+        "Utc::now",
+        "Local::now",
+        "SystemTime::now",
+        "env::var",
+        "env::current_dir",
+        "env::args",
+    ];
     let mut breaches = source::lines_with(&reads, "");
     let at_the_rim = |line: &String| {
         line.starts_with("cli/")
@@ -190,7 +303,14 @@ fn the_clock_and_the_environment_are_read_in_cli_only() {
 }
 
 /// Pairs of which only one is compiled: the two forms of a door have the same names.
-const PAIRS: [&str; 6] = ["Dir", "Fast", "FastStream", "Patience", "Refusal", "Watched"];
+const PAIRS: [&str; 6] = [
+    "Dir",
+    "Fast",
+    "FastStream",
+    "Patience",
+    "Refusal",
+    "Watched",
+];
 
 /// Words that had several meanings, or are no word of the field: no type and no file is named so.
 const BANNED: [&str; 13] = [
@@ -213,41 +333,82 @@ const BANNED: [&str; 13] = [
 fn each_name_of_the_source_has_one_meaning_and_no_banned_word() {
     let files = source::files();
     let homonyms = shape::homonyms(&files);
-    let several: Vec<&str> = homonyms.iter().filter_map(|line| line.split(':').next()).collect();
+    let several: Vec<&str> = homonyms
+        .iter()
+        .filter_map(|line| line.split(':').next())
+        .collect();
     assert_eq!(several, PAIRS, "names with several meanings");
     let words_of = |name: &str| -> Vec<String> {
-        let snake = name.chars().flat_map(|c| c.is_uppercase().then_some('_').into_iter().chain(c.to_lowercase()));
-        snake.collect::<String>().split(['_', '/', '.']).map(str::to_owned).collect()
+        let snake = name.chars().flat_map(|c| {
+            c.is_uppercase()
+                .then_some('_')
+                .into_iter()
+                .chain(c.to_lowercase())
+        });
+        snake
+            .collect::<String>()
+            .split(['_', '/', '.'])
+            .map(str::to_owned)
+            .collect()
     };
     let types = shape::types(&files);
-    let names = files.iter().map(|file| file.name.as_str()).chain(types.iter().map(String::as_str));
-    let banned: Vec<&str> = names.filter(|name| words_of(name).iter().any(|word| BANNED.contains(&&**word))).collect();
+    let names = files
+        .iter()
+        .map(|file| file.name.as_str())
+        .chain(types.iter().map(String::as_str));
+    let banned: Vec<&str> = names
+        .filter(|name| words_of(name).iter().any(|word| BANNED.contains(&&**word)))
+        .collect();
     assert!(banned.is_empty(), "{banned:?}");
 }
 
 #[test]
 fn every_place_that_the_architecture_names_is_there() {
-    let text = std::fs::read_to_string(source::package().join("src/ARCHITECTURE.md")).expect("it is there");
-    assert!(text.lines().count() <= 150, "{} lines", text.lines().count());
-    let map = text.split("# Where is what").nth(1).and_then(|rest| rest.split("# Invariants").next()).expect("the map");
+    let text = std::fs::read_to_string(source::package().join("src/ARCHITECTURE.md"))
+        .expect("it is there");
+    assert!(
+        text.lines().count() <= 150,
+        "{} lines",
+        text.lines().count()
+    );
+    let map = text
+        .split("# Where is what")
+        .nth(1)
+        .and_then(|rest| rest.split("# Invariants").next())
+        .expect("the map");
     let mut missing = Vec::new();
     for row in map.lines().filter(|row| row.starts_with("| `")) {
-        let cells: Vec<Vec<&str>> =
-            row.split('|').skip(1).map(|cell| cell.split('`').skip(1).step_by(2).collect()).collect();
+        let cells: Vec<Vec<&str>> = row
+            .split('|')
+            .skip(1)
+            .map(|cell| cell.split('`').skip(1).step_by(2).collect())
+            .collect();
         for folder in &cells[0] {
             let src = source::package().join("src");
-            let is_there =
-                |path: &str| [path.to_owned(), format!("{path}.rs")].iter().any(|path| src.join(path).exists());
+            let is_there = |path: &str| {
+                [path.to_owned(), format!("{path}.rs")]
+                    .iter()
+                    .any(|path| src.join(path).exists())
+            };
             if !is_there(folder) {
                 missing.push((*folder).to_owned());
             }
-            let inside =
-                cells[1].iter().filter(|name| name.chars().all(|c| c.is_ascii_lowercase() || "_/".contains(c)));
+            let inside = cells[1].iter().filter(|name| {
+                name.chars()
+                    .all(|c| c.is_ascii_lowercase() || "_/".contains(c))
+            });
             let anywhere = |name: &str| {
                 let name = name.trim_end_matches('/');
-                cells[0].iter().any(|folder| is_there(&format!("{folder}/{name}"))) || is_there(name)
+                cells[0]
+                    .iter()
+                    .any(|folder| is_there(&format!("{folder}/{name}")))
+                    || is_there(name)
             };
-            missing.extend(inside.filter(|name| !anywhere(name)).map(|name| format!("{folder}: {name}")));
+            missing.extend(
+                inside
+                    .filter(|name| !anywhere(name))
+                    .map(|name| format!("{folder}: {name}")),
+            );
         }
     }
     assert!(missing.is_empty(), "{missing:?}");
@@ -259,16 +420,42 @@ fn what_there_is_too_much_of_only_falls() {
     let files = source::files();
     let imports = shape::imports(&files);
     let found = [
-        ("files in a circle of imports", shape::in_circles(&imports), 0),
-        ("short files that one other needs", shape::crumbs(&files, &imports), 0),
-        ("folders with too many entries", shape::full_folders(&files), 0),
-        ("tables of the commands", shape::tables_of_commands(&files), 1),
-        ("results with a bare string as error", shape::untyped_results(&files), 1),
+        (
+            "files in a circle of imports",
+            shape::in_circles(&imports),
+            0,
+        ),
+        (
+            "short files that one other needs",
+            shape::crumbs(&files, &imports),
+            0,
+        ),
+        (
+            "folders with too many entries",
+            shape::full_folders(&files),
+            0,
+        ),
+        (
+            "tables of the commands",
+            shape::tables_of_commands(&files),
+            1,
+        ),
+        (
+            "results with a bare string as error",
+            shape::untyped_results(&files),
+            1,
+        ),
     ];
     let wrong: Vec<String> = found
         .iter()
         .filter(|(_, found, limit)| found.len() != *limit)
-        .map(|(what, found, limit)| format!("{what}: {}, the limit is {limit}\n  {}", found.len(), found.join("\n  ")))
+        .map(|(what, found, limit)| {
+            format!(
+                "{what}: {}, the limit is {limit}\n  {}",
+                found.len(),
+                found.join("\n  ")
+            )
+        })
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

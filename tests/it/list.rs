@@ -28,13 +28,20 @@ fn the_piped_table_is_markdown_newest_first() {
 fn the_table_is_utc_in_every_time_zone() {
     let (sandbox, _) = with_three();
     let utc = sandbox.run(&["list"]).success().stdout;
-    sandbox.env("TZ", "America/New_York").run(&["list"]).success().stdout_is(&utc);
+    sandbox
+        .env("TZ", "America/New_York")
+        .run(&["list"])
+        .success()
+        .stdout_is(&utc);
 }
 
 #[test]
 fn header_and_rule_stand_over_an_empty_table_too() {
     let (sandbox, _) = with_three();
-    sandbox.run(&["list", "--reason", "no-such-*"]).success().stdout_is(HEADER);
+    sandbox
+        .run(&["list", "--reason", "no-such-*"])
+        .success()
+        .stdout_is(HEADER);
 }
 
 #[test]
@@ -50,16 +57,31 @@ fn without_a_store_list_says_so_and_succeeds() {
 fn filters_choose_by_number_reason_source_time_and_kind() {
     let (sandbox, [first, second, third]) = with_three();
     let ids = |args: &[&str]| {
-        let data = sandbox.run(&[&["list", "--json"], args].concat()).success().data();
+        let data = sandbox
+            .run(&[&["list", "--json"], args].concat())
+            .success()
+            .data();
         let listed = data["checkpoints"].as_array().expect("a list").clone();
-        listed.iter().map(|one| one["short"].as_str().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+        listed
+            .iter()
+            .map(|one| one["short"].as_str().unwrap_or_default().to_owned())
+            .collect::<Vec<_>>()
     };
     assert_eq!(ids(&["-n", "1"]), vec![third.clone()]);
-    assert_eq!(ids(&["--reason", "pre-wave-*"]), [third.clone(), second.clone()]);
+    assert_eq!(
+        ids(&["--reason", "pre-wave-*"]),
+        [third.clone(), second.clone()]
+    );
     assert_eq!(ids(&["--source", "nobody"]), Vec::<String>::new());
     assert_eq!(ids(&["--source", "test"]).len(), 3);
-    assert_eq!(ids(&["--since", "2026-03-24T12:00:01Z"]), [third.clone(), second]);
-    let safety = sandbox.restore_data(&[&first])["safety"]["short"].as_str().expect("a safety checkpoint").to_owned();
+    assert_eq!(
+        ids(&["--since", "2026-03-24T12:00:01Z"]),
+        [third.clone(), second]
+    );
+    let safety = sandbox.restore_data(&[&first])["safety"]["short"]
+        .as_str()
+        .expect("a safety checkpoint")
+        .to_owned();
     assert_eq!(ids(&["--kind", "safety"]), [safety]);
 }
 
@@ -77,6 +99,12 @@ fn a_reason_cannot_break_its_row() {
 fn a_subdirectory_without_a_store_names_the_ancestor_that_has_one() {
     let (sandbox, _) = with_three();
     sandbox.mkdir("sub");
-    let run = sandbox.run_in(&sandbox.path("sub"), &["list"]).success().stderr_has("-C");
-    assert!(run.stderr.contains(&sandbox.root().display().to_string()), "{run}");
+    let run = sandbox
+        .run_in(&sandbox.path("sub"), &["list"])
+        .success()
+        .stderr_has("-C");
+    assert!(
+        run.stderr.contains(&sandbox.root().display().to_string()),
+        "{run}"
+    );
 }

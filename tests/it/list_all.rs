@@ -11,7 +11,9 @@ pub fn project(sandbox: &Sandbox, name: &str) -> PathBuf {
     let dir = sandbox.top().join(name);
     std::fs::create_dir_all(&dir).expect("a directory can be made");
     std::fs::write(dir.join("file"), name).expect("a file can be written");
-    sandbox.run(&["-C", &dir.display().to_string(), "create"]).success();
+    sandbox
+        .run(&["-C", &dir.display().to_string(), "create"])
+        .success();
     dir
 }
 
@@ -26,8 +28,13 @@ fn stores(sandbox: &Sandbox) -> Vec<Value> {
 
 fn state(sandbox: &Sandbox, root: &Path) -> String {
     let found = stores(sandbox);
-    let one = found.iter().find(|one| one["root"] == root.display().to_string());
-    one.expect("it is listed")["root_state"].as_str().expect("a word").to_owned()
+    let one = found
+        .iter()
+        .find(|one| one["root"] == root.display().to_string());
+    one.expect("it is listed")["root_state"]
+        .as_str()
+        .expect("a word")
+        .to_owned()
 }
 
 #[test]
@@ -39,9 +46,18 @@ fn every_store_is_listed_from_any_directory() {
     let run = sandbox.run_in(sandbox.home(), &["list", "--all"]).success();
     assert_eq!(run.stdout.lines().count(), 4, "{run}");
     let listed = stores(&sandbox);
-    let mine = listed.iter().find(|one| one["root"] == sandbox.root().display().to_string()).expect("it is listed");
-    assert_eq!((&mine["checkpoints"], &mine["root_state"]), (&2.into(), &"present".into()));
-    assert_eq!((mine["newest"].as_str(), &mine["problem"]), (Some("2026-03-24T12:00:01.000Z"), &Value::Null));
+    let mine = listed
+        .iter()
+        .find(|one| one["root"] == sandbox.root().display().to_string())
+        .expect("it is listed");
+    assert_eq!(
+        (&mine["checkpoints"], &mine["root_state"]),
+        (&2.into(), &"present".into())
+    );
+    assert_eq!(
+        (mine["newest"].as_str(), &mine["problem"]),
+        (Some("2026-03-24T12:00:01.000Z"), &Value::Null)
+    );
     assert!(mine["bytes"].as_u64() > Some(100), "{mine}");
     assert_eq!(state(&sandbox, &other), "present");
 }
@@ -53,8 +69,15 @@ fn a_root_that_is_gone_is_told_from_one_that_cannot_be_reached() {
     let unmounted = project(&sandbox, "disk/unmounted");
     fixtures::remove(&gone);
     fixtures::remove(unmounted.parent().expect("a disk"));
-    assert_eq!((state(&sandbox, &gone), state(&sandbox, &unmounted)), ("gone".into(), "unreachable".into()));
-    sandbox.run(&["list", "--all"]).success().stdout_has("root is gone").stdout_has("not mounted");
+    assert_eq!(
+        (state(&sandbox, &gone), state(&sandbox, &unmounted)),
+        ("gone".into(), "unreachable".into())
+    );
+    sandbox
+        .run(&["list", "--all"])
+        .success()
+        .stdout_has("root is gone")
+        .stdout_has("not mounted");
 }
 
 #[test]
@@ -65,7 +88,13 @@ fn an_empty_place_where_a_disk_was_mounted_is_no_deletion() {
     let text = std::fs::read_to_string(&description).expect("a description");
     let other_device: String = text
         .lines()
-        .map(|line| if line.starts_with("identity") { "identity 4242 7\n".into() } else { format!("{line}\n") })
+        .map(|line| {
+            if line.starts_with("identity") {
+                "identity 4242 7\n".into()
+            } else {
+                format!("{line}\n")
+            }
+        })
         .collect();
     fixtures::write_description(&store_of(&sandbox, &root), &other_device);
     assert_eq!(state(&sandbox, &root), "present");
@@ -91,23 +120,51 @@ fn one_bad_store_hides_no_other() {
     let copy = sandbox.store().with_extension("corrupt-20260324");
     fixtures::copy_tree(&sandbox.store(), &copy);
     let listed = stores(&sandbox);
-    let of = |dir: &Path| listed.iter().find(|one| one["store"] == dir.display().to_string()).expect("it is listed");
+    let of = |dir: &Path| {
+        listed
+            .iter()
+            .find(|one| one["store"] == dir.display().to_string())
+            .expect("it is listed")
+    };
     assert_eq!(listed.len(), 6, "{listed:?}");
-    assert!(of(&planted)["problem"].as_str().is_some_and(|problem| problem.contains("commondir")));
-    assert_eq!((&of(&nameless)["root_state"], &of(&nameless)["checkpoints"]), (&"unknown".into(), &1.into()));
+    assert!(
+        of(&planted)["problem"]
+            .as_str()
+            .is_some_and(|problem| problem.contains("commondir"))
+    );
+    assert_eq!(
+        (&of(&nameless)["root_state"], &of(&nameless)["checkpoints"]),
+        (&"unknown".into(), &1.into())
+    );
     assert!(!of(&odd)["problem"].is_null() && !of(&linked)["problem"].is_null());
-    assert_eq!((&of(&copy)["kept_copy"], &of(&sandbox.store())["kept_copy"]), (&true.into(), &false.into()));
+    assert_eq!(
+        (&of(&copy)["kept_copy"], &of(&sandbox.store())["kept_copy"]),
+        (&true.into(), &false.into())
+    );
     assert_eq!(of(&sandbox.store())["checkpoints"], 1);
-    sandbox.run(&["list", "--all"]).success().stdout_has("damaged copy").stdout_has("root is not known");
-    assert_eq!(sandbox.status()["kept_copies"][0], copy.display().to_string());
-    sandbox.run(&["status"]).success().stdout_has("corrupt-20260324");
+    sandbox
+        .run(&["list", "--all"])
+        .success()
+        .stdout_has("damaged copy")
+        .stdout_has("root is not known");
+    assert_eq!(
+        sandbox.status()["kept_copies"][0],
+        copy.display().to_string()
+    );
+    sandbox
+        .run(&["status"])
+        .success()
+        .stdout_has("corrupt-20260324");
 }
 
 #[test]
 fn without_any_store_the_list_is_empty() {
     let sandbox = Sandbox::new();
     assert!(stores(&sandbox).is_empty());
-    let run = sandbox.run(&["list", "--all"]).success().stderr_has("no stores");
+    let run = sandbox
+        .run(&["list", "--all"])
+        .success()
+        .stderr_has("no stores");
     assert_eq!(run.stdout.lines().count(), 2);
     sandbox.run(&["list", "--all", "--kind", "safety"]).code(2);
     assert!(!sandbox.base().exists(), "list made something");

@@ -17,14 +17,19 @@ fn manifest(store: &Path) -> String {
 
 fn type_a_row(sandbox: &Sandbox) {
     let text = format!("{}{TYPED}\n", manifest(&sandbox.store()));
-    fs::write(sandbox.store().join("checkpoint-manifest.md"), text).expect("a manifest can be edited");
+    fs::write(sandbox.store().join("checkpoint-manifest.md"), text)
+        .expect("a manifest can be edited");
 }
 
 fn damage_warnings(run: &Run) -> Vec<String> {
     let document = run.json();
     let warnings = document["warnings"].as_array().expect("warnings");
-    let of_damage = warnings.iter().filter(|warning| warning["code"] == "damaged_checkpoint");
-    of_damage.map(|warning| warning["message"].as_str().expect("a sentence").to_owned()).collect()
+    let of_damage = warnings
+        .iter()
+        .filter(|warning| warning["code"] == "damaged_checkpoint");
+    of_damage
+        .map(|warning| warning["message"].as_str().expect("a sentence").to_owned())
+        .collect()
 }
 
 fn lose(sandbox: &Sandbox, names: &[&str]) {
@@ -35,7 +40,12 @@ fn lose(sandbox: &Sandbox, names: &[&str]) {
 
 #[test]
 fn a_store_that_lost_refs_and_objects_is_named_by_every_command_and_kept_by_create() {
-    for lost in [&["objects", "refs"][..], &["refs", "objects/pack"], &["objects/pack"], &["HEAD", "refs", "objects"]] {
+    for lost in [
+        &["objects", "refs"][..],
+        &["refs", "objects/pack"],
+        &["objects/pack"],
+        &["HEAD", "refs", "objects"],
+    ] {
         let sandbox = Sandbox::new();
         let id = sandbox.write("f", "1").create("precious");
         lose(&sandbox, lost);
@@ -43,13 +53,24 @@ fn a_store_that_lost_refs_and_objects_is_named_by_every_command_and_kept_by_crea
         sandbox.run(&["list"]).success().stderr_has(&id);
         let listed = sandbox.run(&["list", "--json"]).success().data();
         assert_eq!(
-            (&listed["damaged"][0]["short"], listed["checkpoints"].as_array().map(Vec::len)),
+            (
+                &listed["damaged"][0]["short"],
+                listed["checkpoints"].as_array().map(Vec::len)
+            ),
             (&id.clone().into(), Some(0))
         );
         sandbox.run(&["verify"]).code(6).stdout_has(&id);
         sandbox.run(&["verify", &id]).code(6);
-        sandbox.run(&["status"]).success().stderr_has(&id).stdout_has("1 damaged");
-        for args in [&["show", "precious"][..], &["cat", "precious:f"], &["diff", &id]] {
+        sandbox
+            .run(&["status"])
+            .success()
+            .stderr_has(&id)
+            .stdout_has("1 damaged");
+        for args in [
+            &["show", "precious"][..],
+            &["cat", "precious:f"],
+            &["diff", &id],
+        ] {
             sandbox.run(args).code(6).stderr_has(&id);
         }
         watch.assert_untouched();
@@ -57,7 +78,10 @@ fn a_store_that_lost_refs_and_objects_is_named_by_every_command_and_kept_by_crea
         let row = manifest(&sandbox.store());
         sandbox.run(&["prune"]).code(6).stderr_has(&id);
         assert_eq!(manifest(&sandbox.store()), row, "prune tidied the row away");
-        let run = sandbox.run(&["create", "-r", "next"]).success().stderr_has(SENTENCE);
+        let run = sandbox
+            .run(&["create", "-r", "next"])
+            .success()
+            .stderr_has(SENTENCE);
         let kept = kept_copies(&sandbox.store());
         assert_eq!(kept.len(), 1, "{run}");
         assert!(manifest(&kept[0]).contains("| precious | test |"), "{run}");
@@ -87,14 +111,27 @@ fn whatever_becomes_of_the_command_it_says_that_the_store_was_made_anew() {
     for (args, code) in refused {
         let sandbox = Sandbox::new();
         sandbox.write("f", "1").create("precious");
-        lose(&sandbox, &["objects", "refs", "info", "checkpoint", "checkpoint-manifest.md", "config"]);
+        lose(
+            &sandbox,
+            &[
+                "objects",
+                "refs",
+                "info",
+                "checkpoint",
+                "checkpoint-manifest.md",
+                "config",
+            ],
+        );
         sandbox.run(args).code(code.into()).stderr_has(SENTENCE);
         assert_eq!(kept_copies(&sandbox.store()).len(), 1, "{args:?}");
     }
     let sandbox = Sandbox::new();
     sandbox.write("f", "1").create("precious");
     lose(&sandbox, &["objects", "refs"]);
-    sandbox.run(&["create", "-r", "x", "--scope", "nothing"]).code(3).stderr_has(SENTENCE);
+    sandbox
+        .run(&["create", "-r", "x", "--scope", "nothing"])
+        .code(3)
+        .stderr_has(SENTENCE);
 }
 
 #[test]
@@ -103,18 +140,37 @@ fn a_row_typed_by_hand_stays_until_the_user_drops_it() {
     let first = sandbox.write("f", "1").create("first");
     type_a_row(&sandbox);
     let watch = Watch::over(&sandbox.store());
-    sandbox.run(&["list"]).success().stderr_has("deadbeef").stderr_has("typed | hand");
+    sandbox
+        .run(&["list"])
+        .success()
+        .stderr_has("deadbeef")
+        .stderr_has("typed | hand");
     watch.assert_untouched();
-    let run = sandbox.write("f", "2").run(&["create", "--json", "-r", "second"]).success();
+    let run = sandbox
+        .write("f", "2")
+        .run(&["create", "--json", "-r", "second"])
+        .success();
     assert_eq!(run.warning_codes(), ["damaged_checkpoint"], "{run}");
     sandbox.run(&["prune"]).success().stderr_has("deadbeef");
     sandbox.run(&["verify"]).code(6).stdout_has("deadbeef");
     sandbox.restore(&first).success();
-    assert!(manifest(&sandbox.store()).contains(&format!("{TYPED}\n")), "a command tidied the row away");
-    assert!(kept_copies(&sandbox.store()).is_empty(), "others can be read: nothing is made anew unasked");
+    assert!(
+        manifest(&sandbox.store()).contains(&format!("{TYPED}\n")),
+        "a command tidied the row away"
+    );
+    assert!(
+        kept_copies(&sandbox.store()).is_empty(),
+        "others can be read: nothing is made anew unasked"
+    );
     sandbox.run(&["delete", "deadbeef"]).code(4);
-    let data = sandbox.run(&["delete", "DEADBEEF", "--yes", "--json"]).success().data();
-    assert_eq!((&data["deleted"][0]["id"], &data["deleted"][0]["damaged"]), (&"deadbeef".into(), &true.into()));
+    let data = sandbox
+        .run(&["delete", "DEADBEEF", "--yes", "--json"])
+        .success()
+        .data();
+    assert_eq!(
+        (&data["deleted"][0]["id"], &data["deleted"][0]["damaged"]),
+        (&"deadbeef".into(), &true.into())
+    );
     assert!(!manifest(&sandbox.store()).contains("deadbeef"));
     sandbox.run(&["verify"]).success();
     sandbox.run(&["prune"]).success();
@@ -125,9 +181,16 @@ fn a_repair_leaves_such_rows_in_the_kept_copy() {
     let sandbox = Sandbox::new();
     sandbox.write("f", "1").create("first");
     type_a_row(&sandbox);
-    let data = sandbox.run(&["verify", "--repair", "--json"]).code(6).json();
+    let data = sandbox
+        .run(&["verify", "--repair", "--json"])
+        .code(6)
+        .json();
     let salvaged = &data["data"]["repair"]["salvaged"];
-    assert_eq!((&salvaged["whole"], &salvaged["lost"][0]["short"]), (&1.into(), &"deadbeef".into()), "{data}");
+    assert_eq!(
+        (&salvaged["whole"], &salvaged["lost"][0]["short"]),
+        (&1.into(), &"deadbeef".into()),
+        "{data}"
+    );
     assert!(manifest(&kept_copies(&sandbox.store())[0]).contains(TYPED));
     sandbox.run(&["verify", "--full"]).success();
     assert_eq!(sandbox.listed().len(), 1);
@@ -142,8 +205,14 @@ fn packs_in_order(sandbox: &Sandbox, reasons: &[&str]) -> Vec<PathBuf> {
     let mut packs = Vec::new();
     for reason in reasons {
         let before: BTreeSet<PathBuf> = packs_of(&sandbox.store()).into_iter().collect();
-        sandbox.write("f", fixtures::noise(packs.len() as u64, 300)).create(reason);
-        packs.extend(packs_of(&sandbox.store()).into_iter().filter(|pack| !before.contains(pack)));
+        sandbox
+            .write("f", fixtures::noise(packs.len() as u64, 300))
+            .create(reason);
+        packs.extend(
+            packs_of(&sandbox.store())
+                .into_iter()
+                .filter(|pack| !before.contains(pack)),
+        );
     }
     packs
 }
@@ -160,7 +229,10 @@ fn what_is_left_of_a_store_goes_on_beside_the_rows_of_what_is_lost() {
     for _ in 0..2 {
         let listed = sandbox.run(&["list", "--json"]).success();
         let lost = listed.data()["damaged"].as_array().expect("a list").len();
-        assert!(lost == 2 && listed.stdout.contains("\"one\"") && listed.stdout.contains("\"four\""), "{listed}");
+        assert!(
+            lost == 2 && listed.stdout.contains("\"one\"") && listed.stdout.contains("\"four\""),
+            "{listed}"
+        );
         assert_eq!(damage_warnings(&listed).len(), 1, "{listed}");
         sandbox.restore("one").success();
         sandbox.undo().success();
@@ -168,15 +240,26 @@ fn what_is_left_of_a_store_goes_on_beside_the_rows_of_what_is_lost() {
     }
     sandbox.write("f", "new").create("five");
     let text = manifest(&sandbox.store());
-    assert!(["two", "three"].iter().all(|reason| text.contains(&format!("| {reason} | test |"))), "{text}");
-    assert_eq!(text, manifest(&sandbox.store()), "the rows stay where they are");
+    assert!(
+        ["two", "three"]
+            .iter()
+            .all(|reason| text.contains(&format!("| {reason} | test |"))),
+        "{text}"
+    );
+    assert_eq!(
+        text,
+        manifest(&sandbox.store()),
+        "the rows stay where they are"
+    );
 }
 
 #[test]
 fn damage_to_many_is_one_warning() {
     let sandbox = Sandbox::new();
     for at in 0..12 {
-        sandbox.write("f", at.to_string()).create(&format!("state {at}"));
+        sandbox
+            .write("f", at.to_string())
+            .create(&format!("state {at}"));
     }
     let whole = sandbox.top().join("whole");
     fixtures::copy_tree(&sandbox.store(), &whole);
@@ -190,8 +273,15 @@ fn damage_to_many_is_one_warning() {
     lose(&sandbox, &["objects/pack"]);
     let run = sandbox.run(&["list", "--json"]).success();
     let told = damage_warnings(&run);
-    assert!(told.len() == 1 && told[0].starts_with("12 checkpoints ("), "{told:?}");
-    assert_eq!(run.data()["damaged"].as_array().map(Vec::len), Some(12), "{run}");
+    assert!(
+        told.len() == 1 && told[0].starts_with("12 checkpoints ("),
+        "{told:?}"
+    );
+    assert_eq!(
+        run.data()["damaged"].as_array().map(Vec::len),
+        Some(12),
+        "{run}"
+    );
 }
 
 #[test]
@@ -209,7 +299,10 @@ fn where_nothing_tells_what_there_was_no_command_takes_the_store_for_an_empty_on
             sandbox.run(args).code(6).stderr_has("create");
         }
         watch.assert_untouched();
-        sandbox.run(&["create", "-r", "next"]).success().stderr_has(SENTENCE);
+        sandbox
+            .run(&["create", "-r", "next"])
+            .success()
+            .stderr_has(SENTENCE);
         assert!(kept_copies(&sandbox.store())[0].join(kept).exists());
         sandbox.run(&["verify", "--full"]).success();
     }
@@ -222,12 +315,17 @@ fn a_million_packed_refs_that_lead_nowhere_do_not_become_files() {
     let refs = sandbox.store().join("refs/checkpoints");
     let living = fixtures::files_below(&refs).len();
     let dead = |at: usize| hex(&fixtures::noise(at as u64, 20));
-    let lines: String = (0..20_000).map(|at| format!("{0} refs/checkpoints/{0}\n", dead(at))).collect();
+    let lines: String = (0..20_000)
+        .map(|at| format!("{0} refs/checkpoints/{0}\n", dead(at)))
+        .collect();
     fs::write(sandbox.store().join("packed-refs"), lines).expect("a file can be written");
     sandbox.write("f", "2").create("more");
     assert_eq!(fixtures::files_below(&refs).len(), living + 1);
     let listed = sandbox.run(&["list", "--json"]).success();
-    assert_eq!(listed.data()["damaged"].as_array().map(Vec::len), Some(20_000));
+    assert_eq!(
+        listed.data()["damaged"].as_array().map(Vec::len),
+        Some(20_000)
+    );
     assert_eq!(damage_warnings(&listed).len(), 1);
     sandbox.restore(&whole).success();
     sandbox.run(&["delete", &dead(7), "--yes"]).success();
@@ -238,14 +336,21 @@ fn a_million_packed_refs_that_lead_nowhere_do_not_become_files() {
 #[test]
 fn packs_that_may_not_be_read_are_not_lost() {
     let sandbox = Sandbox::new();
-    let Some(wrapper) = crate::partial::wrapper(&sandbox) else { return };
+    let Some(wrapper) = crate::partial::wrapper(&sandbox) else {
+        return;
+    };
     let first = sandbox.write("f", "1").create("first");
-    let packs: Vec<_> =
-        fs::read_dir(sandbox.store().join("objects/pack")).unwrap().map(|e| e.unwrap().path()).collect();
+    let packs: Vec<_> = fs::read_dir(sandbox.store().join("objects/pack"))
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
     for path in &packs {
         sandbox.chmod(path, 0);
     }
-    sandbox.write("f", "2").run_under(wrapper, &["create", "-r", "second"]).success();
+    sandbox
+        .write("f", "2")
+        .run_under(wrapper, &["create", "-r", "second"])
+        .success();
     for path in &packs {
         sandbox.chmod(path, 0o600);
     }

@@ -24,7 +24,10 @@ fn reversed(ids: &[String]) -> Vec<String> {
 fn prune_drops_the_oldest_until_the_store_fits() {
     let (sandbox, ids) = with(6);
     sandbox.user_config("max_store_size = '3500 KiB'\n");
-    let dry = sandbox.run(&["prune", "--dry-run", "--json"]).success().data();
+    let dry = sandbox
+        .run(&["prune", "--dry-run", "--json"])
+        .success()
+        .data();
     assert_eq!(dry["evicted"].as_array().map(Vec::len), Some(3), "{dry}");
     assert_eq!(sandbox.listed().len(), 6);
     let run = sandbox.run(&["prune", "--json"]).success();
@@ -32,15 +35,25 @@ fn prune_drops_the_oldest_until_the_store_fits() {
     assert_eq!(run.data()["evicted"][0]["why"], "store-size");
     assert!(run.warning_codes().is_empty(), "{run}");
     assert_eq!(sandbox.listed_ids(), reversed(&ids[3..]));
-    assert!(sandbox.store_bytes() <= 3500 * 1024, "{} bytes", sandbox.store_bytes());
-    sandbox.run(&["prune"]).success().stdout_is("Nothing to prune.\n");
+    assert!(
+        sandbox.store_bytes() <= 3500 * 1024,
+        "{} bytes",
+        sandbox.store_bytes()
+    );
+    sandbox
+        .run(&["prune"])
+        .success()
+        .stdout_is("Nothing to prune.\n");
 }
 
 #[test]
 fn a_dry_run_counts_what_the_number_to_keep_drops_once() {
     let (sandbox, ids) = with(6);
     sandbox.user_config("max_store_size = '3500 KiB'\nkeep = 3\n");
-    let dry = sandbox.run(&["prune", "--dry-run", "--json"]).success().data();
+    let dry = sandbox
+        .run(&["prune", "--dry-run", "--json"])
+        .success()
+        .data();
     let run = sandbox.run(&["prune", "--json"]).success();
     assert_eq!(run.data()["evicted"], dry["evicted"]);
     assert_eq!(sandbox.listed_ids(), reversed(&ids[3..]));
@@ -51,19 +64,32 @@ fn create_keeps_to_the_limit_and_tells_what_went() {
     let (sandbox, ids) = with(3);
     sandbox.user_config("max_store_size = '3500 KiB'\n");
     sandbox.write("data", fixtures::noise(4, MIB));
-    let run = sandbox.run(&["create"]).success().stderr_has("max_store_size").stderr_has(&ids[0]);
+    let run = sandbox
+        .run(&["create"])
+        .success()
+        .stderr_has("max_store_size")
+        .stderr_has(&ids[0]);
     assert_eq!(run.stdout.len(), 9, "{run}");
     assert_eq!(sandbox.listed_ids()[1..], reversed(&ids[1..]));
-    assert!(sandbox.store_bytes() <= 3500 * 1024, "{} bytes", sandbox.store_bytes());
+    assert!(
+        sandbox.store_bytes() <= 3500 * 1024,
+        "{} bytes",
+        sandbox.store_bytes()
+    );
     sandbox.write("data", fixtures::noise(5, MIB));
-    let run = sandbox.run(&["create", "--json"]).success().stderr_has(&ids[1]);
+    let run = sandbox
+        .run(&["create", "--json"])
+        .success()
+        .stderr_has(&ids[1]);
     assert!(run.data()["created"] == true, "{run}");
 }
 
 #[test]
 fn what_many_share_is_counted_once() {
     let sandbox = Sandbox::new();
-    sandbox.user_config("max_store_size = '1500 KiB'\n").write("large", fixtures::noise(1, MIB));
+    sandbox
+        .user_config("max_store_size = '1500 KiB'\n")
+        .write("large", fixtures::noise(1, MIB));
     for at in 0..10 {
         sandbox.write("small", at.to_string());
         sandbox.create(&at.to_string());
@@ -81,17 +107,33 @@ fn pins_and_the_newest_stay_and_the_excess_is_said() {
     assert_eq!(run.warning_codes(), ["over_max_store_size"]);
     assert_eq!(sandbox.listed_ids(), [ids[3].clone(), ids[1].clone()]);
     let status = sandbox.run(&["status", "--json"]).success();
-    assert_eq!((&status.data()["over_max_store_size"], &status.data()["max_store_size"]), (&true.into(), &MIB.into()));
-    assert!(status.warning_codes().contains(&"over_max_store_size".to_owned()), "{status}");
+    assert_eq!(
+        (
+            &status.data()["over_max_store_size"],
+            &status.data()["max_store_size"]
+        ),
+        (&true.into(), &MIB.into())
+    );
+    assert!(
+        status
+            .warning_codes()
+            .contains(&"over_max_store_size".to_owned()),
+        "{status}"
+    );
     sandbox.write("data", fixtures::noise(9, MIB));
-    sandbox.run(&["create"]).success().stderr_has("max_store_size is 1,048,576");
+    sandbox
+        .run(&["create"])
+        .success()
+        .stderr_has("max_store_size is 1,048,576");
     assert_eq!(sandbox.listed().len(), 2, "the former newest goes");
 }
 
 #[test]
 fn a_restore_can_be_undone_however_small_the_limit() {
     let (sandbox, ids) = with(2);
-    sandbox.user_config("max_store_size = '1 KiB'\n").write("data", "unsaved");
+    sandbox
+        .user_config("max_store_size = '1 KiB'\n")
+        .write("data", "unsaved");
     sandbox.restore(&ids[0]).success();
     sandbox.run(&["prune"]).success();
     sandbox.undo().success();
@@ -120,8 +162,15 @@ fn dead_bytes_among_live_ones_go_too_when_room_is_short() {
     sandbox.create("without");
     sandbox.run(&["delete", &first, "--yes"]).success();
     let before = sandbox.store_bytes();
-    assert!(before > 9 * MIB as u64, "a pack that is mostly alive was rewritten without need");
+    assert!(
+        before > 9 * MIB as u64,
+        "a pack that is mostly alive was rewritten without need"
+    );
     sandbox.user_config("max_store_size = '8500 KiB'\n");
     sandbox.run(&["prune"]).success();
-    assert!(sandbox.store_bytes() < 8500 * 1024, "{} bytes", sandbox.store_bytes());
+    assert!(
+        sandbox.store_bytes() < 8500 * 1024,
+        "{} bytes",
+        sandbox.store_bytes()
+    );
 }

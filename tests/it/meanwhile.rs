@@ -19,7 +19,9 @@ const MOMENTS: [usize; 8] = [40, 50, 58, 64, 70, 76, 84, 99];
 fn with_five() -> Sandbox {
     let sandbox = Sandbox::new();
     for at in 0..5 {
-        sandbox.write("a", fixtures::noise(at, 2000)).write(format!("d/{at}"), at.to_string());
+        sandbox
+            .write("a", fixtures::noise(at, 2000))
+            .write(format!("d/{at}"), at.to_string());
         sandbox.create(&format!("k{at}"));
     }
     sandbox
@@ -28,7 +30,17 @@ fn with_five() -> Sandbox {
 /// Runs the program, delayed at the `nth` opening of a file; meanwhile two checkpoints are deleted.
 fn with_a_deletion_meanwhile(sandbox: &Sandbox, nth: usize, args: &[&str]) -> Run {
     let inject = format!("inject=openat:delay_enter=400000:when={nth}");
-    let tracer = ["/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=openat", "-e", &inject];
+    let tracer = [
+        "/usr/bin/strace",
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "trace=openat",
+        "-e",
+        &inject,
+    ];
     let held_up = sandbox.command(&tracer, args);
     let running = thread::spawn(move || Run::of(held_up));
     thread::sleep(Duration::from_millis(150));
@@ -43,11 +55,20 @@ fn a_repair_acts_on_nothing_that_it_saw_before_it_had_the_lock() {
     }
     for nth in sample(MOMENTS, 3, |_| [(); 0].into()) {
         let sandbox = with_five();
-        let run = with_a_deletion_meanwhile(&sandbox, nth, &["verify", "--repair", "--json"]).success();
+        let run =
+            with_a_deletion_meanwhile(&sandbox, nth, &["verify", "--repair", "--json"]).success();
         let data = run.data();
         assert!(data["repair"]["salvaged"].is_null(), "opening {nth}\n{run}");
-        assert_eq!(kept_copies(&sandbox.store()).len(), 0, "opening {nth}\n{run}");
-        assert_eq!(data["derived"].as_array().map(Vec::len), Some(0), "opening {nth}\n{run}");
+        assert_eq!(
+            kept_copies(&sandbox.store()).len(),
+            0,
+            "opening {nth}\n{run}"
+        );
+        assert_eq!(
+            data["derived"].as_array().map(Vec::len),
+            Some(0),
+            "opening {nth}\n{run}"
+        );
         assert_eq!(sandbox.listed().len(), 3);
     }
 }
@@ -58,7 +79,9 @@ fn a_check_calls_nothing_damaged_that_a_writer_replaced_meanwhile() {
         return;
     }
     let checks = [&["verify", "--full"][..], &["verify"]];
-    let cases = MOMENTS.into_iter().flat_map(|nth| checks.map(|args| (nth, args)));
+    let cases = MOMENTS
+        .into_iter()
+        .flat_map(|nth| checks.map(|args| (nth, args)));
     for (nth, args) in sample(cases, 6, |(_, args)| vec![*args]) {
         with_a_deletion_meanwhile(&with_five(), nth, args).success();
     }
@@ -69,9 +92,18 @@ fn a_checkpoint_that_is_deleted_while_it_is_read_is_never_called_damaged() {
     if !strace::available() {
         return;
     }
-    let readers = [&["cat", "k1:a"][..], &["show", "k1"], &["diff", "k1", "k2"], &["find", "a"]];
-    let cases = [26, 36, 46, 60, 76].into_iter().flat_map(|nth| readers.map(|args| (nth, args)));
-    for (nth, args) in sample(cases, 8, |(nth, args)| vec![nth.to_string(), args[0].to_owned()]) {
+    let readers = [
+        &["cat", "k1:a"][..],
+        &["show", "k1"],
+        &["diff", "k1", "k2"],
+        &["find", "a"],
+    ];
+    let cases = [26, 36, 46, 60, 76]
+        .into_iter()
+        .flat_map(|nth| readers.map(|args| (nth, args)));
+    for (nth, args) in sample(cases, 8, |(nth, args)| {
+        vec![nth.to_string(), args[0].to_owned()]
+    }) {
         let run = with_a_deletion_meanwhile(&with_five(), nth, args);
         assert!(matches!(run.code, 0 | 3), "opening {nth}\n{run}");
         assert!(!run.stderr.contains("damaged"), "opening {nth}\n{run}");
@@ -80,10 +112,18 @@ fn a_checkpoint_that_is_deleted_while_it_is_read_is_never_called_damaged() {
 
 /// Runs each row of commands in a thread of its own, in order, writing a file before each.
 fn side_by_side(sandbox: &Sandbox, rows: Vec<Vec<Command>>) -> Vec<Vec<Run>> {
-    let files: Vec<PathBuf> = (0..rows.len()).map(|number| sandbox.path(format!("f{number}"))).collect();
-    let threads: Vec<_> =
-        files.into_iter().zip(rows).map(|(file, row)| thread::spawn(move || run_row(&file, row))).collect();
-    threads.into_iter().map(|row| row.join().expect("a thread ends")).collect()
+    let files: Vec<PathBuf> = (0..rows.len())
+        .map(|number| sandbox.path(format!("f{number}")))
+        .collect();
+    let threads: Vec<_> = files
+        .into_iter()
+        .zip(rows)
+        .map(|(file, row)| thread::spawn(move || run_row(&file, row)))
+        .collect();
+    threads
+        .into_iter()
+        .map(|row| row.join().expect("a thread ends"))
+        .collect()
 }
 
 fn run_row(file: &Path, row: Vec<Command>) -> Vec<Run> {
@@ -98,9 +138,16 @@ fn run_row(file: &Path, row: Vec<Command>) -> Vec<Run> {
 #[test]
 fn eight_times_eight_creates_at_once_give_sixty_four_true_answers() {
     let sandbox = Sandbox::new();
-    sandbox.real_clock().user_config("keep = 100\n").write("a", "1");
-    let create = |row: usize, at: usize| sandbox.command(&[], &["create", "--json", "-r", &format!("{row}-{at}")]);
-    let rows = (0..8).map(|row| (0..8).map(|at| create(row, at)).collect::<Vec<Command>>()).collect();
+    sandbox
+        .real_clock()
+        .user_config("keep = 100\n")
+        .write("a", "1");
+    let create = |row: usize, at: usize| {
+        sandbox.command(&[], &["create", "--json", "-r", &format!("{row}-{at}")])
+    };
+    let rows = (0..8)
+        .map(|row| (0..8).map(|at| create(row, at)).collect::<Vec<Command>>())
+        .collect();
     let answers = side_by_side(&sandbox, rows);
     let mut made = 0;
     for (row, runs) in answers.iter().enumerate() {
@@ -108,11 +155,21 @@ fn eight_times_eight_creates_at_once_give_sixty_four_true_answers() {
             let data = run.clone().success().data();
             made += usize::from(data["created"] == true);
             let file = format!("{}:f{row}", data["short"].as_str().expect("an id"));
-            sandbox.run(&["cat", &file]).success().stdout_is(&at.to_string());
+            sandbox
+                .run(&["cat", &file])
+                .success()
+                .stdout_is(&at.to_string());
         }
     }
-    let manifest = std::fs::read_to_string(sandbox.store().join("checkpoint-manifest.md")).expect("a manifest");
-    assert_eq!(manifest.lines().filter(|line| line.ends_with("| cli |")).count(), made);
+    let manifest = std::fs::read_to_string(sandbox.store().join("checkpoint-manifest.md"))
+        .expect("a manifest");
+    assert_eq!(
+        manifest
+            .lines()
+            .filter(|line| line.ends_with("| cli |"))
+            .count(),
+        made
+    );
     assert_eq!(sandbox.listed().len(), made);
     sandbox.run(&["verify", "--full"]).success();
 }
@@ -130,8 +187,15 @@ fn creators_a_pruner_and_readers_do_not_get_in_each_others_way() {
         &["verify", "--full"],
         &["status"],
     ];
-    let commands = |args: &&[&str]| (0..ROUNDS).map(|_| sandbox.command(&[], args)).collect::<Vec<Command>>();
-    for run in side_by_side(&sandbox, rows.iter().map(commands).collect()).into_iter().flatten() {
+    let commands = |args: &&[&str]| {
+        (0..ROUNDS)
+            .map(|_| sandbox.command(&[], args))
+            .collect::<Vec<Command>>()
+    };
+    for run in side_by_side(&sandbox, rows.iter().map(commands).collect())
+        .into_iter()
+        .flatten()
+    {
         let run = run.success();
         assert!(!run.stderr.contains("damaged"), "{run}");
     }
@@ -143,15 +207,27 @@ fn creators_a_pruner_and_readers_do_not_get_in_each_others_way() {
 #[test]
 fn what_went_before_the_lock_was_taken_is_written_again() {
     let sandbox = Sandbox::new();
-    let doomed = sandbox.write("a", "content of one checkpoint alone").create("one");
+    let doomed = sandbox
+        .write("a", "content of one checkpoint alone")
+        .create("one");
     sandbox.write("a", "2").create("two");
-    let store = Store::open(sandbox.store()).expect("it opens").expect("a store");
-    let blob = hash_object(ObjectKind::Blob, b"content of one checkpoint alone").expect("no collision");
+    let store = Store::open(sandbox.store())
+        .expect("it opens")
+        .expect("a store");
+    let blob =
+        hash_object(ObjectKind::Blob, b"content of one checkpoint alone").expect("no collision");
     store.objects().read(&blob).expect("it is there");
     sandbox.run(&["delete", &doomed, "--yes"]).success();
     sandbox.run(&["prune"]).success();
-    let locked = store.lock(Duration::from_secs(5), "a test").expect("the lock");
+    let locked = store
+        .lock(Duration::from_secs(5), "a test")
+        .expect("the lock");
     let mut pack = locked.begin_pack().expect("a pack");
-    pack.add(ObjectKind::Blob, b"content of one checkpoint alone").expect("it can be written");
-    assert_eq!(pack.first().new_object_count(), 1, "it relies on a pack that is gone");
+    pack.add(ObjectKind::Blob, b"content of one checkpoint alone")
+        .expect("it can be written");
+    assert_eq!(
+        pack.first().new_object_count(),
+        1,
+        "it relies on a pack that is gone"
+    );
 }

@@ -30,9 +30,15 @@ fn nobody_writes(sandbox: &Sandbox) {
     for args in WRITERS {
         let run = sandbox.run(args);
         assert_ne!(run.code, 0, "{run}");
-        assert!(!matches!(args[0], "create" | "prune" | "verify") || run.code == 6, "{run}");
+        assert!(
+            !matches!(args[0], "create" | "prune" | "verify") || run.code == 6,
+            "{run}"
+        );
     }
-    assert_eq!(sandbox.run(&["create", "--json"]).code(6).error_code(), "store_too_new");
+    assert_eq!(
+        sandbox.run(&["create", "--json"]).code(6).error_code(),
+        "store_too_new"
+    );
 }
 
 #[test]
@@ -42,7 +48,13 @@ fn a_store_with_a_larger_format_number_is_read_and_not_written() {
         crate::bench::fixtures::write_description(&sandbox.store(), &format!("format 2\n{rest}"));
         sandbox.renew_watches();
         nobody_writes(&sandbox);
-        for args in [&["list"][..], &["show", "first"], &["status"], &["verify"], &["verify", "--full"]] {
+        for args in [
+            &["list"][..],
+            &["show", "first"],
+            &["status"],
+            &["verify"],
+            &["verify", "--full"],
+        ] {
             sandbox.run(args).success().stderr_has("newer format");
         }
         assert_eq!(sandbox.listed_ids().len(), 2);
@@ -52,15 +64,26 @@ fn a_store_with_a_larger_format_number_is_read_and_not_written() {
 #[test]
 fn a_commit_with_a_larger_format_number_is_read_and_keeps_others_from_writing() {
     let sandbox = story();
-    let Some(git) = Git::find(sandbox.root()) else { return };
+    let Some(git) = Git::find(sandbox.root()) else {
+        return;
+    };
     let git = git.with("GIT_DIR", sandbox.store());
     let id = sandbox.shown("second")["id"].as_str().unwrap().to_owned();
-    let text = git.output(&["cat-file", "commit", &id]).replace("Checkpoint-Format: 1", "Checkpoint-Format: 2");
-    let text = format!("{}\nNobody-Knows: this\n", text.replace("Sequence: 2", "Sequence: 3"));
-    let made =
-        String::from_utf8(git.filter(&["hash-object", "-t", "commit", "-w", "--stdin"], text.as_bytes())).unwrap();
+    let text = git
+        .output(&["cat-file", "commit", &id])
+        .replace("Checkpoint-Format: 1", "Checkpoint-Format: 2");
+    let text = format!(
+        "{}\nNobody-Knows: this\n",
+        text.replace("Sequence: 2", "Sequence: 3")
+    );
+    let made = String::from_utf8(git.filter(
+        &["hash-object", "-t", "commit", "-w", "--stdin"],
+        text.as_bytes(),
+    ))
+    .unwrap();
     let made = made.trim().to_owned();
-    git.run(&["update-ref", &format!("refs/checkpoints/{made}"), &made]).success();
+    git.run(&["update-ref", &format!("refs/checkpoints/{made}"), &made])
+        .success();
     nobody_writes(&sandbox);
     assert!(sandbox.listed_ids().contains(&made[..8].to_owned()));
     sandbox.run(&["verify"]).success();

@@ -3,9 +3,15 @@
 use std::path::Path;
 
 fn modules_named_in(file: &Path) -> Vec<String> {
-    let text = std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
-    let named = text.lines().filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "));
-    let mut named: Vec<String> = named.filter_map(|rest| rest.strip_suffix(';')).map(str::to_owned).collect();
+    let text =
+        std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let named = text
+        .lines()
+        .filter_map(|line| line.trim_start_matches("pub ").strip_prefix("mod "));
+    let mut named: Vec<String> = named
+        .filter_map(|rest| rest.strip_suffix(';'))
+        .map(str::to_owned)
+        .collect();
     named.sort();
     named
 }
@@ -18,15 +24,25 @@ fn check(dir: &Path, root_file: &str) {
         if path.join("mod.rs").is_file() {
             check(&path, "mod.rs");
             present.push(name);
-        } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with(root_file) {
+        } else if path.extension().is_some_and(|extension| extension == "rs")
+            && !path.ends_with(root_file)
+        {
             present.push(name);
         }
     }
     present.sort();
-    assert_eq!(modules_named_in(&dir.join(root_file)), present, "in {}", dir.display());
+    assert_eq!(
+        modules_named_in(&dir.join(root_file)),
+        present,
+        "in {}",
+        dir.display()
+    );
 }
 
 #[test]
 fn every_test_file_is_a_module() {
-    check(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it"), "main.rs");
+    check(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it"),
+        "main.rs",
+    );
 }

@@ -15,8 +15,12 @@ fn what_was_asked_for_in_part_is_not_the_whole() {
     let sandbox = Sandbox::new();
     let id = sandbox.write("f", "1").write("g", "1").create("one");
     sandbox.write("new", "2");
-    for args in [vec!["restore", &id, "--overlay", "--yes"], vec!["restore", &id, "f", "--yes"]] {
-        let said = format!("What was asked for of {id} (one) stands there already; nothing to do.\n");
+    for args in [
+        vec!["restore", &id, "--overlay", "--yes"],
+        vec!["restore", &id, "f", "--yes"],
+    ] {
+        let said =
+            format!("What was asked for of {id} (one) stands there already; nothing to do.\n");
         sandbox.run(&args).success().stdout_is(&said);
     }
 }
@@ -27,9 +31,15 @@ fn a_restore_to_what_is_there_records_nothing_and_says_so() {
     let said = format!("Already at {id} (wave-1); nothing to do.\n");
     sandbox.restore(&id).success().stdout_is(&said);
     sandbox.run(&["restore", &id]).success().stdout_is(&said);
-    sandbox.run(&["restore", &id, "a", "--yes"]).success().stdout_has("stands there already; nothing to do");
+    sandbox
+        .run(&["restore", &id, "a", "--yes"])
+        .success()
+        .stdout_has("stands there already; nothing to do");
     let data = sandbox.restore_data(&[&id]);
-    assert_eq!((data["nothing_to_do"].as_bool(), data["safety"].is_null()), (Some(true), true));
+    assert_eq!(
+        (data["nothing_to_do"].as_bool(), data["safety"].is_null()),
+        (Some(true), true)
+    );
     assert_eq!(sandbox.listed().len(), 1, "no safety checkpoint");
     assert!(!sandbox.store().join("checkpoint/journal").exists());
     sandbox.undo().code(3);
@@ -40,7 +50,12 @@ fn a_restore_to_what_is_there_leaves_the_time_of_the_root_as_it_is() {
     let (sandbox, id) = story();
     let time = || {
         let stat = std::fs::metadata(sandbox.root()).expect("the root is there");
-        (stat.mtime(), stat.mtime_nsec(), stat.ctime(), stat.ctime_nsec())
+        (
+            stat.mtime(),
+            stat.mtime_nsec(),
+            stat.ctime(),
+            stat.ctime_nsec(),
+        )
     };
     let before = time();
     sandbox.restore(&id).success();
@@ -62,7 +77,9 @@ fn restores_that_change_nothing_evict_nothing() {
     let sandbox = Sandbox::new();
     sandbox.user_config("keep = 8\n");
     for wave in 1..=8 {
-        sandbox.write("a", wave.to_string()).create(&format!("wave-{wave}"));
+        sandbox
+            .write("a", wave.to_string())
+            .create(&format!("wave-{wave}"));
     }
     for _ in 0..6 {
         sandbox.restore("wave-8").success();
@@ -83,7 +100,10 @@ fn an_undo_with_nothing_to_do_ends_no_redo_and_names_the_step_beyond() {
     sandbox.undo().success();
     assert_eq!(sandbox.read("a"), "three");
     sandbox.write("a", "one");
-    let beyond = sandbox.run(&["undo", "--yes"]).success().stderr_has("the step before that: 'checkpoint restore ");
+    let beyond = sandbox
+        .run(&["undo", "--yes"])
+        .success()
+        .stderr_has("the step before that: 'checkpoint restore ");
     assert!(beyond.stdout.starts_with("Already at "), "{beyond:?}");
     assert_eq!(sandbox.listed().len(), 6, "nothing was recorded");
     sandbox.write("a", "four");
@@ -97,6 +117,8 @@ fn a_root_that_is_gone_is_made_again_although_the_checkpoint_is_empty() {
     let id = sandbox.create("empty");
     std::fs::remove_dir(sandbox.root()).expect("it is empty");
     let root = sandbox.root().display().to_string();
-    let run = sandbox.run(&["-C", &root, "restore", &id, "--yes"]).success();
+    let run = sandbox
+        .run(&["-C", &root, "restore", &id, "--yes"])
+        .success();
     assert!(sandbox.root().is_dir(), "{run}");
 }

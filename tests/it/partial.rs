@@ -3,8 +3,11 @@
 use crate::bench::{Run, Sandbox, skipped, strace};
 
 /// A wrapper that takes root's right to read everything away.
-const ORDINARY: [&str; 3] =
-    ["/usr/bin/setpriv", "--bounding-set=-dac_override,-dac_read_search", "--inh-caps=-dac_override,-dac_read_search"];
+const ORDINARY: [&str; 3] = [
+    "/usr/bin/setpriv",
+    "--bounding-set=-dac_override,-dac_read_search",
+    "--inh-caps=-dac_override,-dac_read_search",
+];
 
 /// The wrapper under which permission bits count, or `None` with a printed line.
 pub fn wrapper(sandbox: &Sandbox) -> Option<&'static [&'static str]> {
@@ -25,19 +28,31 @@ pub fn wrapper(sandbox: &Sandbox) -> Option<&'static [&'static str]> {
 fn with_closed_things() -> Option<(Sandbox, &'static [&'static str])> {
     let sandbox = Sandbox::new();
     let wrapper = wrapper(&sandbox)?;
-    sandbox.write("open", "1").write("closed-file", "2").write("closed-dir/inside", "3");
+    sandbox
+        .write("open", "1")
+        .write("closed-file", "2")
+        .write("closed-dir/inside", "3");
     sandbox.chmod("closed-file", 0).chmod("closed-dir", 0);
     Some((sandbox, wrapper))
 }
 
 #[test]
 fn unreadable_things_make_a_partial_checkpoint_with_exit_5() {
-    let Some((sandbox, wrapper)) = with_closed_things() else { return };
+    let Some((sandbox, wrapper)) = with_closed_things() else {
+        return;
+    };
     let run = sandbox.run_under(wrapper, &["create", "--json"]).code(5);
     let data = run.data();
-    assert_eq!((&data["coverage"], &data["created"]), (&"partial".into(), &true.into()));
-    let mut named: Vec<&str> =
-        data["uncaptured"].as_array().expect("a list").iter().filter_map(|one| one["path"].as_str()).collect();
+    assert_eq!(
+        (&data["coverage"], &data["created"]),
+        (&"partial".into(), &true.into())
+    );
+    let mut named: Vec<&str> = data["uncaptured"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|one| one["path"].as_str())
+        .collect();
     named.sort_unstable();
     assert_eq!(named, ["closed-dir", "closed-file"]);
     assert_eq!(sandbox.listed()[0]["coverage"], "partial");
@@ -45,68 +60,128 @@ fn unreadable_things_make_a_partial_checkpoint_with_exit_5() {
 
 #[test]
 fn people_read_the_names_and_get_the_id() {
-    let Some((sandbox, wrapper)) = with_closed_things() else { return };
-    let run = sandbox.run_under(wrapper, &["create"]).code(5).stderr_has("closed-file").stderr_has("closed-dir");
+    let Some((sandbox, wrapper)) = with_closed_things() else {
+        return;
+    };
+    let run = sandbox
+        .run_under(wrapper, &["create"])
+        .code(5)
+        .stderr_has("closed-file")
+        .stderr_has("closed-dir");
     assert_eq!(run.stdout.trim_end().len(), 8, "{run}");
 }
 
 #[test]
 fn a_restore_leaves_unreadable_things_where_they_are_and_names_them_with_exit_5() {
-    let Some((sandbox, wrapper)) = with_closed_things() else { return };
-    sandbox.chmod("closed-file", 0o644).chmod("closed-dir", 0o755).remove("closed-file").remove("closed-dir");
+    let Some((sandbox, wrapper)) = with_closed_things() else {
+        return;
+    };
+    sandbox
+        .chmod("closed-file", 0o644)
+        .chmod("closed-dir", 0o755)
+        .remove("closed-file")
+        .remove("closed-dir");
     let id = sandbox.create("without them");
-    sandbox.write("closed-file", "2").write("closed-dir/inside", "3").write("open", "changed");
+    sandbox
+        .write("closed-file", "2")
+        .write("closed-dir/inside", "3")
+        .write("open", "changed");
     sandbox.chmod("closed-file", 0).chmod("closed-dir", 0);
-    sandbox.run_under(wrapper, &["restore", &id, "--dry-run"]).success().stdout_has("keep   closed-dir");
-    let run = sandbox.run_under(wrapper, &["restore", &id, "--yes", "--json"]).code(5);
+    sandbox
+        .run_under(wrapper, &["restore", &id, "--dry-run"])
+        .success()
+        .stdout_has("keep   closed-dir");
+    let run = sandbox
+        .run_under(wrapper, &["restore", &id, "--yes", "--json"])
+        .code(5);
     let unreadable = &run.data()["unreadable"];
     assert_eq!(unreadable[0]["path"], "closed-dir");
-    assert_eq!((&unreadable[1]["path"], &unreadable[1]["why"]), (&"closed-file".into(), &"unreadable".into()));
-    let again = sandbox.run_under(wrapper, &["restore", &id, "--yes"]).code(5);
+    assert_eq!(
+        (&unreadable[1]["path"], &unreadable[1]["why"]),
+        (&"closed-file".into(), &"unreadable".into())
+    );
+    let again = sandbox
+        .run_under(wrapper, &["restore", &id, "--yes"])
+        .code(5);
     again.stderr_has("closed-dir was left as it is: cannot be read");
-    sandbox.chmod("closed-file", 0o644).chmod("closed-dir", 0o755);
+    sandbox
+        .chmod("closed-file", 0o644)
+        .chmod("closed-dir", 0o755);
     let contents = ["open", "closed-file", "closed-dir/inside"].map(|name| sandbox.read(name));
     assert_eq!(contents, ["1", "2", "3"]);
 }
 
 #[test]
 fn a_plan_over_something_unreadable_stops_before_any_change() {
-    let Some((sandbox, wrapper)) = with_closed_things() else { return };
-    sandbox.chmod("closed-file", 0o644).chmod("closed-dir", 0o755);
+    let Some((sandbox, wrapper)) = with_closed_things() else {
+        return;
+    };
+    sandbox
+        .chmod("closed-file", 0o644)
+        .chmod("closed-dir", 0o755);
     let id = sandbox.create("all of it");
-    sandbox.write("open", "changed").write("closed-file", "precious").chmod("closed-file", 0);
-    let run = sandbox.run_under(wrapper, &["restore", &id, "--yes", "--json"]).code(4);
+    sandbox
+        .write("open", "changed")
+        .write("closed-file", "precious")
+        .chmod("closed-file", 0);
+    let run = sandbox
+        .run_under(wrapper, &["restore", &id, "--yes", "--json"])
+        .code(4);
     assert_eq!(run.error_code(), "conflict");
     assert!(run.stdout.contains("closed-file"), "{run}");
     sandbox.chmod("closed-file", 0o644);
-    assert_eq!((sandbox.read("open"), sandbox.read("closed-file")), ("changed".into(), "precious".into()));
+    assert_eq!(
+        (sandbox.read("open"), sandbox.read("closed-file")),
+        ("changed".into(), "precious".into())
+    );
 }
 
 #[test]
 fn the_newest_complete_checkpoint_survives_a_partial_one() {
-    let Some((sandbox, wrapper)) = with_closed_things() else { return };
-    sandbox.chmod("closed-file", 0o644).chmod("closed-dir", 0o755);
+    let Some((sandbox, wrapper)) = with_closed_things() else {
+        return;
+    };
+    sandbox
+        .chmod("closed-file", 0o644)
+        .chmod("closed-dir", 0o755);
     let complete = sandbox.create("complete");
     sandbox.write("open", "2").chmod("closed-file", 0);
-    sandbox.run_under(wrapper, &["create", "--reason", "partial", "--keep", "1"]).code(5);
+    sandbox
+        .run_under(wrapper, &["create", "--reason", "partial", "--keep", "1"])
+        .code(5);
     assert!(sandbox.listed_ids().contains(&complete));
 }
 
 #[test]
 fn what_could_not_be_read_is_no_deletion() {
     let sandbox = Sandbox::new();
-    let Some(wrapper) = wrapper(&sandbox) else { return };
-    sandbox.write("u", "1").write("d/inside", "2").write("gone", "3");
+    let Some(wrapper) = wrapper(&sandbox) else {
+        return;
+    };
+    sandbox
+        .write("u", "1")
+        .write("d/inside", "2")
+        .write("gone", "3");
     let first = sandbox.create("all of it");
     sandbox.chmod("u", 0).chmod("d", 0).remove("gone");
     let run = sandbox.run_under(wrapper, &["create", "--json"]).code(5);
     assert_eq!(run.data()["counts"]["deleted"], 1, "{run}");
     let second = run.data()["short"].as_str().expect("an id").to_owned();
-    let run = sandbox.run(&["show", &second]).success().stdout_has("  - gone").stdout_has("not captured: u");
-    assert!(!run.stdout.contains("- u") && !run.stdout.contains("- d"), "{run}");
+    let run = sandbox
+        .run(&["show", &second])
+        .success()
+        .stdout_has("  - gone")
+        .stdout_has("not captured: u");
+    assert!(
+        !run.stdout.contains("- u") && !run.stdout.contains("- d"),
+        "{run}"
+    );
     for path in ["u", "d/inside"] {
         let head = format!("{path}: last in {first}, not captured by {second}");
-        let run = sandbox.run_under(wrapper, &["find", path]).success().stdout_has(&head);
+        let run = sandbox
+            .run_under(wrapper, &["find", path])
+            .success()
+            .stdout_has(&head);
         assert!(!run.stdout.contains("deleted"), "{run}");
         let found = sandbox.run(&["find", path, "--json"]).success().data()["paths"][0].clone();
         assert!(found["deleted_by"].is_null(), "{found}");
@@ -119,11 +194,22 @@ fn what_could_not_be_read_is_no_deletion() {
 
 #[test]
 fn show_gives_no_advice_to_call_show() {
-    let Some((sandbox, wrapper)) = with_closed_things() else { return };
-    sandbox.run_under(wrapper, &["create"]).code(5).stderr_has("'checkpoint show");
-    let run = sandbox.run(&["show", "latest"]).success().stdout_has("closed-file").stderr_has("is partial");
+    let Some((sandbox, wrapper)) = with_closed_things() else {
+        return;
+    };
+    sandbox
+        .run_under(wrapper, &["create"])
+        .code(5)
+        .stderr_has("'checkpoint show");
+    let run = sandbox
+        .run(&["show", "latest"])
+        .success()
+        .stdout_has("closed-file")
+        .stderr_has("is partial");
     assert!(!run.stderr.contains("'checkpoint show"), "{run}");
-    sandbox.chmod("closed-file", 0o644).chmod("closed-dir", 0o755);
+    sandbox
+        .chmod("closed-file", 0o644)
+        .chmod("closed-dir", 0o755);
 }
 
 #[test]
@@ -132,16 +218,29 @@ fn a_file_on_a_failing_disk_makes_the_checkpoint_partial_and_is_no_deletion() {
         return;
     }
     let sandbox = Sandbox::new();
-    sandbox.write("bad", "1").write("good", "1").create("before");
+    sandbox
+        .write("bad", "1")
+        .write("good", "1")
+        .create("before");
     sandbox.write("bad", "22").write("good", "22");
     let (bad, args) = (sandbox.path("bad"), ["create", "--json", "-r", "partial"]);
     let run = strace::failing_at_path(&sandbox, &bad, "read,pread64", "EIO", "1+", &args).code(5);
     let data = run.data();
-    assert_eq!((&data["coverage"], &data["counts"]["deleted"]), (&"partial".into(), &0.into()), "{run}");
-    assert_eq!((&data["uncaptured"][0]["path"], &data["uncaptured"][1]), (&"bad".into(), &serde_json::Value::Null));
+    assert_eq!(
+        (&data["coverage"], &data["counts"]["deleted"]),
+        (&"partial".into(), &0.into()),
+        "{run}"
+    );
+    assert_eq!(
+        (&data["uncaptured"][0]["path"], &data["uncaptured"][1]),
+        (&"bad".into(), &serde_json::Value::Null)
+    );
     sandbox.write("bad", "333").write("good", "333");
     sandbox.restore("partial").success();
-    assert_eq!((sandbox.read("bad"), sandbox.read("good")), ("333".into(), "22".into()));
+    assert_eq!(
+        (sandbox.read("bad"), sandbox.read("good")),
+        ("333".into(), "22".into())
+    );
 }
 
 #[test]
@@ -162,7 +261,10 @@ fn a_mount_is_named_and_left_alone() {
     let document = std::fs::read_to_string(sandbox.home().join("document")).expect("a document");
     let document: serde_json::Value = serde_json::from_str(&document).expect("a document");
     let uncaptured = document["data"]["uncaptured"].as_array().expect("a list");
-    let mut named: Vec<&str> = uncaptured.iter().filter_map(|one| one["path"].as_str()).collect();
+    let mut named: Vec<&str> = uncaptured
+        .iter()
+        .filter_map(|one| one["path"].as_str())
+        .collect();
     named.sort_unstable();
     assert_eq!(named, ["bound", "disk"]);
 }
@@ -170,33 +272,72 @@ fn a_mount_is_named_and_left_alone() {
 #[test]
 fn what_stays_by_rule_after_a_restore_is_named_and_no_failure() {
     let sandbox = Sandbox::new();
-    let id = sandbox.write("a", "1").write("deep/er/b", "1").create("before there were rules");
-    sandbox.write(".gitignore", "*.o\njunk/\n").write("deep/er/x.o", "o").write("junk/j", "j").fifo("pipe");
+    let id = sandbox
+        .write("a", "1")
+        .write("deep/er/b", "1")
+        .create("before there were rules");
+    sandbox
+        .write(".gitignore", "*.o\njunk/\n")
+        .write("deep/er/x.o", "o")
+        .write("junk/j", "j")
+        .fifo("pipe");
     let data = sandbox.restore_data(&[&id]);
-    assert_eq!(data["left_alone"], serde_json::json!([{"path": "deep/er/x.o"}, {"path": "junk"}, {"path": "pipe"}]));
-    assert!(sandbox.exists("deep/er/x.o") && sandbox.exists("junk/j") && !sandbox.exists(".gitignore"));
-    let again = sandbox.write("a", "2").run(&["restore", &id, "--yes"]).success();
+    assert_eq!(
+        data["left_alone"],
+        serde_json::json!([{"path": "deep/er/x.o"}, {"path": "junk"}, {"path": "pipe"}])
+    );
+    assert!(
+        sandbox.exists("deep/er/x.o") && sandbox.exists("junk/j") && !sandbox.exists(".gitignore")
+    );
+    let again = sandbox
+        .write("a", "2")
+        .run(&["restore", &id, "--yes"])
+        .success();
     again.stderr_has("left alone: pipe (in no checkpoint)");
 }
 
 #[test]
 fn what_the_target_would_leave_out_too_is_not_named() {
     let sandbox = Sandbox::new();
-    let id = sandbox.write("a", "1").write(".gitignore", "*.o\n").create("with rules");
-    sandbox.write("a", "2").write("x.o", "o").write(".env", "S=1");
+    let id = sandbox
+        .write("a", "1")
+        .write(".gitignore", "*.o\n")
+        .create("with rules");
+    sandbox
+        .write("a", "2")
+        .write("x.o", "o")
+        .write(".env", "S=1");
     let data = sandbox.restore_data(&[&id]);
-    assert_eq!((&data["left_alone"], &data["unreadable"]), (&serde_json::json!([]), &serde_json::json!([])));
+    assert_eq!(
+        (&data["left_alone"], &data["unreadable"]),
+        (&serde_json::json!([]), &serde_json::json!([]))
+    );
 }
 
 #[test]
 fn what_could_not_be_read_then_and_cannot_be_now_is_named_with_exit_5() {
-    let Some((sandbox, wrapper)) = with_closed_things() else { return };
-    sandbox.run_under(wrapper, &["create", "-r", "part"]).code(5);
+    let Some((sandbox, wrapper)) = with_closed_things() else {
+        return;
+    };
+    sandbox
+        .run_under(wrapper, &["create", "-r", "part"])
+        .code(5);
     sandbox.write("open", "edited");
-    let data = sandbox.run_under(wrapper, &["restore", "part", "--yes", "--json"]).code(5).data();
-    let named: Vec<&str> =
-        data["unreadable"].as_array().unwrap().iter().filter_map(|one| one["path"].as_str()).collect();
+    let data = sandbox
+        .run_under(wrapper, &["restore", "part", "--yes", "--json"])
+        .code(5)
+        .data();
+    let named: Vec<&str> = data["unreadable"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|one| one["path"].as_str())
+        .collect();
     assert_eq!(named, ["closed-dir", "closed-file"]);
-    let again = sandbox.run_under(wrapper, &["restore", "part", "--yes"]).code(5);
-    again.stdout_has("Already at ").stderr_has("closed-file was left as it is: cannot be read");
+    let again = sandbox
+        .run_under(wrapper, &["restore", "part", "--yes"])
+        .code(5);
+    again
+        .stdout_has("Already at ")
+        .stderr_has("closed-file was left as it is: cannot be read");
 }

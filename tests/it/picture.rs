@@ -19,18 +19,32 @@ const STEP_MS: u64 = 600_000;
 /// The lines of text in the picture.
 fn shown() -> Vec<String> {
     let path = source::package().join(".github/terminal.svg");
-    let picture = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let texts =
-        picture.lines().filter_map(|line| line.strip_prefix("<text ")?.split_once('>')?.1.strip_suffix("</text>"));
+    let picture = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let texts = picture.lines().filter_map(|line| {
+        line.strip_prefix("<text ")?
+            .split_once('>')?
+            .1
+            .strip_suffix("</text>")
+    });
     texts.map(without_tags).collect()
 }
 
 fn without_tags(text: &str) -> String {
     let pieces = text.split('<').enumerate();
     let plain: String = pieces
-        .filter_map(|(at, piece)| if at == 0 { Some(piece) } else { piece.split_once('>').map(|p| p.1) })
+        .filter_map(|(at, piece)| {
+            if at == 0 {
+                Some(piece)
+            } else {
+                piece.split_once('>').map(|p| p.1)
+            }
+        })
         .collect();
-    plain.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+    plain
+        .replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&amp;", "&")
 }
 
 /// A script of the picture's commands, each printed as its own line and run at its own moment.
@@ -41,8 +55,12 @@ fn script(lines: &[String]) -> String {
     let commands = lines.iter().filter(|line| line.starts_with("$ "));
     for (at, line) in (1..).zip(commands) {
         let (now, quoted) = (BEGIN_MS + at * STEP_MS, line.replace('\'', "'\\''"));
-        writeln!(script, "CHECKPOINT_NOW={now}\nprintf '%s\\n' '{quoted}'\n{}", &line[2..])
-            .expect("a string takes all");
+        writeln!(
+            script,
+            "CHECKPOINT_NOW={now}\nprintf '%s\\n' '{quoted}'\n{}",
+            &line[2..]
+        )
+        .expect("a string takes all");
     }
     script
 }
@@ -51,13 +69,29 @@ fn script(lines: &[String]) -> String {
 fn the_picture_shows_what_a_terminal_shows() {
     let (sandbox, picture) = (Sandbox::bare(), shown());
     sandbox.env("PAGER", "cat");
-    let asked: Vec<(&str, &str)> =
-        picture.iter().filter(|line| line.ends_with("[y/N] y")).map(|_| ("[y/N]", "y\\n")).collect();
-    assert!(asked.len() == 2 && picture.len() > 20, "the picture shows too little:\n{}", picture.join("\n"));
-    let Some(run) = dialogue(&sandbox, script(&picture).trim_end(), &asked) else { return };
+    let asked: Vec<(&str, &str)> = picture
+        .iter()
+        .filter(|line| line.ends_with("[y/N] y"))
+        .map(|_| ("[y/N]", "y\\n"))
+        .collect();
+    assert!(
+        asked.len() == 2 && picture.len() > 20,
+        "the picture shows too little:\n{}",
+        picture.join("\n")
+    );
+    let Some(run) = dialogue(&sandbox, script(&picture).trim_end(), &asked) else {
+        return;
+    };
     let run = run.success();
-    let (terminal, _) = run.stdout.split_once("code 0").expect("the exit code was asked for");
-    assert_eq!(sandbox.normalized(terminal.trim_end()), sandbox.normalized(&picture.join("\n")), "{run}");
+    let (terminal, _) = run
+        .stdout
+        .split_once("code 0")
+        .expect("the exit code was asked for");
+    assert_eq!(
+        sandbox.normalized(terminal.trim_end()),
+        sandbox.normalized(&picture.join("\n")),
+        "{run}"
+    );
 }
 
 #[test]
@@ -65,7 +99,16 @@ fn the_picture_needs_no_script_and_nothing_from_elsewhere() {
     let path = source::package().join(".github/terminal.svg");
     let picture = std::fs::read_to_string(path).expect("the picture can be read");
     let addresses = picture.replace("xmlns=\"http://www.w3.org/2000/svg\"", "");
-    for word in ["<script", "<image", "<use", "@import", "@font-face", "url(", "http:", "https:"] {
+    for word in [
+        "<script",
+        "<image",
+        "<use",
+        "@import",
+        "@font-face",
+        "url(",
+        "http:",
+        "https:",
+    ] {
         assert!(!addresses.contains(word), "{word} in the picture");
     }
 }

@@ -14,16 +14,25 @@ fn with(count: usize) -> (Sandbox, Vec<String>) {
 
 fn pinned(sandbox: &Sandbox) -> Vec<String> {
     let rows = sandbox.listed();
-    rows.iter().filter(|row| row["pinned"] == true).map(|row| row["short"].as_str().unwrap().to_owned()).collect()
+    rows.iter()
+        .filter(|row| row["pinned"] == true)
+        .map(|row| row["short"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
 fn a_pinned_checkpoint_is_not_evicted_and_an_unpinned_one_is() {
     let (sandbox, ids) = with(4);
-    sandbox.run(&["pin", &ids[0]]).success().stdout_is(&format!("Pinned {} (number 0)\n", ids[0]));
+    sandbox
+        .run(&["pin", &ids[0]])
+        .success()
+        .stdout_is(&format!("Pinned {} (number 0)\n", ids[0]));
     sandbox.run(&["prune", "--keep", "2"]).success();
     assert_eq!(sandbox.listed_ids(), [ids[3].clone(), ids[0].clone()]);
-    sandbox.run(&["unpin", "number 0"]).success().stdout_is(&format!("Unpinned {} (number 0)\n", ids[0]));
+    sandbox
+        .run(&["unpin", "number 0"])
+        .success()
+        .stdout_is(&format!("Unpinned {} (number 0)\n", ids[0]));
     assert_eq!(pinned(&sandbox), Vec::<String>::new());
     sandbox.run(&["prune", "--keep", "1"]).success();
     assert_eq!(sandbox.listed_ids(), [ids[3].clone()]);
@@ -32,12 +41,24 @@ fn a_pinned_checkpoint_is_not_evicted_and_an_unpinned_one_is() {
 #[test]
 fn pinning_twice_is_fine_and_says_so() {
     let (sandbox, ids) = with(1);
-    sandbox.run(&["unpin", "latest"]).success().stdout_has("Was not pinned");
+    sandbox
+        .run(&["unpin", "latest"])
+        .success()
+        .stdout_has("Was not pinned");
     let first = sandbox.run(&["pin", "latest", "--json"]).success().data();
-    assert_eq!((first["short"].as_str(), &first["changed"]), (Some(ids[0].as_str()), &true.into()));
+    assert_eq!(
+        (first["short"].as_str(), &first["changed"]),
+        (Some(ids[0].as_str()), &true.into())
+    );
     let again = sandbox.run(&["pin", "latest", "--json"]).success().data();
-    assert_eq!((&again["pinned"], &again["changed"]), (&true.into(), &false.into()));
-    sandbox.run(&["pin", "latest"]).success().stdout_has("Already pinned");
+    assert_eq!(
+        (&again["pinned"], &again["changed"]),
+        (&true.into(), &false.into())
+    );
+    sandbox
+        .run(&["pin", "latest"])
+        .success()
+        .stdout_has("Already pinned");
     assert_eq!(sandbox.status()["pinned"], 1);
 }
 
@@ -76,5 +97,8 @@ fn pinning_works_with_a_garbled_manifest_and_lost_refs() {
     std::fs::write(store.join("checkpoint-manifest.md"), "\0garbage").unwrap();
     std::fs::remove_dir_all(store.join("refs")).unwrap();
     sandbox.run(&["pin", &ids[0]]).success();
-    assert_eq!((sandbox.listed().len(), pinned(&sandbox)), (2, vec![ids[0].clone()]));
+    assert_eq!(
+        (sandbox.listed().len(), pinned(&sandbox)),
+        (2, vec![ids[0].clone()])
+    );
 }

@@ -12,7 +12,11 @@ fn the_store_lies_where_the_formula_says() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
     sandbox.create("first");
-    assert!(sandbox.store().join("HEAD").is_file(), "no store at {}", sandbox.store().display());
+    assert!(
+        sandbox.store().join("HEAD").is_file(),
+        "no store at {}",
+        sandbox.store().display()
+    );
     assert!(sandbox.store().join("checkpoint-manifest.md").is_file());
     assert!(sandbox.store().join(".gitignore").is_file());
     assert!(sandbox.store().join("checkpoint").is_dir());
@@ -22,7 +26,12 @@ fn the_store_lies_where_the_formula_says() {
 fn the_dir_hash_is_the_one_of_the_shell() {
     let sandbox = Sandbox::new();
     let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", r#"printf %s "$(realpath .)" | sha256sum | cut -c1-16"#]).current_dir(sandbox.root());
+    shell
+        .args([
+            "-c",
+            r#"printf %s "$(realpath .)" | sha256sum | cut -c1-16"#,
+        ])
+        .current_dir(sandbox.root());
     let run = Run::of(shell);
     if run.code != 0 || run.stdout.trim().len() != 16 {
         return crate::bench::skipped("needs realpath and sha256sum");
@@ -33,21 +42,36 @@ fn the_dir_hash_is_the_one_of_the_shell() {
 
 #[test]
 fn the_key_turns_each_utf_16_unit_into_one_dash() {
-    assert_eq!(place::key(Path::new("/home/me/my_app.v2")), "-home-me-my-app-v2");
+    assert_eq!(
+        place::key(Path::new("/home/me/my_app.v2")),
+        "-home-me-my-app-v2"
+    );
     assert_eq!(place::key(Path::new("/ä/🦀")), "-----");
-    assert_eq!(place::key(Path::new(OsStr::from_bytes(b"/a\xff\xfe"))), "-a--");
+    assert_eq!(
+        place::key(Path::new(OsStr::from_bytes(b"/a\xff\xfe"))),
+        "-a--"
+    );
 }
 
 #[test]
 fn odd_and_long_roots_get_the_place_of_the_key_rule() {
     let long = "long-directory-name".repeat(10);
     let raw = OsStr::from_bytes(b"raw\xff\xfebytes");
-    for name in [OsStr::new("with blank"), OsStr::new("ünï-🦀"), OsStr::new("line\nbreak"), raw, OsStr::new(&long)]
-    {
+    for name in [
+        OsStr::new("with blank"),
+        OsStr::new("ünï-🦀"),
+        OsStr::new("line\nbreak"),
+        raw,
+        OsStr::new(&long),
+    ] {
         let sandbox = Sandbox::rooted_at(Path::new(name).join("sub"));
         sandbox.write("a", "1");
         sandbox.create("first");
-        assert!(sandbox.store().join("HEAD").is_file(), "no store at {}", sandbox.store().display());
+        assert!(
+            sandbox.store().join("HEAD").is_file(),
+            "no store at {}",
+            sandbox.store().display()
+        );
     }
 }
 
@@ -55,7 +79,10 @@ fn odd_and_long_roots_get_the_place_of_the_key_rule() {
 fn the_base_follows_flag_then_variables_then_home() {
     let sandbox = Sandbox::new();
     let base = |args: &[&str]| {
-        let data = sandbox.run(&[&["status", "--json"], args].concat()).success().data();
+        let data = sandbox
+            .run(&[&["status", "--json"], args].concat())
+            .success()
+            .data();
         data["base"].as_str().expect("a base").to_owned()
     };
     let place = |name: &str| sandbox.top().join(name).display().to_string();
@@ -87,11 +114,22 @@ fn every_spelling_of_the_root_leads_to_one_store() {
     std::os::unix::fs::symlink(sandbox.root(), &link).expect("a link can be made");
     let root = sandbox.root().display().to_string();
     let link = link.display().to_string();
-    for spelling in [&root, &format!("{root}/"), &format!("{root}/sub/.."), &format!("{root}/./."), &link] {
-        let data = sandbox.run(&["-C", spelling, "status", "--json"]).success().data();
+    for spelling in [
+        &root,
+        &format!("{root}/"),
+        &format!("{root}/sub/.."),
+        &format!("{root}/./."),
+        &link,
+    ] {
+        let data = sandbox
+            .run(&["-C", spelling, "status", "--json"])
+            .success()
+            .data();
         assert_eq!(data["checkpoints"], 1, "{spelling}");
     }
-    let run = sandbox.run_in(Path::new(&link), &["status", "--json"]).success();
+    let run = sandbox
+        .run_in(Path::new(&link), &["status", "--json"])
+        .success();
     assert_eq!(run.data()["checkpoints"], 1);
 }
 
@@ -104,7 +142,10 @@ fn two_roots_with_one_key_have_two_stores() {
         sandbox.run_in(root, &["create"]).success();
     }
     assert_eq!(place::key(&one), place::key(&other));
-    assert!(place::store(&sandbox.base(), &one).is_dir() && place::store(&sandbox.base(), &other).is_dir());
+    assert!(
+        place::store(&sandbox.base(), &one).is_dir()
+            && place::store(&sandbox.base(), &other).is_dir()
+    );
 }
 
 #[test]
@@ -113,11 +154,19 @@ fn a_store_in_another_project_folder_is_found_by_its_hash() {
     sandbox.write("a", "1");
     sandbox.create("first");
     let projects = sandbox.base().join("projects");
-    std::fs::rename(projects.join(place::key(sandbox.root())), projects.join("renamed")).expect("a rename");
+    std::fs::rename(
+        projects.join(place::key(sandbox.root())),
+        projects.join("renamed"),
+    )
+    .expect("a rename");
     assert_eq!(sandbox.listed().len(), 1);
     fixtures::copy_tree(&projects.join("renamed"), &projects.join("twin"));
     let run = sandbox.run(&["list", "--json"]);
-    assert_eq!((run.code, run.error_code().as_str()), (4, "ambiguous_store"), "{run}");
+    assert_eq!(
+        (run.code, run.error_code().as_str()),
+        (4, "ambiguous_store"),
+        "{run}"
+    );
 }
 
 #[test]
@@ -141,13 +190,24 @@ fn directories_are_0700_and_files_0600_under_every_umask() {
         ] {
             sandbox.write("a", umask);
             let args: Vec<&str> = line.split(' ').collect();
-            sandbox.run_under(&["/bin/sh", "-c", &script], &args).success();
+            sandbox
+                .run_under(&["/bin/sh", "-c", &script], &args)
+                .success();
         }
         for entry in walkdir::WalkDir::new(sandbox.base().join("projects")) {
             let entry = entry.expect("the store can be walked");
-            let expected = if entry.file_type().is_dir() { 0o700 } else { 0o600 };
+            let expected = if entry.file_type().is_dir() {
+                0o700
+            } else {
+                0o600
+            };
             let mode = fixtures::mode_of(entry.path());
-            assert_eq!(mode, expected, "umask {umask}: {} has {mode:o}", entry.path().display());
+            assert_eq!(
+                mode,
+                expected,
+                "umask {umask}: {} has {mode:o}",
+                entry.path().display()
+            );
         }
     }
 }
@@ -186,7 +246,14 @@ fn a_bind_mount_of_a_root_is_a_root_of_its_own_and_no_moved_project() {
     }
     let run = run.success();
     assert!(!run.stderr.contains("relink"), "{run}");
-    assert_eq!(run.stdout.lines().filter(|line| line.ends_with("| cli |")).count(), 1, "{run}");
+    assert_eq!(
+        run.stdout
+            .lines()
+            .filter(|line| line.ends_with("| cli |"))
+            .count(),
+        1,
+        "{run}"
+    );
     assert_eq!(sandbox.listed().len(), 1, "the first root has its own");
     assert!(place::store(&sandbox.base(), &other).is_dir());
 }
@@ -209,8 +276,18 @@ fn another_directory_at_the_same_path_is_told_once() {
     let aside = sandbox.top().join("aside");
     std::fs::rename(sandbox.root(), &aside).expect("a directory can be moved");
     std::fs::create_dir(sandbox.root()).expect("a directory can be made");
-    sandbox.run(&["list"]).success().stderr_has("another directory").stderr_has("delete --all");
-    let told = |args: &[&str]| sandbox.run(args).success().warning_codes().contains(&"another_root".to_owned());
+    sandbox
+        .run(&["list"])
+        .success()
+        .stderr_has("another directory")
+        .stderr_has("delete --all");
+    let told = |args: &[&str]| {
+        sandbox
+            .run(args)
+            .success()
+            .warning_codes()
+            .contains(&"another_root".to_owned())
+    };
     assert!(told(&["status", "--json"]));
     sandbox.write("b", "1");
     assert!(told(&["create", "--json"]));
@@ -225,7 +302,9 @@ fn a_root_that_a_restore_made_again_is_the_same_to_its_store() {
     std::fs::rename(sandbox.root(), sandbox.top().join("aside")).expect("a directory can be moved");
     let parent = sandbox.top();
     let root = sandbox.root().display().to_string();
-    sandbox.run_in(&parent, &["-C", &root, "restore", "first", "--yes"]).success();
+    sandbox
+        .run_in(&parent, &["-C", &root, "restore", "first", "--yes"])
+        .success();
     let run = sandbox.run(&["list", "--json"]).success();
     assert_eq!(run.warning_codes(), Vec::<String>::new(), "{run}");
 }

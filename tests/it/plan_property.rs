@@ -18,15 +18,34 @@ fn state(bytes: &[u8]) -> Snapshot {
     let mut snapshot = Snapshot::default();
     let mut pending = vec![(RelPath::root(), 0)];
     while let Some((dir, depth)) = pending.pop() {
-        snapshot.dirs.insert(dir.clone(), [0o755, 0o700, 0o2775][usize::from(drawn.next().unwrap_or(0) % 3)]);
+        snapshot.dirs.insert(
+            dir.clone(),
+            [0o755, 0o700, 0o2775][usize::from(drawn.next().unwrap_or(0) % 3)],
+        );
         for name in NAMES {
             let (path, draw) = (dir.join(name), drawn.next().unwrap_or(0));
             let perm = [0o644, 0o755, 0o600, 0o4755][usize::from(draw / 8 % 4)];
             let id = ObjectId::from_bytes([draw / 64; 20]);
             match draw % 8 {
                 0..=2 => {}
-                3 | 4 => drop(snapshot.files.insert(path, Entry { kind: Kind::File, perm, id, size_bytes: 1 })),
-                5 => drop(snapshot.files.insert(path, Entry { kind: Kind::Symlink, perm: 0o777, id, size_bytes: 1 })),
+                3 | 4 => drop(snapshot.files.insert(
+                    path,
+                    Entry {
+                        kind: Kind::File,
+                        perm,
+                        id,
+                        size_bytes: 1,
+                    },
+                )),
+                5 => drop(snapshot.files.insert(
+                    path,
+                    Entry {
+                        kind: Kind::Symlink,
+                        perm: 0o777,
+                        id,
+                        size_bytes: 1,
+                    },
+                )),
                 _ if depth < 3 => pending.push((path, depth + 1)),
                 _ => {}
             }
@@ -37,12 +56,29 @@ fn state(bytes: &[u8]) -> Snapshot {
 
 fn applied(plan: &RestorePlan, present: &Snapshot) -> Snapshot {
     let mut state = present.clone();
-    state.files.retain(|path, _| !plan.delete.contains_key(path));
-    state.dirs.retain(|path, _| !plan.remove_dirs.contains(path));
-    state.dirs.extend(plan.make_dirs.iter().chain(&plan.chmod_dirs).map(|(path, perm)| (path.clone(), *perm)));
-    state.files.extend(plan.write.iter().map(|(path, write)| (path.clone(), write.after)));
+    state
+        .files
+        .retain(|path, _| !plan.delete.contains_key(path));
+    state
+        .dirs
+        .retain(|path, _| !plan.remove_dirs.contains(path));
+    state.dirs.extend(
+        plan.make_dirs
+            .iter()
+            .chain(&plan.chmod_dirs)
+            .map(|(path, perm)| (path.clone(), *perm)),
+    );
+    state.files.extend(
+        plan.write
+            .iter()
+            .map(|(path, write)| (path.clone(), write.after)),
+    );
     for (path, perm) in &plan.chmod {
-        state.files.get_mut(path).expect("only what is there gets a mode").perm = *perm;
+        state
+            .files
+            .get_mut(path)
+            .expect("only what is there gets a mode")
+            .perm = *perm;
     }
     state
 }

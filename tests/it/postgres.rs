@@ -20,13 +20,18 @@ struct Server {
 
 /// Directory of the server's programs on Debian and others, the newest version first.
 fn programs() -> Option<PathBuf> {
-    let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
+    let versions = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten();
     let mut places: Vec<PathBuf> = versions.map(|version| version.path().join("bin")).collect();
     places.sort();
     places.reverse();
     places.extend(["/usr/bin", "/usr/local/bin"].map(PathBuf::from));
     let has_all = |dir: &PathBuf| {
-        ["initdb", "postgres", "psql", "pg_dump", "pg_restore"].iter().all(|name| dir.join(name).is_file())
+        ["initdb", "postgres", "psql", "pg_dump", "pg_restore"]
+            .iter()
+            .all(|name| dir.join(name).is_file())
     };
     places.into_iter().find(has_all)
 }
@@ -38,7 +43,9 @@ fn as_a_user(program: &Path) -> Command {
     }
     let mut command = Command::new("setpriv");
     let id = NOBODY.to_string();
-    command.args(["--reuid", &id, "--regid", &id, "--clear-groups"]).arg(program);
+    command
+        .args(["--reuid", &id, "--regid", &id, "--clear-groups"])
+        .arg(program);
     command
 }
 
@@ -52,21 +59,49 @@ impl Server {
             skipped("needs setpriv to start a server as an ordinary user");
             return None;
         }
-        let dir = tempfile::Builder::new().prefix("pg").tempdir_in("/tmp").expect("a temporary directory can be made");
+        let dir = tempfile::Builder::new()
+            .prefix("pg")
+            .tempdir_in("/tmp")
+            .expect("a temporary directory can be made");
         if rustix::process::geteuid().is_root() {
-            std::os::unix::fs::chown(dir.path(), Some(NOBODY), Some(NOBODY)).expect("root may give a directory away");
+            std::os::unix::fs::chown(dir.path(), Some(NOBODY), Some(NOBODY))
+                .expect("root may give a directory away");
         }
         let data = dir.path().join("data");
         let mut init = as_a_user(&programs.join("initdb"));
-        init.args(["--auth=trust", "--username=postgres", "--no-sync", "--encoding=UTF8", "--locale=C", "-D"])
-            .arg(&data);
+        init.args([
+            "--auth=trust",
+            "--username=postgres",
+            "--no-sync",
+            "--encoding=UTF8",
+            "--locale=C",
+            "-D",
+        ])
+        .arg(&data);
         let made = limit::output(init.current_dir(dir.path())).expect("initdb can be started");
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
         let mut postgres = as_a_user(&programs.join("postgres"));
-        postgres.arg("-D").arg(&data).arg("-k").arg(dir.path()).args(["-c", "listen_addresses=", "-F"]);
-        let quiet = postgres.current_dir(dir.path()).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        postgres
+            .arg("-D")
+            .arg(&data)
+            .arg("-k")
+            .arg(dir.path())
+            .args(["-c", "listen_addresses=", "-F"]);
+        let quiet = postgres
+            .current_dir(dir.path())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let postmaster = quiet.spawn().expect("postgres can be started");
-        let server = Self { programs, dir, postmaster };
+        let server = Self {
+            programs,
+            dir,
+            postmaster,
+        };
         server.wait_until_it_answers();
         Some(server)
     }
@@ -74,20 +109,41 @@ impl Server {
     fn wait_until_it_answers(&self) {
         let began = Instant::now();
         while self.try_ask("postgres", "SELECT 1").is_none() {
-            assert!(began.elapsed() < Duration::from_mins(1), "the server does not answer");
+            assert!(
+                began.elapsed() < Duration::from_mins(1),
+                "the server does not answer"
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
     }
 
     fn try_ask(&self, database: &str, sql: &str) -> Option<String> {
         let mut psql = Command::new(self.programs.join("psql"));
-        psql.args(["-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-U", "postgres", "-d", database, "-c", sql]);
-        let output = limit::output(psql.arg("-h").arg(self.dir.path())).expect("psql can be started");
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+        psql.args([
+            "-X",
+            "-A",
+            "-t",
+            "-q",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-U",
+            "postgres",
+            "-d",
+            database,
+            "-c",
+            sql,
+        ]);
+        let output =
+            limit::output(psql.arg("-h").arg(self.dir.path())).expect("psql can be started");
+        output
+            .status
+            .success()
+            .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     }
 
     fn ask(&self, sql: &str) -> String {
-        self.try_ask("shop", sql).unwrap_or_else(|| panic!("the server refuses {sql}"))
+        self.try_ask("shop", sql)
+            .unwrap_or_else(|| panic!("the server refuses {sql}"))
     }
 
     /// A configuration by which the program reaches the server.
@@ -108,7 +164,9 @@ impl Drop for Server {
         let postmaster = rustix::process::Pid::from_child(&self.postmaster);
         let _ = rustix::process::kill_process(postmaster, rustix::process::Signal::QUIT);
         let began = Instant::now();
-        while began.elapsed() < Duration::from_secs(30) && matches!(self.postmaster.try_wait(), Ok(None)) {
+        while began.elapsed() < Duration::from_secs(30)
+            && matches!(self.postmaster.try_wait(), Ok(None))
+        {
             std::thread::sleep(Duration::from_millis(20));
         }
         // No effect on a server that has ended.
@@ -118,27 +176,68 @@ impl Drop for Server {
 
 #[test]
 fn a_real_postgresql_is_dumped_changed_restored_and_equal() {
-    let Some(server) = Server::start() else { return };
-    server.try_ask("postgres", "CREATE DATABASE shop").expect("a database can be made");
+    let Some(server) = Server::start() else {
+        return;
+    };
+    server
+        .try_ask("postgres", "CREATE DATABASE shop")
+        .expect("a database can be made");
     server.ask("CREATE TABLE item (id int PRIMARY KEY, name text); INSERT INTO item SELECT n, 'item ' || n FROM generate_series(1, 500) n");
     let sum = "SELECT count(*) || ' ' || md5(string_agg(id || name, ',' ORDER BY id)) FROM item";
     let before = server.ask(sum);
     let sandbox = Sandbox::new();
-    sandbox.user_config(&server.config()).env("PATH", "/usr/bin:/bin").write("plan", "1");
-    let args = ["create", "-r", "pre-migration", "--type", "database_savepoint", "--db", "shop", "--scope", "plan"];
+    sandbox
+        .user_config(&server.config())
+        .env("PATH", "/usr/bin:/bin")
+        .write("plan", "1");
+    let args = [
+        "create",
+        "-r",
+        "pre-migration",
+        "--type",
+        "database_savepoint",
+        "--db",
+        "shop",
+        "--scope",
+        "plan",
+    ];
     let id: String = sandbox.run(&args).success().stdout.trim().into();
     server.ask("DELETE FROM item WHERE id % 2 = 0; ALTER TABLE item ADD COLUMN price int; CREATE TABLE extra (n int)");
     sandbox.write("plan", "2");
-    sandbox.restore(&id).success().stderr_has("restores 1 database");
-    assert_eq!((server.ask(sum), sandbox.read("plan")), (before.clone(), "1".into()));
-    assert_eq!(server.ask("SELECT count(*) FROM information_schema.columns WHERE table_name = 'item'"), "2");
+    sandbox
+        .restore(&id)
+        .success()
+        .stderr_has("restores 1 database");
+    assert_eq!(
+        (server.ask(sum), sandbox.read("plan")),
+        (before.clone(), "1".into())
+    );
+    assert_eq!(
+        server.ask("SELECT count(*) FROM information_schema.columns WHERE table_name = 'item'"),
+        "2"
+    );
     sandbox.undo().success();
-    assert_eq!((server.ask("SELECT count(*) FROM item"), sandbox.read("plan")), ("250".into(), "2".into()));
-    assert_eq!(server.ask("SELECT count(*) FROM information_schema.columns WHERE table_name = 'item'"), "3");
+    assert_eq!(
+        (
+            server.ask("SELECT count(*) FROM item"),
+            sandbox.read("plan")
+        ),
+        ("250".into(), "2".into())
+    );
+    assert_eq!(
+        server.ask("SELECT count(*) FROM information_schema.columns WHERE table_name = 'item'"),
+        "3"
+    );
     sandbox.redo().success();
     assert_eq!(server.ask(sum), before);
     sandbox.run(&["verify", "--full"]).success();
     drop(server);
-    sandbox.run(&["create", "--db", "shop"]).code(1).stderr_has("database shop was not taken");
-    sandbox.run(&["restore", &id, "--yes"]).code(4).stderr_has("nothing was changed");
+    sandbox
+        .run(&["create", "--db", "shop"])
+        .code(1)
+        .stderr_has("database shop was not taken");
+    sandbox
+        .run(&["restore", &id, "--yes"])
+        .code(4)
+        .stderr_has("nothing was changed");
 }

@@ -50,15 +50,29 @@ const ROOT: &str = "it's\u{1}'; touch INJECTED #\\";
 /// The shells of this machine, each with the words that precede a script.
 fn shells() -> Vec<Vec<String>> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = |name: &str| std::env::split_paths(&path).map(|dir| dir.join(name)).find(|file| file.is_file());
-    let wanted = [&["dash"][..], &["bash"], &["bash", "--posix"], &["zsh"], &["busybox", "sh"]];
+    let found = |name: &str| {
+        std::env::split_paths(&path)
+            .map(|dir| dir.join(name))
+            .find(|file| file.is_file())
+    };
+    let wanted = [
+        &["dash"][..],
+        &["bash"],
+        &["bash", "--posix"],
+        &["zsh"],
+        &["busybox", "sh"],
+    ];
     let shells = wanted.iter().filter_map(|words| {
         let Some(program) = found(words[0]) else {
             skipped(&format!("needs {}", words[0]));
             return None;
         };
         let rest = words[1..].iter().map(|word| (*word).to_owned());
-        Some(std::iter::once(program.display().to_string()).chain(rest).collect())
+        Some(
+            std::iter::once(program.display().to_string())
+                .chain(rest)
+                .collect(),
+        )
     });
     shells.collect()
 }
@@ -68,15 +82,25 @@ fn run_in_shell(sandbox: &Sandbox, shell: &[String], lines: &[String]) -> Run {
     let aside = sandbox.top().join("aside");
     sandbox.mkdir(aside.join("empty"));
     let head = "set -e\ncheckpoint() { \"$CHECKPOINT\" \"$@\"; }\n";
-    sandbox.write(aside.join("script"), format!("{head}{}\n", lines.join("\n")));
+    sandbox.write(
+        aside.join("script"),
+        format!("{head}{}\n", lines.join("\n")),
+    );
     let mut command = Command::new(&shell[0]);
-    command.args(&shell[1..]).arg(aside.join("script")).current_dir(aside.join("empty"));
+    command
+        .args(&shell[1..])
+        .arg(aside.join("script"))
+        .current_dir(aside.join("empty"));
     for (name, value) in sandbox.command(&[], &[]).get_envs() {
         command.env(name, value.expect("a value"));
     }
     command.env("CHECKPOINT", Sandbox::binary());
     let run = Run::of(command);
-    assert_eq!(std::fs::read_dir(aside.join("empty")).unwrap().count(), 0, "{shell:?} ran more\n{run}");
+    assert_eq!(
+        std::fs::read_dir(aside.join("empty")).unwrap().count(),
+        0,
+        "{shell:?} ran more\n{run}"
+    );
     assert_eq!(run.code, 0, "{shell:?}\n{run}");
     run
 }
@@ -86,11 +110,15 @@ fn names() -> Vec<Vec<u8>> {
     let count = if is_full() { 500 } else { 150 };
     let mut state = 7_u64;
     let mut next = |below: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(state >> 33).expect("31 bits") % below
     };
     let name = |number: usize| {
-        let mut name: Vec<u8> = (0..=next(6)).flat_map(|_| PIECES[next(PIECES.len())].to_vec()).collect();
+        let mut name: Vec<u8> = (0..=next(6))
+            .flat_map(|_| PIECES[next(PIECES.len())].to_vec())
+            .collect();
         name.truncate(LONGEST_NAME);
         name.extend(format!("{number}").bytes());
         name.extend((0..next(4)).flat_map(|_| PIECES[next(PIECES.len())].to_vec()));
@@ -101,7 +129,9 @@ fn names() -> Vec<Vec<u8>> {
 
 fn at(sandbox: &Sandbox, name: &[u8]) -> std::path::PathBuf {
     use std::os::unix::ffi::OsStrExt as _;
-    sandbox.path("names").join(std::ffi::OsStr::from_bytes(name))
+    sandbox
+        .path("names")
+        .join(std::ffi::OsStr::from_bytes(name))
 }
 
 fn project() -> (Sandbox, Vec<Vec<u8>>) {
@@ -119,28 +149,56 @@ fn ruin(sandbox: &Sandbox, names: &[Vec<u8>]) {
 }
 
 fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("no text: {value}")).to_owned()
+    value
+        .as_str()
+        .unwrap_or_else(|| panic!("no text: {value}"))
+        .to_owned()
 }
 
 #[test]
 fn the_commands_of_copies_and_contracts_bring_every_name_back() {
     let (sandbox, names) = project();
     let before = Tree::capture(&sandbox.path("names"));
-    let args = ["create", "--type", "file_backup", "--copies", "--scope", "names", "--contract", "--json", "-r", ROOT];
+    let args = [
+        "create",
+        "--type",
+        "file_backup",
+        "--copies",
+        "--scope",
+        "names",
+        "--contract",
+        "--json",
+        "-r",
+        ROOT,
+    ];
     let data = sandbox.run(&args).success().data();
-    let manifest = std::fs::read(Path::new(&text(&data["copies"])).join("manifest.json")).expect("a manifest");
+    let manifest =
+        std::fs::read(Path::new(&text(&data["copies"])).join("manifest.json")).expect("a manifest");
     let manifest: Value = serde_json::from_slice(&manifest).expect("JSON");
-    let each: Vec<String> = manifest["files"].as_array().expect("a list").iter().map(|f| text(&f["command"])).collect();
+    let each: Vec<String> = manifest["files"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|f| text(&f["command"]))
+        .collect();
     assert_eq!(each.len(), names.len());
-    let anchors: Vec<String> =
-        data["contract"]["evidence_anchors"].as_array().expect("a list").iter().map(text).collect();
-    let commands: Vec<String> =
-        anchors.iter().filter_map(|anchor| anchor.strip_prefix("tool:bash:").map(str::to_owned)).collect();
+    let anchors: Vec<String> = data["contract"]["evidence_anchors"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(text)
+        .collect();
+    let commands: Vec<String> = anchors
+        .iter()
+        .filter_map(|anchor| anchor.strip_prefix("tool:bash:").map(str::to_owned))
+        .collect();
     assert_eq!(commands.len(), 3, "{anchors:?}");
     for shell in shells() {
-        for lines in
-            [&each, &vec![text(&manifest["command"])], &vec![text(&data["contract"]["checkpoint"]["restore_command"])]]
-        {
+        for lines in [
+            &each,
+            &vec![text(&manifest["command"])],
+            &vec![text(&data["contract"]["checkpoint"]["restore_command"])],
+        ] {
             ruin(&sandbox, &names);
             run_in_shell(&sandbox, &shell, lines);
             Tree::capture(&sandbox.path("names")).assert_is(&before, &format!("{shell:?}"));
@@ -152,10 +210,18 @@ fn the_commands_of_copies_and_contracts_bring_every_name_back() {
 #[test]
 fn the_hint_of_a_guard_makes_the_checkpoint_that_it_lacks() {
     let (sandbox, names) = project();
-    let list: Vec<u8> = names.iter().flat_map(|name| [b"names/", &name[..], b"\0"].concat()).collect();
+    let list: Vec<u8> = names
+        .iter()
+        .flat_map(|name| [b"names/", &name[..], b"\0"].concat())
+        .collect();
     let file = sandbox.top().join("list");
     sandbox.write(&file, list);
-    let guard = ["guard", "--json", "--scope", &format!("@{}", file.display())];
+    let guard = [
+        "guard",
+        "--json",
+        "--scope",
+        &format!("@{}", file.display()),
+    ];
     let hint = text(&sandbox.run(&guard).code(4).json()["error"]["hint"]);
     for shell in shells() {
         run_in_shell(&sandbox, &shell, std::slice::from_ref(&hint));
@@ -170,15 +236,26 @@ fn the_commands_of_a_history_name_the_paths_that_are_gone() {
     let before = Tree::capture(&sandbox.path("names"));
     sandbox.create("before");
     // Fewer than the safety checkpoints that are kept: these are what the later commands name.
-    let gone: Vec<&Vec<u8>> = names.iter().filter(|name| !name.ends_with(b"\n")).step_by(names.len() / 12).collect();
+    let gone: Vec<&Vec<u8>> = names
+        .iter()
+        .filter(|name| !name.ends_with(b"\n"))
+        .step_by(names.len() / 12)
+        .collect();
     let root = shell_quoted(&sandbox.root().display().to_string());
     for shell in shells() {
         for name in &gone {
             sandbox.remove(at(&sandbox, name));
         }
-        let found = sandbox.run(&["find", "names", "-n", "1000"]).success().stdout;
-        let restores = found.lines().filter_map(|line| line.strip_prefix("  checkpoint restore "));
-        let lines: Vec<String> = restores.map(|rest| format!("checkpoint -C {root} restore --yes {rest}")).collect();
+        let found = sandbox
+            .run(&["find", "names", "-n", "1000"])
+            .success()
+            .stdout;
+        let restores = found
+            .lines()
+            .filter_map(|line| line.strip_prefix("  checkpoint restore "));
+        let lines: Vec<String> = restores
+            .map(|rest| format!("checkpoint -C {root} restore --yes {rest}"))
+            .collect();
         assert_eq!(lines.len(), gone.len(), "{found}");
         run_in_shell(&sandbox, &shell, &lines);
         Tree::capture(&sandbox.path("names")).assert_is(&before, &format!("{shell:?}"));
@@ -192,15 +269,34 @@ fn a_moved_root_and_a_hold_are_named_in_commands_too() {
         sandbox.real_clock().write("a", "1").create("one");
         let moved = sandbox.top().join("moved");
         std::fs::rename(sandbox.root(), &moved).unwrap();
-        let run = sandbox.run_in(&moved, &["create", "--json", "-r", "two"]).success();
+        let run = sandbox
+            .run_in(&moved, &["create", "--json", "-r", "two"])
+            .success();
         let said = text(&run.json()["warnings"][0]["message"]);
-        let command = said.split(": '").nth(1).and_then(|rest| rest.strip_suffix("' takes them over")).expect(&said);
+        let command = said
+            .split(": '")
+            .nth(1)
+            .and_then(|rest| rest.strip_suffix("' takes them over"))
+            .expect(&said);
         let here = shell_quoted(&moved.display().to_string());
-        run_in_shell(&sandbox, &shell, &[format!("cd {here} && {command} --yes && cd - >/dev/null")]);
-        sandbox.run_in(&moved, &["restore", "one", "--dry-run"]).success();
-        sandbox.run_in(&moved, &["hold", "a'; touch INJECTED #\\"]).success();
-        let hint = text(&sandbox.run_in(&moved, &["create", "--json"]).code(4).json()["error"]["hint"]);
-        run_in_shell(&sandbox, &shell, &[format!("cd {here} && {hint} && cd - >/dev/null")]);
+        run_in_shell(
+            &sandbox,
+            &shell,
+            &[format!("cd {here} && {command} --yes && cd - >/dev/null")],
+        );
+        sandbox
+            .run_in(&moved, &["restore", "one", "--dry-run"])
+            .success();
+        sandbox
+            .run_in(&moved, &["hold", "a'; touch INJECTED #\\"])
+            .success();
+        let hint =
+            text(&sandbox.run_in(&moved, &["create", "--json"]).code(4).json()["error"]["hint"]);
+        run_in_shell(
+            &sandbox,
+            &shell,
+            &[format!("cd {here} && {hint} && cd - >/dev/null")],
+        );
         sandbox.run_in(&moved, &["create"]).success();
     }
 }
@@ -209,11 +305,22 @@ fn a_moved_root_and_a_hold_are_named_in_commands_too() {
 fn a_state_file_that_is_malformed_is_named_in_commands_too() {
     for shell in shells() {
         let sandbox = Sandbox::new();
-        sandbox.write(".claude/checkpoints/a_'; touch INJECTED #\\_20260101_000000.json", "{broken");
-        let error = sandbox.run(&["workflow", "recover", "--json"]).code(6).json()["error"].clone();
+        sandbox.write(
+            ".claude/checkpoints/a_'; touch INJECTED #\\_20260101_000000.json",
+            "{broken",
+        );
+        let error = sandbox
+            .run(&["workflow", "recover", "--json"])
+            .code(6)
+            .json()["error"]
+            .clone();
         let command = text(&error["options"][0]["command"]);
         let here = shell_quoted(&sandbox.root().display().to_string());
-        run_in_shell(&sandbox, &shell, &[format!("cd {here} && {command} && cd - >/dev/null")]);
+        run_in_shell(
+            &sandbox,
+            &shell,
+            &[format!("cd {here} && {command} && cd - >/dev/null")],
+        );
         sandbox.run(&["workflow", "recover", "--json"]).code(3);
     }
 }
@@ -226,20 +333,31 @@ fn shell_quoted(text: &str) -> String {
 fn the_command_that_approves_a_phase_runs_as_printed_whatever_the_phase_is_called() {
     let sandbox = Sandbox::new();
     let plan = r#"{"phases":[{"id":"a'; touch PWN #","requires_approval":true},{"id":"b"}]}"#;
-    sandbox.write("plan.json", plan).run(&["workflow", "init", "-q", "--id", "p", "--plan", "plan.json"]).success();
+    sandbox
+        .write("plan.json", plan)
+        .run(&["workflow", "init", "-q", "--id", "p", "--plan", "plan.json"])
+        .success();
     sandbox.run(&["phase", "start", "-q"]).success();
     let done = sandbox.run(&["phase", "done"]).success();
     let next = sandbox.run(&["workflow", "next"]).success();
     let commands = [done.stdout + &done.stderr, next.stdout].map(|text| {
-        let from = text.find("checkpoint phase approve ").unwrap_or_else(|| panic!("it is not named: {text}"));
+        let from = text
+            .find("checkpoint phase approve ")
+            .unwrap_or_else(|| panic!("it is not named: {text}"));
         text[from..].lines().next().expect("a line").to_owned()
     });
     for command in commands {
         assert!(command.contains(r"'a'\''; touch PWN #'"), "{command}");
-        let script = format!("checkpoint() {{ \"$0\" \"$@\"; }}; {}", command.split(" -w ").next().expect("a command"));
+        let script = format!(
+            "checkpoint() {{ \"$0\" \"$@\"; }}; {}",
+            command.split(" -w ").next().expect("a command")
+        );
         // The second time it is already approved.
         let run = sandbox.run_under(&["/bin/sh", "-c", &script], &[]);
-        assert!(matches!(run.code, 0 | 4) && run.stderr.contains("approve") == (run.code == 4), "{run}");
+        assert!(
+            matches!(run.code, 0 | 4) && run.stderr.contains("approve") == (run.code == 4),
+            "{run}"
+        );
         assert!(!sandbox.exists("PWN"), "{command}");
     }
 }

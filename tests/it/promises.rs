@@ -8,8 +8,9 @@ use crate::source;
 /// Number of faults: `B1` to this, without a gap.
 const FAULTS: usize = 120;
 /// Numbers of the failures, which keep those of a longer list.
-const FAILURES: [usize; 23] =
-    [1, 2, 3, 8, 10, 12, 14, 25, 26, 37, 40, 45, 49, 60, 71, 74, 80, 81, 95, 96, 99, 100, 106];
+const FAILURES: [usize; 23] = [
+    1, 2, 3, 8, 10, 12, 14, 25, 26, 37, 40, 45, 49, 60, 71, 74, 80, 81, 95, 96, 99, 100, 106,
+];
 /// Number of faults of workflows: `W1` to this.
 const OF_WORKFLOWS: usize = 18;
 /// Number of faults of restores by habit: `R1` to this.
@@ -29,14 +30,20 @@ fn complaints(page: &str) -> Vec<String> {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     for line in page.lines().filter(|line| is_row(line)) {
         let cells = cells(line);
-        let [id, .., held_by] = cells.as_slice() else { continue };
+        let [id, .., held_by] = cells.as_slice() else {
+            continue;
+        };
         *seen.entry(*id).or_default() += 1;
         if cells.len() != 4 {
             found.push(format!("{id}: {} cells", cells.len()));
         } else if cells.iter().any(|cell| cell.is_empty()) {
             found.push(format!("{id}: an empty cell"));
         } else {
-            found.extend(complaints_about_tests(held_by).into_iter().map(|why| format!("{id}: {why}")));
+            found.extend(
+                complaints_about_tests(held_by)
+                    .into_iter()
+                    .map(|why| format!("{id}: {why}")),
+            );
         }
     }
     found.extend(complaints_about_ids(&seen));
@@ -55,12 +62,22 @@ fn cells(line: &str) -> Vec<&str> {
 fn complaints_about_ids(seen: &BTreeMap<&str, usize>) -> Vec<String> {
     let faults = (1..=FAULTS).map(|n| format!("B{n}"));
     let failures = FAILURES.iter().map(|n| format!("U{n}"));
-    let others = (1..=OF_WORKFLOWS).map(|n| format!("W{n}")).chain((1..=OF_RESTORES).map(|n| format!("R{n}")));
+    let others = (1..=OF_WORKFLOWS)
+        .map(|n| format!("W{n}"))
+        .chain((1..=OF_RESTORES).map(|n| format!("R{n}")));
     let wanted: BTreeSet<String> = faults.chain(failures).chain(others).collect();
-    let missing = wanted.iter().filter(|id| !seen.contains_key(id.as_str())).map(|id| format!("{id} is missing"));
-    let unknown = seen.keys().filter(|id| !wanted.contains(**id)).map(|id| format!("{id} is no id"));
-    let repeated =
-        seen.iter().filter(|(_, times)| **times > 1).map(|(id, times)| format!("{id} stands there {times} times"));
+    let missing = wanted
+        .iter()
+        .filter(|id| !seen.contains_key(id.as_str()))
+        .map(|id| format!("{id} is missing"));
+    let unknown = seen
+        .keys()
+        .filter(|id| !wanted.contains(**id))
+        .map(|id| format!("{id} is no id"));
+    let repeated = seen
+        .iter()
+        .filter(|(_, times)| **times > 1)
+        .map(|(id, times)| format!("{id} stands there {times} times"));
     missing.chain(unknown).chain(repeated).collect()
 }
 
@@ -72,7 +89,11 @@ fn complaints_about_tests(held_by: &str) -> Vec<String> {
         None if names.is_empty() => return vec!["no test is named".to_owned()],
         _ => {}
     }
-    names.into_iter().filter(|name| !is_test(name)).map(|name| format!("there is no test {name}")).collect()
+    names
+        .into_iter()
+        .filter(|name| !is_test(name))
+        .map(|name| format!("there is no test {name}"))
+        .collect()
 }
 
 /// The texts between backticks.
@@ -86,19 +107,34 @@ fn is_test(name: &str) -> bool {
         None => ("tests/it", name),
     };
     let mut modules: Vec<&str> = name.split("::").collect();
-    let Some(function) = modules.pop() else { return false };
+    let Some(function) = modules.pop() else {
+        return false;
+    };
     // A module `tests` is at the end of its parent's file, or a file of its own.
-    let inside = modules.split_last().filter(|(last, _)| **last == "tests").map(|(_, above)| above);
+    let inside = modules
+        .split_last()
+        .filter(|(last, _)| **last == "tests")
+        .map(|(_, above)| above);
     let top = source::package().join(top);
     let mut files = files_of(&top, &modules);
     files.extend(inside.into_iter().flat_map(|above| files_of(&top, above)));
-    files.iter().filter_map(|file| std::fs::read_to_string(file).ok()).any(|text| tests_in(&text).contains(function))
+    files
+        .iter()
+        .filter_map(|file| std::fs::read_to_string(file).ok())
+        .any(|text| tests_in(&text).contains(function))
 }
 
 fn files_of(top: &Path, modules: &[&str]) -> Vec<PathBuf> {
-    let Some((last, above)) = modules.split_last() else { return Vec::new() };
-    let dir = above.iter().fold(top.to_path_buf(), |dir, module| dir.join(module));
-    vec![dir.join(format!("{last}.rs")), dir.join(last).join("mod.rs")]
+    let Some((last, above)) = modules.split_last() else {
+        return Vec::new();
+    };
+    let dir = above
+        .iter()
+        .fold(top.to_path_buf(), |dir, module| dir.join(module));
+    vec![
+        dir.join(format!("{last}.rs")),
+        dir.join(last).join("mod.rs"),
+    ]
 }
 
 /// The names of the functions below a `#[test]`, with or without other attributes and comments between.
@@ -121,32 +157,64 @@ fn tests_in(text: &str) -> BTreeSet<&str> {
 #[test]
 fn every_promise_names_a_test_that_exists_or_says_why_not() {
     let page = page();
-    assert!(page.starts_with("# "), "the first line does not say what the page is");
+    assert!(
+        page.starts_with("# "),
+        "the first line does not say what the page is"
+    );
     let complaints = complaints(&page);
-    assert!(complaints.is_empty(), "tests/PROMISES.md:\n{}", complaints.join("\n"));
+    assert!(
+        complaints.is_empty(),
+        "tests/PROMISES.md:\n{}",
+        complaints.join("\n")
+    );
 }
 
 #[test]
 fn a_page_that_is_wrong_is_told_so() {
     let page = page();
-    let line = page.lines().find(|line| line.starts_with("| B1 |")).expect("a first row");
+    let line = page
+        .lines()
+        .find(|line| line.starts_with("| B1 |"))
+        .expect("a first row");
     let cells = cells(line);
-    let with = |held_by: &str| format!("| {} | {} | {} | {held_by} |", cells[0], cells[1], cells[2]);
+    let with =
+        |held_by: &str| format!("| {} | {} | {} | {held_by} |", cells[0], cells[1], cells[2]);
     for (harmed, complaint) in [
-        (with("`create::no_such_test`"), "B1: there is no test create::no_such_test"),
-        (with("`no_such_file::a_root_that_is_gone`"), "B1: there is no test no_such_file::a_root_that_is_gone"),
-        (with("`lib: store::lock::tests::write_holder`"), "B1: there is no test lib: store::lock::tests::write_holder"),
-        (with("`promises::is_test`"), "B1: there is no test promises::is_test"),
+        (
+            with("`create::no_such_test`"),
+            "B1: there is no test create::no_such_test",
+        ),
+        (
+            with("`no_such_file::a_root_that_is_gone`"),
+            "B1: there is no test no_such_file::a_root_that_is_gone",
+        ),
+        (
+            with("`lib: store::lock::tests::write_holder`"),
+            "B1: there is no test lib: store::lock::tests::write_holder",
+        ),
+        (
+            with("`promises::is_test`"),
+            "B1: there is no test promises::is_test",
+        ),
         (with("some day"), "B1: no test is named"),
         (with("out of scope: "), "B1: no reason is given"),
         (with(""), "B1: an empty cell"),
-        (format!("| B1 |  | {} | {} |", cells[2], cells[3]), "B1: an empty cell"),
+        (
+            format!("| B1 |  | {} | {} |", cells[2], cells[3]),
+            "B1: an empty cell",
+        ),
         (format!("{line} more |"), "B1: 5 cells"),
         (String::new(), "B1 is missing"),
         (format!("{line}\n{line}"), "B1 stands there 2 times"),
-        (format!("{line}\n| B0 | a | b | out of scope: c |"), "B0 is no id"),
+        (
+            format!("{line}\n| B0 | a | b | out of scope: c |"),
+            "B0 is no id",
+        ),
     ] {
         assert_eq!(complaints(&page.replace(line, &harmed)), [complaint]);
     }
-    assert_eq!(complaints(&page.replace(line, &with("out of scope: a reason"))), [""; 0]);
+    assert_eq!(
+        complaints(&page.replace(line, &with("out of scope: a reason"))),
+        [""; 0]
+    );
 }

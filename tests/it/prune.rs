@@ -16,13 +16,19 @@ fn with(count: usize) -> (Sandbox, Vec<String>) {
 fn a_store_with_nothing_to_drop_is_told_so() {
     let (sandbox, _) = with(2);
     sandbox.run(&["prune"]).success();
-    sandbox.run(&["prune"]).success().stdout_is("Nothing to prune.\n");
+    sandbox
+        .run(&["prune"])
+        .success()
+        .stdout_is("Nothing to prune.\n");
 }
 
 #[test]
 fn prune_keeps_the_newest_and_drops_the_oldest() {
     let (sandbox, ids) = with(5);
-    let run = sandbox.run(&["prune", "--keep", "2"]).success().stdout_has("Pruned: 3 checkpoints");
+    let run = sandbox
+        .run(&["prune", "--keep", "2"])
+        .success()
+        .stdout_has("Pruned: 3 checkpoints");
     assert!(run.stdout.contains("→"), "{run}");
     assert_eq!(sandbox.listed_ids(), [ids[4].clone(), ids[3].clone()]);
     sandbox.run(&["show", &ids[0]]).code(3).stdout_is("");
@@ -32,10 +38,17 @@ fn prune_keeps_the_newest_and_drops_the_oldest() {
 fn a_dry_run_tells_the_plan_and_changes_nothing() {
     let (sandbox, ids) = with(4);
     sandbox.watch(&sandbox.store());
-    let data = sandbox.run(&["prune", "--keep", "1", "--dry-run", "--json"]).success().data();
+    let data = sandbox
+        .run(&["prune", "--keep", "1", "--dry-run", "--json"])
+        .success()
+        .data();
     assert_eq!(data["dry_run"], true);
-    let evicted: Vec<&str> =
-        data["evicted"].as_array().expect("a list").iter().filter_map(|e| e["short"].as_str()).collect();
+    let evicted: Vec<&str> = data["evicted"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|e| e["short"].as_str())
+        .collect();
     assert_eq!(evicted, [ids[0].as_str(), &ids[1], &ids[2]]);
     assert_eq!(sandbox.listed().len(), 4);
 }
@@ -69,11 +82,17 @@ fn without_a_store_prune_says_so_and_succeeds() {
 #[test]
 fn a_main_that_names_nothing_keeps_nobody_from_pruning() {
     let (sandbox, _) = with(3);
-    std::fs::write(sandbox.store().join("refs/heads/main"), format!("{}\n", "0123456789".repeat(4))).expect("a ref");
+    std::fs::write(
+        sandbox.store().join("refs/heads/main"),
+        format!("{}\n", "0123456789".repeat(4)),
+    )
+    .expect("a ref");
     sandbox.run(&["prune", "--dry-run"]).success();
     sandbox.run(&["prune", "--keep", "2"]).success();
     if let Some(git) = crate::bench::Git::find(sandbox.root()) {
-        git.with("GIT_DIR", sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
+        git.with("GIT_DIR", sandbox.store())
+            .run(&["fsck", "--full", "--strict"])
+            .success();
     }
 }
 
@@ -89,7 +108,9 @@ fn left_over_temporary_files_go() {
 #[test]
 fn the_project_file_may_raise_keep_but_not_lower_it() {
     let (sandbox, _) = with(3);
-    sandbox.user_config("keep = 2\n").write(".checkpoint.toml", "keep = 1\n");
+    sandbox
+        .user_config("keep = 2\n")
+        .write(".checkpoint.toml", "keep = 1\n");
     sandbox.run(&["prune"]).success();
     assert_eq!(sandbox.listed().len(), 2);
 }
@@ -101,7 +122,10 @@ fn a_pin_of_what_is_nowhere_keeps_nobody_from_pruning_and_goes() {
         sandbox.run(&["pin", &ids[0]]).success();
         let pin = sandbox.store().join("refs/pins").join("2".repeat(40));
         std::fs::write(&pin, format!("{}\n", "2".repeat(40))).expect("a ref");
-        sandbox.run(&["verify"]).success().stdout_has("it pins what is nowhere");
+        sandbox
+            .run(&["verify"])
+            .success()
+            .stdout_has("it pins what is nowhere");
         sandbox.run(&["prune", "--dry-run"]).success();
         sandbox.run(command).success();
         assert!(!pin.exists(), "{command:?} left it");
@@ -117,7 +141,10 @@ fn a_main_that_names_nothing_in_a_store_without_checkpoints_is_named_and_goes() 
     sandbox.run(&["delete", &ids[0], "--yes"]).success();
     let main = sandbox.store().join("refs/heads/main");
     std::fs::write(&main, format!("{}\n", "0123456789".repeat(4))).expect("a ref");
-    sandbox.run(&["verify"]).success().stdout_has("it names nothing");
+    sandbox
+        .run(&["verify"])
+        .success()
+        .stdout_has("it names nothing");
     sandbox.run(&["prune"]).success();
     assert!(!main.exists(), "it is still there");
 }

@@ -13,8 +13,13 @@ fn story() -> (Sandbox, String) {
 
 /// Answers a restore's question with the output of a shell command line, once the question is shown.
 fn answered(sandbox: &Sandbox, id: &str, answer: &str) -> Option<Run> {
-    let typing = format!("until grep -q 'y/N' $typescript 2>/dev/null; do sleep 0.05; done; {answer}");
-    with_keyboard(sandbox, &typing, &format!("trap : INT; $checkpoint restore {id}; echo code $?"))
+    let typing =
+        format!("until grep -q 'y/N' $typescript 2>/dev/null; do sleep 0.05; done; {answer}");
+    with_keyboard(
+        sandbox,
+        &typing,
+        &format!("trap : INT; $checkpoint restore {id}; echo code $?"),
+    )
 }
 
 fn last_lines(run: &Run, count: usize) -> Vec<String> {
@@ -25,7 +30,9 @@ fn last_lines(run: &Run, count: usize) -> Vec<String> {
 #[test]
 fn yes_restores_and_anything_else_does_not() {
     let (sandbox, id) = story();
-    let Some(run) = answered(&sandbox, &id, "echo n") else { return };
+    let Some(run) = answered(&sandbox, &id, "echo n") else {
+        return;
+    };
     assert_eq!(last_lines(&run, 1), ["code 4"], "{run}");
     assert_eq!(sandbox.read("a"), "2");
     let run = answered(&sandbox, &id, ":").expect("a terminal");
@@ -39,8 +46,14 @@ fn yes_restores_and_anything_else_does_not() {
 fn an_interrupt_at_a_question_says_one_line_and_changes_nothing() {
     let (sandbox, id) = story();
     let before = sandbox.listed_ids();
-    let Some(run) = answered(&sandbox, &id, r"printf '\003'; sleep 0.5") else { return };
-    assert_eq!(last_lines(&run, 2), ["checkpoint: interrupted by signal 2", "code 130"], "{run}");
+    let Some(run) = answered(&sandbox, &id, r"printf '\003'; sleep 0.5") else {
+        return;
+    };
+    assert_eq!(
+        last_lines(&run, 2),
+        ["checkpoint: interrupted by signal 2", "code 130"],
+        "{run}"
+    );
     assert_eq!(sandbox.read("a"), "2");
     assert_eq!(sandbox.listed_ids(), before);
 }

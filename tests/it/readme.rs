@@ -28,15 +28,24 @@ fn steps(page: &str) -> Vec<Step> {
         let mut inside: Vec<Step> = Vec::new();
         for line in block.lines() {
             if let Some(command) = line.strip_prefix("$ ") {
-                inside.push(Step { command: command.to_owned(), output: Vec::new() });
+                inside.push(Step {
+                    command: command.to_owned(),
+                    output: Vec::new(),
+                });
             } else if let Some(step) = inside.last_mut() {
                 match line.strip_prefix("> ") {
-                    Some(more) if step.output.is_empty() => step.command = format!("{}\n{more}", step.command),
+                    Some(more) if step.output.is_empty() => {
+                        step.command = format!("{}\n{more}", step.command)
+                    }
                     _ => step.output.push(line.trim_end().to_owned()),
                 }
             }
         }
-        let fetches = |step: &Step| ["cargo ", "git clone "].iter().any(|head| step.command.starts_with(head));
+        let fetches = |step: &Step| {
+            ["cargo ", "git clone "]
+                .iter()
+                .any(|head| step.command.starts_with(head))
+        };
         if !inside.iter().any(fetches) {
             steps.append(&mut inside);
         }
@@ -68,16 +77,26 @@ fn blocks(page: &str) -> Vec<String> {
 fn run_all(sandbox: &Sandbox, steps: &[Step]) -> Vec<String> {
     let bin = sandbox.top().join("bin");
     std::fs::create_dir(&bin).expect("a directory can be made");
-    std::os::unix::fs::symlink(Sandbox::binary(), bin.join("checkpoint")).expect("a link can be made");
+    std::os::unix::fs::symlink(Sandbox::binary(), bin.join("checkpoint"))
+        .expect("a link can be made");
     let mut script = "exec 2>&1\n".to_owned();
     for (at, step) in steps.iter().enumerate() {
-        writeln!(script, "printf '\\n<<<step {at}>>>\\n'\n{}", step.command).expect("a string takes all");
+        writeln!(script, "printf '\\n<<<step {at}>>>\\n'\n{}", step.command)
+            .expect("a string takes all");
     }
-    sandbox.real_clock().env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
+    sandbox
+        .real_clock()
+        .env("PATH", format!("{}:/usr/bin:/bin", bin.display()));
     let mut shell = std::process::Command::new("/bin/sh");
     let path = sandbox.command(&[], &[]);
-    shell.args(["-c", &script]).current_dir(sandbox.root()).env_clear();
-    shell.envs(path.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell
+        .args(["-c", &script])
+        .current_dir(sandbox.root())
+        .env_clear();
+    shell.envs(
+        path.get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
     let run = Run::of(shell);
     let outputs: Vec<String> = run
         .stdout
@@ -85,7 +104,11 @@ fn run_all(sandbox: &Sandbox, steps: &[Step]) -> Vec<String> {
         .skip(1)
         .map(|part| part.split_once(">>>\n").map_or("", |p| p.1).to_owned())
         .collect();
-    assert_eq!(outputs.len(), steps.len(), "the shell ended before the last example\n{run}");
+    assert_eq!(
+        outputs.len(),
+        steps.len(),
+        "the shell ended before the last example\n{run}"
+    );
     outputs
 }
 
@@ -96,15 +119,27 @@ fn agree(shown: &[String], found: &[String]) -> bool {
         Some((first, rest)) if first.trim() == "..." || first.trim() == "…" => {
             (0..=found.len()).any(|skip| agree(rest, &found[skip..]))
         }
-        Some((first, rest)) => found.split_first().is_some_and(|(line, others)| first == line && agree(rest, others)),
+        Some((first, rest)) => found
+            .split_first()
+            .is_some_and(|(line, others)| first == line && agree(rest, others)),
     }
 }
 
 /// The parts of an output that are the same in every run; a page may write the home directory as `~`.
 fn stable(sandbox: &Sandbox, text: &str) -> Vec<String> {
-    let text = sandbox.normalized(text).replace("$HOME", "~").replace("$ROOT", "~/project").replace("/home/you", "~");
-    let trimmed: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
-    let end = trimmed.iter().rposition(|line| !line.is_empty()).map_or(0, |at| at + 1);
+    let text = sandbox
+        .normalized(text)
+        .replace("$HOME", "~")
+        .replace("$ROOT", "~/project")
+        .replace("/home/you", "~");
+    let trimmed: Vec<String> = text
+        .lines()
+        .map(|line| line.trim_end().to_owned())
+        .collect();
+    let end = trimmed
+        .iter()
+        .rposition(|line| !line.is_empty())
+        .map_or(0, |at| at + 1);
     trimmed[..end].to_vec()
 }
 
@@ -118,10 +153,17 @@ fn readme() -> String {
 
 /// The pages of `src/docs` by the names of their files.
 fn pages() -> Vec<(String, String)> {
-    let dir = std::fs::read_dir(source::package().join("src/docs")).expect("the folder can be listed");
+    let dir =
+        std::fs::read_dir(source::package().join("src/docs")).expect("the folder can be listed");
     let paths = dir.map(|entry| entry.expect("an entry").path());
-    let mut pages: Vec<(String, String)> =
-        paths.map(|path| (path.file_stem().expect("a name").display().to_string(), read(&path))).collect();
+    let mut pages: Vec<(String, String)> = paths
+        .map(|path| {
+            (
+                path.file_stem().expect("a name").display().to_string(),
+                read(&path),
+            )
+        })
+        .collect();
     pages.sort();
     pages
 }
@@ -132,8 +174,15 @@ fn check_examples(name: &str, page: &str) -> usize {
     let sandbox = Sandbox::rooted_at("home/project");
     let outputs = run_all(&sandbox, &steps);
     for (step, output) in steps.iter().zip(outputs) {
-        let (shown, found) = (stable(&sandbox, &step.output.join("\n")), stable(&sandbox, &output));
-        let both = format!("--- {name} ---\n{}\n--- run ---\n{}", shown.join("\n"), found.join("\n"));
+        let (shown, found) = (
+            stable(&sandbox, &step.output.join("\n")),
+            stable(&sandbox, &output),
+        );
+        let both = format!(
+            "--- {name} ---\n{}\n--- run ---\n{}",
+            shown.join("\n"),
+            found.join("\n")
+        );
         assert!(agree(&shown, &found), "$ {}\n{both}", step.command);
     }
     steps.len()
@@ -141,14 +190,21 @@ fn check_examples(name: &str, page: &str) -> usize {
 
 #[test]
 fn every_example_of_the_readme_does_what_it_shows() {
-    assert!(check_examples("README.md", &readme()) > 5, "the README shows too little");
+    assert!(
+        check_examples("README.md", &readme()) > 5,
+        "the README shows too little"
+    );
 }
 
 #[test]
 fn every_example_of_a_page_does_what_it_shows() {
     for (name, page) in pages() {
         let commands = check_examples(&name, &page);
-        assert_eq!(commands == 0, WITHOUT_EXAMPLES.contains(&name.as_str()), "{name}: {commands} commands were run");
+        assert_eq!(
+            commands == 0,
+            WITHOUT_EXAMPLES.contains(&name.as_str()),
+            "{name}: {commands} commands were run"
+        );
     }
 }
 
@@ -159,19 +215,33 @@ fn the_readme_has_at_most_220_lines_and_links_to_every_page_of_help() {
     assert!(lines <= LONGEST_README, "{lines} lines");
     let topics_of_help: BTreeSet<&str> = checkpoint::view::topics::names().into_iter().collect();
     let pages = pages();
-    assert_eq!(pages.iter().map(|(name, _)| name.as_str()).collect::<BTreeSet<_>>(), topics_of_help);
+    assert_eq!(
+        pages
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect::<BTreeSet<_>>(),
+        topics_of_help
+    );
     for (name, page) in pages {
         sandbox.run(&["help", &name]).success().stdout_is(&page);
-        assert!(readme.contains(&format!("(src/docs/{name}.md)")), "the README does not link to {name}");
+        assert!(
+            readme.contains(&format!("(src/docs/{name}.md)")),
+            "the README does not link to {name}"
+        );
     }
 }
 
 #[test]
 fn every_link_of_the_readme_and_of_a_page_leads_somewhere() {
-    let in_docs = pages().into_iter().map(|(name, page)| (format!("src/docs/{name}.md"), page));
+    let in_docs = pages()
+        .into_iter()
+        .map(|(name, page)| (format!("src/docs/{name}.md"), page));
     for (name, page) in in_docs.chain([("README.md".to_owned(), readme())]) {
         let from = source::package().join(&name);
-        let targets = page.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+        let targets = page
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split([')', '#']).next());
         for target in targets.filter(|target| !target.is_empty() && !target.contains("://")) {
             let path = from.parent().expect("a folder").join(target);
             assert!(path.exists(), "{name}: {target} is not there");
@@ -187,7 +257,10 @@ fn a_page_says_what_it_is_and_its_prose_fits_on_a_terminal() {
         for line in page.lines() {
             in_block ^= line.starts_with("```");
             let is_prose = !in_block && !line.starts_with('|');
-            assert!(!is_prose || line.chars().count() <= WIDEST_PROSE, "{name}: this line is too wide:\n{line}");
+            assert!(
+                !is_prose || line.chars().count() <= WIDEST_PROSE,
+                "{name}: this line is too wide:\n{line}"
+            );
         }
     }
 }
@@ -198,5 +271,7 @@ fn only_console_blocks_are_examples() {
     let found: Vec<String> = steps(readme).into_iter().map(|step| step.command).collect();
     assert_eq!(found, ["a", "b\nmore"]);
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
-    assert!(agree(&lines("a\n...\nd"), &lines("a\nb\nc\nd")) && !agree(&lines("a\n..."), &lines("b")));
+    assert!(
+        agree(&lines("a\n...\nd"), &lines("a\nb\nc\nd")) && !agree(&lines("a\n..."), &lines("b"))
+    );
 }

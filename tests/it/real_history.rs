@@ -33,12 +33,18 @@ fn real_histories_come_back_in_any_order() {
 fn walk_through(repo: &Path, with_untracked: bool) {
     let sandbox = Sandbox::bare();
     sandbox.real_clock();
-    let Some(git) = Git::find(sandbox.root()) else { return };
+    let Some(git) = Git::find(sandbox.root()) else {
+        return;
+    };
     let source = repo.display().to_string();
-    git.run(&["clone", "-q", "--shared", "--no-checkout", &source, "."]).success();
+    git.run(&["clone", "-q", "--shared", "--no-checkout", &source, "."])
+        .success();
     git.run(&["config", "core.autocrlf", "false"]).success();
-    std::fs::write(sandbox.path(".git/info/attributes"), "* -text -filter -ident -working-tree-encoding\n")
-        .expect("attributes can be switched off");
+    std::fs::write(
+        sandbox.path(".git/info/attributes"),
+        "* -text -filter -ident -working-tree-encoding\n",
+    )
+    .expect("attributes can be switched off");
     let moments: Vec<Moment> = commits(&git)
         .iter()
         .enumerate()
@@ -47,7 +53,11 @@ fn walk_through(repo: &Path, with_untracked: bool) {
     sandbox.watch(&sandbox.path(".git"));
     restore_in_random_order(&sandbox, &moments);
     fsck(&sandbox);
-    println!("{source}: {} commits, {} bytes of store", moments.len(), sandbox.store_bytes());
+    println!(
+        "{source}: {} commits, {} bytes of store",
+        moments.len(),
+        sandbox.store_bytes()
+    );
 }
 
 /// Commits spread evenly over the first-parent history, oldest first.
@@ -60,7 +70,8 @@ fn commits(git: &Git) -> Vec<String> {
 }
 
 fn record(sandbox: &Sandbox, git: &Git, commit: &str, at: usize, with_untracked: bool) -> Moment {
-    git.run(&["checkout", "-q", "-f", "--detach", commit]).success();
+    git.run(&["checkout", "-q", "-f", "--detach", commit])
+        .success();
     git.run(&["clean", "-q", "-ffdx"]).success();
     sandbox.mkdir("an-empty-directory/deep");
     let mut held: BTreeSet<Vec<u8>> = git
@@ -74,15 +85,23 @@ fn record(sandbox: &Sandbox, git: &Git, commit: &str, at: usize, with_untracked:
         held.insert(b"an-untracked-file.txt".to_vec());
     }
     let watch = crate::bench::watch::Watch::over(&sandbox.path(".git/refs"));
-    let run = sandbox.run(&["create", "--json", "--max-files", "0", "--reason", commit]).success();
+    let run = sandbox
+        .run(&["create", "--json", "--max-files", "0", "--reason", commit])
+        .success();
     watch.assert_untouched();
     let data = run.data();
     for secret in data["left_out"]["secrets"].as_array().into_iter().flatten() {
         held.remove(secret.as_str().unwrap_or_default().as_bytes());
     }
     let id = data["id"].as_str().expect("an id").to_owned();
-    let expected = git.write_tree_of_some(sandbox.root(), &sandbox.top().join("scratch"), |path| held.contains(path));
-    assert_eq!(sandbox.shown(&id)["tree"], expected.as_str(), "{commit}: git makes another tree of the same files");
+    let expected = git.write_tree_of_some(sandbox.root(), &sandbox.top().join("scratch"), |path| {
+        held.contains(path)
+    });
+    assert_eq!(
+        sandbox.shown(&id)["tree"],
+        expected.as_str(),
+        "{commit}: git makes another tree of the same files"
+    );
     let copy = sandbox.top().join(format!("copy-{at}"));
     plain_copy(sandbox.root(), &copy);
     Moment { id, copy, held }
@@ -110,20 +129,39 @@ fn restore_in_random_order(sandbox: &Sandbox, moments: &[Moment]) {
         let copied = Tree::capture(&moment.copy);
         let now = sandbox.tree();
         for path in &moment.held {
-            assert_eq!(now.nodes.get(path), copied.nodes.get(path), "step {step}: {}", path.escape_ascii());
+            assert_eq!(
+                now.nodes.get(path),
+                copied.nodes.get(path),
+                "step {step}: {}",
+                path.escape_ascii()
+            );
         }
-        let extra = now.nodes.iter().filter(|(path, node)| !copied.nodes.contains_key(*path) && !node.is_dir());
+        let extra = now
+            .nodes
+            .iter()
+            .filter(|(path, node)| !copied.nodes.contains_key(*path) && !node.is_dir());
         for (path, _) in extra {
-            assert!(standing.nodes.contains_key(path), "step {step}: {} came from nowhere", path.escape_ascii());
+            assert!(
+                standing.nodes.contains_key(path),
+                "step {step}: {} came from nowhere",
+                path.escape_ascii()
+            );
         }
         for (path, node) in copied.nodes.iter().filter(|(_, node)| node.is_dir()) {
-            assert_eq!(now.nodes.get(path), Some(node), "step {step}: {}", OsStr::from_bytes(path).display());
+            assert_eq!(
+                now.nodes.get(path),
+                Some(node),
+                "step {step}: {}",
+                OsStr::from_bytes(path).display()
+            );
         }
     }
 }
 
 fn fsck(sandbox: &Sandbox) {
     if let Some(git) = Git::find(sandbox.home()) {
-        git.with("GIT_DIR", sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
+        git.with("GIT_DIR", sandbox.store())
+            .run(&["fsck", "--full", "--strict"])
+            .success();
     }
 }

@@ -7,7 +7,11 @@ use crate::bench::{Sandbox, tree::Tree};
 #[track_caller]
 fn refused(sandbox: &Sandbox, dir: &str) {
     let run = sandbox.run(&["-C", dir, "create", "--max-files", "100", "--json"]);
-    assert_eq!((run.code, run.error_code().as_str()), (4, "unsafe_root"), "{run}");
+    assert_eq!(
+        (run.code, run.error_code().as_str()),
+        (4, "unsafe_root"),
+        "{run}"
+    );
 }
 
 #[test]
@@ -15,7 +19,16 @@ fn the_file_system_root_temporary_places_and_home_are_refused() {
     let sandbox = Sandbox::new();
     let home = sandbox.home().display().to_string();
     let top = sandbox.top().display().to_string();
-    for dir in ["/", "/tmp", "/var/tmp", "/tmp/", "/tmp/../tmp", &home, &format!("{home}/"), &top] {
+    for dir in [
+        "/",
+        "/tmp",
+        "/var/tmp",
+        "/tmp/",
+        "/tmp/../tmp",
+        &home,
+        &format!("{home}/"),
+        &top,
+    ] {
         if Path::new(dir).is_dir() {
             refused(&sandbox, dir);
         }
@@ -28,7 +41,11 @@ fn the_base_and_the_inside_of_a_store_are_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
     sandbox.create("first");
-    for dir in [sandbox.base(), sandbox.store(), sandbox.store().join("objects")] {
+    for dir in [
+        sandbox.base(),
+        sandbox.store(),
+        sandbox.store().join("objects"),
+    ] {
         refused(&sandbox, &dir.display().to_string());
     }
 }
@@ -49,20 +66,34 @@ fn a_link_to_a_refused_root_is_refused_too() {
 fn the_refusal_names_the_root_and_the_way_out() {
     let sandbox = Sandbox::new();
     let home = sandbox.home().display().to_string();
-    sandbox.run(&["-C", &home, "create"]).code(4).stderr_has(&home).stderr_has("--force");
+    sandbox
+        .run(&["-C", &home, "create"])
+        .code(4)
+        .stderr_has(&home)
+        .stderr_has("--force");
 }
 
 #[test]
 fn force_is_needed_once_and_no_store_is_ever_captured() {
     let sandbox = Sandbox::new();
     let home = sandbox.home().display().to_string();
-    sandbox.write(sandbox.home().join("note"), "1").write(sandbox.home().join(".claude/settings.json"), "{}");
+    sandbox
+        .write(sandbox.home().join("note"), "1")
+        .write(sandbox.home().join(".claude/settings.json"), "{}");
     let create = |args: &[&str]| sandbox.run(&[&["-C", &home, "create", "--json"], args].concat());
     assert_eq!(create(&["--force"]).success().data()["counts"]["files"], 2);
     sandbox.write(sandbox.home().join("other"), "1");
-    assert_eq!(create(&[]).success().data()["counts"]["files"], 3, "the store remembers");
+    assert_eq!(
+        create(&[]).success().data()["counts"]["files"],
+        3,
+        "the store remembers"
+    );
     let before = Tree::capture(sandbox.home()).without(|path| path == b".claude/projects");
     sandbox.write(sandbox.home().join("late"), "1");
-    sandbox.run(&["-C", &home, "restore", "latest", "--yes"]).success();
-    Tree::capture(sandbox.home()).without(|path| path == b".claude/projects").assert_is(&before, "after the restore");
+    sandbox
+        .run(&["-C", &home, "restore", "latest", "--yes"])
+        .success();
+    Tree::capture(sandbox.home())
+        .without(|path| path == b".claude/projects")
+        .assert_is(&before, "after the restore");
 }

@@ -9,7 +9,10 @@ use crate::bench::{Run, Sandbox, Tree, fixtures, place};
 /// A project with three checkpoints, a pin and a restore that can be undone.
 fn project() -> Sandbox {
     let sandbox = Sandbox::bare();
-    sandbox.real_clock().write("src/main.rs", "one").write("notes", "n");
+    sandbox
+        .real_clock()
+        .write("src/main.rs", "one")
+        .write("notes", "n");
     sandbox.create("one");
     sandbox.write("src/main.rs", "two").create("two");
     sandbox.run(&["pin", "one"]).success();
@@ -31,7 +34,12 @@ fn in_dir(sandbox: &Sandbox, dir: &Path, args: &[&str]) -> Run {
 
 fn ids(run: &Run) -> Vec<String> {
     let data = run.data();
-    data["checkpoints"].as_array().expect("a list").iter().map(|c| c["id"].as_str().expect("an id").into()).collect()
+    data["checkpoints"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|c| c["id"].as_str().expect("an id").into())
+        .collect()
 }
 
 fn codes(run: &Run) -> Vec<String> {
@@ -50,9 +58,15 @@ fn list_in_the_new_place_says_where_the_checkpoints_are() {
     let old = sandbox.root().display().to_string();
     let moved = move_away(&sandbox);
     let run = in_dir(&sandbox, &moved, &["list"]).success();
-    assert!(run.stderr.contains(&format!("checkpoint relink {old}")), "{run}");
+    assert!(
+        run.stderr.contains(&format!("checkpoint relink {old}")),
+        "{run}"
+    );
     assert!(run.stderr.contains("has 4 checkpoints"), "{run}");
-    assert!(!place::store(&sandbox.base(), &moved).exists(), "reading makes no store");
+    assert!(
+        !place::store(&sandbox.base(), &moved).exists(),
+        "reading makes no store"
+    );
 }
 
 #[test]
@@ -64,15 +78,25 @@ fn relink_brings_history_pins_and_undo_along() {
     let asked = in_dir(&sandbox, &moved, &["relink", old.to_str().expect("text")]);
     asked.code(4).stderr_has("take over 4 checkpoints");
     let run = in_dir(&sandbox, &moved, &["relink", "../work", "--yes"]).success();
-    assert!(run.stdout.starts_with("Took over 4 checkpoints of "), "{run}");
+    assert!(
+        run.stdout.starts_with("Took over 4 checkpoints of "),
+        "{run}"
+    );
     let listed = in_dir(&sandbox, &moved, &["list", "--json"]).success();
     assert_eq!(ids(&listed), before);
     assert_eq!(codes(&listed), [""; 0]);
-    let pinned: Vec<bool> =
-        listed.data()["checkpoints"].as_array().expect("a list").iter().map(|c| c["pinned"] == true).collect();
+    let pinned: Vec<bool> = listed.data()["checkpoints"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|c| c["pinned"] == true)
+        .collect();
     assert_eq!(pinned, [false, false, false, true]);
     in_dir(&sandbox, &moved, &["undo", "--yes"]).success();
-    assert_eq!(std::fs::read_to_string(moved.join("src/main.rs")).expect("a file"), "three");
+    assert_eq!(
+        std::fs::read_to_string(moved.join("src/main.rs")).expect("a file"),
+        "three"
+    );
     assert!(place::store(&sandbox.base(), &moved).join("HEAD").is_file());
     assert!(!place::store(&sandbox.base(), &old).exists());
 }
@@ -91,32 +115,66 @@ fn a_create_in_the_new_place_offers_it_and_its_checkpoint_comes_after_the_old_on
     let second = second.data()["id"].as_str().expect("an id").to_owned();
     in_dir(&sandbox, &moved, &["pin", "first here"]).success();
     let run = in_dir(&sandbox, &moved, &["relink", "../work", "--yes", "--json"]).success();
-    assert_eq!((&run.data()["checkpoints"], &run.data()["already_here"]), (&4.into(), &2.into()));
+    assert_eq!(
+        (&run.data()["checkpoints"], &run.data()["already_here"]),
+        (&4.into(), &2.into())
+    );
     let listed = in_dir(&sandbox, &moved, &["list", "--json"]).success();
     let expected: Vec<String> = [second, first].into_iter().chain(before).collect();
     assert_eq!(ids(&listed), expected);
     assert_eq!(listed.data()["checkpoints"][1]["pinned"], true);
     in_dir(&sandbox, &moved, &["restore", "two", "--yes"]).success();
-    assert_eq!(std::fs::read_to_string(moved.join("src/main.rs")).expect("a file"), "two");
+    assert_eq!(
+        std::fs::read_to_string(moved.join("src/main.rs")).expect("a file"),
+        "two"
+    );
     in_dir(&sandbox, &moved, &["undo", "--yes"]).success();
     in_dir(&sandbox, &moved, &["undo", "--yes"]).success();
-    assert_eq!(std::fs::read_to_string(moved.join("src/main.rs")).expect("a file"), "three");
+    assert_eq!(
+        std::fs::read_to_string(moved.join("src/main.rs")).expect("a file"),
+        "three"
+    );
     in_dir(&sandbox, &moved, &["prune"]).success();
 }
 
 #[test]
 fn a_project_copied_elsewhere_and_removed_is_known_by_what_it_holds() {
     let sandbox = Sandbox::bare();
-    sandbox.real_clock().write("a", "1").write("b/c", "2").create("one");
+    sandbox
+        .real_clock()
+        .write("a", "1")
+        .write("b/c", "2")
+        .create("one");
     let copy = sandbox.top().join("copy");
     fixtures::copy_tree(sandbox.root(), &copy);
-    assert!(!in_dir(&sandbox, &copy, &["list"]).success().stderr.contains("relink"), "the original is still there");
+    assert!(
+        !in_dir(&sandbox, &copy, &["list"])
+            .success()
+            .stderr
+            .contains("relink"),
+        "the original is still there"
+    );
     sandbox.remove("");
-    assert!(in_dir(&sandbox, &copy, &["list"]).success().stderr.contains("checkpoint relink "));
+    assert!(
+        in_dir(&sandbox, &copy, &["list"])
+            .success()
+            .stderr
+            .contains("checkpoint relink ")
+    );
     std::fs::write(copy.join("a"), "other").expect("a write");
-    assert!(!in_dir(&sandbox, &copy, &["list"]).success().stderr.contains("relink"), "it holds something else now");
+    assert!(
+        !in_dir(&sandbox, &copy, &["list"])
+            .success()
+            .stderr
+            .contains("relink"),
+        "it holds something else now"
+    );
     in_dir(&sandbox, &copy, &["relink", "../work", "--yes"]).success();
-    assert_eq!(ids(&in_dir(&sandbox, &copy, &["list", "--json"]).success()).len(), 1, "the user's word is enough");
+    assert_eq!(
+        ids(&in_dir(&sandbox, &copy, &["list", "--json"]).success()).len(),
+        1,
+        "the user's word is enough"
+    );
 }
 
 #[test]
@@ -140,12 +198,32 @@ fn a_place_that_is_still_there_keeps_its_checkpoints() {
     std::fs::create_dir(&other).expect("a directory");
     let store = Tree::capture(&sandbox.store());
     let run = in_dir(&sandbox, &other, &["relink", "../work", "--yes", "--json"]);
-    assert_eq!((run.code, run.error_code().as_str()), (4, "relink_refused"), "{run}");
-    let run = in_dir(&sandbox, sandbox.root(), &["relink", ".", "--yes", "--json"]);
-    assert_eq!((run.code, run.error_code().as_str()), (4, "relink_refused"), "{run}");
+    assert_eq!(
+        (run.code, run.error_code().as_str()),
+        (4, "relink_refused"),
+        "{run}"
+    );
+    let run = in_dir(
+        &sandbox,
+        sandbox.root(),
+        &["relink", ".", "--yes", "--json"],
+    );
+    assert_eq!(
+        (run.code, run.error_code().as_str()),
+        (4, "relink_refused"),
+        "{run}"
+    );
     Tree::capture(&sandbox.store()).assert_is(&store, "after both refusals");
-    let run = in_dir(&sandbox, &other, &["relink", "../nowhere", "--yes", "--json"]);
-    assert_eq!((run.code, run.error_code().as_str()), (3, "no_store"), "{run}");
+    let run = in_dir(
+        &sandbox,
+        &other,
+        &["relink", "../nowhere", "--yes", "--json"],
+    );
+    assert_eq!(
+        (run.code, run.error_code().as_str()),
+        (3, "no_store"),
+        "{run}"
+    );
 }
 
 #[test]
@@ -157,10 +235,17 @@ fn two_histories_that_ran_side_by_side_are_not_mixed() {
     in_dir(&sandbox, &other, &["create"]).success();
     sandbox.remove("");
     let run = in_dir(&sandbox, &other, &["relink", "../work", "--yes", "--json"]);
-    assert_eq!((run.code, run.error_code().as_str()), (4, "relink_refused"), "{run}");
+    assert_eq!(
+        (run.code, run.error_code().as_str()),
+        (4, "relink_refused"),
+        "{run}"
+    );
     in_dir(&sandbox, &other, &["delete", "--all", "--yes"]).success();
     in_dir(&sandbox, &other, &["relink", "../work", "--yes"]).success();
-    assert_eq!(ids(&in_dir(&sandbox, &other, &["list", "--json"]).success()).len(), 4);
+    assert_eq!(
+        ids(&in_dir(&sandbox, &other, &["list", "--json"]).success()).len(),
+        4
+    );
 }
 
 #[test]
@@ -172,8 +257,14 @@ fn a_path_reused_by_another_project_leaves_the_moved_one_its_history() {
     let run = in_dir(&sandbox, &moved, &["list"]).success();
     assert!(run.stderr.contains("checkpoint relink "), "{run}");
     in_dir(&sandbox, &moved, &["relink", "../work", "--yes"]).success();
-    assert_eq!(ids(&in_dir(&sandbox, &moved, &["list", "--json"]).success()).len(), 4);
-    assert_eq!(ids(&in_dir(&sandbox, sandbox.root(), &["list", "--json"]).success()).len(), 0);
+    assert_eq!(
+        ids(&in_dir(&sandbox, &moved, &["list", "--json"]).success()).len(),
+        4
+    );
+    assert_eq!(
+        ids(&in_dir(&sandbox, sandbox.root(), &["list", "--json"]).success()).len(),
+        0
+    );
 }
 
 #[test]
@@ -181,7 +272,9 @@ fn a_dry_run_moves_nothing() {
     let sandbox = project();
     let store = Tree::capture(&sandbox.base());
     let moved = move_away(&sandbox);
-    in_dir(&sandbox, &moved, &["relink", "../work", "--dry-run"]).success().stdout_has("Would take over 4 checkpoints");
+    in_dir(&sandbox, &moved, &["relink", "../work", "--dry-run"])
+        .success()
+        .stdout_has("Would take over 4 checkpoints");
     Tree::capture(&sandbox.base()).assert_is(&store, "after a dry run");
 }
 
@@ -199,7 +292,12 @@ fn a_relink_killed_at_any_call_loses_nothing() {
         let first = first.data()["id"].as_str().expect("an id").to_owned();
         let calls = "/^(rename|unlink|link|fsync)";
         let moved_text = moved.display().to_string();
-        let run = crate::bench::strace::kill_at(&sandbox, calls, nth, &["-C", &moved_text, "relink", &old, "--yes"]);
+        let run = crate::bench::strace::kill_at(
+            &sandbox,
+            calls,
+            nth,
+            &["-C", &moved_text, "relink", &old, "--yes"],
+        );
         if run.code != 0 {
             let again = in_dir(&sandbox, &moved, &["relink", "../work", "--yes"]);
             assert!(matches!(again.code, 0 | 3), "{again}");
@@ -225,16 +323,30 @@ fn a_create_in_the_moment_of_a_relink_loses_nothing() {
         let moved = move_away(&sandbox);
         let old = sandbox.root().display().to_string();
         let (here, text) = (moved.display().to_string(), moved.join("notes"));
-        let first = in_dir(&sandbox, &moved, &["create", "-q", "-r", "here"]).success().stdout;
+        let first = in_dir(&sandbox, &moved, &["create", "-q", "-r", "here"])
+            .success()
+            .stdout;
         let home = sandbox.home().to_path_buf();
         std::thread::scope(|scope| {
             let (home, here, old) = (&home, &here, &old);
             let relink = scope.spawn(move || {
                 let inject = format!("inject=/^rename:delay_enter=300000:when={nth}");
-                let wrapper =
-                    ["/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=/^rename", "-e", &inject];
+                let wrapper = [
+                    "/usr/bin/strace",
+                    "-f",
+                    "-qq",
+                    "-o",
+                    "/dev/null",
+                    "-e",
+                    "trace=/^rename",
+                    "-e",
+                    &inject,
+                ];
                 let mut command = std::process::Command::new(wrapper[0]);
-                command.args(&wrapper[1..]).arg(Sandbox::binary()).args(["-C", here, "relink", old, "--yes"]);
+                command
+                    .args(&wrapper[1..])
+                    .arg(Sandbox::binary())
+                    .args(["-C", here, "relink", old, "--yes"]);
                 Run::of({
                     command.env_clear().env("HOME", home);
                     command
@@ -243,7 +355,10 @@ fn a_create_in_the_moment_of_a_relink_loses_nothing() {
             std::thread::sleep(std::time::Duration::from_millis(150));
             std::fs::write(&text, "changed").expect("a file");
             let mut create = std::process::Command::new(Sandbox::binary());
-            create.args(["-C", here, "create", "-q", "-r", "during"]).env_clear().env("HOME", home);
+            create
+                .args(["-C", here, "create", "-q", "-r", "during"])
+                .env_clear()
+                .env("HOME", home);
             let during = Run::of(create).success().stdout;
             relink.join().expect("no panic").success();
             let listed = ids(&in_dir(&sandbox, &moved, &["list", "--json"]).success());
@@ -266,9 +381,15 @@ fn a_store_in_the_new_place_of_which_something_is_lost_is_not_taken_over() {
     let here = place::store(&sandbox.base(), &moved);
     crate::bench::fixtures::remove(&here.join("objects/pack"));
     let relink = ["relink", "../work", "--yes", "--json"];
-    assert_eq!(in_dir(&sandbox, &moved, &relink).code(6).error_code(), "damaged");
+    assert_eq!(
+        in_dir(&sandbox, &moved, &relink).code(6).error_code(),
+        "damaged"
+    );
     let old = place::store(&sandbox.base(), sandbox.root());
-    assert!(old.join("HEAD").is_file() && here.join("HEAD").is_file(), "a store went");
+    assert!(
+        old.join("HEAD").is_file() && here.join("HEAD").is_file(),
+        "a store went"
+    );
     in_dir(&sandbox, &moved, &["verify", "--repair"]).code(6);
     in_dir(&sandbox, &moved, &relink).success();
     in_dir(&sandbox, &moved, &["verify"]).success();

@@ -10,16 +10,31 @@ use crate::bench::{Sandbox, damaged, fixtures, tree::Tree};
 /// One checkpoint of a directory with every kind of content, and a picture of the directory.
 fn with_everything() -> (Sandbox, String, Tree) {
     let sandbox = Sandbox::new();
-    sandbox.write("a", "1").write("bin/tool", "#!/bin/sh\n").chmod("bin/tool", 0o755);
-    sandbox.write("secretive", "x").chmod("secretive", 0o600).mkdir("empty/deep").chmod("empty", 0o750);
-    sandbox.symlink("link", "a").symlink("dangling", "/no/where").symlink("bin/up", "..");
+    sandbox
+        .write("a", "1")
+        .write("bin/tool", "#!/bin/sh\n")
+        .chmod("bin/tool", 0o755);
+    sandbox
+        .write("secretive", "x")
+        .chmod("secretive", 0o600)
+        .mkdir("empty/deep")
+        .chmod("empty", 0o750);
+    sandbox
+        .symlink("link", "a")
+        .symlink("dangling", "/no/where")
+        .symlink("bin/up", "..");
     let id = sandbox.create("everything");
     let tree = sandbox.tree();
     (sandbox, id, tree)
 }
 
 fn paths(value: &Value) -> Vec<&str> {
-    value.as_array().expect("a list").iter().filter_map(|item| item["path"].as_str()).collect()
+    value
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|item| item["path"].as_str())
+        .collect()
 }
 
 #[test]
@@ -43,7 +58,11 @@ fn restore_brings_back_a_deleted_executable_with_its_mode() {
 #[test]
 fn restore_deletes_what_was_added_since() {
     let (sandbox, id, tree) = with_everything();
-    sandbox.write("new", "n").write("newdir/deep/file", "n").mkdir("newempty").symlink("newlink", "a");
+    sandbox
+        .write("new", "n")
+        .write("newdir/deep/file", "n")
+        .mkdir("newempty")
+        .symlink("newlink", "a");
     sandbox.restore(&id).success();
     sandbox.tree().assert_is(&tree, "after the restore");
 }
@@ -65,30 +84,54 @@ fn the_safety_checkpoint_holds_the_state_before() {
     let (sandbox, id, _) = with_everything();
     sandbox.write("a", "later").write("new", "n").remove("link");
     let before = sandbox.tree();
-    let safety = sandbox.restore_data(&[&id])["safety"]["short"].as_str().expect("a safety checkpoint").to_owned();
+    let safety = sandbox.restore_data(&[&id])["safety"]["short"]
+        .as_str()
+        .expect("a safety checkpoint")
+        .to_owned();
     let listed = sandbox.listed()[0].clone();
-    assert_eq!((&listed["short"], &listed["kind"]), (&json!(safety), &json!("safety")));
-    assert_eq!((&listed["reason"], &listed["source"]), (&json!("pre-restore-safety"), &json!("checkpoint")));
+    assert_eq!(
+        (&listed["short"], &listed["kind"]),
+        (&json!(safety), &json!("safety"))
+    );
+    assert_eq!(
+        (&listed["reason"], &listed["source"]),
+        (&json!("pre-restore-safety"), &json!("checkpoint"))
+    );
     sandbox.restore(&safety).success();
-    sandbox.tree().assert_is(&before, "after restoring the safety checkpoint");
+    sandbox
+        .tree()
+        .assert_is(&before, "after restoring the safety checkpoint");
 }
 
 #[test]
 fn files_already_equal_keep_inode_and_times() {
     let (sandbox, id, _) = with_everything();
-    let look =
-        || sandbox.path("a").metadata().map(|meta| (meta.ino(), meta.mtime_nsec(), meta.ctime_nsec())).expect("a");
+    let look = || {
+        sandbox
+            .path("a")
+            .metadata()
+            .map(|meta| (meta.ino(), meta.mtime_nsec(), meta.ctime_nsec()))
+            .expect("a")
+    };
     let before = look();
     sandbox.write("new", "n").remove("bin");
     let data = sandbox.restore_data(&[&id]);
     assert_eq!(look(), before);
-    assert!(data["counts"]["unchanged"].as_u64().is_some_and(|count| count > 0), "{data}");
+    assert!(
+        data["counts"]["unchanged"]
+            .as_u64()
+            .is_some_and(|count| count > 0),
+        "{data}"
+    );
 }
 
 #[test]
 fn without_consent_nothing_changes() {
     let (sandbox, id, _) = with_everything();
-    sandbox.write("a", "2").watch(sandbox.root()).watch(&sandbox.store());
+    sandbox
+        .write("a", "2")
+        .watch(sandbox.root())
+        .watch(&sandbox.store());
     let run = sandbox.run(&["restore", &id, "--json"]).code(4);
     assert_eq!(run.error_code(), "consent_needed");
     sandbox.run(&["restore", &id]).code(4).stderr_has("--yes");
@@ -98,24 +141,39 @@ fn without_consent_nothing_changes() {
 #[test]
 fn a_dry_run_tells_the_plan_and_writes_nothing() {
     let (sandbox, id, _) = with_everything();
-    sandbox.write("a", "2").write("new/file", "n").remove("empty").chmod("secretive", 0o644);
+    sandbox
+        .write("a", "2")
+        .write("new/file", "n")
+        .remove("empty")
+        .chmod("secretive", 0o644);
     sandbox.watch(sandbox.root()).watch(&sandbox.store());
-    let data = sandbox.run(&["restore", &id, "--dry-run", "--json"]).success().data();
-    assert_eq!((&data["dry_run"], &data["safety"]), (&json!(true), &Value::Null));
+    let data = sandbox
+        .run(&["restore", &id, "--dry-run", "--json"])
+        .success()
+        .data();
+    assert_eq!(
+        (&data["dry_run"], &data["safety"]),
+        (&json!(true), &Value::Null)
+    );
     let plan = &data["plan"];
     assert_eq!(paths(&plan["write"]), ["a"]);
     assert_eq!(paths(&plan["delete"]), ["new/file"]);
     assert_eq!(paths(&plan["chmod"]), ["secretive"]);
     assert_eq!(paths(&plan["make_directories"]), ["empty", "empty/deep"]);
     assert_eq!(paths(&plan["remove_directories"]), ["new"]);
-    sandbox.run(&["restore", &id, "--dry-run"]).success().stdout_has("new/file");
+    sandbox
+        .run(&["restore", &id, "--dry-run"])
+        .success()
+        .stdout_has("new/file");
 }
 
 #[test]
 fn overlay_deletes_nothing() {
     let (sandbox, id, tree) = with_everything();
     sandbox.write("a", "2").write("new/file", "n");
-    sandbox.run(&["restore", &id, "--overlay", "--yes"]).success();
+    sandbox
+        .run(&["restore", &id, "--overlay", "--yes"])
+        .success();
     assert_eq!(sandbox.read("new/file"), "n");
     assert_eq!(sandbox.tree().get("a"), tree.get("a"));
 }
@@ -123,22 +181,38 @@ fn overlay_deletes_nothing() {
 #[test]
 fn one_file_alone_comes_back_with_its_own_sentence() {
     let (sandbox, id, tree) = with_everything();
-    sandbox.write("a", "2").write("secretive", "2").write("new", "n");
+    sandbox
+        .write("a", "2")
+        .write("secretive", "2")
+        .write("new", "n");
     let sentence = format!("Restored `a` from checkpoint `{id}` (everything).");
-    sandbox.run(&["restore", &id, "a", "--yes"]).success().stdout_has(&sentence);
+    sandbox
+        .run(&["restore", &id, "a", "--yes"])
+        .success()
+        .stdout_has(&sentence);
     assert_eq!(sandbox.tree().get("a"), tree.get("a"));
-    assert_eq!((sandbox.read("secretive"), sandbox.read("new")), ("2".into(), "n".into()));
+    assert_eq!(
+        (sandbox.read("secretive"), sandbox.read("new")),
+        ("2".into(), "n".into())
+    );
     assert_eq!(sandbox.listed()[0]["reason"], "pre-restore-safety-file");
 }
 
 #[test]
 fn a_directory_named_as_path_is_made_exact_inside() {
     let (sandbox, id, tree) = with_everything();
-    sandbox.write("bin/extra", "x").remove("bin/tool").write("outside", "o").write("a", "2");
+    sandbox
+        .write("bin/extra", "x")
+        .remove("bin/tool")
+        .write("outside", "o")
+        .write("a", "2");
     sandbox.run(&["restore", &id, "bin", "--yes"]).success();
     let below = |tree: &Tree| tree.without(|path| !crate::bench::tree::at_or_below(path, b"bin"));
     below(&sandbox.tree()).assert_is(&below(&tree), "below bin");
-    assert_eq!((sandbox.read("outside"), sandbox.read("a")), ("o".into(), "2".into()));
+    assert_eq!(
+        (sandbox.read("outside"), sandbox.read("a")),
+        ("o".into(), "2".into())
+    );
 }
 
 #[test]
@@ -152,12 +226,21 @@ fn paths_are_literal_absolute_ones_are_taken_and_missing_ones_stop_everything() 
     for name in names {
         sandbox.write(name, "2");
     }
-    sandbox.run(&["restore", &id, "--yes", "--", "app/[id].tsx", "*", "-dash"]).success();
+    sandbox
+        .run(&["restore", &id, "--yes", "--", "app/[id].tsx", "*", "-dash"])
+        .success();
     let absolute = sandbox.path(":(top)").display().to_string();
-    sandbox.run(&["restore", &id, "--yes", "--", &absolute]).success();
-    assert_eq!(names.map(|name| sandbox.read(name)), ["1", "1", "1", "1", "2"]);
+    sandbox
+        .run(&["restore", &id, "--yes", "--", &absolute])
+        .success();
+    assert_eq!(
+        names.map(|name| sandbox.read(name)),
+        ["1", "1", "1", "1", "2"]
+    );
     sandbox.watch(sandbox.root());
-    let run = sandbox.run(&["restore", &id, "--yes", "--json", "--", "app/i", "no/such"]).code(3);
+    let run = sandbox
+        .run(&["restore", &id, "--yes", "--json", "--", "app/i", "no/such"])
+        .code(3);
     assert_eq!(run.error_code(), "no_such_path");
 }
 
@@ -167,7 +250,11 @@ fn a_path_outside_the_root_or_below_a_dot_git_is_refused() {
     sandbox.watch(sandbox.root());
     for path in [".git", ".git/config", "sub/.git/HEAD", ".GIT/config"] {
         let run = sandbox.run(&["restore", &id, "--yes", "--json", "--", path]);
-        assert_eq!((run.code, run.error_code().as_str()), (4, "dot_git_path"), "{run}");
+        assert_eq!(
+            (run.code, run.error_code().as_str()),
+            (4, "dot_git_path"),
+            "{run}"
+        );
     }
     for path in ["../outside", "/etc/passwd", "bin/../../x"] {
         let code = sandbox.run(&["restore", &id, "--yes", "--", path]).code;
@@ -186,10 +273,18 @@ fn restore_without_a_selector_is_wrong_usage() {
 #[test]
 fn read_only_files_in_read_only_directories_come_back() {
     let sandbox = Sandbox::new();
-    sandbox.write("ro/file", "1").chmod("ro/file", 0o444).chmod("ro", 0o555);
+    sandbox
+        .write("ro/file", "1")
+        .chmod("ro/file", 0o444)
+        .chmod("ro", 0o555);
     let id = sandbox.create("read-only");
     let tree = sandbox.tree();
-    sandbox.chmod("ro", 0o755).remove("ro/file").write("ro/file", "2").write("ro/new", "n").chmod("ro", 0o555);
+    sandbox
+        .chmod("ro", 0o755)
+        .remove("ro/file")
+        .write("ro/file", "2")
+        .write("ro/new", "n")
+        .chmod("ro", 0o555);
     sandbox.restore(&id).success();
     sandbox.tree().assert_is(&tree, "after the restore");
 }
@@ -211,8 +306,13 @@ fn a_root_removed_whole_is_made_again() {
     let id = sandbox.create("before");
     let root = sandbox.root().display().to_string();
     sandbox.remove("");
-    sandbox.run_in(sandbox.home(), &["-C", &root, "list"]).success().stdout_has(&id);
-    sandbox.run_in(sandbox.home(), &["-C", &root, "restore", &id, "--yes"]).success();
+    sandbox
+        .run_in(sandbox.home(), &["-C", &root, "list"])
+        .success()
+        .stdout_has(&id);
+    sandbox
+        .run_in(sandbox.home(), &["-C", &root, "restore", &id, "--yes"])
+        .success();
     sandbox.tree().assert_is(&tree, "after the restore");
 }
 
@@ -223,10 +323,18 @@ fn sticky_and_setuid_bits_come_back_only_when_asked_for() {
     let id = sandbox.create("with setuid");
     sandbox.remove("tool");
     sandbox.restore(&id).success();
-    assert_eq!(sandbox.tree().get("tool").map(|node| node.mode), Some(0o755));
+    assert_eq!(
+        sandbox.tree().get("tool").map(|node| node.mode),
+        Some(0o755)
+    );
     sandbox.remove("tool");
-    sandbox.run(&["restore", &id, "--restore-suid", "--yes"]).success();
-    assert_eq!(sandbox.tree().get("tool").map(|node| node.mode), Some(0o4755));
+    sandbox
+        .run(&["restore", &id, "--restore-suid", "--yes"])
+        .success();
+    assert_eq!(
+        sandbox.tree().get("tool").map(|node| node.mode),
+        Some(0o4755)
+    );
 }
 
 #[test]
@@ -234,7 +342,9 @@ fn nothing_of_ours_stays_in_the_directory() {
     let (sandbox, id, tree) = with_everything();
     sandbox.write("a", "2").remove("bin");
     sandbox.restore(&id).success();
-    sandbox.tree().assert_is(&tree, "no staging directory is left");
+    sandbox
+        .tree()
+        .assert_is(&tree, "no staging directory is left");
 }
 
 #[test]
@@ -244,25 +354,48 @@ fn the_mode_of_the_root_itself_comes_back() {
     let id = sandbox.create("before");
     sandbox.chmod("", 0o755);
     sandbox.restore(&id).success();
-    assert_eq!(std::fs::metadata(sandbox.root()).expect("the root").permissions().mode() & 0o777, 0o700);
+    assert_eq!(
+        std::fs::metadata(sandbox.root())
+            .expect("the root")
+            .permissions()
+            .mode()
+            & 0o777,
+        0o700
+    );
     sandbox.undo().success();
-    assert_eq!(std::fs::metadata(sandbox.root()).expect("the root").permissions().mode() & 0o777, 0o755);
+    assert_eq!(
+        std::fs::metadata(sandbox.root())
+            .expect("the root")
+            .permissions()
+            .mode()
+            & 0o777,
+        0o755
+    );
 }
 
 #[test]
 fn a_plan_that_could_not_be_carried_out_is_not_shown() {
     let sandbox = Sandbox::new();
-    sandbox.write("noise", fixtures::noise(1, 100_000)).write("a", "1");
+    sandbox
+        .write("noise", fixtures::noise(1, 100_000))
+        .write("a", "1");
     let id = sandbox.create("noise");
     let packs = damaged::packs_of(&sandbox.store());
     let middle = std::fs::metadata(&packs[0]).expect("a pack").len() / 2;
     damaged::flip(&packs[0], middle.try_into().expect("a small pack"), 1);
     sandbox.write("a", "2");
-    sandbox.run(&["restore", &id, "--dry-run"]).success().stdout_has("write  a");
+    sandbox
+        .run(&["restore", &id, "--dry-run"])
+        .success()
+        .stdout_has("write  a");
     sandbox.remove("noise");
     let elsewhere = sandbox.top().join("elsewhere").display().to_string();
     for args in [&["--dry-run"][..], &[], &["--dry-run", "--to", &elsewhere]] {
-        let run = sandbox.run(&[&["restore", &id], args].concat()).code(6).stdout_is("").stderr_has("noise");
+        let run = sandbox
+            .run(&[&["restore", &id], args].concat())
+            .code(6)
+            .stdout_is("")
+            .stderr_has("noise");
         assert!(!run.stderr.contains("write"), "{run}");
     }
     sandbox.run(&["restore", &id, "a", "--dry-run"]).success();
@@ -271,11 +404,26 @@ fn a_plan_that_could_not_be_carried_out_is_not_shown() {
 #[test]
 fn files_named_like_those_of_a_bare_repository_come_back() {
     let sandbox = Sandbox::new();
-    for name in ["HEAD", "config", "description", "objects/pack/x.pack", "refs/heads/main", "hooks/post-checkout"] {
+    for name in [
+        "HEAD",
+        "config",
+        "description",
+        "objects/pack/x.pack",
+        "refs/heads/main",
+        "hooks/post-checkout",
+    ] {
         sandbox.write(name, name).write(format!("sub/{name}"), name);
     }
     let (id, tree) = (sandbox.create("a project of such files"), sandbox.tree());
-    for name in ["HEAD", "config", "description", "objects", "refs", "hooks", "sub"] {
+    for name in [
+        "HEAD",
+        "config",
+        "description",
+        "objects",
+        "refs",
+        "hooks",
+        "sub",
+    ] {
         sandbox.remove(name);
     }
     sandbox.restore(&id).success();

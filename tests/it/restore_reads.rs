@@ -34,14 +34,22 @@ fn settle(sandbox: &Sandbox) {
 }
 
 fn name_of(path: &Path, sandbox: &Sandbox) -> String {
-    path.strip_prefix(sandbox.root()).expect("it lies below the root").display().to_string()
+    path.strip_prefix(sandbox.root())
+        .expect("it lies below the root")
+        .display()
+        .to_string()
 }
 
 #[test]
 fn an_older_checkpoint_is_restored_where_nothing_was_changed_since_the_newest() {
     let (sandbox, first) = settled();
     let before = sandbox.tree();
-    sandbox.write("d3/s/3", "edited").write("d4/new/deep", "n").remove("d5").chmod("d6/s", 0o700).mkdir("d7/s/bare");
+    sandbox
+        .write("d3/s/3", "edited")
+        .write("d4/new/deep", "n")
+        .remove("d5")
+        .chmod("d6/s", 0o700)
+        .mkdir("d7/s/bare");
     settle(&sandbox);
     let after = sandbox.tree();
     let second = sandbox.listed_ids()[0].clone();
@@ -57,31 +65,57 @@ fn an_older_checkpoint_is_restored_where_nothing_was_changed_since_the_newest() 
 fn equal_directories_are_neither_listed_nor_read_by_a_restore() {
     let (sandbox, id) = settled();
     sandbox.write("d3/s/3", "edited");
-    let Some(traced) = trace(&sandbox, &["restore", &id, "--yes"]) else { return };
+    let Some(traced) = trace(&sandbox, &["restore", &id, "--yes"]) else {
+        return;
+    };
     assert_eq!(traced.run.code, 0, "{}", traced.run);
-    let mut opened: Vec<String> =
-        traced.opened(sandbox.root(), "").iter().map(|path| name_of(path, &sandbox)).collect();
+    let mut opened: Vec<String> = traced
+        .opened(sandbox.root(), "")
+        .iter()
+        .map(|path| name_of(path, &sandbox))
+        .collect();
     opened.sort();
     opened.dedup();
     assert_eq!(opened, ["d3/s/3"]);
-    let listed = traced.named(&["getdents64"]).filter_map(Call::path).filter(|path| path.starts_with(sandbox.root()));
+    let listed = traced
+        .named(&["getdents64"])
+        .filter_map(Call::path)
+        .filter(|path| path.starts_with(sandbox.root()));
     let mut listed: Vec<String> = listed.map(|path| name_of(&path, &sandbox)).collect();
     listed.retain(|name| !name.starts_with(".checkpoint-stage-"));
     listed.sort();
     listed.dedup();
-    assert!(listed.iter().all(|name| ["", "d3/s"].contains(&name.as_str())), "{listed:?}");
+    assert!(
+        listed
+            .iter()
+            .all(|name| ["", "d3/s"].contains(&name.as_str())),
+        "{listed:?}"
+    );
 }
 
 #[test]
 fn the_create_after_a_restore_opens_no_file() {
     let (sandbox, id) = settled();
-    sandbox.write("d3/s/3", "edited").remove("d4").write("d5/new/deep", "n").remove("d6/s/6");
+    sandbox
+        .write("d3/s/3", "edited")
+        .remove("d4")
+        .write("d5/new/deep", "n")
+        .remove("d6/s/6");
     sandbox.restore(&id).success();
-    let Some(traced) = trace(&sandbox, &["create", "--reason", "after"]) else { return };
+    let Some(traced) = trace(&sandbox, &["create", "--reason", "after"]) else {
+        return;
+    };
     assert_eq!(traced.run.code, 0, "{}", traced.run);
-    assert_eq!(traced.opened(sandbox.root(), ""), Vec::<std::path::PathBuf>::new());
+    assert_eq!(
+        traced.opened(sandbox.root(), ""),
+        Vec::<std::path::PathBuf>::new()
+    );
     let diff = sandbox.run(&["diff", &id, "after", "--json"]).success();
-    assert_eq!(diff.data()["files"].as_array().map(Vec::len), Some(0), "{diff}");
+    assert_eq!(
+        diff.data()["files"].as_array().map(Vec::len),
+        Some(0),
+        "{diff}"
+    );
 }
 
 #[test]
@@ -91,10 +125,16 @@ fn an_edit_of_a_restored_file_is_seen_whatever_its_size_and_times() {
         sandbox.write("d3/s/3", "edited");
         sandbox.restore(&id).success();
         let path = sandbox.path("d3/s/3");
-        let mtime = std::fs::metadata(&path).expect("it is there").modified().expect("it has a time");
+        let mtime = std::fs::metadata(&path)
+            .expect("it is there")
+            .modified()
+            .expect("it has a time");
         let text = format!("{round:>3}");
         sandbox.write("d3/s/3", &text);
-        let file = std::fs::File::options().write(true).open(&path).expect("it opens");
+        let file = std::fs::File::options()
+            .write(true)
+            .open(&path)
+            .expect("it opens");
         file.set_modified(mtime).expect("the time is set back");
         let reason = format!("round {round}");
         sandbox.create(&reason);
@@ -106,7 +146,10 @@ fn an_edit_of_a_restored_file_is_seen_whatever_its_size_and_times() {
 #[test]
 fn rules_that_a_restore_brings_back_hold_for_the_next_create() {
     let sandbox = Sandbox::bare();
-    sandbox.write("d/kept.log", "k").write("d/s/other.log", "o").write("a", "1");
+    sandbox
+        .write("d/kept.log", "k")
+        .write("d/s/other.log", "o")
+        .write("a", "1");
     settle(&sandbox);
     let without_rules = sandbox.listed_ids()[0].clone();
     sandbox.write(".gitignore", "*.log\n");
@@ -114,7 +157,13 @@ fn rules_that_a_restore_brings_back_hold_for_the_next_create() {
     sandbox.restore(&without_rules).success();
     assert!(!sandbox.exists(".gitignore"));
     sandbox.create("without rules");
-    assert_eq!(sandbox.run(&["cat", "without rules:d/s/other.log"]).success().stdout, "o");
+    assert_eq!(
+        sandbox
+            .run(&["cat", "without rules:d/s/other.log"])
+            .success()
+            .stdout,
+        "o"
+    );
     sandbox.undo().success();
     assert!(sandbox.exists(".gitignore"));
     sandbox.create("with rules");
@@ -125,7 +174,14 @@ fn rules_that_a_restore_brings_back_hold_for_the_next_create() {
 fn a_secret_that_was_restored_is_no_more_captured_than_before() {
     let sandbox = Sandbox::bare();
     sandbox.write("server.pem", KEY).write("a", "1");
-    sandbox.run(&["create", "--reason", "with the key", "--include-sensitive=server.pem"]).success();
+    sandbox
+        .run(&[
+            "create",
+            "--reason",
+            "with the key",
+            "--include-sensitive=server.pem",
+        ])
+        .success();
     sandbox.write("server.pem", "a certificate").write("a", "2");
     settle(&sandbox);
     sandbox.restore("with the key").success();
@@ -147,7 +203,10 @@ fn what_a_cache_names_after_a_restore_lives_as_long_as_it_is_believed() {
     sandbox.run(&["prune"]).success();
     sandbox.create("after");
     sandbox.run(&["verify", "--full"]).success();
-    assert_eq!(sandbox.run(&["cat", "after:d4/s/0"]).success().stdout, "4 0");
+    assert_eq!(
+        sandbox.run(&["cat", "after:d4/s/0"]).success().stdout,
+        "4 0"
+    );
 }
 
 #[test]
@@ -158,8 +217,17 @@ fn a_new_directory_takes_over_nothing_from_the_place_where_it_was_made() {
     let id = sandbox.create("both");
     sandbox.remove("shared/new").remove("plain/new");
     sandbox.restore(&id).success();
-    let mode = |name: &str| std::fs::metadata(sandbox.path(name)).expect("it is there").mode() & 0o7777;
-    assert_eq!(mode("shared/new") & 0o2000, 0o2000, "the group of a shared directory goes on");
+    let mode = |name: &str| {
+        std::fs::metadata(sandbox.path(name))
+            .expect("it is there")
+            .mode()
+            & 0o7777
+    };
+    assert_eq!(
+        mode("shared/new") & 0o2000,
+        0o2000,
+        "the group of a shared directory goes on"
+    );
     assert_eq!(mode("plain/new") & 0o7000, 0);
 }
 
@@ -173,16 +241,27 @@ fn a_directory_made_meanwhile_where_one_goes_in_stays_as_it_is() {
     let before = sandbox.tree();
     let root = sandbox.root().to_path_buf();
     let maker = std::thread::spawn(move || {
-        let is_stage = |entry: std::fs::DirEntry| entry.file_name().to_string_lossy().starts_with(".checkpoint-stage-");
-        let staging = || std::fs::read_dir(&root).is_ok_and(|mut dir| dir.any(|entry| entry.is_ok_and(is_stage)));
+        let is_stage = |entry: std::fs::DirEntry| {
+            entry
+                .file_name()
+                .to_string_lossy()
+                .starts_with(".checkpoint-stage-")
+        };
+        let staging = || {
+            std::fs::read_dir(&root).is_ok_and(|mut dir| dir.any(|entry| entry.is_ok_and(is_stage)))
+        };
         let begun = Instant::now();
         while !staging() && begun.elapsed() < Duration::from_mins(1) {
             std::thread::sleep(Duration::from_millis(1));
         }
-        std::fs::create_dir(root.join("d5")).is_ok() && std::fs::write(root.join("d5/theirs"), "t").is_ok()
+        std::fs::create_dir(root.join("d5")).is_ok()
+            && std::fs::write(root.join("d5/theirs"), "t").is_ok()
     });
     let run = strace::slowed(&sandbox, "fchmod", 20_000, &["restore", &id, "--yes"]);
-    assert!(maker.join().expect("the other thread ends"), "the directory could be made");
+    assert!(
+        maker.join().expect("the other thread ends"),
+        "the directory could be made"
+    );
     run.code(4);
     assert_eq!(sandbox.read("d5/theirs"), "t");
     sandbox.remove("d5");

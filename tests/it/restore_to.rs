@@ -7,8 +7,17 @@ use crate::bench::{Run, Sandbox, Tree, fixtures, strace};
 
 fn with_one() -> (Sandbox, String) {
     let sandbox = Sandbox::new();
-    sandbox.write("a", "1").write("d/b", "2").write("d/e/c", "3").symlink("link", "../outside").mkdir("empty");
-    sandbox.write("run", "x").chmod("run", 0o755).chmod("d/e", 0o500).write("d/.gitignore", "*.log\n");
+    sandbox
+        .write("a", "1")
+        .write("d/b", "2")
+        .write("d/e/c", "3")
+        .symlink("link", "../outside")
+        .mkdir("empty");
+    sandbox
+        .write("run", "x")
+        .chmod("run", 0o755)
+        .chmod("d/e", 0o500)
+        .write("d/.gitignore", "*.log\n");
     let id = sandbox.create("first");
     (sandbox, id)
 }
@@ -26,14 +35,32 @@ fn twenty_states_come_out_as_a_plain_copy_of_each_would() {
     let sandbox = Sandbox::new();
     let mut states = Vec::new();
     for at in 0..20_u32 {
-        let names = [&b"plain"[..], b"with blank", "gr\u{fc}n".as_bytes(), b"caf\xe9\n", b"-dash"];
-        let name: &std::ffi::OsStr = std::os::unix::ffi::OsStrExt::from_bytes(names[at as usize % names.len()]);
+        let names = [
+            &b"plain"[..],
+            b"with blank",
+            "gr\u{fc}n".as_bytes(),
+            b"caf\xe9\n",
+            b"-dash",
+        ];
+        let name: &std::ffi::OsStr =
+            std::os::unix::ffi::OsStrExt::from_bytes(names[at as usize % names.len()]);
         let dir = Path::new("d").join((at % 4).to_string()).join(name);
-        sandbox.write(dir.join("file"), fixtures::noise(at.into(), at as usize * 1000));
-        sandbox.chmod(dir.join("file"), 0o600 | (at * 0o11) & 0o177).chmod(&dir, 0o700 | (at & 0o55));
-        sandbox.mkdir(format!("empty/{at}")).remove(format!("empty/{}", at.wrapping_sub(3)));
-        sandbox.remove(format!("link{}", at % 3)).symlink(format!("link{}", at % 3), format!("to/{at}\u{e9}"));
-        sandbox.write(format!("x{}", at % 7), "x".repeat(at as usize)).remove(format!("x{}", (at + 3) % 7));
+        sandbox.write(
+            dir.join("file"),
+            fixtures::noise(at.into(), at as usize * 1000),
+        );
+        sandbox
+            .chmod(dir.join("file"), 0o600 | (at * 0o11) & 0o177)
+            .chmod(&dir, 0o700 | (at & 0o55));
+        sandbox
+            .mkdir(format!("empty/{at}"))
+            .remove(format!("empty/{}", at.wrapping_sub(3)));
+        sandbox
+            .remove(format!("link{}", at % 3))
+            .symlink(format!("link{}", at % 3), format!("to/{at}\u{e9}"));
+        sandbox
+            .write(format!("x{}", at % 7), "x".repeat(at as usize))
+            .remove(format!("x{}", (at + 3) % 7));
         let copy = sandbox.top().join(format!("copy{at}"));
         let mut command = Command::new("cp");
         command.arg("-a").arg(sandbox.root()).arg(&copy);
@@ -45,7 +72,10 @@ fn twenty_states_come_out_as_a_plain_copy_of_each_would() {
     for (at, (id, copy)) in states.iter().enumerate() {
         let dir = sandbox.top().join(format!("out{at}"));
         to(&sandbox, id, &dir, &[]).success();
-        Tree::capture(&dir).assert_is(&Tree::capture(copy).without_dot_git(), &format!("state {at}"));
+        Tree::capture(&dir).assert_is(
+            &Tree::capture(copy).without_dot_git(),
+            &format!("state {at}"),
+        );
     }
     sandbox.tree().assert_is(&before, "the working directory");
     assert_eq!(sandbox.listed().len(), 20);
@@ -59,7 +89,10 @@ fn nothing_is_asked_and_nothing_recorded_and_the_store_stays_byte_for_byte() {
     let before = sandbox.tree();
     let run = to(&sandbox, &id, &other(&sandbox), &[]).success();
     run.stdout_has("Wrote checkpoint").stdout_has(&id);
-    assert_eq!(std::fs::read_to_string(other(&sandbox).join("a")).unwrap(), "1");
+    assert_eq!(
+        std::fs::read_to_string(other(&sandbox).join("a")).unwrap(),
+        "1"
+    );
     sandbox.tree().assert_is(&before, "the working directory");
 }
 
@@ -68,14 +101,20 @@ fn an_empty_directory_is_filled_and_keeps_its_own_mode() {
     let (sandbox, id) = with_one();
     let expected = sandbox.tree();
     std::fs::create_dir(other(&sandbox)).unwrap();
-    std::fs::set_permissions(other(&sandbox), std::os::unix::fs::PermissionsExt::from_mode(0o711)).unwrap();
+    std::fs::set_permissions(
+        other(&sandbox),
+        std::os::unix::fs::PermissionsExt::from_mode(0o711),
+    )
+    .unwrap();
     let link = sandbox.top().join("link");
     std::os::unix::fs::symlink(other(&sandbox), &link).unwrap();
     to(&sandbox, &id, &link, &[]).success();
     assert_eq!(fixtures::mode_of(&other(&sandbox)), 0o711);
     assert!(link.is_symlink());
     let mut written = Tree::capture(&other(&sandbox));
-    written.nodes.insert(Vec::new(), expected.nodes[&b""[..]].clone());
+    written
+        .nodes
+        .insert(Vec::new(), expected.nodes[&b""[..]].clone());
     written.assert_is(&expected, "what was written");
 }
 
@@ -122,18 +161,31 @@ fn a_new_directory_inside_the_root_is_written_with_a_warning() {
 fn a_relative_directory_is_taken_from_the_current_one() {
     let (sandbox, id) = with_one();
     let root = sandbox.root().display().to_string();
-    sandbox.run_in(&sandbox.top(), &["-C", &root, "restore", &id, "--to", "other"]).success();
+    sandbox
+        .run_in(
+            &sandbox.top(),
+            &["-C", &root, "restore", &id, "--to", "other"],
+        )
+        .success();
     assert!(other(&sandbox).join("d/e/c").exists());
 }
 
 #[test]
 fn paths_limit_what_is_written_and_one_that_is_not_held_is_3() {
     let (sandbox, id) = with_one();
-    to(&sandbox, &id, &other(&sandbox), &["no/such"]).code(3).stderr_has("no/such");
+    to(&sandbox, &id, &other(&sandbox), &["no/such"])
+        .code(3)
+        .stderr_has("no/such");
     assert!(!other(&sandbox).exists());
-    to(&sandbox, &id, &other(&sandbox), &["d/e", "empty"]).success().stdout_has("`d/e`");
+    to(&sandbox, &id, &other(&sandbox), &["d/e", "empty"])
+        .success()
+        .stdout_has("`d/e`");
     let written = Tree::capture(&other(&sandbox));
-    let names: Vec<&str> = written.nodes.keys().map(|path| std::str::from_utf8(path).unwrap()).collect();
+    let names: Vec<&str> = written
+        .nodes
+        .keys()
+        .map(|path| std::str::from_utf8(path).unwrap())
+        .collect();
     assert_eq!(names, ["", "d", "d/e", "d/e/c", "empty"]);
     assert_eq!(fixtures::mode_of(&other(&sandbox).join("d/e")), 0o500);
 }
@@ -152,7 +204,10 @@ fn special_bits_come_only_when_asked_for() {
     let (sandbox, _) = with_one();
     sandbox.chmod("run", 0o4755);
     let id = sandbox.create("special");
-    for (name, more, mode) in [("one", &[][..], 0o755), ("two", &["--restore-suid"], 0o4755)] {
+    for (name, more, mode) in [
+        ("one", &[][..], 0o755),
+        ("two", &["--restore-suid"], 0o4755),
+    ] {
         let dir = sandbox.top().join(name);
         to(&sandbox, &id, &dir, more).success();
         assert_eq!(fixtures::mode_of(&dir.join("run")), mode);
@@ -167,16 +222,26 @@ fn it_works_when_the_root_is_gone() {
     fixtures::remove(sandbox.root());
     let root = sandbox.root().display().to_string();
     let dir = other(&sandbox).display().to_string();
-    sandbox.run(&["-C", &root, "restore", &id, "--to", &dir]).success();
-    assert_eq!(std::fs::read_to_string(other(&sandbox).join("a")).unwrap(), "1");
+    sandbox
+        .run(&["-C", &root, "restore", &id, "--to", &dir])
+        .success();
+    assert_eq!(
+        std::fs::read_to_string(other(&sandbox).join("a")).unwrap(),
+        "1"
+    );
     assert!(!sandbox.root().exists());
-    sandbox.run(&["-C", &root, "restore", &id, "--to", &root]).code(4);
+    sandbox
+        .run(&["-C", &root, "restore", &id, "--to", &root])
+        .code(4);
 }
 
 #[test]
 fn it_does_not_wait_for_the_lock() {
     let (sandbox, id) = with_one();
-    let lock = std::fs::File::options().write(true).open(sandbox.store().join("checkpoint/lock")).unwrap();
+    let lock = std::fs::File::options()
+        .write(true)
+        .open(sandbox.store().join("checkpoint/lock"))
+        .unwrap();
     lock.lock().unwrap();
     to(&sandbox, &id, &other(&sandbox), &["--lock-timeout", "0"]).success();
 }
@@ -187,13 +252,18 @@ fn a_damaged_file_leaves_nothing_behind_and_is_named() {
     sandbox.write("d/big", fixtures::noise(1, 200_000));
     let id = sandbox.create("to be damaged");
     let packs = fixtures::files_below(&sandbox.store().join("objects/pack"));
-    let pack = packs.iter().max_by_key(|path| path.metadata().unwrap().len()).unwrap();
+    let pack = packs
+        .iter()
+        .max_by_key(|path| path.metadata().unwrap().len())
+        .unwrap();
     let mut bytes = std::fs::read(pack).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0xff;
     std::fs::set_permissions(pack, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     std::fs::write(pack, bytes).unwrap();
-    let run = to(&sandbox, &id, &other(&sandbox), &["--json"]).code(6).stderr_has("d/big");
+    let run = to(&sandbox, &id, &other(&sandbox), &["--json"])
+        .code(6)
+        .stderr_has("d/big");
     assert_eq!(run.error_code(), "damaged");
     assert!(!other(&sandbox).exists());
     std::fs::create_dir(other(&sandbox)).unwrap();
@@ -210,13 +280,27 @@ fn a_full_disk_or_a_refusal_in_the_middle_leaves_nothing_behind() {
     let (sandbox, id) = with_one();
     let dir = other(&sandbox).display().to_string();
     let mut failed = 0;
-    for calls in ["mkdirat,mkdir", "symlinkat,symlink", "fchmod,fchmodat", "write"] {
+    for calls in [
+        "mkdirat,mkdir",
+        "symlinkat,symlink",
+        "fchmod,fchmodat",
+        "write",
+    ] {
         for nth in 1..=4 {
-            let run = strace::failing_nth(&sandbox, calls, "ENOSPC", nth, &["restore", &id, "--to", &dir]);
+            let run = strace::failing_nth(
+                &sandbox,
+                calls,
+                "ENOSPC",
+                nth,
+                &["restore", &id, "--to", &dir],
+            );
             if run.code != 0 {
                 failed += 1;
                 assert!(!other(&sandbox).exists(), "{calls} {nth}\n{run}");
-                assert!(run.code == 1 && run.stderr.contains("other"), "{calls} {nth}\n{run}");
+                assert!(
+                    run.code == 1 && run.stderr.contains("other"),
+                    "{calls} {nth}\n{run}"
+                );
             }
             fixtures::remove(&other(&sandbox));
         }
@@ -231,7 +315,13 @@ fn a_signal_in_the_middle_leaves_nothing_behind() {
     }
     let (sandbox, id) = with_one();
     let dir = other(&sandbox).display().to_string();
-    let run = strace::signal_at(&sandbox, "symlinkat,symlink", "TERM", 1, &["restore", &id, "--to", &dir]);
+    let run = strace::signal_at(
+        &sandbox,
+        "symlinkat,symlink",
+        "TERM",
+        1,
+        &["restore", &id, "--to", &dir],
+    );
     assert_eq!(run.code, 143, "{run}");
     assert!(!other(&sandbox).exists());
 }

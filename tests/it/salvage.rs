@@ -8,7 +8,12 @@ use crate::bench::{Git, Sandbox, Tree, fixtures, limit, sample, strace};
 
 fn story() -> (Sandbox, String, Tree) {
     let sandbox = Sandbox::new();
-    sandbox.write("a", "1").write("d/b", "2").mkdir("empty").write("run", "x").chmod("run", 0o711);
+    sandbox
+        .write("a", "1")
+        .write("d/b", "2")
+        .mkdir("empty")
+        .write("run", "x")
+        .chmod("run", 0o711);
     let first = sandbox.create("first");
     let tree = sandbox.tree();
     sandbox.write("a", "3");
@@ -22,7 +27,9 @@ type Intruder = (&'static str, fn(&Path));
 const INTRUDERS: [Intruder; 3] = [
     ("a FIFO", |path| fixtures::fifo(path)),
     ("a socket", |path| fixtures::socket(path)),
-    ("a directory", |path| fs::create_dir_all(path.join("x")).unwrap()),
+    ("a directory", |path| {
+        fs::create_dir_all(path.join("x")).unwrap()
+    }),
 ];
 
 const FILES: [&str; 16] = [
@@ -46,7 +53,11 @@ const FILES: [&str; 16] = [
 
 /// A path in the store; an empty name is the store itself.
 fn place(sandbox: &Sandbox, name: &str) -> PathBuf {
-    if name.is_empty() { sandbox.store() } else { sandbox.store().join(name) }
+    if name.is_empty() {
+        sandbox.store()
+    } else {
+        sandbox.store().join(name)
+    }
 }
 
 fn put(sandbox: &Sandbox, name: &str, intruder: fn(&Path)) -> PathBuf {
@@ -58,14 +69,28 @@ fn put(sandbox: &Sandbox, name: &str, intruder: fn(&Path)) -> PathBuf {
 
 /// Asserts that `create` works, nothing is lost, and the damaged store is kept beside.
 fn create_salvages(sandbox: &Sandbox, first: &str, tree: &Tree, how: &str) {
-    for args in [&["list"][..], &["show", first], &["verify"], &["status"], &["restore", first, "--yes"], &["prune"]] {
+    for args in [
+        &["list"][..],
+        &["show", first],
+        &["verify"],
+        &["status"],
+        &["restore", first, "--yes"],
+        &["prune"],
+    ] {
         let run = sandbox.run(args).code(6);
         assert!(run.stderr.contains("create"), "{how}: {run}");
     }
     sandbox.write("a", "4");
     let run = sandbox.run(&["create", "--json", "-r", "third"]).success();
-    assert!(run.warning_codes().contains(&"store_reinitialized".to_owned()), "{how}: {run}");
-    assert!(run.stdout.contains("2 of 2 checkpoints kept"), "{how}: {run}");
+    assert!(
+        run.warning_codes()
+            .contains(&"store_reinitialized".to_owned()),
+        "{how}: {run}"
+    );
+    assert!(
+        run.stdout.contains("2 of 2 checkpoints kept"),
+        "{how}: {run}"
+    );
     assert_eq!(sandbox.listed_ids().len(), 3, "{how}");
     assert_eq!(kept_copies(&sandbox.store()).len(), 1, "{how}");
     sandbox.restore(first).success();
@@ -73,7 +98,9 @@ fn create_salvages(sandbox: &Sandbox, first: &str, tree: &Tree, how: &str) {
     sandbox.run(&["verify", "--full"]).success();
     assert_eq!(fixtures::mode_of(&sandbox.store()), 0o700, "{how}");
     if let Some(git) = Git::find(sandbox.root()) {
-        git.with("GIT_DIR", sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
+        git.with("GIT_DIR", sandbox.store())
+            .run(&["fsck", "--full", "--strict"])
+            .success();
     }
 }
 
@@ -83,9 +110,19 @@ fn nothing_in_place_of_a_file_blocks_or_stops_a_create() {
         let (what, intruder) = INTRUDERS[at % INTRUDERS.len()];
         let (sandbox, first, tree) = story();
         let path = put(&sandbox, name, intruder);
-        create_salvages(&sandbox, &first, &tree, &format!("{what} in place of {name}"));
-        let kept = kept_copies(&sandbox.store()).remove(0).join(path.strip_prefix(sandbox.store()).unwrap());
-        assert!(!kept.symlink_metadata().unwrap().is_file(), "{what} in place of {name} is not kept");
+        create_salvages(
+            &sandbox,
+            &first,
+            &tree,
+            &format!("{what} in place of {name}"),
+        );
+        let kept = kept_copies(&sandbox.store())
+            .remove(0)
+            .join(path.strip_prefix(sandbox.store()).unwrap());
+        assert!(
+            !kept.symlink_metadata().unwrap().is_file(),
+            "{what} in place of {name} is not kept"
+        );
     }
 }
 
@@ -117,11 +154,20 @@ fn a_fifo_is_never_opened() {
 
 #[test]
 fn something_else_in_place_of_a_directory_costs_only_what_was_in_it() {
-    for name in
-        ["info", "checkpoint", "refs/pins", "refs/meta", "refs/checkpoints", "refs/heads", "refs", "objects/info"]
-    {
+    for name in [
+        "info",
+        "checkpoint",
+        "refs/pins",
+        "refs/meta",
+        "refs/checkpoints",
+        "refs/heads",
+        "refs",
+        "objects/info",
+    ] {
         let (sandbox, first, tree) = story();
-        put(&sandbox, name, |path| fs::write(path, "no directory").unwrap());
+        put(&sandbox, name, |path| {
+            fs::write(path, "no directory").unwrap()
+        });
         create_salvages(&sandbox, &first, &tree, name);
     }
 }
@@ -130,13 +176,18 @@ fn something_else_in_place_of_a_directory_costs_only_what_was_in_it() {
 fn where_nothing_can_be_read_the_agreed_sentence_is_said() {
     for name in ["objects", "objects/pack", ""] {
         let (sandbox, _, _) = story();
-        put(&sandbox, name, |path| fs::write(path, "no directory").unwrap());
+        put(&sandbox, name, |path| {
+            fs::write(path, "no directory").unwrap()
+        });
         let before = sandbox.tree();
         let run = sandbox.run(&["create", "-r", "again"]).success();
         let kept = kept_copies(&sandbox.store());
         assert_eq!(kept.len(), 1, "{run}");
         let said = "Shadow repo was corrupt — reinitialized. Prior checkpoints are lost.";
-        assert!(run.stderr.contains(said) && run.stderr.contains(kept[0].to_str().unwrap()), "{run}");
+        assert!(
+            run.stderr.contains(said) && run.stderr.contains(kept[0].to_str().unwrap()),
+            "{run}"
+        );
         assert_eq!(sandbox.listed_ids(), [run.stdout.trim()], "{name:?}");
         sandbox.remove("a");
         sandbox.restore("again").success();
@@ -146,12 +197,24 @@ fn where_nothing_can_be_read_the_agreed_sentence_is_said() {
 
 #[test]
 fn missing_parts_are_healed_in_place() {
-    for name in ["HEAD", "config", "refs", "checkpoint", "info", "refs/checkpoints", "objects/info"] {
+    for name in [
+        "HEAD",
+        "config",
+        "refs",
+        "checkpoint",
+        "info",
+        "refs/checkpoints",
+        "objects/info",
+    ] {
         let (sandbox, first, tree) = story();
         fixtures::remove(&sandbox.store().join(name));
         sandbox.write("a", "4");
         let run = sandbox.run(&["create", "--json"]).success();
-        assert!(!run.warning_codes().contains(&"store_reinitialized".to_owned()), "{name}: {run}");
+        assert!(
+            !run.warning_codes()
+                .contains(&"store_reinitialized".to_owned()),
+            "{name}: {run}"
+        );
         assert!(kept_copies(&sandbox.store()).is_empty(), "{name}");
         sandbox.restore(&first).success();
         sandbox.tree().assert_is(&tree, name);
@@ -168,7 +231,14 @@ fn a_link_in_the_store_is_refused_and_nothing_is_replaced() {
         std::os::unix::fs::symlink(&aside, &path).unwrap();
         sandbox.watch(&aside);
         for args in [&["create"][..], &["list"], &["verify", "--repair"]] {
-            assert_eq!(sandbox.run(&[args, &["--json"]].concat()).code(1).error_code(), "hostile_store", "{name}");
+            assert_eq!(
+                sandbox
+                    .run(&[args, &["--json"]].concat())
+                    .code(1)
+                    .error_code(),
+                "hostile_store",
+                "{name}"
+            );
         }
     }
 }
@@ -183,7 +253,10 @@ fn a_bad_store_never_affects_another() {
     let store = crate::bench::place::store(&sandbox.base(), &other);
     put(&sandbox, "HEAD", fixtures::fifo);
     put(&sandbox, "checkpoint/description", fixtures::fifo);
-    sandbox.run_in(&other, &["list"]).success().stdout_has("other");
+    sandbox
+        .run_in(&other, &["list"])
+        .success()
+        .stdout_has("other");
     sandbox.run_in(&other, &["create", "-r", "more"]).success();
     sandbox.watch(&store);
     sandbox.create("third");
@@ -196,8 +269,12 @@ fn beside(sandbox: &Sandbox, ending: &str) -> PathBuf {
 }
 
 fn names_beside(sandbox: &Sandbox) -> Vec<String> {
-    let entries = fs::read_dir(sandbox.store().parent().unwrap()).unwrap().flatten();
-    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let entries = fs::read_dir(sandbox.store().parent().unwrap())
+        .unwrap()
+        .flatten();
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
     names.sort();
     names
 }
@@ -209,12 +286,18 @@ fn a_kill_at_any_step_of_a_repair_leaves_a_store_that_the_next_one_repairs() {
         return;
     }
     drop(probe);
-    for (call, most) in [("rename,renameat,renameat2", 12), ("fsync", 12), ("unlink,unlinkat", 6), ("mkdir,mkdirat", 6)]
-    {
+    for (call, most) in [
+        ("rename,renameat,renameat2", 12),
+        ("fsync", 12),
+        ("unlink,unlinkat", 6),
+        ("mkdir,mkdirat", 6),
+    ] {
         for nth in sample::calls(most) {
             let (sandbox, first, tree) = story();
-            let pack =
-                packs_of(&sandbox.store()).into_iter().min_by_key(|path| path.metadata().unwrap().len()).unwrap();
+            let pack = packs_of(&sandbox.store())
+                .into_iter()
+                .min_by_key(|path| path.metadata().unwrap().len())
+                .unwrap();
             crate::bench::damaged::put(&pack, &fs::read(&pack).unwrap()[..60]);
             let _ = strace::kill_at(&sandbox, call, nth, &["verify", "--repair"]);
             let how = format!("killed at {call} {nth}");
@@ -224,8 +307,14 @@ fn a_kill_at_any_step_of_a_repair_leaves_a_store_that_the_next_one_repairs() {
             sandbox.restore(&first).success();
             sandbox.tree().assert_is(&tree, &how);
             let names = names_beside(&sandbox);
-            assert!(names.iter().all(|name| !name.contains(".fresh-")), "{how}: {names:?}");
-            assert!(!sandbox.store().join("checkpoint/salvage").exists(), "{how}");
+            assert!(
+                names.iter().all(|name| !name.contains(".fresh-")),
+                "{how}: {names:?}"
+            );
+            assert!(
+                !sandbox.store().join("checkpoint/salvage").exists(),
+                "{how}"
+            );
         }
     }
 }
@@ -245,14 +334,20 @@ fn what_killed_salvages_leave_is_told_apart() {
     fs::create_dir_all(hollow.join("checkpoint")).unwrap();
     fs::write(sandbox.store().join("checkpoint/salvage"), "whole\n").unwrap();
     sandbox.run(&["list"]).success();
-    assert!(half.exists() && exchanged.exists(), "a reader changed something");
+    assert!(
+        half.exists() && exchanged.exists(),
+        "a reader changed something"
+    );
     sandbox.write("a", "5");
     sandbox.create("third");
     assert!(!half.exists() && !exchanged.exists() && !hollow.exists() && !whole.exists());
     assert!(!sandbox.store().join("checkpoint/salvage").exists());
     let kept = kept_copies(&sandbox.store());
     assert_eq!(kept.len(), 2);
-    assert!(kept.iter().all(|kept| kept.join("refs/checkpoints").is_dir()));
+    assert!(
+        kept.iter()
+            .all(|kept| kept.join("refs/checkpoints").is_dir())
+    );
     sandbox.run(&["show", &first]).success();
 }
 
@@ -272,11 +367,22 @@ fn a_whole_store_whose_place_is_empty_is_put_there() {
 #[test]
 fn who_waited_for_a_store_that_is_replaced_or_removed_meanwhile_does_not_write_into_the_old_one() {
     let (sandbox, _, _) = story();
-    let lock = fs::File::options().write(true).open(sandbox.store().join("checkpoint/lock")).unwrap();
+    let lock = fs::File::options()
+        .write(true)
+        .open(sandbox.store().join("checkpoint/lock"))
+        .unwrap();
     lock.lock().unwrap();
     sandbox.write("a", "9");
-    let waiting = sandbox.command(&[], &["create", "-r", "late"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    let pruning = sandbox.command(&[], &["prune", "--json"]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let waiting = sandbox
+        .command(&[], &["create", "-r", "late"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pruning = sandbox
+        .command(&[], &["prune", "--json"])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
     std::thread::sleep(std::time::Duration::from_millis(1500));
     let aside = sandbox.top().join("removed");
     fs::rename(sandbox.store(), &aside).unwrap();
@@ -284,10 +390,25 @@ fn who_waited_for_a_store_that_is_replaced_or_removed_meanwhile_does_not_write_i
     drop(lock);
     let pruned = limit::output_of("prune", pruning);
     let made = limit::output_of("create", waiting);
-    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    assert!(matches!(pruned.status.code(), Some(0 | 3)), "{}", String::from_utf8_lossy(&pruned.stdout));
-    assert_eq!(fixtures::files_below(&aside), before, "the removed store was written to");
-    assert_eq!(sandbox.listed_ids(), [String::from_utf8_lossy(&made.stdout).trim()]);
+    assert!(
+        made.status.success(),
+        "{}",
+        String::from_utf8_lossy(&made.stderr)
+    );
+    assert!(
+        matches!(pruned.status.code(), Some(0 | 3)),
+        "{}",
+        String::from_utf8_lossy(&pruned.stdout)
+    );
+    assert_eq!(
+        fixtures::files_below(&aside),
+        before,
+        "the removed store was written to"
+    );
+    assert_eq!(
+        sandbox.listed_ids(),
+        [String::from_utf8_lossy(&made.stdout).trim()]
+    );
 }
 
 #[test]
@@ -303,14 +424,22 @@ fn a_store_that_is_moved_away_in_the_middle_of_a_create_is_not_begun_anew_in_its
         std::thread::spawn(move || {
             let begun = std::time::Instant::now();
             // A pack in the making, which has no name yet.
-            while !crate::ctrl_c::leftovers(&store).iter().any(|path| path.starts_with(store.join("objects"))) {
+            while !crate::ctrl_c::leftovers(&store)
+                .iter()
+                .any(|path| path.starts_with(store.join("objects")))
+            {
                 assert!(begun.elapsed().as_secs() < 60, "no pack was begun");
                 std::thread::sleep(std::time::Duration::from_millis(1));
             }
             fs::rename(&store, &aside).unwrap();
         })
     };
-    let run = strace::slowed(&sandbox, "fsync,fdatasync", 500_000, &["create", "--reason", "late"]);
+    let run = strace::slowed(
+        &sandbox,
+        "fsync,fdatasync",
+        500_000,
+        &["create", "--reason", "late"],
+    );
     mover.join().unwrap();
     assert!(run.code != 0 && run.stdout.is_empty(), "{run}");
     assert!(!store.exists(), "something was written in the old place");
@@ -327,7 +456,10 @@ fn what_a_repair_could_not_read_is_fetched_by_a_later_one() {
     let (sandbox, first, tree) = story();
     sandbox.run(&["pin", &first]).code(0);
     let packs = packs_of(&sandbox.store());
-    let hidden: Vec<(PathBuf, Vec<u8>)> = packs.iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect();
+    let hidden: Vec<(PathBuf, Vec<u8>)> = packs
+        .iter()
+        .map(|path| (path.clone(), fs::read(path).unwrap()))
+        .collect();
     for (path, bytes) in &hidden {
         fs::write(path, vec![0; bytes.len()]).unwrap();
     }
@@ -338,13 +470,28 @@ fn what_a_repair_could_not_read_is_fetched_by_a_later_one() {
     sandbox.run(&["verify", "--repair"]).code(0);
     let between = sandbox.create("between");
     for (path, bytes) in &hidden {
-        fs::write(kept[0].join("objects/pack").join(path.file_name().unwrap()), bytes).unwrap();
+        fs::write(
+            kept[0].join("objects/pack").join(path.file_name().unwrap()),
+            bytes,
+        )
+        .unwrap();
     }
     let run = sandbox.run(&["verify", "--repair"]).code(0);
-    assert!(run.stdout.contains("brought back from the kept copy: 2 checkpoints"), "{run}");
+    assert!(
+        run.stdout
+            .contains("brought back from the kept copy: 2 checkpoints"),
+        "{run}"
+    );
     let listed = sandbox.run(&["list"]).code(0).stdout;
-    assert!(listed.contains(&between) && listed.contains(&first), "{listed}");
-    assert_eq!(sandbox.run(&["list", "--json"]).data()["checkpoints"][2]["pinned"], true, "{listed}");
+    assert!(
+        listed.contains(&between) && listed.contains(&first),
+        "{listed}"
+    );
+    assert_eq!(
+        sandbox.run(&["list", "--json"]).data()["checkpoints"][2]["pinned"],
+        true,
+        "{listed}"
+    );
     sandbox.run(&["restore", &first, "--yes"]).code(0);
     assert_eq!(sandbox.tree(), tree);
     // What is dropped from now on does not come back.
@@ -360,14 +507,25 @@ fn what_was_dropped_after_a_salvage_is_not_fetched_from_the_kept_copy() {
     let first_pack = packs_of(&sandbox.store());
     let survivor = sandbox.write("other", "4").create("third");
     // The pack that holds only the third is whole; all older ones are not.
-    for path in packs_of(&sandbox.store()).iter().filter(|path| first_pack.contains(path)).take(1) {
+    for path in packs_of(&sandbox.store())
+        .iter()
+        .filter(|path| first_pack.contains(path))
+        .take(1)
+    {
         let bytes = fs::read(path).unwrap();
         fs::write(path, vec![0; bytes.len()]).unwrap();
     }
     let run = sandbox.run(&["verify", "--repair"]);
-    assert!(sandbox.store().join("checkpoint/left-behind").exists(), "{run}");
+    assert!(
+        sandbox.store().join("checkpoint/left-behind").exists(),
+        "{run}"
+    );
     let listed = sandbox.listed_ids();
-    let dropped = listed.iter().find(|id| **id != first).unwrap_or(&survivor).clone();
+    let dropped = listed
+        .iter()
+        .find(|id| **id != first)
+        .unwrap_or(&survivor)
+        .clone();
     sandbox.run(&["delete", &dropped, "--yes"]).code(0);
     let _ = sandbox.run(&["verify", "--repair"]);
     assert!(!sandbox.listed_ids().contains(&dropped), "it came back");
@@ -386,6 +544,10 @@ fn a_pack_without_its_index_keeps_no_create_from_a_store_that_cannot_be_used() {
         std::fs::remove_file(pack.with_extension("idx")).unwrap();
         sandbox.run(&["create", "-r", "three"]).success();
         sandbox.restore(&first).success();
-        assert_eq!((sandbox.read("f"), sandbox.listed().len()), ("1".to_owned(), 4), "{lost}");
+        assert_eq!(
+            (sandbox.read("f"), sandbox.listed().len()),
+            ("1".to_owned(), 4),
+            "{lost}"
+        );
     }
 }

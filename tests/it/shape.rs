@@ -12,20 +12,29 @@ const MAY_BE_FULL: [&str; 2] = ["cli/commands", "view"];
 /// Lower bound on the commands that an item names to count as a table of them.
 const MAKES_A_TABLE: usize = 10;
 const COMMANDS: [&str; 17] = [
-    "create", "list", "show", "diff", "status", "restore", "undo", "redo", "delete", "prune", "verify", "pin", "find",
-    "cat", "bisect", "hold", "relink",
+    "create", "list", "show", "diff", "status", "restore", "undo", "redo", "delete", "prune",
+    "verify", "pin", "find", "cat", "bisect", "hold", "relink",
 ];
 
 /// Which files each file imports. What a folder re-exports counts as imported from the folder's own `mod.rs`.
 pub fn imports(files: &[SourceFile]) -> BTreeMap<String, BTreeSet<String>> {
-    let modules: BTreeMap<String, &str> = files.iter().map(|file| (module_path(&file.name), &*file.name)).collect();
+    let modules: BTreeMap<String, &str> = files
+        .iter()
+        .map(|file| (module_path(&file.name), &*file.name))
+        .collect();
     let of = |file: &SourceFile| {
         let own = module_path(&file.name);
         let mut targets: BTreeSet<String> = BTreeSet::new();
         for path in paths_of(&file.code, &own) {
             let parts: Vec<&str> = path.split("::").collect();
-            let found = (1..=parts.len()).rev().find_map(|len| modules.get(&parts[..len].join("::")));
-            targets.extend(found.filter(|name| **name != file.name).map(|name| (*name).to_owned()));
+            let found = (1..=parts.len())
+                .rev()
+                .find_map(|len| modules.get(&parts[..len].join("::")));
+            targets.extend(
+                found
+                    .filter(|name| **name != file.name)
+                    .map(|name| (*name).to_owned()),
+            );
         }
         (file.name.clone(), targets)
     };
@@ -34,7 +43,10 @@ pub fn imports(files: &[SourceFile]) -> BTreeMap<String, BTreeSet<String>> {
 
 /// The module of a file: `store/mod.rs` is `store`, `store/refs.rs` is `store::refs`.
 fn module_path(name: &str) -> String {
-    let path = name.trim_end_matches(".rs").trim_end_matches("/mod").replace('/', "::");
+    let path = name
+        .trim_end_matches(".rs")
+        .trim_end_matches("/mod")
+        .replace('/', "::");
     if path == "lib" { String::new() } else { path }
 }
 
@@ -46,10 +58,16 @@ fn paths_of(code: &str, own: &str) -> Vec<String> {
     for (head, base) in [("crate::", ""), ("super::", above), ("self::", own)] {
         for (at, _) in code.match_indices(head) {
             let line = &code[code[..at].rfind('\n').map_or(0, |end| end + 1)..at];
-            if line.trim_start().starts_with("pub use") || line.ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+            if line.trim_start().starts_with("pub use")
+                || line.ends_with(|c: char| c.is_alphanumeric() || c == '_')
+            {
                 continue;
             }
-            let base = if base.is_empty() { String::new() } else { format!("{base}::") };
+            let base = if base.is_empty() {
+                String::new()
+            } else {
+                format!("{base}::")
+            };
             expand(&code[at + head.len()..], &base, &mut found);
         }
     }
@@ -58,7 +76,9 @@ fn paths_of(code: &str, own: &str) -> Vec<String> {
 
 /// Expands one use-tree; returns the bytes that it takes.
 fn expand(tree: &str, base: &str, found: &mut Vec<String>) -> usize {
-    let end = tree.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(tree.len());
+    let end = tree
+        .find(|c: char| !c.is_alphanumeric() && c != '_')
+        .unwrap_or(tree.len());
     let rest = &tree[end..];
     if let Some(deeper) = rest.strip_prefix("::") {
         return end + 2 + expand(deeper, &format!("{base}{}::", &tree[..end]), found);
@@ -70,7 +90,11 @@ fn expand(tree: &str, base: &str, found: &mut Vec<String>) -> usize {
     let mut at = 1;
     while at < tree.len() && !tree[at..].starts_with('}') {
         let is_gap = tree[at..].starts_with(|c: char| c == ',' || c.is_whitespace() || c == '*');
-        let taken = if is_gap { 1 } else { expand(&tree[at..], base, found) };
+        let taken = if is_gap {
+            1
+        } else {
+            expand(&tree[at..], base, found)
+        };
         at += taken.max(1);
     }
     at + 1
@@ -97,11 +121,24 @@ fn definitions(files: &[SourceFile]) -> BTreeMap<&str, BTreeSet<&str>> {
     for file in files {
         for line in file.code.lines() {
             let line = line.trim_start();
-            let end = if line.starts_with("pub(") { ") " } else { "pub " };
-            let bare = if line.starts_with("pub") { line.split_once(end).map_or("", |(_, rest)| rest) } else { line };
-            let Some((word, rest)) = bare.split_once(' ') else { continue };
+            let end = if line.starts_with("pub(") {
+                ") "
+            } else {
+                "pub "
+            };
+            let bare = if line.starts_with("pub") {
+                line.split_once(end).map_or("", |(_, rest)| rest)
+            } else {
+                line
+            };
+            let Some((word, rest)) = bare.split_once(' ') else {
+                continue;
+            };
             if matches!(word, "struct" | "enum" | "trait") {
-                let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+                let name = rest
+                    .split(|c: char| !c.is_alphanumeric() && c != '_')
+                    .next()
+                    .unwrap_or_default();
                 defined.entry(name).or_default().insert(&file.name);
             }
         }
@@ -116,24 +153,47 @@ pub fn types(files: &[SourceFile]) -> Vec<String> {
 
 /// Names of types and traits that are defined in more than one file.
 pub fn homonyms(files: &[SourceFile]) -> Vec<String> {
-    let several = definitions(files).into_iter().filter(|(_, places)| places.len() > 1);
-    several.map(|(name, places)| format!("{name}: {places:?}")).collect()
+    let several = definitions(files)
+        .into_iter()
+        .filter(|(_, places)| places.len() > 1);
+    several
+        .map(|(name, places)| format!("{name}: {places:?}"))
+        .collect()
 }
 
 /// Short files that one other file alone needs, except the views of single commands.
 pub fn crumbs(files: &[SourceFile], imports: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
     let is_of_a_command = |name: &str| {
         let stem = name.strip_prefix("view/").unwrap_or_default();
-        !stem.is_empty() && files.iter().any(|file| file.name == format!("cli/commands/{stem}"))
+        !stem.is_empty()
+            && files
+                .iter()
+                .any(|file| file.name == format!("cli/commands/{stem}"))
     };
     let is_small = |file: &&SourceFile| {
-        let lines = file.code.lines().filter(|line| !line.trim().is_empty()).count();
+        let lines = file
+            .code
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .count();
         (1..CRUMB_LINES).contains(&lines)
             && !is_of_a_command(&file.name)
-            && !["mod.rs", "main.rs", "lib.rs"].iter().any(|name| file.name.ends_with(name))
+            && !["mod.rs", "main.rs", "lib.rs"]
+                .iter()
+                .any(|name| file.name.ends_with(name))
     };
-    let importers = |name: &str| imports.values().filter(|targets| targets.contains(name)).count();
-    files.iter().filter(is_small).filter(|file| importers(&file.name) == 1).map(|file| file.name.clone()).collect()
+    let importers = |name: &str| {
+        imports
+            .values()
+            .filter(|targets| targets.contains(name))
+            .count()
+    };
+    files
+        .iter()
+        .filter(is_small)
+        .filter(|file| importers(&file.name) == 1)
+        .map(|file| file.name.clone())
+        .collect()
 }
 
 /// Folders with too many entries, their own `mod.rs` not counted.
@@ -144,14 +204,21 @@ pub fn full_folders(files: &[SourceFile]) -> Vec<String> {
         for depth in 0..parts.len() {
             if parts[depth] != "mod.rs" {
                 // A module of the 2018 form counts once: a file and a folder of the same name.
-                entries.entry(parts[..depth].join("/")).or_default().insert(parts[depth].trim_end_matches(".rs"));
+                entries
+                    .entry(parts[..depth].join("/"))
+                    .or_default()
+                    .insert(parts[depth].trim_end_matches(".rs"));
             }
         }
     }
     let is_full = |(folder, found): &(String, BTreeSet<&str>)| {
         found.len() > MOST_ENTRIES && !MAY_BE_FULL.contains(&folder.as_str())
     };
-    entries.into_iter().filter(is_full).map(|(folder, found)| format!("{folder}: {}", found.len())).collect()
+    entries
+        .into_iter()
+        .filter(is_full)
+        .map(|(folder, found)| format!("{folder}: {}", found.len()))
+        .collect()
 }
 
 /// Items (functions, enums, constants) that name most commands, so that a new one would have to be added there too.
@@ -163,7 +230,9 @@ pub fn tables_of_commands(files: &[SourceFile]) -> Vec<String> {
         // Strings count here: one kind of table holds the names as the user types them.
         let text = file.text.split("#[cfg(test)]").next().unwrap_or_default();
         for (at, line) in text.lines().chain(["fn"]).enumerate() {
-            let heads = ["fn", "pub", "enum", "const", "static", "impl", "struct", "use", "mod"];
+            let heads = [
+                "fn", "pub", "enum", "const", "static", "impl", "struct", "use", "mod",
+            ];
             let starts = heads.iter().any(|head| line.starts_with(head));
             if starts {
                 if item.1.len() >= MAKES_A_TABLE {
@@ -173,8 +242,11 @@ pub fn tables_of_commands(files: &[SourceFile]) -> Vec<String> {
                 is_list_of_imports = ["use ", "mod "].iter().any(|head| line.starts_with(head));
             }
             let is_no_table = is_list_of_imports || line.trim_start().starts_with("//");
-            let words = line.split(|c: char| !c.is_alphanumeric()).map(str::to_lowercase);
-            let named = words.filter_map(|word| COMMANDS.into_iter().find(|command| *command == word));
+            let words = line
+                .split(|c: char| !c.is_alphanumeric())
+                .map(str::to_lowercase);
+            let named =
+                words.filter_map(|word| COMMANDS.into_iter().find(|command| *command == word));
             item.1.extend(named.filter(|_| !is_no_table));
         }
     }
@@ -190,7 +262,9 @@ pub fn untyped_results(files: &[SourceFile]) -> Vec<String> {
         (file.name.clone(), results.count())
     };
     let counted = files.iter().map(of).filter(|(_, count)| *count > 0);
-    counted.flat_map(|(name, count)| std::iter::repeat_n(name, count)).collect()
+    counted
+        .flat_map(|(name, count)| std::iter::repeat_n(name, count))
+        .collect()
 }
 
 /// The last of several generic arguments; `None` if there is only one.
@@ -202,7 +276,9 @@ fn last_argument(arguments: &str) -> Option<&str> {
             '<' | '(' | '[' => depth += 1,
             '>' if before == '-' => {}
             '>' | ')' | ']' => depth -= 1,
-            ',' if depth == 1 && !arguments[at + 1..].trim_start().starts_with('>') => comma = Some(at + 1),
+            ',' if depth == 1 && !arguments[at + 1..].trim_start().starts_with('>') => {
+                comma = Some(at + 1)
+            }
             _ => {}
         }
         if depth == 0 {
@@ -215,12 +291,25 @@ fn last_argument(arguments: &str) -> Option<&str> {
 
 #[test]
 fn shapes_are_seen_in_a_source_made_for_it() {
-    let file = |name: &str, code: &str| SourceFile { name: name.into(), text: code.into(), code: code.into() };
+    let file = |name: &str, code: &str| SourceFile {
+        name: name.into(),
+        text: code.into(),
+        code: code.into(),
+    };
     let files = [
         file("a/mod.rs", "pub use crate::a::b::B;\nmod b;"),
-        file("a/b.rs", "use crate::{c::{C, d}, a};\nstruct B;\nfn f() -> Result<(), String> {}"),
-        file("c.rs", "use crate::a::b::B;\nenum C {}\nfn f() -> Result<String> {}"),
-        file("c/d.rs", "use super::C;\npub(crate) struct B;\nfn f(x: Result<Vec<(u8, u8)>, Vec<String>>) {}"),
+        file(
+            "a/b.rs",
+            "use crate::{c::{C, d}, a};\nstruct B;\nfn f() -> Result<(), String> {}",
+        ),
+        file(
+            "c.rs",
+            "use crate::a::b::B;\nenum C {}\nfn f() -> Result<String> {}",
+        ),
+        file(
+            "c/d.rs",
+            "use super::C;\npub(crate) struct B;\nfn f(x: Result<Vec<(u8, u8)>, Vec<String>>) {}",
+        ),
     ];
     let imports = imports(&files);
     let of = |name: &str| imports[name].iter().map(String::as_str).collect::<Vec<_>>();

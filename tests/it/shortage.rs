@@ -23,27 +23,57 @@ struct Story {
 /// One checkpoint, and later changes of every kind that a restore has to revert.
 fn story() -> Story {
     let sandbox = Sandbox::new();
-    sandbox.write("a", "1").write("d/b", fixtures::noise(1, 3000)).mkdir("empty").symlink("link", "a");
-    sandbox.write("run", "x").chmod("run", 0o755).write("gone/deep/file", "g");
+    sandbox
+        .write("a", "1")
+        .write("d/b", fixtures::noise(1, 3000))
+        .mkdir("empty")
+        .symlink("link", "a");
+    sandbox
+        .write("run", "x")
+        .chmod("run", 0o755)
+        .write("gone/deep/file", "g");
     let first = sandbox.create("first");
     let target = sandbox.tree();
-    sandbox.write("a", "2").write("d/b", fixtures::noise(2, 3000)).remove("empty").remove("link").remove("gone");
-    sandbox.write("new/one", "n").write("new/two", "n").chmod("run", 0o700).chmod("d", 0o700);
+    sandbox
+        .write("a", "2")
+        .write("d/b", fixtures::noise(2, 3000))
+        .remove("empty")
+        .remove("link")
+        .remove("gone");
+    sandbox
+        .write("new/one", "n")
+        .write("new/two", "n")
+        .chmod("run", 0o700)
+        .chmod("d", 0o700);
     let former = sandbox.tree();
-    Story { sandbox, first, target, former }
+    Story {
+        sandbox,
+        first,
+        target,
+        former,
+    }
 }
 
 impl Story {
     /// The present directory without the stage of an interrupted restore.
     fn now(&self) -> Tree {
-        self.sandbox.tree().without(|path| path.starts_with(b".checkpoint-stage-"))
+        self.sandbox
+            .tree()
+            .without(|path| path.starts_with(b".checkpoint-stage-"))
     }
 
     /// Asserts that everything listed is whole, nothing is left over, and the next commands work.
     fn goes_on(&self, when: &str) {
         let sandbox = &self.sandbox;
-        assert_eq!(leftovers(&sandbox.store()), [""; 0].map(PathBuf::from), "{when}");
-        assert!(sandbox.listed().iter().all(|one| one["damaged"] == false), "{when}");
+        assert_eq!(
+            leftovers(&sandbox.store()),
+            [""; 0].map(PathBuf::from),
+            "{when}"
+        );
+        assert!(
+            sandbox.listed().iter().all(|one| one["damaged"] == false),
+            "{when}"
+        );
         sandbox.run(&["verify", "--full"]).success();
         sandbox.write("a", "3");
         sandbox.create("next");
@@ -57,9 +87,16 @@ const CREATE: [&str; 3] = ["create", "--reason", "second"];
 /// Asserts that a create made a whole checkpoint and printed its id, or failed and printed none.
 fn tells_the_truth(story: &Story, run: &Run, when: &str) {
     assert!(matches!(run.code, 0 | 1), "{when}\n{run}");
-    assert!(run.code == 0 || run.stdout.is_empty(), "{when}: an id of a failure\n{run}");
+    assert!(
+        run.code == 0 || run.stdout.is_empty(),
+        "{when}: an id of a failure\n{run}"
+    );
     if run.code == 0 {
-        assert_eq!(story.sandbox.listed()[0]["short"], run.stdout.trim_end(), "{when}\n{run}");
+        assert_eq!(
+            story.sandbox.listed()[0]["short"],
+            run.stdout.trim_end(),
+            "{when}\n{run}"
+        );
     }
 }
 
@@ -120,7 +157,13 @@ fn a_restore_without_room_changes_nothing() {
     let mut unchanged = 0;
     for nth in (1..=MOST_CALLS).step_by(2) {
         let (story, when) = (story(), format!("no room from write number {nth} on"));
-        let run = strace::failing_from(&story.sandbox, WRITES, "ENOSPC", nth, &["restore", &story.first, "--yes"]);
+        let run = strace::failing_from(
+            &story.sandbox,
+            WRITES,
+            "ENOSPC",
+            nth,
+            &["restore", &story.first, "--yes"],
+        );
         if !strace::has_struck(&story.sandbox) {
             break;
         }
@@ -138,7 +181,10 @@ fn a_restore_without_room_changes_nothing() {
         story.sandbox.tree().assert_is(&story.target, &when);
         story.goes_on(&when);
     }
-    assert!(unchanged > 2, "{unchanged} restores ran out of room before they changed anything");
+    assert!(
+        unchanged > 2,
+        "{unchanged} restores ran out of room before they changed anything"
+    );
 }
 
 #[test]
@@ -157,13 +203,23 @@ fn a_step_of_a_restore_that_is_refused_takes_the_whole_back() {
     ] {
         for nth in sample::calls(MOST_CALLS) {
             let (story, when) = (story(), format!("{error} at {calls} number {nth}"));
-            let run = strace::failing_nth(&story.sandbox, calls, error, nth, &["restore", &story.first, "--yes"]);
+            let run = strace::failing_nth(
+                &story.sandbox,
+                calls,
+                error,
+                nth,
+                &["restore", &story.first, "--yes"],
+            );
             if !strace::has_struck(&story.sandbox) {
                 assert!(nth > 1, "a restore makes no {calls}");
                 break;
             }
             assert!(matches!(run.code, 0 | 1), "{when}\n{run}");
-            let expected = if run.code == 0 { &story.target } else { &story.former };
+            let expected = if run.code == 0 {
+                &story.target
+            } else {
+                &story.former
+            };
             story.now().assert_is(expected, &when);
             assert!(story.sandbox.status()["pending"].is_null(), "{when}\n{run}");
             story.sandbox.restore(&story.first).success();
@@ -176,7 +232,10 @@ fn a_step_of_a_restore_that_is_refused_takes_the_whole_back() {
 fn on_a_small_disk(sandbox: &Sandbox, options: &str, script: &str) -> Option<Run> {
     std::fs::create_dir_all(sandbox.base()).expect("a directory can be made");
     let base = sandbox.base().display().to_string();
-    with_mounts(sandbox, &format!("b='{base}'; mount -t tmpfs -o {options} none \"$b\" || exit 99\n{script}"))
+    with_mounts(
+        sandbox,
+        &format!("b='{base}'; mount -t tmpfs -o {options} none \"$b\" || exit 99\n{script}"),
+    )
 }
 
 /// Runs a script that may mount; `None`, with a printed line, where mounting is not permitted.
@@ -207,7 +266,9 @@ fn on_a_disk_full_to_the_last_byte_a_prune_gives_room() {
         "$0" verify --full > /dev/null
         rm data; "$0" restore five --yes > /dev/null
         cmp data "$HOME/before""#;
-    let Some(run) = on_a_small_disk(&sandbox, "size=12m", script) else { return };
+    let Some(run) = on_a_small_disk(&sandbox, "size=12m", script) else {
+        return;
+    };
     assert_eq!(run.stdout, "create 1\nrestore 1\nlisted 3\n", "{run}");
     assert!(run.stderr.contains("No space left"), "{run}");
 }
@@ -228,7 +289,9 @@ fn in_a_directory_that_was_made_anew_a_prune_and_a_delete_need_neither_a_byte_no
         rm "$b"/fill*
         "$0" create -q -r five > /dev/null
         "$0" verify --full > /dev/null"#;
-    let Some(run) = on_a_small_disk(&sandbox, "size=4m,nr_inodes=150", script) else { return };
+    let Some(run) = on_a_small_disk(&sandbox, "size=4m,nr_inodes=150", script) else {
+        return;
+    };
     assert_eq!(run.stdout, "prune 0\ndelete 0\n2\n", "{run}");
 }
 
@@ -253,7 +316,9 @@ fn a_first_create_that_runs_out_of_room_or_inodes_anywhere_leaves_no_checkpoint(
             done
             [ $code = 0 ] && [ $refused -gt 5 ] || echo "$refused refused, then exit $code"
         done"#;
-    let Some(run) = with_mounts(&sandbox, &format!("b='{base}'\n{script}")) else { return };
+    let Some(run) = with_mounts(&sandbox, &format!("b='{base}'\n{script}")) else {
+        return;
+    };
     assert_eq!(run.stdout, "", "{run}");
 }
 
@@ -272,7 +337,9 @@ fn on_a_disk_without_an_inode_left_nothing_is_half_made() {
         "$0" verify --full > /dev/null
         echo "listed $("$0" list | grep -c '| cli |')"
         "$0" restore one --yes > /dev/null; cat a"#;
-    let Some(run) = on_a_small_disk(&sandbox, "nr_inodes=150", script) else { return };
+    let Some(run) = on_a_small_disk(&sandbox, "nr_inodes=150", script) else {
+        return;
+    };
     assert_eq!(run.stdout, "create 1\nrestore 1, 2\nlisted 2\n1\n", "{run}");
 }
 
@@ -290,9 +357,14 @@ fn where_nothing_can_be_written_all_is_read() {
         code=0; "$0" restore latest --yes || code=$?; echo "restore $code"
         code=0; "$0" prune || code=$?; echo "prune $code""#;
     let base = sandbox.base().display().to_string();
-    let Some(run) = with_mounts(&sandbox, &format!("b='{base}'\n{script}")) else { return };
+    let Some(run) = with_mounts(&sandbox, &format!("b='{base}'\n{script}")) else {
+        return;
+    };
     assert_eq!(run.stdout, "create 1\nrestore 1\nprune 1\n", "{run}");
-    assert!(run.stderr.contains("CHECKPOINT_HOME"), "the way out is not named\n{run}");
+    assert!(
+        run.stderr.contains("CHECKPOINT_HOME"),
+        "the way out is not named\n{run}"
+    );
     sandbox.run(&["verify", "--full"]).success();
 }
 
@@ -302,7 +374,10 @@ fn too_few_descriptors_make_no_checkpoint_that_lacks_anything() {
     for most in [9, 11, 13, 16, 20, 26, 40, 64] {
         let story = story();
         let sandbox = &story.sandbox;
-        sandbox.write("1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/deep", "d");
+        sandbox.write(
+            "1/2/3/4/5/6/7/8/9/10/11/12/13/14/15/16/17/18/19/20/deep",
+            "d",
+        );
         let before = sandbox.tree();
         let script = format!("ulimit -n {most}; exec \"$0\" \"$@\"");
         let run = sandbox.run_under(&["/bin/sh", "-c", &script], &CREATE);
@@ -311,12 +386,17 @@ fn too_few_descriptors_make_no_checkpoint_that_lacks_anything() {
             made += 1;
             sandbox.remove("1").remove("d");
             sandbox.restore("second").success();
-            sandbox.tree().assert_is(&before, &format!("with {most} descriptors"));
+            sandbox
+                .tree()
+                .assert_is(&before, &format!("with {most} descriptors"));
         }
         sandbox.remove("1");
         story.goes_on(&format!("with {most} descriptors"));
     }
-    assert!(made > 1, "{made} creates managed with 64 descriptors or less");
+    assert!(
+        made > 1,
+        "{made} creates managed with 64 descriptors or less"
+    );
 }
 
 #[test]
@@ -324,17 +404,31 @@ fn a_file_larger_than_the_memory_that_may_be_used_comes_back() {
     const LEN: u64 = 32 << 20;
     let sandbox = Sandbox::new();
     let path = sandbox.path("large");
-    std::fs::File::create(&path).and_then(|file| file.set_len(LEN)).expect("a long file can be made");
+    std::fs::File::create(&path)
+        .and_then(|file| file.set_len(LEN))
+        .expect("a long file can be made");
     // In KiB, of the memory that the program requests from the system.
     let script = "ulimit -d 28000; exec \"$0\" \"$@\"";
-    let limited = |args: &[&str]| sandbox.run_under(&["/bin/sh", "-c", script], args).success();
+    let limited = |args: &[&str]| {
+        sandbox
+            .run_under(&["/bin/sh", "-c", script], args)
+            .success()
+    };
     limited(&["create", "-r", "large"]);
     std::fs::write(&path, "small").expect("a file can be written");
     limited(&["restore", "large", "--yes"]);
     limited(&["verify", "--full"]);
-    let (found, zeros) = (std::fs::read(&path).expect("a file can be read"), vec![0; 1 << 20]);
+    let (found, zeros) = (
+        std::fs::read(&path).expect("a file can be read"),
+        vec![0; 1 << 20],
+    );
     assert_eq!(found.len() as u64, LEN);
-    assert!(found.chunks(zeros.len()).all(|chunk| *chunk == zeros[..chunk.len()]), "another file came back");
+    assert!(
+        found
+            .chunks(zeros.len())
+            .all(|chunk| *chunk == zeros[..chunk.len()]),
+        "another file came back"
+    );
 }
 
 #[test]
@@ -357,7 +451,10 @@ fn a_call_that_was_interrupted_is_made_again() {
     assert!(strace::has_struck(&story.sandbox), "the file was not read");
     story.sandbox.remove("d/b");
     story.sandbox.restore("second").success();
-    story.sandbox.tree().assert_is(&story.former, "after an interrupted read");
+    story
+        .sandbox
+        .tree()
+        .assert_is(&story.former, "after an interrupted read");
 }
 
 #[test]
@@ -375,12 +472,19 @@ fn a_call_that_the_system_lacks_is_done_without() {
         ("statx", "ENOSYS"),
     ] {
         let story = story();
-        let run = |args: &[&str]| strace::failing_from(&story.sandbox, call, error, 1, args).success();
+        let run =
+            |args: &[&str]| strace::failing_from(&story.sandbox, call, error, 1, args).success();
         run(&CREATE);
         run(&["restore", &story.first, "--yes"]);
-        story.sandbox.tree().assert_is(&story.target, &format!("restored without {call}, {error}"));
+        story
+            .sandbox
+            .tree()
+            .assert_is(&story.target, &format!("restored without {call}, {error}"));
         run(&["undo", "--yes"]);
-        story.sandbox.tree().assert_is(&story.former, &format!("taken back without {call}, {error}"));
+        story.sandbox.tree().assert_is(
+            &story.former,
+            &format!("taken back without {call}, {error}"),
+        );
         story.goes_on(&format!("without {call}, {error}"));
     }
 }
@@ -392,13 +496,26 @@ fn without_a_lock_nothing_is_written() {
     }
     let story = story();
     for error in ["ENOLCK", "ENOSYS", "EINVAL"] {
-        for args in [&CREATE[..], &["restore", &story.first, "--yes"], &["prune", "--keep", "1"]] {
+        for args in [
+            &CREATE[..],
+            &["restore", &story.first, "--yes"],
+            &["prune", "--keep", "1"],
+        ] {
             let run = strace::failing_from(&story.sandbox, "flock", error, 1, args);
-            assert!(strace::has_struck(&story.sandbox) && run.code == 1, "{error}\n{run}");
+            assert!(
+                strace::has_struck(&story.sandbox) && run.code == 1,
+                "{error}\n{run}"
+            );
         }
     }
-    assert_eq!(story.sandbox.listed_ids(), std::slice::from_ref(&story.first));
-    story.sandbox.tree().assert_is(&story.former, "after all refusals");
+    assert_eq!(
+        story.sandbox.listed_ids(),
+        std::slice::from_ref(&story.first)
+    );
+    story
+        .sandbox
+        .tree()
+        .assert_is(&story.former, "after all refusals");
     story.goes_on("without a lock");
 }
 
@@ -408,20 +525,37 @@ type Step<'s> = (&'s str, &'s dyn Fn(&Call) -> bool);
 #[test]
 fn what_a_printed_id_stands_for_was_flushed_before() {
     let Story { sandbox, .. } = story();
-    let Some(trace) = trace(&sandbox, &CREATE) else { return };
+    let Some(trace) = trace(&sandbox, &CREATE) else {
+        return;
+    };
     let id = trace.run.clone().success().stdout.trim_end().to_owned();
     for place in ["objects", "refs/checkpoints"] {
         let place = sandbox.store().join(place);
-        assert_eq!(trace.named_unflushed(&place), [""; 0].map(PathBuf::from), "{}", place.display());
+        assert_eq!(
+            trace.named_unflushed(&place),
+            [""; 0].map(PathBuf::from),
+            "{}",
+            place.display()
+        );
     }
-    let (packs, refs) = (sandbox.store().join("objects/pack"), sandbox.store().join("refs/checkpoints"));
-    let named = |call: &Call, part: &str| call.name.starts_with("rename") && call.has_flag(part) && call.succeeded();
-    let flushed = |call: &Call, dir: &PathBuf| call.name == "fsync" && call.path().as_ref() == Some(dir);
+    let (packs, refs) = (
+        sandbox.store().join("objects/pack"),
+        sandbox.store().join("refs/checkpoints"),
+    );
+    let named = |call: &Call, part: &str| {
+        call.name.starts_with("rename") && call.has_flag(part) && call.succeeded()
+    };
+    let flushed =
+        |call: &Call, dir: &PathBuf| call.name == "fsync" && call.path().as_ref() == Some(dir);
     let is_print = |call: &Call| call.name == "write" && call.has_flag(&format!("\"{id}\\n\""));
     let steps: [Step<'_>; 5] = [
-        ("the pack gets its name", &|call| named(call, "/objects/pack/pack-")),
+        ("the pack gets its name", &|call| {
+            named(call, "/objects/pack/pack-")
+        }),
         ("which is flushed", &|call| flushed(call, &packs)),
-        ("the ref gets its name", &|call| named(call, "/refs/checkpoints/")),
+        ("the ref gets its name", &|call| {
+            named(call, "/refs/checkpoints/")
+        }),
         ("which is flushed", &|call| flushed(call, &refs)),
         ("the id is printed", &is_print),
     ];
@@ -434,14 +568,22 @@ fn what_a_printed_id_stands_for_was_flushed_before() {
 #[test]
 fn no_cut_of_the_power_brings_a_cleared_stage_back_once_the_journal_is_gone() {
     let Story { sandbox, first, .. } = story();
-    let Some(trace) = trace(&sandbox, &["restore", &first, "--yes"]) else { return };
+    let Some(trace) = trace(&sandbox, &["restore", &first, "--yes"]) else {
+        return;
+    };
     assert_eq!(trace.run.code, 0, "{}", trace.run);
     let (root, journal) = (sandbox.root(), sandbox.store().join("checkpoint/journal"));
     let goes = |call: &Call| call.name.starts_with("unlink") || call.name == "rmdir";
     let steps: [Step<'_>; 3] = [
-        ("the stage goes", &|call| goes(call) && call.has_flag("AT_REMOVEDIR") && call.has_flag(".checkpoint-stage-")),
-        ("which is flushed", &|call| call.name == "fsync" && call.path().as_deref() == Some(root)),
-        ("the journal goes", &|call| goes(call) && call.path().as_ref() == Some(&journal)),
+        ("the stage goes", &|call| {
+            goes(call) && call.has_flag("AT_REMOVEDIR") && call.has_flag(".checkpoint-stage-")
+        }),
+        ("which is flushed", &|call| {
+            call.name == "fsync" && call.path().as_deref() == Some(root)
+        }),
+        ("the journal goes", &|call| {
+            goes(call) && call.path().as_ref() == Some(&journal)
+        }),
     ];
     let mut calls = trace.calls.iter();
     for (step, is_it) in steps {

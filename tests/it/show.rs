@@ -6,9 +6,16 @@ use crate::bench::Sandbox;
 
 fn with_two() -> (Sandbox, String, String) {
     let sandbox = Sandbox::new();
-    sandbox.write("kept", "k").write("changed", "1").write("gone", "g");
+    sandbox
+        .write("kept", "k")
+        .write("changed", "1")
+        .write("gone", "g");
     let first = sandbox.create("first");
-    sandbox.write("changed", "2").write("new", "n").remove("gone").chmod("kept", 0o755);
+    sandbox
+        .write("changed", "2")
+        .write("new", "n")
+        .remove("gone")
+        .chmod("kept", 0o755);
     let second = sandbox.create("second");
     (sandbox, first, second)
 }
@@ -31,22 +38,54 @@ fn show_names_what_changed_against_the_one_before() {
 #[test]
 fn show_tells_reason_source_time_and_counts_to_people() {
     let (sandbox, first, _) = with_two();
-    let run = sandbox.run(&["show", &first]).success().stdout_has("first").stdout_has("test");
-    assert!(run.stdout.contains(&first) && run.stdout.contains("2026-03-24"), "{run}");
+    let run = sandbox
+        .run(&["show", &first])
+        .success()
+        .stdout_has("first")
+        .stdout_has("test");
+    assert!(
+        run.stdout.contains(&first) && run.stdout.contains("2026-03-24"),
+        "{run}"
+    );
 }
 
 #[test]
 fn every_kind_of_selector_finds_its_checkpoint() {
     let (sandbox, first, second) = with_two();
-    let full = sandbox.shown(&first)["id"].as_str().expect("an id").to_owned();
-    for selector in [&full, &full[..4], "latest~1", "@~1", "first", "2026-03-24T12:00:00Z", "2026-03-24 12:00:00"] {
-        assert_eq!(sandbox.shown(selector)["short"], first.as_str(), "{selector}");
+    let full = sandbox.shown(&first)["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    for selector in [
+        &full,
+        &full[..4],
+        "latest~1",
+        "@~1",
+        "first",
+        "2026-03-24T12:00:00Z",
+        "2026-03-24 12:00:00",
+    ] {
+        assert_eq!(
+            sandbox.shown(selector)["short"],
+            first.as_str(),
+            "{selector}"
+        );
     }
     for selector in ["latest", "@", "second", "2026-03-24T13:00:30+01:00"] {
-        assert_eq!(sandbox.shown(selector)["short"], second.as_str(), "{selector}");
+        assert_eq!(
+            sandbox.shown(selector)["short"],
+            second.as_str(),
+            "{selector}"
+        );
     }
-    assert_eq!(sandbox.at("2026-03-24T12:10:00Z").shown("9m ago")["short"], second.as_str());
-    assert_eq!(sandbox.env("TZ", "Asia/Tokyo").shown("2026-03-24T21:00:00")["short"], first.as_str());
+    assert_eq!(
+        sandbox.at("2026-03-24T12:10:00Z").shown("9m ago")["short"],
+        second.as_str()
+    );
+    assert_eq!(
+        sandbox.env("TZ", "Asia/Tokyo").shown("2026-03-24T21:00:00")["short"],
+        first.as_str()
+    );
 }
 
 #[test]
@@ -67,9 +106,21 @@ fn latest_passes_over_safety_checkpoints() {
 #[test]
 fn a_selector_that_means_nothing_is_exit_3_and_an_empty_one_exit_2() {
     let (sandbox, first, _) = with_two();
-    for selector in ["ffffffff", "no-such-reason", "latest~9", "2020-01-01T00:00:00Z", &first[..3], "../../etc", "-"] {
+    for selector in [
+        "ffffffff",
+        "no-such-reason",
+        "latest~9",
+        "2020-01-01T00:00:00Z",
+        &first[..3],
+        "../../etc",
+        "-",
+    ] {
         let run = sandbox.run(&["show", "--json", "--", selector]);
-        assert_eq!((run.code, run.error_code().as_str()), (3, "no_such_checkpoint"), "{run}");
+        assert_eq!(
+            (run.code, run.error_code().as_str()),
+            (3, "no_such_checkpoint"),
+            "{run}"
+        );
     }
     sandbox.run(&["show", ""]).code(2).stdout_is("");
     sandbox.run(&["show"]).code(2).stdout_is("");
@@ -83,19 +134,27 @@ fn an_ambiguous_prefix_lists_its_candidates() {
     let sandbox = Sandbox::new();
     let mut ids: Vec<String> = Vec::new();
     // Among some hundreds two are alike by chance.
-    let twins = [0, TWIN_OF_ZERO].into_iter().chain(1..2_000).find_map(|number| {
-        sandbox.write("a", number.to_string());
-        let run = sandbox.run(&["create", "--json", "--keep", "2000"]).success();
-        let id = run.data()["id"].as_str().expect("an id").to_owned();
-        let twin = ids.iter().find(|other| other[..4] == id[..4]).cloned();
-        ids.push(id.clone());
-        twin.map(|twin| (twin, id))
-    });
+    let twins = [0, TWIN_OF_ZERO]
+        .into_iter()
+        .chain(1..2_000)
+        .find_map(|number| {
+            sandbox.write("a", number.to_string());
+            let run = sandbox
+                .run(&["create", "--json", "--keep", "2000"])
+                .success();
+            let id = run.data()["id"].as_str().expect("an id").to_owned();
+            let twin = ids.iter().find(|other| other[..4] == id[..4]).cloned();
+            ids.push(id.clone());
+            twin.map(|twin| (twin, id))
+        });
     let (one, other) = twins.expect("two ids with four equal digits");
     let run = sandbox.run(&["show", &one[..4], "--json"]).code(3);
     assert_eq!(run.error_code(), "ambiguous_checkpoint");
     let candidates = run.json()["error"]["candidates"].to_string();
-    assert!(candidates.contains(&one) && candidates.contains(&other), "{run}");
+    assert!(
+        candidates.contains(&one) && candidates.contains(&other),
+        "{run}"
+    );
 }
 
 #[test]

@@ -15,7 +15,10 @@ fn add(sandbox: &Sandbox, count: usize, name: impl Fn(usize) -> String) {
 }
 
 fn skipped(sandbox: &Sandbox, args: &[&str]) -> bool {
-    let data = sandbox.run(&[&["create", "--json"], args].concat()).success().data();
+    let data = sandbox
+        .run(&[&["create", "--json"], args].concat())
+        .success()
+        .data();
     let skipped = data["skipped"] == "too_many_files";
     assert_eq!(skipped, data["id"].is_null(), "{data}");
     assert_eq!(skipped, data["short"].is_null(), "{data}");
@@ -25,11 +28,20 @@ fn skipped(sandbox: &Sandbox, args: &[&str]) -> bool {
 #[test]
 fn over_the_limit_nothing_is_made_and_the_sentence_is_said() {
     let sandbox = with_files(7);
-    let run = sandbox.run(&["create", "--max-files", "3"]).success().stdout_is("");
+    let run = sandbox
+        .run(&["create", "--max-files", "3"])
+        .success()
+        .stdout_is("");
     let mut lines = run.stderr.lines();
     let sentence = "Directory has >3 files — checkpoints disabled for performance.";
-    assert!(lines.next().is_some_and(|line| line.ends_with(sentence)), "{run}");
-    assert!(lines.next().is_some_and(|line| line.contains("d0")), "the largest folders are named\n{run}");
+    assert!(
+        lines.next().is_some_and(|line| line.ends_with(sentence)),
+        "{run}"
+    );
+    assert!(
+        lines.next().is_some_and(|line| line.contains("d0")),
+        "the largest folders are named\n{run}"
+    );
     assert_eq!(sandbox.listed().len(), 0);
 }
 
@@ -64,7 +76,10 @@ fn a_session_that_began_under_the_limit_goes_on() {
     sandbox.write("more/a", "1").write("more/b", "1");
     assert!(!skipped(&sandbox, &["--max-files", "3"]));
     assert!(skipped(&sandbox, &["--max-files", "3", "--session", "two"]));
-    assert!(skipped(&sandbox, &["--max-files", "4"]), "another limit asks again");
+    assert!(
+        skipped(&sandbox, &["--max-files", "4"]),
+        "another limit asks again"
+    );
 }
 
 #[test]
@@ -73,7 +88,10 @@ fn a_session_that_began_over_the_limit_stays_out_until_recounted() {
     assert!(skipped(&sandbox, &["--max-files", "3", "--session", "one"]));
     sandbox.remove("d0").remove("d1");
     assert!(skipped(&sandbox, &["--max-files", "3", "--session", "one"]));
-    assert!(!skipped(&sandbox, &["--max-files", "3", "--session", "one", "--recount"]));
+    assert!(!skipped(
+        &sandbox,
+        &["--max-files", "3", "--session", "one", "--recount"]
+    ));
 }
 
 #[test]

@@ -37,9 +37,17 @@ pub fn files() -> Vec<SourceFile> {
     assert!(!paths.is_empty(), "no source below {}", src.display());
     let read = |path: &PathBuf| {
         let text = std::fs::read_to_string(path).expect("the source can be read");
-        let name = path.strip_prefix(&src).expect("below src").display().to_string();
+        let name = path
+            .strip_prefix(&src)
+            .expect("below src")
+            .display()
+            .to_string();
         let is_test = name.ends_with("tests.rs") || name.contains("tests/");
-        let code = if is_test { String::new() } else { strip(text.split("#[cfg(test)]").next().unwrap_or(&text)) };
+        let code = if is_test {
+            String::new()
+        } else {
+            strip(text.split("#[cfg(test)]").next().unwrap_or(&text))
+        };
         SourceFile { name, text, code }
     };
     paths.iter().map(read).collect()
@@ -86,15 +94,23 @@ fn heads_of_list(list: &str) -> Vec<String> {
 }
 
 fn word(text: &str) -> &str {
-    &text[..text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len())]
+    &text[..text
+        .find(|c: char| !c.is_alphanumeric() && c != '_')
+        .unwrap_or(text.len())]
 }
 
 /// Whether the code names this crate: as the head of a path or in a `use` of its own.
 ///
 /// A module of ours with a crate's name does not count: where a `use crate::…` imports it, the name is ours.
 pub fn names_crate(code: &str, name: &str) -> bool {
-    let own = code.split("use crate::").skip(1).filter_map(|rest| rest.split(';').next());
-    if own.into_iter().any(|list| list.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)) {
+    let own = code
+        .split("use crate::")
+        .skip(1)
+        .filter_map(|rest| rest.split(';').next());
+    if own.into_iter().any(|list| {
+        list.split(|c: char| !c.is_alphanumeric() && c != '_')
+            .any(|word| word == name)
+    }) {
         return false;
     }
     code.match_indices(name).any(|(at, _)| {
@@ -134,7 +150,12 @@ pub fn functions(code: &str) -> Vec<(String, usize)> {
         }
         let rest = &code[at + 3..];
         let name = word(rest);
-        let Some(open) = rest.find(['{', ';']).filter(|open| rest[*open..].starts_with('{')) else { continue };
+        let Some(open) = rest
+            .find(['{', ';'])
+            .filter(|open| rest[*open..].starts_with('{'))
+        else {
+            continue;
+        };
         let mut depth = 0;
         let end = rest[open..].char_indices().find(|(_, c)| {
             depth += i32::from(*c == '{') - i32::from(*c == '}');
@@ -152,8 +173,10 @@ fn strip(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let skipped =
-            comment(rest).or_else(|| raw_string(rest, &out)).or_else(|| string(rest)).or_else(|| character(rest));
+        let skipped = comment(rest)
+            .or_else(|| raw_string(rest, &out))
+            .or_else(|| string(rest))
+            .or_else(|| character(rest));
         let taken = skipped.unwrap_or_else(|| {
             out.push(first);
             first.len_utf8()
@@ -173,7 +196,9 @@ pub fn literals(text: &str) -> Vec<String> {
     while let Some(first) = rest.chars().next() {
         let whole = string(rest).map(|taken| &rest[1..taken - 1]);
         found.extend(whole.map(unescaped));
-        let taken = comment(rest).or_else(|| string(rest)).or_else(|| character(rest));
+        let taken = comment(rest)
+            .or_else(|| string(rest))
+            .or_else(|| character(rest));
         rest = &rest[taken.unwrap_or(first.len_utf8())..];
     }
     found
@@ -197,14 +222,19 @@ fn comment(rest: &str) -> Option<usize> {
     if rest.starts_with("//") {
         return Some(rest.find('\n').unwrap_or(rest.len()));
     }
-    rest.starts_with("/*").then(|| rest.find("*/").map_or(rest.len(), |end| end + 2))
+    rest.starts_with("/*")
+        .then(|| rest.find("*/").map_or(rest.len(), |end| end + 2))
 }
 
 fn raw_string(rest: &str, before: &str) -> Option<usize> {
     if before.ends_with(|c: char| (c.is_alphanumeric() && c != 'b') || c == '_') {
         return None;
     }
-    let hashes = rest.strip_prefix('r')?.bytes().take_while(|byte| *byte == b'#').count();
+    let hashes = rest
+        .strip_prefix('r')?
+        .bytes()
+        .take_while(|byte| *byte == b'#')
+        .count();
     let body = rest[1 + hashes..].strip_prefix('"')?;
     let close = format!("\"{}", "#".repeat(hashes));
     Some(2 + hashes + body.find(&close)? + close.len())
@@ -229,12 +259,15 @@ fn character(rest: &str) -> Option<usize> {
         return Some(3 + end.0);
     }
     let first = body.chars().next()?;
-    body[first.len_utf8()..].starts_with('\'').then_some(2 + first.len_utf8())
+    body[first.len_utf8()..]
+        .starts_with('\'')
+        .then_some(2 + first.len_utf8())
 }
 
 #[test]
 fn comments_strings_and_characters_are_taken_out() {
-    let text = "a // git2::x\n\"git2::\\\"y\" b r#\"git2::\"z\"# c '\"' d '\\'' 'l e\n/* git2:: */f";
+    let text =
+        "a // git2::x\n\"git2::\\\"y\" b r#\"git2::\"z\"# c '\"' d '\\'' 'l e\n/* git2:: */f";
     assert_eq!(strip(text), "a \n b  c  d  'l e\nf");
 }
 
@@ -244,7 +277,10 @@ fn imports_are_found_alone_and_in_lists() {
     let heads: Vec<String> = heads_after(code, "crate::").into_iter().collect();
     assert_eq!(heads, ["error", "model", "ops", "store"]);
     assert!(names_crate("use sha2::Digest;", "sha2") && names_crate("= hex::encode(x)", "hex"));
-    assert!(!names_crate("self::hex::y; my_hex::x; let hex = 1; checkpoint::hex::x", "hex"));
+    assert!(!names_crate(
+        "self::hex::y; my_hex::x; let hex = 1; checkpoint::hex::x",
+        "hex"
+    ));
 }
 
 #[test]

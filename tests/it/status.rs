@@ -13,11 +13,25 @@ fn status_names_the_places_and_the_numbers() {
     assert_eq!(status["root"], sandbox.root().display().to_string());
     assert_eq!(status["base"], sandbox.base().display().to_string());
     assert_eq!(status["store"], sandbox.store().display().to_string());
-    assert_eq!(status["manifest"], sandbox.store().join("checkpoint-manifest.md").display().to_string());
+    assert_eq!(
+        status["manifest"],
+        sandbox
+            .store()
+            .join("checkpoint-manifest.md")
+            .display()
+            .to_string()
+    );
     assert_eq!(status["dir_hash"], place::dir_hash(sandbox.root()));
-    assert_eq!((&status["exists"], &status["checkpoints"]), (&json!(true), &json!(1)));
+    assert_eq!(
+        (&status["exists"], &status["checkpoints"]),
+        (&json!(true), &json!(1))
+    );
     assert_eq!(status["latest"]["short"], id.as_str());
-    assert!(status["store_bytes"].as_u64().is_some_and(|bytes| bytes > 0));
+    assert!(
+        status["store_bytes"]
+            .as_u64()
+            .is_some_and(|bytes| bytes > 0)
+    );
     assert!(status["pending"].is_null());
 }
 
@@ -26,9 +40,19 @@ fn status_counts_the_drift_since_the_latest() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("b", "1");
     sandbox.create("first");
-    assert_eq!(sandbox.status()["drift"], json!({"added": 0, "changed": 0, "deleted": 0}));
-    sandbox.write("a", "2").remove("b").write("c", "1").write("d", "1");
-    assert_eq!(sandbox.status()["drift"], json!({"added": 2, "changed": 1, "deleted": 1}));
+    assert_eq!(
+        sandbox.status()["drift"],
+        json!({"added": 0, "changed": 0, "deleted": 0})
+    );
+    sandbox
+        .write("a", "2")
+        .remove("b")
+        .write("c", "1")
+        .write("d", "1");
+    assert_eq!(
+        sandbox.status()["drift"],
+        json!({"added": 2, "changed": 1, "deleted": 1})
+    );
 }
 
 #[test]
@@ -37,7 +61,10 @@ fn status_without_a_store_says_so_and_still_names_the_places() {
     let run = sandbox.run(&["status"]).success();
     assert!(!run.stderr.is_empty(), "nothing was said\n{run}");
     let status = sandbox.status();
-    assert_eq!((&status["exists"], &status["checkpoints"]), (&json!(false), &json!(0)));
+    assert_eq!(
+        (&status["exists"], &status["checkpoints"]),
+        (&json!(false), &json!(0))
+    );
     assert_eq!(status["store"], sandbox.store().display().to_string());
     assert!(!sandbox.store().exists(), "status made a store");
 }
@@ -47,16 +74,27 @@ fn brief_is_one_line() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
     sandbox.create("pre-wave-3");
-    let run = sandbox.run(&["status", "--brief"]).success().stdout_has("pre-wave-3");
+    let run = sandbox
+        .run(&["status", "--brief"])
+        .success()
+        .stdout_has("pre-wave-3");
     assert_eq!(run.stdout.lines().count(), 1, "{run}");
 }
 
 #[test]
 fn verbose_status_lists_all_that_rules_left_out() {
     let sandbox = Sandbox::new();
-    sandbox.write(".gitignore", "*.log\n").write("x.log", "1").write("dist/out.js", "1").write("a", "1");
+    sandbox
+        .write(".gitignore", "*.log\n")
+        .write("x.log", "1")
+        .write("dist/out.js", "1")
+        .write("a", "1");
     sandbox.create("first");
-    sandbox.run(&["status", "-v"]).success().stdout_has("dist").stdout_has("x.log");
+    sandbox
+        .run(&["status", "-v"])
+        .success()
+        .stdout_has("dist")
+        .stdout_has("x.log");
 }
 
 #[test]
@@ -64,10 +102,17 @@ fn status_writes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
     sandbox.create("first");
-    sandbox.write("a", "2").watch(&sandbox.store()).watch(sandbox.root());
-    for args in
-        [&["status"][..], &["status", "-v"], &["list"], &["show", "latest"], &["restore", "latest", "--dry-run"]]
-    {
+    sandbox
+        .write("a", "2")
+        .watch(&sandbox.store())
+        .watch(sandbox.root());
+    for args in [
+        &["status"][..],
+        &["status", "-v"],
+        &["list"],
+        &["show", "latest"],
+        &["restore", "latest", "--dry-run"],
+    ] {
         sandbox.run(args).success();
     }
 }

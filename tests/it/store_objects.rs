@@ -36,7 +36,9 @@ struct Repo {
 impl Repo {
     /// A bare repository; `None`, with a printed line, where git is not installed.
     fn new() -> Option<Self> {
-        let repo = Self { place: tempfile::tempdir().unwrap() };
+        let repo = Self {
+            place: tempfile::tempdir().unwrap(),
+        };
         if limit::output(Command::new("git").arg("--version")).is_err() {
             crate::bench::skipped("needs git");
             return None;
@@ -55,19 +57,33 @@ impl Repo {
 
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new("git");
-        command.args(args).current_dir(self.place.path()).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
-        for (key, value) in [("GIT_CONFIG_NOSYSTEM", "1"), ("HOME", "/nonexistent"), ("GIT_DIR", ".")] {
+        command
+            .args(args)
+            .current_dir(self.place.path())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap());
+        for (key, value) in [
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("HOME", "/nonexistent"),
+            ("GIT_DIR", "."),
+        ] {
             command.env(key, value);
         }
         for who in ["AUTHOR", "COMMITTER"] {
-            command.env(format!("GIT_{who}_NAME"), "t").env(format!("GIT_{who}_EMAIL"), "t@t");
+            command
+                .env(format!("GIT_{who}_NAME"), "t")
+                .env(format!("GIT_{who}_EMAIL"), "t@t");
         }
         command
     }
 
     fn git(&self, args: &[&str]) -> Vec<u8> {
         let done = limit::output(&mut self.command(args)).unwrap();
-        assert!(done.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&done.stderr));
+        assert!(
+            done.status.success(),
+            "git {args:?}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
         done.stdout
     }
 
@@ -77,9 +93,14 @@ impl Repo {
 
     /// Asserts that git finds nothing wrong.
     fn check(&self) {
-        let done = limit::output(&mut self.command(&["fsck", "--full", "--strict", "--no-dangling"])).unwrap();
+        let done =
+            limit::output(&mut self.command(&["fsck", "--full", "--strict", "--no-dangling"]))
+                .unwrap();
         let said = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).into_owned();
-        let complaints: Vec<_> = said.lines().filter(|line| !line.starts_with("notice: ")).collect();
+        let complaints: Vec<_> = said
+            .lines()
+            .filter(|line| !line.starts_with("notice: "))
+            .collect();
         assert!(done.status.success() && complaints.is_empty(), "{said}");
         for index in self.files("idx") {
             self.git(&["verify-pack", index.to_str().unwrap()]);
@@ -97,7 +118,10 @@ impl Repo {
     fn write(&self, blobs: &[Vec<u8>]) -> Vec<ObjectId> {
         let known = self.objects();
         let mut writer = PackWriter::begin(&self.objects_dir(), &known).unwrap();
-        let ids = blobs.iter().map(|blob| writer.add(ObjectKind::Blob, blob).unwrap()).collect();
+        let ids = blobs
+            .iter()
+            .map(|blob| writer.add(ObjectKind::Blob, blob).unwrap())
+            .collect();
         writer.finish().unwrap();
         ids
     }
@@ -106,8 +130,15 @@ impl Repo {
         let objects = self.objects();
         let survey = survey(&objects, live).unwrap();
         let has_deltas = |pack: &PackFacts| survey.has_deltas(&pack.name);
-        let plan = if cheap { plan_cheap(&survey.quick_facts(), 1, &has_deltas) } else { plan(&survey.facts()) };
-        let outcome = repack(&self.objects_dir(), &survey, &plan, live, &objects, &|| false).unwrap();
+        let plan = if cheap {
+            plan_cheap(&survey.quick_facts(), 1, &has_deltas)
+        } else {
+            plan(&survey.facts())
+        };
+        let outcome = repack(&self.objects_dir(), &survey, &plan, live, &objects, &|| {
+            false
+        })
+        .unwrap();
         (plan, outcome)
     }
 
@@ -135,7 +166,11 @@ fn blobs(seed: u64, count: u64, len: usize) -> Vec<Vec<u8>> {
 }
 
 fn entry(mode: u32, name: &[u8], id: ObjectId) -> TreeEntry {
-    TreeEntry { mode, name: name.into(), id }
+    TreeEntry {
+        mode,
+        name: name.into(),
+        id,
+    }
 }
 
 #[test]
@@ -145,14 +180,25 @@ fn plain_git_reads_every_object_of_a_pack_of_ours() {
     let mut writer = PackWriter::begin(&repo.objects_dir(), &known).unwrap();
     let mut entries = Vec::new();
     for number in 0..20_000 {
-        let id = writer.add(ObjectKind::Blob, format!("object {number}\n").repeat(number % 90).as_bytes()).unwrap();
+        let id = writer
+            .add(
+                ObjectKind::Blob,
+                format!("object {number}\n").repeat(number % 90).as_bytes(),
+            )
+            .unwrap();
         entries.push(entry(MODE_FILE, format!("f{number}").as_bytes(), id));
     }
     let empty = writer.add(ObjectKind::Blob, b"").unwrap();
     let random = noise(1, 20 << 20);
     let text = b"the quick brown fox jumps over the lazy dog 0123\n".repeat((20 << 20) / 49);
-    let large = [&random, &text].map(|content| writer.add_stream(content.len() as u64, &mut &content[..]).unwrap());
-    let many = writer.add(ObjectKind::Tree, &tree_codec::encode(&mut entries)).unwrap();
+    let large = [&random, &text].map(|content| {
+        writer
+            .add_stream(content.len() as u64, &mut &content[..])
+            .unwrap()
+    });
+    let many = writer
+        .add(ObjectKind::Tree, &tree_codec::encode(&mut entries))
+        .unwrap();
     let mut odd = vec![
         entry(MODE_FILE, b"a0", empty),
         entry(MODE_DIRECTORY, b"a", many),
@@ -160,8 +206,15 @@ fn plain_git_reads_every_object_of_a_pack_of_ours() {
         entry(MODE_EXECUTABLE, b"\xff\xfe", large[1]),
         entry(MODE_SYMLINK, b"b", empty),
     ];
-    let tree = writer.add(ObjectKind::Tree, &tree_codec::encode(&mut odd)).unwrap();
-    let commit = writer.add(ObjectKind::Commit, &commit_codec::encode(tree, 1_700_000_000, "hello\n")).unwrap();
+    let tree = writer
+        .add(ObjectKind::Tree, &tree_codec::encode(&mut odd))
+        .unwrap();
+    let commit = writer
+        .add(
+            ObjectKind::Commit,
+            &commit_codec::encode(tree, 1_700_000_000, "hello\n"),
+        )
+        .unwrap();
     let stamp = writer.finish().unwrap().unwrap();
 
     repo.git(&["update-ref", "refs/heads/main", &commit.to_hex()]);
@@ -169,20 +222,42 @@ fn plain_git_reads_every_object_of_a_pack_of_ours() {
     assert_eq!(repo.git(&["cat-file", "blob", &large[0].to_hex()]), random);
     assert_eq!(repo.git(&["cat-file", "blob", &large[1].to_hex()]), text);
     assert_eq!(repo.git_line(&["rev-parse", "main^{tree}"]), tree.to_hex());
-    assert_eq!(repo.git_line(&["ls-tree", "-r", "main", "a"]).lines().count(), 20_000);
-    let most = if cfg!(feature = "isal") { 26 << 20 } else { 24 << 20 };
-    assert!(stamp.size_bytes < most, "text shrinks and random bytes hardly grow: {}", stamp.size_bytes);
+    assert_eq!(
+        repo.git_line(&["ls-tree", "-r", "main", "a"])
+            .lines()
+            .count(),
+        20_000
+    );
+    let most = if cfg!(feature = "isal") {
+        26 << 20
+    } else {
+        24 << 20
+    };
+    assert!(
+        stamp.size_bytes < most,
+        "text shrinks and random bytes hardly grow: {}",
+        stamp.size_bytes
+    );
 
     let fresh = repo.objects();
-    assert_eq!(fresh.read(&large[0]).unwrap(), (ObjectKind::Blob, random.clone()));
+    assert_eq!(
+        fresh.read(&large[0]).unwrap(),
+        (ObjectKind::Blob, random.clone())
+    );
     let mut streamed = Vec::new();
-    assert_eq!(fresh.stream_blob(&large[1], &mut streamed).unwrap(), text.len() as u64);
+    assert_eq!(
+        fresh.stream_blob(&large[1], &mut streamed).unwrap(),
+        text.len() as u64
+    );
     assert_eq!(streamed, text);
     assert_eq!(fresh.commits(), [commit]);
     assert_eq!(fresh.by_prefix(&commit.to_hex()[..12]), [commit]);
     assert_eq!(fresh.packs(), [stamp]);
     let again = repo.write(&[b"".to_vec(), random]);
-    assert_eq!((again, repo.files("pack").len()), (vec![empty, large[0]], 1));
+    assert_eq!(
+        (again, repo.files("pack").len()),
+        (vec![empty, large[0]], 1)
+    );
 }
 
 #[test]
@@ -193,12 +268,20 @@ fn a_pack_is_private_and_an_empty_one_leaves_nothing() {
     let mut dropped = PackWriter::begin(&repo.objects_dir(), &known).unwrap();
     dropped.add(ObjectKind::Blob, &noise(3, 12 << 20)).unwrap();
     drop(dropped);
-    assert_eq!(fs::read_dir(repo.objects_dir().join("pack")).unwrap().count(), 0);
+    assert_eq!(
+        fs::read_dir(repo.objects_dir().join("pack"))
+            .unwrap()
+            .count(),
+        0
+    );
     repo.write(&[b"x".to_vec()]);
     #[cfg(unix)]
     for path in repo.files("pack").iter().chain(&repo.files("idx")) {
         use std::os::unix::fs::PermissionsExt as _;
-        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(path).unwrap().permissions().mode() & 0o777,
+            0o600
+        );
     }
 }
 
@@ -212,7 +295,13 @@ fn a_reader_that_ends_early_costs_only_its_own_object() {
         let answer = writer.add_stream(len, &mut std::io::repeat(7).take(len - 1));
         assert!(matches!(answer, Err(PackError::Source(_))));
     }
-    let twice: Vec<_> = (0..2).map(|_| writer.add_stream(30 << 20, &mut std::io::repeat(7)).unwrap()).collect();
+    let twice: Vec<_> = (0..2)
+        .map(|_| {
+            writer
+                .add_stream(30 << 20, &mut std::io::repeat(7))
+                .unwrap()
+        })
+        .collect();
     assert_eq!((twice[0], writer.new_object_count()), (twice[1], 2));
     writer.finish().unwrap().unwrap();
     repo.check();
@@ -245,12 +334,17 @@ fn repo_of_git() -> Option<(Repo, Vec<String>)> {
 
 fn reachable(repo: &Repo) -> ObjectIds {
     let listed = repo.git_line(&["rev-list", "--objects", "--all"]);
-    listed.lines().map(|line| ObjectId::from_hex(&line[..40]).unwrap()).collect()
+    listed
+        .lines()
+        .map(|line| ObjectId::from_hex(&line[..40]).unwrap())
+        .collect()
 }
 
 #[test]
 fn deltas_and_loose_objects_of_git_are_read_and_repacked() {
-    let Some((repo, versions)) = repo_of_git() else { return };
+    let Some((repo, versions)) = repo_of_git() else {
+        return;
+    };
     let verified = repo.git_line(&["verify-pack", "-v", repo.files("idx")[0].to_str().unwrap()]);
     assert!(verified.contains("chain length"), "git made no delta");
     let objects = repo.objects();
@@ -260,7 +354,10 @@ fn deltas_and_loose_objects_of_git_are_read_and_repacked() {
         assert_eq!(objects.size(&id).unwrap(), content.len() as u64);
         let mut streamed = Vec::new();
         objects.stream_blob(&id, &mut streamed).unwrap();
-        assert_eq!((objects.read(&id).unwrap().1, objects.contains(&id)), (content, true));
+        assert_eq!(
+            (objects.read(&id).unwrap().1, objects.contains(&id)),
+            (content, true)
+        );
     }
     assert_eq!(objects.commits().len(), 21);
 
@@ -273,14 +370,20 @@ fn deltas_and_loose_objects_of_git_are_read_and_repacked() {
 
 #[test]
 fn an_object_that_two_packs_hold_as_a_delta_survives_their_merge() {
-    let Some((repo, _)) = repo_of_git() else { return };
+    let Some((repo, _)) = repo_of_git() else {
+        return;
+    };
     repo.git(&["gc", "-q"]);
     let live = reachable(&repo);
     let copy = tempfile::tempdir().unwrap();
     let pack = repo.files("pack")[0].clone();
     fs::copy(&pack, copy.path().join("p.pack")).unwrap();
     fs::copy(pack.with_extension("idx"), copy.path().join("p.idx")).unwrap();
-    fs::copy(copy.path().join("p.pack"), pack.with_file_name("pack-0.pack")).unwrap();
+    fs::copy(
+        copy.path().join("p.pack"),
+        pack.with_file_name("pack-0.pack"),
+    )
+    .unwrap();
     fs::copy(copy.path().join("p.idx"), pack.with_file_name("pack-0.idx")).unwrap();
     repo.repack(&live, false);
     repo.has_all(&live);
@@ -306,9 +409,19 @@ fn half_of_the_objects_go_and_the_rest_stays_readable() {
     let keep = repo.write(&blobs(60, 40, 200_000));
     live.extend(&keep);
     let (plan, outcome) = repo.repack(&live, false);
-    assert_eq!((plan.drop.len(), plan.merge.iter().flatten().count(), plan.keep.len()), (1, 6, 1));
+    assert_eq!(
+        (
+            plan.drop.len(),
+            plan.merge.iter().flatten().count(),
+            plan.keep.len()
+        ),
+        (1, 6, 1)
+    );
     assert_eq!((outcome.packs_before, outcome.packs_after), (8, 2));
-    assert!(outcome.bytes_after < outcome.bytes_before * 6 / 10, "{outcome:?}");
+    assert!(
+        outcome.bytes_after < outcome.bytes_before * 6 / 10,
+        "{outcome:?}"
+    );
     repo.has_all(&live);
     repo.check();
     assert!(!repo.objects().contains(&large[39]));
@@ -326,7 +439,11 @@ fn copies_in_two_packs_become_one_and_a_damaged_copy_is_not_the_one_that_stays()
     damaged[30_000] ^= 1;
     fs::write(&first, &damaged).unwrap();
     repo.write(&many);
-    assert_eq!(repo.files("pack").len(), 2, "only the damaged object was written again");
+    assert_eq!(
+        repo.files("pack").len(),
+        2,
+        "only the damaged object was written again"
+    );
     let live = ids.iter().copied().collect();
     repo.has_all(&live);
     repo.repack(&live, false);
@@ -350,17 +467,40 @@ fn nothing_goes_while_a_live_object_cannot_be_read() {
     let objects = repo.objects();
     let found = survey(&objects, &live).unwrap();
     assert_eq!(found.unclaimed.len(), 1);
-    assert!(repack(&repo.objects_dir(), &found, &plan(&found.facts()), &live, &objects, &|| false).is_err());
+    assert!(
+        repack(
+            &repo.objects_dir(),
+            &found,
+            &plan(&found.facts()),
+            &live,
+            &objects,
+            &|| false
+        )
+        .is_err()
+    );
     assert_eq!(repo.files("pack"), before);
     assert!(repo.objects().contains(&dead[0]));
     fs::remove_dir_all(&loose).unwrap();
     objects.refresh().unwrap();
-    assert!(survey(&objects, &live).unwrap().unclaimed.is_empty(), "what is nowhere is no worse off");
+    assert!(
+        survey(&objects, &live).unwrap().unclaimed.is_empty(),
+        "what is nowhere is no worse off"
+    );
 
     let stopped = survey(&objects, &ids.iter().copied().collect()).unwrap();
-    let cheap =
-        RepackPlan { merge: vec![stopped.facts().iter().map(|f| f.name.clone()).collect()], ..Default::default() };
-    let outcome = repack(&repo.objects_dir(), &stopped, &cheap, &live, &objects, &|| true).unwrap();
+    let cheap = RepackPlan {
+        merge: vec![stopped.facts().iter().map(|f| f.name.clone()).collect()],
+        ..Default::default()
+    };
+    let outcome = repack(
+        &repo.objects_dir(),
+        &stopped,
+        &cheap,
+        &live,
+        &objects,
+        &|| true,
+    )
+    .unwrap();
     assert!(outcome.stopped && repo.files("pack") == before);
 }
 
@@ -393,18 +533,40 @@ fn damage_to_one_pack_hides_nothing_in_the_others() {
             damage(&victim, how);
             let objects = repo.objects();
             for id in &others {
-                objects.read(id).unwrap_or_else(|cause| panic!("{ending} {how}: {cause}"));
+                objects
+                    .read(id)
+                    .unwrap_or_else(|cause| panic!("{ending} {how}: {cause}"));
             }
             let lost: Vec<_> = ids.iter().filter(|id| objects.read(id).is_err()).collect();
-            assert!(lost.iter().all(|id| !matches!(objects.read(id), Err(ObjectError::Io(_)))));
-            assert!(ending != "idx" || lost.is_empty(), "{how}: a lost index costs nothing, not {}", lost.len());
-            assert!(ending == "idx" || how == "flip" || lost.len() >= 9, "{ending} {how}: {}", lost.len());
-            let is_noticed = !lost.is_empty() || objects.pack_list().iter().any(|pack| pack.check_frame().is_err());
+            assert!(
+                lost.iter()
+                    .all(|id| !matches!(objects.read(id), Err(ObjectError::Io(_))))
+            );
+            assert!(
+                ending != "idx" || lost.is_empty(),
+                "{how}: a lost index costs nothing, not {}",
+                lost.len()
+            );
+            assert!(
+                ending == "idx" || how == "flip" || lost.len() >= 9,
+                "{ending} {how}: {}",
+                lost.len()
+            );
+            let is_noticed = !lost.is_empty()
+                || objects
+                    .pack_list()
+                    .iter()
+                    .any(|pack| pack.check_frame().is_err());
             assert!(is_noticed, "{ending} {how}");
             assert_eq!(repo.write(&many), ids);
             repo.has_all(&ids.iter().copied().collect());
             let survey = survey(&repo.objects(), &ids.iter().copied().collect()).unwrap();
-            assert!(plan(&survey.facts()).drop.iter().all(|name| !victim.to_str().unwrap().contains(name)));
+            assert!(
+                plan(&survey.facts())
+                    .drop
+                    .iter()
+                    .all(|name| !victim.to_str().unwrap().contains(name))
+            );
         }
     }
 }
@@ -421,10 +583,16 @@ fn a_truncated_loose_object_is_written_anew() {
     let whole = fs::read(&loose).unwrap();
     fs::remove_file(&loose).unwrap();
     fs::write(&loose, b"").unwrap();
-    assert!(matches!(repo.objects().read(&id), Err(ObjectError::Corrupt { .. })));
+    assert!(matches!(
+        repo.objects().read(&id),
+        Err(ObjectError::Corrupt { .. })
+    ));
     // Truncated in the middle, where libgit2 does not terminate.
     fs::write(&loose, &whole[..whole.len() / 2]).unwrap();
-    assert!(matches!(repo.objects().read(&id), Err(ObjectError::Corrupt { .. })));
+    assert!(matches!(
+        repo.objects().read(&id),
+        Err(ObjectError::Corrupt { .. })
+    ));
     repo.write(&[b"content\n".to_vec()]);
     assert_eq!(repo.objects().read(&id).unwrap().1, b"content\n");
     repo.repack(&[id].into_iter().collect(), false);
@@ -438,12 +606,22 @@ fn a_reader_finds_what_was_packed_after_it_looked() {
     let early = repo.objects();
     let ids = repo.write(&blobs(1, 3, 100));
     assert!(early.contains(&ids[0]));
-    assert!(matches!(early.read(&ObjectId::from_bytes([9; 20])), Err(ObjectError::Missing(_))));
+    assert!(matches!(
+        early.read(&ObjectId::from_bytes([9; 20])),
+        Err(ObjectError::Missing(_))
+    ));
     repo.write(&blobs(2, 3, 100));
     early.refresh().unwrap();
     repo.repack(&ids.iter().copied().collect(), false);
     assert_eq!(early.read(&ids[1]).unwrap().1, noise(1001, 100));
-    assert_eq!(early.pack_list().iter().filter(|pack| read_back(pack).is_ok()).count(), 1);
+    assert_eq!(
+        early
+            .pack_list()
+            .iter()
+            .filter(|pack| read_back(pack).is_ok())
+            .count(),
+        1
+    );
 }
 
 #[test]

@@ -10,7 +10,9 @@ fn inner_store(sandbox: &Sandbox) -> PathBuf {
     std::fs::create_dir_all(&other).expect("a directory can be made");
     std::fs::write(other.join("x"), "1").expect("a file can be written");
     let base_word = base.display().to_string();
-    sandbox.run_in(&other, &["create", "-r", "theirs", "--base", &base_word]).success();
+    sandbox
+        .run_in(&other, &["create", "-r", "theirs", "--base", &base_word])
+        .success();
     place::store(&base, &other)
 }
 
@@ -31,7 +33,14 @@ fn a_store_of_another_base_is_neither_captured_nor_changed() {
         .stderr_has("left out: backup/claude/projects/");
     let held = sandbox.run(&["show", "with", "--json"]).success().stdout;
     assert!(!held.contains("checkpoint-manifest.md"), "{run}\n{held}");
-    assert!(left_out(&sandbox).contains(store.file_name().and_then(|name| name.to_str()).expect("a name")));
+    assert!(
+        left_out(&sandbox).contains(
+            store
+                .file_name()
+                .and_then(|name| name.to_str())
+                .expect("a name")
+        )
+    );
     for selector in ["before", "with", "before"] {
         sandbox.restore(selector).success();
         sandbox.undo().success();
@@ -47,11 +56,23 @@ fn an_older_checkpoint_that_holds_such_files_does_not_write_over_them() {
         sandbox.write(format!("d/s/{name}"), "as it was");
     }
     let before = sandbox.write("d/file", "1").create("before it was a store");
-    sandbox.write("d/s/checkpoint/description", "format 1").write("d/s/HEAD", "newer").remove("d/s/refs/two");
-    sandbox.write("d/s/refs/three", "3").write("d/file", "2").create("since");
+    sandbox
+        .write("d/s/checkpoint/description", "format 1")
+        .write("d/s/HEAD", "newer")
+        .remove("d/s/refs/two");
+    sandbox
+        .write("d/s/refs/three", "3")
+        .write("d/file", "2")
+        .create("since");
     sandbox.watch(&sandbox.path("d/s"));
-    assert_eq!(sandbox.restore_data(&[&before, "d/s/HEAD"])["left_alone"][0]["path"], "d/s");
-    assert_eq!(sandbox.restore_data(&[&before])["left_alone"][0]["path"], "d/s");
+    assert_eq!(
+        sandbox.restore_data(&[&before, "d/s/HEAD"])["left_alone"][0]["path"],
+        "d/s"
+    );
+    assert_eq!(
+        sandbox.restore_data(&[&before])["left_alone"][0]["path"],
+        "d/s"
+    );
     assert_eq!(sandbox.read("d/file"), "1");
     sandbox.undo().success();
     assert_eq!(sandbox.read("d/file"), "2");
@@ -61,7 +82,9 @@ fn an_older_checkpoint_that_holds_such_files_does_not_write_over_them() {
 fn what_looks_like_a_store_is_named_and_what_does_not_is_captured() {
     let sandbox = Sandbox::new();
     for name in ["HEAD", "objects/x", "refs/x"] {
-        sandbox.write(format!("bare.git/{name}"), "1").write(format!("looks/{name}"), "1");
+        sandbox
+            .write(format!("bare.git/{name}"), "1")
+            .write(format!("looks/{name}"), "1");
     }
     sandbox
         .write("looks/checkpoint/mine", "1")
@@ -77,10 +100,24 @@ fn what_looks_like_a_store_is_named_and_what_does_not_is_captured() {
         .write("left/objects/x", "1");
     sandbox.create("all");
     let text = left_out(&sandbox);
-    assert!(text.contains("left out") && text.contains("looks"), "{text}");
-    let captured = ["bare.git/HEAD", "model/weights", "notes/checkpoint-manifest.md"];
-    for path in captured.into_iter().chain(["docs/checkpoint/notes", "file/checkpoint", "file/HEAD"]) {
-        sandbox.run(&["cat", &format!("all:{path}")]).success().stdout_is("1");
+    assert!(
+        text.contains("left out") && text.contains("looks"),
+        "{text}"
+    );
+    let captured = [
+        "bare.git/HEAD",
+        "model/weights",
+        "notes/checkpoint-manifest.md",
+    ];
+    for path in
+        captured
+            .into_iter()
+            .chain(["docs/checkpoint/notes", "file/checkpoint", "file/HEAD"])
+    {
+        sandbox
+            .run(&["cat", &format!("all:{path}")])
+            .success()
+            .stdout_is("1");
     }
     for path in ["looks/HEAD", "left/objects/x"] {
         sandbox.run(&["cat", &format!("all:{path}")]).code(3);
@@ -97,7 +134,9 @@ fn a_directory_that_becomes_a_store_is_left_out_from_then_on() {
         std::thread::sleep(std::time::Duration::from_millis(50));
         sandbox.create(reason);
     }
-    sandbox.write("s/checkpoint-manifest.md", "| Hash |\n").create("third");
+    sandbox
+        .write("s/checkpoint-manifest.md", "| Hash |\n")
+        .create("third");
     sandbox.run(&["cat", "second:s/HEAD"]).success();
     sandbox.run(&["cat", "third:s/HEAD"]).code(3);
     sandbox.remove("s/checkpoint-manifest.md").create("fourth");

@@ -25,7 +25,10 @@ fn every_command_works_after_a_sweep_and_nothing_is_lost() {
     sweep().redo().success();
     sweep().run(&["prune", "--keep", "1"]).success();
     let kept = sweep().listed_ids();
-    assert!(kept.contains(&one), "the target of the last restore is kept");
+    assert!(
+        kept.contains(&one),
+        "the target of the last restore is kept"
+    );
     sandbox.write("a", "three");
     sweep().create("three");
     sandbox.tree();

@@ -42,7 +42,11 @@ const IGNORE_FILES: usize = 2;
 const FILES_PER_DIRECTORY: usize = 10;
 
 fn directories() -> usize {
-    if std::env::var_os("CHECKPOINT_TIMED").is_some() { 4990 } else { 200 }
+    if std::env::var_os("CHECKPOINT_TIMED").is_some() {
+        4990
+    } else {
+        200
+    }
 }
 
 /// A tree of that many directories, all settled in the stat cache.
@@ -50,10 +54,15 @@ fn settled(directories: usize) -> Sandbox {
     let sandbox = Sandbox::bare();
     for directory in 0..directories {
         for file in 0..FILES_PER_DIRECTORY {
-            sandbox.write(format!("d{}/s{directory}/{file}", directory % 20), format!("{directory} {file}"));
+            sandbox.write(
+                format!("d{}/s{directory}/{file}", directory % 20),
+                format!("{directory} {file}"),
+            );
         }
     }
-    sandbox.write(".gitignore", "node_modules/\n*.log\n").write("d1/.gitignore", "*.tmp\n");
+    sandbox
+        .write(".gitignore", "node_modules/\n*.log\n")
+        .write("d1/.gitignore", "*.tmp\n");
     settle(&sandbox);
     sandbox
 }
@@ -86,33 +95,55 @@ fn warm() -> Option<&'static Warm> {
         let root = sandbox.root().to_path_buf();
         let (files, dirs) = (below(&root, Path::is_file), below(&root, Path::is_dir));
         let opened = trace.opened(&root, "");
-        Some(Warm { trace, store: sandbox.store(), files, dirs, opened, root })
+        Some(Warm {
+            trace,
+            store: sandbox.store(),
+            files,
+            dirs,
+            opened,
+            root,
+        })
     };
     WARM.get_or_init(made).as_ref()
 }
 
 /// Relative paths below the root that `wanted` accepts.
 fn below(root: &Path, wanted: fn(&Path) -> bool) -> BTreeSet<PathBuf> {
-    let all = walkdir::WalkDir::new(root).into_iter().map(|entry| entry.expect("an entry").into_path());
+    let all = walkdir::WalkDir::new(root)
+        .into_iter()
+        .map(|entry| entry.expect("an entry").into_path());
     all.filter(|path| wanted(path) && path != root).collect()
 }
 
 /// Directories below the root whose entries were read.
 fn listed(trace: &Trace, root: &Path) -> BTreeSet<PathBuf> {
-    trace.named(&["getdents64"]).filter_map(Call::path).filter(|path| path.starts_with(root)).collect()
+    trace
+        .named(&["getdents64"])
+        .filter_map(Call::path)
+        .filter(|path| path.starts_with(root))
+        .collect()
 }
 
 #[test]
 fn an_unchanged_tree_has_no_file_opened() {
     let Some(warm) = warm() else { return };
-    assert!(warm.opened.len() == FILES_OPENED, "{} files were opened: {:?}", warm.opened.len(), warm.opened);
+    assert!(
+        warm.opened.len() == FILES_OPENED,
+        "{} files were opened: {:?}",
+        warm.opened.len(),
+        warm.opened
+    );
 }
 
 #[test]
 fn an_unchanged_tree_has_no_directory_listed() {
     let Some(warm) = warm() else { return };
     let listed = listed(&warm.trace, &warm.root);
-    assert!(listed.len() == DIRECTORIES_LISTED, "{} directories were listed: {listed:?}", listed.len());
+    assert!(
+        listed.len() == DIRECTORIES_LISTED,
+        "{} directories were listed: {listed:?}",
+        listed.len()
+    );
 }
 
 #[test]
@@ -120,11 +151,27 @@ fn an_unchanged_file_is_looked_at_once() {
     let Some(warm) = warm() else { return };
     let calls = warm.trace.calls_below(&warm.root);
     for file in &warm.files {
-        let names: Vec<&str> = calls.get(file).into_iter().flatten().map(|call| call.name.as_str()).collect();
-        assert!(names.len() <= CALLS_PER_FILE, "{}: {names:?}", file.display());
+        let names: Vec<&str> = calls
+            .get(file)
+            .into_iter()
+            .flatten()
+            .map(|call| call.name.as_str())
+            .collect();
+        assert!(
+            names.len() <= CALLS_PER_FILE,
+            "{}: {names:?}",
+            file.display()
+        );
     }
-    let looked_at = warm.files.iter().filter(|file| calls.contains_key(*file)).count();
-    assert!(looked_at >= warm.files.len() - IGNORE_FILES, "only {looked_at} files were looked at");
+    let looked_at = warm
+        .files
+        .iter()
+        .filter(|file| calls.contains_key(*file))
+        .count();
+    assert!(
+        looked_at >= warm.files.len() - IGNORE_FILES,
+        "only {looked_at} files were looked at"
+    );
 }
 
 #[test]
@@ -132,10 +179,22 @@ fn an_unchanged_directory_costs_three_calls() {
     let Some(warm) = warm() else { return };
     let calls = warm.trace.calls_below(&warm.root);
     for dir in &warm.dirs {
-        let names: Vec<&str> = calls.get(dir).into_iter().flatten().map(|call| call.name.as_str()).collect();
-        assert!(names.len() <= CALLS_PER_DIRECTORY, "{}: {names:?}", dir.display());
+        let names: Vec<&str> = calls
+            .get(dir)
+            .into_iter()
+            .flatten()
+            .map(|call| call.name.as_str())
+            .collect();
+        assert!(
+            names.len() <= CALLS_PER_DIRECTORY,
+            "{}: {names:?}",
+            dir.display()
+        );
     }
-    let names: Vec<&str> = calls[&warm.root].iter().map(|call| call.name.as_str()).collect();
+    let names: Vec<&str> = calls[&warm.root]
+        .iter()
+        .map(|call| call.name.as_str())
+        .collect();
     assert!(names.len() <= CALLS_FOR_THE_ROOT, "the root: {names:?}");
 }
 
@@ -158,41 +217,65 @@ fn an_unchanged_tree_has_nothing_written_but_the_new_row() {
             name if name.starts_with("refs/") => 64,
             other => panic!("{other} was written: {bytes} bytes"),
         };
-        assert!(*bytes <= most, "{bytes} bytes of {file} were written, and not {most}");
+        assert!(
+            *bytes <= most,
+            "{bytes} bytes of {file} were written, and not {most}"
+        );
     }
     assert_eq!(packs, 2, "a pack and its index");
-    assert!(warm.trace.written(&warm.root).is_empty(), "the working directory was written to");
+    assert!(
+        warm.trace.written(&warm.root).is_empty(),
+        "the working directory was written to"
+    );
 }
 
 #[test]
 fn ten_edits_cost_ten_files_read_and_no_cache_written_anew() {
     let sandbox = settled(200);
-    let edited: BTreeSet<PathBuf> = (0..10).map(|at| sandbox.path(format!("d{at}/s{at}/{at}"))).collect();
+    let edited: BTreeSet<PathBuf> = (0..10)
+        .map(|at| sandbox.path(format!("d{at}/s{at}/{at}")))
+        .collect();
     for path in &edited {
         std::fs::write(path, "edited").unwrap();
     }
-    let Some(trace) = trace(&sandbox, &["create", "--reason", "warm"]) else { return };
+    let Some(trace) = trace(&sandbox, &["create", "--reason", "warm"]) else {
+        return;
+    };
     assert_eq!(trace.run.code, 0, "{}", trace.run);
     // Whether a rule leaves an edited file out is checked again.
-    let (rules, opened): (Vec<_>, Vec<_>) =
-        trace.opened(sandbox.root(), "").into_iter().partition(|path| path.ends_with(".gitignore"));
+    let (rules, opened): (Vec<_>, Vec<_>) = trace
+        .opened(sandbox.root(), "")
+        .into_iter()
+        .partition(|path| path.ends_with(".gitignore"));
     println!("ignore files were read {} times", rules.len());
     assert_eq!(opened.len(), edited.len(), "{opened:#?}");
     let listed = listed(&trace, sandbox.root());
-    assert!(listed.len() <= edited.len() * DIRECTORIES_PER_EDIT, "{listed:?}");
+    assert!(
+        listed.len() <= edited.len() * DIRECTORIES_PER_EDIT,
+        "{listed:?}"
+    );
     let count = edited.len() as u64;
     assert_eq!(opened.into_iter().collect::<BTreeSet<_>>(), edited);
     let written = trace.written(&sandbox.store());
     println!("written: {written:#?}");
-    let cache: u64 = written.iter().filter(|(file, _)| file.contains("stat-cache")).map(|(_, bytes)| bytes).sum();
-    assert!(cache <= count * BYTES_OF_STAT_CACHE_PER_EDIT, "{cache} bytes of the stat cache were written");
+    let cache: u64 = written
+        .iter()
+        .filter(|(file, _)| file.contains("stat-cache"))
+        .map(|(_, bytes)| bytes)
+        .sum();
+    assert!(
+        cache <= count * BYTES_OF_STAT_CACHE_PER_EDIT,
+        "{cache} bytes of the stat cache were written"
+    );
 }
 
 #[test]
 fn what_lies_in_an_ignored_directory_costs_nothing() {
     let calls = |files: Option<usize>| {
         let sandbox = Sandbox::bare();
-        sandbox.write(".gitignore", "node_modules/\n").write("a/b", "1");
+        sandbox
+            .write(".gitignore", "node_modules/\n")
+            .write("a/b", "1");
         for file in 0..files.unwrap_or(0) {
             sandbox.write(format!("node_modules/p{}/{file}", file % 100), "1");
         }
@@ -203,12 +286,21 @@ fn what_lies_in_an_ignored_directory_costs_nothing() {
         })
     };
     let Some(without) = calls(None) else { return };
-    let (few, many) = (calls(Some(20)).expect("a trace"), calls(Some(2000)).expect("a trace"));
+    let (few, many) = (
+        calls(Some(20)).expect("a trace"),
+        calls(Some(2000)).expect("a trace"),
+    );
     println!("{without} calls without, {few} with 20 files, {many} with 2,000");
     // Threads that wait for each other make a few calls more or less each time.
-    assert!(many.abs_diff(few) <= WAITING_CALLS, "{many} calls with 2,000 ignored files, {few} with 20");
+    assert!(
+        many.abs_diff(few) <= WAITING_CALLS,
+        "{many} calls with 2,000 ignored files, {few} with 20"
+    );
     let at_most = without + CALLS_PER_IGNORED_DIRECTORY + WAITING_CALLS;
-    assert!(many <= at_most, "{many} calls with an ignored directory, {without} without");
+    assert!(
+        many <= at_most,
+        "{many} calls with an ignored directory, {without} without"
+    );
 }
 
 /// The calls of a command on a store with few checkpoints, and how many each further checkpoint adds.
@@ -223,13 +315,25 @@ fn by_checkpoint(args: &[&str]) -> Option<(Trace, usize)> {
     }
     let many = trace(&sandbox, args)?;
     let packs = many.opened(&sandbox.store(), ".pack").len();
-    assert!(packs <= (MORE + 2) * PACKS_PER_CHECKPOINT, "{packs} packs were opened\n{}", many.run);
+    assert!(
+        packs <= (MORE + 2) * PACKS_PER_CHECKPOINT,
+        "{packs} packs were opened\n{}",
+        many.run
+    );
     for trace in [&few, &many] {
         assert_eq!(trace.run.code, 0, "{}", trace.run);
-        assert_eq!(trace.threads_started(), 0, "a thread was started\n{}", trace.run);
+        assert_eq!(
+            trace.threads_started(),
+            0,
+            "a thread was started\n{}",
+            trace.run
+        );
     }
     let each = (many.calls.len() - few.calls.len()).div_ceil(MORE);
-    println!("{args:?}: {} calls for two checkpoints, {each} for each further one", few.calls.len());
+    println!(
+        "{args:?}: {} calls for two checkpoints, {each} for each further one",
+        few.calls.len()
+    );
     Some((few, each))
 }
 
@@ -243,48 +347,92 @@ fn a_few_edits_ask_few_packs_whether_they_have_them() {
         sandbox.write("a", format!("{number}")).create("more");
     }
     sandbox.write("a", "edited").write("d/b", "too");
-    let Some(trace) = trace(&sandbox, &["create", "-r", "last"]) else { return };
+    let Some(trace) = trace(&sandbox, &["create", "-r", "last"]) else {
+        return;
+    };
     let indexes = trace.opened(&sandbox.store(), ".idx").len();
     println!("{indexes} indexes were read with {CREATES} packs");
-    assert!(indexes <= CREATES / 3, "{indexes} indexes of {CREATES} were read");
+    assert!(
+        indexes <= CREATES / 3,
+        "{indexes} indexes of {CREATES} were read"
+    );
     assert_eq!(sandbox.run(&["cat", "latest:d/b"]).success().stdout, "too");
 }
 
 #[test]
 fn who_takes_small_packs_in_reads_nothing_of_a_large_one() {
     let sandbox = settled(200);
-    let packs = || below(&sandbox.store(), |path| path.extension().is_some_and(|end| end == "pack"));
-    let large = packs().into_iter().max_by_key(|pack| std::fs::metadata(pack).unwrap().len()).unwrap();
+    let packs = || {
+        below(&sandbox.store(), |path| {
+            path.extension().is_some_and(|end| end == "pack")
+        })
+    };
+    let large = packs()
+        .into_iter()
+        .max_by_key(|pack| std::fs::metadata(pack).unwrap().len())
+        .unwrap();
     let mut taken_in = 0;
     for number in 0..20 {
         sandbox.write("edited", number.to_string());
         let before = packs().len();
-        let Some(trace) = trace(&sandbox, &["create", "-r", "more"]) else { return };
+        let Some(trace) = trace(&sandbox, &["create", "-r", "more"]) else {
+            return;
+        };
         assert_eq!(trace.run.code, 0, "{}", trace.run);
         let read: Vec<PathBuf> = trace.named(&["pread64"]).filter_map(Call::path).collect();
         let of_large = read.iter().filter(|path| **path == large).count();
-        println!("{of_large} of {} reads were in the large one of {before} packs", read.len());
-        assert!(of_large <= READS_OF_A_LARGE_PACK, "{of_large} reads in a pack of over 2,000 entries");
+        println!(
+            "{of_large} of {} reads were in the large one of {before} packs",
+            read.len()
+        );
+        assert!(
+            of_large <= READS_OF_A_LARGE_PACK,
+            "{of_large} reads in a pack of over 2,000 entries"
+        );
         if packs().len() < before {
             taken_in += 1;
-            assert!(read.len() - of_large >= before, "what was taken in was not read: {read:#?}");
+            assert!(
+                read.len() - of_large >= before,
+                "what was taken in was not read: {read:#?}"
+            );
         }
     }
-    assert!(taken_in > 0 && large.exists(), "{taken_in} times packs were taken in");
+    assert!(
+        taken_in > 0 && large.exists(),
+        "{taken_in} times packs were taken in"
+    );
 }
 
 #[test]
 fn list_starts_no_thread_and_opens_no_more_than_the_commits() {
-    let Some((few, each)) = by_checkpoint(&["list"]) else { return };
-    assert!(few.calls.len() <= CALLS_FOR_LIST, "{} calls", few.calls.len());
-    assert!(each <= CALLS_PER_CHECKPOINT, "{each} calls for each checkpoint");
+    let Some((few, each)) = by_checkpoint(&["list"]) else {
+        return;
+    };
+    assert!(
+        few.calls.len() <= CALLS_FOR_LIST,
+        "{} calls",
+        few.calls.len()
+    );
+    assert!(
+        each <= CALLS_PER_CHECKPOINT,
+        "{each} calls for each checkpoint"
+    );
 }
 
 #[test]
 fn status_in_brief_starts_no_thread_and_opens_no_more_than_the_commits() {
-    let Some((few, each)) = by_checkpoint(&["status", "--brief"]) else { return };
-    assert!(few.calls.len() <= CALLS_FOR_STATUS, "{} calls", few.calls.len());
-    assert!(each <= CALLS_PER_CHECKPOINT, "{each} calls for each checkpoint");
+    let Some((few, each)) = by_checkpoint(&["status", "--brief"]) else {
+        return;
+    };
+    assert!(
+        few.calls.len() <= CALLS_FOR_STATUS,
+        "{} calls",
+        few.calls.len()
+    );
+    assert!(
+        each <= CALLS_PER_CHECKPOINT,
+        "{each} calls for each checkpoint"
+    );
 }
 
 #[test]
@@ -292,34 +440,70 @@ fn version_looks_at_nothing() {
     let sandbox = Sandbox::bare();
     sandbox.write("a", "1");
     settle(&sandbox);
-    let Some(trace) = trace(&sandbox, &["--version"]) else { return };
+    let Some(trace) = trace(&sandbox, &["--version"]) else {
+        return;
+    };
     assert_eq!(trace.threads_started(), 0);
-    assert!(trace.calls_below(sandbox.home()).is_empty() && trace.calls_below(sandbox.root()).is_empty());
+    assert!(
+        trace.calls_below(sandbox.home()).is_empty()
+            && trace.calls_below(sandbox.root()).is_empty()
+    );
     println!("--version: {} calls", trace.calls.len());
-    assert!(trace.calls.len() <= CALLS_FOR_VERSION, "{} calls", trace.calls.len());
+    assert!(
+        trace.calls.len() <= CALLS_FOR_VERSION,
+        "{} calls",
+        trace.calls.len()
+    );
 }
 
 /// Instructions of a run, all threads together; `None`, with a printed line, where they cannot be counted.
 fn instructions(sandbox: &Sandbox, args: &[&str]) -> Option<u64> {
     const PROGRAM: &str = "/usr/bin/valgrind";
-    if !limit::output(Command::new(PROGRAM).arg("--version")).is_ok_and(|told| told.status.success()) {
+    if !limit::output(Command::new(PROGRAM).arg("--version"))
+        .is_ok_and(|told| told.status.success())
+    {
         skipped("needs valgrind");
         return None;
     }
-    let run: Run = sandbox.run_under(&[PROGRAM, "--tool=callgrind", "--callgrind-out-file=/dev/null"], args).success();
+    let run: Run = sandbox
+        .run_under(
+            &[
+                PROGRAM,
+                "--tool=callgrind",
+                "--callgrind-out-file=/dev/null",
+            ],
+            args,
+        )
+        .success();
     let (_, counted) = run.stderr.rsplit_once("Collected : ").expect("a count");
-    Some(counted.split_whitespace().next()?.parse().expect("a number"))
+    Some(
+        counted
+            .split_whitespace()
+            .next()?
+            .parse()
+            .expect("a number"),
+    )
 }
 
 #[test]
 fn an_unchanged_tree_costs_few_instructions() {
-    if std::env::var_os("CHECKPOINT_CALLGRIND").is_none() || std::env::var_os("CHECKPOINT_PROGRAM").is_none() {
-        return skipped("set CHECKPOINT_CALLGRIND=1, and CHECKPOINT_PROGRAM to a build as in .ci/run");
+    if std::env::var_os("CHECKPOINT_CALLGRIND").is_none()
+        || std::env::var_os("CHECKPOINT_PROGRAM").is_none()
+    {
+        return skipped(
+            "set CHECKPOINT_CALLGRIND=1, and CHECKPOINT_PROGRAM to a build as in .ci/run",
+        );
     }
-    let counted = |directories| instructions(&settled(directories), &["create", "--reason", "warm"]);
-    let (Some(few), Some(many)) = (counted(20), counted(200)) else { return };
+    let counted =
+        |directories| instructions(&settled(directories), &["create", "--reason", "warm"]);
+    let (Some(few), Some(many)) = (counted(20), counted(200)) else {
+        return;
+    };
     let each = many.saturating_sub(few) / (180 * FILES_PER_DIRECTORY as u64);
     println!("{many} instructions for 2,000 files, {each} for each file");
-    assert!(each <= INSTRUCTIONS_PER_FILE, "{each} instructions for each file");
+    assert!(
+        each <= INSTRUCTIONS_PER_FILE,
+        "{each} instructions for each file"
+    );
     assert!(many <= INSTRUCTIONS_IN_ALL, "{many} instructions in all");
 }

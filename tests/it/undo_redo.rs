@@ -31,8 +31,14 @@ fn undo_and_redo_walk_any_number_of_steps() {
         run.success();
         sandbox.read("a")
     };
-    assert_eq!([(); 3].map(|()| seen(sandbox.undo())), ["two", "one", "four"]);
-    assert_eq!([(); 3].map(|()| seen(sandbox.redo())), ["one", "two", "three"]);
+    assert_eq!(
+        [(); 3].map(|()| seen(sandbox.undo())),
+        ["two", "one", "four"]
+    );
+    assert_eq!(
+        [(); 3].map(|()| seen(sandbox.redo())),
+        ["one", "two", "three"]
+    );
     assert_eq!(seen(sandbox.undo()), "two");
 }
 
@@ -40,11 +46,17 @@ fn undo_and_redo_walk_any_number_of_steps() {
 fn with_nothing_to_take_back_both_are_exit_3() {
     let sandbox = Sandbox::new();
     for verb in ["undo", "redo"] {
-        assert_eq!(sandbox.run(&[verb, "--yes", "--json"]).code(3).error_code(), "no_store");
+        assert_eq!(
+            sandbox.run(&[verb, "--yes", "--json"]).code(3).error_code(),
+            "no_store"
+        );
     }
     let one = step(&sandbox, "one");
     for verb in ["undo", "redo"] {
-        assert_eq!(sandbox.run(&[verb, "--yes", "--json"]).code(3).error_code(), "nothing_to_take_back");
+        assert_eq!(
+            sandbox.run(&[verb, "--yes", "--json"]).code(3).error_code(),
+            "nothing_to_take_back"
+        );
     }
     sandbox.write("a", "two");
     sandbox.restore(&one).success();
@@ -74,8 +86,14 @@ fn undo_needs_consent_and_shows_a_plan() {
     sandbox.write("a", "two");
     sandbox.restore(&one).success();
     sandbox.watch(sandbox.root());
-    assert_eq!(sandbox.run(&["undo", "--json"]).code(4).error_code(), "consent_needed");
-    let data = sandbox.run(&["undo", "--dry-run", "--json"]).success().data();
+    assert_eq!(
+        sandbox.run(&["undo", "--json"]).code(4).error_code(),
+        "consent_needed"
+    );
+    let data = sandbox
+        .run(&["undo", "--dry-run", "--json"])
+        .success()
+        .data();
     assert_eq!(data["dry_run"], true);
 }
 
@@ -105,7 +123,12 @@ fn undo_and_redo_record_what_they_belong_to() {
         .listed_ids()
         .iter()
         .take(3)
-        .map(|id| sandbox.shown(id)["operation"]["verb"].as_str().unwrap_or("none").to_owned())
+        .map(|id| {
+            sandbox.shown(id)["operation"]["verb"]
+                .as_str()
+                .unwrap_or("none")
+                .to_owned()
+        })
         .collect();
     assert_eq!(verbs, ["redo", "undo", "restore"]);
 }
@@ -120,12 +143,25 @@ fn an_undo_names_what_was_made_since_and_keeps_it_in_its_safety_checkpoint() {
     let dry = sandbox.run(&["undo", "--dry-run"]).success();
     dry.stdout_has("changed since that step (a safety checkpoint would hold them): d/deep, new\n");
     let data = sandbox.run(&["undo", "--yes", "--json"]).success().data();
-    assert_eq!(data["since"], serde_json::json!([{"path": "d/deep"}, {"path": "new"}]));
+    assert_eq!(
+        data["since"],
+        serde_json::json!([{"path": "d/deep"}, {"path": "new"}])
+    );
     assert!(!sandbox.exists("new"));
-    let safety = data["safety"]["short"].as_str().expect("a safety checkpoint").to_owned();
-    sandbox.run(&["cat", &format!("{safety}:new")]).success().stdout_is("made since");
+    let safety = data["safety"]["short"]
+        .as_str()
+        .expect("a safety checkpoint")
+        .to_owned();
+    sandbox
+        .run(&["cat", &format!("{safety}:new")])
+        .success()
+        .stdout_is("made since");
     let redone = sandbox.run(&["redo", "--yes", "--json"]).success().data();
-    assert_eq!(redone["since"], serde_json::json!([]), "nothing was made since the undo");
+    assert_eq!(
+        redone["since"],
+        serde_json::json!([]),
+        "nothing was made since the undo"
+    );
     assert_eq!(sandbox.read("new"), "made since");
 }
 
@@ -145,9 +181,14 @@ fn the_question_of_an_undo_names_what_was_made_since() {
     let one = step(&sandbox, "one");
     sandbox.write("a", "two");
     sandbox.restore(&one).success();
-    sandbox.write("new", "made since").write("a", "edited since");
-    let Some(run) = with_keyboard(&sandbox, "echo n", "$checkpoint undo") else { return };
-    run.code(4).stdout_has("changed since that step (the safety checkpoint will hold them): a, new");
+    sandbox
+        .write("new", "made since")
+        .write("a", "edited since");
+    let Some(run) = with_keyboard(&sandbox, "echo n", "$checkpoint undo") else {
+        return;
+    };
+    run.code(4)
+        .stdout_has("changed since that step (the safety checkpoint will hold them): a, new");
     assert_eq!(sandbox.read("new"), "made since");
 }
 

@@ -9,7 +9,10 @@ use crate::bench::{Git, Sandbox, fixtures};
 /// Three checkpoints, each with its own pack; the middle of the largest file is in the first.
 fn story() -> (Sandbox, Vec<String>) {
     let sandbox = Sandbox::new();
-    sandbox.write("src/a.rs", "one").write("big", fixtures::noise(1, 60_000)).mkdir("empty");
+    sandbox
+        .write("src/a.rs", "one")
+        .write("big", fixtures::noise(1, 60_000))
+        .mkdir("empty");
     let mut ids = vec![sandbox.create("first")];
     sandbox.write("src/a.rs", "two");
     ids.push(sandbox.create("second"));
@@ -20,7 +23,10 @@ fn story() -> (Sandbox, Vec<String>) {
 
 /// The pack that holds the large file.
 fn largest_pack(sandbox: &Sandbox) -> PathBuf {
-    packs_of(&sandbox.store()).into_iter().max_by_key(|path| path.metadata().unwrap().len()).unwrap()
+    packs_of(&sandbox.store())
+        .into_iter()
+        .max_by_key(|path| path.metadata().unwrap().len())
+        .unwrap()
 }
 
 fn spoil_big(sandbox: &Sandbox) {
@@ -32,13 +38,24 @@ fn nothing_wrong_is_one_line() {
     let (sandbox, _) = story();
     let run = sandbox.run(&["verify"]).success();
     assert!(
-        run.stdout.starts_with("verified: 3 checkpoints, 14 objects, 59.") && run.stdout.ends_with(" KiB\n"),
+        run.stdout
+            .starts_with("verified: 3 checkpoints, 14 objects, 59.")
+            && run.stdout.ends_with(" KiB\n"),
         "{run}"
     );
     assert_eq!((run.stdout.lines().count(), run.stderr.as_str()), (1, ""));
-    sandbox.run(&["verify", "--full"]).success().stdout_has("verified: 3 checkpoints, 14 objects, ");
-    sandbox.run(&["verify", "second"]).success().stdout_has("verified: 1 checkpoint, ");
-    sandbox.run(&["verify", "--repair"]).success().stdout_has("nothing to mend\nverified: ");
+    sandbox
+        .run(&["verify", "--full"])
+        .success()
+        .stdout_has("verified: 3 checkpoints, 14 objects, ");
+    sandbox
+        .run(&["verify", "second"])
+        .success()
+        .stdout_has("verified: 1 checkpoint, ");
+    sandbox
+        .run(&["verify", "--repair"])
+        .success()
+        .stdout_has("nothing to mend\nverified: ");
 }
 
 #[test]
@@ -58,7 +75,10 @@ fn a_flipped_byte_is_named_with_each_checkpoint_and_path_by_a_full_check_only() 
     sandbox.run(&["verify"]).success();
     let run = sandbox.run(&["verify", "--full"]).code(6);
     for (id, reason) in ids.iter().zip(["first", "second", "third"]) {
-        assert!(run.stdout.contains(&format!("{id} ({reason}): big: ")), "{run}");
+        assert!(
+            run.stdout.contains(&format!("{id} ({reason}): big: ")),
+            "{run}"
+        );
     }
     assert!(run.stdout.contains("damaged: objects/pack/pack-"), "{run}");
     assert_eq!(run.stderr.lines().count(), 1, "{run}");
@@ -72,7 +92,10 @@ fn a_check_of_one_checkpoint_is_not_about_the_others() {
     let fourth = sandbox.create("fourth");
     spoil_big(&sandbox);
     sandbox.run(&["verify", &ids[0], "--full"]).success();
-    sandbox.run(&["verify", &fourth, "--full"]).code(6).stdout_has("(fourth): only-here: ");
+    sandbox
+        .run(&["verify", &fourth, "--full"])
+        .code(6)
+        .stdout_has("(fourth): only-here: ");
 }
 
 #[test]
@@ -82,7 +105,10 @@ fn a_missing_pack_is_noticed_by_a_quick_check() {
     fs::remove_file(&pack).unwrap();
     fs::remove_file(pack.with_extension("idx")).unwrap();
     let run = sandbox.run(&["verify"]).code(6);
-    assert!(run.stdout.contains(&ids[0]) && run.stdout.contains("(second): big: object"), "{run}");
+    assert!(
+        run.stdout.contains(&ids[0]) && run.stdout.contains("(second): big: object"),
+        "{run}"
+    );
 }
 
 #[test]
@@ -91,7 +117,10 @@ fn a_reader_writes_nothing_whatever_it_finds() {
     fs::write(sandbox.store().join("HEAD"), "").unwrap();
     fs::remove_file(largest_pack(&sandbox).with_extension("idx")).unwrap();
     sandbox.watch(&sandbox.store()).watch(sandbox.root());
-    sandbox.run(&["verify"]).success().stdout_has(".idx: it is missing");
+    sandbox
+        .run(&["verify"])
+        .success()
+        .stdout_has(".idx: it is missing");
     spoil_big(&sandbox);
     sandbox.renew_watches();
     sandbox.run(&["verify", "--full", "--json"]).code(6);
@@ -100,19 +129,40 @@ fn a_reader_writes_nothing_whatever_it_finds() {
 #[test]
 fn derived_things_alone_are_no_failure() {
     let (sandbox, _) = story();
-    for name in ["HEAD", "config", "checkpoint-manifest.md", "refs/heads/main", "checkpoint/description"] {
+    for name in [
+        "HEAD",
+        "config",
+        "checkpoint-manifest.md",
+        "refs/heads/main",
+        "checkpoint/description",
+    ] {
         put(&sandbox.store().join(name), b"\0\0");
     }
     fs::remove_dir_all(sandbox.store().join("refs/meta")).unwrap();
     let run = sandbox.run(&["verify"]).success();
-    for name in ["HEAD", "config", "checkpoint-manifest.md", "refs/heads/main", "checkpoint/description", "refs/meta/"]
-    {
-        assert!(run.stdout.contains(&format!("will be rebuilt: {name}")), "{name}\n{run}");
+    for name in [
+        "HEAD",
+        "config",
+        "checkpoint-manifest.md",
+        "refs/heads/main",
+        "checkpoint/description",
+        "refs/meta/",
+    ] {
+        assert!(
+            run.stdout.contains(&format!("will be rebuilt: {name}")),
+            "{name}\n{run}"
+        );
     }
-    sandbox.run(&["verify", "--repair"]).success().stdout_has("made anew: HEAD");
+    sandbox
+        .run(&["verify", "--repair"])
+        .success()
+        .stdout_has("made anew: HEAD");
     let run = sandbox.run(&["verify"]).success();
     assert!(!run.stdout.contains("rebuilt"), "{run}");
-    assert!(kept_copies(&sandbox.store()).is_empty(), "nothing was damaged");
+    assert!(
+        kept_copies(&sandbox.store()).is_empty(),
+        "nothing was damaged"
+    );
 }
 
 #[test]
@@ -129,18 +179,27 @@ fn a_lost_index_costs_nothing_and_the_next_writer_makes_it_anew() {
         }
         assert_eq!(sandbox.listed_ids().len(), 3, "{harm:?}");
         sandbox.run(&["show", &ids[0]]).success();
-        sandbox.restore(&ids[0]).success().stderr_has("the index of 3 packs");
+        sandbox
+            .restore(&ids[0])
+            .success()
+            .stderr_has("the index of 3 packs");
         sandbox.undo().success();
         sandbox.tree().assert_is(&before, "after the undo");
         sandbox.run(&["verify", "--full"]).success();
-        assert!(packs_of(&sandbox.store()).iter().all(|pack| fixtures::mode_of(&pack.with_extension("idx")) == 0o600));
+        assert!(
+            packs_of(&sandbox.store())
+                .iter()
+                .all(|pack| fixtures::mode_of(&pack.with_extension("idx")) == 0o600)
+        );
     }
 }
 
 #[test]
 fn the_index_of_a_pack_with_deltas_is_made_anew_and_git_agrees() {
     let (sandbox, ids) = story();
-    let Some(git) = Git::find(sandbox.root()) else { return };
+    let Some(git) = Git::find(sandbox.root()) else {
+        return;
+    };
     let git = git.with("GIT_DIR", sandbox.store());
     git.run(&["gc", "-q", "--prune=now"]).success();
     let pack = packs_of(&sandbox.store()).remove(0);
@@ -148,7 +207,11 @@ fn the_index_of_a_pack_with_deltas_is_made_anew_and_git_agrees() {
     let expected = fs::read(&index).unwrap();
     fs::remove_file(&index).unwrap();
     sandbox.restore(&ids[0]).success();
-    assert_eq!(fs::read(&index).unwrap(), expected, "not what git itself writes");
+    assert_eq!(
+        fs::read(&index).unwrap(),
+        expected,
+        "not what git itself writes"
+    );
     git.run(&["fsck", "--full", "--strict"]).success();
 }
 
@@ -159,15 +222,24 @@ fn what_still_stands_in_the_directory_makes_a_checkpoint_whole_again() {
     let pack = largest_pack(&sandbox);
     spoil_big(&sandbox);
     let harmed = fs::read(&pack).unwrap();
-    let run = sandbox.run(&["verify", "--repair"]).success().stdout_has("made whole: 3 checkpoints");
+    let run = sandbox
+        .run(&["verify", "--repair"])
+        .success()
+        .stdout_has("made whole: 3 checkpoints");
     let kept = kept_copies(&store);
     assert_eq!(kept.len(), 1, "{run}");
     assert!(run.stdout.contains(kept[0].to_str().unwrap()), "{run}");
-    assert_eq!(fs::read(kept[0].join(pack.strip_prefix(&store).unwrap())).unwrap(), harmed);
+    assert_eq!(
+        fs::read(kept[0].join(pack.strip_prefix(&store).unwrap())).unwrap(),
+        harmed
+    );
     sandbox.run(&["verify", "--full"]).success();
     sandbox.remove("big");
     sandbox.restore(&ids[0]).success();
-    assert_eq!(fs::read(sandbox.path("big")).unwrap(), fixtures::noise(1, 60_000));
+    assert_eq!(
+        fs::read(sandbox.path("big")).unwrap(),
+        fixtures::noise(1, 60_000)
+    );
     sandbox.run(&["prune"]).success();
 }
 
@@ -178,7 +250,10 @@ fn a_file_that_was_renamed_since_is_found_by_its_bytes() {
     spoil_big(&sandbox);
     sandbox.run(&["verify", "--repair"]).success();
     sandbox.restore(&ids[2]).success();
-    assert_eq!(fs::read(sandbox.path("big")).unwrap(), fixtures::noise(1, 60_000));
+    assert_eq!(
+        fs::read(sandbox.path("big")).unwrap(),
+        fixtures::noise(1, 60_000)
+    );
 }
 
 #[test]
@@ -186,18 +261,27 @@ fn trees_come_back_from_the_directory_too() {
     let sandbox = Sandbox::new();
     sandbox.write("d/e/f", "1").write("g", "2");
     let id = sandbox.create("only");
-    let Some(git) = Git::find(sandbox.root()) else { return };
+    let Some(git) = Git::find(sandbox.root()) else {
+        return;
+    };
     let git = git.with("GIT_DIR", sandbox.store());
-    let gone =
-        [format!("{id}:d/e"), format!("{id}:d"), format!("{id}:d/e/f")].map(|name| git.output(&["rev-parse", &name]));
+    let gone = [
+        format!("{id}:d/e"),
+        format!("{id}:d"),
+        format!("{id}:d/e/f"),
+    ]
+    .map(|name| git.output(&["rev-parse", &name]));
     let pack = largest_pack(&sandbox);
     let aside = sandbox.top().join("aside");
     fs::rename(&pack, &aside).unwrap();
     fs::remove_file(pack.with_extension("idx")).unwrap();
     git.filter(&["unpack-objects", "-q"], &fs::read(&aside).unwrap());
     for path in loose_of(&sandbox.store()) {
-        let name =
-            format!("{}{}", path.parent().unwrap().file_name().unwrap().display(), path.file_name().unwrap().display());
+        let name = format!(
+            "{}{}",
+            path.parent().unwrap().file_name().unwrap().display(),
+            path.file_name().unwrap().display()
+        );
         if gone.contains(&name) {
             fs::remove_file(&path).unwrap();
         }
@@ -215,18 +299,37 @@ fn what_cannot_be_made_whole_is_named_and_what_is_left_of_it_can_be_restored() {
     spoil_big(&sandbox);
     let run = sandbox.run(&["verify", "--repair"]).code(6);
     let kept = kept_copies(&sandbox.store());
-    assert!(run.stdout.contains("salvaged: 1 of 4 checkpoints, 3 more in part"), "{run}");
-    assert!(run.stdout.contains(&format!("{} (first): big: ", ids[0])), "{run}");
+    assert!(
+        run.stdout
+            .contains("salvaged: 1 of 4 checkpoints, 3 more in part"),
+        "{run}"
+    );
+    assert!(
+        run.stdout.contains(&format!("{} (first): big: ", ids[0])),
+        "{run}"
+    );
     assert!(run.stdout.contains(kept[0].to_str().unwrap()), "{run}");
-    assert_eq!(sandbox.listed_ids().len(), 4, "nothing is taken from the list");
+    assert_eq!(
+        sandbox.listed_ids().len(),
+        4,
+        "nothing is taken from the list"
+    );
     sandbox.run(&["verify", "--repair"]).code(6);
-    assert_eq!(kept_copies(&sandbox.store()).len(), 1, "a second repair has nothing to salvage");
+    assert_eq!(
+        kept_copies(&sandbox.store()).len(),
+        1,
+        "a second repair has nothing to salvage"
+    );
     sandbox.run(&["prune"]).success();
     sandbox.restore(&ids[0]).code(6);
-    sandbox.run(&["restore", &ids[0], "src/a.rs", "--yes"]).success();
+    sandbox
+        .run(&["restore", &ids[0], "src/a.rs", "--yes"])
+        .success();
     assert_eq!(sandbox.read("src/a.rs"), "one");
     sandbox.restore(&last).success();
-    sandbox.run(&["delete", &ids[0], &ids[1], &ids[2], "--yes"]).success();
+    sandbox
+        .run(&["delete", &ids[0], &ids[1], &ids[2], "--yes"])
+        .success();
     sandbox.run(&["prune"]).success();
     // The bytes are found again: the kept copy has all the rest.
     let name = kept[0].join("refs/checkpoints");
@@ -239,9 +342,15 @@ fn an_unreadable_journal_is_set_aside_and_undo_still_leads_back() {
     let before = sandbox.tree();
     sandbox.restore(&ids[0]).success();
     fs::write(sandbox.store().join("checkpoint/journal"), "\0\0\0").unwrap();
-    sandbox.run(&["verify"]).code(6).stdout_has("checkpoint/journal");
+    sandbox
+        .run(&["verify"])
+        .code(6)
+        .stdout_has("checkpoint/journal");
     sandbox.run(&["prune"]).code(6);
-    sandbox.run(&["verify", "--repair"]).success().stdout_has("set aside: ");
+    sandbox
+        .run(&["verify", "--repair"])
+        .success()
+        .stdout_has("set aside: ");
     sandbox.run(&["prune"]).success();
     sandbox.undo().success();
     sandbox.tree().assert_is(&before, "after the undo");
@@ -253,7 +362,10 @@ fn a_repair_leaves_no_cache_that_does_not_add_up() {
     for name in ["stat-cache", "left-out", "size-gate"] {
         fs::write(sandbox.store().join("checkpoint").join(name), "\0\0").unwrap();
     }
-    sandbox.run(&["verify"]).success().stdout_has("will be rebuilt: checkpoint/stat-cache");
+    sandbox
+        .run(&["verify"])
+        .success()
+        .stdout_has("will be rebuilt: checkpoint/stat-cache");
     sandbox.run(&["verify", "--repair"]).success();
     let run = sandbox.run(&["verify"]).success();
     assert!(!run.stdout.contains("rebuilt"), "{run}");
@@ -263,11 +375,18 @@ fn a_repair_leaves_no_cache_that_does_not_add_up() {
 fn a_pin_and_the_exclusion_list_survive_a_salvage() {
     let (sandbox, ids) = story();
     let pinned = sandbox.shown(&ids[1])["id"].as_str().unwrap().to_owned();
-    fs::write(sandbox.store().join("refs/pins").join(&pinned), format!("{pinned}\n")).unwrap();
+    fs::write(
+        sandbox.store().join("refs/pins").join(&pinned),
+        format!("{pinned}\n"),
+    )
+    .unwrap();
     let list = sandbox.store().join(".gitignore");
     fs::write(&list, "*.mine\n").unwrap();
     spoil_big(&sandbox);
-    sandbox.run(&["verify", "--repair"]).success().stdout_has("salvaged: 3 of 3");
+    sandbox
+        .run(&["verify", "--repair"])
+        .success()
+        .stdout_has("salvaged: 3 of 3");
     assert_eq!(sandbox.shown(&ids[1])["pinned"], true);
     assert_eq!(fs::read_to_string(&list).unwrap(), "*.mine\n");
 }

@@ -12,7 +12,14 @@ fn push(list: &mut Value, value: Value) {
 #[test]
 fn five_phases_by_hand() {
     let sandbox = Sandbox::new();
-    sandbox.at("2026-03-24T12:00:00Z").step(&["workflow", "init", "--profile", "phases", "--preset", "dotagent"]);
+    sandbox.at("2026-03-24T12:00:00Z").step(&[
+        "workflow",
+        "init",
+        "--profile",
+        "phases",
+        "--preset",
+        "dotagent",
+    ]);
     sandbox.step(&["phase", "start"]);
     sandbox.write("memory/reports/demand.json", "{}");
     // "Add to completed_phases, advance current_phase, set phase_status = complete".
@@ -33,24 +40,50 @@ fn five_phases_by_hand() {
     assert_eq!(file["completed_phases"][0]["by"], "pm");
     sandbox.write("memory/reports/final_design.json", "{}");
     sandbox.edit(PHASES, |file| {
-        push(&mut file["user_checkpoints"], json!({"phase": "ARCHITECTURE", "approved_at": "2026-03-24T12:00:03Z"}));
+        push(
+            &mut file["user_checkpoints"],
+            json!({"phase": "ARCHITECTURE", "approved_at": "2026-03-24T12:00:03Z"}),
+        );
     });
-    sandbox.write(EXECUTION, json!({"tasks": [{"id": "t", "status": "complete"}], "owner": "x"}).to_string());
-    assert_eq!(sandbox.step(&["phase", "done"])["completed"], json!(["REQUIREMENTS", "ARCHITECTURE"]));
-    assert_eq!(sandbox.step(&["task", "list"])["tasks"][0]["status"], "complete");
-    for (phase, output) in [("IMPLEMENTATION", EXECUTION), ("VERIFICATION", "memory/reports/verification.json")] {
+    sandbox.write(
+        EXECUTION,
+        json!({"tasks": [{"id": "t", "status": "complete"}], "owner": "x"}).to_string(),
+    );
+    assert_eq!(
+        sandbox.step(&["phase", "done"])["completed"],
+        json!(["REQUIREMENTS", "ARCHITECTURE"])
+    );
+    assert_eq!(
+        sandbox.step(&["task", "list"])["tasks"][0]["status"],
+        "complete"
+    );
+    for (phase, output) in [
+        ("IMPLEMENTATION", EXECUTION),
+        ("VERIFICATION", "memory/reports/verification.json"),
+    ] {
         sandbox.edit(PHASES, |file| {
             push(
                 &mut file["completed_phases"],
                 json!({"phase": phase, "completed_at": "2026-03-24T12:00:09Z", "output": output}),
             );
-            file["current_phase"] = if phase == "VERIFICATION" { "REFLECTION" } else { "VERIFICATION" }.into();
+            file["current_phase"] = if phase == "VERIFICATION" {
+                "REFLECTION"
+            } else {
+                "VERIFICATION"
+            }
+            .into();
         });
         sandbox.stands();
     }
     let end = sandbox.edit(PHASES, |file| file["phase_status"] = "complete".into());
     assert_eq!(sandbox.stands()["status"], "complete");
-    assert_eq!((sandbox.read(PHASES), sandbox.json_of(EXECUTION)["owner"].clone()), (end, "x".into()));
+    assert_eq!(
+        (
+            sandbox.read(PHASES),
+            sandbox.json_of(EXECUTION)["owner"].clone()
+        ),
+        (end, "x".into())
+    );
 }
 
 #[test]
@@ -59,27 +92,50 @@ fn a_pipeline_by_hand() {
     for at in 0..4 {
         let text = sandbox.edit(PIPELINE, |file| {
             let mut entry = file["current_phase"].clone();
-            entry.as_object_mut().unwrap().remove("progress_description");
+            entry
+                .as_object_mut()
+                .unwrap()
+                .remove("progress_description");
             entry["timestamp"] = format!("2026-03-24T12:00:0{at}Z").into();
             push(&mut file["completed_phases"], entry);
             let remaining = file["remaining_phases"].as_array_mut().unwrap();
-            let mut next = if remaining.is_empty() { Value::Null } else { remaining.remove(0) };
+            let mut next = if remaining.is_empty() {
+                Value::Null
+            } else {
+                remaining.remove(0)
+            };
             if let Some(next) = next.as_object_mut() {
                 next.remove("dependencies");
                 next.insert("progress_description".into(), "begun".into());
             }
             file["current_phase"] = next;
             file["updated_at"] = format!("2026-03-24T12:00:0{at}Z").into();
-            push(&mut file["context_summary"]["file_paths"], format!("/elsewhere/{at}").into());
+            push(
+                &mut file["context_summary"]["file_paths"],
+                format!("/elsewhere/{at}").into(),
+            );
         });
         let stands = sandbox.stands();
-        assert_eq!(stands["completed"].as_array().map(Vec::len), Some(at + 1), "{stands}");
+        assert_eq!(
+            stands["completed"].as_array().map(Vec::len),
+            Some(at + 1),
+            "{stands}"
+        );
         assert_eq!(sandbox.read(PIPELINE), text);
         let words = sandbox.run(&["workflow", "status"]).success().stdout;
-        assert!(words.contains(&format!("Completed ({} phases)", at + 1)) || at == 0 || at == 3, "{words}");
+        assert!(
+            words.contains(&format!("Completed ({} phases)", at + 1)) || at == 0 || at == 3,
+            "{words}"
+        );
     }
     assert_eq!(sandbox.stands()["status"], "complete");
-    assert_eq!(sandbox.run(&["phase", "start", "--json"]).code(4).error_code(), "workflow_ended");
+    assert_eq!(
+        sandbox
+            .run(&["phase", "start", "--json"])
+            .code(4)
+            .error_code(),
+        "workflow_ended"
+    );
 }
 
 #[test]
@@ -99,7 +155,10 @@ fn a_checkpoint_of_the_registry_by_hand() {
         "{stands}"
     );
     assert_eq!(sandbox.read(&path), text);
-    assert_eq!(stands["phases"][1]["status"], "in_progress", "it was said to be the current one");
+    assert_eq!(
+        stands["phases"][1]["status"], "in_progress",
+        "it was said to be the current one"
+    );
     sandbox.step(&["workflow", "set", "a=1"]);
     assert_eq!(sandbox.json_of(&path)["schema_note"], "x");
     sandbox.edit(&path, |file| {
@@ -107,5 +166,8 @@ fn a_checkpoint_of_the_registry_by_hand() {
         file["status"] = "completed".into();
     });
     assert_eq!(sandbox.stands()["status"], "complete");
-    assert!(!sandbox.exists(&path), "a checkpoint goes when its run succeeds");
+    assert!(
+        !sandbox.exists(&path),
+        "a checkpoint goes when its run succeeds"
+    );
 }

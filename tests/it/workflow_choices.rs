@@ -12,15 +12,34 @@ const PROFILES: [&str; 4] = ["phases", "pipeline", "registry", ""];
 /// A run with one phase done and the second started; the third depends on the second, the fourth on nothing.
 fn story(profile: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    let dir = Sandbox::binary().parent().unwrap_or(Path::new("/")).display().to_string();
+    let dir = Sandbox::binary()
+        .parent()
+        .unwrap_or(Path::new("/"))
+        .display()
+        .to_string();
     sandbox.env("PATH", format!("{dir}:/usr/bin:/bin"));
-    let mut args = vec!["workflow", "init", "--type", "t", "--project", "p", "--id", "t_p_20260324_120000"];
-    args.extend(["--phase", "a:A", "--phase", "b:B:a", "--phase", "c:C:b", "--phase", "d e:D"]);
+    let mut args = vec![
+        "workflow",
+        "init",
+        "--type",
+        "t",
+        "--project",
+        "p",
+        "--id",
+        "t_p_20260324_120000",
+    ];
+    args.extend([
+        "--phase", "a:A", "--phase", "b:B:a", "--phase", "c:C:b", "--phase", "d e:D",
+    ]);
     if !profile.is_empty() {
         args.extend(["--profile", profile]);
     }
     sandbox.run(&args).success();
-    for args in [["phase", "start", "a"], ["phase", "done", "a"], ["phase", "start", "b"]] {
+    for args in [
+        ["phase", "start", "a"],
+        ["phase", "done", "a"],
+        ["phase", "start", "b"],
+    ] {
         sandbox.run(&args).success();
     }
     sandbox
@@ -34,9 +53,20 @@ fn shell(sandbox: &Sandbox, line: &str) -> Run {
 fn options(run: &Run) -> Vec<(String, String)> {
     let error = run.json()["error"].clone();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let options = error["options"].as_array().unwrap_or_else(|| panic!("no options\n{run}")).clone();
-    assert!(options.iter().all(|option| !text(&option["label"]).is_empty()), "{run}");
-    options.iter().map(|option| (text(&option["key"]), text(&option["command"]))).collect()
+    let options = error["options"]
+        .as_array()
+        .unwrap_or_else(|| panic!("no options\n{run}"))
+        .clone();
+    assert!(
+        options
+            .iter()
+            .all(|option| !text(&option["label"]).is_empty()),
+        "{run}"
+    );
+    options
+        .iter()
+        .map(|option| (text(&option["key"]), text(&option["command"])))
+        .collect()
 }
 
 fn keys(run: &Run) -> Vec<String> {
@@ -49,8 +79,16 @@ fn raw(sandbox: &Sandbox) -> String {
 
 /// The status of all runs, archived ones after the others.
 fn words(sandbox: &Sandbox) -> Vec<String> {
-    let data = sandbox.run(&["workflow", "list", "--all", "--json"]).success().data();
-    data["workflows"].as_array().unwrap().iter().map(|run| run["status"].as_str().unwrap().to_owned()).collect()
+    let data = sandbox
+        .run(&["workflow", "list", "--all", "--json"])
+        .success()
+        .data();
+    data["workflows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|run| run["status"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
@@ -66,7 +104,10 @@ fn a_decision_is_named_and_not_made() {
             _ => &["y", "n", "restart"],
         };
         assert_eq!(keys(&run), expected, "{profile}");
-        sandbox.run(&["workflow", "resume"]).code(4).stderr_has("--choose");
+        sandbox
+            .run(&["workflow", "resume"])
+            .code(4)
+            .stderr_has("--choose");
         assert_eq!((raw(&sandbox), sandbox.tree()), before, "{profile}");
     }
 }
@@ -82,8 +123,16 @@ fn each_command_that_is_named_does_what_it_says() {
             let told = format!("{profile} {key}\n{run}");
             match (profile, key.as_str()) {
                 (_, "y" | "r") => {
-                    assert_eq!((run.code, words(&sandbox)), (0, vec!["in_progress".to_owned()]), "{told}");
-                    assert_eq!(sandbox.run(&["workflow", "status", "--json"]).data()["resume_count"], 1, "{told}");
+                    assert_eq!(
+                        (run.code, words(&sandbox)),
+                        (0, vec!["in_progress".to_owned()]),
+                        "{told}"
+                    );
+                    assert_eq!(
+                        sandbox.run(&["workflow", "status", "--json"]).data()["resume_count"],
+                        1,
+                        "{told}"
+                    );
                 }
                 ("phases", "n") | (_, "s" | "restart") => {
                     assert_eq!(
@@ -97,7 +146,11 @@ fn each_command_that_is_named_does_what_it_says() {
                     assert_eq!((run.code, raw(&sandbox)), (0, before), "{told}");
                     assert!(run.stdout.contains("\"t_p_20260324_120000\""), "{told}");
                 }
-                (_, "d") => assert_eq!((run.code, words(&sandbox)), (0, vec!["abandoned".to_owned()]), "{told}"),
+                (_, "d") => assert_eq!(
+                    (run.code, words(&sandbox)),
+                    (0, vec!["abandoned".to_owned()]),
+                    "{told}"
+                ),
                 other => panic!("{other:?} was not expected"),
             }
         }
@@ -110,7 +163,11 @@ fn sandbox_resume(sandbox: &Sandbox) -> Run {
 
 #[test]
 fn after_a_no_what_can_be_begun_is_named() {
-    let no = |sandbox: &Sandbox| sandbox.run(&["workflow", "resume", "--choose", "n", "--json"]).code(4);
+    let no = |sandbox: &Sandbox| {
+        sandbox
+            .run(&["workflow", "resume", "--choose", "n", "--json"])
+            .code(4)
+    };
     let named = options(&no(&story("pipeline")));
     let keys: Vec<&str> = named.iter().map(|(key, _)| key.as_str()).collect();
     assert_eq!(keys, ["abandon", "pick:d e"], "c waits for b");
@@ -121,8 +178,14 @@ fn after_a_no_what_can_be_begun_is_named() {
         if key == "abandon" {
             assert_eq!(words(&sandbox), ["abandoned"]);
         } else {
-            let data = sandbox.run(&["workflow", "status", "--json"]).success().data();
-            assert_eq!((&data["current"], &data["remaining"]), (&json!("d e"), &json!(["b", "c"])));
+            let data = sandbox
+                .run(&["workflow", "status", "--json"])
+                .success()
+                .data();
+            assert_eq!(
+                (&data["current"], &data["remaining"]),
+                (&json!("d e"), &json!(["b", "c"]))
+            );
         }
     }
 }
@@ -132,7 +195,9 @@ fn a_pick_that_cannot_begin_leaves_what_is_under_way() {
     let sandbox = story("pipeline");
     let before = (raw(&sandbox), sandbox.tree());
     for (word, code) in [("pick:c", 4), ("pick:a", 4), ("pick:x", 3), ("pick:", 3)] {
-        let run = sandbox.run(&["workflow", "resume", "--choose", word, "--json"]).code(code);
+        let run = sandbox
+            .run(&["workflow", "resume", "--choose", word, "--json"])
+            .code(code);
         assert_eq!(run.json()["error"]["state"]["current"], "b", "{run}");
         assert_eq!((raw(&sandbox), sandbox.tree()), before, "{word}");
     }
@@ -143,11 +208,21 @@ fn a_wrong_word_is_refused_with_the_answers() {
     for profile in PROFILES {
         let sandbox = story(profile);
         let before = (raw(&sandbox), sandbox.tree());
-        let wrong: &[&str] = if profile == "registry" { &["y", "n", "x", ""] } else { &["r", "s", "v", "d", "x", ""] };
+        let wrong: &[&str] = if profile == "registry" {
+            &["y", "n", "x", ""]
+        } else {
+            &["r", "s", "v", "d", "x", ""]
+        };
         for word in wrong {
-            let run = sandbox.run(&["workflow", "resume", "--choose", word, "--json"]).code(4);
+            let run = sandbox
+                .run(&["workflow", "resume", "--choose", word, "--json"])
+                .code(4);
             assert_eq!(run.error_code(), "no_answer", "{profile} {word}");
-            assert_eq!(keys(&run), keys(&sandbox_resume(&sandbox)), "{profile} {word}");
+            assert_eq!(
+                keys(&run),
+                keys(&sandbox_resume(&sandbox)),
+                "{profile} {word}"
+            );
         }
         assert_eq!((raw(&sandbox), sandbox.tree()), before, "{profile}");
     }
@@ -165,7 +240,9 @@ fn long_words_are_understood() {
     ];
     for (profile, word, expected) in cases {
         let sandbox = story(profile);
-        sandbox.run(&["workflow", "resume", "--choose", word]).success();
+        sandbox
+            .run(&["workflow", "resume", "--choose", word])
+            .success();
         assert_eq!(words(&sandbox), [expected], "{profile} {word}");
     }
 }
@@ -175,12 +252,23 @@ fn nothing_is_asked_of_a_program_at_a_terminal() {
     for flag in ["--json", "--no-input"] {
         let sandbox = story("registry");
         let before = raw(&sandbox);
-        let Some(run) = dialogue(&sandbox, &format!("$checkpoint workflow resume {flag}"), &[]) else { return };
+        let Some(run) = dialogue(
+            &sandbox,
+            &format!("$checkpoint workflow resume {flag}"),
+            &[],
+        ) else {
+            return;
+        };
         let run = run.code(4);
         assert!(!run.stdout.contains("Choice [r/s/v/d]: "), "{run}");
         assert_eq!(raw(&sandbox), before);
         sandbox.write(".claude/checkpoints/t_p_20260324_120000.json", "{");
-        let run = dialogue(&sandbox, &format!("$checkpoint workflow recover {flag}"), &[]).expect("a terminal");
+        let run = dialogue(
+            &sandbox,
+            &format!("$checkpoint workflow recover {flag}"),
+            &[],
+        )
+        .expect("a terminal");
         assert!(!run.code(6).stdout.contains("[y/N] "));
     }
 }

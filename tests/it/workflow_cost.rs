@@ -27,37 +27,64 @@ fn a_long_run_costs_little_time_and_little_room() {
     let transitions = cases(120).max(PHASES * 3);
     let sandbox = Sandbox::new();
     for file in 0..40 {
-        sandbox.write(format!("src/{}/{file}", file % 4), format!("{file}\n").repeat(200));
+        sandbox.write(
+            format!("src/{}/{file}", file % 4),
+            format!("{file}\n").repeat(200),
+        );
     }
     sandbox.real_clock();
     let ids: Vec<String> = (0..PHASES).map(|at| format!("phase-{at}")).collect();
     let mut init = vec!["workflow", "init", "--profile", "pipeline"];
     init.extend(ids.iter().flat_map(|id| ["--phase", id.as_str()]));
     sandbox.run(&init).success();
-    let start = (0..20).map(|_| timed(&sandbox, &["--version"])).min().expect("a time");
+    let start = (0..20)
+        .map(|_| timed(&sandbox, &["--version"]))
+        .min()
+        .expect("a time");
     let each = transitions.div_ceil(PHASES);
     let mut times = Vec::new();
     for (at, id) in ids.iter().enumerate() {
         sandbox.write("src/0/0", format!("edited in phase {at}\n"));
         times.push(timed(&sandbox, &["phase", "start", id]));
-        times.extend((2..each).map(|step| timed(&sandbox, &["phase", "progress", &format!("{step} of {each} done")])));
+        times.extend((2..each).map(|step| {
+            timed(
+                &sandbox,
+                &["phase", "progress", &format!("{step} of {each} done")],
+            )
+        }));
         times.push(timed(&sandbox, &["phase", "done", id]));
     }
-    let shown = sandbox.run(&["workflow", "show", "--json"]).success().data();
-    assert!(shown["log"].as_array().expect("a log").len() > times.len(), "each transition is in the log");
+    let shown = sandbox
+        .run(&["workflow", "show", "--json"])
+        .success()
+        .data();
+    assert!(
+        shown["log"].as_array().expect("a log").len() > times.len(),
+        "each transition is in the log"
+    );
     assert_eq!(shown["status"], "complete");
     let packs = packs_below(&sandbox.store());
     assert!(packs <= MOST_PACKS, "{packs} packs");
     sandbox.run(&["prune"]).success();
     let room = sandbox.store_bytes();
     let allowed = BYTES_PER_THOUSAND.max(BYTES_PER_THOUSAND * times.len() as u64 / 1000);
-    assert!(room < allowed, "{room} bytes after {} transitions", times.len());
+    assert!(
+        room < allowed,
+        "{room} bytes after {} transitions",
+        times.len()
+    );
     sandbox.run(&["verify", "--full"]).success();
     if std::env::var_os("CHECKPOINT_TIMED").is_some() {
         times.sort_unstable();
         let over = |time: &Duration| time.saturating_sub(start);
-        let (median, last) = (over(&times[times.len() / 2]), over(&times[times.len() - 1 - HELD_UP]));
-        println!("{} transitions: median {median:?}, all but {HELD_UP} under {last:?}, {room} bytes", times.len());
+        let (median, last) = (
+            over(&times[times.len() / 2]),
+            over(&times[times.len() - 1 - HELD_UP]),
+        );
+        println!(
+            "{} transitions: median {median:?}, all but {HELD_UP} under {last:?}, {room} bytes",
+            times.len()
+        );
         assert!(last < LONGEST, "{last:?}");
     }
 }

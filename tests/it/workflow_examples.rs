@@ -108,8 +108,10 @@ fn plans() -> [Value; 3] {
 fn with_more(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
-            let mut more: serde_json::Map<_, _> =
-                map.iter().map(|(key, value)| (key.clone(), with_more(value))).collect();
+            let mut more: serde_json::Map<_, _> = map
+                .iter()
+                .map(|(key, value)| (key.clone(), with_more(value)))
+                .collect();
             more.insert("x_more".into(), json!({"z": [1, null], "a": "b"}));
             Value::Object(more)
         }
@@ -125,7 +127,10 @@ fn pretty(value: &Value) -> String {
 /// A project with the files that the phases of the first format write.
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
-    for (_, output) in FIVE.iter().filter(|(_, output)| !output.starts_with("memory/state")) {
+    for (_, output) in FIVE
+        .iter()
+        .filter(|(_, output)| !output.starts_with("memory/state"))
+    {
         sandbox.write(output, "{}");
     }
     sandbox
@@ -134,7 +139,9 @@ fn project() -> Sandbox {
 #[track_caller]
 fn is_valid_and_comes_back(sandbox: &Sandbox, format: &str, value: &Value) {
     sandbox.run(&["workflow", "validate"]).success();
-    let run = sandbox.run(&["workflow", "export", "--format", format]).success();
+    let run = sandbox
+        .run(&["workflow", "export", "--format", format])
+        .success();
     assert_eq!(run.stdout, pretty(value), "{run}");
 }
 
@@ -159,10 +166,22 @@ fn found(format: &str, path: &str, value: &Value) {
     sandbox.write(path, value.to_string());
     sandbox.run(&["workflow", "status"]).success();
     is_valid_and_comes_back(&sandbox, format, value);
-    assert_eq!(sandbox.read(path), value.to_string(), "what says the same is not written anew");
-    let log = sandbox.run(&["workflow", "show", "--json"]).success().data()["log"].clone();
+    assert_eq!(
+        sandbox.read(path),
+        value.to_string(),
+        "what says the same is not written anew"
+    );
+    let log = sandbox
+        .run(&["workflow", "show", "--json"])
+        .success()
+        .data()["log"]
+        .clone();
     let files = if format == "phases" { 2 } else { 1 };
-    assert_eq!(log.as_array().map(Vec::len), Some(files), "each file is taken in once: {log}");
+    assert_eq!(
+        log.as_array().map(Vec::len),
+        Some(files),
+        "each file is taken in once: {log}"
+    );
 }
 
 #[test]
@@ -177,7 +196,13 @@ fn every_phase_in_every_status_comes_in_and_goes_out() {
 
 #[test]
 fn the_file_of_phases_is_taken_in_where_it_lies() {
-    for (at, status) in [(0, "in_progress"), (1, "in_progress"), (2, "complete"), (3, "failed"), (4, "pending")] {
+    for (at, status) in [
+        (0, "in_progress"),
+        (1, "in_progress"),
+        (2, "complete"),
+        (3, "failed"),
+        (4, "pending"),
+    ] {
         found("phases", PHASES, &phases(at, status));
     }
     found("phases", PHASES, &with_more(&phases(3, "in_progress")));
@@ -186,9 +211,14 @@ fn the_file_of_phases_is_taken_in_where_it_lies() {
 #[test]
 fn a_phase_whose_output_is_gone_is_rightly_not_valid() {
     let sandbox = project();
-    sandbox.remove(FIVE[0].1).write(PHASES, phases(1, "in_progress").to_string());
+    sandbox
+        .remove(FIVE[0].1)
+        .write(PHASES, phases(1, "in_progress").to_string());
     let run = sandbox.run(&["workflow", "validate", "--json"]).code(6);
-    assert!(run.stdout.contains("output_missing") && run.stdout.contains(FIVE[0].1), "{run}");
+    assert!(
+        run.stdout.contains("output_missing") && run.stdout.contains(FIVE[0].1),
+        "{run}"
+    );
     sandbox.write(FIVE[0].1, "{}");
     sandbox.run(&["workflow", "validate"]).success();
 }
@@ -226,7 +256,16 @@ fn plans_come_in_and_go_out() {
             imported("plan", &value);
             let sandbox = project();
             sandbox.write("plan.json", value.to_string());
-            sandbox.run(&["workflow", "init", "--profile", "pipeline", "--plan", "plan.json"]).success();
+            sandbox
+                .run(&[
+                    "workflow",
+                    "init",
+                    "--profile",
+                    "pipeline",
+                    "--plan",
+                    "plan.json",
+                ])
+                .success();
             is_valid_and_comes_back(&sandbox, "plan", &value);
         }
     }
@@ -236,7 +275,10 @@ fn plans_come_in_and_go_out() {
 fn files_before_issues_are_out_of_order_and_the_other_plan_is_not() {
     for (plan, code) in plans().iter().zip([0, 1, 0]) {
         let sandbox = project();
-        sandbox.write("plan.json", plan.to_string()).run(&["workflow", "import", "plan.json"]).success();
+        sandbox
+            .write("plan.json", plan.to_string())
+            .run(&["workflow", "import", "plan.json"])
+            .success();
         sandbox.run(&["workflow", "lint"]).code(code);
     }
 }
@@ -248,13 +290,27 @@ fn several_of_one_kind_lie_side_by_side() {
     other["checkpoint_id"] = "implement_dark_mode_20251003_192230".into();
     other["workflow_type"] = "implement".into();
     sandbox.write(REGISTRY, registry().to_string());
-    sandbox.write(".claude/checkpoints/implement_dark_mode_20251003_192230.json", other.to_string());
-    sandbox.write(".claude/checkpoints/README.md", "# Checkpoints").write(".claude/checkpoints/x.json", "{");
-    let listed = sandbox.run(&["workflow", "list", "--json"]).success().data();
-    assert_eq!(listed["workflows"].as_array().map(Vec::len), Some(2), "{listed}");
+    sandbox.write(
+        ".claude/checkpoints/implement_dark_mode_20251003_192230.json",
+        other.to_string(),
+    );
+    sandbox
+        .write(".claude/checkpoints/README.md", "# Checkpoints")
+        .write(".claude/checkpoints/x.json", "{");
+    let listed = sandbox
+        .run(&["workflow", "list", "--json"])
+        .success()
+        .data();
+    assert_eq!(
+        listed["workflows"].as_array().map(Vec::len),
+        Some(2),
+        "{listed}"
+    );
     assert_eq!(listed["troubles"], json!([]));
     for (kind, value) in [("orchestrate", registry()), ("implement", other)] {
-        let run = sandbox.run(&["workflow", "export", "--type", kind, "--format", "registry"]).success();
+        let run = sandbox
+            .run(&["workflow", "export", "--type", kind, "--format", "registry"])
+            .success();
         assert_eq!(run.stdout, pretty(&value));
     }
 }

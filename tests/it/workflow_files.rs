@@ -15,20 +15,42 @@ fn init(sandbox: &Sandbox, args: &[&str]) -> String {
 
 /// A run of two phases in each profile that has one file, with its path.
 fn runs() -> [(Sandbox, String); 3] {
-    [("pipeline", PIPELINE), ("phases", PHASES), ("registry", ".claude/checkpoints/t_p_20261122_100000.json")].map(
-        |(profile, path)| {
-            let sandbox = Sandbox::new();
-            sandbox.at(&format!("{DAY}T10:00:00Z"));
-            init(&sandbox, &["--type", "t", "--project", "p", "--profile", profile, "--phase", "a", "--phase", "b"]);
-            sandbox.step(&["phase", "start", "a"]);
-            (sandbox, path.to_owned())
-        },
-    )
+    [
+        ("pipeline", PIPELINE),
+        ("phases", PHASES),
+        ("registry", ".claude/checkpoints/t_p_20261122_100000.json"),
+    ]
+    .map(|(profile, path)| {
+        let sandbox = Sandbox::new();
+        sandbox.at(&format!("{DAY}T10:00:00Z"));
+        init(
+            &sandbox,
+            &[
+                "--type",
+                "t",
+                "--project",
+                "p",
+                "--profile",
+                profile,
+                "--phase",
+                "a",
+                "--phase",
+                "b",
+            ],
+        );
+        sandbox.step(&["phase", "start", "a"]);
+        (sandbox, path.to_owned())
+    })
 }
 
 fn status_of(sandbox: &Sandbox, id: &str) -> Value {
     let listed = sandbox.step(&["workflow", "list", "--all"]);
-    let found = listed["workflows"].as_array().unwrap().iter().find(|run| run["id"] == id).cloned();
+    let found = listed["workflows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|run| run["id"] == id)
+        .cloned();
     found.unwrap_or_else(|| panic!("{listed}"))["status"].clone()
 }
 
@@ -37,28 +59,54 @@ fn a_file_that_was_removed_by_hand_is_asked_about_and_never_written_again_unaske
     for (sandbox, path) in runs() {
         let before = sandbox.read(&path);
         sandbox.remove(&path);
-        for args in [&["phase", "done"][..], &["workflow", "set", "a=1"], &["workflow", "resume"]] {
+        for args in [
+            &["phase", "done"][..],
+            &["workflow", "set", "a=1"],
+            &["workflow", "resume"],
+        ] {
             let run = sandbox.run(&[args, &["--json"]].concat()).code(4);
             assert_eq!(run.error_code(), "state_file_gone", "{args:?}");
             let commands = run.json()["error"]["options"].clone();
-            let keys: Vec<&Value> = commands.as_array().unwrap().iter().map(|option| &option["key"]).collect();
+            let keys: Vec<&Value> = commands
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|option| &option["key"])
+                .collect();
             assert_eq!(json!(keys), json!(["none", "state"]));
         }
-        let ends = format!("(nothing was changed; choose: 'checkpoint workflow recover {path} --take none': ");
-        sandbox.run(&["workflow", "next"]).success().stderr_has("was removed while its workflow is open");
+        let ends = format!(
+            "(nothing was changed; choose: 'checkpoint workflow recover {path} --take none': "
+        );
+        sandbox
+            .run(&["workflow", "next"])
+            .success()
+            .stderr_has("was removed while its workflow is open");
         sandbox.run(&["phase", "done"]).code(4).stderr_has(&ends);
         assert!(!sandbox.exists(&path));
         // As if it was a slip, or git removed it for a while.
         sandbox.write(&path, &before);
         assert_eq!(sandbox.stands()["current"], "a");
-        sandbox.remove(&path).run(&["workflow", "recover", &path, "--take", "state"]).success();
+        sandbox
+            .remove(&path)
+            .run(&["workflow", "recover", &path, "--take", "state"])
+            .success();
         assert_eq!(sandbox.read(&path), before);
         sandbox.step(&["phase", "done"]);
         // As if it was meant.
-        sandbox.remove(&path).run(&["workflow", "recover", &path, "--take", "none"]).success();
+        sandbox
+            .remove(&path)
+            .run(&["workflow", "recover", &path, "--take", "none"])
+            .success();
         assert!(!sandbox.exists(&path));
         assert_eq!(status_of(&sandbox, "t_p_20261122_100000"), "abandoned");
-        assert_eq!(sandbox.run(&["workflow", "resume", "--json"]).code(3).error_code(), "no_workflow");
+        assert_eq!(
+            sandbox
+                .run(&["workflow", "resume", "--json"])
+                .code(3)
+                .error_code(),
+            "no_workflow"
+        );
     }
 }
 
@@ -68,15 +116,23 @@ fn at_a_terminal_the_question_comes_before_the_run_is_resumed() {
     let sandbox = Sandbox::new();
     let id = init(&sandbox, &["--profile", "pipeline", "--phase", "a"]);
     sandbox.remove(PIPELINE);
-    let resume = |answers: &[(&str, &str)]| dialogue(&sandbox, "$checkpoint workflow resume", answers);
-    let Some(run) = resume(&[(ASKED, "what\\n")]) else { return };
+    let resume =
+        |answers: &[(&str, &str)]| dialogue(&sandbox, "$checkpoint workflow resume", answers);
+    let Some(run) = resume(&[(ASKED, "what\\n")]) else {
+        return;
+    };
     run.code(4);
     assert!(!sandbox.exists(PIPELINE));
-    resume(&[(ASKED, "anew\\n"), ("(y/n/restart)", "y\\n")]).unwrap().code(0);
+    resume(&[(ASKED, "anew\\n"), ("(y/n/restart)", "y\\n")])
+        .unwrap()
+        .code(0);
     assert!(sandbox.exists(PIPELINE));
     sandbox.remove(PIPELINE);
     resume(&[(ASKED, "ended\\n")]).unwrap().code(0);
-    assert_eq!((status_of(&sandbox, &id), sandbox.exists(PIPELINE)), ("abandoned".into(), false));
+    assert_eq!(
+        (status_of(&sandbox, &id), sandbox.exists(PIPELINE)),
+        ("abandoned".into(), false)
+    );
 }
 
 #[test]
@@ -84,19 +140,49 @@ fn who_removes_the_file_and_begins_anew_or_gives_up_has_ended_the_run() {
     for (sandbox, path) in runs() {
         sandbox.remove(&path);
         let profile = sandbox.stands()["profiles"][0].clone();
-        let words = ["--type", "t", "--project", "p", "--profile", profile.as_str().unwrap()];
-        let again = [&["workflow", "init", "--phase", "a", "--phase", "b", "--json"], &words[..]].concat();
+        let words = [
+            "--type",
+            "t",
+            "--project",
+            "p",
+            "--profile",
+            profile.as_str().unwrap(),
+        ];
+        let again = [
+            &["workflow", "init", "--phase", "a", "--phase", "b", "--json"],
+            &words[..],
+        ]
+        .concat();
         let begun = sandbox.run(&again).success();
-        assert!(begun.warning_codes().contains(&"workflow_put_aside".to_owned()), "{begun}");
+        assert!(
+            begun
+                .warning_codes()
+                .contains(&"workflow_put_aside".to_owned()),
+            "{begun}"
+        );
         assert_eq!(status_of(&sandbox, "t_p_20261122_100000"), "abandoned");
-        assert_eq!(sandbox.step(&["workflow", "list"])["workflows"].as_array().map(Vec::len), Some(1));
+        assert_eq!(
+            sandbox.step(&["workflow", "list"])["workflows"]
+                .as_array()
+                .map(Vec::len),
+            Some(1)
+        );
         let path = if profile == "registry" {
-            format!(".claude/checkpoints/{}.json", begun.data()["id"].as_str().unwrap())
+            format!(
+                ".claude/checkpoints/{}.json",
+                begun.data()["id"].as_str().unwrap()
+            )
         } else {
             path
         };
-        sandbox.remove(&path).run(&["workflow", "abandon"]).success();
-        assert_eq!(status_of(&sandbox, begun.data()["id"].as_str().unwrap()), "abandoned");
+        sandbox
+            .remove(&path)
+            .run(&["workflow", "abandon"])
+            .success();
+        assert_eq!(
+            status_of(&sandbox, begun.data()["id"].as_str().unwrap()),
+            "abandoned"
+        );
         assert!(!sandbox.exists(&path));
     }
 }
@@ -113,18 +199,33 @@ fn a_file_of_the_registry_that_is_put_among_the_failed_ends_its_run() {
         (json!([]), vec!["workflow_put_aside".into()])
     );
     assert!(sandbox.exists(&failed) && !sandbox.exists(&path));
-    assert_eq!(status_of(&sandbox, "orchestrate_auth_system_20251003_184530"), "abandoned");
+    assert_eq!(
+        status_of(&sandbox, "orchestrate_auth_system_20251003_184530"),
+        "abandoned"
+    );
 }
 
 #[test]
 fn a_file_that_went_with_the_whole_directory_comes_back_with_the_next_transition() {
     let sandbox = Sandbox::bare();
     sandbox.write("a", "1");
-    init(&sandbox, &["--profile", "pipeline,phases", "--phase", "a", "--phase", "b"]);
+    init(
+        &sandbox,
+        &[
+            "--profile",
+            "pipeline,phases",
+            "--phase",
+            "a",
+            "--phase",
+            "b",
+        ],
+    );
     sandbox.step(&["phase", "start"]);
     let root = sandbox.root().display().to_string();
     std::fs::remove_dir_all(sandbox.root()).unwrap();
-    sandbox.run(&["-C", &root, "restore", "latest", "--yes"]).success();
+    sandbox
+        .run(&["-C", &root, "restore", "latest", "--yes"])
+        .success();
     assert!(!sandbox.exists(PIPELINE), "no checkpoint holds it");
     assert_eq!(sandbox.step(&["phase", "done"])["completed"], json!(["a"]));
     assert_eq!(sandbox.json_of(PIPELINE)["completed_phases"][0]["id"], "a");
@@ -136,40 +237,84 @@ fn the_tasks_of_a_run_can_lose_their_file() {
     let sandbox = Sandbox::new();
     init(&sandbox, &["--profile", "phases", "--phase", "a"]);
     sandbox.step(&["task", "add", "t"]);
-    sandbox.remove("memory/state/execution.json").step(&["task", "start", "t"]);
-    assert_eq!(sandbox.json_of("memory/state/execution.json")["tasks"][0]["status"], "running");
+    sandbox
+        .remove("memory/state/execution.json")
+        .step(&["task", "start", "t"]);
+    assert_eq!(
+        sandbox.json_of("memory/state/execution.json")["tasks"][0]["status"],
+        "running"
+    );
 }
 
 #[test]
 fn what_failed_is_kept_for_thirty_days() {
     let (sandbox, path) = registry();
     let failed = path.replace("checkpoints/", "checkpoints/failed/");
-    sandbox.write(".claude/checkpoints/failed/other_tool_20200101_000000.json", "{}");
+    sandbox.write(
+        ".claude/checkpoints/failed/other_tool_20200101_000000.json",
+        "{}",
+    );
     sandbox.step(&["phase", "start"]);
     sandbox.step(&["phase", "fail", "--error", "x", "--final"]);
-    sandbox.at("2025-11-02T00:00:00Z").run(&["workflow", "cleanup"]).success();
+    sandbox
+        .at("2025-11-02T00:00:00Z")
+        .run(&["workflow", "cleanup"])
+        .success();
     assert!(sandbox.exists(&failed), "29 days");
-    sandbox.at("2025-11-03T00:00:00Z").run(&["workflow", "cleanup", "--dry-run"]).success().stdout_has(&failed);
+    sandbox
+        .at("2025-11-03T00:00:00Z")
+        .run(&["workflow", "cleanup", "--dry-run"])
+        .success()
+        .stdout_has(&failed);
     assert!(sandbox.exists(&failed));
-    sandbox.run(&["workflow", "cleanup"]).success().stdout_has(&failed);
+    sandbox
+        .run(&["workflow", "cleanup"])
+        .success()
+        .stdout_has(&failed);
     assert!(!sandbox.exists(&failed));
-    assert!(sandbox.exists(".claude/checkpoints/failed/other_tool_20200101_000000.json"), "it is none of ours");
-    assert_eq!(status_of(&sandbox, "orchestrate_auth_system_20251003_184530"), "failed");
+    assert!(
+        sandbox.exists(".claude/checkpoints/failed/other_tool_20200101_000000.json"),
+        "it is none of ours"
+    );
+    assert_eq!(
+        status_of(&sandbox, "orchestrate_auth_system_20251003_184530"),
+        "failed"
+    );
 }
 
 #[test]
 fn an_init_puts_aside_what_the_registry_keeps_no_longer() {
     let (sandbox, path) = registry();
     sandbox.step(&["phase", "start"]);
-    let other = ["workflow", "init", "--type", "t", "--profile", "registry", "--phase", "a", "--json"];
+    let other = [
+        "workflow",
+        "init",
+        "--type",
+        "t",
+        "--profile",
+        "registry",
+        "--phase",
+        "a",
+        "--json",
+    ];
     sandbox.at("2025-10-10T18:00:00Z").run(&other).success();
     assert!(sandbox.exists(&path), "less than seven days");
-    let begun = sandbox.at("2025-10-11T00:00:00Z").run(&[&other[..], &["--description", "x"]].concat()).success();
-    assert_eq!(begun.warning_codes(), ["workflow_put_aside", "state_file_not_ignored"]);
+    let begun = sandbox
+        .at("2025-10-11T00:00:00Z")
+        .run(&[&other[..], &["--description", "x"]].concat())
+        .success();
+    assert_eq!(
+        begun.warning_codes(),
+        ["workflow_put_aside", "state_file_not_ignored"]
+    );
     begun.stderr_has("");
     assert!(!sandbox.exists(&path) && !sandbox.exists(".claude/checkpoints/failed"));
     // An archived run stays readable.
-    let shown = sandbox.step(&["workflow", "show", "orchestrate_auth_system_20251003_184530"]);
+    let shown = sandbox.step(&[
+        "workflow",
+        "show",
+        "orchestrate_auth_system_20251003_184530",
+    ]);
     assert_eq!(shown["current"], "1");
 }
 
@@ -178,13 +323,32 @@ fn nothing_of_a_run_stays_that_is_dropped_with_all_it_has() {
     for (sandbox, path) in runs() {
         sandbox.step(&["phase", "fail", "--error", "x", "--final"]);
         sandbox.run(&["workflow", "archive", "t_p"]).success();
-        sandbox.write("memory/state/.archive/t_p_20261122_100000_and_more/x", "another's");
-        let purged = sandbox.run(&["workflow", "delete", "t_p", "--purge", "--yes"]).success();
+        sandbox.write(
+            "memory/state/.archive/t_p_20261122_100000_and_more/x",
+            "another's",
+        );
+        let purged = sandbox
+            .run(&["workflow", "delete", "t_p", "--purge", "--yes"])
+            .success();
         purged.stdout_has("t_p_20261122_100000");
-        let kept = |folder: &str| std::fs::read_dir(sandbox.path(folder)).map(Iterator::count).unwrap_or_default();
-        assert_eq!((kept(".claude/.archive"), kept(".claude/checkpoints/failed")), (0, 0), "{path}");
+        let kept = |folder: &str| {
+            std::fs::read_dir(sandbox.path(folder))
+                .map(Iterator::count)
+                .unwrap_or_default()
+        };
+        assert_eq!(
+            (kept(".claude/.archive"), kept(".claude/checkpoints/failed")),
+            (0, 0),
+            "{path}"
+        );
         assert_eq!(kept("memory/state/.archive"), 1);
-        assert_eq!(sandbox.run(&["workflow", "show", "t_p", "--json"]).code(3).error_code(), "no_such_workflow");
+        assert_eq!(
+            sandbox
+                .run(&["workflow", "show", "t_p", "--json"])
+                .code(3)
+                .error_code(),
+            "no_such_workflow"
+        );
     }
 }
 
@@ -195,7 +359,9 @@ fn a_run_that_had_failed_and_was_taken_back_is_no_longer_among_the_failed() {
     sandbox.step(&["phase", "start", "1"]);
     sandbox.step(&["phase", "fail", "--error", "x", "--final"]);
     assert!(sandbox.exists(&failed));
-    sandbox.run(&["workflow", "rewind", "1", "--state", "--yes"]).success();
+    sandbox
+        .run(&["workflow", "rewind", "1", "--state", "--yes"])
+        .success();
     assert!(!sandbox.exists(&failed) && sandbox.exists(&path));
     for id in ["1", "2"] {
         sandbox.step(&["phase", "start", id]);
@@ -207,16 +373,43 @@ fn a_run_that_had_failed_and_was_taken_back_is_no_longer_among_the_failed() {
 #[test]
 fn the_same_task_is_begun_once() {
     let (sandbox, _) = registry();
-    let words =
-        ["--type", "orchestrate", "--project", "auth_system", "--description", "Implement authentication system"];
-    let again = [&["workflow", "init", "--phase", "other", "--profile", "registry"], &words[..]].concat();
+    let words = [
+        "--type",
+        "orchestrate",
+        "--project",
+        "auth_system",
+        "--description",
+        "Implement authentication system",
+    ];
+    let again = [
+        &[
+            "workflow",
+            "init",
+            "--phase",
+            "other",
+            "--profile",
+            "registry",
+        ],
+        &words[..],
+    ]
+    .concat();
     sandbox
         .run(&again)
         .code(4)
         .stderr_has("is open and has the same task")
         .stderr_has("workflow resume orchestrate_auth");
-    sandbox.run(&[&again[..], &["--id", "on-purpose"]].concat()).success();
-    let found = sandbox.run(&["workflow", "status", "implement AUTHENTICATION system", "--json"]).success().data();
+    sandbox
+        .run(&[&again[..], &["--id", "on-purpose"]].concat())
+        .success();
+    let found = sandbox
+        .run(&[
+            "workflow",
+            "status",
+            "implement AUTHENTICATION system",
+            "--json",
+        ])
+        .success()
+        .data();
     assert_eq!(found["description"], "Implement authentication system");
     let plain = Sandbox::new();
     init(&plain, &["--phase", "a"]);
@@ -229,20 +422,38 @@ fn the_same_task_is_begun_once() {
 #[test]
 fn init_names_the_line_that_keeps_a_state_file_out_of_git() {
     let sandbox = Sandbox::bare();
-    let Some(git) = Git::find(sandbox.root()) else { return };
+    let Some(git) = Git::find(sandbox.root()) else {
+        return;
+    };
     let begin = |profile: &str, description: &str| {
-        let words = ["--profile", profile, "--phase", "a", "--description", description, "--json"];
-        let run = sandbox.run(&[&["workflow", "init"], &words[..]].concat()).success();
+        let words = [
+            "--profile",
+            profile,
+            "--phase",
+            "a",
+            "--description",
+            description,
+            "--json",
+        ];
+        let run = sandbox
+            .run(&[&["workflow", "init"], &words[..]].concat())
+            .success();
         let warnings = run.json()["warnings"].as_array().unwrap().clone();
-        warnings.iter().filter(|one| one["code"] == "state_file_not_ignored").cloned().collect::<Vec<Value>>()
+        warnings
+            .iter()
+            .filter(|one| one["code"] == "state_file_not_ignored")
+            .cloned()
+            .collect::<Vec<Value>>()
     };
     assert_eq!(begin("registry", "no repository"), [json!(null); 0]);
     git.run(&["init", "-q"]).success();
     // The last line of the file has no newline.
     sandbox.write(".gitignore", "*.log");
-    for (profile, path) in
-        [("phases", PHASES), ("pipeline", PIPELINE), ("registry", ".claude/checkpoints/a_b_20261122_100000.json")]
-    {
+    for (profile, path) in [
+        ("phases", PHASES),
+        ("pipeline", PIPELINE),
+        ("registry", ".claude/checkpoints/a_b_20261122_100000.json"),
+    ] {
         let said = begin(profile, profile);
         let words = said[0]["message"].as_str().unwrap();
         let command = words.split_once("to keep it out: ").unwrap().1;
@@ -267,10 +478,22 @@ fn state_files_of_other_programs_are_left_alone_before_any_workflow_command_saw_
     let run = ".claude/checkpoints/t_p_20261122_100000.json";
     let files = |number: u64| {
         [
-            (PIPELINE, state(json!([{"id": "a", "name": number.to_string()}]))),
-            (run, json!({"checkpoint_id": "x", "workflow_type": "t", "current_phase": number})),
-            (PHASES, json!({"phase_status": "in_progress", "current_phase": number.to_string()})),
-            ("memory/state/execution.json", json!({"tasks": [{"id": number.to_string()}]})),
+            (
+                PIPELINE,
+                state(json!([{"id": "a", "name": number.to_string()}])),
+            ),
+            (
+                run,
+                json!({"checkpoint_id": "x", "workflow_type": "t", "current_phase": number}),
+            ),
+            (
+                PHASES,
+                json!({"phase_status": "in_progress", "current_phase": number.to_string()}),
+            ),
+            (
+                "memory/state/execution.json",
+                json!({"tasks": [{"id": number.to_string()}]}),
+            ),
         ]
     };
     let write = |number: u64| {
@@ -280,18 +503,29 @@ fn state_files_of_other_programs_are_left_alone_before_any_workflow_command_saw_
     };
     write(1);
     // Other files in the same folders.
-    sandbox.write(".claude/settings.json", "1").write(".claude/checkpoints/README.json", "1").write("a", "1");
+    sandbox
+        .write(".claude/settings.json", "1")
+        .write(".claude/checkpoints/README.json", "1")
+        .write("a", "1");
     let first = sandbox.create_data(&["-r", "pre-wave-1"]);
     assert_eq!(first["counts"]["files"], 3, "{first}");
     sandbox.write("a", "2").write(".claude/settings.json", "2");
     write(2);
-    sandbox.run(&["diff", "--name-only"]).success().stdout_is(".claude/settings.json\na\n");
+    sandbox
+        .run(&["diff", "--name-only"])
+        .success()
+        .stdout_is(".claude/settings.json\na\n");
     sandbox.restore("pre-wave-1").success();
     for (path, value) in files(2) {
         assert_eq!(sandbox.json_of(path), value, "{path}");
     }
-    assert_eq!((sandbox.read("a"), sandbox.read(".claude/settings.json")), ("1".into(), "1".into()));
-    sandbox.run(&["restore", "pre-wave-1", PIPELINE, "--yes"]).code(4);
+    assert_eq!(
+        (sandbox.read("a"), sandbox.read(".claude/settings.json")),
+        ("1".into(), "1".into())
+    );
+    sandbox
+        .run(&["restore", "pre-wave-1", PIPELINE, "--yes"])
+        .code(4);
     sandbox.undo().success();
     assert_eq!(sandbox.json_of(PIPELINE), files(2)[0].1);
     // A document of another form is a file like any other.
@@ -304,22 +538,47 @@ fn state_files_of_other_programs_are_left_alone_before_any_workflow_command_saw_
 fn the_files_that_a_phase_made_are_noted() {
     let sandbox = Sandbox::new();
     sandbox.write("old", "1");
-    init(&sandbox, &["--profile", "pipeline", "--phase", "a", "--phase", "b", "--phase", "c"]);
+    init(
+        &sandbox,
+        &[
+            "--profile",
+            "pipeline",
+            "--phase",
+            "a",
+            "--phase",
+            "b",
+            "--phase",
+            "c",
+        ],
+    );
     sandbox.step(&["phase", "start", "a"]);
-    sandbox.write("old", "2").write("src/new é", "1").write("src/deep/er", "1").step(&["phase", "done"]);
+    sandbox
+        .write("old", "2")
+        .write("src/new é", "1")
+        .write("src/deep/er", "1")
+        .step(&["phase", "done"]);
     let absolute = |path: &str| Value::from(sandbox.path(path).display().to_string());
     let noted = || sandbox.json_of(PIPELINE)["context_summary"]["file_paths"].clone();
-    assert_eq!(noted(), json!([absolute("src/deep/er"), absolute("src/new é")]));
+    assert_eq!(
+        noted(),
+        json!([absolute("src/deep/er"), absolute("src/new é")])
+    );
     // With --file only the named ones are recorded.
     sandbox.step(&["phase", "start", "b"]);
-    sandbox.write("x", "1").write("y", "1").step(&["phase", "done", "--file", "x"]);
+    sandbox
+        .write("x", "1")
+        .write("y", "1")
+        .step(&["phase", "done", "--file", "x"]);
     assert_eq!(noted()[2], absolute("x"));
     sandbox.step(&["phase", "start", "c"]);
     for at in 0..60 {
         sandbox.write(format!("many/{at}"), "1");
     }
     let run = sandbox.run(&["phase", "done", "--json"]).success();
-    assert_eq!((run.warning_codes(), noted().as_array().map(Vec::len)), (vec!["bookkeeping".into()], Some(3)));
+    assert_eq!(
+        (run.warning_codes(), noted().as_array().map(Vec::len)),
+        (vec!["bookkeeping".into()], Some(3))
+    );
 }
 
 #[test]
@@ -327,22 +586,54 @@ fn a_run_whose_ref_is_gone_is_found_by_its_commits_and_its_file_is_not_written_o
     for with_objects in [true, false] {
         let sandbox = Sandbox::new();
         sandbox.write("a", "1").create("before");
-        let init = ["workflow", "init", "--id", "p", "--profile", "pipeline", "--phase", "a", "--phase", "b"];
+        let init = [
+            "workflow",
+            "init",
+            "--id",
+            "p",
+            "--profile",
+            "pipeline",
+            "--phase",
+            "a",
+            "--phase",
+            "b",
+        ];
         sandbox.run(&init).success();
         sandbox.run(&["phase", "start"]).success();
         sandbox.run(&["phase", "done"]).success();
         let kept = sandbox.read(".claude/pipeline-state.json");
         if with_objects {
             std::fs::remove_file(sandbox.store().join("refs/workflows/p")).expect("it was written");
-            sandbox.run(&["verify"]).success().stdout_has("its ref is torn or gone");
+            sandbox
+                .run(&["verify"])
+                .success()
+                .stdout_has("its ref is torn or gone");
         } else {
             std::fs::remove_dir_all(sandbox.store().join("refs")).expect("it is there");
             std::fs::remove_dir_all(sandbox.store().join("objects")).expect("it is there");
             sandbox.create("after the loss");
         }
-        let status = sandbox.run(&["workflow", "status", "--json"]).success().data();
-        assert_eq!(status["completed"].as_array().map(Vec::len), Some(1), "{status}");
-        sandbox.run(&["workflow", "init", "--profile", "pipeline", "--phase", "z", "--id", "z"]).code(4);
+        let status = sandbox
+            .run(&["workflow", "status", "--json"])
+            .success()
+            .data();
+        assert_eq!(
+            status["completed"].as_array().map(Vec::len),
+            Some(1),
+            "{status}"
+        );
+        sandbox
+            .run(&[
+                "workflow",
+                "init",
+                "--profile",
+                "pipeline",
+                "--phase",
+                "z",
+                "--id",
+                "z",
+            ])
+            .code(4);
         assert_eq!(sandbox.read(".claude/pipeline-state.json"), kept);
         sandbox.run(&["verify"]).success();
     }
@@ -355,9 +646,15 @@ fn what_other_programs_put_aside_is_left_alone_too() {
     let registry = json!({"checkpoint_id": "x", "workflow_type": "t", "current_phase": 1});
     let phases = json!({"phase_status": "in_progress", "current_phase": "1"});
     let aside = [
-        (".claude/checkpoints/failed/implement_auth_20261122_120000.json", registry),
+        (
+            ".claude/checkpoints/failed/implement_auth_20261122_120000.json",
+            registry,
+        ),
         ("memory/state/.archive/x_20261122_100000/phase.json", phases),
-        ("memory/state/.archive/x_20261122_100000/execution.json", json!({"tasks": []})),
+        (
+            "memory/state/.archive/x_20261122_100000/execution.json",
+            json!({"tasks": []}),
+        ),
     ];
     for (path, value) in &aside {
         sandbox.write(path, value.to_string());
@@ -380,11 +677,33 @@ fn of_a_run_that_failed_for_good_nothing_is_next() {
     init(&sandbox, &["--id", "p", "--phase", "a", "--phase", "b"]);
     sandbox.step(&["phase", "start"]);
     sandbox.step(&["phase", "fail", "--final", "--error", "x"]);
-    sandbox.run(&["workflow", "next"]).success().stdout_is("workflow failed\n");
-    assert_eq!(sandbox.step(&["workflow", "next"])["next"]["action"], "complete");
-    sandbox.run(&["workflow", "resume", "p"]).code(3).stderr_has("'checkpoint workflow export p --format plan' prints");
-    let plan = sandbox.run(&["workflow", "export", "p", "--format", "plan"]).success().stdout;
-    sandbox.write("../plan.json", plan).step(&["workflow", "init", "--plan", "../plan.json", "--id", "again"]);
+    sandbox
+        .run(&["workflow", "next"])
+        .success()
+        .stdout_is("workflow failed\n");
+    assert_eq!(
+        sandbox.step(&["workflow", "next"])["next"]["action"],
+        "complete"
+    );
+    sandbox
+        .run(&["workflow", "resume", "p"])
+        .code(3)
+        .stderr_has("'checkpoint workflow export p --format plan' prints");
+    let plan = sandbox
+        .run(&["workflow", "export", "p", "--format", "plan"])
+        .success()
+        .stdout;
+    sandbox.write("../plan.json", plan).step(&[
+        "workflow",
+        "init",
+        "--plan",
+        "../plan.json",
+        "--id",
+        "again",
+    ]);
     let again = sandbox.step(&["phase", "start", "-w", "again"]);
-    assert_eq!((&again["current"], &again["remaining"]), (&json!("a"), &json!(["b"])));
+    assert_eq!(
+        (&again["current"], &again["remaining"]),
+        (&json!("a"), &json!(["b"]))
+    );
 }

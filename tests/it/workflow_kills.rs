@@ -29,14 +29,20 @@ fn count(sandbox: &Sandbox, args: &[&str]) -> usize {
     kill(sandbox, MOST_CALLS, args).success();
     let log = std::fs::read_to_string(sandbox.top().join("strace.log")).unwrap();
     let mut counts = BTreeMap::<&str, usize>::new();
-    for thread in log.lines().filter(|line| line.contains('(')).filter_map(|line| line.split_whitespace().next()) {
+    for thread in log
+        .lines()
+        .filter(|line| line.contains('('))
+        .filter_map(|line| line.split_whitespace().next())
+    {
         *counts.entry(thread).or_default() += 1;
     }
     counts.into_values().max().expect("it makes such calls")
 }
 
 fn init(phases: usize) -> Vec<String> {
-    let mut args = ["workflow", "init", "--profile", "pipeline"].map(str::to_owned).to_vec();
+    let mut args = ["workflow", "init", "--profile", "pipeline"]
+        .map(str::to_owned)
+        .to_vec();
     args.extend((1..=phases).map(|number| format!("--phase=p{number}")));
     args
 }
@@ -55,29 +61,59 @@ fn story(phases: usize) -> Sandbox {
 /// The present state: reading it is the next command, after which the file agrees with it.
 #[track_caller]
 fn stands(sandbox: &Sandbox, when: &str) -> Value {
-    let data = sandbox.run(&["workflow", "show", "--json"]).success().data();
-    assert_eq!((&data["troubles"], &data["log_broken"]), (&json!([]), &Value::Null), "{when}");
-    let told = sandbox.run(&["workflow", "export", "--format", "pipeline"]).success().stdout;
-    assert_eq!(sandbox.read(FILE), told, "{when}: the file has not followed");
+    let data = sandbox
+        .run(&["workflow", "show", "--json"])
+        .success()
+        .data();
+    assert_eq!(
+        (&data["troubles"], &data["log_broken"]),
+        (&json!([]), &Value::Null),
+        "{when}"
+    );
+    let told = sandbox
+        .run(&["workflow", "export", "--format", "pipeline"])
+        .success()
+        .stdout;
+    assert_eq!(
+        sandbox.read(FILE),
+        told,
+        "{when}: the file has not followed"
+    );
     data
 }
 
 #[track_caller]
 fn phase<'d>(data: &'d Value, id: &str) -> &'d Value {
-    data["phases"].as_array().unwrap().iter().find(|phase| phase["id"] == id).unwrap()
+    data["phases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|phase| phase["id"] == id)
+        .unwrap()
 }
 
 /// Kills one transition; returns whether it had happened.
 #[track_caller]
-fn is_after(sandbox: &Sandbox, nth: usize, args: &[&str], happened: impl Fn(&Value) -> bool) -> bool {
+fn is_after(
+    sandbox: &Sandbox,
+    nth: usize,
+    args: &[&str],
+    happened: impl Fn(&Value) -> bool,
+) -> bool {
     let before = stands(sandbox, "before");
     assert!(!happened(&before));
     let run = kill(sandbox, nth, args);
     let when = format!("{args:?} killed at {nth}\n{run}");
     let after = stands(sandbox, &when);
     let has = happened(&after);
-    assert!(has || after["revision"] == before["revision"], "{when}: something else happened\n{after}");
-    assert!(has || run.stdout.is_empty(), "{when}: it was printed and did not happen");
+    assert!(
+        has || after["revision"] == before["revision"],
+        "{when}: something else happened\n{after}"
+    );
+    assert!(
+        has || run.stdout.is_empty(),
+        "{when}: it was printed and did not happen"
+    );
     assert!(has || run.code == 137, "{when}");
     has
 }
@@ -96,15 +132,28 @@ fn finish(sandbox: &Sandbox, phases: usize) {
     assert_eq!(data["status"], "complete");
     let log = data["log"].as_array().unwrap();
     for id in (1..=phases).map(|number| format!("p{number}")) {
-        let done = log.iter().filter(|event| event["event"] == "phase done" && event["phase"] == id.as_str()).count();
+        let done = log
+            .iter()
+            .filter(|event| event["event"] == "phase done" && event["phase"] == id.as_str())
+            .count();
         assert_eq!(done, 1, "{id} was done {done} times\n{data}");
     }
     let file: Value = serde_json::from_str(&sandbox.read(FILE)).unwrap();
-    assert_eq!(file["completed_phases"].as_array().map(Vec::len), Some(phases), "{file}");
+    assert_eq!(
+        file["completed_phases"].as_array().map(Vec::len),
+        Some(phases),
+        "{file}"
+    );
     sandbox.run(&["verify"]).success();
     if let Some(git) = Git::find(sandbox.home()) {
-        let fsck = git.with("GIT_DIR", sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
-        assert!(!fsck.stdout.contains("missing") && !fsck.stderr.contains("error"), "{fsck}");
+        let fsck = git
+            .with("GIT_DIR", sandbox.store())
+            .run(&["fsck", "--full", "--strict"])
+            .success();
+        assert!(
+            !fsck.stdout.contains("missing") && !fsck.stderr.contains("error"),
+            "{fsck}"
+        );
     }
 }
 
@@ -129,9 +178,13 @@ fn sweep(verb: &str, status: &str) {
             sandbox.run(&["phase", "start", &id]).success();
         }
         sandbox.write("a", number.to_string());
-        let has = is_after(&sandbox, *nth, &["phase", verb, &id], |data| phase(data, &id)["status"] == status);
+        let has = is_after(&sandbox, *nth, &["phase", verb, &id], |data| {
+            phase(data, &id)["status"] == status
+        });
         happened += usize::from(has);
-        sandbox.run(&["workflow", "resume", "--choose", "y"]).success();
+        sandbox
+            .run(&["workflow", "resume", "--choose", "y"])
+            .success();
         if !has {
             sandbox.run(&["phase", verb, &id]).success();
         }
@@ -139,7 +192,10 @@ fn sweep(verb: &str, status: &str) {
             sandbox.run(&["phase", "done", &id]).success();
         }
     }
-    println!("phase {verb}: {} of {all} calls, {happened} had happened", kills.len());
+    println!(
+        "phase {verb}: {} of {all} calls, {happened} had happened",
+        kills.len()
+    );
     finish(&sandbox, kills.len() + 1);
 }
 
@@ -163,7 +219,9 @@ fn a_note_of_progress_killed_anywhere_is_there_or_not() {
     let all = count(&sandbox, &["phase", "progress", "0"]);
     for nth in some_of(all, 0) {
         let text = nth.to_string();
-        let has = is_after(&sandbox, nth, &["phase", "progress", &text], |data| phase(data, "p1")["progress"] == text);
+        let has = is_after(&sandbox, nth, &["phase", "progress", &text], |data| {
+            phase(data, "p1")["progress"] == text
+        });
         if !has {
             sandbox.run(&["phase", "progress", &text]).success();
         }
@@ -181,15 +239,25 @@ fn an_init_killed_anywhere_has_begun_the_run_or_not() {
     for nth in some_of(all, 1) {
         let sandbox = Sandbox::new();
         let run = kill(sandbox.write("a", "0"), nth, &words(&args));
-        let listed = sandbox.run(&["workflow", "list", "--json"]).success().data();
+        let listed = sandbox
+            .run(&["workflow", "list", "--json"])
+            .success()
+            .data();
         let runs = listed["workflows"].as_array().unwrap().len();
-        assert!(runs == 1 || (runs == 0 && run.stdout.is_empty()), "at {nth}\n{run}\n{listed}");
+        assert!(
+            runs == 1 || (runs == 0 && run.stdout.is_empty()),
+            "at {nth}\n{run}\n{listed}"
+        );
         if runs == 0 {
             assert!(!sandbox.exists(FILE), "at {nth}: a file of no run");
             sandbox.run(&words(&args)).success();
         }
         let data = stands(&sandbox, &format!("init killed at {nth}"));
-        assert_eq!(data["log"].as_array().map(Vec::len), Some(1), "at {nth}: {data}");
+        assert_eq!(
+            data["log"].as_array().map(Vec::len),
+            Some(1),
+            "at {nth}: {data}"
+        );
         finish(&sandbox, 3);
     }
 }
@@ -212,6 +280,9 @@ fn kills_in_a_row_lose_nothing_that_was_printed() {
     }
     let data = stands(&sandbox, "after all kills");
     let log = data["log"].as_array().unwrap();
-    assert!(printed.is_none_or(|text| log.iter().any(|event| event["note"] == text.as_str())), "{data}");
+    assert!(
+        printed.is_none_or(|text| log.iter().any(|event| event["note"] == text.as_str())),
+        "{data}"
+    );
     finish(&sandbox, 2);
 }

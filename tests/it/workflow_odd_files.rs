@@ -6,8 +6,7 @@ use crate::bench::Sandbox;
 use crate::bench::play::{EXECUTION, PHASES, Play as _};
 
 fn document(id: &str) -> Value {
-    let done =
-        |phase: &str, output: &str| json!({"phase": phase, "completed_at": "2026-03-24T11:00:00Z", "output": output});
+    let done = |phase: &str, output: &str| json!({"phase": phase, "completed_at": "2026-03-24T11:00:00Z", "output": output});
     json!({
         "workflow_id": id, "started_at": "2026-03-24T10:00:00Z", "last_updated": "2026-03-24T11:30:00Z",
         "current_phase": "IMPLEMENTATION", "phase_status": "in_progress",
@@ -21,8 +20,12 @@ fn document(id: &str) -> Value {
 /// A run in its third phase, with the outputs of the first two.
 fn with(document: &Value) -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.write("memory/reports/demand.json", "{}").write("memory/reports/final_design.json", "{}");
-    sandbox.write(PHASES, document.to_string()).at("2026-03-24T12:00:00Z");
+    sandbox
+        .write("memory/reports/demand.json", "{}")
+        .write("memory/reports/final_design.json", "{}");
+    sandbox
+        .write(PHASES, document.to_string())
+        .at("2026-03-24T12:00:00Z");
     sandbox
 }
 
@@ -36,22 +39,56 @@ fn a_list_of_tasks_of_another_run_is_named_and_can_be_settled() {
         let sandbox = with(&document("wf-42"));
         let text = tasks_of("OTHER");
         sandbox.write(EXECUTION, &text);
-        sandbox.run(&["workflow", "validate"]).code(6).stderr_has("it is of the run 'OTHER', not of 'wf-42'");
-        for args in [&["task", "list"][..], &["workflow", "list"], &["workflow", "status"]] {
-            sandbox.run(args).success().stderr_has("it is of the run 'OTHER'");
+        sandbox
+            .run(&["workflow", "validate"])
+            .code(6)
+            .stderr_has("it is of the run 'OTHER', not of 'wf-42'");
+        for args in [
+            &["task", "list"][..],
+            &["workflow", "list"],
+            &["workflow", "status"],
+        ] {
+            sandbox
+                .run(args)
+                .success()
+                .stderr_has("it is of the run 'OTHER'");
         }
         let run = sandbox.run(&["task", "add", "zz", "--json"]).code(6);
         let options = run.json()["error"]["options"].clone();
-        let keys: Vec<&Value> = options.as_array().unwrap().iter().map(|option| &option["key"]).collect();
+        let keys: Vec<&Value> = options
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|option| &option["key"])
+            .collect();
         assert_eq!(json!(keys), json!(["file", "state", "none"]));
         assert_eq!(sandbox.read(EXECUTION), text);
-        sandbox.run(&["workflow", "recover", EXECUTION, "--take", take]).success();
+        sandbox
+            .run(&["workflow", "recover", EXECUTION, "--take", take])
+            .success();
         let done = sandbox.run(&["task", "add", "zz", "--json"]).success();
         assert_eq!(done.warning_codes(), [""; 0], "{take}");
-        let ids: Vec<Value> =
-            sandbox.json_of(EXECUTION)["tasks"].as_array().unwrap().iter().map(|task| task["id"].clone()).collect();
-        assert_eq!(json!(ids), if take == "file" { json!(["b", "zz"]) } else { json!(["zz"]) });
-        assert_eq!(sandbox.run(&["workflow", "list", "--json"]).success().data()["troubles"], json!([]));
+        let ids: Vec<Value> = sandbox.json_of(EXECUTION)["tasks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|task| task["id"].clone())
+            .collect();
+        assert_eq!(
+            json!(ids),
+            if take == "file" {
+                json!(["b", "zz"])
+            } else {
+                json!(["zz"])
+            }
+        );
+        assert_eq!(
+            sandbox
+                .run(&["workflow", "list", "--json"])
+                .success()
+                .data()["troubles"],
+            json!([])
+        );
     }
 }
 
@@ -64,7 +101,11 @@ fn an_edit_by_which_a_list_of_tasks_names_another_run_is_no_edit_of_this_one() {
         file["workflow_id"] = "wf-43".into();
         file["tasks"][0]["status"] = "complete".into();
     });
-    sandbox.run(&["task", "list"]).success().stderr_has("it is of the run 'wf-43'").stdout_has("running");
+    sandbox
+        .run(&["task", "list"])
+        .success()
+        .stderr_has("it is of the run 'wf-43'")
+        .stdout_has("running");
     sandbox.run(&["workflow", "validate"]).code(6);
 }
 
@@ -73,9 +114,15 @@ fn both_files_of_a_run_can_be_replaced_by_those_of_another() {
     let sandbox = with(&document("wf-42"));
     sandbox.write(EXECUTION, tasks_of("wf-42"));
     sandbox.stands();
-    sandbox.write(PHASES, document("wf-43").to_string()).write(EXECUTION, tasks_of("wf-43").replace("\"b\"", "\"c\""));
+    sandbox
+        .write(PHASES, document("wf-43").to_string())
+        .write(EXECUTION, tasks_of("wf-43").replace("\"b\"", "\"c\""));
     let stands = sandbox.stands();
-    assert_eq!((&stands["id"], &stands["tasks"][0]["id"]), (&json!("wf-43"), &json!("c")), "{stands}");
+    assert_eq!(
+        (&stands["id"], &stands["tasks"][0]["id"]),
+        (&json!("wf-43"), &json!("c")),
+        "{stands}"
+    );
     sandbox.run(&["task", "done", "c"]).success();
     // The first file alone: the tasks of the earlier run do not belong to this one.
     let sandbox = with(&document("wf-42"));
@@ -92,9 +139,16 @@ fn whatever_shows_a_run_says_that_a_file_of_it_is_damaged() {
     let sandbox = with(&document("wf-42"));
     sandbox.stands();
     sandbox.write(EXECUTION, "{\"tasks\":[{\"id\":\"b\"");
-    for args in [&["task", "list"][..], &["workflow", "show"], &["workflow", "show", "--raw"], &["workflow", "export"]]
-    {
-        sandbox.run(args).success().stderr_has(&format!("State file is malformed: {EXECUTION}"));
+    for args in [
+        &["task", "list"][..],
+        &["workflow", "show"],
+        &["workflow", "show", "--raw"],
+        &["workflow", "export"],
+    ] {
+        sandbox
+            .run(args)
+            .success()
+            .stderr_has(&format!("State file is malformed: {EXECUTION}"));
         let data = sandbox.run(&[args, &["--json"]].concat()).success().data();
         assert_eq!(data["troubles"][0]["path"], EXECUTION, "{args:?}");
     }
@@ -103,12 +157,20 @@ fn whatever_shows_a_run_says_that_a_file_of_it_is_damaged() {
 #[test]
 fn a_phase_whose_complete_task_left_nothing_is_not_done() {
     for (output, flaw) in [
-        (None, "task t is complete, and its output is missing (out.json)"),
+        (
+            None,
+            "task t is complete, and its output is missing (out.json)",
+        ),
         (Some("{"), "its output is not valid"),
-        (Some("{\"status\": \"failed\"}"), "its output says 'failed' (out.json)"),
+        (
+            Some("{\"status\": \"failed\"}"),
+            "its output says 'failed' (out.json)",
+        ),
     ] {
         let sandbox = Sandbox::new();
-        sandbox.step(&["workflow", "init", "--id", "w", "--phase", "a", "--phase", "b"]);
+        sandbox.step(&[
+            "workflow", "init", "--id", "w", "--phase", "a", "--phase", "b",
+        ]);
         sandbox.step(&["phase", "start"]);
         sandbox.step(&["task", "add", "t", "--output", "out.json"]);
         sandbox.step(&["task", "start", "t"]);
@@ -145,16 +207,27 @@ fn what_stands_in_the_place_of_a_state_file_and_is_none_can_be_put_aside() {
             let command = format!("checkpoint workflow recover {PHASES} --take {take}");
             sandbox.run(&["phase", "done"]).code(6).stderr_has(&command);
             sandbox.run(&["workflow", "recover", PHASES, "-n"]).code(6);
-            let run = sandbox.run(&["workflow", "recover", PHASES, "--take", take, "--json"]).success();
+            let run = sandbox
+                .run(&["workflow", "recover", PHASES, "--take", take, "--json"])
+                .success();
             let aside = run.data()["put_aside"].as_str().unwrap().to_owned();
             let stands = std::fs::symlink_metadata(sandbox.path(&aside)).unwrap();
-            assert_eq!((stands.is_symlink(), stands.is_dir()), (kind == "link", kind == "directory"));
+            assert_eq!(
+                (stands.is_symlink(), stands.is_dir()),
+                (kind == "link", kind == "directory")
+            );
             assert_eq!(sandbox.read("kept"), "theirs");
             assert_eq!(sandbox.exists(PHASES), is_known, "{kind} {take}");
             // An archived run is in the way of no later one.
             for _ in 0..6 {
                 if sandbox.exists(PHASES) {
-                    assert_eq!(sandbox.run(&["workflow", "abandon", "--json"]).success().warning_codes(), [""; 0]);
+                    assert_eq!(
+                        sandbox
+                            .run(&["workflow", "abandon", "--json"])
+                            .success()
+                            .warning_codes(),
+                        [""; 0]
+                    );
                 }
                 sandbox.step(&["workflow", "init", "--profile", "phases", "--phase", "a"]);
             }
@@ -165,11 +238,20 @@ fn what_stands_in_the_place_of_a_state_file_and_is_none_can_be_put_aside() {
 #[test]
 fn what_is_to_be_settled_cannot_be_tried_first() {
     let sandbox = Sandbox::new();
-    sandbox.run(&["workflow", "init", "--profile", "pipeline", "--phase", "a"]).success();
+    sandbox
+        .run(&["workflow", "init", "--profile", "pipeline", "--phase", "a"])
+        .success();
     std::fs::remove_file(sandbox.root().join(".claude/pipeline-state.json")).expect("the document");
     let before = sandbox.run(&["workflow", "list", "--all"]).stdout;
     for take in ["none", "state", "file"] {
-        let args = ["workflow", "recover", ".claude/pipeline-state.json", "--take", take, "--dry-run"];
+        let args = [
+            "workflow",
+            "recover",
+            ".claude/pipeline-state.json",
+            "--take",
+            take,
+            "--dry-run",
+        ];
         sandbox.run(&args).code(2).stderr_has("--dry-run");
     }
     assert_eq!(sandbox.run(&["workflow", "list", "--all"]).stdout, before);
@@ -182,30 +264,48 @@ fn a_run_is_known_by_the_id_that_its_file_says() {
         let run = sandbox.run(&["workflow", "resume", id]).code(4);
         run.stderr_has(&format!("Detected interrupted workflow: {id} (started "));
         assert_eq!(sandbox.step(&["workflow", "status", id])["id"], ours);
-        sandbox.run(&["workflow", "resume", id, "--choose", "n"]).success();
+        sandbox
+            .run(&["workflow", "resume", id, "--choose", "n"])
+            .success();
         let folder = format!("memory/state/.archive/{ours}_20260324_1200");
-        let kept = std::fs::read_dir(sandbox.path("memory/state/.archive")).unwrap().map(|entry| entry.unwrap().path());
+        let kept = std::fs::read_dir(sandbox.path("memory/state/.archive"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
         let kept: Vec<_> = kept.collect();
-        assert!(kept.len() == 1 && kept[0].starts_with(sandbox.path("memory")), "{kept:?}");
+        assert!(
+            kept.len() == 1 && kept[0].starts_with(sandbox.path("memory")),
+            "{kept:?}"
+        );
         assert!(kept[0].to_str().unwrap().contains(&folder), "{kept:?}");
     }
     // An id without any usable letter gets a generated name.
     let sandbox = with(&document("走"));
     let status = sandbox.step(&["workflow", "status", "走"]);
-    assert!(status["id"].as_str().unwrap().starts_with("develop_"), "{status}");
+    assert!(
+        status["id"].as_str().unwrap().starts_with("develop_"),
+        "{status}"
+    );
 }
 
 #[test]
 fn a_file_that_comes_back_under_the_id_of_a_run_that_was_put_aside_is_the_one_that_is_meant() {
     let sandbox = with(&document("wf-42"));
     let text = sandbox.read(PHASES);
-    sandbox.run(&["workflow", "resume", "--choose", "n"]).success();
+    sandbox
+        .run(&["workflow", "resume", "--choose", "n"])
+        .success();
     sandbox.run(&["workflow", "abandon"]).success();
     sandbox.write(PHASES, &text);
     let run = sandbox.run(&["workflow", "resume", "wf-42"]).code(4);
     run.stderr_has("Detected interrupted workflow: wf-42 (started ");
-    assert_eq!(sandbox.step(&["workflow", "status", "wf-42"])["status"], "in_progress");
-    let ended = sandbox.run(&["workflow", "resume", "wf-42", "--choose", "y", "--json"]).success().data();
+    assert_eq!(
+        sandbox.step(&["workflow", "status", "wf-42"])["status"],
+        "in_progress"
+    );
+    let ended = sandbox
+        .run(&["workflow", "resume", "wf-42", "--choose", "y", "--json"])
+        .success()
+        .data();
     assert_eq!(ended["id"], "wf-42-2");
 }
 
@@ -213,32 +313,64 @@ fn a_file_that_comes_back_under_the_id_of_a_run_that_was_put_aside_is_the_one_th
 fn what_an_earlier_run_left_is_no_step_of_one_that_has_not_begun() {
     let sandbox = Sandbox::new();
     sandbox.write("memory/reports/demand.json", "{}");
-    sandbox.step(&["workflow", "init", "--preset", "dotagent", "--profile", "phases", "--id", "n1"]);
-    let next = sandbox.run(&["workflow", "next", "--json"]).success().data();
+    sandbox.step(&[
+        "workflow",
+        "init",
+        "--preset",
+        "dotagent",
+        "--profile",
+        "phases",
+        "--id",
+        "n1",
+    ]);
+    let next = sandbox
+        .run(&["workflow", "next", "--json"])
+        .success()
+        .data();
     assert_eq!(next["next"]["action"], "start");
-    sandbox.run(&["workflow", "next"]).success().stdout_has("is there already, from before it was begun");
+    sandbox
+        .run(&["workflow", "next"])
+        .success()
+        .stdout_has("is there already, from before it was begun");
     sandbox.step(&["phase", "start"]);
-    assert_eq!(sandbox.step(&["workflow", "next"])["next"]["action"], "advance");
+    assert_eq!(
+        sandbox.step(&["workflow", "next"])["next"]["action"],
+        "advance"
+    );
 }
 
 #[test]
 fn what_others_keep_in_a_file_of_a_run_keeps_its_value_and_its_digits() {
-    let foreign =
-        r#""version": 3, "big": 18446744073709551617, "cost": 2.50, "small": 1e3, "huge": 1E400, "none": -0.0"#;
-    let text = document("wf-42").to_string().replacen('{', &format!("{{{foreign},"), 1);
+    let foreign = r#""version": 3, "big": 18446744073709551617, "cost": 2.50, "small": 1e3, "huge": 1E400, "none": -0.0"#;
+    let text = document("wf-42")
+        .to_string()
+        .replacen('{', &format!("{{{foreign},"), 1);
     let sandbox = with(&document("wf-42"));
     sandbox.write(PHASES, &text);
     sandbox.step(&["phase", "progress", "half"]);
     sandbox.step(&["phase", "done", "--force"]);
     sandbox.step(&["workflow", "resume", "--choose", "y", "--anyway"]);
     let written = sandbox.read(PHASES);
-    for field in foreign.replace("1e3", "1e+3").replace("1E400", "1e+400").split(", ") {
+    for field in foreign
+        .replace("1e3", "1e+3")
+        .replace("1E400", "1e+400")
+        .split(", ")
+    {
         assert!(written.contains(field), "{field}: {written}");
     }
     let tasks = r#"{"version": "2.1", "tasks": [{"id": "b", "status": "pending", "usd": 0.10}]}"#;
-    sandbox.write(EXECUTION, tasks).step(&["task", "start", "b"]);
-    assert!(sandbox.read(EXECUTION).contains("\"usd\": 0.10"), "{}", sandbox.read(EXECUTION));
-    sandbox.run(&["workflow", "show", "--raw"]).success().stdout_has("18446744073709551617");
+    sandbox
+        .write(EXECUTION, tasks)
+        .step(&["task", "start", "b"]);
+    assert!(
+        sandbox.read(EXECUTION).contains("\"usd\": 0.10"),
+        "{}",
+        sandbox.read(EXECUTION)
+    );
+    sandbox
+        .run(&["workflow", "show", "--raw"])
+        .success()
+        .stdout_has("18446744073709551617");
 }
 
 #[test]
@@ -247,6 +379,9 @@ fn a_list_of_nothing_but_damaged_files_names_them() {
     let path = ".claude/checkpoints/implement_a_20261122_120000.json";
     sandbox.write(path, "{b");
     for args in [&["workflow", "list"][..], &["workflow", "list", "--all"]] {
-        sandbox.run(args).success().stderr_has(&format!("State file is malformed: {path}"));
+        sandbox
+            .run(args)
+            .success()
+            .stderr_has(&format!("State file is malformed: {path}"));
     }
 }

@@ -12,17 +12,29 @@ use crate::bench::{Git, Sandbox, strace};
 fn run_of(steps: usize) -> (Sandbox, String) {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("d/b", "2");
-    sandbox.run(&["workflow", "init", "--id", "w", "--phase", "one", "--phase", "two"]).success();
+    sandbox
+        .run(&[
+            "workflow", "init", "--id", "w", "--phase", "one", "--phase", "two",
+        ])
+        .success();
     let id = sandbox.create("first");
     sandbox.run(&["phase", "start", "--no-snapshot"]).success();
     for step in 0..steps {
-        sandbox.run(&["phase", "progress", &format!("step {step}")]).success();
+        sandbox
+            .run(&["phase", "progress", &format!("step {step}")])
+            .success();
     }
     (sandbox, id)
 }
 
 fn log_of(sandbox: &Sandbox) -> usize {
-    sandbox.run(&["workflow", "show", "--json"]).success().data()["log"].as_array().expect("a log").len()
+    sandbox
+        .run(&["workflow", "show", "--json"])
+        .success()
+        .data()["log"]
+        .as_array()
+        .expect("a log")
+        .len()
 }
 
 #[test]
@@ -34,7 +46,9 @@ fn small_packs_become_one_and_everything_in_them_is_still_there() {
     assert_eq!(log_of(&sandbox), 8);
     sandbox.run(&["verify", "--full"]).success();
     if let Some(git) = Git::find(sandbox.home()) {
-        git.with("GIT_DIR", sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
+        git.with("GIT_DIR", sandbox.store())
+            .run(&["fsck", "--full", "--strict"])
+            .success();
     }
     sandbox.write("a", "3").restore(&id).success();
     assert_eq!(fs::read(sandbox.root().join("a")).unwrap(), b"1");
@@ -50,7 +64,10 @@ fn each_of_many_states_survives_prune_after_prune() {
     }
     sandbox.run(&["phase", "progress", "once more"]).success();
     sandbox.run(&["prune"]).success();
-    sandbox.run(&["prune"]).success().stdout_is("Nothing to prune.\n");
+    sandbox
+        .run(&["prune"])
+        .success()
+        .stdout_is("Nothing to prune.\n");
     assert_eq!(log_of(&sandbox), 123);
     sandbox.run(&["verify", "--full"]).success();
 }
@@ -76,9 +93,21 @@ fn a_small_pack_that_is_damaged_stays_where_it_is() {
     fs::remove_file(&damaged).unwrap();
     fs::write(&damaged, &bytes).unwrap();
     for step in 0..3 {
-        sandbox.run(&["workflow", "init", "--id", &format!("more-{step}"), "--phase", "one"]).success();
+        sandbox
+            .run(&[
+                "workflow",
+                "init",
+                "--id",
+                &format!("more-{step}"),
+                "--phase",
+                "one",
+            ])
+            .success();
     }
-    assert!(packs_below(&sandbox.store()) < 5, "the others were taken in");
+    assert!(
+        packs_below(&sandbox.store()) < 5,
+        "the others were taken in"
+    );
     assert_eq!(fs::read(&damaged).unwrap(), bytes);
 }
 
@@ -91,10 +120,17 @@ fn creates_too_take_small_packs_in() {
             sandbox.create(&format!("number {number}"))
         })
         .collect();
-    assert!(packs_below(&sandbox.store()) < 12, "{} packs", packs_below(&sandbox.store()));
+    assert!(
+        packs_below(&sandbox.store()) < 12,
+        "{} packs",
+        packs_below(&sandbox.store())
+    );
     sandbox.run(&["verify", "--full"]).success();
     for (number, id) in ids.iter().enumerate() {
-        assert_eq!(sandbox.run(&["cat", &format!("{id}:a")]).success().stdout, number.to_string());
+        assert_eq!(
+            sandbox.run(&["cat", &format!("{id}:a")]).success().stdout,
+            number.to_string()
+        );
     }
 }
 
@@ -105,9 +141,19 @@ fn where_the_disk_is_full_nothing_but_what_is_new_is_written() {
     }
     let (sandbox, _) = run_of(5);
     let before = packs_below(&sandbox.store());
-    strace::failing_nth(&sandbox, "statfs", "ENOSYS", 1, &["phase", "progress", "no room"]).success();
+    strace::failing_nth(
+        &sandbox,
+        "statfs",
+        "ENOSYS",
+        1,
+        &["phase", "progress", "no room"],
+    )
+    .success();
     assert!(strace::has_struck(&sandbox));
-    assert_eq!((log_of(&sandbox), packs_below(&sandbox.store())), (8, before + 1));
+    assert_eq!(
+        (log_of(&sandbox), packs_below(&sandbox.store())),
+        (8, before + 1)
+    );
     sandbox.run(&["phase", "progress", "room again"]).success();
     assert_eq!((log_of(&sandbox), packs_below(&sandbox.store())), (9, 1));
 }

@@ -13,26 +13,58 @@ const CALLS: &str = "renameat2,renameat,rename,fsync,fdatasync";
 
 fn spawn(sandbox: &Sandbox, wrapper: &[&str], args: &[&str]) -> (String, Child) {
     let mut command = sandbox.command(wrapper, args);
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    (format!("{command:?}"), child.expect("the program can be started"))
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn();
+    (
+        format!("{command:?}"),
+        child.expect("the program can be started"),
+    )
 }
 
 /// Runs all commands at once.
 fn run_all(sandbox: &Sandbox, commands: &[Vec<&str>]) -> Vec<Run> {
-    let started: Vec<_> = commands.iter().map(|args| spawn(sandbox, &[], args)).collect();
-    started.into_iter().map(|(shown, child)| Run::ended(shown, child)).collect()
+    let started: Vec<_> = commands
+        .iter()
+        .map(|args| spawn(sandbox, &[], args))
+        .collect();
+    started
+        .into_iter()
+        .map(|(shown, child)| Run::ended(shown, child))
+        .collect()
 }
 
 #[track_caller]
 fn log(sandbox: &Sandbox, id: &str) -> Vec<Value> {
-    sandbox.run(&["workflow", "show", id, "--json"]).success().data()["log"].as_array().unwrap().clone()
+    sandbox
+        .run(&["workflow", "show", id, "--json"])
+        .success()
+        .data()["log"]
+        .as_array()
+        .unwrap()
+        .clone()
 }
 
 fn story() -> Sandbox {
     let sandbox = Sandbox::new();
-    let phases = ["--phase=one", "--phase=two", "--phase=three", "--phase=four"];
+    let phases = [
+        "--phase=one",
+        "--phase=two",
+        "--phase=three",
+        "--phase=four",
+    ];
     sandbox.write("a", "1");
-    sandbox.run(&[&["workflow", "init", "--profile", "pipeline", "--id", "r"], &phases[..]].concat()).success();
+    sandbox
+        .run(
+            &[
+                &["workflow", "init", "--profile", "pipeline", "--id", "r"],
+                &phases[..],
+            ]
+            .concat(),
+        )
+        .success();
     sandbox.run(&["phase", "start", "one"]).success();
     sandbox
 }
@@ -42,12 +74,26 @@ fn of_all_who_end_a_phase_at_once_one_does() {
     for many in [2, 8].into_iter().cycle().take(cases(4)) {
         let sandbox = story();
         sandbox.write("a", "2");
-        let runs = run_all(&sandbox, &vec![vec!["phase", "done", "one", "--json"]; many]);
+        let runs = run_all(
+            &sandbox,
+            &vec![vec!["phase", "done", "one", "--json"]; many],
+        );
         let won = runs.iter().filter(|run| run.code == 0).count();
-        assert_eq!(won, 1, "{}", runs.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
+        assert_eq!(
+            won,
+            1,
+            "{}",
+            runs.iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join("\n")
+        );
         for run in runs.iter().filter(|run| run.code != 0) {
             assert_eq!(run.code, 4, "{run}");
-            assert!(["already_complete", "moved_on"].contains(&&*run.error_code()), "{run}");
+            assert!(
+                ["already_complete", "moved_on"].contains(&&*run.error_code()),
+                "{run}"
+            );
             let error = run.json()["error"].clone();
             assert_eq!(error["state"]["id"], "r", "{run}");
             if run.error_code() == "already_complete" {
@@ -55,7 +101,13 @@ fn of_all_who_end_a_phase_at_once_one_does() {
             }
         }
         let log = log(&sandbox, "r");
-        assert_eq!(log.iter().filter(|event| event["event"] == "phase done").count(), 1, "{log:?}");
+        assert_eq!(
+            log.iter()
+                .filter(|event| event["event"] == "phase done")
+                .count(),
+            1,
+            "{log:?}"
+        );
         let file: Value = serde_json::from_str(&sandbox.read(FILE)).unwrap();
         assert_eq!(file["completed_phases"].as_array().map(Vec::len), Some(1));
         sandbox.run(&["verify"]).success();
@@ -65,32 +117,72 @@ fn of_all_who_end_a_phase_at_once_one_does() {
 #[test]
 fn the_last_phase_is_ended_once_too_and_the_others_see_the_end() {
     let sandbox = Sandbox::new();
-    sandbox.run(&["workflow", "init", "--phase=one", "--id", "r"]).success();
+    sandbox
+        .run(&["workflow", "init", "--phase=one", "--id", "r"])
+        .success();
     sandbox.run(&["phase", "start", "one"]).success();
-    let runs = run_all(&sandbox, &vec![vec!["phase", "done", "one", "-w", "r", "--json"]; 4]);
+    let runs = run_all(
+        &sandbox,
+        &vec![vec!["phase", "done", "one", "-w", "r", "--json"]; 4],
+    );
     assert_eq!(runs.iter().filter(|run| run.code == 0).count(), 1);
     for run in runs.iter().filter(|run| run.code != 0) {
-        assert_eq!((run.code, run.json()["error"]["state"]["status"].clone()), (4, "complete".into()), "{run}");
+        assert_eq!(
+            (run.code, run.json()["error"]["state"]["status"].clone()),
+            (4, "complete".into()),
+            "{run}"
+        );
     }
 }
 
 #[test]
 fn who_expects_another_revision_changes_nothing() {
     let sandbox = story();
-    let seen = sandbox.run(&["workflow", "show", "--json"]).success().data()["revision"].clone();
+    let seen = sandbox
+        .run(&["workflow", "show", "--json"])
+        .success()
+        .data()["revision"]
+        .clone();
     sandbox.run(&["phase", "progress", "half"]).success();
     // An empty revision, as from a failed script, protects from nothing.
     sandbox.run(&["phase", "done", "--expect", ""]).code(2);
-    let run = sandbox.run(&["phase", "done", "--expect", seen.as_str().unwrap(), "--json"]).code(4);
-    assert_eq!((&*run.error_code(), &run.json()["error"]["state"]["current"]), ("moved_on", &"one".into()));
+    let run = sandbox
+        .run(&[
+            "phase",
+            "done",
+            "--expect",
+            seen.as_str().unwrap(),
+            "--json",
+        ])
+        .code(4);
+    assert_eq!(
+        (&*run.error_code(), &run.json()["error"]["state"]["current"]),
+        ("moved_on", &"one".into())
+    );
 }
 
 #[test]
 fn two_runs_in_one_store_are_in_nobodys_way() {
     let sandbox = story();
-    let other =
-        ["workflow", "init", "--profile", "registry", "--type", "t", "--project", "p", "--phase=one", "--phase=two"];
-    let id = sandbox.run(&[&other[..], &["--json"]].concat()).success().data()["id"].as_str().unwrap().to_owned();
+    let other = [
+        "workflow",
+        "init",
+        "--profile",
+        "registry",
+        "--type",
+        "t",
+        "--project",
+        "p",
+        "--phase=one",
+        "--phase=two",
+    ];
+    let id = sandbox
+        .run(&[&other[..], &["--json"]].concat())
+        .success()
+        .data()["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     sandbox.run(&["phase", "start", "one", "-w", &id]).success();
     let texts: Vec<String> = (0..6).map(|number| format!("n{number}")).collect();
     let on = |id, text| vec!["phase", "progress", text, "-w", id, "--json"];
@@ -101,12 +193,18 @@ fn two_runs_in_one_store_are_in_nobodys_way() {
     }
     for id in ["r", &id] {
         let log = log(&sandbox, id);
-        let mut notes: Vec<&str> = log.iter().filter_map(|event| event["note"].as_str()).collect();
+        let mut notes: Vec<&str> = log
+            .iter()
+            .filter_map(|event| event["note"].as_str())
+            .collect();
         notes.retain(|note| note.starts_with('n'));
         notes.sort_unstable();
         assert_eq!(notes, texts, "{id}");
     }
-    let ends = [vec!["phase", "done", "one", "-w", "r", "--json"], vec!["phase", "done", "one", "-w", &id, "--json"]];
+    let ends = [
+        vec!["phase", "done", "one", "-w", "r", "--json"],
+        vec!["phase", "done", "one", "-w", &id, "--json"],
+    ];
     for run in run_all(&sandbox, &ends) {
         assert_eq!(run.success().data()["completed"], json!(["one"]));
     }
@@ -126,7 +224,10 @@ fn an_edit_and_a_transition_one_after_the_other_are_both_there() {
 /// Notes a decision in the file as an agent does; in place, or by renaming a new file over it.
 fn decide(sandbox: &Sandbox, what: &str, in_place: bool) -> String {
     let mut file: Value = serde_json::from_str(&sandbox.read(FILE)).unwrap();
-    file["context_summary"]["key_decisions"].as_array_mut().unwrap().push(what.into());
+    file["context_summary"]["key_decisions"]
+        .as_array_mut()
+        .unwrap()
+        .push(what.into());
     let text = file.to_string();
     if in_place {
         sandbox.write(FILE, &text);
@@ -138,15 +239,36 @@ fn decide(sandbox: &Sandbox, what: &str, in_place: bool) -> String {
 }
 
 /// Stops the program behind the `nth` of its calls, does something, and continues it. `None` if it makes fewer calls.
-fn stopped_at(sandbox: &Sandbox, nth: usize, args: &[&str], meanwhile: impl FnOnce()) -> Option<Run> {
+fn stopped_at(
+    sandbox: &Sandbox,
+    nth: usize,
+    args: &[&str],
+    meanwhile: impl FnOnce(),
+) -> Option<Run> {
     let log = sandbox.top().join("stop.log");
     let _ = std::fs::remove_file(&log);
-    let (trace, inject) = (format!("trace={CALLS}"), format!("inject={CALLS}:signal=STOP:when={nth}"));
+    let (trace, inject) = (
+        format!("trace={CALLS}"),
+        format!("inject={CALLS}:signal=STOP:when={nth}"),
+    );
     let shown = log.display().to_string();
-    let wrapper = ["/usr/bin/strace", "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &shown];
+    let wrapper = [
+        "/usr/bin/strace",
+        "-f",
+        "-qq",
+        "-e",
+        &trace,
+        "-e",
+        &inject,
+        "-o",
+        &shown,
+    ];
     let (shown, mut child) = spawn(sandbox, &wrapper, args);
     let patience = Instant::now() + Duration::from_mins(1);
-    while !std::fs::read_to_string(&log).unwrap_or_default().contains("--- stopped by SIGSTOP") {
+    while !std::fs::read_to_string(&log)
+        .unwrap_or_default()
+        .contains("--- stopped by SIGSTOP")
+    {
         if child.try_wait().unwrap().is_some() {
             Run::ended(shown, child).success();
             return None;
@@ -157,8 +279,13 @@ fn stopped_at(sandbox: &Sandbox, nth: usize, args: &[&str], meanwhile: impl FnOn
     meanwhile();
     // The tracer counts the calls of each thread: another one may stop it again.
     let text = std::fs::read_to_string(&log).unwrap();
-    let pids = text.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok());
-    let pid = pids.min().and_then(rustix::process::Pid::from_raw).expect("the tracer names the process");
+    let pids = text
+        .lines()
+        .filter_map(|line| line.split_whitespace().next()?.parse().ok());
+    let pid = pids
+        .min()
+        .and_then(rustix::process::Pid::from_raw)
+        .expect("the tracer names the process");
     while child.try_wait().unwrap().is_none() {
         assert!(Instant::now() < patience, "{shown} does not end");
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::CONT);
@@ -170,25 +297,60 @@ fn stopped_at(sandbox: &Sandbox, nth: usize, args: &[&str], meanwhile: impl FnOn
 /// Whether the decision was imported; otherwise the file stays as the agent left it until the user decides.
 #[track_caller]
 fn settled(sandbox: &Sandbox, run: &Run, what: &str, text: &str) -> bool {
-    let has = |data: &Value| data["key_decisions"].as_array().unwrap().iter().any(|one| *one == what);
-    let data = sandbox.run(&["workflow", "show", "--json"]).success().data();
+    let has = |data: &Value| {
+        data["key_decisions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|one| *one == what)
+    };
+    let data = sandbox
+        .run(&["workflow", "show", "--json"])
+        .success()
+        .data();
     if has(&data) {
         assert_eq!(data["troubles"], json!([]), "{run}");
         return true;
     }
-    assert_eq!(sandbox.read(FILE), text, "{what}: what was written by hand is gone\n{run}");
-    let refused = sandbox.run(&["phase", "progress", "next", "--json"]).code(4);
+    assert_eq!(
+        sandbox.read(FILE),
+        text,
+        "{what}: what was written by hand is gone\n{run}"
+    );
+    let refused = sandbox
+        .run(&["phase", "progress", "next", "--json"])
+        .code(4);
     assert_eq!(refused.error_code(), "both_changed", "{refused}");
     let detail = &refused.json()["error"]["detail"];
-    assert!(detail["file"].is_object() && detail["state"].is_object(), "{refused}");
-    assert_eq!(sandbox.read(FILE), text, "{what}: a refusal changes nothing");
+    assert!(
+        detail["file"].is_object() && detail["state"].is_object(),
+        "{refused}"
+    );
+    assert_eq!(
+        sandbox.read(FILE),
+        text,
+        "{what}: a refusal changes nothing"
+    );
     let taken = sandbox.run(&["workflow", "recover", FILE, "--take", "file"]);
     if taken.code == 0 {
-        assert!(has(&sandbox.run(&["workflow", "show", "--json"]).success().data()), "{what}: it was chosen");
+        assert!(
+            has(&sandbox
+                .run(&["workflow", "show", "--json"])
+                .success()
+                .data()),
+            "{what}: it was chosen"
+        );
     } else {
         // It would revert what is done: only the state can be chosen, and the file is kept aside.
-        assert_eq!((taken.code, sandbox.read(FILE)), (6, text.to_owned()), "{taken}");
-        let chosen = sandbox.run(&["workflow", "recover", FILE, "--take", "state", "--json"]).success().data();
+        assert_eq!(
+            (taken.code, sandbox.read(FILE)),
+            (6, text.to_owned()),
+            "{taken}"
+        );
+        let chosen = sandbox
+            .run(&["workflow", "recover", FILE, "--take", "state", "--json"])
+            .success()
+            .data();
         assert_eq!(sandbox.read(chosen["put_aside"].as_str().unwrap()), text);
     }
     false
@@ -203,13 +365,19 @@ fn sweep(args: &[&str], step: usize) {
     for nth in (1..=200).step_by(step) {
         let sandbox = story();
         let (what, mut text) = (format!("decision {nth}"), String::new());
-        let run = stopped_at(&sandbox, nth, args, || text = decide(&sandbox, &what, nth % 2 == 0));
+        let run = stopped_at(&sandbox, nth, args, || {
+            text = decide(&sandbox, &what, nth % 2 == 0)
+        });
         let Some(run) = run else {
             println!("{args:?}: {taken} were taken in, {refused} were to be decided on");
             return;
         };
         assert!(matches!(run.code, 0 | 4 | 5), "at {nth}\n{run}");
-        if settled(&sandbox, &run, &what, &text) { taken += 1 } else { refused += 1 }
+        if settled(&sandbox, &run, &what, &text) {
+            taken += 1
+        } else {
+            refused += 1
+        }
     }
     panic!("more than 200 calls");
 }
@@ -222,24 +390,51 @@ fn a_file_that_is_edited_while_its_run_ends_stays() {
     }
     for nth in (1..=200).step_by(3_usize.div_ceil(cases(1)).max(1)) {
         let sandbox = Sandbox::new();
-        let words =
-            ["workflow", "init", "--profile", "registry", "--type", "t", "--project", "p", "--phase=one", "--json"];
-        let id = sandbox.run(&words).success().data()["id"].as_str().unwrap().to_owned();
+        let words = [
+            "workflow",
+            "init",
+            "--profile",
+            "registry",
+            "--type",
+            "t",
+            "--project",
+            "p",
+            "--phase=one",
+            "--json",
+        ];
+        let id = sandbox.run(&words).success().data()["id"]
+            .as_str()
+            .unwrap()
+            .to_owned();
         let path = format!(".claude/checkpoints/{id}.json");
         sandbox.run(&["phase", "start", "one"]).success();
         let mut left = None;
-        let run = stopped_at(&sandbox, nth, &["phase", "done", "one", "--no-snapshot"], || {
-            if sandbox.exists(&path) {
-                let text = sandbox.read(&path).replace("\"last_error\": null", "\"last_error\": \"by hand\"");
-                left = Some(text.clone());
-                sandbox.write(&path, text);
-            }
-        });
+        let run = stopped_at(
+            &sandbox,
+            nth,
+            &["phase", "done", "one", "--no-snapshot"],
+            || {
+                if sandbox.exists(&path) {
+                    let text = sandbox
+                        .read(&path)
+                        .replace("\"last_error\": null", "\"last_error\": \"by hand\"");
+                    left = Some(text.clone());
+                    sandbox.write(&path, text);
+                }
+            },
+        );
         let Some(run) = run else { return };
         assert!(matches!(run.code, 0 | 4 | 5), "at {nth}\n{run}");
         if let Some(text) = left {
-            let known = sandbox.run(&["workflow", "show", &id, "--json"]).success().data()["last_error"] == "by hand";
-            assert!(known || sandbox.read(&path) == text, "at {nth}: what was written by hand is gone\n{run}");
+            let known = sandbox
+                .run(&["workflow", "show", &id, "--json"])
+                .success()
+                .data()["last_error"]
+                == "by hand";
+            assert!(
+                known || sandbox.read(&path) == text,
+                "at {nth}: what was written by hand is gone\n{run}"
+            );
         }
     }
     panic!("more than 200 calls");

@@ -37,7 +37,8 @@ fn with_task(task: &Value) -> Sandbox {
 }
 
 fn recovered(says: &str) -> Value {
-    let sandbox = with_task(&json!({"id": "t1", "status": "running", "attempts": 1, "output": OUTPUT}));
+    let sandbox =
+        with_task(&json!({"id": "t1", "status": "running", "attempts": 1, "output": OUTPUT}));
     sandbox.write(OUTPUT, says);
     sandbox.run(&["workflow", "recover"]).success();
     sandbox.stands()["tasks"][0]["status"].clone()
@@ -45,14 +46,50 @@ fn recovered(says: &str) -> Value {
 
 #[test]
 fn only_the_words_of_success_are_success() {
-    for word in ["complete", "completed", "done", "success", "Completed", "DONE"] {
-        assert_eq!(recovered(&json!({"status": word}).to_string()), "complete", "{word}");
+    for word in [
+        "complete",
+        "completed",
+        "done",
+        "success",
+        "Completed",
+        "DONE",
+    ] {
+        assert_eq!(
+            recovered(&json!({"status": word}).to_string()),
+            "complete",
+            "{word}"
+        );
     }
-    for word in ["failed", "error", "timeout", "cancelled", "timed-out", "aborted"] {
-        assert_eq!(recovered(&json!({"status": word}).to_string()), "failed", "{word}");
+    for word in [
+        "failed",
+        "error",
+        "timeout",
+        "cancelled",
+        "timed-out",
+        "aborted",
+    ] {
+        assert_eq!(
+            recovered(&json!({"status": word}).to_string()),
+            "failed",
+            "{word}"
+        );
     }
-    for word in ["in_progress", "in progress", "running", "pending", "partial", "blocked", "odd", "", "not done"] {
-        assert_eq!(recovered(&json!({"status": word}).to_string()), "pending", "{word}");
+    for word in [
+        "in_progress",
+        "in progress",
+        "running",
+        "pending",
+        "partial",
+        "blocked",
+        "odd",
+        "",
+        "not done",
+    ] {
+        assert_eq!(
+            recovered(&json!({"status": word}).to_string()),
+            "pending",
+            "{word}"
+        );
     }
     let others = [
         (r#"{"success":false}"#, "failed"),
@@ -74,12 +111,28 @@ fn only_the_words_of_success_are_success() {
 
 #[test]
 fn a_phase_whose_output_says_that_it_goes_on_is_not_done() {
-    for (word, words) in [("in_progress", "re-spawn PM agent"), ("approved", "advance to ARCHITECTURE")] {
+    for (word, words) in [
+        ("in_progress", "re-spawn PM agent"),
+        ("approved", "advance to ARCHITECTURE"),
+    ] {
         let sandbox = in_phase("REQUIREMENTS", &json!([]));
-        sandbox.write("memory/reports/demand.json", json!({"status": word}).to_string());
-        sandbox.run(&["workflow", "next"]).success().stdout_is(&format!("REQUIREMENTS: {words}\n"));
-        let data = sandbox.run(&["workflow", "resume", "--choose", "y", "--json"]).success().data();
-        assert_eq!(data["completed"].as_array().unwrap().is_empty(), word == "in_progress", "{data}");
+        sandbox.write(
+            "memory/reports/demand.json",
+            json!({"status": word}).to_string(),
+        );
+        sandbox
+            .run(&["workflow", "next"])
+            .success()
+            .stdout_is(&format!("REQUIREMENTS: {words}\n"));
+        let data = sandbox
+            .run(&["workflow", "resume", "--choose", "y", "--json"])
+            .success()
+            .data();
+        assert_eq!(
+            data["completed"].as_array().unwrap().is_empty(),
+            word == "in_progress",
+            "{data}"
+        );
     }
 }
 
@@ -97,13 +150,36 @@ fn a_task_that_is_complete_without_its_output_is_no_basis_to_go_on() {
         if let Some(says) = says {
             sandbox.write(OUTPUT, says);
         }
-        let data = sandbox.run(&["workflow", "validate", "--json"]).code(6).data();
+        let data = sandbox
+            .run(&["workflow", "validate", "--json"])
+            .code(6)
+            .data();
         let finding = &data["errors"][0];
-        assert_eq!((&finding["code"], &finding["place"]), (&json!(code), &json!(OUTPUT)), "{data}");
-        assert_eq!(data["next"]["words"], "continue execution loop (0 of 1 tasks complete)");
-        assert_eq!(sandbox.run(&["workflow", "resume", "--choose", "y", "--json"]).code(4).error_code(), "unsound");
-        let data = sandbox.run(&["workflow", "resume", "--choose", "y", "--anyway", "--json"]).success().data();
-        assert_eq!((&data["current"], &data["recovered"]), (&json!("IMPLEMENTATION"), &json!([])), "{says:?}");
+        assert_eq!(
+            (&finding["code"], &finding["place"]),
+            (&json!(code), &json!(OUTPUT)),
+            "{data}"
+        );
+        assert_eq!(
+            data["next"]["words"],
+            "continue execution loop (0 of 1 tasks complete)"
+        );
+        assert_eq!(
+            sandbox
+                .run(&["workflow", "resume", "--choose", "y", "--json"])
+                .code(4)
+                .error_code(),
+            "unsound"
+        );
+        let data = sandbox
+            .run(&["workflow", "resume", "--choose", "y", "--anyway", "--json"])
+            .success()
+            .data();
+        assert_eq!(
+            (&data["current"], &data["recovered"]),
+            (&json!("IMPLEMENTATION"), &json!([])),
+            "{says:?}"
+        );
     }
     for says in [r#"{"status":"passed"}"#, r#"{"status":"done"}"#, "{}"] {
         let sandbox = with_task(&json!({"id": "t1", "status": "complete", "output": OUTPUT}));
@@ -122,31 +198,60 @@ fn an_output_is_found_by_its_absolute_path_and_one_elsewhere_is_left_to_its_owne
         {"id": "t3", "status": "complete", "output": "/elsewhere/t3.json"},
         {"id": "t4", "status": "running", "output": "../t4.json"},
     ]});
-    sandbox.write(EXECUTION, tasks.to_string()).write(OUTPUT, r#"{"status":"success"}"#);
+    sandbox
+        .write(EXECUTION, tasks.to_string())
+        .write(OUTPUT, r#"{"status":"success"}"#);
     sandbox.run(&["workflow", "validate"]).success();
     let stands = sandbox.step(&["workflow", "recover"]);
-    let words: Vec<&Value> = stands["tasks"].as_array().unwrap().iter().map(|task| &task["status"]).collect();
-    assert_eq!(json!(words), json!(["complete", "complete", "complete", "pending"]));
-    assert!(stands["recovered"][2].as_str().is_some_and(|what| what.contains("none of this directory")), "{stands}");
+    let words: Vec<&Value> = stands["tasks"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|task| &task["status"])
+        .collect();
+    assert_eq!(
+        json!(words),
+        json!(["complete", "complete", "complete", "pending"])
+    );
+    assert!(
+        stands["recovered"][2]
+            .as_str()
+            .is_some_and(|what| what.contains("none of this directory")),
+        "{stands}"
+    );
 }
 
 #[test]
 fn an_output_is_found_behind_dots_and_one_elsewhere_is_not_called_gone() {
-    let outputs = [("memory/state/../reports/demand.json", ""), ("../demand.json", "output_outside")];
+    let outputs = [
+        ("memory/state/../reports/demand.json", ""),
+        ("../demand.json", "output_outside"),
+    ];
     for (output, code) in outputs {
         let sandbox = in_phase("ARCHITECTURE", &json!([]));
-        let document = sandbox.read(PHASES).replace("memory/reports/demand.json", output);
+        let document = sandbox
+            .read(PHASES)
+            .replace("memory/reports/demand.json", output);
         sandbox.write(PHASES, document);
-        let data = sandbox.run(&["workflow", "validate", "--json"]).success().data();
+        let data = sandbox
+            .run(&["workflow", "validate", "--json"])
+            .success()
+            .data();
         let is_told = |finding: &Value| finding["code"] == code;
-        assert_eq!(data["remarks"].as_array().unwrap().iter().any(is_told), !code.is_empty(), "{data}");
+        assert_eq!(
+            data["remarks"].as_array().unwrap().iter().any(is_told),
+            !code.is_empty(),
+            "{data}"
+        );
     }
 }
 
 #[test]
 fn a_phase_with_open_tasks_is_not_done() {
     let sandbox = Sandbox::new();
-    sandbox.step(&["workflow", "init", "--id", "w", "--phase", "a", "--phase", "b"]);
+    sandbox.step(&[
+        "workflow", "init", "--id", "w", "--phase", "a", "--phase", "b",
+    ]);
     sandbox.step(&["phase", "start", "a"]);
     sandbox.step(&["task", "add", "t1"]);
     sandbox.step(&["task", "add", "t2"]);
@@ -154,22 +259,44 @@ fn a_phase_with_open_tasks_is_not_done() {
     sandbox.step(&["task", "start", "t1"]);
     let run = sandbox.run(&["phase", "done", "--json"]).code(4);
     assert_eq!(run.error_code(), "tasks_open");
-    assert!(run.stdout.contains("t1 (running), t2 (pending)") && !run.stdout.contains("later ("), "{run}");
+    assert!(
+        run.stdout.contains("t1 (running), t2 (pending)") && !run.stdout.contains("later ("),
+        "{run}"
+    );
     sandbox.step(&["task", "done", "t1"]);
-    sandbox.run(&["phase", "done"]).code(4).stderr_has("t2 (pending)").stderr_has("--force");
+    sandbox
+        .run(&["phase", "done"])
+        .code(4)
+        .stderr_has("t2 (pending)")
+        .stderr_has("--force");
     sandbox.run(&["phase", "done", "--force"]).success();
-    let data = sandbox.run(&["workflow", "validate", "--json"]).success().data();
-    assert_eq!((&data["remarks"][0]["code"], &data["remarks"][0]["place"]), (&json!("tasks_open"), &json!("tasks.t2")));
+    let data = sandbox
+        .run(&["workflow", "validate", "--json"])
+        .success()
+        .data();
+    assert_eq!(
+        (&data["remarks"][0]["code"], &data["remarks"][0]["place"]),
+        (&json!("tasks_open"), &json!("tasks.t2"))
+    );
 }
 
 #[test]
 fn tasks_of_no_phase_belong_to_the_phase_of_tasks() {
     let sandbox = in_phase("REQUIREMENTS", &json!([]));
-    sandbox.write(EXECUTION, r#"{"tasks":[{"id":"t1","status":"pending","phase":"impl"}]}"#);
+    sandbox.write(
+        EXECUTION,
+        r#"{"tasks":[{"id":"t1","status":"pending","phase":"impl"}]}"#,
+    );
     sandbox.write("memory/reports/demand.json", "{}");
     sandbox.run(&["phase", "done"]).success();
     let sandbox = with_task(&json!({"id": "t1", "status": "pending", "phase": "impl"}));
-    assert_eq!(sandbox.run(&["phase", "done", "--json"]).code(4).error_code(), "tasks_open");
+    assert_eq!(
+        sandbox
+            .run(&["phase", "done", "--json"])
+            .code(4)
+            .error_code(),
+        "tasks_open"
+    );
 }
 
 #[test]
@@ -200,8 +327,15 @@ fn what_is_malformed_is_not_called_missing() {
             sandbox.write("memory/reports/demand.json", says);
         }
         sandbox.run(&["phase", "done"]).code(4).stderr_has(words);
-        let data = sandbox.run(&["workflow", "validate", "--json"]).success().data();
-        let is_told = data["remarks"].as_array().unwrap().iter().any(|finding| finding["code"] == "output_broken");
+        let data = sandbox
+            .run(&["workflow", "validate", "--json"])
+            .success()
+            .data();
+        let is_told = data["remarks"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|finding| finding["code"] == "output_broken");
         assert_eq!(is_told, says == Some("{broken"), "{data}");
     }
 }
@@ -211,26 +345,57 @@ fn next_and_resume_agree_at_an_approval_and_name_it() {
     let command = "checkpoint phase approve ARCHITECTURE -w wf-1";
     let sandbox = in_phase("ARCHITECTURE", &json!([]));
     sandbox.write("memory/reports/final_design.json", "{}");
-    let words = format!("ARCHITECTURE: have ARCHITECTURE approved ('{command}'), then advance to IMPLEMENTATION\n");
-    sandbox.run(&["workflow", "next"]).success().stdout_is(&words);
-    let run = sandbox.run(&["workflow", "resume", "--choose", "y"]).success();
+    let words = format!(
+        "ARCHITECTURE: have ARCHITECTURE approved ('{command}'), then advance to IMPLEMENTATION\n"
+    );
+    sandbox
+        .run(&["workflow", "next"])
+        .success()
+        .stdout_is(&words);
+    let run = sandbox
+        .run(&["workflow", "resume", "--choose", "y"])
+        .success();
     let run = run.stderr_has("all that it had to write is there: it waits for its approval");
     assert!(!run.stderr.contains("it is done"), "{run}");
     run.stdout_has(command);
-    for words in [&["phase", "done"][..], &["phase", "start"], &["phase", "start", "IMPLEMENTATION"]] {
-        sandbox.run(words).code(4).stderr_has(&format!("'{command}' approves it"));
+    for words in [
+        &["phase", "done"][..],
+        &["phase", "start"],
+        &["phase", "start", "IMPLEMENTATION"],
+    ] {
+        sandbox
+            .run(words)
+            .code(4)
+            .stderr_has(&format!("'{command}' approves it"));
     }
-    sandbox.run(&["workflow", "next"]).success().stdout_has(command);
-    sandbox.run(&["phase", "approve", "ARCHITECTURE", "-w", "wf-1"]).success();
-    sandbox.run(&["workflow", "next"]).success().stdout_has("IMPLEMENTATION: ");
+    sandbox
+        .run(&["workflow", "next"])
+        .success()
+        .stdout_has(command);
+    sandbox
+        .run(&["phase", "approve", "ARCHITECTURE", "-w", "wf-1"])
+        .success();
+    sandbox
+        .run(&["workflow", "next"])
+        .success()
+        .stdout_has("IMPLEMENTATION: ");
 
     let approved = json!([{"phase": "ARCHITECTURE", "approved_at": "2026-03-24T11:20:00Z"}]);
     let sandbox = in_phase("ARCHITECTURE", &approved);
     sandbox.write("memory/reports/final_design.json", "{}");
-    sandbox.run(&["workflow", "next"]).success().stdout_is("ARCHITECTURE: advance to IMPLEMENTATION\n");
-    sandbox.run(&["workflow", "resume", "--choose", "y"]).success().stderr_has("is there: it is done");
+    sandbox
+        .run(&["workflow", "next"])
+        .success()
+        .stdout_is("ARCHITECTURE: advance to IMPLEMENTATION\n");
+    sandbox
+        .run(&["workflow", "resume", "--choose", "y"])
+        .success()
+        .stderr_has("is there: it is done");
 
     let sandbox = in_phase("ARCHITECTURE", &json!([]));
     sandbox.write("memory/reports/final_design.json", "{}");
-    sandbox.run(&["phase", "done"]).success().stderr_has(&format!("waits for its approval: {command}"));
+    sandbox
+        .run(&["phase", "done"])
+        .success()
+        .stderr_has(&format!("waits for its approval: {command}"));
 }

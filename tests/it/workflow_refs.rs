@@ -9,11 +9,19 @@ fn with_runs() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write("f", "1").create("one");
     for id in ["old", "older"] {
-        sandbox.run(&["workflow", "init", "--id", id, "--phase", "a"]).success();
-        sandbox.run(&["workflow", "note", "--decision", id, "-w", id]).success();
+        sandbox
+            .run(&["workflow", "init", "--id", id, "--phase", "a"])
+            .success();
+        sandbox
+            .run(&["workflow", "note", "--decision", id, "-w", id])
+            .success();
         sandbox.run(&["workflow", "abandon", id]).success();
     }
-    sandbox.run(&["workflow", "init", "--id", "w", "--phase", "a", "--phase", "b"]).success();
+    sandbox
+        .run(&[
+            "workflow", "init", "--id", "w", "--phase", "a", "--phase", "b",
+        ])
+        .success();
     sandbox.run(&["phase", "start"]).success();
     sandbox.run(&["phase", "progress", "half"]).success();
     sandbox
@@ -22,7 +30,14 @@ fn with_runs() -> Sandbox {
 /// The list of runs, and the history of the one under way.
 fn told(sandbox: &Sandbox) -> (String, String) {
     let listed = sandbox.run(&["workflow", "list", "--all"]).success().stdout;
-    (listed, sandbox.run(&["workflow", "show", "--json"]).success().data()["log"].to_string())
+    (
+        listed,
+        sandbox
+            .run(&["workflow", "show", "--json"])
+            .success()
+            .data()["log"]
+            .to_string(),
+    )
 }
 
 #[test]
@@ -31,10 +46,25 @@ fn a_run_whose_ref_is_lost_is_missed_and_comes_back() {
         let sandbox = with_runs();
         let before = told(&sandbox);
         let gone = sandbox.store().join(lost);
-        if gone.is_dir() { fs::remove_dir_all(&gone) } else { fs::remove_file(&gone) }.expect("it can be removed");
-        sandbox.run(&["verify"]).success().stdout_has("its ref is torn or gone");
-        let made = sandbox.write("f", lost).run(&["create", "--json"]).success();
-        assert!(made.warning_codes().contains(&"workflow_restored".to_owned()), "{lost}: {made}");
+        if gone.is_dir() {
+            fs::remove_dir_all(&gone)
+        } else {
+            fs::remove_file(&gone)
+        }
+        .expect("it can be removed");
+        sandbox
+            .run(&["verify"])
+            .success()
+            .stdout_has("its ref is torn or gone");
+        let made = sandbox
+            .write("f", lost)
+            .run(&["create", "--json"])
+            .success();
+        assert!(
+            made.warning_codes()
+                .contains(&"workflow_restored".to_owned()),
+            "{lost}: {made}"
+        );
         sandbox.run(&["prune"]).success();
         assert_eq!(told(&sandbox), before, "{lost}");
         sandbox.run(&["verify", "--full"]).success();
@@ -76,11 +106,17 @@ fn what_stands_in_the_place_of_a_folder_of_refs_stops_nothing() {
             let refs = store.join("refs");
             let main = fs::read_to_string(refs.join("heads/main")).expect("main");
             fixtures::remove(&refs.join(place));
-            fs::write(refs.join(place), if content == "main" { &main } else { content }).expect("a file");
+            fs::write(
+                refs.join(place),
+                if content == "main" { &main } else { content },
+            )
+            .expect("a file");
             let context = format!("refs/{place} holds {content:?}");
             sandbox.write("f", "2").create("two");
             assert_eq!(told(&sandbox), before, "{context}");
-            sandbox.run(&["workflow", "note", "--decision", "later"]).success();
+            sandbox
+                .run(&["workflow", "note", "--decision", "later"])
+                .success();
             sandbox.run(&["verify", "--full"]).success();
             sandbox.run(&["prune"]).success();
             assert!(sandbox.listed_ids().len() >= 2, "{context}");
@@ -90,11 +126,18 @@ fn what_stands_in_the_place_of_a_folder_of_refs_stops_nothing() {
 
 #[test]
 fn a_packed_ref_whose_name_can_be_no_file_is_passed_over() {
-    for name in ["refs/h\0eads/x".to_owned(), format!("refs/heads/{}", "x".repeat(300))] {
+    for name in [
+        "refs/h\0eads/x".to_owned(),
+        format!("refs/heads/{}", "x".repeat(300)),
+    ] {
         let sandbox = with_runs();
         let before = told(&sandbox);
         let main = fs::read_to_string(sandbox.store().join("refs/heads/main")).expect("main");
-        fs::write(sandbox.store().join("packed-refs"), format!("{} {name}\n", main.trim())).expect("a file");
+        fs::write(
+            sandbox.store().join("packed-refs"),
+            format!("{} {name}\n", main.trim()),
+        )
+        .expect("a file");
         sandbox.write("f", "2").create("two");
         sandbox.run(&["verify"]).success();
         assert_eq!(told(&sandbox), before);
@@ -110,8 +153,14 @@ fn a_roll_that_is_missing_or_damaged_is_made_from_the_refs() {
     sandbox.write("f", "2").create("two");
     assert_eq!(fs::read_to_string(&path).expect("it is made again"), roll);
     fs::write(&path, roll.replace("refs", "shelf")).expect("it can be damaged");
-    sandbox.run(&["verify"]).success().stdout_has("checkpoint/workflows: it does not add up");
-    sandbox.run(&["workflow", "list", "--all"]).success().stdout_has("older");
+    sandbox
+        .run(&["verify"])
+        .success()
+        .stdout_has("checkpoint/workflows: it does not add up");
+    sandbox
+        .run(&["workflow", "list", "--all"])
+        .success()
+        .stdout_has("older");
     sandbox.write("f", "3").create("three");
     assert_eq!(fs::read_to_string(&path).expect("it is made again"), roll);
 }

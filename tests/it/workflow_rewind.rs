@@ -12,15 +12,38 @@ const FILES: [&str; 2] = [PIPELINE, REGISTRY];
 /// profile. Returns the tree and the state right before that phase.
 fn story() -> (Sandbox, Tree, Value) {
     let sandbox = Sandbox::new();
-    sandbox.write("a", "1").write("dir/b", "1").create("before the run");
-    let id = ["--type", "t", "--project", "p", "--id", "t_p_20260324_120000", "--profile", "pipeline,registry"];
     sandbox
-        .run(&[&["workflow", "init", "--phase", "one", "--phase", "two::one", "--phase", "three"], &id[..]].concat())
+        .write("a", "1")
+        .write("dir/b", "1")
+        .create("before the run");
+    let id = [
+        "--type",
+        "t",
+        "--project",
+        "p",
+        "--id",
+        "t_p_20260324_120000",
+        "--profile",
+        "pipeline,registry",
+    ];
+    sandbox
+        .run(
+            &[
+                &[
+                    "workflow", "init", "--phase", "one", "--phase", "two::one", "--phase", "three",
+                ],
+                &id[..],
+            ]
+            .concat(),
+        )
         .success();
     for args in [&["phase", "start", "one"][..], &["phase", "done"]] {
         sandbox.run(args).success();
     }
-    sandbox.write("a", "2").chmod("a", 0o755).symlink("link", "a");
+    sandbox
+        .write("a", "2")
+        .chmod("a", 0o755)
+        .symlink("link", "a");
     let then = (own(&sandbox), state(&sandbox));
     sandbox.run(&["phase", "start", "two"]).success();
     (sandbox, then.0, then.1)
@@ -51,7 +74,8 @@ fn state(sandbox: &Sandbox) -> Value {
 fn strip(value: &mut Value) {
     match value {
         Value::Object(map) => {
-            let is_time = |key: &str| key.ends_with("_at") || key.ends_with("_ms") || key == "timestamp";
+            let is_time =
+                |key: &str| key.ends_with("_at") || key.ends_with("_ms") || key == "timestamp";
             map.retain(|key, _| !is_time(key) && key != "resume_count");
             map.values_mut().for_each(strip);
         }
@@ -61,11 +85,22 @@ fn strip(value: &mut Value) {
 }
 
 fn ruin(sandbox: &Sandbox) {
-    sandbox.write("a", "ruined").chmod("a", 0o644).remove("link").remove("dir").write("new/file", "x");
-    sandbox.run(&["phase", "progress", "all of it is ruined"]).success();
-    sandbox.run(&["workflow", "note", "--decision", "a bad one"]).success();
+    sandbox
+        .write("a", "ruined")
+        .chmod("a", 0o644)
+        .remove("link")
+        .remove("dir")
+        .write("new/file", "x");
+    sandbox
+        .run(&["phase", "progress", "all of it is ruined"])
+        .success();
+    sandbox
+        .run(&["workflow", "note", "--decision", "a bad one"])
+        .success();
     sandbox.run(&["workflow", "set", "key=1"]).success();
-    sandbox.run(&["workflow", "resume", "--choose", "y"]).success();
+    sandbox
+        .run(&["workflow", "resume", "--choose", "y"])
+        .success();
 }
 
 fn rewind(sandbox: &Sandbox, args: &[&str]) -> crate::bench::Run {
@@ -81,13 +116,25 @@ fn both_are_as_they_were_and_an_undo_brings_the_files_back() {
     let (sandbox, tree, before) = story();
     ruin(&sandbox);
     let ruined = own(&sandbox);
-    rewind(&sandbox, &["two", "--both", "--yes"]).success().stdout_has("'checkpoint undo' takes that back");
+    rewind(&sandbox, &["two", "--both", "--yes"])
+        .success()
+        .stdout_has("'checkpoint undo' takes that back");
     assert_eq!(own(&sandbox), tree);
     assert_eq!(state(&sandbox), before);
-    let data = sandbox.run(&["workflow", "status", "--json"]).success().data();
-    assert_eq!((&data["resume_count"], &data["current"]), (&1.into(), &Value::Null), "that it was resumed stays known");
+    let data = sandbox
+        .run(&["workflow", "status", "--json"])
+        .success()
+        .data();
+    assert_eq!(
+        (&data["resume_count"], &data["current"]),
+        (&1.into(), &Value::Null),
+        "that it was resumed stays known"
+    );
     let pipeline: Value = serde_json::from_str(&sandbox.read(PIPELINE)).unwrap();
-    assert_eq!(pipeline["current_phase"], serde_json::json!({"id": "two", "name": "Two"}));
+    assert_eq!(
+        pipeline["current_phase"],
+        serde_json::json!({"id": "two", "name": "Two"})
+    );
     let kept = profile_bytes(&sandbox);
     sandbox.undo().success();
     assert_eq!(own(&sandbox), ruined);
@@ -102,7 +149,10 @@ fn files_alone_leave_the_state_and_state_alone_the_files() {
     ruin(&sandbox);
     let (ruined, moved_on, kept) = (own(&sandbox), state(&sandbox), profile_bytes(&sandbox));
     rewind(&sandbox, &["two", "--files", "--yes"]).success();
-    assert_eq!((own(&sandbox), state(&sandbox), profile_bytes(&sandbox)), (tree, moved_on, kept));
+    assert_eq!(
+        (own(&sandbox), state(&sandbox), profile_bytes(&sandbox)),
+        (tree, moved_on, kept)
+    );
     sandbox.undo().success();
     rewind(&sandbox, &["two", "--state", "--yes"]).success();
     assert_eq!((own(&sandbox), state(&sandbox)), (ruined, before));
@@ -116,10 +166,19 @@ fn a_run_that_is_complete_can_be_taken_back_to_its_beginning() {
     sandbox.run(&["phase", "done"]).success();
     assert!(!sandbox.exists(REGISTRY), "it is complete");
     rewind(&sandbox, &["one", "--both", "--yes"]).success();
-    let data = sandbox.run(&["workflow", "status", "--json"]).success().data();
-    assert_eq!((&data["status"], &data["percent"]), (&"pending".into(), &0.into()));
+    let data = sandbox
+        .run(&["workflow", "status", "--json"])
+        .success()
+        .data();
+    assert_eq!(
+        (&data["status"], &data["percent"]),
+        (&"pending".into(), &0.into())
+    );
     let registry: Value = serde_json::from_str(&sandbox.read(REGISTRY)).unwrap();
-    assert_eq!(registry["completed_phases"].as_array().map(Vec::len), Some(0));
+    assert_eq!(
+        registry["completed_phases"].as_array().map(Vec::len),
+        Some(0)
+    );
     assert_eq!(sandbox.read("a"), "1");
 }
 
@@ -142,13 +201,22 @@ fn a_checkpoint_that_is_gone_is_told() {
     let (sandbox, ..) = story();
     ruin(&sandbox);
     let before = (sandbox.tree(), state(&sandbox));
-    let data = sandbox.run(&["workflow", "status", "--json"]).success().data();
-    let id = data["phases"][1]["checkpoints"]["before"].as_str().unwrap().to_owned();
+    let data = sandbox
+        .run(&["workflow", "status", "--json"])
+        .success()
+        .data();
+    let id = data["phases"][1]["checkpoints"]["before"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     sandbox.run(&["delete", &id[..8], "--yes"]).success();
     for what in ["--both", "--files"] {
         let run = rewind(&sandbox, &["two", what, "--yes", "--json"]).code(3);
         assert_eq!(run.error_code(), "no_checkpoint", "{run}");
-        rewind(&sandbox, &["two", what, "--yes"]).code(3).stderr_has(&id[..8]).stderr_has("--state");
+        rewind(&sandbox, &["two", what, "--yes"])
+            .code(3)
+            .stderr_has(&id[..8])
+            .stderr_has("--state");
     }
     assert_eq!((sandbox.tree(), state(&sandbox)), before);
     let run = rewind(&sandbox, &["three", "--both", "--yes"]).code(3);
@@ -160,8 +228,12 @@ fn a_checkpoint_that_is_gone_is_told() {
 fn a_phase_without_a_checkpoint_has_no_files_to_go_back_to() {
     let (sandbox, ..) = story();
     sandbox.run(&["phase", "done"]).success();
-    sandbox.run(&["phase", "start", "three", "--no-snapshot"]).success();
-    rewind(&sandbox, &["three", "--both", "--yes"]).code(3).stderr_has("no checkpoint was made before phase three");
+    sandbox
+        .run(&["phase", "start", "three", "--no-snapshot"])
+        .success();
+    rewind(&sandbox, &["three", "--both", "--yes"])
+        .code(3)
+        .stderr_has("no checkpoint was made before phase three");
     rewind(&sandbox, &["three", "--state", "--yes"]).success();
 }
 
@@ -170,10 +242,21 @@ fn a_dry_run_and_a_missing_consent_change_nothing() {
     let (sandbox, ..) = story();
     ruin(&sandbox);
     let before = (sandbox.tree(), state(&sandbox), sandbox.listed_ids());
-    for (what, said) in [("--both", "Workflow"), ("--files", "The files"), ("--state", "Workflow")] {
-        rewind(&sandbox, &["two", what, "--dry-run"]).success().stdout_has(said).stdout_has("would go back");
+    for (what, said) in [
+        ("--both", "Workflow"),
+        ("--files", "The files"),
+        ("--state", "Workflow"),
+    ] {
+        rewind(&sandbox, &["two", what, "--dry-run"])
+            .success()
+            .stdout_has(said)
+            .stdout_has("would go back");
         rewind(&sandbox, &["two", what, "--dry-run", "--json"]).success();
         rewind(&sandbox, &["two", what]).code(4);
-        assert_eq!((sandbox.tree(), state(&sandbox), sandbox.listed_ids()), before, "{what}");
+        assert_eq!(
+            (sandbox.tree(), state(&sandbox), sandbox.listed_ids()),
+            before,
+            "{what}"
+        );
     }
 }

@@ -20,7 +20,11 @@ const NAMES: [&str; 6] = [
 /// A project with the program on the search path, as the scripts need it.
 fn story() -> Sandbox {
     let sandbox = Sandbox::new();
-    let dir = Sandbox::binary().parent().unwrap_or(Path::new("/")).display().to_string();
+    let dir = Sandbox::binary()
+        .parent()
+        .unwrap_or(Path::new("/"))
+        .display()
+        .to_string();
     sandbox.env("PATH", format!("{dir}:/usr/bin:/bin"));
     sandbox.run(&["workflow", "shims", "--into", DIR]).success();
     sandbox
@@ -30,7 +34,11 @@ fn shim(sandbox: &Sandbox, name: &str, args: &[&str]) -> Run {
     let usual = sandbox.command(&[], &[]);
     let mut command = Command::new(sandbox.path(DIR).join(name));
     command.args(args).env_clear().current_dir(sandbox.root());
-    command.envs(usual.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.envs(
+        usual
+            .get_envs()
+            .filter_map(|(name, value)| Some((name, value?))),
+    );
     Run::of(command)
 }
 
@@ -45,18 +53,34 @@ fn six_scripts_of_two_lines_are_written_and_others_are_left() {
         let path = format!("{DIR}/{name}");
         let text = sandbox.read(&path);
         let lines: Vec<&str> = text.lines().collect();
-        assert!(lines.len() == 2 && lines[0] == "#!/bin/sh" && lines[1].contains("checkpoint workflow "), "{text}");
-        assert_eq!(fixtures::mode_of(&sandbox.path(&path)) & 0o111, 0o111, "{name}");
+        assert!(
+            lines.len() == 2
+                && lines[0] == "#!/bin/sh"
+                && lines[1].contains("checkpoint workflow "),
+            "{text}"
+        );
+        assert_eq!(
+            fixtures::mode_of(&sandbox.path(&path)) & 0o111,
+            0o111,
+            "{name}"
+        );
     }
     let files = fixtures::files_below(&sandbox.path(DIR));
     assert_eq!(files.len(), NAMES.len(), "{files:?}");
     let path = format!("{DIR}/show-status.sh");
     sandbox.write(&path, "mine");
-    sandbox.run(&["workflow", "shims", "--into", DIR]).code(4).stderr_has("show-status.sh");
+    sandbox
+        .run(&["workflow", "shims", "--into", DIR])
+        .code(4)
+        .stderr_has("show-status.sh");
     assert_eq!(sandbox.read(&path), "mine");
-    sandbox.run(&["workflow", "shims", "--into", DIR, "--force"]).success();
+    sandbox
+        .run(&["workflow", "shims", "--into", DIR, "--force"])
+        .success();
     assert!(sandbox.read(&path).contains("workflow status"));
-    sandbox.run(&["workflow", "shims", "--into", "../out"]).code(2);
+    sandbox
+        .run(&["workflow", "shims", "--into", "../out"])
+        .code(2);
 }
 
 #[test]
@@ -65,65 +89,104 @@ fn a_pipeline_begins_with_a_skeleton_that_is_understood() {
     let run = shim(&sandbox, "init-pipeline.sh", &["feat/a b"]).success();
     let mut state = document(&run);
     assert_eq!(state["context_summary"]["branch"], "feat/a b");
-    assert_eq!((&state["completed_phases"], &state["current_phase"]), (&json!([]), &Value::Null));
+    assert_eq!(
+        (&state["completed_phases"], &state["current_phase"]),
+        (&json!([]), &Value::Null)
+    );
     sandbox.write("skeleton.json", &run.stdout);
-    let data = sandbox.run(&["workflow", "import", "skeleton.json", "--json"]).success().data();
-    assert_eq!((&data["branch"], &data["status"]), (&json!("feat/a b"), &json!("pending")));
+    let data = sandbox
+        .run(&["workflow", "import", "skeleton.json", "--json"])
+        .success()
+        .data();
+    assert_eq!(
+        (&data["branch"], &data["status"]),
+        (&json!("feat/a b"), &json!("pending"))
+    );
 
     let sandbox = story();
     state["remaining_phases"] = json!([{"id": "one", "name": "The First", "dependencies": []}]);
     sandbox.write(".claude/pipeline-state.json", state.to_string());
     let shown = shim(&sandbox, "show-status.sh", &[]).success();
-    shown.stdout_has("Branch: feat/a b\n").stdout_has("  · Phase 1: The First\n");
+    shown
+        .stdout_has("Branch: feat/a b\n")
+        .stdout_has("  · Phase 1: The First\n");
 }
 
 #[test]
 fn the_status_of_any_state_file_is_shown_and_nothing_is_recorded() {
     let sandbox = story();
     let mut state = document(&shim(&sandbox, "init-pipeline.sh", &["main"]).success());
-    state["current_phase"] = json!({"id": "one", "name": "The First", "progress_description": "half of it"});
+    state["current_phase"] =
+        json!({"id": "one", "name": "The First", "progress_description": "half of it"});
     sandbox.write("else where.json", state.to_string());
     let before = sandbox.tree();
     let run = shim(&sandbox, "show-status.sh", &["else where.json"]).success();
     run.stdout_has("  → Phase 1: The First\n    Progress: half of it\n")
         .stdout_has("\nNext: continue The First (half of it)\n");
-    let data = sandbox.run(&["workflow", "status", "--file", "else where.json", "--json"]).success().data();
-    assert_eq!((&data["current"], &data["revision"]), (&json!("one"), &Value::Null));
+    let data = sandbox
+        .run(&["workflow", "status", "--file", "else where.json", "--json"])
+        .success()
+        .data();
+    assert_eq!(
+        (&data["current"], &data["revision"]),
+        (&json!("one"), &Value::Null)
+    );
     assert_eq!(sandbox.tree(), before);
     sandbox.run(&["workflow", "list"]).success().stdout_is("");
     assert!(!sandbox.store().exists(), "nothing was recorded");
     sandbox.write("torn.json", "{");
-    shim(&sandbox, "show-status.sh", &["torn.json"]).code(6).stderr_has("State file is malformed");
+    shim(&sandbox, "show-status.sh", &["torn.json"])
+        .code(6)
+        .stderr_has("State file is malformed");
     assert_ne!(shim(&sandbox, "show-status.sh", &["none.json"]).code, 0);
 }
 
 #[test]
 fn what_is_saved_is_loaded_again() {
     let sandbox = story();
-    let state =
-        |project: &str, step: u32| json!({"project_name": project, "plan_path": "specs/a b's.md", "step": step});
-    let save = |kind: &str, state: &Value| shim(&sandbox, "save-checkpoint.sh", &[kind, &state.to_string()]).success();
+    let state = |project: &str, step: u32| json!({"project_name": project, "plan_path": "specs/a b's.md", "step": step});
+    let save = |kind: &str, state: &Value| {
+        shim(&sandbox, "save-checkpoint.sh", &[kind, &state.to_string()]).success()
+    };
     let load = |args: &[&str]| document(&shim(&sandbox, "load-checkpoint.sh", args).success());
     save("orchestrate", &state("auth", 1));
     save("orchestrate", &state("billing", 2));
     save("test-all", &state("auth", 3));
     let loaded = load(&["orchestrate", "auth"]);
     assert_eq!(loaded["workflow_state"], state("auth", 1), "{loaded}");
-    assert_eq!((&loaded["workflow_type"], &loaded["status"]), (&json!("orchestrate"), &json!("in_progress")));
+    assert_eq!(
+        (&loaded["workflow_type"], &loaded["status"]),
+        (&json!("orchestrate"), &json!("in_progress"))
+    );
     let id = loaded["checkpoint_id"].as_str().unwrap().to_owned();
     assert!(id.starts_with("orchestrate_auth_20260324_"), "{id}");
     assert!(sandbox.exists(format!(".claude/checkpoints/{id}.json")));
-    assert_eq!(load(&["orchestrate"])["workflow_state"], state("billing", 2), "the latest of the type");
+    assert_eq!(
+        load(&["orchestrate"])["workflow_state"],
+        state("billing", 2),
+        "the latest of the type"
+    );
     assert_eq!(load(&["test-all"])["workflow_state"], state("auth", 3));
     save("orchestrate", &state("auth", 4));
-    assert_eq!(load(&["orchestrate", "auth"])["workflow_state"], state("auth", 4));
-    assert_eq!(load(&["orchestrate", "auth"])["checkpoint_id"], id.as_str(), "it is the same run");
+    assert_eq!(
+        load(&["orchestrate", "auth"])["workflow_state"],
+        state("auth", 4)
+    );
+    assert_eq!(
+        load(&["orchestrate", "auth"])["checkpoint_id"],
+        id.as_str(),
+        "it is the same run"
+    );
     shim(&sandbox, "load-checkpoint.sh", &["orchestrate", "none"]).code(3);
     shim(&sandbox, "load-checkpoint.sh", &["none"]).code(3);
 
-    let all = shim(&sandbox, "list-checkpoints.sh", &[]).success().stdout_has("test-all_auth_");
+    let all = shim(&sandbox, "list-checkpoints.sh", &[])
+        .success()
+        .stdout_has("test-all_auth_");
     assert_eq!(all.stdout.lines().count(), 4, "{all}");
-    let some = shim(&sandbox, "list-checkpoints.sh", &["orchestrate"]).success().stdout_has("orchestrate_billing_");
+    let some = shim(&sandbox, "list-checkpoints.sh", &["orchestrate"])
+        .success()
+        .stdout_has("orchestrate_billing_");
     assert_eq!(some.stdout.lines().count(), 3, "{some}");
 }
 
@@ -136,10 +199,17 @@ fn a_whole_document_is_saved_as_it_is() {
         "updated_at": "2025-10-03T18:52:15Z", "status": "in_progress", "current_phase": 2, "total_phases": 5,
         "completed_phases": [1], "workflow_state": {"project_name": "auth"}, "last_error": null,
     });
-    shim(&sandbox, "save-checkpoint.sh", &["orchestrate", &document.to_string()]).success();
+    shim(
+        &sandbox,
+        "save-checkpoint.sh",
+        &["orchestrate", &document.to_string()],
+    )
+    .success();
     let loaded = shim(&sandbox, "load-checkpoint.sh", &["orchestrate"]).success();
     assert_eq!(self::document(&loaded), document);
-    shim(&sandbox, "save-checkpoint.sh", &["orchestrate", "{"]).code(6).stderr_has("State file is malformed");
+    shim(&sandbox, "save-checkpoint.sh", &["orchestrate", "{"])
+        .code(6)
+        .stderr_has("State file is malformed");
 }
 
 #[test]
@@ -154,9 +224,17 @@ fn two_runs_of_one_type_and_project_are_both_saved() {
             "workflow_state": {"project_name": "auth"}, "last_error": null,
         })
     };
-    let (one, two) = ("implement_auth_20251003_120000", "implement_auth_20251003_130000");
+    let (one, two) = (
+        "implement_auth_20251003_120000",
+        "implement_auth_20251003_130000",
+    );
     for (id, phase) in [(one, 2), (two, 2), (one, 3)] {
-        shim(&sandbox, "save-checkpoint.sh", &["implement", &document(id, phase).to_string()]).success();
+        shim(
+            &sandbox,
+            "save-checkpoint.sh",
+            &["implement", &document(id, phase).to_string()],
+        )
+        .success();
     }
     for (id, phase) in [(one, 3), (two, 2)] {
         let exported = sandbox.run(&["workflow", "export", id]).success();
@@ -167,11 +245,25 @@ fn two_runs_of_one_type_and_project_are_both_saved() {
 #[test]
 fn old_ones_are_cleaned_up() {
     let sandbox = story();
-    shim(&sandbox, "save-checkpoint.sh", &["orchestrate", r#"{"project_name": "a"}"#]).success();
+    shim(
+        &sandbox,
+        "save-checkpoint.sh",
+        &["orchestrate", r#"{"project_name": "a"}"#],
+    )
+    .success();
     sandbox.at("2026-03-27T12:00:00Z");
-    shim(&sandbox, "cleanup-checkpoints.sh", &[]).success().stdout_is("Nothing to clean up.\n");
-    shim(&sandbox, "cleanup-checkpoints.sh", &["2"]).success().stdout_has("Put aside orchestrate_a_");
+    shim(&sandbox, "cleanup-checkpoints.sh", &[])
+        .success()
+        .stdout_is("Nothing to clean up.\n");
+    shim(&sandbox, "cleanup-checkpoints.sh", &["2"])
+        .success()
+        .stdout_has("Put aside orchestrate_a_");
     let active = std::fs::read_dir(sandbox.path(".claude/checkpoints")).unwrap();
-    assert!(active.map(|entry| entry.unwrap().path()).all(|path| path.is_dir()), "only what was put aside is left");
+    assert!(
+        active
+            .map(|entry| entry.unwrap().path())
+            .all(|path| path.is_dir()),
+        "only what was put aside is left"
+    );
     shim(&sandbox, "load-checkpoint.sh", &["orchestrate"]).code(3);
 }

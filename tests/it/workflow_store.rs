@@ -41,7 +41,9 @@ fn workflow(id: &str, progress: &str) -> Workflow {
 fn record(dir: &Path, state: &Workflow) -> ObjectId {
     let tip = tip(dir, &state.id);
     let text = state.to_json();
-    let recorded = locked(dir, |locked| locked.record_workflow(&state.id, tip, text.as_bytes(), "phase start", 1_000));
+    let recorded = locked(dir, |locked| {
+        locked.record_workflow(&state.id, tip, text.as_bytes(), "phase start", 1_000)
+    });
     match recorded.unwrap() {
         Recorded::Done(id) => id,
         Recorded::Moved(other) => panic!("moved to {other:?}"),
@@ -49,25 +51,39 @@ fn record(dir: &Path, state: &Workflow) -> ObjectId {
 }
 
 fn tip(dir: &Path, id: &str) -> Option<ObjectId> {
-    open(dir).workflows().unwrap().into_iter().find(|(found, _)| found == id).map(|(_, tip)| tip)
+    open(dir)
+        .workflows()
+        .unwrap()
+        .into_iter()
+        .find(|(found, _)| found == id)
+        .map(|(_, tip)| tip)
 }
 
 fn line(dir: &Path, id: &str) -> Vec<ObjectId> {
     let tip = tip(dir, id).expect("a workflow");
     let line = open(dir).workflow_line(tip, usize::MAX);
     assert_eq!(line.broken, None);
-    line.transitions.iter().map(|transition| transition.commit).collect()
+    line.transitions
+        .iter()
+        .map(|transition| transition.commit)
+        .collect()
 }
 
 fn project(sandbox: &Sandbox, files: &[&str]) {
-    let file = |path: &&str| Projected { path: (*path).to_owned(), sum: None, workflow: "w".to_owned() };
+    let file = |path: &&str| Projected {
+        path: (*path).to_owned(),
+        sum: None,
+        workflow: "w".to_owned(),
+    };
     let files: Vec<Projected> = files.iter().map(file).collect();
     locked(&sandbox.store(), |locked| locked.write_projected(&files)).unwrap();
 }
 
 fn fsck(sandbox: &Sandbox) {
     if let Some(git) = Git::find(sandbox.home()) {
-        git.with("GIT_DIR", sandbox.store()).run(&["fsck", "--full", "--strict"]).success();
+        git.with("GIT_DIR", sandbox.store())
+            .run(&["fsck", "--full", "--strict"])
+            .success();
     }
 }
 
@@ -75,7 +91,8 @@ fn fsck(sandbox: &Sandbox) {
 fn story() -> (Sandbox, [ObjectId; 3]) {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("first");
-    let transitions = ["x", "y", "z"].map(|progress| record(&sandbox.store(), &workflow("w", progress)));
+    let transitions =
+        ["x", "y", "z"].map(|progress| record(&sandbox.store(), &workflow("w", progress)));
     sandbox.write("a", "2").create("second");
     (sandbox, transitions)
 }
@@ -95,7 +112,11 @@ fn a_transition_is_never_taken_for_a_checkpoint() {
     for entry in fs::read_dir(sandbox.store().join("refs/checkpoints")).unwrap() {
         fs::write(entry.unwrap().path(), "").unwrap();
     }
-    fs::write(&manifest, format!("{text}| {} | 2026-03-24 12:00:00 | x | y |\n", one.short())).unwrap();
+    fs::write(
+        &manifest,
+        format!("{text}| {} | 2026-03-24 12:00:00 | x | y |\n", one.short()),
+    )
+    .unwrap();
     assert_eq!(sandbox.listed_ids(), ids);
     sandbox.run(&["prune"]).success();
     fs::remove_file(&manifest).unwrap();
@@ -112,16 +133,32 @@ fn a_torn_ref_stops_nothing_and_comes_back() {
     fs::write(&path, "").unwrap();
     sandbox.run(&["list"]).success();
     sandbox.run(&["status"]).success();
-    sandbox.run(&["verify"]).success().stdout_has("workflow w: its ref is torn");
-    assert_eq!(fs::read(&path).unwrap(), b"", "who only reads writes nothing");
+    sandbox
+        .run(&["verify"])
+        .success()
+        .stdout_has("workflow w: its ref is torn");
+    assert_eq!(
+        fs::read(&path).unwrap(),
+        b"",
+        "who only reads writes nothing"
+    );
     let run = sandbox.write("a", "3").run(&["create", "--json"]).success();
     assert_eq!(run.warning_codes(), ["workflow_restored"]);
     assert_eq!(tip(&sandbox.store(), "w"), Some(three));
     fs::write(sandbox.store().join("refs/workflows/unknown"), "?").unwrap();
     sandbox.write("a", "4").create("still");
-    sandbox.run(&["verify"]).code(6).stdout_has("workflow unknown");
-    sandbox.run(&["prune"]).code(6).stderr_has("refs/workflows/unknown");
-    sandbox.run(&["verify", "--repair"]).code(6).stdout_has("lost: refs/workflows/unknown");
+    sandbox
+        .run(&["verify"])
+        .code(6)
+        .stdout_has("workflow unknown");
+    sandbox
+        .run(&["prune"])
+        .code(6)
+        .stderr_has("refs/workflows/unknown");
+    sandbox
+        .run(&["verify", "--repair"])
+        .code(6)
+        .stdout_has("lost: refs/workflows/unknown");
     sandbox.run(&["verify"]).success();
     assert_eq!(tip(&sandbox.store(), "w"), Some(three));
 }
@@ -134,8 +171,17 @@ fn a_prune_keeps_whole_lines_and_takes_those_that_were_deleted() {
     locked(&store, |locked| locked.archive_workflow("v", "v")).unwrap();
     sandbox.run(&["prune", "--keep", "1"]).success();
     assert_eq!(line(&store, "w"), [three, two, one]);
-    assert_eq!(open(&store).archived_workflows().unwrap(), [("v".to_owned(), other)]);
-    assert!(open(&store).workflow_revision(one).unwrap().state.starts_with(b"{"));
+    assert_eq!(
+        open(&store).archived_workflows().unwrap(),
+        [("v".to_owned(), other)]
+    );
+    assert!(
+        open(&store)
+            .workflow_revision(one)
+            .unwrap()
+            .state
+            .starts_with(b"{")
+    );
     fsck(&sandbox);
     for (id, archived) in [("w", false), ("v", true)] {
         assert!(locked(&store, |locked| locked.delete_workflow(id, archived)).unwrap());
@@ -150,7 +196,9 @@ fn a_prune_keeps_whole_lines_and_takes_those_that_were_deleted() {
 #[test]
 fn refs_that_plain_git_packed_are_read_and_written() {
     let (sandbox, [.., three]) = story();
-    let Some(git) = Git::find(sandbox.home()) else { return };
+    let Some(git) = Git::find(sandbox.home()) else {
+        return;
+    };
     let git = git.with("GIT_DIR", sandbox.store());
     for command in [&["pack-refs", "--all"][..], &["gc", "-q", "--prune=now"]] {
         git.run(command).success();
@@ -160,7 +208,11 @@ fn refs_that_plain_git_packed_are_read_and_written() {
     let four = record(&sandbox.store(), &workflow("w", "4"));
     assert_eq!(tip(&sandbox.store(), "w"), Some(four));
     git.run(&["pack-refs", "--all"]).success();
-    assert!(locked(&sandbox.store(), |locked| locked.delete_workflow("w", false)).unwrap());
+    assert!(
+        locked(&sandbox.store(), |locked| locked
+            .delete_workflow("w", false))
+        .unwrap()
+    );
     assert_eq!(tip(&sandbox.store(), "w"), None);
 }
 
@@ -171,9 +223,15 @@ fn damage_in_a_line_is_named_and_a_repair_keeps_what_is_newer() {
     sandbox.write("a", noise(1, 400_000));
     let id = sandbox.create("first");
     let before: BTreeSet<PathBuf> = packs_of(&sandbox.store()).into_iter().collect();
-    let large: String = noise(2, 100_000).iter().map(|byte| format!("{byte:02x}")).collect();
+    let large: String = noise(2, 100_000)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     record(&sandbox.store(), &workflow("w", &large));
-    let lost: Vec<PathBuf> = packs_of(&sandbox.store()).into_iter().filter(|pack| !before.contains(pack)).collect();
+    let lost: Vec<PathBuf> = packs_of(&sandbox.store())
+        .into_iter()
+        .filter(|pack| !before.contains(pack))
+        .collect();
     let tip_before = record(&sandbox.store(), &workflow("w", "y"));
     for pack in &lost {
         fs::remove_file(pack).unwrap();
@@ -182,19 +240,35 @@ fn damage_in_a_line_is_named_and_a_repair_keeps_what_is_newer() {
     sandbox.run(&["verify"]).code(6).stdout_has("workflow w");
     assert_eq!(sandbox.listed()[0]["damaged"], false);
     sandbox.restore(&id).success();
-    let state = open(&sandbox.store()).workflow_revision(tip_before).unwrap().state;
+    let state = open(&sandbox.store())
+        .workflow_revision(tip_before)
+        .unwrap()
+        .state;
     let repaired = sandbox.run(&["verify", "--repair"]).code(6);
-    assert!(repaired.stdout.contains("refs/workflows/w (transitions before"), "{repaired}");
+    assert!(
+        repaired
+            .stdout
+            .contains("refs/workflows/w (transitions before"),
+        "{repaired}"
+    );
     sandbox.run(&["verify", "--full"]).success();
     let kept = line(&sandbox.store(), "w");
     assert_eq!(kept.len(), 1);
     let kept = open(&sandbox.store()).workflow_revision(kept[0]).unwrap();
     assert_eq!((kept.parent, kept.state), (None, state));
-    assert!(kept.message.contains(&format!("Cut-From: {tip_before}")), "{}", kept.message);
+    assert!(
+        kept.message.contains(&format!("Cut-From: {tip_before}")),
+        "{}",
+        kept.message
+    );
     fsck(&sandbox);
     let next = record(&sandbox.store(), &workflow("w", "z"));
     sandbox.run(&["verify", "--repair"]).success();
-    assert_eq!(tip(&sandbox.store(), "w"), Some(next), "the kept copy takes nothing back");
+    assert_eq!(
+        tip(&sandbox.store(), "w"),
+        Some(next),
+        "the kept copy takes nothing back"
+    );
 }
 
 #[test]
@@ -213,7 +287,10 @@ fn a_salvage_of_an_unusable_store_brings_workflows_along() {
 #[test]
 fn a_relink_brings_workflows_along_under_names_of_their_own() {
     let sandbox = Sandbox::bare();
-    sandbox.real_clock().write("src/main.rs", "one").create("one");
+    sandbox
+        .real_clock()
+        .write("src/main.rs", "one")
+        .create("one");
     let there = record(&sandbox.store(), &workflow("w", "there"));
     let old = sandbox.root().to_path_buf();
     let moved = sandbox.top().join("moved");
@@ -221,10 +298,19 @@ fn a_relink_brings_workflows_along_under_names_of_their_own() {
     sandbox.run_in(&moved, &["create", "-r", "two"]).success();
     let store = place::store(&sandbox.base(), &moved);
     let here = record(&store, &workflow("w", "here"));
-    let file = Projected { path: "state.json".into(), sum: None, workflow: "w".into() };
+    let file = Projected {
+        path: "state.json".into(),
+        sum: None,
+        workflow: "w".into(),
+    };
     locked(&store, |locked| locked.write_projected(&[file])).unwrap();
-    sandbox.run_in(&moved, &["relink", old.to_str().unwrap(), "--yes"]).success();
-    assert_eq!(open(&store).workflows().unwrap(), [("w".to_owned(), there), ("w-2".to_owned(), here)]);
+    sandbox
+        .run_in(&moved, &["relink", old.to_str().unwrap(), "--yes"])
+        .success();
+    assert_eq!(
+        open(&store).workflows().unwrap(),
+        [("w".to_owned(), there), ("w-2".to_owned(), here)]
+    );
     assert_eq!(open(&store).projected()[0].workflow, "w-2");
     sandbox.run_in(&moved, &["verify", "--full"]).success();
 }
@@ -233,23 +319,71 @@ fn a_relink_brings_workflows_along_under_names_of_their_own() {
 fn what_is_written_for_a_workflow_is_in_no_checkpoint_and_no_restore_changes_it() {
     let sandbox = Sandbox::new();
     let state = ".claude/pipeline-state.json";
-    sandbox.write("a", "1").write(state, "old").write(".claude/checkpoints/failed/x", "1").write("memory/state/n", "1");
+    sandbox
+        .write("a", "1")
+        .write(state, "old")
+        .write(".claude/checkpoints/failed/x", "1")
+        .write("memory/state/n", "1");
     let first = sandbox.create("first");
-    let held = |sandbox: &Sandbox, id: &str, path: &str| sandbox.run(&["cat", &format!("{id}:{path}")]).code == 0;
-    assert!(held(&sandbox, &first, state) && held(&sandbox, &first, ".claude/checkpoints/failed/x"));
-    project(&sandbox, &[state, ".claude/checkpoints/w.json", "memory/state/phase.json"]);
-    sandbox.write("a", "2").write(state, "new").write("memory/state/.archive/w/phase.json", "1");
-    sandbox.write("memory/state/.checkpoint-state-0123456789abcdef", "left").write(".claude/settings", "1");
+    let held = |sandbox: &Sandbox, id: &str, path: &str| {
+        sandbox.run(&["cat", &format!("{id}:{path}")]).code == 0
+    };
+    assert!(
+        held(&sandbox, &first, state) && held(&sandbox, &first, ".claude/checkpoints/failed/x")
+    );
+    project(
+        &sandbox,
+        &[
+            state,
+            ".claude/checkpoints/w.json",
+            "memory/state/phase.json",
+        ],
+    );
+    sandbox
+        .write("a", "2")
+        .write(state, "new")
+        .write("memory/state/.archive/w/phase.json", "1");
+    sandbox
+        .write("memory/state/.checkpoint-state-0123456789abcdef", "left")
+        .write(".claude/settings", "1");
     let second = sandbox.create("second");
-    for path in [state, ".claude/checkpoints/failed/x", "memory/state/.archive/w/phase.json"] {
+    for path in [
+        state,
+        ".claude/checkpoints/failed/x",
+        "memory/state/.archive/w/phase.json",
+    ] {
         assert!(!held(&sandbox, &second, path), "{path}");
     }
-    assert!(!held(&sandbox, &second, "memory/state/.checkpoint-state-0123456789abcdef"));
-    assert!(held(&sandbox, &second, ".claude/settings") && held(&sandbox, &second, "memory/state/n"));
-    assert_eq!(sandbox.run(&["diff", &second, "--name-only"]).success().stdout, "");
-    assert_eq!(sandbox.run(&["diff", &first, "--name-only"]).success().stdout, ".claude/settings\na\n");
-    for path in [state, ".claude/checkpoints/failed", ".claude/checkpoints/failed/x"] {
-        let run = sandbox.run(&["restore", &first, path, "--yes", "--json"]).code(4);
+    assert!(!held(
+        &sandbox,
+        &second,
+        "memory/state/.checkpoint-state-0123456789abcdef"
+    ));
+    assert!(
+        held(&sandbox, &second, ".claude/settings") && held(&sandbox, &second, "memory/state/n")
+    );
+    assert_eq!(
+        sandbox
+            .run(&["diff", &second, "--name-only"])
+            .success()
+            .stdout,
+        ""
+    );
+    assert_eq!(
+        sandbox
+            .run(&["diff", &first, "--name-only"])
+            .success()
+            .stdout,
+        ".claude/settings\na\n"
+    );
+    for path in [
+        state,
+        ".claude/checkpoints/failed",
+        ".claude/checkpoints/failed/x",
+    ] {
+        let run = sandbox
+            .run(&["restore", &first, path, "--yes", "--json"])
+            .code(4);
         assert_eq!(run.error_code(), "workflow_file");
     }
     let untouched = |sandbox: &Sandbox| {
@@ -265,19 +399,28 @@ fn what_is_written_for_a_workflow_is_in_no_checkpoint_and_no_restore_changes_it(
     untouched(&sandbox);
     sandbox.redo().success();
     untouched(&sandbox);
-    sandbox.run(&["restore", &first, ".claude", "--yes"]).success();
+    sandbox
+        .run(&["restore", &first, ".claude", "--yes"])
+        .success();
     untouched(&sandbox);
     project(&sandbox, &[]);
     let third = sandbox.create("third");
-    assert!(held(&sandbox, &third, state), "only while it is written for a workflow");
+    assert!(
+        held(&sandbox, &third, state),
+        "only while it is written for a workflow"
+    );
 }
 
 #[test]
 fn where_nobody_knows_what_was_written_the_workflows_tell() {
     let sandbox = Sandbox::new();
-    sandbox.write("a", "1").write("state.json", "1").create("first");
+    sandbox
+        .write("a", "1")
+        .write("state.json", "1")
+        .create("first");
     let mut run = workflow("w", "x");
-    run.documents.insert("state.json".into(), serde_json::json!({}));
+    run.documents
+        .insert("state.json".into(), serde_json::json!({}));
     record(&sandbox.store(), &run);
     project(&sandbox, &["state.json"]);
     fs::write(sandbox.store().join("checkpoint/projected"), "").unwrap();
@@ -304,7 +447,9 @@ fn what_an_open_workflow_names_is_not_evicted() {
     let mut run = workflow("w", "x");
     (run.phases[0].status, run.phases[0].before) = (PhaseStatus::InProgress, Some(needed));
     record(&sandbox.store(), &run);
-    sandbox.run(&["prune", "--keep", "1", "--dry-run"]).success();
+    sandbox
+        .run(&["prune", "--keep", "1", "--dry-run"])
+        .success();
     sandbox.run(&["prune", "--keep", "1"]).success();
     assert_eq!(sandbox.listed_ids().len(), 2);
     assert!(sandbox.listed_ids().contains(&short));

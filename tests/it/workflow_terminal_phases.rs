@@ -27,8 +27,10 @@ fn begun(current: &str, started_at: &str) -> Sandbox {
         sandbox.write(output, "{}");
     }
     let at = "2026-03-24T11:00:00Z";
-    let completed: Vec<Value> =
-        before.iter().map(|(id, output)| json!({"phase": id, "completed_at": at, "output": output})).collect();
+    let completed: Vec<Value> = before
+        .iter()
+        .map(|(id, output)| json!({"phase": id, "completed_at": at, "output": output}))
+        .collect();
     let document = json!({
         "workflow_id": "wf-1", "started_at": started_at, "last_updated": "2026-03-24T11:30:00Z",
         "current_phase": current, "phase_status": "in_progress", "completed_phases": completed,
@@ -45,7 +47,10 @@ fn in_phase(current: &str) -> Sandbox {
 fn with_task(status: &str) -> Sandbox {
     let sandbox = in_phase("IMPLEMENTATION");
     let task = json!({"id": "task-001", "status": status, "attempts": 1, "output": "memory/reports/task-001.json"});
-    sandbox.write(EXECUTION, json!({"workflow_id": "wf-1", "tasks": [task]}).to_string());
+    sandbox.write(
+        EXECUTION,
+        json!({"workflow_id": "wf-1", "tasks": [task]}).to_string(),
+    );
     sandbox
 }
 
@@ -58,39 +63,69 @@ fn json_in(sandbox: &Sandbox, path: &str) -> Value {
 }
 
 fn archives(sandbox: &Sandbox) -> Vec<String> {
-    let Ok(entries) = fs::read_dir(sandbox.path(ARCHIVE)) else { return Vec::new() };
-    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let Ok(entries) = fs::read_dir(sandbox.path(ARCHIVE)) else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
 
 fn is_archive_of(name: &str, id: &str) -> bool {
-    let time = name.strip_prefix(id).and_then(|rest| rest.strip_prefix('_')).unwrap_or_default();
-    time.len() == 15 && time.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_')
+    let time = name
+        .strip_prefix(id)
+        .and_then(|rest| rest.strip_prefix('_'))
+        .unwrap_or_default();
+    time.len() == 15
+        && time
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || byte == b'_')
 }
 
 #[test]
 fn ctrl_c_during_a_task_tries_it_again() {
     let sandbox = with_task("running");
-    let Some(run) = resume(&sandbox, &[("Resume workflow from IMPLEMENTATION? [Y/n]", "y\\n")]) else { return };
-    let run = run.code(0).stdout_has("Detected interrupted workflow: wf-1 (started 2026-03-24T10:00:00Z)\n");
+    let Some(run) = resume(
+        &sandbox,
+        &[("Resume workflow from IMPLEMENTATION? [Y/n]", "y\\n")],
+    ) else {
+        return;
+    };
+    let run = run
+        .code(0)
+        .stdout_has("Detected interrupted workflow: wf-1 (started 2026-03-24T10:00:00Z)\n");
     let run = run.stdout_has("\nResuming workflow wf-1 from IMPLEMENTATION phase\n");
     let run = run.stdout_has("\nLast activity: 2026-03-24T11:30:00Z\n");
     let run = run.stdout_has("\nCompleted: REQUIREMENTS, ARCHITECTURE\n");
     run.stdout_has("\nNext: continue execution loop (0 of 1 tasks complete)\n");
     let task = &json_in(&sandbox, EXECUTION)["tasks"][0];
-    assert_eq!((&task["status"], &task["attempts"]), (&json!("pending"), &json!(2)));
+    assert_eq!(
+        (&task["status"], &task["attempts"]),
+        (&json!("pending"), &json!(2))
+    );
 }
 
 #[test]
 fn a_crash_after_the_write_takes_the_status_from_the_output() {
-    for (says, status) in [(r#"{"status": "failed"}"#, "failed"), (r#"{"status": "completed"}"#, "complete")] {
+    for (says, status) in [
+        (r#"{"status": "failed"}"#, "failed"),
+        (r#"{"status": "completed"}"#, "complete"),
+    ] {
         let sandbox = with_task("running");
         sandbox.write("memory/reports/task-001.json", says);
-        let Some(run) = resume(&sandbox, &[("? [Y/n]", "\\n")]) else { return };
-        run.code(0).stdout_has("its output memory/reports/task-001.json is there");
+        let Some(run) = resume(&sandbox, &[("? [Y/n]", "\\n")]) else {
+            return;
+        };
+        run.code(0)
+            .stdout_has("its output memory/reports/task-001.json is there");
         let task = &json_in(&sandbox, EXECUTION)["tasks"][0];
-        assert_eq!((&task["status"], &task["attempts"]), (&json!(status), &json!(1)), "{says}");
+        assert_eq!(
+            (&task["status"], &task["attempts"]),
+            (&json!(status), &json!(1)),
+            "{says}"
+        );
     }
 }
 
@@ -99,14 +134,31 @@ fn what_waits_for_approval_is_shown_again_and_not_made_again() {
     let sandbox = in_phase("ARCHITECTURE");
     sandbox.write("memory/reports/designs/one.md", "a design");
     for _ in 0..2 {
-        let Some(run) = resume(&sandbox, &[("Resume workflow from ARCHITECTURE? [Y/n]", "Y\\n")]) else { return };
-        let run = run.code(0).stdout_has("\nNext: show again what ARCHITECTURE made, and have it approved (");
+        let Some(run) = resume(
+            &sandbox,
+            &[("Resume workflow from ARCHITECTURE? [Y/n]", "Y\\n")],
+        ) else {
+            return;
+        };
+        let run = run
+            .code(0)
+            .stdout_has("\nNext: show again what ARCHITECTURE made, and have it approved (");
         assert!(!run.stdout.contains("Architects"), "{run}");
-        assert_eq!(sandbox.run(&["workflow", "status", "--json"]).data()["status"], "awaiting_approval");
+        assert_eq!(
+            sandbox.run(&["workflow", "status", "--json"]).data()["status"],
+            "awaiting_approval"
+        );
     }
-    assert_eq!(json_in(&sandbox, PHASE)["phase_status"], "in_progress", "readers know no other word");
+    assert_eq!(
+        json_in(&sandbox, PHASE)["phase_status"],
+        "in_progress",
+        "readers know no other word"
+    );
     sandbox.run(&["phase", "approve", "ARCHITECTURE"]).success();
-    sandbox.run(&["workflow", "next"]).success().stdout_is("ARCHITECTURE: spawn Roundtable\n");
+    sandbox
+        .run(&["workflow", "next"])
+        .success()
+        .stdout_is("ARCHITECTURE: spawn Roundtable\n");
 }
 
 #[test]
@@ -118,19 +170,36 @@ fn an_old_run_is_told_and_may_be_archived() {
     };
     let sandbox = old();
     let question = "Resume workflow from ARCHITECTURE? [Y/n]";
-    let Some(run) = resume(&sandbox, &[(question, "y\\n")]) else { return };
-    let run = run.code(0).stdout_has("it was begun 7 d ago").stdout_has("answer n to archive it and start fresh");
+    let Some(run) = resume(&sandbox, &[(question, "y\\n")]) else {
+        return;
+    };
+    let run = run
+        .code(0)
+        .stdout_has("it was begun 7 d ago")
+        .stdout_has("answer n to archive it and start fresh");
     run.stdout_has("\nResuming workflow wf-1 from ARCHITECTURE phase\n");
 
     let sandbox = old();
-    let run = resume(&sandbox, &[(question, "n\\n")]).expect("a terminal").code(0);
+    let run = resume(&sandbox, &[(question, "n\\n")])
+        .expect("a terminal")
+        .code(0);
     let names = archives(&sandbox);
-    assert!(names.len() == 1 && is_archive_of(&names[0], "wf-1"), "{names:?}\n{run}");
+    assert!(
+        names.len() == 1 && is_archive_of(&names[0], "wf-1"),
+        "{names:?}\n{run}"
+    );
     for file in ["phase.json", "execution.json"] {
-        assert_eq!(json_in(&sandbox, &format!("{ARCHIVE}/{}/{file}", names[0]))["workflow_id"], "wf-1", "{file}");
+        assert_eq!(
+            json_in(&sandbox, &format!("{ARCHIVE}/{}/{file}", names[0]))["workflow_id"],
+            "wf-1",
+            "{file}"
+        );
     }
     let new = json_in(&sandbox, PHASE);
-    assert!(new["workflow_id"] != "wf-1" && new["completed_phases"] == json!([]), "{new}");
+    assert!(
+        new["workflow_id"] != "wf-1" && new["completed_phases"] == json!([]),
+        "{new}"
+    );
     assert_eq!(new["current_phase"], "REQUIREMENTS");
 }
 
@@ -142,19 +211,38 @@ fn an_output_that_is_gone_is_told_before_anything_is_asked() {
         sandbox
     };
     let sandbox = lost();
-    let Some(run) = resume(&sandbox, &[(CORRUPTED, "y\\n")]) else { return };
-    run.code(0).stdout_has("memory/reports/demand.json: phase REQUIREMENTS left it, and it is gone");
+    let Some(run) = resume(&sandbox, &[(CORRUPTED, "y\\n")]) else {
+        return;
+    };
+    run.code(0)
+        .stdout_has("memory/reports/demand.json: phase REQUIREMENTS left it, and it is gone");
     let names = archives(&sandbox);
-    assert!(names.len() == 1 && is_archive_of(&names[0], "wf-1"), "{names:?}");
+    assert!(
+        names.len() == 1 && is_archive_of(&names[0], "wf-1"),
+        "{names:?}"
+    );
 
     let sandbox = lost();
-    let answers = [(CORRUPTED, "\\n"), ("Resume workflow from ARCHITECTURE? [Y/n]", "y\\n")];
-    resume(&sandbox, &answers).expect("a terminal").code(0).stdout_has("Resuming workflow wf-1");
+    let answers = [
+        (CORRUPTED, "\\n"),
+        ("Resume workflow from ARCHITECTURE? [Y/n]", "y\\n"),
+    ];
+    resume(&sandbox, &answers)
+        .expect("a terminal")
+        .code(0)
+        .stdout_has("Resuming workflow wf-1");
     let sandbox = lost();
-    for answers in [&[(CORRUPTED, "")][..], &[(CORRUPTED, "n\\n"), ("? [Y/n]", "")]] {
+    for answers in [
+        &[(CORRUPTED, "")][..],
+        &[(CORRUPTED, "n\\n"), ("? [Y/n]", "")],
+    ] {
         let before = sandbox.read(PHASE);
         resume(&sandbox, answers).expect("a terminal").code(4);
-        assert_eq!((sandbox.read(PHASE), archives(&sandbox)), (before, Vec::new()), "the input ended");
+        assert_eq!(
+            (sandbox.read(PHASE), archives(&sandbox)),
+            (before, Vec::new()),
+            "the input ended"
+        );
     }
 }
 
@@ -167,15 +255,31 @@ fn a_torn_file_is_never_lost() {
             sandbox.run(&["workflow", "status"]).success();
         }
         sandbox.write(PHASE, torn);
-        let Some(run) = resume(&sandbox, &[(CORRUPTED, "n\\n")]) else { return };
+        let Some(run) = resume(&sandbox, &[(CORRUPTED, "n\\n")]) else {
+            return;
+        };
         run.code(4).stdout_has(torn);
-        assert_eq!((sandbox.read(PHASE).as_str(), archives(&sandbox)), (torn, Vec::new()));
-        let run = resume(&sandbox, &[(CORRUPTED, "y\\n")]).expect("a terminal").code(0);
+        assert_eq!(
+            (sandbox.read(PHASE).as_str(), archives(&sandbox)),
+            (torn, Vec::new())
+        );
+        let run = resume(&sandbox, &[(CORRUPTED, "y\\n")])
+            .expect("a terminal")
+            .code(0);
         let names = archives(&sandbox);
         let id = if is_known { "wf-1" } else { "corrupt" };
-        assert!(names.len() == 1 && is_archive_of(&names[0], id), "{names:?}\n{run}");
-        assert_eq!(sandbox.read(format!("{ARCHIVE}/{}/phase.json", names[0])), torn);
-        assert!(sandbox.exists(format!("{ARCHIVE}/{}/execution.json", names[0])), "{run}");
+        assert!(
+            names.len() == 1 && is_archive_of(&names[0], id),
+            "{names:?}\n{run}"
+        );
+        assert_eq!(
+            sandbox.read(format!("{ARCHIVE}/{}/phase.json", names[0])),
+            torn
+        );
+        assert!(
+            sandbox.exists(format!("{ARCHIVE}/{}/execution.json", names[0])),
+            "{run}"
+        );
         if is_known {
             assert!(json_in(&sandbox, PHASE)["workflow_id"] != "wf-1");
         } else {
@@ -188,46 +292,85 @@ fn a_torn_file_is_never_lost() {
 fn five_archives_are_kept() {
     let sandbox = in_phase("REQUIREMENTS");
     for _ in 0..7 {
-        sandbox.run(&["workflow", "resume", "--choose", "n"]).success();
+        sandbox
+            .run(&["workflow", "resume", "--choose", "n"])
+            .success();
     }
     let names = archives(&sandbox);
     assert_eq!(names.len(), 5, "{names:?}");
-    assert!(!names.iter().any(|name| is_archive_of(name, "wf-1")), "the oldest went: {names:?}");
-    let data = sandbox.run(&["workflow", "list", "--all", "--json"]).success().data();
-    assert_eq!(data["workflows"].as_array().unwrap().len(), 8, "their transitions stay");
+    assert!(
+        !names.iter().any(|name| is_archive_of(name, "wf-1")),
+        "the oldest went: {names:?}"
+    );
+    let data = sandbox
+        .run(&["workflow", "list", "--all", "--json"])
+        .success()
+        .data();
+    assert_eq!(
+        data["workflows"].as_array().unwrap().len(),
+        8,
+        "their transitions stay"
+    );
 }
 
 #[test]
 fn each_phase_has_its_next_step() {
     let steps: [(&str, &[&str], &str); 10] = [
         ("REQUIREMENTS", &[], "re-spawn PM agent"),
-        ("REQUIREMENTS", &["memory/reports/demand.json"], "advance to ARCHITECTURE"),
+        (
+            "REQUIREMENTS",
+            &["memory/reports/demand.json"],
+            "advance to ARCHITECTURE",
+        ),
         ("ARCHITECTURE", &[], "re-spawn Architects"),
-        ("ARCHITECTURE", &["memory/reports/designs/a.json"], "spawn Roundtable"),
+        (
+            "ARCHITECTURE",
+            &["memory/reports/designs/a.json"],
+            "spawn Roundtable",
+        ),
         (
             "ARCHITECTURE",
             &["memory/reports/final_design.json"],
             "have ARCHITECTURE approved ('checkpoint phase approve ARCHITECTURE -w wf-1'), then advance to IMPLEMENTATION",
         ),
-        ("IMPLEMENTATION", &[], "continue execution loop (0 of 0 tasks complete)"),
+        (
+            "IMPLEMENTATION",
+            &[],
+            "continue execution loop (0 of 0 tasks complete)",
+        ),
         ("VERIFICATION", &[], "re-spawn QA"),
-        ("VERIFICATION", &["memory/reports/verification.json"], "advance to REFLECTION"),
+        (
+            "VERIFICATION",
+            &["memory/reports/verification.json"],
+            "advance to REFLECTION",
+        ),
         ("REFLECTION", &[], "re-spawn Reflector"),
-        ("REFLECTION", &["memory/reports/reflection-1.json"], "workflow complete"),
+        (
+            "REFLECTION",
+            &["memory/reports/reflection-1.json"],
+            "workflow complete",
+        ),
     ];
     for (phase, files, words) in steps {
         let sandbox = in_phase(phase);
         for file in files {
             sandbox.write(file, "{}");
         }
-        sandbox.run(&["workflow", "next"]).success().stdout_is(&format!("{phase}: {words}\n"));
+        sandbox
+            .run(&["workflow", "next"])
+            .success()
+            .stdout_is(&format!("{phase}: {words}\n"));
     }
-    for (status, words) in
-        [("running", "continue execution loop (0 of 1 tasks complete)"), ("complete", "advance to VERIFICATION")]
-    {
+    for (status, words) in [
+        ("running", "continue execution loop (0 of 1 tasks complete)"),
+        ("complete", "advance to VERIFICATION"),
+    ] {
         let sandbox = with_task(status);
         sandbox.write("memory/reports/task-001.json", "{}");
-        sandbox.run(&["workflow", "next"]).success().stdout_is(&format!("IMPLEMENTATION: {words}\n"));
+        sandbox
+            .run(&["workflow", "next"])
+            .success()
+            .stdout_is(&format!("IMPLEMENTATION: {words}\n"));
     }
 }
 
@@ -235,6 +378,12 @@ fn each_phase_has_its_next_step() {
 fn an_empty_list_of_tasks_is_no_work_that_was_done() {
     let sandbox = in_phase("IMPLEMENTATION");
     sandbox.write(EXECUTION, r#"{"workflow_id": "wf-1", "tasks": []}"#);
-    let data = sandbox.run(&["workflow", "resume", "--choose", "y", "--json"]).success().data();
-    assert_eq!((&data["current"], &data["recovered"]), (&json!("IMPLEMENTATION"), &json!([])));
+    let data = sandbox
+        .run(&["workflow", "resume", "--choose", "y", "--json"])
+        .success()
+        .data();
+    assert_eq!(
+        (&data["current"], &data["recovered"]),
+        (&json!("IMPLEMENTATION"), &json!([]))
+    );
 }

@@ -31,7 +31,9 @@ fn document() -> Value {
 
 fn story() -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.write(FILE, document().to_string()).at("2026-02-19T10:30:00Z");
+    sandbox
+        .write(FILE, document().to_string())
+        .at("2026-02-19T10:30:00Z");
     sandbox
 }
 
@@ -45,9 +47,22 @@ fn state(sandbox: &Sandbox) -> Value {
 
 /// Ids and status of all runs, archived ones too.
 fn runs(sandbox: &Sandbox) -> Vec<(bool, String)> {
-    let data = sandbox.run(&["workflow", "list", "--all", "--json"]).success().data();
-    let word = |run: &Value| (run["archived"] == true, run["status"].as_str().unwrap().to_owned());
-    data["workflows"].as_array().unwrap().iter().map(word).collect()
+    let data = sandbox
+        .run(&["workflow", "list", "--all", "--json"])
+        .success()
+        .data();
+    let word = |run: &Value| {
+        (
+            run["archived"] == true,
+            run["status"].as_str().unwrap().to_owned(),
+        )
+    };
+    data["workflows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(word)
+        .collect()
 }
 
 fn archived(sandbox: &Sandbox) -> Vec<Vec<u8>> {
@@ -55,19 +70,28 @@ fn archived(sandbox: &Sandbox) -> Vec<Vec<u8>> {
     if !folder.exists() {
         return Vec::new();
     }
-    crate::bench::fixtures::files_below(&folder).iter().map(|path| std::fs::read(path).unwrap()).collect()
+    crate::bench::fixtures::files_below(&folder)
+        .iter()
+        .map(|path| std::fs::read(path).unwrap())
+        .collect()
 }
 
 #[test]
 fn without_a_state_there_is_nothing_to_ask() {
-    let Some(run) = resume(&Sandbox::new(), &[]) else { return };
-    run.code(3).stdout_has("no workflow is known here").stdout_has("workflow init");
+    let Some(run) = resume(&Sandbox::new(), &[]) else {
+        return;
+    };
+    run.code(3)
+        .stdout_has("no workflow is known here")
+        .stdout_has("workflow init");
 }
 
 #[test]
 fn the_summary_is_laid_out_as_its_readers_know_it() {
     let sandbox = story();
-    let Some(run) = resume(&sandbox, &[(QUESTION, "y\\n")]) else { return };
+    let Some(run) = resume(&sandbox, &[(QUESTION, "y\\n")]) else {
+        return;
+    };
     let shown = screen(&run.clone().code(0).stdout);
     let expected = [
         "Pipeline: Build the dashboard",
@@ -88,8 +112,10 @@ fn the_summary_is_laid_out_as_its_readers_know_it() {
         "Resume from \"Write Source Files\"? (y/n/restart) y",
     ];
     assert_eq!(shown[..expected.len()], expected, "{run}");
-    let run = run.stdout_has("\nNext: continue Write Source Files (auth module done, starting billing)\n");
-    run.stdout_has("from Write Source Files phase\n").stdout_has("\nLast activity: 2026-02-19T10:22:00Z\n");
+    let run = run
+        .stdout_has("\nNext: continue Write Source Files (auth module done, starting billing)\n");
+    run.stdout_has("from Write Source Files phase\n")
+        .stdout_has("\nLast activity: 2026-02-19T10:22:00Z\n");
     let state = state(&sandbox);
     assert_eq!(state["current_phase"], document()["current_phase"]);
     assert_eq!(state["completed_phases"], document()["completed_phases"]);
@@ -98,7 +124,9 @@ fn the_summary_is_laid_out_as_its_readers_know_it() {
 #[test]
 fn no_and_abandon_ends_it_and_keeps_it() {
     let sandbox = story();
-    let Some(run) = resume(&sandbox, &[(QUESTION, "n\\n"), (OTHERWISE, "abandon\\n")]) else { return };
+    let Some(run) = resume(&sandbox, &[(QUESTION, "n\\n"), (OTHERWISE, "abandon\\n")]) else {
+        return;
+    };
     run.code(0);
     assert!(!sandbox.exists(FILE));
     assert_eq!(runs(&sandbox), [(true, "abandoned".to_owned())]);
@@ -110,16 +138,30 @@ fn no_and_pick_goes_on_with_another_phase() {
     for typed in ["5", "write-docs"] {
         let sandbox = story();
         let typed = format!("{typed}\\n");
-        let answers = [(QUESTION, "n\\n"), (OTHERWISE, "pick\\n"), ("Which phase?", &typed)];
-        let Some(run) = resume(&sandbox, &answers) else { return };
-        let run = run.code(0).stdout_has("Remaining:\n  4 Write Tests (write-tests, waits for write-source)\n");
+        let answers = [
+            (QUESTION, "n\\n"),
+            (OTHERWISE, "pick\\n"),
+            ("Which phase?", &typed),
+        ];
+        let Some(run) = resume(&sandbox, &answers) else {
+            return;
+        };
+        let run = run
+            .code(0)
+            .stdout_has("Remaining:\n  4 Write Tests (write-tests, waits for write-source)\n");
         run.stdout_has("\n  5 Write Docs (write-docs)\n");
         let state = state(&sandbox);
         assert_eq!(state["current_phase"]["id"], "write-docs");
         let waits = &state["remaining_phases"][0];
         assert_eq!(waits["id"], "write-source", "{state}");
-        let data = sandbox.run(&["workflow", "status", "--json"]).success().data();
-        assert_eq!(data["phases"][2]["progress"], "auth module done, starting billing");
+        let data = sandbox
+            .run(&["workflow", "status", "--json"])
+            .success()
+            .data();
+        assert_eq!(
+            data["phases"][2]["progress"],
+            "auth module done, starting billing"
+        );
     }
 }
 
@@ -127,12 +169,33 @@ fn no_and_pick_goes_on_with_another_phase() {
 fn a_pick_that_cannot_begin_changes_nothing() {
     let sandbox = story();
     sandbox.run(&["workflow", "status"]).success();
-    let before = (sandbox.read(FILE), sandbox.run(&["workflow", "show", "--raw"]).success().stdout);
-    for typed in ["write-tests\\n", "4\\n", "1\\n", "0\\n", "9\\n", "nothing\\n", "\\n", ""] {
-        let answers = [(QUESTION, "n\\n"), (OTHERWISE, "pick\\n"), ("Which phase?", typed)];
-        let Some(run) = resume(&sandbox, &answers) else { return };
+    let before = (
+        sandbox.read(FILE),
+        sandbox.run(&["workflow", "show", "--raw"]).success().stdout,
+    );
+    for typed in [
+        "write-tests\\n",
+        "4\\n",
+        "1\\n",
+        "0\\n",
+        "9\\n",
+        "nothing\\n",
+        "\\n",
+        "",
+    ] {
+        let answers = [
+            (QUESTION, "n\\n"),
+            (OTHERWISE, "pick\\n"),
+            ("Which phase?", typed),
+        ];
+        let Some(run) = resume(&sandbox, &answers) else {
+            return;
+        };
         assert!([3, 4].contains(&run.code), "{typed}\n{run}");
-        let after = (sandbox.read(FILE), sandbox.run(&["workflow", "show", "--raw"]).success().stdout);
+        let after = (
+            sandbox.read(FILE),
+            sandbox.run(&["workflow", "show", "--raw"]).success().stdout,
+        );
         assert_eq!(after, before, "{typed}");
     }
 }
@@ -143,14 +206,34 @@ fn restart_is_asked_for_twice() {
     sandbox.run(&["workflow", "status"]).success();
     let before = sandbox.read(FILE);
     for answer in ["n\\n", "\\n", ""] {
-        let Some(run) = resume(&sandbox, &[(QUESTION, "restart\\n"), ("anew? [y/N]", answer)]) else { return };
+        let Some(run) = resume(
+            &sandbox,
+            &[(QUESTION, "restart\\n"), ("anew? [y/N]", answer)],
+        ) else {
+            return;
+        };
         run.code(4);
         assert_eq!(sandbox.read(FILE), before);
     }
-    let run = resume(&sandbox, &[(QUESTION, "restart\\n"), ("anew? [y/N]", "y\\n")]).expect("a terminal").code(0);
-    assert_eq!(runs(&sandbox), [(false, "pending".to_owned()), (true, "abandoned".to_owned())], "{run}");
+    let run = resume(
+        &sandbox,
+        &[(QUESTION, "restart\\n"), ("anew? [y/N]", "y\\n")],
+    )
+    .expect("a terminal")
+    .code(0);
+    assert_eq!(
+        runs(&sandbox),
+        [
+            (false, "pending".to_owned()),
+            (true, "abandoned".to_owned())
+        ],
+        "{run}"
+    );
     let state = state(&sandbox);
-    assert_eq!((&state["completed_phases"], &state["current_phase"]["id"]), (&json!([]), &json!("create-issues")));
+    assert_eq!(
+        (&state["completed_phases"], &state["current_phase"]["id"]),
+        (&json!([]), &json!("create-issues"))
+    );
     assert_eq!(state["remaining_phases"].as_array().unwrap().len(), 4);
 }
 
@@ -159,34 +242,61 @@ fn what_is_no_answer_changes_nothing() {
     let sandbox = story();
     sandbox.run(&["workflow", "status"]).success();
     let before = sandbox.read(FILE);
-    let Some(run) = resume(&sandbox, &[(QUESTION, "maybe\\n"), (QUESTION, "\\n"), (QUESTION, "")]) else { return };
+    let Some(run) = resume(
+        &sandbox,
+        &[(QUESTION, "maybe\\n"), (QUESTION, "\\n"), (QUESTION, "")],
+    ) else {
+        return;
+    };
     run.code(4).stdout_has("'maybe' is no answer here.");
-    resume(&sandbox, &[(QUESTION, "n\\n"), (OTHERWISE, "what\\n")]).expect("a terminal").code(4);
-    resume(&sandbox, &[(QUESTION, "n\\n"), (OTHERWISE, "")]).expect("a terminal").code(4);
+    resume(&sandbox, &[(QUESTION, "n\\n"), (OTHERWISE, "what\\n")])
+        .expect("a terminal")
+        .code(4);
+    resume(&sandbox, &[(QUESTION, "n\\n"), (OTHERWISE, "")])
+        .expect("a terminal")
+        .code(4);
     assert_eq!(sandbox.read(FILE), before);
     assert_eq!(runs(&sandbox), [(false, "in_progress".to_owned())]);
 }
 
 /// Documents that are torn, or JSON of another shape.
 fn malformed() -> [String; 2] {
-    [document().to_string()[..200].to_owned(), json!({"completed_phases": 3, "remaining_phases": {}}).to_string()]
+    [
+        document().to_string()[..200].to_owned(),
+        json!({"completed_phases": 3, "remaining_phases": {}}).to_string(),
+    ]
 }
 
 #[test]
 fn a_malformed_file_is_shown_and_left_where_nobody_decides() {
-    for (bytes, is_known) in malformed().iter().flat_map(|bytes| [(bytes, false), (bytes, true)]) {
+    for (bytes, is_known) in malformed()
+        .iter()
+        .flat_map(|bytes| [(bytes, false), (bytes, true)])
+    {
         let sandbox = story();
         if is_known {
             sandbox.run(&["workflow", "status"]).success();
         }
         sandbox.write(FILE, bytes);
         for answer in ["\\n", "n\\n", "y\\n", "what\\n", ""] {
-            let Some(run) = resume(&sandbox, &[(MALFORMED, answer)]) else { return };
-            let run = run.code(4).stdout_has("State file is malformed: .claude/pipeline-state.json");
+            let Some(run) = resume(&sandbox, &[(MALFORMED, answer)]) else {
+                return;
+            };
+            let run = run
+                .code(4)
+                .stdout_has("State file is malformed: .claude/pipeline-state.json");
             run.stdout_has(&format!("  | {bytes}\n"));
-            assert_eq!((&sandbox.read(FILE), archived(&sandbox).len()), (bytes, 0), "{answer}");
+            assert_eq!(
+                (&sandbox.read(FILE), archived(&sandbox).len()),
+                (bytes, 0),
+                "{answer}"
+            );
         }
-        for args in [&["workflow", "resume"][..], &["workflow", "status"], &["phase", "done"]] {
+        for args in [
+            &["workflow", "resume"][..],
+            &["workflow", "status"],
+            &["phase", "done"],
+        ] {
             let _ = sandbox.run(args);
             assert_eq!(&sandbox.read(FILE), bytes, "{args:?}");
         }
@@ -196,8 +306,13 @@ fn a_malformed_file_is_shown_and_left_where_nobody_decides() {
 #[test]
 fn a_malformed_file_that_is_settled_is_kept_in_the_archive() {
     for (bytes, is_known, answer) in malformed().iter().flat_map(|bytes| {
-        [(true, "recover"), (true, "fresh"), (false, "recover"), (false, "fresh")]
-            .map(|(known, answer)| (bytes, known, answer))
+        [
+            (true, "recover"),
+            (true, "fresh"),
+            (false, "recover"),
+            (false, "fresh"),
+        ]
+        .map(|(known, answer)| (bytes, known, answer))
     }) {
         let sandbox = story();
         if is_known {
@@ -209,13 +324,23 @@ fn a_malformed_file_that_is_settled_is_kept_in_the_archive() {
         if is_known && answer == "recover" {
             answers.push((QUESTION, "y\\n"));
         }
-        let Some(run) = resume(&sandbox, &answers) else { return };
+        let Some(run) = resume(&sandbox, &answers) else {
+            return;
+        };
         let run = run.code(0);
         assert_eq!(archived(&sandbox), [bytes.as_bytes()], "{run}");
         match (is_known, answer) {
-            (true, "recover") => assert_eq!(state(&sandbox)["current_phase"]["id"], "write-source", "{run}"),
+            (true, "recover") => assert_eq!(
+                state(&sandbox)["current_phase"]["id"],
+                "write-source",
+                "{run}"
+            ),
             (true, _) => assert_eq!(state(&sandbox)["completed_phases"], json!([]), "{run}"),
-            (false, "recover") => assert_eq!(&sandbox.read(FILE), bytes, "it is there for somebody to mend\n{run}"),
+            (false, "recover") => assert_eq!(
+                &sandbox.read(FILE),
+                bytes,
+                "it is there for somebody to mend\n{run}"
+            ),
             (false, _) => assert!(!sandbox.exists(FILE), "{run}"),
         }
     }

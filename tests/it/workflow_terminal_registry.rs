@@ -23,8 +23,14 @@ fn document(id: &str, description: &str, updated_at: &str) -> Value {
 
 fn story() -> Sandbox {
     let sandbox = Sandbox::new();
-    let document = document(ID, "Implement authentication system", "2025-10-03T18:52:15Z");
-    sandbox.write(FILE, document.to_string()).at("2025-10-03T18:57:30Z");
+    let document = document(
+        ID,
+        "Implement authentication system",
+        "2025-10-03T18:52:15Z",
+    );
+    sandbox
+        .write(FILE, document.to_string())
+        .at("2025-10-03T18:57:30Z");
     sandbox
 }
 
@@ -41,13 +47,18 @@ fn active(sandbox: &Sandbox) -> Vec<String> {
     let failed = sandbox.path(FOLDER).join("failed");
     let mut files = fixtures::files_below(&sandbox.path(FOLDER));
     files.retain(|path| !path.starts_with(&failed));
-    files.iter().map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned()).collect()
+    files
+        .iter()
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
 fn r_goes_on_after_the_known_layout() {
     let sandbox = story();
-    let Some(run) = resume(&sandbox, &[(CHOICE, "r\\n")]) else { return };
+    let Some(run) = resume(&sandbox, &[(CHOICE, "r\\n")]) else {
+        return;
+    };
     let shown = screen(&run.clone().code(0).stdout);
     let expected = [
         "Found existing checkpoint for \"Implement authentication system\"",
@@ -64,28 +75,53 @@ fn r_goes_on_after_the_known_layout() {
     ];
     assert_eq!(shown[..expected.len()], expected, "{run}");
     let state = json_in(&sandbox, FILE);
-    assert_eq!((&state["current_phase"], &state["completed_phases"]), (&json!(3), &json!([1, 2])));
+    assert_eq!(
+        (&state["current_phase"], &state["completed_phases"]),
+        (&json!(3), &json!([1, 2]))
+    );
     assert_eq!(state["workflow_state"]["plan_path"], "specs/plans/022.md");
 }
 
 #[test]
 fn s_keeps_the_old_run_and_begins_its_plan_anew() {
     let sandbox = story();
-    let Some(run) = resume(&sandbox, &[(CHOICE, "s\\n")]) else { return };
+    let Some(run) = resume(&sandbox, &[(CHOICE, "s\\n")]) else {
+        return;
+    };
     run.code(0);
-    assert_eq!(json_in(&sandbox, &format!("{FOLDER}/failed/{ID}.json"))["completed_phases"], json!([1, 2]));
+    assert_eq!(
+        json_in(&sandbox, &format!("{FOLDER}/failed/{ID}.json"))["completed_phases"],
+        json!([1, 2])
+    );
     let active = active(&sandbox);
-    assert!(active.len() == 1 && active[0].starts_with("orchestrate_auth_system_") && active[0] != ID, "{active:?}");
+    assert!(
+        active.len() == 1 && active[0].starts_with("orchestrate_auth_system_") && active[0] != ID,
+        "{active:?}"
+    );
     let new = json_in(&sandbox, &format!("{FOLDER}/{}.json", active[0]));
-    assert_eq!((&new["completed_phases"], &new["total_phases"]), (&json!([]), &json!(5)));
-    assert_eq!(new["workflow_state"], json!({"project_name": "auth_system"}), "what the old run found out is its own");
+    assert_eq!(
+        (&new["completed_phases"], &new["total_phases"]),
+        (&json!([]), &json!(5))
+    );
+    assert_eq!(
+        new["workflow_state"],
+        json!({"project_name": "auth_system"}),
+        "what the old run found out is its own"
+    );
 }
 
 #[test]
 fn v_shows_all_of_it_and_asks_again() {
     let sandbox = story();
-    let Some(run) = resume(&sandbox, &[(CHOICE, "v\\n"), (CHOICE, "V\\n"), (CHOICE, "r\\n")]) else { return };
-    let run = run.code(0).stdout_has("\"plan_path\": \"specs/plans/022.md\"");
+    let Some(run) = resume(
+        &sandbox,
+        &[(CHOICE, "v\\n"), (CHOICE, "V\\n"), (CHOICE, "r\\n")],
+    ) else {
+        return;
+    };
+    let run = run
+        .code(0)
+        .stdout_has("\"plan_path\": \"specs/plans/022.md\"");
     assert_eq!(run.stdout.matches(CHOICE).count(), 3, "{run}");
     run.stdout_has("Resuming workflow");
 }
@@ -93,10 +129,15 @@ fn v_shows_all_of_it_and_asks_again() {
 #[test]
 fn d_ends_it_and_starts_nothing() {
     let sandbox = story();
-    let Some(run) = resume(&sandbox, &[(CHOICE, "d\\n")]) else { return };
+    let Some(run) = resume(&sandbox, &[(CHOICE, "d\\n")]) else {
+        return;
+    };
     run.code(0);
     assert!(active(&sandbox).is_empty() && sandbox.exists(format!("{FOLDER}/failed/{ID}.json")));
-    sandbox.run(&["workflow", "show", ID]).success().stdout_has("Status: abandoned");
+    sandbox
+        .run(&["workflow", "show", ID])
+        .success()
+        .stdout_has("Status: abandoned");
 }
 
 #[test]
@@ -104,8 +145,12 @@ fn a_wrong_letter_asks_again_and_the_end_of_the_input_changes_nothing() {
     let sandbox = story();
     sandbox.run(&["workflow", "status"]).success();
     let before = sandbox.tree();
-    let Some(run) = resume(&sandbox, &[(CHOICE, "x\\n"), (CHOICE, "\\n"), (CHOICE, "")]) else { return };
-    let run = run.code(4).stdout_has("'x' is no answer here.\nChoice [r/s/v/d]: ");
+    let Some(run) = resume(&sandbox, &[(CHOICE, "x\\n"), (CHOICE, "\\n"), (CHOICE, "")]) else {
+        return;
+    };
+    let run = run
+        .code(4)
+        .stdout_has("'x' is no answer here.\nChoice [r/s/v/d]: ");
     assert_eq!(run.stdout.matches(CHOICE).count(), 3, "{run}");
     assert_eq!(sandbox.tree(), before);
     let run = resume(&sandbox, &[(CHOICE, "y\\n"), (CHOICE, "d\\n")]).expect("a terminal");
@@ -124,18 +169,32 @@ fn a_corrupted_file_can_be_deleted_and_is_kept() {
         let run = sandbox.run(&["workflow", "resume", "--json"]).code(6);
         assert_eq!(run.json()["error"]["detail"]["path"], FILE, "{run}");
         for answer in ["n\\n", "\\n", ""] {
-            let Some(run) = resume(&sandbox, &[(DELETE, answer)]) else { return };
-            run.code(4).stdout_has(&format!("State file is malformed: {FILE}"));
+            let Some(run) = resume(&sandbox, &[(DELETE, answer)]) else {
+                return;
+            };
+            run.code(4)
+                .stdout_has(&format!("State file is malformed: {FILE}"));
             assert_eq!(sandbox.read(FILE), torn);
         }
-        let run = resume(&sandbox, &[(DELETE, "y\\n")]).expect("a terminal").code(0);
+        let run = resume(&sandbox, &[(DELETE, "y\\n")])
+            .expect("a terminal")
+            .code(0);
         assert!(active(&sandbox).is_empty(), "{run}");
         let kept = fixtures::files_below(&sandbox.path(".claude/.archive"));
         assert_eq!(kept.len(), 1, "{kept:?}");
         assert_eq!(std::fs::read(&kept[0]).unwrap(), torn.as_bytes());
         sandbox.run(&["workflow", "resume"]).code(3);
         sandbox
-            .run(&["workflow", "init", "--type", "orchestrate", "--phase", "one", "--profile", "registry"])
+            .run(&[
+                "workflow",
+                "init",
+                "--type",
+                "orchestrate",
+                "--phase",
+                "one",
+                "--profile",
+                "registry",
+            ])
             .success();
     }
 }
@@ -145,10 +204,16 @@ fn a_corrupted_file_of_nobody_does_not_keep_a_run_from_being_resumed() {
     let sandbox = story();
     let other = format!("{FOLDER}/implement_dark_mode_20251003_192230.json");
     sandbox.write(&other, "{");
-    let Some(run) = resume(&sandbox, &[(DELETE, "n\\n"), (CHOICE, "r\\n")]) else { return };
+    let Some(run) = resume(&sandbox, &[(DELETE, "n\\n"), (CHOICE, "r\\n")]) else {
+        return;
+    };
     run.code(0).stdout_has("Resuming workflow");
     assert_eq!(sandbox.read(&other), "{");
-    let named = dialogue(&sandbox, "$checkpoint workflow resume orchestrate", &[(CHOICE, "r\\n")]);
+    let named = dialogue(
+        &sandbox,
+        "$checkpoint workflow resume orchestrate",
+        &[(CHOICE, "r\\n")],
+    );
     assert!(!named.expect("a terminal").code(0).stdout.contains(DELETE));
     let run = resume(&sandbox, &[(DELETE, "y\\n"), (CHOICE, "r\\n")]).expect("a terminal");
     run.code(0).stdout_has("Resuming workflow");
@@ -161,12 +226,23 @@ fn of_several_the_latest_of_its_type_is_meant() {
     let other = "orchestrate_auth_system_20251003_185000";
     let newer = document(other, "A newer one", "2025-10-03T18:55:00Z");
     sandbox.write(format!("{FOLDER}/{other}.json"), newer.to_string());
-    let mut third = document("implement_x_20251003_185600", "Another type", "2025-10-03T18:56:00Z");
+    let mut third = document(
+        "implement_x_20251003_185600",
+        "Another type",
+        "2025-10-03T18:56:00Z",
+    );
     third["workflow_type"] = "implement".into();
-    sandbox.write(format!("{FOLDER}/implement_x_20251003_185600.json"), third.to_string());
+    sandbox.write(
+        format!("{FOLDER}/implement_x_20251003_185600.json"),
+        third.to_string(),
+    );
     let line = "$checkpoint workflow resume orchestrate";
-    let Some(run) = dialogue(&sandbox, line, &[(CHOICE, "d\\n")]) else { return };
-    run.code(0).stdout_has("Found existing checkpoint for \"A newer one\"");
+    let Some(run) = dialogue(&sandbox, line, &[(CHOICE, "d\\n")]) else {
+        return;
+    };
+    run.code(0)
+        .stdout_has("Found existing checkpoint for \"A newer one\"");
     let run = dialogue(&sandbox, line, &[(CHOICE, "r\\n")]).expect("a terminal");
-    run.code(0).stdout_has("Found existing checkpoint for \"Implement authentication system\"");
+    run.code(0)
+        .stdout_has("Found existing checkpoint for \"Implement authentication system\"");
 }

@@ -32,7 +32,12 @@ fn unsound() -> Sandbox {
 }
 
 fn codes(findings: &Value) -> Vec<&str> {
-    findings.as_array().unwrap().iter().map(|finding| finding["code"].as_str().unwrap()).collect()
+    findings
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|finding| finding["code"].as_str().unwrap())
+        .collect()
 }
 
 #[test]
@@ -42,18 +47,46 @@ fn a_program_is_told_all_that_a_person_would_be_told() {
     let error = run.json()["error"].clone();
     assert_eq!(error["code"], "decision_needed");
     let detail = &error["detail"];
-    assert_eq!(detail["question"], "State appears corrupted. Start fresh? [y/N]");
-    assert_eq!((&detail["valid"], codes(&detail["errors"])), (&json!(false), vec!["out_of_order"]));
+    assert_eq!(
+        detail["question"],
+        "State appears corrupted. Start fresh? [y/N]"
+    );
+    assert_eq!(
+        (&detail["valid"], codes(&detail["errors"])),
+        (&json!(false), vec!["out_of_order"])
+    );
     assert_eq!(codes(&detail["remarks"]), ["stale", "idle"]);
     assert_eq!(detail["last_activity"], "2026-03-16T13:00:00Z");
-    assert!(detail["next"]["words"].is_string() && detail["drift"].is_null(), "{run}");
+    assert!(
+        detail["next"]["words"].is_string() && detail["drift"].is_null(),
+        "{run}"
+    );
     let told = sandbox.run(&["workflow", "resume"]).code(4);
-    let told = told.stderr_has("State appears corrupted. Start fresh? [y/N]\n").stderr_has("wrong: ");
-    let told = told.stderr_has("it was begun 8 d ago").stderr_has("nothing has happened in it for 7 d");
-    told.stderr_has("Resume workflow from IMPLEMENTATION? [Y/n]").stderr_has("--choose y --anyway");
-    assert_eq!(sandbox.run(&["workflow", "resume", "-q"]).code(4).stderr.lines().count(), 1);
-    let next = sandbox.run(&["workflow", "next", "--json"]).success().data();
-    assert_eq!((codes(&next["errors"]), codes(&next["remarks"])), (vec!["out_of_order"], vec!["stale", "idle"]));
+    let told = told
+        .stderr_has("State appears corrupted. Start fresh? [y/N]\n")
+        .stderr_has("wrong: ");
+    let told = told
+        .stderr_has("it was begun 8 d ago")
+        .stderr_has("nothing has happened in it for 7 d");
+    told.stderr_has("Resume workflow from IMPLEMENTATION? [Y/n]")
+        .stderr_has("--choose y --anyway");
+    assert_eq!(
+        sandbox
+            .run(&["workflow", "resume", "-q"])
+            .code(4)
+            .stderr
+            .lines()
+            .count(),
+        1
+    );
+    let next = sandbox
+        .run(&["workflow", "next", "--json"])
+        .success()
+        .data();
+    assert_eq!(
+        (codes(&next["errors"]), codes(&next["remarks"])),
+        (vec!["out_of_order"], vec!["stale", "idle"])
+    );
 }
 
 #[test]
@@ -61,19 +94,40 @@ fn a_run_that_is_not_sound_is_gone_on_with_only_where_that_is_said() {
     let sandbox = unsound();
     for answer in ["y", "pick:VERIFICATION"] {
         let before = sandbox.run(&["workflow", "show", "--raw"]).success().stdout;
-        let run = sandbox.run(&["workflow", "resume", "--choose", answer, "--json"]).code(4);
+        let run = sandbox
+            .run(&["workflow", "resume", "--choose", answer, "--json"])
+            .code(4);
         assert_eq!(run.error_code(), "unsound", "{run}");
-        assert_eq!(codes(&run.json()["error"]["detail"]["errors"]), ["out_of_order"]);
+        assert_eq!(
+            codes(&run.json()["error"]["detail"]["errors"]),
+            ["out_of_order"]
+        );
         assert_eq!(sandbox.run(&["workflow", "show", "--raw"]).stdout, before);
     }
-    sandbox.run(&["workflow", "resume", "--choose", "y"]).code(4).stderr_has("wrong: ").stderr_has("--anyway");
-    let data = sandbox.run(&["workflow", "resume", "--choose", "y", "--anyway", "--json"]).success().data();
-    assert_eq!((&data["done"], &data["valid"]), (&json!("resumed"), &json!(false)));
+    sandbox
+        .run(&["workflow", "resume", "--choose", "y"])
+        .code(4)
+        .stderr_has("wrong: ")
+        .stderr_has("--anyway");
+    let data = sandbox
+        .run(&["workflow", "resume", "--choose", "y", "--anyway", "--json"])
+        .success()
+        .data();
+    assert_eq!(
+        (&data["done"], &data["valid"]),
+        (&json!("resumed"), &json!(false))
+    );
     assert_eq!(codes(&data["remarks"]), ["stale", "idle"]);
     let sandbox = unsound();
-    let run = sandbox.run(&["workflow", "resume", "--choose", "y", "--anyway"]).success();
-    run.stderr_has("wrong: ").stderr_has("it was begun 8 d ago").stdout_has("Next: ");
-    unsound().run(&["workflow", "resume", "--choose", "n"]).success();
+    let run = sandbox
+        .run(&["workflow", "resume", "--choose", "y", "--anyway"])
+        .success();
+    run.stderr_has("wrong: ")
+        .stderr_has("it was begun 8 d ago")
+        .stdout_has("Next: ");
+    unsound()
+        .run(&["workflow", "resume", "--choose", "n"])
+        .success();
 }
 
 #[test]
@@ -84,10 +138,26 @@ fn a_run_that_was_left_alone_for_a_day_says_so() {
         ("2026-03-31T10:00:00Z", &["stale", "idle"]),
     ] {
         let sandbox = with(&phases("REQUIREMENTS", &[]));
-        let data = sandbox.at(now).run(&["workflow", "resume", "--json"]).code(4).json();
-        assert_eq!(codes(&data["error"]["detail"]["remarks"]), expected, "{now}");
-        let data = sandbox.at(now).run(&["workflow", "resume", "--choose", "y", "--json"]).success().data();
-        assert_eq!((&data["valid"], codes(&data["remarks"])), (&json!(true), expected.to_vec()), "{now}");
+        let data = sandbox
+            .at(now)
+            .run(&["workflow", "resume", "--json"])
+            .code(4)
+            .json();
+        assert_eq!(
+            codes(&data["error"]["detail"]["remarks"]),
+            expected,
+            "{now}"
+        );
+        let data = sandbox
+            .at(now)
+            .run(&["workflow", "resume", "--choose", "y", "--json"])
+            .success()
+            .data();
+        assert_eq!(
+            (&data["valid"], codes(&data["remarks"])),
+            (&json!(true), expected.to_vec()),
+            "{now}"
+        );
     }
 }
 
@@ -95,7 +165,16 @@ fn a_run_that_was_left_alone_for_a_day_says_so() {
 fn what_changed_and_what_would_be_mended_is_told_too() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").at(AT);
-    sandbox.step(&["workflow", "init", "--id", "w", "--phase", "one", "--profile", "pipeline"]);
+    sandbox.step(&[
+        "workflow",
+        "init",
+        "--id",
+        "w",
+        "--phase",
+        "one",
+        "--profile",
+        "pipeline",
+    ]);
     sandbox.step(&["phase", "start"]);
     sandbox.step(&["task", "add", "t", "--output", "out.json"]);
     sandbox.step(&["task", "start", "t"]);
@@ -107,13 +186,26 @@ fn what_changed_and_what_would_be_mended_is_told_too() {
         (&json!([{"path": "a"}]), &json!("one")),
         "{run}"
     );
-    assert!(detail["recover"][0].as_str().is_some_and(|what| what.contains("task t")), "{run}");
+    assert!(
+        detail["recover"][0]
+            .as_str()
+            .is_some_and(|what| what.contains("task t")),
+        "{run}"
+    );
     assert_eq!(detail["question"], "Resume from \"One\"? (y/n/restart)");
-    let run = sandbox.run(&["workflow", "resume"]).code(4).stderr_has("1 file changed since one began");
-    let run = run.stderr_has("to recover: task t was running").stderr_has("Resume from \"One\"? (y/n/restart)\n");
+    let run = sandbox
+        .run(&["workflow", "resume"])
+        .code(4)
+        .stderr_has("1 file changed since one began");
+    let run = run
+        .stderr_has("to recover: task t was running")
+        .stderr_has("Resume from \"One\"? (y/n/restart)\n");
     run.stderr_has("Pipeline: w\n");
-    let run = sandbox.run(&["workflow", "resume", "--choose", "y"]).success();
-    run.stderr_has("1 file changed since one began").stderr_has("recovered: task t was running");
+    let run = sandbox
+        .run(&["workflow", "resume", "--choose", "y"])
+        .success();
+    run.stderr_has("1 file changed since one began")
+        .stderr_has("recovered: task t was running");
 }
 
 #[test]
@@ -126,13 +218,33 @@ fn a_write_that_was_cut_off_is_a_question_and_no_dead_end() {
     let sandbox = with(&document());
     let before = sandbox.read(PHASES);
     assert_eq!(
-        codes(&sandbox.run(&["workflow", "validate", "--json"]).code(6).data()["errors"]),
+        codes(
+            &sandbox
+                .run(&["workflow", "validate", "--json"])
+                .code(6)
+                .data()["errors"]
+        ),
         ["interrupted_write"]
     );
-    sandbox.run(&["workflow", "status"]).success().stderr_has("interruption_safe is false");
-    assert_eq!(sandbox.read(PHASES), before, "its writer may still be at it");
-    assert_eq!(sandbox.run(&["workflow", "resume", "--choose", "y", "--json"]).code(4).error_code(), "unsound");
-    sandbox.run(&["workflow", "resume", "--choose", "y", "--anyway"]).success();
+    sandbox
+        .run(&["workflow", "status"])
+        .success()
+        .stderr_has("interruption_safe is false");
+    assert_eq!(
+        sandbox.read(PHASES),
+        before,
+        "its writer may still be at it"
+    );
+    assert_eq!(
+        sandbox
+            .run(&["workflow", "resume", "--choose", "y", "--json"])
+            .code(4)
+            .error_code(),
+        "unsound"
+    );
+    sandbox
+        .run(&["workflow", "resume", "--choose", "y", "--anyway"])
+        .success();
     assert_eq!(sandbox.json_of(PHASES)["interruption_safe"], true);
     sandbox.run(&["workflow", "validate"]).success();
     let sandbox = with(&document());
@@ -140,49 +252,94 @@ fn a_write_that_was_cut_off_is_a_question_and_no_dead_end() {
     sandbox.edit(PHASES, |file| file["interruption_safe"] = true.into());
     sandbox.run(&["workflow", "validate"]).success();
     let sandbox = with(&document());
-    sandbox.run(&["workflow", "resume", "--choose", "n"]).success();
+    sandbox
+        .run(&["workflow", "resume", "--choose", "n"])
+        .success();
     assert_eq!(sandbox.json_of(PHASES)["completed_phases"], json!([]));
     assert_ne!(sandbox.json_of(PHASES)["workflow_id"], "wf-42");
 }
 
 #[test]
 fn a_phase_that_is_complete_and_in_progress_contradicts_itself() {
-    let mut document = phases("REQUIREMENTS", &[("REQUIREMENTS", "memory/reports/demand.json")]);
+    let mut document = phases(
+        "REQUIREMENTS",
+        &[("REQUIREMENTS", "memory/reports/demand.json")],
+    );
     let sandbox = with(&document);
     sandbox.write("memory/reports/demand.json", "{}");
-    let data = sandbox.run(&["workflow", "validate", "--json"]).code(6).data();
+    let data = sandbox
+        .run(&["workflow", "validate", "--json"])
+        .code(6)
+        .data();
     assert_eq!(codes(&data["errors"])[0], "done_and_under_way");
     document["completed_phases"] = json!([]);
     sandbox.write(PHASES, document.to_string());
     sandbox.run(&["workflow", "validate"]).success();
-    assert_eq!(sandbox.json_of(PHASES)["completed_phases"], json!([]), "what is done again is not complete");
+    assert_eq!(
+        sandbox.json_of(PHASES)["completed_phases"],
+        json!([]),
+        "what is done again is not complete"
+    );
 }
 
 #[test]
 fn a_skipped_phase_is_not_listed_as_finished() {
-    for (profile, path) in
-        [("phases", PHASES), ("pipeline", PIPELINE), ("registry", ".claude/checkpoints/t_p_20260324_120000.json")]
-    {
+    for (profile, path) in [
+        ("phases", PHASES),
+        ("pipeline", PIPELINE),
+        ("registry", ".claude/checkpoints/t_p_20260324_120000.json"),
+    ] {
         let sandbox = Sandbox::new();
         let plan = ["--phase", "a", "--phase", "b::a", "--phase", "c::b"];
-        let words = [&["workflow", "init", "--id", "t_p_20260324_120000", "--profile", profile], &plan[..]].concat();
+        let words = [
+            &[
+                "workflow",
+                "init",
+                "--id",
+                "t_p_20260324_120000",
+                "--profile",
+                profile,
+            ],
+            &plan[..],
+        ]
+        .concat();
         sandbox.at(AT).step(&words);
         sandbox.step(&["phase", "start", "a"]);
         sandbox.step(&["phase", "done", "a"]);
         let skipped = sandbox.run(&["phase", "skip", "b"]).success();
-        assert!(skipped.stdout.contains("1 of 3 phases, 1 skipped"), "{skipped}");
+        assert!(
+            skipped.stdout.contains("1 of 3 phases, 1 skipped"),
+            "{skipped}"
+        );
         let id = |entry: &Value| match profile {
             "phases" => entry["phase"].clone(),
             "pipeline" => entry["id"].clone(),
             _ => entry.clone(),
         };
         let file = sandbox.json_of(path);
-        let done: Vec<Value> = file["completed_phases"].as_array().unwrap().iter().map(id).collect();
-        let first = if profile == "registry" { json!(1) } else { json!("a") };
+        let done: Vec<Value> = file["completed_phases"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(id)
+            .collect();
+        let first = if profile == "registry" {
+            json!(1)
+        } else {
+            json!("a")
+        };
         assert_eq!(done, [first], "{profile}: {file}");
-        let next = if profile == "registry" { json!(3) } else { json!("c") };
+        let next = if profile == "registry" {
+            json!(3)
+        } else {
+            json!("c")
+        };
         let current = &file["current_phase"];
-        assert_eq!(current.get("id").unwrap_or(current), &next, "{profile}: {file}");
+        assert_eq!(
+            current.get("id").unwrap_or(current),
+            &next,
+            "{profile}: {file}"
+        );
         // A write by another program does not revive it: a skipped phase stays skipped.
         sandbox.edit(path, |file| file["updated_by"] = "me".into());
         let stands = sandbox.stands();
@@ -193,20 +350,38 @@ fn a_skipped_phase_is_not_listed_as_finished() {
         );
         sandbox.step(&["phase", "start", "c"]);
         let stands = sandbox.step(&["phase", "done", "c"]);
-        assert_eq!((&stands["status"], &stands["completed"]), (&json!("complete"), &json!(["a", "c"])), "{profile}");
+        assert_eq!(
+            (&stands["status"], &stands["completed"]),
+            (&json!("complete"), &json!(["a", "c"])),
+            "{profile}"
+        );
     }
     let sandbox = Sandbox::new();
-    sandbox.step(&["workflow", "init", "--id", "w", "--phase", "a", "--phase", "b"]);
+    sandbox.step(&[
+        "workflow", "init", "--id", "w", "--phase", "a", "--phase", "b",
+    ]);
     sandbox.run(&["phase", "skip", "a"]).success();
     let shown = sandbox.run(&["workflow", "status"]).success();
-    shown.stdout_has("Remaining (1 phase):\n  · Phase 2: B\n\nSkipped (1 phase):\n  - Phase 1: A\n");
+    shown
+        .stdout_has("Remaining (1 phase):\n  · Phase 2: B\n\nSkipped (1 phase):\n  - Phase 1: A\n");
 }
 
 #[test]
 fn a_phase_that_is_advanced_by_hand_past_a_skipped_one_leaves_it_skipped() {
     let sandbox = Sandbox::new();
-    let plan = ["--phase", "a", "--phase", "b::a", "--phase", "c::b", "--profile", "phases"];
-    sandbox.at(AT).step(&[&["workflow", "init", "--id", "w"], &plan[..]].concat());
+    let plan = [
+        "--phase",
+        "a",
+        "--phase",
+        "b::a",
+        "--phase",
+        "c::b",
+        "--profile",
+        "phases",
+    ];
+    sandbox
+        .at(AT)
+        .step(&[&["workflow", "init", "--id", "w"], &plan[..]].concat());
     sandbox.step(&["phase", "start", "a"]);
     sandbox.step(&["phase", "done", "a"]);
     sandbox.step(&["phase", "skip", "b"]);
@@ -216,7 +391,10 @@ fn a_phase_that_is_advanced_by_hand_past_a_skipped_one_leaves_it_skipped() {
         file["phase_status"] = "complete".into();
     });
     let stands = sandbox.stands();
-    assert_eq!((&stands["status"], &stands["phases"][1]["status"]), (&json!("complete"), &json!("skipped")));
+    assert_eq!(
+        (&stands["status"], &stands["phases"][1]["status"]),
+        (&json!("complete"), &json!("skipped"))
+    );
     assert_eq!(stands["completed"], json!(["a", "c"]));
 }
 
@@ -224,40 +402,85 @@ fn a_phase_that_is_advanced_by_hand_past_a_skipped_one_leaves_it_skipped() {
 fn each_command_of_workflows_says_what_it_does() {
     let help = Sandbox::new().run(&["workflow", "--help"]).success().stdout;
     assert!(!help.contains("Which run"), "{help}");
-    for (command, words) in
-        [("validate", "Check the plan,"), ("lint", "Suggest phases"), ("archive", "Archive a run as it is")]
-    {
-        let line = help.lines().find(|line| line.trim_start().starts_with(&format!("{command} ")));
-        assert!(line.is_some_and(|line| line.contains(words)), "{command}\n{help}");
+    for (command, words) in [
+        ("validate", "Check the plan,"),
+        ("lint", "Suggest phases"),
+        ("archive", "Archive a run as it is"),
+    ] {
+        let line = help
+            .lines()
+            .find(|line| line.trim_start().starts_with(&format!("{command} ")));
+        assert!(
+            line.is_some_and(|line| line.contains(words)),
+            "{command}\n{help}"
+        );
     }
 }
 
 #[test]
 fn three_hundred_phases_are_advised_on_in_a_few_lines() {
-    let phases: Vec<Value> =
-        (0..300).map(|at| json!({"id": format!("phase {at}"), "name": format!("№ {at}")})).collect();
+    let phases: Vec<Value> = (0..300)
+        .map(|at| json!({"id": format!("phase {at}"), "name": format!("№ {at}")}))
+        .collect();
     let sandbox = Sandbox::new();
-    sandbox.write("plan.json", json!({"phases": phases}).to_string()).at(AT);
-    sandbox.step(&["workflow", "init", "--profile", "pipeline", "--plan", "plan.json"]);
-    let run = sandbox.run(&["workflow", "resume", "--choose", "n"]).code(4);
+    sandbox
+        .write("plan.json", json!({"phases": phases}).to_string())
+        .at(AT);
+    sandbox.step(&[
+        "workflow",
+        "init",
+        "--profile",
+        "pipeline",
+        "--plan",
+        "plan.json",
+    ]);
+    let run = sandbox
+        .run(&["workflow", "resume", "--choose", "n"])
+        .code(4);
     assert!(run.stderr.len() < 2_000, "{run}");
-    let run = sandbox.run(&["phase", "start", "nope"]).code(3).stderr_has("and 290 more");
+    let run = sandbox
+        .run(&["phase", "start", "nope"])
+        .code(3)
+        .stderr_has("and 290 more");
     assert!(run.stderr.len() < 2_000, "{run}");
 }
 
 #[test]
 fn a_phase_that_is_named_before_its_turn_is_found_whatever_word_stands_beside_it() {
-    for (current, status) in [("REFLECTION", "pending"), ("IMPLEMENTATION", "complete"), ("VERIFICATION", "todo")] {
+    for (current, status) in [
+        ("REFLECTION", "pending"),
+        ("IMPLEMENTATION", "complete"),
+        ("VERIFICATION", "todo"),
+    ] {
         let mut document = phases(current, &[]);
         document["phase_status"] = status.into();
         let sandbox = with(&document);
         let run = sandbox.run(&["workflow", "validate", "--json"]).code(6);
-        assert_eq!(codes(&run.data()["errors"]), ["out_of_order"], "{current} {status}");
-        assert_eq!(run.data()["errors"][0]["place"], format!("phases.{current}"), "{run}");
+        assert_eq!(
+            codes(&run.data()["errors"]),
+            ["out_of_order"],
+            "{current} {status}"
+        );
+        assert_eq!(
+            run.data()["errors"][0]["place"],
+            format!("phases.{current}"),
+            "{run}"
+        );
     }
-    for (current, status) in [("REQUIREMENTS", "pending"), ("ARCHITECTURE", "complete"), ("ARCHITECTURE", "pending")] {
+    for (current, status) in [
+        ("REQUIREMENTS", "pending"),
+        ("ARCHITECTURE", "complete"),
+        ("ARCHITECTURE", "pending"),
+    ] {
         let done = [("REQUIREMENTS", "memory/reports/demand.json")];
-        let mut document = phases(current, if current == "REQUIREMENTS" { &[] } else { &done });
+        let mut document = phases(
+            current,
+            if current == "REQUIREMENTS" {
+                &[]
+            } else {
+                &done
+            },
+        );
         document["phase_status"] = status.into();
         let sandbox = with(&document);
         sandbox.write("memory/reports/demand.json", "{}");
@@ -275,21 +498,30 @@ fn a_last_change_before_the_beginning_is_told_of_the_field_that_says_it() {
         "current_phase": 1, "total_phases": 2, "completed_phases": [], "workflow_state": {}, "last_error": null,
     });
     let path = ".claude/checkpoints/t_p_20260324_100000.json";
-    for (path, document, key, answer) in
-        [(PHASES, document, "last_updated", "y"), (path, registered, "updated_at", "r")]
-    {
+    for (path, document, key, answer) in [
+        (PHASES, document, "last_updated", "y"),
+        (path, registered, "updated_at", "r"),
+    ] {
         let sandbox = Sandbox::new();
         sandbox.write(path, document.to_string()).at(AT);
         let run = sandbox.run(&["workflow", "validate", "--json"]).code(6);
         let errors = run.data()["errors"].clone();
-        assert_eq!((codes(&errors), &errors[0]["place"]), (vec!["time_unlikely"], &json!(key)), "{run}");
-        sandbox.run(&["workflow", "resume", "--choose", answer, "--anyway"]).success();
+        assert_eq!(
+            (codes(&errors), &errors[0]["place"]),
+            (vec!["time_unlikely"], &json!(key)),
+            "{run}"
+        );
+        sandbox
+            .run(&["workflow", "resume", "--choose", answer, "--anyway"])
+            .success();
         sandbox.run(&["workflow", "validate"]).success();
     }
 }
 
-const DONE: [(&str, &str); 2] =
-    [("REQUIREMENTS", "memory/reports/demand.json"), ("ARCHITECTURE", "memory/reports/final_design.json")];
+const DONE: [(&str, &str); 2] = [
+    ("REQUIREMENTS", "memory/reports/demand.json"),
+    ("ARCHITECTURE", "memory/reports/final_design.json"),
+];
 
 fn with_done(current: &str) -> Sandbox {
     let sandbox = with(&phases(current, &DONE));
@@ -302,40 +534,71 @@ fn with_done(current: &str) -> Sandbox {
 #[test]
 fn a_phase_that_is_none_of_the_five_is_found_and_does_not_end_the_run() {
     let sandbox = with_done("IMPLEMENTATON");
-    let errors = sandbox.run(&["workflow", "validate", "--json"]).code(6).data()["errors"].clone();
-    assert_eq!((codes(&errors), &errors[0]["place"]), (vec!["unknown_phase"], &json!("phases.IMPLEMENTATON")));
+    let errors = sandbox
+        .run(&["workflow", "validate", "--json"])
+        .code(6)
+        .data()["errors"]
+        .clone();
+    assert_eq!(
+        (codes(&errors), &errors[0]["place"]),
+        (vec!["unknown_phase"], &json!("phases.IMPLEMENTATON"))
+    );
     let what = errors[0]["what"].as_str().unwrap();
-    let named =
-        "'IMPLEMENTATON', and that is none of REQUIREMENTS, ARCHITECTURE, IMPLEMENTATION, VERIFICATION, REFLECTION;";
+    let named = "'IMPLEMENTATON', and that is none of REQUIREMENTS, ARCHITECTURE, IMPLEMENTATION, VERIFICATION, REFLECTION;";
     assert!(what.contains(named), "{what}");
-    assert_eq!(sandbox.run(&["workflow", "resume", "--choose", "y", "--json"]).code(4).error_code(), "unsound");
+    assert_eq!(
+        sandbox
+            .run(&["workflow", "resume", "--choose", "y", "--json"])
+            .code(4)
+            .error_code(),
+        "unsound"
+    );
     // What was done under its id is not what the five still need.
     let stands = sandbox.step(&["phase", "done"]);
-    assert_eq!((&stands["status"], &stands["remaining"][0]), (&json!("in_progress"), &json!("IMPLEMENTATION")));
-    sandbox.run(&["workflow", "validate"]).code(6).stderr_has("IMPLEMENTATON");
+    assert_eq!(
+        (&stands["status"], &stands["remaining"][0]),
+        (&json!("in_progress"), &json!("IMPLEMENTATION"))
+    );
+    sandbox
+        .run(&["workflow", "validate"])
+        .code(6)
+        .stderr_has("IMPLEMENTATON");
 }
 
 #[test]
 fn a_name_that_is_mended_or_skipped_leaves_nothing_behind() {
     let sandbox = with_done("IMPLEMENTATON");
     sandbox.run(&["workflow", "validate"]).code(6);
-    sandbox.edit(PHASES, |file| file["current_phase"] = "IMPLEMENTATION".into());
+    sandbox.edit(PHASES, |file| {
+        file["current_phase"] = "IMPLEMENTATION".into()
+    });
     sandbox.run(&["workflow", "validate"]).success();
     let stands = sandbox.stands();
-    assert_eq!((&stands["current"], stands["phases"].as_array().unwrap().len()), (&json!("IMPLEMENTATION"), 5));
+    assert_eq!(
+        (
+            &stands["current"],
+            stands["phases"].as_array().unwrap().len()
+        ),
+        (&json!("IMPLEMENTATION"), 5)
+    );
     let sandbox = with_done("IMPLEMENTATON");
     sandbox.run(&["phase", "skip", "IMPLEMENTATON"]).success();
     sandbox.run(&["workflow", "validate"]).success();
     assert_eq!(sandbox.json_of(PHASES)["current_phase"], "IMPLEMENTATION");
     let sandbox = with_done("IMPLEMENTATON");
-    sandbox.run(&["workflow", "resume", "--choose", "n"]).success();
+    sandbox
+        .run(&["workflow", "resume", "--choose", "n"])
+        .success();
     sandbox.run(&["workflow", "validate"]).success();
     assert_eq!(sandbox.stands()["phases"].as_array().unwrap().len(), 5);
 }
 
 #[test]
 fn a_phase_is_known_in_small_letters_and_stays_written_in_them() {
-    let sandbox = with(&phases("implementation", &[("Requirements", DONE[0].1), ("architecture", DONE[1].1)]));
+    let sandbox = with(&phases(
+        "implementation",
+        &[("Requirements", DONE[0].1), ("architecture", DONE[1].1)],
+    ));
     for (_, output) in DONE {
         sandbox.write(output, "{}");
     }
@@ -343,7 +606,13 @@ fn a_phase_is_known_in_small_letters_and_stays_written_in_them() {
     sandbox.run(&["workflow", "validate"]).success();
     assert_eq!(sandbox.read(PHASES), written);
     let stands = sandbox.stands();
-    assert_eq!((&stands["current"], stands["phases"].as_array().unwrap().len()), (&json!("IMPLEMENTATION"), 5));
+    assert_eq!(
+        (
+            &stands["current"],
+            stands["phases"].as_array().unwrap().len()
+        ),
+        (&json!("IMPLEMENTATION"), 5)
+    );
     sandbox.write(EXECUTION, json!({"tasks": []}).to_string());
     sandbox.step(&["phase", "done"]);
     let file = sandbox.json_of(PHASES);
@@ -351,19 +620,34 @@ fn a_phase_is_known_in_small_letters_and_stays_written_in_them() {
     let names: Vec<&str> = done.map(|entry| entry["phase"].as_str().unwrap()).collect();
     assert_eq!(
         (names, &file["current_phase"]),
-        (vec!["Requirements", "architecture", "IMPLEMENTATION"], &json!("VERIFICATION"))
+        (
+            vec!["Requirements", "architecture", "IMPLEMENTATION"],
+            &json!("VERIFICATION")
+        )
     );
 }
 
 #[test]
 fn the_phases_of_a_plan_of_ones_own_are_known_in_the_file_of_the_five() {
     let sandbox = Sandbox::new();
-    let plan = ["--phase", "build", "--phase", "Ship::build", "--profile", "phases"];
-    sandbox.at(AT).step(&[&["workflow", "init", "--id", "w"], &plan[..]].concat());
+    let plan = [
+        "--phase",
+        "build",
+        "--phase",
+        "Ship::build",
+        "--profile",
+        "phases",
+    ];
+    sandbox
+        .at(AT)
+        .step(&[&["workflow", "init", "--id", "w"], &plan[..]].concat());
     sandbox.step(&["phase", "start"]);
     sandbox.run(&["workflow", "validate"]).success();
     sandbox.edit(PHASES, |file| file["current_phase"] = "bild".into());
-    sandbox.run(&["workflow", "validate"]).code(6).stderr_has("'bild', and that is none of build, Ship;");
+    sandbox
+        .run(&["workflow", "validate"])
+        .code(6)
+        .stderr_has("'bild', and that is none of build, Ship;");
     sandbox.edit(PHASES, |file| file["current_phase"] = "BUILD".into());
     sandbox.run(&["workflow", "validate"]).success();
 }

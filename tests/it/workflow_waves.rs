@@ -6,26 +6,53 @@ use crate::bench::play::{PIPELINE, Play as _};
 use crate::bench::{Git, Run, Sandbox};
 
 fn begin(sandbox: &Sandbox, args: &[&str]) {
-    sandbox.run(&[&["workflow", "init"], args].concat()).success();
+    sandbox
+        .run(&[&["workflow", "init"], args].concat())
+        .success();
 }
 
 fn reasons(sandbox: &Sandbox) -> Vec<String> {
-    sandbox.listed().iter().map(|one| one["reason"].as_str().unwrap().to_owned()).collect()
+    sandbox
+        .listed()
+        .iter()
+        .map(|one| one["reason"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[track_caller]
 fn left_out(run: &Run, why: &str) {
     let document = run.json();
-    let found = document["warnings"].as_array().unwrap().iter().find(|one| one["code"] == "snapshot_left_out");
-    let said = found.unwrap_or_else(|| panic!("{document}"))["message"].as_str().unwrap();
+    let found = document["warnings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["code"] == "snapshot_left_out");
+    let said = found.unwrap_or_else(|| panic!("{document}"))["message"]
+        .as_str()
+        .unwrap();
     assert!(said.contains(why), "{said}");
 }
 
 #[test]
 fn under_a_hold_a_phase_is_recorded_and_its_checkpoint_left_out() {
     let sandbox = Sandbox::new();
-    begin(&sandbox, &["--profile", "pipeline", "--phase", "a", "--phase", "b", "--phase", "c"]);
-    sandbox.write("file", "1").run(&["hold", "wave-1"]).success();
+    begin(
+        &sandbox,
+        &[
+            "--profile",
+            "pipeline",
+            "--phase",
+            "a",
+            "--phase",
+            "b",
+            "--phase",
+            "c",
+        ],
+    );
+    sandbox
+        .write("file", "1")
+        .run(&["hold", "wave-1"])
+        .success();
     for id in ["a", "b", "c"] {
         let run = sandbox.run(&["phase", "start", id, "--json"]).success();
         left_out(&run, "hold 'wave-1'");
@@ -33,12 +60,26 @@ fn under_a_hold_a_phase_is_recorded_and_its_checkpoint_left_out() {
         let run = sandbox.run(&["phase", "done", "--json"]).success();
         left_out(&run, "hold 'wave-1'");
         let file = sandbox.json_of(PIPELINE);
-        let last = file["completed_phases"].as_array().unwrap().last().cloned().unwrap();
+        let last = file["completed_phases"]
+            .as_array()
+            .unwrap()
+            .last()
+            .cloned()
+            .unwrap();
         assert_eq!(last["id"], id, "it is written before the next one begins");
     }
-    assert_eq!((sandbox.stands()["status"].clone(), reasons(&sandbox)), ("complete".into(), Vec::new()));
+    assert_eq!(
+        (sandbox.stands()["status"].clone(), reasons(&sandbox)),
+        ("complete".into(), Vec::new())
+    );
     // An explicit request is refused as usual, and works as soon as it can.
-    assert_eq!(sandbox.run(&["workflow", "mini-commit", "--json"]).code(4).error_code(), "held");
+    assert_eq!(
+        sandbox
+            .run(&["workflow", "mini-commit", "--json"])
+            .code(4)
+            .error_code(),
+        "held"
+    );
     sandbox.run(&["release", "wave-1"]).success();
     sandbox.run(&["workflow", "mini-commit"]).success();
     assert_eq!(reasons(&sandbox), ["checkpoint: phases 1-3 complete"]);
@@ -50,26 +91,52 @@ fn a_phase_that_starts_beside_another_makes_no_checkpoint_of_half_its_work() {
     let plan = json!({"phases": [{"id": "a", "writes": ["a/**"]}, {"id": "b", "writes": ["b/**"]}, {"id": "c"}]});
     sandbox.write("../plan.json", plan.to_string());
     begin(&sandbox, &["--plan", "../plan.json"]);
-    sandbox.write("a/half", "1").run(&["phase", "start", "a"]).success();
-    let run = sandbox.write("a/half", "2").run(&["phase", "start", "b", "--json"]).success();
+    sandbox
+        .write("a/half", "1")
+        .run(&["phase", "start", "a"])
+        .success();
+    let run = sandbox
+        .write("a/half", "2")
+        .run(&["phase", "start", "b", "--json"])
+        .success();
     left_out(&run, "phase a is under way beside it");
     assert_eq!(run.data()["event"]["checkpoints"], json!([]));
     assert_eq!(reasons(&sandbox), ["pre-a"]);
-    let refused = sandbox.run(&["workflow", "rewind", "b", "--files", "--yes", "--json"]).code(3);
+    let refused = sandbox
+        .run(&["workflow", "rewind", "b", "--files", "--yes", "--json"])
+        .code(3);
     assert_eq!(refused.error_code(), "no_checkpoint");
     for id in ["a", "b"] {
         sandbox.run(&["phase", "done", id]).success();
     }
-    sandbox.write("a/half", "3").run(&["phase", "start", "c"]).success();
+    sandbox
+        .write("a/half", "3")
+        .run(&["phase", "start", "c"])
+        .success();
     assert_eq!(reasons(&sandbox), ["pre-c", "post-a", "pre-a"]);
 }
 
 #[test]
 fn the_third_phase_has_its_checkpoint_although_the_run_ends_with_it() {
     let sandbox = Sandbox::new();
-    begin(&sandbox, &["--profile", "pipeline", "--phase", "a", "--phase", "b", "--phase", "c"]);
+    begin(
+        &sandbox,
+        &[
+            "--profile",
+            "pipeline",
+            "--phase",
+            "a",
+            "--phase",
+            "b",
+            "--phase",
+            "c",
+        ],
+    );
     for id in ["a", "b", "c"] {
-        sandbox.write("file", id).run(&["phase", "start", id]).success();
+        sandbox
+            .write("file", id)
+            .run(&["phase", "start", id])
+            .success();
         let run = sandbox.run(&["phase", "done", "--json"]).success();
         assert_eq!(run.warning_codes(), [""; 0]);
     }
@@ -84,72 +151,148 @@ fn committed() -> Option<(Sandbox, Git)> {
     let sandbox = Sandbox::bare();
     let git = Git::find(sandbox.root())?;
     git.run(&["init", "-q", "-b", "main"]).success();
-    for (name, value) in
-        [("AUTHOR_NAME", "t"), ("AUTHOR_EMAIL", "t@e"), ("COMMITTER_NAME", "t"), ("COMMITTER_EMAIL", "t@e")]
-    {
+    for (name, value) in [
+        ("AUTHOR_NAME", "t"),
+        ("AUTHOR_EMAIL", "t@e"),
+        ("COMMITTER_NAME", "t"),
+        ("COMMITTER_EMAIL", "t@e"),
+    ] {
         sandbox.env(format!("GIT_{name}"), value);
     }
     sandbox.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-    let phases = (1..=7).flat_map(|at| ["--phase".to_owned(), format!("p{at}:Part {at}")]).collect::<Vec<_>>();
+    let phases = (1..=7)
+        .flat_map(|at| ["--phase".to_owned(), format!("p{at}:Part {at}")])
+        .collect::<Vec<_>>();
     let phases: Vec<&str> = phases.iter().map(String::as_str).collect();
-    begin(&sandbox, &[&["--profile", "pipeline"], &phases[..]].concat());
+    begin(
+        &sandbox,
+        &[&["--profile", "pipeline"], &phases[..]].concat(),
+    );
     through(&sandbox, 1..=3);
     Some((sandbox, git))
 }
 
 fn through(sandbox: &Sandbox, phases: std::ops::RangeInclusive<usize>) {
     for at in phases {
-        sandbox.run(&["phase", "start", &format!("p{at}")]).success();
-        sandbox.write(format!("src/{at}"), "x").run(&["phase", "done"]).success();
+        sandbox
+            .run(&["phase", "start", &format!("p{at}")])
+            .success();
+        sandbox
+            .write(format!("src/{at}"), "x")
+            .run(&["phase", "done"])
+            .success();
     }
 }
 
 #[test]
 fn the_commit_in_the_project_is_due_although_the_pipeline_made_its_checkpoint() {
-    let Some((sandbox, git)) = committed() else { return };
+    let Some((sandbox, git)) = committed() else {
+        return;
+    };
     let before = reasons(&sandbox);
-    assert_eq!(before.iter().filter(|reason| *reason == "checkpoint: phases 1-3 complete").count(), 1);
+    assert_eq!(
+        before
+            .iter()
+            .filter(|reason| *reason == "checkpoint: phases 1-3 complete")
+            .count(),
+        1
+    );
     // Without consent no commit is made.
-    sandbox.run(&["workflow", "mini-commit", "--project-git"]).code(4);
+    sandbox
+        .run(&["workflow", "mini-commit", "--project-git"])
+        .code(4);
     assert_eq!(reasons(&sandbox), before);
     git.run(&["log"]).code(128);
-    let made = sandbox.run(&["workflow", "mini-commit", "--project-git", "--yes", "--json"]).success().data();
+    let made = sandbox
+        .run(&[
+            "workflow",
+            "mini-commit",
+            "--project-git",
+            "--yes",
+            "--json",
+        ])
+        .success()
+        .data();
     assert_eq!(made["commit"], git.output(&["rev-parse", "HEAD"]));
-    assert_eq!(reasons(&sandbox), before, "the checkpoint of these phases is there already");
+    assert_eq!(
+        reasons(&sandbox),
+        before,
+        "the checkpoint of these phases is there already"
+    );
     let message = git.output(&["log", "--format=%B"]);
     let expected = "checkpoint: phases 1-3 complete\n\nCompleted:\n- Phase 1: Part 1\n- Phase 2: Part 2\n- Phase 3: Part 3\n\n\
         Remaining: 4 phases\n\nCo-Authored-By: Claude <noreply@anthropic.com>";
     assert_eq!(message.trim(), expected);
-    let again = sandbox.run(&["workflow", "mini-commit", "--project-git", "--yes", "--json"]).success().data();
-    assert_eq!((&again["due"], &again["commit"]), (&false.into(), &Value::Null));
+    let again = sandbox
+        .run(&[
+            "workflow",
+            "mini-commit",
+            "--project-git",
+            "--yes",
+            "--json",
+        ])
+        .success()
+        .data();
+    assert_eq!(
+        (&again["due"], &again["commit"]),
+        (&false.into(), &Value::Null)
+    );
     through(&sandbox, 4..=6);
-    sandbox.run(&["workflow", "mini-commit", "--project-git", "--yes"]).success().stdout_has("phases 4-6 complete");
+    sandbox
+        .run(&["workflow", "mini-commit", "--project-git", "--yes"])
+        .success()
+        .stdout_has("phases 4-6 complete");
     assert_eq!(git.output(&["rev-list", "--count", "HEAD"]), "2");
 }
 
 #[test]
 fn a_commit_that_the_project_refuses_stays_due_and_the_checkpoint_stands() {
-    let Some((sandbox, git)) = committed() else { return };
-    sandbox.write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n").chmod(".git/hooks/pre-commit", 0o755);
-    sandbox.run(&["workflow", "mini-commit", "--project-git", "--yes"]).code(1).stderr_has("git commit failed in ");
-    let told = sandbox.run(&["workflow", "mini-commit", "--project-git", "--yes"]).code(1);
+    let Some((sandbox, git)) = committed() else {
+        return;
+    };
+    sandbox
+        .write(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n")
+        .chmod(".git/hooks/pre-commit", 0o755);
+    sandbox
+        .run(&["workflow", "mini-commit", "--project-git", "--yes"])
+        .code(1)
+        .stderr_has("git commit failed in ");
+    let told = sandbox
+        .run(&["workflow", "mini-commit", "--project-git", "--yes"])
+        .code(1);
     told.stderr_has("the checkpoint of these phases stands, and what changed may be staged")
         .stderr_has("--project-git' again");
     sandbox.remove(".git/hooks/pre-commit");
-    sandbox.run(&["workflow", "mini-commit", "--project-git", "--yes"]).success().stdout_has("phases 1-3 complete");
+    sandbox
+        .run(&["workflow", "mini-commit", "--project-git", "--yes"])
+        .success()
+        .stdout_has("phases 1-3 complete");
     assert_eq!(git.output(&["rev-list", "--count", "HEAD"]), "1");
 }
 
-const COMMIT: [&str; 5] = ["workflow", "mini-commit", "--project-git", "--yes", "--json"];
+const COMMIT: [&str; 5] = [
+    "workflow",
+    "mini-commit",
+    "--project-git",
+    "--yes",
+    "--json",
+];
 
 #[test]
 fn the_environment_sends_the_commit_into_no_other_repository() {
-    let Some((sandbox, git)) = committed() else { return };
+    let Some((sandbox, git)) = committed() else {
+        return;
+    };
     sandbox.mkdir("../victim");
-    let Some(victim) = Git::find(&sandbox.path("../victim")) else { return };
+    let Some(victim) = Git::find(&sandbox.path("../victim")) else {
+        return;
+    };
     victim.run(&["init", "-q"]).success();
     let other = sandbox.path("../victim/.git");
-    sandbox.env("GIT_DIR", &other).env("GIT_INDEX_FILE", other.join("index")).env("GIT_WORK_TREE", sandbox.path(".."));
+    sandbox
+        .env("GIT_DIR", &other)
+        .env("GIT_INDEX_FILE", other.join("index"))
+        .env("GIT_WORK_TREE", sandbox.path(".."));
     let made = sandbox.run(&COMMIT).success().data();
     assert_eq!(made["commit"], git.output(&["rev-parse", "HEAD"]));
     victim.run(&["log"]).code(128);
@@ -157,11 +300,15 @@ fn the_environment_sends_the_commit_into_no_other_repository() {
 
 #[test]
 fn a_repository_above_is_not_the_projects() {
-    let Some((sandbox, _)) = committed() else { return };
+    let Some((sandbox, _)) = committed() else {
+        return;
+    };
     std::fs::rename(sandbox.path(".git"), sandbox.path("../.git")).unwrap();
     let run = sandbox.run(&COMMIT).code(4);
     assert_eq!(run.error_code(), "no_commit");
-    let Some(above) = Git::find(&sandbox.path("..")) else { return };
+    let Some(above) = Git::find(&sandbox.path("..")) else {
+        return;
+    };
     above.run(&["log"]).code(128);
     assert_eq!(above.output(&["ls-files"]), "", "nothing was staged");
     sandbox.run(&["workflow", "mini-commit"]).success();
@@ -169,7 +316,9 @@ fn a_repository_above_is_not_the_projects() {
 
 #[test]
 fn a_merge_that_is_under_way_is_not_ended_by_a_mini_commit() {
-    let Some((sandbox, git)) = committed() else { return };
+    let Some((sandbox, git)) = committed() else {
+        return;
+    };
     git.run(&["add", "-A"]).success();
     git.run(&["commit", "-q", "-m", "base"]).success();
     for (branch, text) in [("x", "a"), ("y", "b")] {
@@ -185,14 +334,22 @@ fn a_merge_that_is_under_way_is_not_ended_by_a_mini_commit() {
         .run(&COMMIT[..4])
         .code(4)
         .stderr_has("a merge is under way in the project's repository; nothing was changed");
-    assert_eq!((git.output(&["rev-parse", "HEAD"]), git.output(&["ls-files", "-u"]).lines().count()), (before, 2));
+    assert_eq!(
+        (
+            git.output(&["rev-parse", "HEAD"]),
+            git.output(&["ls-files", "-u"]).lines().count()
+        ),
+        (before, 2)
+    );
     git.run(&["merge", "--abort"]).success();
     sandbox.run(&COMMIT).success();
 }
 
 #[test]
 fn what_the_phases_committed_themselves_is_noted_as_their_commit() {
-    let Some((sandbox, git)) = committed() else { return };
+    let Some((sandbox, git)) = committed() else {
+        return;
+    };
     git.run(&["add", "-A"]).success();
     git.run(&["commit", "-q", "-m", "own"]).success();
     let made = sandbox.run(&COMMIT).success().data();
@@ -203,7 +360,9 @@ fn what_the_phases_committed_themselves_is_noted_as_their_commit() {
 
 #[test]
 fn neither_conflicts_nor_what_git_has_begun_are_committed() {
-    let Some((sandbox, git)) = committed() else { return };
+    let Some((sandbox, git)) = committed() else {
+        return;
+    };
     let commit = |text: &str| {
         sandbox.write("m", text);
         git.run(&["add", "-A"]).success();
@@ -219,14 +378,26 @@ fn neither_conflicts_nor_what_git_has_begun_are_committed() {
     commit("d");
     let tip = git.output(&["rev-parse", "main"]);
     for (begin, what, end) in [
-        (&["stash", "pop"][..], "the settling of conflicts", ["reset", "--hard"]),
+        (
+            &["stash", "pop"][..],
+            "the settling of conflicts",
+            ["reset", "--hard"],
+        ),
         (&["rebase", "side"], "a rebase", ["rebase", "--abort"]),
-        (&["cherry-pick", "side"], "a cherry-pick", ["cherry-pick", "--abort"]),
+        (
+            &["cherry-pick", "side"],
+            "a cherry-pick",
+            ["cherry-pick", "--abort"],
+        ),
         (&["revert", "HEAD~1"], "a revert", ["revert", "--abort"]),
     ] {
         git.run(begin).code(1);
         let unmerged = git.output(&["ls-files", "-u"]);
-        sandbox.run(&COMMIT[..4]).code(4).stderr_has(&format!("{what} is under way")).stderr_has("nothing was changed");
+        sandbox
+            .run(&COMMIT[..4])
+            .code(4)
+            .stderr_has(&format!("{what} is under way"))
+            .stderr_has("nothing was changed");
         assert_eq!(git.output(&["ls-files", "-u"]), unmerged, "{what}");
         assert_ne!(unmerged, "", "{what}");
         git.run(&end).success();

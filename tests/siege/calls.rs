@@ -62,10 +62,19 @@ pub fn of(field: &Field, args: &[&str]) -> Vec<Call> {
     let text = std::fs::read_to_string(&log).expect("the tracer wrote its log");
     let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
     for line in text.lines() {
-        let Some((thread, rest)) = line.split_once(' ') else { continue };
-        let Some((name, _)) = rest.trim_start().split_once('(') else { continue };
-        if name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') {
-            *counts.entry((name.to_owned(), thread.to_owned())).or_default() += 1;
+        let Some((thread, rest)) = line.split_once(' ') else {
+            continue;
+        };
+        let Some((name, _)) = rest.trim_start().split_once('(') else {
+            continue;
+        };
+        if name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        {
+            *counts
+                .entry((name.to_owned(), thread.to_owned()))
+                .or_default() += 1;
         }
     }
     let mut most: BTreeMap<String, usize> = BTreeMap::new();
@@ -74,13 +83,24 @@ pub fn of(field: &Field, args: &[&str]) -> Vec<Call> {
         *known = count.max(*known);
     }
     most.retain(|name, _| name != "execve");
-    most.into_iter().flat_map(|(name, count)| (1..=count).map(move |nth| Call { name: name.clone(), nth })).collect()
+    most.into_iter()
+        .flat_map(|(name, count)| {
+            (1..=count).map(move |nth| Call {
+                name: name.clone(),
+                nth,
+            })
+        })
+        .collect()
 }
 
 /// Wrapper for a run in which the tracer does `what` (`signal=KILL`, `error=EIO`) at one call, or from it on.
 pub fn disturbing(call: &Call, what: &str, from_then_on: bool) -> Vec<String> {
     let Call { name, nth } = call;
-    let when = if from_then_on { format!("{nth}+") } else { nth.to_string() };
+    let when = if from_then_on {
+        format!("{nth}+")
+    } else {
+        nth.to_string()
+    };
     let words = [
         TRACER,
         "-f",
@@ -98,7 +118,17 @@ pub fn disturbing(call: &Call, what: &str, from_then_on: bool) -> Vec<String> {
 /// Wrapper for a run in which each of these calls begins late.
 pub fn delaying(name: &str, micros: usize) -> Vec<String> {
     let inject = format!("inject={name}:delay_enter={micros}");
-    let words = [TRACER, "-f", "-qq", "-o", "/dev/null", "-e", &format!("trace={name}"), "-e", &inject];
+    let words = [
+        TRACER,
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        &format!("trace={name}"),
+        "-e",
+        &inject,
+    ];
     words.map(str::to_owned).to_vec()
 }
 

@@ -10,8 +10,18 @@ use crate::bench::Tree;
 use crate::field::Field;
 use crate::scenario::edited;
 
-pub const COPIES: &[&str] =
-    &["create", "--type", "file_backup", "--copies", "--scope", "d0", "-r", "new", "--contract", "--json"];
+pub const COPIES: &[&str] = &[
+    "create",
+    "--type",
+    "file_backup",
+    "--copies",
+    "--scope",
+    "d0",
+    "-r",
+    "new",
+    "--contract",
+    "--json",
+];
 pub const DATABASE: &str = "data/shop.db";
 
 fn done(field: &Field, args: &[&str]) {
@@ -21,12 +31,36 @@ fn done(field: &Field, args: &[&str]) {
 
 pub fn planned(field: &Field) {
     edited(field);
-    done(field, &["workflow", "init", "--profile", "phases", "--phase", "one", "--phase", "two:Two:one"]);
+    done(
+        field,
+        &[
+            "workflow",
+            "init",
+            "--profile",
+            "phases",
+            "--phase",
+            "one",
+            "--phase",
+            "two:Two:one",
+        ],
+    );
 }
 
 /// Sets up a run and a database for the crowd.
 pub fn planned_for_many(field: &Field) {
-    done(field, &["workflow", "init", "--profile", "phases", "--phase", "one", "--phase", "two:Two:one"]);
+    done(
+        field,
+        &[
+            "workflow",
+            "init",
+            "--profile",
+            "phases",
+            "--phase",
+            "one",
+            "--phase",
+            "two:Two:one",
+        ],
+    );
     make_database(field);
 }
 
@@ -57,7 +91,10 @@ pub fn run_of_phases(field: &Field) -> String {
     }
     let data = run.data();
     let mut text = format!("{} {}", data["status"], data["valid"]);
-    for one in ["phases", "tasks"].iter().flat_map(|list| data[list].as_array().into_iter().flatten()) {
+    for one in ["phases", "tasks"]
+        .iter()
+        .flat_map(|list| data[list].as_array().into_iter().flatten())
+    {
         let _ = write!(text, " {} {}", one["id"], one["status"]);
     }
     text
@@ -65,7 +102,11 @@ pub fn run_of_phases(field: &Field) -> String {
 
 pub fn holds(field: &Field) -> String {
     let data = field.run(&[], &["status", "--json"]).data();
-    let names = data["holds"].as_array().into_iter().flatten().map(|hold| hold["name"].to_string());
+    let names = data["holds"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|hold| hold["name"].to_string());
     names.collect::<Vec<_>>().join(" ")
 }
 
@@ -77,7 +118,10 @@ pub fn copied(field: &Field) {
 
 /// The content of each set of copies under its final name.
 pub fn copies(field: &Field) -> String {
-    let all = std::fs::read_dir(field.work().join(".checkpoints")).into_iter().flatten().flatten();
+    let all = std::fs::read_dir(field.work().join(".checkpoints"))
+        .into_iter()
+        .flatten()
+        .flatten();
     let whole = all.filter(|entry| entry.file_name().to_string_lossy().starts_with("chk_"));
     let mut sets: Vec<String> = whole.map(|entry| copied_in(&entry.path())).collect();
     sets.sort();
@@ -85,10 +129,17 @@ pub fn copies(field: &Field) -> String {
 }
 
 fn copied_in(dir: &Path) -> String {
-    let Ok(text) = std::fs::read_to_string(dir.join("manifest.json")) else { return "no manifest".into() };
-    let Ok(manifest) = serde_json::from_str::<Value>(&text) else { return "a torn manifest".into() };
+    let Ok(text) = std::fs::read_to_string(dir.join("manifest.json")) else {
+        return "no manifest".into();
+    };
+    let Ok(manifest) = serde_json::from_str::<Value>(&text) else {
+        return "a torn manifest".into();
+    };
     let promised = manifest["files"].as_array().map_or(0, Vec::len);
-    format!("{promised} files: {:?}", Tree::capture(&dir.join("files")).diff(&Tree::default()))
+    format!(
+        "{promised} files: {:?}",
+        Tree::capture(&dir.join("files")).diff(&Tree::default())
+    )
 }
 
 pub fn database(field: &Field) {
@@ -109,13 +160,19 @@ pub fn saved_database(field: &Field) {
     database(field);
     done(field, &["create", "-r", "saved", "--db", DATABASE]);
     let db = Connection::open(field.work().join(DATABASE)).expect("a database");
-    db.execute_batch("UPDATE state SET n = 1; DELETE FROM one WHERE rowid % 2").expect("SQL");
+    db.execute_batch("UPDATE state SET n = 1; DELETE FROM one WHERE rowid % 2")
+        .expect("SQL");
 }
 
 /// The state of a database, which must be a committed one.
 pub fn rows(field: &Field) -> String {
-    let Ok(db) = Connection::open(field.work().join(DATABASE)) else { return "no database".into() };
-    let ask = |sql: &str| db.query_row(sql, [], |row| row.get::<_, String>(0)).unwrap_or_else(|why| why.to_string());
+    let Ok(db) = Connection::open(field.work().join(DATABASE)) else {
+        return "no database".into();
+    };
+    let ask = |sql: &str| {
+        db.query_row(sql, [], |row| row.get::<_, String>(0))
+            .unwrap_or_else(|why| why.to_string())
+    };
     let state = "SELECT 'state ' || n || ', ' || (SELECT count(*) FROM one) || ' rows' FROM state";
     [ask("PRAGMA integrity_check"), ask(state)].join(", ")
 }

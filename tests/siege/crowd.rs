@@ -59,16 +59,29 @@ struct Promised {
     decisions: Vec<String>,
 }
 
-fn operation(field: &Field, member: u64, choice: &mut Choice, promised: &Mutex<Promised>, tally: &Tally) {
+fn operation(
+    field: &Field,
+    member: u64,
+    choice: &mut Choice,
+    promised: &Mutex<Promised>,
+    tally: &Tally,
+) {
     let known = promised.lock().expect("no panic").ids.clone();
-    let some = if known.is_empty() { "latest".to_owned() } else { known[choice.below(known.len())].clone() };
+    let some = if known.is_empty() {
+        "latest".to_owned()
+    } else {
+        known[choice.below(known.len())].clone()
+    };
     let number = choice.next();
     let word = format!("w{number}");
     let drawn = choice.below(20);
     let args: Vec<&str> = match drawn {
         0..=5 => {
             // A restore by another process may be writing this file, or removing the directory.
-            let _ = std::fs::write(field.work().join(format!("d{}/{member}", number % 3)), number.to_string());
+            let _ = std::fs::write(
+                field.work().join(format!("d{}/{member}", number % 3)),
+                number.to_string(),
+            );
             vec!["create", "-q", "-r", "crowd"]
         }
         6 | 7 => vec!["list"],
@@ -77,19 +90,44 @@ fn operation(field: &Field, member: u64, choice: &mut Choice, promised: &Mutex<P
         11 => vec!["status"],
         12 => vec!["workflow", "note", "--decision", &word],
         13 => vec!["task", "add", &word, "--phase", "one"],
-        14 => vec!["phase", ["start", "done"][choice.below(2)], "one", "--force"],
+        14 => vec![
+            "phase",
+            ["start", "done"][choice.below(2)],
+            "one",
+            "--force",
+        ],
         15 => vec!["workflow", "rewind", "one", "--files", "--yes"],
         16 => vec!["hold", &word, "--for", "3s"],
         17 => vec!["release"],
-        18 => vec!["create", "-q", "--type", "file_backup", "--copies", "--scope", "d0", "-r", "copies"],
-        _ => vec!["create", "-q", "--db", companions::DATABASE, "-r", "savepoint"],
+        18 => vec![
+            "create",
+            "-q",
+            "--type",
+            "file_backup",
+            "--copies",
+            "--scope",
+            "d0",
+            "-r",
+            "copies",
+        ],
+        _ => vec![
+            "create",
+            "-q",
+            "--db",
+            companions::DATABASE,
+            "-r",
+            "savepoint",
+        ],
     };
     if drawn >= 12 {
         tally.companions.fetch_add(1, Ordering::Relaxed);
     }
     tally.concurrent_operations.fetch_add(1, Ordering::Relaxed);
     let mut command = field.command(&[], &args);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program can be started");
     let killed = choice.below(KILLED_EVERY) == 0;
     if killed {
@@ -97,22 +135,36 @@ fn operation(field: &Field, member: u64, choice: &mut Choice, promised: &Mutex<P
         let _ = child.kill();
     }
     let output = limit::output_of(&format!("{args:?}"), child);
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let (out, err) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
     let id = out.trim();
     if args[0] == "create" && id.len() == 8 {
         promised.lock().expect("no panic").ids.push(id.to_owned());
     }
     if args.contains(&"note") && output.status.success() {
-        promised.lock().expect("no panic").decisions.push(word.clone());
+        promised
+            .lock()
+            .expect("no panic")
+            .decisions
+            .push(word.clone());
     }
     // Another process of the crowd wrote to a file between its restore and the verification.
     let is_written_over = err.contains("is not what was written");
     // While no id was printed, there may be no checkpoint; no hold may exist, no phase may have begun.
     let is_too_early = output.status.code() == Some(3) && (known.is_empty() || drawn >= 12);
-    let is_fair =
-        output.status.code().is_some_and(|code| FAIR_CODES.contains(&code)) || is_written_over || is_too_early;
+    let is_fair = output
+        .status
+        .code()
+        .is_some_and(|code| FAIR_CODES.contains(&code))
+        || is_written_over
+        || is_too_early;
     if !killed && !is_fair {
-        tally.lost(format!("crowd: {args:?} ended with {}: {err}", output.status));
+        tally.lost(format!(
+            "crowd: {args:?} ended with {}: {err}",
+            output.status
+        ));
     }
 }
 
@@ -124,7 +176,11 @@ fn settled(field: &Field, promised: &Promised) -> Result<(), String> {
             return Err(format!("what was cut off cannot be taken back: {undone}"));
         }
     }
-    for hold in field.run(&[], &["status", "--json"]).data()["holds"].as_array().into_iter().flatten() {
+    for hold in field.run(&[], &["status", "--json"]).data()["holds"]
+        .as_array()
+        .into_iter()
+        .flatten()
+    {
         let _ = field.run(&[], &["release", hold["name"].as_str().unwrap_or_default()]);
     }
     let made = field.run(&[], &["create", "-r", "last"]);
@@ -137,9 +193,19 @@ fn settled(field: &Field, promised: &Promised) -> Result<(), String> {
     }
     let listed = checkpoints(field);
     let run = field.run(&[], &["workflow", "status", "--json"]);
-    let known = if run.code == 0 { run.data()["key_decisions"].to_string() } else { run.to_string() };
-    if let Some(lost) = promised.decisions.iter().find(|decision| !known.contains(*decision)) {
-        return Err(format!("the decision {lost} was noted and is gone: {known}"));
+    let known = if run.code == 0 {
+        run.data()["key_decisions"].to_string()
+    } else {
+        run.to_string()
+    };
+    if let Some(lost) = promised
+        .decisions
+        .iter()
+        .find(|decision| !known.contains(*decision))
+    {
+        return Err(format!(
+            "the decision {lost} was noted and is gone: {known}"
+        ));
     }
     for id in &promised.ids {
         if !listed.iter().any(|(full, _)| full.starts_with(id.as_str())) {
@@ -149,8 +215,19 @@ fn settled(field: &Field, promised: &Promised) -> Result<(), String> {
     for id in promised.ids.iter().rev().take(LOOKED_AT) {
         held(field, id)?;
     }
-    let is_apart = |path: &[u8]| [&b"memory"[..], b".checkpoints", b"data"].iter().any(|top| at_or_below(path, top));
+    let is_apart = |path: &[u8]| {
+        [&b"memory"[..], b".checkpoints", b"data"]
+            .iter()
+            .any(|top| at_or_below(path, top))
+    };
     let last = held(field, &listed[0].0)?.without(is_apart);
     let work = Tree::capture(&field.work()).without(is_apart);
-    if last == work { Ok(()) } else { Err(format!("the last create is not the directory: {:?}", last.diff(&work))) }
+    if last == work {
+        Ok(())
+    } else {
+        Err(format!(
+            "the last create is not the directory: {:?}",
+            last.diff(&work)
+        ))
+    }
 }

@@ -63,10 +63,18 @@ pub struct Disk {
 
 impl Disk {
     pub fn new(format: Format) -> Result<Self, String> {
-        let disk = Self { place: field::place("disk"), format };
-        let image = File::create(disk.image()).and_then(|image| image.set_len(format.size_mib() << 20));
+        let disk = Self {
+            place: field::place("disk"),
+            format,
+        };
+        let image =
+            File::create(disk.image()).and_then(|image| image.set_len(format.size_mib() << 20));
         image.map_err(|error| error.to_string())?;
-        mounts::done(Command::new(format!("mkfs.{}", format.name())).arg("-q").arg(disk.image()))?;
+        mounts::done(
+            Command::new(format!("mkfs.{}", format.name()))
+                .arg("-q")
+                .arg(disk.image()),
+        )?;
         std::fs::create_dir(disk.top()).map_err(|error| error.to_string())?;
         disk.mount()?;
         Ok(disk)
@@ -82,7 +90,11 @@ impl Disk {
     }
 
     fn mount(&self) -> Result<(), String> {
-        mounts::mount(self.format.options(), &[&self.image().display().to_string()], &self.top())
+        mounts::mount(
+            self.format.options(),
+            &[&self.image().display().to_string()],
+            &self.top(),
+        )
     }
 
     /// Flushes everything written so far.
@@ -94,7 +106,12 @@ impl Disk {
     /// Starts the process that will cut the power, before it is needed.
     pub fn switch(&self) -> Switch {
         let mut command = Command::new("xfs_io");
-        command.arg("-x").arg(self.top()).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+            .arg("-x")
+            .arg(self.top())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped());
         Switch(command.spawn().expect("xfs_io can be started"))
     }
 
@@ -128,12 +145,20 @@ pub struct Switch(Child);
 
 impl Switch {
     pub fn cut(mut self, loss: Loss) -> Result<(), String> {
-        let word: &[u8] = if loss == Loss::All { b"shutdown\n" } else { b"shutdown -f\n" };
+        let word: &[u8] = if loss == Loss::All {
+            b"shutdown\n"
+        } else {
+            b"shutdown -f\n"
+        };
         let mut stdin = self.0.stdin.take().expect("it is piped");
         let told = stdin.write_all(word);
         drop(stdin);
         let output = limit::output_of("xfs_io", self.0);
         let said = String::from_utf8_lossy(&output.stderr);
-        if told.is_ok() && said.is_empty() { Ok(()) } else { Err(format!("the power cannot be cut: {said}")) }
+        if told.is_ok() && said.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("the power cannot be cut: {said}"))
+        }
     }
 }

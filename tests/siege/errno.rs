@@ -29,7 +29,10 @@ const ERRORS: &[(&str, &[&str])] = &[
             "symlinkat",
         ],
     ),
-    ("EDQUOT", &["write", "pwrite64", "openat", "mkdir", "mkdirat", "rename"]),
+    (
+        "EDQUOT",
+        &["write", "pwrite64", "openat", "mkdir", "mkdirat", "rename"],
+    ),
     (
         "EIO",
         &[
@@ -65,9 +68,36 @@ const ERRORS: &[(&str, &[&str])] = &[
             "statx",
         ],
     ),
-    ("EINTR", &["read", "pread64", "write", "pwrite64", "openat", "fsync"]),
-    ("EROFS", &["openat", "mkdir", "mkdirat", "rename", "renameat2", "unlink", "unlinkat", "write", "fchmod"]),
-    ("ENOSYS", &["openat2", "statx", "renameat2", "getrandom", "utimensat", "copy_file_range", "clone3"]),
+    (
+        "EINTR",
+        &["read", "pread64", "write", "pwrite64", "openat", "fsync"],
+    ),
+    (
+        "EROFS",
+        &[
+            "openat",
+            "mkdir",
+            "mkdirat",
+            "rename",
+            "renameat2",
+            "unlink",
+            "unlinkat",
+            "write",
+            "fchmod",
+        ],
+    ),
+    (
+        "ENOSYS",
+        &[
+            "openat2",
+            "statx",
+            "renameat2",
+            "getrandom",
+            "utimensat",
+            "copy_file_range",
+            "clone3",
+        ],
+    ),
 ];
 
 pub fn besiege(options: &Options, tally: &Tally) {
@@ -75,7 +105,9 @@ pub fn besiege(options: &Options, tally: &Tally) {
         tally.skipped("injected errors: no strace");
         return;
     }
-    over_scenarios(options.seconds, &|scenario, until| sweep(scenario, options, until, tally));
+    over_scenarios(options.seconds, &|scenario, until| {
+        sweep(scenario, options, until, tally)
+    });
 }
 
 struct Trial {
@@ -91,8 +123,16 @@ impl Trial {
         // An interrupted call is retried: from then on would mean for ever.
         let from_then_on = from_then_on && error != "EINTR";
         let when = if from_then_on { "from then on" } else { "once" };
-        let place = format!("{}, {error} at {} {}, {when}", scenario.name, call.name, call.nth);
-        Self { call: call.clone(), error, from_then_on, place }
+        let place = format!(
+            "{}, {error} at {} {}, {when}",
+            scenario.name, call.name, call.nth
+        );
+        Self {
+            call: call.clone(),
+            error,
+            from_then_on,
+            place,
+        }
     }
 }
 
@@ -101,8 +141,13 @@ fn sweep(scenario: &Scenario, options: &Options, until: Instant, tally: &Tally) 
     let mut choice = Choice(options.seed);
     let mut trials: Vec<Trial> = Vec::new();
     for call in calls::of(&stage.field, scenario.args) {
-        for (error, _) in ERRORS.iter().filter(|(_, names)| names.contains(&call.name.as_str())) {
-            trials.extend([false, true].map(|from_then_on| Trial::new(scenario, &call, error, from_then_on)));
+        for (error, _) in ERRORS
+            .iter()
+            .filter(|(_, names)| names.contains(&call.name.as_str()))
+        {
+            trials.extend(
+                [false, true].map(|from_then_on| Trial::new(scenario, &call, error, from_then_on)),
+            );
         }
     }
     if let Some(wanted) = &options.place {
@@ -117,7 +162,11 @@ fn sweep(scenario: &Scenario, options: &Options, until: Instant, tally: &Tally) 
         tried += 1;
         tally.injected_errors.fetch_add(1, Ordering::Relaxed);
         stage.field.put_back();
-        let wrapper = calls::disturbing(&trial.call, &format!("error={}", trial.error), trial.from_then_on);
+        let wrapper = calls::disturbing(
+            &trial.call,
+            &format!("error={}", trial.error),
+            trial.from_then_on,
+        );
         let run = stage.field.run(&words(&wrapper), scenario.args);
         if options.place.is_some() {
             println!("{run}");

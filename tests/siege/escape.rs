@@ -15,7 +15,15 @@ pub fn besiege(options: &Options, tally: &Tally) {
     let begun = Instant::now();
     let until = |part: f64| begun + Duration::from_secs_f64(options.seconds * part);
     let next = AtomicUsize::new(0);
-    side_by_side(&|member| tamper(options.seed.wrapping_add(member), options.seed, &next, until(TAMPERED_PART), tally));
+    side_by_side(&|member| {
+        tamper(
+            options.seed.wrapping_add(member),
+            options.seed,
+            &next,
+            until(TAMPERED_PART),
+            tally,
+        )
+    });
     side_by_side(&|member| race::besiege(options.seed.wrapping_add(member), until(1.0), tally));
     let count = |number: &std::sync::atomic::AtomicU64| number.load(Ordering::Relaxed);
     println!(
@@ -42,13 +50,20 @@ fn tamper(own_seed: u64, seed: u64, next: &AtomicUsize, until: Instant, tally: &
     let field = tampered::field();
     let decoy = field.top().join("decoy");
     let mut shared = Choice(seed);
-    let mut cases =
-        [hostile_shapes::all(&decoy), hostile_metas::all(&decoy), hostile::each_name(&decoy, &mut shared)].concat();
+    let mut cases = [
+        hostile_shapes::all(&decoy),
+        hostile_metas::all(&decoy),
+        hostile::each_name(&decoy, &mut shared),
+    ]
+    .concat();
     shared.shuffle(&mut cases);
     let mut choice = Choice(own_seed);
     while Instant::now() < until {
         let at = next.fetch_add(1, Ordering::Relaxed);
-        let case = cases.get(at).cloned().unwrap_or_else(|| hostile::drawn(&decoy, &mut choice));
+        let case = cases
+            .get(at)
+            .cloned()
+            .unwrap_or_else(|| hostile::drawn(&decoy, &mut choice));
         tampered::besiege(&field, &case, &mut choice, tally);
     }
 }

@@ -34,7 +34,10 @@ pub struct Field {
 /// Makes a temporary directory, in memory where possible.
 pub fn place(prefix: &str) -> TempDir {
     let builder = || tempfile::Builder::new();
-    let place = builder().prefix(prefix).tempdir_in("/dev/shm").or_else(|_| builder().prefix(prefix).tempdir());
+    let place = builder()
+        .prefix(prefix)
+        .tempdir_in("/dev/shm")
+        .or_else(|_| builder().prefix(prefix).tempdir());
     place.expect("a temporary directory")
 }
 
@@ -44,9 +47,15 @@ impl Field {
         let place = place("siege");
         let live = place.path().canonicalize().expect("it exists").join("live");
         std::fs::create_dir(&live).expect("a directory can be made");
-        let field = Self { place, home_in: live.clone(), work_in: live, now_ms: AtomicI64::new(FIRST_MOMENT_MS) };
+        let field = Self {
+            place,
+            home_in: live.clone(),
+            work_in: live,
+            now_ms: AtomicI64::new(FIRST_MOMENT_MS),
+        };
         std::fs::create_dir(field.bin()).expect("a directory can be made");
-        std::os::unix::fs::symlink(binary(), field.bin().join("checkpoint")).expect("a link can be made");
+        std::os::unix::fs::symlink(binary(), field.bin().join("checkpoint"))
+            .expect("a link can be made");
         field.clear();
         field
     }
@@ -142,15 +151,31 @@ impl Field {
     }
 
     pub fn command(&self, wrapper: &[&str], args: &[&str]) -> Command {
-        let words: Vec<&str> = wrapper.iter().copied().chain([binary()]).chain(args.iter().copied()).collect();
+        let words: Vec<&str> = wrapper
+            .iter()
+            .copied()
+            .chain([binary()])
+            .chain(args.iter().copied())
+            .collect();
         self.prepared(&words)
     }
 
     fn prepared(&self, words: &[&str]) -> Command {
         let mut command = Command::new(words[0]);
-        command.args(&words[1..]).env_clear().env("HOME", self.home()).env("TZ", "UTC");
-        command.env("CHECKPOINT_NOW", self.now_ms.fetch_add(1000, Ordering::Relaxed).to_string());
-        command.current_dir(if self.work().is_dir() { self.work() } else { self.top() });
+        command
+            .args(&words[1..])
+            .env_clear()
+            .env("HOME", self.home())
+            .env("TZ", "UTC");
+        command.env(
+            "CHECKPOINT_NOW",
+            self.now_ms.fetch_add(1000, Ordering::Relaxed).to_string(),
+        );
+        command.current_dir(if self.work().is_dir() {
+            self.work()
+        } else {
+            self.top()
+        });
         command
     }
 }
@@ -158,7 +183,9 @@ impl Field {
 /// Whether the program has a loader of shared libraries, whose system calls would be disturbed along with its own.
 pub fn needs_shared_libraries() -> bool {
     let mut head = [0; 4096];
-    let read = std::fs::File::open(binary()).and_then(|mut program| program.read(&mut head)).expect("the program");
+    let read = std::fs::File::open(binary())
+        .and_then(|mut program| program.read(&mut head))
+        .expect("the program");
     head[..read].windows(4).any(|bytes| bytes == b"/ld-")
 }
 

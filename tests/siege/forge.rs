@@ -35,7 +35,11 @@ impl Kind {
 
 impl Forge {
     pub fn put(&mut self, kind: Kind, bytes: Vec<u8>) -> Id {
-        let id = Sha1::new().chain_update(head(kind, &bytes)).chain_update(&bytes).finalize().into();
+        let id = Sha1::new()
+            .chain_update(head(kind, &bytes))
+            .chain_update(&bytes)
+            .finalize()
+            .into();
         self.objects.insert(id, (kind, bytes));
         id
     }
@@ -47,13 +51,16 @@ impl Forge {
             let dir = objects.join(&hex[..2]);
             std::fs::create_dir_all(&dir).expect("a directory can be made");
             let whole = [head(*kind, bytes).as_slice(), bytes].concat();
-            std::fs::write(dir.join(&hex[2..]), deflated(&whole)).expect("an object can be written");
+            std::fs::write(dir.join(&hex[2..]), deflated(&whole))
+                .expect("an object can be written");
         }
     }
 
     /// Writes all objects into one pack, with its index.
     pub fn write_pack(&self, objects: &Path) {
-        let count = u32::try_from(self.objects.len()).expect("few objects").to_be_bytes();
+        let count = u32::try_from(self.objects.len())
+            .expect("few objects")
+            .to_be_bytes();
         let mut pack = [b"PACK\0\0\0\x02".as_slice(), &count].concat();
         let mut places = Vec::new();
         for (kind, bytes) in self.objects.values() {
@@ -73,7 +80,9 @@ impl Forge {
         index.extend(pack_sum);
         let index_sum = Sha1::digest(&index);
         index.extend(index_sum);
-        let name = objects.join("pack").join(format!("pack-{}", hex::encode(pack_sum)));
+        let name = objects
+            .join("pack")
+            .join(format!("pack-{}", hex::encode(pack_sum)));
         std::fs::write(name.with_extension("pack"), pack).expect("a pack can be written");
         std::fs::write(name.with_extension("idx"), index).expect("an index can be written");
     }
@@ -81,7 +90,13 @@ impl Forge {
     /// The fan-out table: for each first byte, how many ids begin with it or a smaller one.
     fn fan_out(&self) -> Vec<u8> {
         let upto = |first: u8| self.objects.keys().filter(|id| id[0] <= first).count();
-        (0..=255).flat_map(|first| u32::try_from(upto(first)).expect("few objects").to_be_bytes()).collect()
+        (0..=255)
+            .flat_map(|first| {
+                u32::try_from(upto(first))
+                    .expect("few objects")
+                    .to_be_bytes()
+            })
+            .collect()
     }
 }
 

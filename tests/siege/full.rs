@@ -25,11 +25,17 @@ pub fn besiege(options: &Options, tally: &Tally) {
         tally.skipped(&format!("full disks: {why}"));
         return;
     }
-    over_scenarios(options.seconds, &|scenario, until| besiege_scenario(scenario, options.seed, until, tally));
+    over_scenarios(options.seconds, &|scenario, until| {
+        besiege_scenario(scenario, options.seed, until, tally)
+    });
 }
 
 fn besiege_scenario(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
-    let places: &[Moved] = if scenario.in_full { &Moved::ALL } else { &[Moved::Both] };
+    let places: &[Moved] = if scenario.in_full {
+        &Moved::ALL
+    } else {
+        &[Moved::Both]
+    };
     let (mut tried, mut left) = (0, 2 * u32::try_from(places.len()).expect("few"));
     for what in places.iter().copied() {
         let disk = SmallDisk::new().expect("a file system in memory can be mounted");
@@ -39,7 +45,14 @@ fn besiege_scenario(scenario: &Scenario, seed: u64, until: Instant, tally: &Tall
         for scarce in [Scarce::Pages, Scarce::Inodes] {
             let until = Instant::now() + until.saturating_duration_since(Instant::now()) / left;
             left -= 1;
-            let site = Site { disk: &disk, stage: &stage, known: &known, what, scarce, tally };
+            let site = Site {
+                disk: &disk,
+                stage: &stage,
+                known: &known,
+                what,
+                scarce,
+                tally,
+            };
             tried += site.sweep(Choice(seed), until);
         }
     }
@@ -63,7 +76,9 @@ impl Site<'_> {
             tried += 1;
             enough = (enough * 2).max(1);
         }
-        let mut between: Vec<u64> = (0..enough).filter(|free| !free.is_power_of_two() && *free > 0).collect();
+        let mut between: Vec<u64> = (0..enough)
+            .filter(|free| !free.is_power_of_two() && *free > 0)
+            .collect();
         choice.shuffle(&mut between);
         for free in between {
             if Instant::now() > until {
@@ -88,9 +103,12 @@ impl Site<'_> {
         }
         let fair = if is_done { Ok(()) } else { self.refused(&run) };
         self.disk.make_room();
-        if let Err(why) = fair.and_then(|()| judge(self.stage, &Said::Done(run), trial, self.tally)) {
+        if let Err(why) = fair.and_then(|()| judge(self.stage, &Said::Done(run), trial, self.tally))
+        {
             let (what, scarce) = (self.what, self.scarce);
-            self.tally.lost(format!("{name}, {free} free {scarce:?} for {what:?}: {why}"));
+            self.tally.lost(format!(
+                "{name}, {free} free {scarce:?} for {what:?}: {why}"
+            ));
         }
         is_done
     }
@@ -106,7 +124,9 @@ impl Site<'_> {
             return Err(format!("not to be refused so: {run}"));
         }
         let places = [field.home(), field.work()].map(|place| place.display().to_string());
-        let is_full = ["No space left", "no storage space"].iter().any(|words| run.stderr.contains(words));
+        let is_full = ["No space left", "no storage space"]
+            .iter()
+            .any(|words| run.stderr.contains(words));
         let names_it = is_full && places.iter().any(|place| run.stderr.contains(place));
         if !names_it || !run.stdout.is_empty() {
             return Err(format!("it does not say what is full: {run}"));
@@ -116,7 +136,10 @@ impl Site<'_> {
         }
         let now = Picture::of(scenario, field);
         if now != self.stage.before {
-            return Err(format!("it changed something: {}: {run}", now.against(&self.stage.before)));
+            return Err(format!(
+                "it changed something: {}: {run}",
+                now.against(&self.stage.before)
+            ));
         }
         if checkpoints(field) != self.known {
             return Err(format!("other checkpoints are listed than before: {run}"));

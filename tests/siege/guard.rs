@@ -30,10 +30,21 @@ pub struct Guard {
 impl Guard {
     /// Watches the whole field except the root, the folder of the store, and the place for copies of checkpoints.
     pub fn over(field: &Field) -> Self {
-        let stores = field.store().parent().expect("a store lies in a folder").to_path_buf();
-        let tops = vec![field.top(), field.work().join(".git"), field.work().join("sub/.git")];
-        let mut guard =
-            Self { tops, passed_over: vec![field.work(), stores, field.kept(), copies(field)], seen: BTreeMap::new() };
+        let stores = field
+            .store()
+            .parent()
+            .expect("a store lies in a folder")
+            .to_path_buf();
+        let tops = vec![
+            field.top(),
+            field.work().join(".git"),
+            field.work().join("sub/.git"),
+        ];
+        let mut guard = Self {
+            tops,
+            passed_over: vec![field.work(), stores, field.kept(), copies(field)],
+            seen: BTreeMap::new(),
+        };
         guard.seen = guard.look();
         guard
     }
@@ -45,15 +56,24 @@ impl Guard {
         if now == self.seen {
             return Ok(());
         }
-        let changed = self.seen.iter().filter(|(path, seen)| now.get(*path) != Some(seen)).map(|(path, _)| path);
+        let changed = self
+            .seen
+            .iter()
+            .filter(|(path, seen)| now.get(*path) != Some(seen))
+            .map(|(path, _)| path);
         let added = now.keys().filter(|path| !self.seen.contains_key(*path));
-        let names: Vec<String> = changed.chain(added).map(|path| path.display().to_string()).collect();
+        let names: Vec<String> = changed
+            .chain(added)
+            .map(|path| path.display().to_string())
+            .collect();
         Err(format!("touched outside: {}", names.join(", ")))
     }
 
     fn look(&self) -> BTreeMap<PathBuf, Seen> {
         let mut seen = BTreeMap::new();
-        self.tops.iter().for_each(|top| look(top, &self.passed_over, &mut seen));
+        self.tops
+            .iter()
+            .for_each(|top| look(top, &self.passed_over, &mut seen));
         seen
     }
 }
@@ -65,8 +85,9 @@ pub fn copies(field: &Field) -> PathBuf {
 
 /// Fails if the folder of copies contains anything but `out`.
 pub fn check_copies(field: &Field) -> Result<(), String> {
-    let mut names =
-        std::fs::read_dir(copies(field)).expect("it is there").map(|entry| entry.expect("a name").file_name());
+    let mut names = std::fs::read_dir(copies(field))
+        .expect("it is there")
+        .map(|entry| entry.expect("a name").file_name());
     match names.find(|name| name != "out") {
         Some(name) => Err(format!("written beside the copy: {}", name.display())),
         None => Ok(()),
@@ -89,26 +110,51 @@ impl Picture {
         let Self(_, now) = Self::of(self.0.clone());
         let differ = |path: &&PathBuf| now.get(*path) != self.1.get(*path);
         let mut paths = self.1.keys().chain(now.keys()).filter(differ);
-        paths.next().map_or(Ok(()), |path| Err(format!("{} was changed", path.display())))
+        paths.next().map_or(Ok(()), |path| {
+            Err(format!("{} was changed", path.display()))
+        })
     }
 }
 
 fn look(top: &Path, passed_over: &[PathBuf], seen: &mut BTreeMap<PathBuf, Seen>) {
     let mut open = vec![top.to_path_buf()];
     while let Some(path) = open.pop() {
-        let Ok(meta) = path.symlink_metadata() else { continue };
+        let Ok(meta) = path.symlink_metadata() else {
+            continue;
+        };
         if passed_over.contains(&path) {
             continue;
         }
         let bytes = if meta.is_symlink() {
-            std::fs::read_link(&path).ok().map(|text| text.into_os_string().into_encoded_bytes())
+            std::fs::read_link(&path)
+                .ok()
+                .map(|text| text.into_os_string().into_encoded_bytes())
         } else if meta.is_file() {
             std::fs::read(&path).ok()
         } else {
-            open.extend(std::fs::read_dir(&path).into_iter().flatten().flatten().map(|entry| entry.path()));
+            open.extend(
+                std::fs::read_dir(&path)
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .map(|entry| entry.path()),
+            );
             None
         };
-        let (mtime, ctime) = ((meta.mtime(), meta.mtime_nsec()), (meta.ctime(), meta.ctime_nsec()));
-        seen.insert(path, Seen { mode: meta.mode(), inode: meta.ino(), links: meta.nlink(), mtime, ctime, bytes });
+        let (mtime, ctime) = (
+            (meta.mtime(), meta.mtime_nsec()),
+            (meta.ctime(), meta.ctime_nsec()),
+        );
+        seen.insert(
+            path,
+            Seen {
+                mode: meta.mode(),
+                inode: meta.ino(),
+                links: meta.nlink(),
+                mtime,
+                ctime,
+                bytes,
+            },
+        );
     }
 }

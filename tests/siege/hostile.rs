@@ -57,7 +57,11 @@ pub struct Case {
 }
 
 pub fn entry(mode: &str, name: impl Into<Vec<u8>>, node: Node) -> Entry {
-    Entry { mode: mode.into(), name: name.into(), node }
+    Entry {
+        mode: mode.into(),
+        name: name.into(),
+        node,
+    }
 }
 
 pub fn file(name: impl Into<Vec<u8>>) -> Entry {
@@ -75,36 +79,76 @@ pub fn dir(name: impl Into<Vec<u8>>, mut below: Vec<Entry>) -> Entry {
 
 /// Sorts by git's order, in which a directory ends in a slash.
 pub fn sort(entries: &mut [Entry]) {
-    let key = |entry: &Entry| [entry.name.as_slice(), if entry.mode == "40000" { b"/" } else { b"" }].concat();
+    let key = |entry: &Entry| {
+        [
+            entry.name.as_slice(),
+            if entry.mode == "40000" { b"/" } else { b"" },
+        ]
+        .concat()
+    };
     entries.sort_by_key(key);
 }
 
 impl Case {
-    pub fn new(what: impl Into<String>, entries: Vec<Entry>, path: impl Into<Vec<u8>>, verdict: Verdict) -> Self {
+    pub fn new(
+        what: impl Into<String>,
+        entries: Vec<Entry>,
+        path: impl Into<Vec<u8>>,
+        verdict: Verdict,
+    ) -> Self {
         let (what, path) = (what.into(), path.into());
-        Self { what, tree: Node::Tree(entries), meta: None, trailers: String::new(), journal: None, path, verdict }
+        Self {
+            what,
+            tree: Node::Tree(entries),
+            meta: None,
+            trailers: String::new(),
+            journal: None,
+            path,
+            verdict,
+        }
     }
 
     /// The journal with its sum.
     pub fn journal(&self, target: &str, safety: &str) -> Option<String> {
-        let text = self.journal.as_ref()?.replace("TARGET", target).replace("SAFETY", safety);
-        Some(format!("{text}sum {:016x}\n", xxhash_rust::xxh3::xxh3_64(text.as_bytes())))
+        let text = self
+            .journal
+            .as_ref()?
+            .replace("TARGET", target)
+            .replace("SAFETY", safety);
+        Some(format!(
+            "{text}sum {:016x}\n",
+            xxhash_rust::xxh3::xxh3_64(text.as_bytes())
+        ))
     }
 
     /// Forges the objects of the case, and its commit.
     pub fn forge(&self, forge: &mut Forge, is_ours: bool) -> Id {
         let tree = self.tree.forge(forge);
-        let meta = self.meta.as_ref().map(|meta| forge.put(Kind::Blob, meta.clone().into_bytes()));
+        let meta = self
+            .meta
+            .as_ref()
+            .map(|meta| forge.put(Kind::Blob, meta.clone().into_bytes()));
         let meta = meta.map_or("none".to_owned(), hex::encode);
         let who = "checkpoint <checkpoint@localhost> 1774353600 +0000";
         let trailers = format!(
             "Checkpoint-Format: 1\nSequence: 7\nTime-Ms: 1774353600000\nKind: {}\nCoverage: complete\nFiles: 1\nBytes: 7\n\
              Reason: tampered\nSource: cli\nMeta: {meta}\n{}",
-            if self.trailers.is_empty() { "checkpoint" } else { "safety" },
+            if self.trailers.is_empty() {
+                "checkpoint"
+            } else {
+                "safety"
+            },
             self.trailers,
         );
-        let message = if is_ours { format!("tampered | x | cli\n\n{trailers}") } else { "by hand".to_owned() };
-        let text = format!("tree {}\nauthor {who}\ncommitter {who}\n\n{message}", hex::encode(tree));
+        let message = if is_ours {
+            format!("tampered | x | cli\n\n{trailers}")
+        } else {
+            "by hand".to_owned()
+        };
+        let text = format!(
+            "tree {}\nauthor {who}\ncommitter {who}\n\n{message}",
+            hex::encode(tree)
+        );
         forge.put(Kind::Commit, text.into_bytes())
     }
 }
@@ -128,9 +172,13 @@ impl Node {
 
 /// Cases with each forbidden or odd name once, in a drawn place.
 pub fn each_name(decoy: &Path, choice: &mut Choice) -> Vec<Case> {
-    let bad = spellings(decoy).into_iter().map(|name| (name, Verdict::Refused));
+    let bad = spellings(decoy)
+        .into_iter()
+        .map(|name| (name, Verdict::Refused));
     let odd = odd_names().into_iter().map(|name| (name, Verdict::Legal));
-    bad.chain(odd).map(|(name, verdict)| placed(&name, verdict, decoy, choice)).collect()
+    bad.chain(odd)
+        .map(|(name, verdict)| placed(&name, verdict, decoy, choice))
+        .collect()
 }
 
 /// A drawn case with one to three names.
@@ -142,18 +190,30 @@ pub fn drawn(decoy: &Path, choice: &mut Choice) -> Case {
     };
     let (first, verdict) = name(choice);
     let mut case = placed(&first, verdict, decoy, choice);
-    let Node::Tree(entries) = &mut case.tree else { return case };
+    let Node::Tree(entries) = &mut case.tree else {
+        return case;
+    };
     for _ in 0..choice.below(3) {
         let (name, verdict) = name(choice);
         let other = placed(&name, verdict, decoy, choice);
-        let Node::Tree(more) = other.tree else { continue };
+        let Node::Tree(more) = other.tree else {
+            continue;
+        };
         // Two legal trees that share a name are another case.
-        if verdict == Verdict::Legal && more.iter().any(|new| entries.iter().any(|old| old.name == new.name)) {
+        if verdict == Verdict::Legal
+            && more
+                .iter()
+                .any(|new| entries.iter().any(|old| old.name == new.name))
+        {
             continue;
         }
         entries.extend(more);
         case.what = format!("{}; {}", case.what, other.what);
-        case.verdict = if verdict == Verdict::Refused { verdict } else { case.verdict };
+        case.verdict = if verdict == Verdict::Refused {
+            verdict
+        } else {
+            case.verdict
+        };
     }
     sort(entries);
     case
@@ -165,13 +225,26 @@ fn placed(name: &[u8], verdict: Verdict, decoy: &Path, choice: &mut Choice) -> C
     let (what, innermost) = match choice.below(6) {
         0 => ("a link", link(name, target)),
         1 => ("a directory", dir(name, vec![file("planted")])),
-        2 => ("a directory with hooks", dir(name, vec![dir("hooks", vec![file("post-checkout")])])),
-        3 => ("an executable", entry("100755", name, Node::Blob(b"#!/bin/sh\n".to_vec()))),
+        2 => (
+            "a directory with hooks",
+            dir(name, vec![dir("hooks", vec![file("post-checkout")])]),
+        ),
+        3 => (
+            "an executable",
+            entry("100755", name, Node::Blob(b"#!/bin/sh\n".to_vec())),
+        ),
         _ => ("a file", file(name)),
     };
     let mut path = name.to_vec();
     let mut entries = vec![innermost];
-    let above = [&["d0", "in"][..], &["sub"], &["new", "er", "still"], &["out"], &[], &[]][choice.below(6)];
+    let above = [
+        &["d0", "in"][..],
+        &["sub"],
+        &["new", "er", "still"],
+        &["out"],
+        &[],
+        &[],
+    ][choice.below(6)];
     for holder in above.iter().rev() {
         path = [holder.as_bytes(), b"/", &path].concat();
         entries = vec![dir(*holder, entries)];
@@ -180,5 +253,10 @@ fn placed(name: &[u8], verdict: Verdict, decoy: &Path, choice: &mut Choice) -> C
         entries.push(link("beside", target));
         sort(&mut entries);
     }
-    Case::new(format!("{what} '{}' below {}", name.escape_ascii(), above.join("/")), entries, path, verdict)
+    Case::new(
+        format!("{what} '{}' below {}", name.escape_ascii(), above.join("/")),
+        entries,
+        path,
+        verdict,
+    )
 }

@@ -29,7 +29,10 @@ fn of_metas() -> Vec<Case> {
         ("mode 777 /etc", Refused),
         ("uncaptured fifo f - ../planted", Refused),
         ("uncaptured fifo f - .git/planted", Refused),
-        ("uncaptured reserved-name d - sub/.git/below/planted", Refused),
+        (
+            "uncaptured reserved-name d - sub/.git/below/planted",
+            Refused,
+        ),
         ("mode 777 .git", Refused),
         ("mode 777 .git/config", Refused),
         ("mode 777 sub/.git", Refused),
@@ -51,7 +54,10 @@ fn of_metas() -> Vec<Case> {
         let meta = format!("checkpoint-meta 1\nusual 644 755 755\n{line}\n");
         let path = line.rsplit(' ').next().expect("words").as_bytes();
         let entries = vec![file("a"), link("link", "../../decoy")];
-        Case { meta: Some(meta), ..Case::new(format!("meta '{line}'"), entries, path, verdict) }
+        Case {
+            meta: Some(meta),
+            ..Case::new(format!("meta '{line}'"), entries, path, verdict)
+        }
     };
     lines.into_iter().map(case).collect()
 }
@@ -59,23 +65,61 @@ fn of_metas() -> Vec<Case> {
 fn of_commits() -> Vec<Case> {
     use Verdict::{Open, Refused};
     let plain = |what: &str, verdict| Case::new(what, vec![file("a")], "a", verdict);
-    let operation = |path: &str| format!("Operation: restore\nTarget: {}\nPath: {path}\n", "5a".repeat(20));
+    let operation = |path: &str| {
+        format!(
+            "Operation: restore\nTarget: {}\nPath: {path}\n",
+            "5a".repeat(20)
+        )
+    };
     let mut cases = vec![
-        Case { tree: Node::Blob(b"planted".to_vec()), ..plain("its tree is a blob", Refused) },
-        Case { tree: Node::Missing, ..plain("its tree is missing", Refused) },
-        Case { meta: Some(String::new()), ..plain("its meta is empty", Refused) },
-        Case { meta: Some("checkpoint-meta 2\n".into()), ..plain("its meta is of another format", Refused) },
+        Case {
+            tree: Node::Blob(b"planted".to_vec()),
+            ..plain("its tree is a blob", Refused)
+        },
+        Case {
+            tree: Node::Missing,
+            ..plain("its tree is missing", Refused)
+        },
+        Case {
+            meta: Some(String::new()),
+            ..plain("its meta is empty", Refused)
+        },
+        Case {
+            meta: Some("checkpoint-meta 2\n".into()),
+            ..plain("its meta is of another format", Refused)
+        },
     ];
-    for path in [".git", ".git/hooks", "..", "../planted", "/etc", "link/x", "a%00", "sub/.git", "out/d0", "."] {
+    for path in [
+        ".git",
+        ".git/hooks",
+        "..",
+        "../planted",
+        "/etc",
+        "link/x",
+        "a%00",
+        "sub/.git",
+        "out/d0",
+        ".",
+    ] {
         let what = format!("a safety checkpoint of '{path}'");
-        cases.push(Case { trailers: operation(path), ..plain(&what, Open) });
+        cases.push(Case {
+            trailers: operation(path),
+            ..plain(&what, Open)
+        });
     }
     cases
 }
 
 /// Cases of a seemingly interrupted restore: its staging directory is a link to the decoy, its PATHs lead elsewhere.
 fn of_journals(decoy: &Path) -> Vec<Case> {
-    let stagings = [STAGED, "../../decoy", "../../../decoy", ".git", "00112233445566AA", "/../../../decoy/0"];
+    let stagings = [
+        STAGED,
+        "../../decoy",
+        "../../../decoy",
+        ".git",
+        "00112233445566AA",
+        "/../../../decoy/0",
+    ];
     let paths = [
         "",
         ".git",
@@ -91,16 +135,31 @@ fn of_journals(decoy: &Path) -> Vec<Case> {
     ];
     let out = decoy.as_os_str().as_encoded_bytes();
     let case = |stage: &str, staging: &str, path: &str| {
-        let entries = vec![link("d0", out), dir("link", vec![file("f")]), dir("out", vec![dir("d0", vec![file("f")])])];
-        let path_line = if path.is_empty() { String::new() } else { format!("path {path}\n") };
+        let entries = vec![
+            link("d0", out),
+            dir("link", vec![file("f")]),
+            dir("out", vec![dir("d0", vec![file("f")])]),
+        ];
+        let path_line = if path.is_empty() {
+            String::new()
+        } else {
+            format!("path {path}\n")
+        };
         let journal = format!(
             "checkpoint-journal 1\nstage {stage}\nverb restore\ntarget TARGET\nsafety SAFETY\nstaging {staging}\nfilling {staging}\n\
              special-bits\n{path_line}"
         );
         let what = format!("a journal '{stage}' of '{path}', staged in '{staging}'");
-        Case { journal: Some(journal), ..Case::new(what, entries, "link/f", Verdict::Open) }
+        Case {
+            journal: Some(journal),
+            ..Case::new(what, entries, "link/f", Verdict::Open)
+        }
     };
     let stages = ["preparing", "applying", "finished"];
-    let of_staging = stagings.iter().flat_map(|staging| stages.map(|stage| case(stage, staging, "")));
-    of_staging.chain(paths.iter().map(|path| case("applying", STAGED, path))).collect()
+    let of_staging = stagings
+        .iter()
+        .flat_map(|staging| stages.map(|stage| case(stage, staging, "")));
+    of_staging
+        .chain(paths.iter().map(|path| case("applying", STAGED, path)))
+        .collect()
 }

@@ -4,8 +4,8 @@ use std::path::Path;
 
 /// Code points that HFS+ ignores in a name.
 const PASSED_OVER: [char; 16] = [
-    '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}', '\u{202e}',
-    '\u{206a}', '\u{206b}', '\u{206c}', '\u{206d}', '\u{206e}', '\u{206f}', '\u{feff}',
+    '\u{200c}', '\u{200d}', '\u{200e}', '\u{200f}', '\u{202a}', '\u{202b}', '\u{202c}', '\u{202d}',
+    '\u{202e}', '\u{206a}', '\u{206b}', '\u{206c}', '\u{206d}', '\u{206e}', '\u{206f}', '\u{feff}',
 ];
 /// Suffixes that NTFS and Windows drop from a name.
 const TAILS: [&str; 15] = [
@@ -39,11 +39,19 @@ pub fn spellings(decoy: &Path) -> Vec<Vec<u8>> {
         for at in 0..=4 {
             let (head, tail) = ".git".split_at(at);
             names.push(format!("{head}{ignored}{tail}"));
-            names.push(format!("{ignored}{}{ignored}\u{200c}{}", head.to_uppercase(), tail.to_uppercase()));
+            names.push(format!(
+                "{ignored}{}{ignored}\u{200c}{}",
+                head.to_uppercase(),
+                tail.to_uppercase()
+            ));
         }
     }
     let decoy = decoy.display();
-    names.extend([format!("{decoy}/planted"), format!("/{decoy}/planted"), format!("..{decoy}")]);
+    names.extend([
+        format!("{decoy}/planted"),
+        format!("/{decoy}/planted"),
+        format!("..{decoy}"),
+    ]);
     for leading in [
         "",
         ".",
@@ -72,7 +80,12 @@ pub fn spellings(decoy: &Path) -> Vec<Vec<u8>> {
     }
     let mut names: Vec<Vec<u8>> = names.into_iter().map(String::into_bytes).collect();
     // After the NUL an id is expected, and after that the next entry.
-    names.extend([b"\0".to_vec(), b"a\0b".to_vec(), b"..\0".to_vec(), b"\xff/x".to_vec()]);
+    names.extend([
+        b"\0".to_vec(),
+        b"a\0b".to_vec(),
+        b"..\0".to_vec(),
+        b"\xff/x".to_vec(),
+    ]);
     names
 }
 
@@ -84,7 +97,11 @@ fn spelt(stem: &str, upper: u8) -> String {
             return c;
         }
         letter += 1;
-        if upper >> (letter - 1) & 1 == 1 { c.to_ascii_uppercase() } else { c }
+        if upper >> (letter - 1) & 1 == 1 {
+            c.to_ascii_uppercase()
+        } else {
+            c
+        }
     };
     stem.chars().map(spell).collect()
 }
@@ -154,6 +171,12 @@ pub fn odd_names() -> Vec<Vec<u8>> {
         "\u{fffd}",
     ];
     let mut names: Vec<Vec<u8>> = texts.iter().map(|text| text.as_bytes().to_vec()).collect();
-    names.extend([vec![0xff], vec![0xc0, 0xae, 0xc0, 0xae], b".git\xff".to_vec(), b"\x01".to_vec(), vec![b'n'; 255]]);
+    names.extend([
+        vec![0xff],
+        vec![0xc0, 0xae, 0xc0, 0xae],
+        b".git\xff".to_vec(),
+        b"\x01".to_vec(),
+        vec![b'n'; 255],
+    ]);
     names
 }

@@ -39,7 +39,10 @@ fn planted(bytes: &[u8]) -> Node {
 fn of_trees(decoy: &Path) -> Vec<Case> {
     use Verdict::{Legal, Open, Refused};
     let out = decoy.as_os_str().as_encoded_bytes();
-    let raw = |what: &str, bytes: Vec<u8>| Case { tree: Node::Raw(bytes), ..Case::new(what, Vec::new(), "a", Refused) };
+    let raw = |what: &str, bytes: Vec<u8>| Case {
+        tree: Node::Raw(bytes),
+        ..Case::new(what, Vec::new(), "a", Refused)
+    };
     let mut deep: Vec<Entry> = vec![file("deepest")];
     for _ in 0..LEVELS {
         deep = vec![dir("d", deep)];
@@ -47,7 +50,12 @@ fn of_trees(decoy: &Path) -> Vec<Case> {
     let id = [7; 20].as_slice();
     vec![
         Case::new("one name twice", vec![file("a"), file("a")], "a", Refused),
-        Case::new("a link and a file", vec![link("a", out), file("a")], "a", Refused),
+        Case::new(
+            "a link and a file",
+            vec![link("a", out), file("a")],
+            "a",
+            Refused,
+        ),
         Case::new(
             "a link and a directory",
             vec![link("a", out), dir("a", vec![file("planted")])],
@@ -66,10 +74,25 @@ fn of_trees(decoy: &Path) -> Vec<Case> {
             "a/planted",
             Refused,
         ),
-        Case::new("two directories", vec![dir("a", vec![file("b")]), dir("a", vec![file("c")])], "a", Refused),
-        Case::new("a link and a path through it", vec![link("a", out), file("a/planted")], "a/planted", Refused),
+        Case::new(
+            "two directories",
+            vec![dir("a", vec![file("b")]), dir("a", vec![file("c")])],
+            "a",
+            Refused,
+        ),
+        Case::new(
+            "a link and a path through it",
+            vec![link("a", out), file("a/planted")],
+            "a/planted",
+            Refused,
+        ),
         Case::new("out of order", vec![file("b"), file("a")], "a", Refused),
-        Case::new("a directory out of order", vec![dir("a", vec![file("x")]), file("a.b")], "a", Refused),
+        Case::new(
+            "a directory out of order",
+            vec![dir("a", vec![file("x")]), file("a.b")],
+            "a",
+            Refused,
+        ),
         raw("cut in the mode", b"1006".to_vec()),
         raw("cut in the name", b"100644 a".to_vec()),
         raw("cut in the id", b"100644 a\0short".to_vec()),
@@ -79,23 +102,38 @@ fn of_trees(decoy: &Path) -> Vec<Case> {
         raw("text", b"../../../etc/passwd".to_vec()),
         Case::new("very deep", deep, "d", Legal),
         Case::new("nothing", Vec::new(), "a", Legal),
-        Case::new("a name longer than any", vec![file(vec![b'n'; 256])], vec![b'n'; 256], Open),
+        Case::new(
+            "a name longer than any",
+            vec![file(vec![b'n'; 256])],
+            vec![b'n'; 256],
+            Open,
+        ),
         Case::new("a name of a page", vec![file(vec![b'n'; 5000])], "n", Open),
         Case::new(
             "what looks staged",
-            vec![dir(".checkpoint-stage-00112233445566aa", vec![file("0"), link("1", out)])],
+            vec![dir(
+                ".checkpoint-stage-00112233445566aa",
+                vec![file("0"), link("1", out)],
+            )],
             ".checkpoint-stage-00112233445566aa",
             Open,
         ),
         Case::new(
             "settings",
-            vec![entry("100644", ".checkpoint.toml", planted(b"keep = 1\nbase = \"/\"\n"))],
+            vec![entry(
+                "100644",
+                ".checkpoint.toml",
+                planted(b"keep = 1\nbase = \"/\"\n"),
+            )],
             "x",
             Open,
         ),
         Case::new(
             "rules",
-            vec![entry("100644", ".gitignore", planted(b"!.git\n!**\n!/../**\n")), dir("sub", vec![file("x")])],
+            vec![
+                entry("100644", ".gitignore", planted(b"!.git\n!**\n!/../**\n")),
+                dir("sub", vec![file("x")]),
+            ],
             "sub",
             Legal,
         ),
@@ -107,13 +145,31 @@ fn of_trees(decoy: &Path) -> Vec<Case> {
         ),
         Case::new(
             "a link here is a directory there",
-            vec![dir("out", vec![file("planted"), dir("in", vec![file("x")])])],
+            vec![dir(
+                "out",
+                vec![file("planted"), dir("in", vec![file("x")])],
+            )],
             "out",
             Legal,
         ),
-        Case::new("a directory here is a link there", vec![link("d0", out), link("d1", "../home")], "d0", Legal),
-        Case::new("a nested repository becomes a file", vec![file("sub")], "sub", Open),
-        Case::new("a nested repository becomes a link", vec![link("sub", out)], "sub", Open),
+        Case::new(
+            "a directory here is a link there",
+            vec![link("d0", out), link("d1", "../home")],
+            "d0",
+            Legal,
+        ),
+        Case::new(
+            "a nested repository becomes a file",
+            vec![file("sub")],
+            "sub",
+            Open,
+        ),
+        Case::new(
+            "a nested repository becomes a link",
+            vec![link("sub", out)],
+            "sub",
+            Open,
+        ),
     ]
 }
 
@@ -123,8 +179,18 @@ fn of_modes() -> Vec<Case> {
         Case::new(format!("mode '{mode}'"), entries, "a", Verdict::Refused)
     };
     let mut cases: Vec<Case> = MODES.iter().map(case).collect();
-    cases.push(Case::new("an old mode", vec![entry("100664", "a", planted(b"planted"))], "a", Verdict::Legal));
-    cases.push(Case::new("a commit elsewhere", vec![entry("160000", "a", Node::Missing)], "a", Verdict::Open));
+    cases.push(Case::new(
+        "an old mode",
+        vec![entry("100664", "a", planted(b"planted"))],
+        "a",
+        Verdict::Legal,
+    ));
+    cases.push(Case::new(
+        "a commit elsewhere",
+        vec![entry("160000", "a", Node::Missing)],
+        "a",
+        Verdict::Open,
+    ));
     cases.push(Case::new(
         "a commit elsewhere, '.git'",
         vec![entry("160000", ".git", Node::Missing)],
@@ -149,7 +215,12 @@ fn of_kinds() -> Vec<Case> {
     ];
     let case = |(mode, node): (&str, Node)| {
         let what = format!("mode {mode} for {node:?}");
-        Case::new(what, vec![entry(mode, "a", node), file("b")], "a", Verdict::Damaged)
+        Case::new(
+            what,
+            vec![entry(mode, "a", node), file("b")],
+            "a",
+            Verdict::Damaged,
+        )
     };
     pairs.into_iter().map(case).collect()
 }
@@ -164,13 +235,21 @@ fn of_links(decoy: &Path) -> Vec<Case> {
         ("up", "../../../..".into(), Legal),
         (".git", ".git/config".into(), Legal),
         ("itself", "a".into(), Legal),
-        ("the stage", ".checkpoint-stage-00112233445566aa/0".into(), Legal),
+        (
+            "the stage",
+            ".checkpoint-stage-00112233445566aa/0".into(),
+            Legal,
+        ),
         ("nothing", String::new(), Open),
         ("a NUL", "a\0b".into(), Open),
         ("too much", long, Open),
     ];
     let case = |(what, text, verdict): (&str, String, Verdict)| {
-        let entries = vec![link("a", text.clone()), link("d0", text.clone()), link("planted", text)];
+        let entries = vec![
+            link("a", text.clone()),
+            link("d0", text.clone()),
+            link("planted", text),
+        ];
         Case::new(format!("links to {what}"), entries, "a", verdict)
     };
     texts.into_iter().map(case).collect()

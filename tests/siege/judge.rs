@@ -28,7 +28,9 @@ pub fn judge(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally) -> Res
         tally.companions.fetch_add(1, Ordering::Relaxed);
     }
     match said {
-        Said::Done(run) if run.code == 101 || run.code >= 128 => return Err(format!("it fell over: {run}")),
+        Said::Done(run) if run.code == 101 || run.code >= 128 => {
+            return Err(format!("it fell over: {run}"));
+        }
         Said::Done(run) if run.code != 0 => type_in(stage, run, trial, tally)?,
         _ => {}
     }
@@ -46,26 +48,44 @@ pub fn judge(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally) -> Res
     every_state(stage)?;
     let made = made_afterwards(stage, trial, tally)?;
     let id = made.data()["checkpoint"]["id"].as_str().map(str::to_owned);
-    let id = id.or_else(|| checkpoints(field).first().map(|(id, _)| id.clone())).ok_or("there is no checkpoint")?;
-    same(&stage.scenario.lasting(&held(field, &id)?), &captured(&work), "the create afterwards")?;
+    let id = id
+        .or_else(|| checkpoints(field).first().map(|(id, _)| id.clone()))
+        .ok_or("there is no checkpoint")?;
+    same(
+        &stage.scenario.lasting(&held(field, &id)?),
+        &captured(&work),
+        "the create afterwards",
+    )?;
     every_state(stage)?;
     let verified = field.run(&[], &["verify", "--full"]);
     if verified.code != 0 {
         return Err(format!("damage: {verified}"));
     }
     leftovers(field)?;
-    if trial.is_multiple_of(DEEPLY_EVERY) { plain_git(field) } else { Ok(()) }
+    if trial.is_multiple_of(DEEPLY_EVERY) {
+        plain_git(field)
+    } else {
+        Ok(())
+    }
 }
 
 /// Makes a checkpoint; if something has to be done before, the refusal names it.
 fn made_afterwards(stage: &Stage<'_>, trial: usize, tally: &Tally) -> Result<Run, String> {
-    let create = || stage.field.run(&[], &["create", "-r", "afterwards", "--json"]);
+    let create = || {
+        stage
+            .field
+            .run(&[], &["create", "-r", "afterwards", "--json"])
+    };
     let mut made = create();
     if made.code == 4 {
         type_in(stage, &made, trial, tally)?;
         made = create();
     }
-    if matches!(made.code, 0 | 5) { Ok(made) } else { Err(format!("nothing can be created any more: {made}")) }
+    if matches!(made.code, 0 | 5) {
+        Ok(made)
+    } else {
+        Err(format!("nothing can be created any more: {made}"))
+    }
 }
 
 /// Types in one of the commands that a run printed.
@@ -82,7 +102,12 @@ fn type_in(stage: &Stage<'_>, run: &Run, trial: usize, tally: &Tally) -> Result<
 
 /// Checks that the working directory is in its old or new state, and that an interrupted restore is reported and leads
 /// on or back.
-fn working_directory(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally) -> Result<(), String> {
+fn working_directory(
+    stage: &Stage<'_>,
+    said: &Said,
+    trial: usize,
+    tally: &Tally,
+) -> Result<(), String> {
     let field = &stage.field;
     let status = field.run(&[], &["status", "--json"]);
     if status.code != 0 {
@@ -92,12 +117,16 @@ fn working_directory(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally
     if was_pending {
         type_in(stage, &status, trial, tally)?;
         if !field.run(&[], &["status", "--json"]).data()["pending"].is_null() {
-            return Err(format!("a restore that was cut off leads nowhere: {status}"));
+            return Err(format!(
+                "a restore that was cut off leads nowhere: {status}"
+            ));
         }
     }
     let now = Picture::of(stage.scenario, field);
     // A path that could not be read is named, and stays.
-    let told = |run: &Run| run.stderr.contains("not captured: ") || run.stdout.contains("\"not_captured\"");
+    let told = |run: &Run| {
+        run.stderr.contains("not captured: ") || run.stdout.contains("\"not_captured\"")
+    };
     match said {
         Said::Done(run) if run.code == 0 && !was_pending => {
             if stage.scenario.restores() {
@@ -106,17 +135,27 @@ fn working_directory(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally
             match &stage.target {
                 Some(target) => target::reached(target, &captured(&now.tree), run),
                 None if told(run) || now == stage.after => Ok(()),
-                None => Err(format!("it said it was done: {}: {run}", now.against(&stage.after))),
+                None => Err(format!(
+                    "it said it was done: {}: {run}",
+                    now.against(&stage.after)
+                )),
             }
         }
         Said::Done(run) if told(run) => Ok(()),
         _ => {
-            let tree = [&stage.before, &stage.after].iter().any(|state| now.tree == state.tree);
-            let facet = [&stage.before, &stage.after].iter().any(|state| now.facet == state.facet);
+            let tree = [&stage.before, &stage.after]
+                .iter()
+                .any(|state| now.tree == state.tree);
+            let facet = [&stage.before, &stage.after]
+                .iter()
+                .any(|state| now.facet == state.facet);
             if tree && facet {
                 Ok(())
             } else {
-                Err(format!("neither as before nor as after: {}", now.against(&stage.before)))
+                Err(format!(
+                    "neither as before nor as after: {}",
+                    now.against(&stage.before)
+                ))
             }
         }
     }
@@ -128,7 +167,9 @@ fn every_state(stage: &Stage<'_>) -> Result<(), String> {
         // An unreadable store was replaced by what was readable, and kept: a repair fetches the rest from there.
         let repaired = stage.field.run(&[], &["verify", "--repair"]);
         if !matches!(repaired.code, 0 | 5) {
-            return Err(format!("something is not listed, and a repair fails: {repaired}"));
+            return Err(format!(
+                "something is not listed, and a repair fails: {repaired}"
+            ));
         }
         listed = checkpoints(&stage.field).into_iter().collect();
     }
@@ -148,13 +189,18 @@ pub fn captured(work: &Tree) -> Tree {
 }
 
 pub fn same(found: &Tree, expected: &Tree, what: &str) -> Result<(), String> {
-    if found == expected { Ok(()) } else { Err(format!("{what}: {:?}", found.diff(expected))) }
+    if found == expected {
+        Ok(())
+    } else {
+        Err(format!("{what}: {:?}", found.diff(expected)))
+    }
 }
 
 /// Checks that a writer leaves nothing half-made behind.
 pub fn leftovers(field: &Field) -> Result<(), String> {
-    let half_made =
-        |name: &str| name.starts_with(".tmp-") || name.starts_with("tmp_") || name.contains(".checkpoint-stage-");
+    let half_made = |name: &str| {
+        name.starts_with(".tmp-") || name.starts_with("tmp_") || name.contains(".checkpoint-stage-")
+    };
     for place in [field.store(), field.work()] {
         for entry in walkdir::WalkDir::new(place).into_iter().flatten() {
             if half_made(&entry.file_name().to_string_lossy()) {
@@ -166,8 +212,14 @@ pub fn leftovers(field: &Field) -> Result<(), String> {
 }
 
 fn plain_git(field: &Field) -> Result<(), String> {
-    let Some(git) = Git::find(&field.store()) else { return Ok(()) };
+    let Some(git) = Git::find(&field.store()) else {
+        return Ok(());
+    };
     let store = field.store().display().to_string();
     let run = git.run(&["--git-dir", &store, "fsck", "--full", "--strict"]);
-    if run.code == 0 { Ok(()) } else { Err(format!("git finds damage: {run}")) }
+    if run.code == 0 {
+        Ok(())
+    } else {
+        Err(format!("git finds damage: {run}"))
+    }
 }

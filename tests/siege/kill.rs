@@ -19,14 +19,17 @@ pub fn besiege(options: &Options, tally: &Tally) {
         tally.skipped("kill points: no strace");
         return;
     }
-    over_scenarios(options.seconds, &|scenario, until| sweep(scenario, options.seed, until, tally));
+    over_scenarios(options.seconds, &|scenario, until| {
+        sweep(scenario, options.seed, until, tally)
+    });
 }
 
 fn sweep(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
     let stage = scenario.set_up();
     let mut choice = Choice(seed);
-    let (mut points, mut others): (Vec<Call>, Vec<Call>) =
-        calls::of(&stage.field, scenario.args).into_iter().partition(Call::changes_something);
+    let (mut points, mut others): (Vec<Call>, Vec<Call>) = calls::of(&stage.field, scenario.args)
+        .into_iter()
+        .partition(Call::changes_something);
     choice.shuffle(&mut others);
     let sure = if scenario.in_full { points.len() } else { 0 };
     if sure == 0 {
@@ -41,22 +44,44 @@ fn sweep(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
         tried += 1;
         tally.kill_points.fetch_add(1, Ordering::Relaxed);
         if let Err(why) = trial(&stage, call, at, &mut choice, tally) {
-            tally.lost(format!("{}, killed at {} {}: {why}", scenario.name, call.name, call.nth));
+            tally.lost(format!(
+                "{}, killed at {} {}: {why}",
+                scenario.name, call.name, call.nth
+            ));
         }
     }
-    println!("  {}: {tried} of {} places, {sure} of them for certain", scenario.name, points.len());
+    println!(
+        "  {}: {tried} of {} places, {sure} of them for certain",
+        scenario.name,
+        points.len()
+    );
 }
 
-fn trial(stage: &Stage<'_>, call: &Call, at: usize, choice: &mut Choice, tally: &Tally) -> Result<(), String> {
+fn trial(
+    stage: &Stage<'_>,
+    call: &Call,
+    at: usize,
+    choice: &mut Choice,
+    tally: &Tally,
+) -> Result<(), String> {
     stage.field.put_back();
     let wrapper = calls::disturbing(call, "signal=KILL", false);
     let run = stage.field.run(&words(&wrapper), stage.scenario.args);
-    let said = if run.code == 137 { Said::Nothing } else { Said::Done(run) };
+    let said = if run.code == 137 {
+        Said::Nothing
+    } else {
+        Said::Done(run)
+    };
     if at.is_multiple_of(TWICE_EVERY) {
         let name = ["write", "rename", "fsync", "unlink", "openat", "exit_group"][choice.below(6)];
-        let again = Call { name: name.into(), nth: 1 + choice.below(6) };
+        let again = Call {
+            name: name.into(),
+            nth: 1 + choice.below(6),
+        };
         let wrapper = calls::disturbing(&again, "signal=KILL", false);
-        let _ = stage.field.run(&words(&wrapper), &["create", "-r", "afterwards", "-q"]);
+        let _ = stage
+            .field
+            .run(&words(&wrapper), &["create", "-r", "afterwards", "-q"]);
         tally.kill_points.fetch_add(1, Ordering::Relaxed);
     }
     judge(stage, &said, at, tally)

@@ -32,7 +32,10 @@ pub fn besiege(options: &Options, tally: &Tally) {
                 while Instant::now() < until {
                     match climb(format, &mut choice, until, tally) {
                         Ok(rungs) => cuts += rungs,
-                        Err(why) => tally.lost(format!("create, cut as the id is printed, {}: {why}", format.name())),
+                        Err(why) => tally.lost(format!(
+                            "create, cut as the id is printed, {}: {why}",
+                            format.name()
+                        )),
                     }
                 }
                 println!("  printed ids: {cuts} cuts on {}", format.name());
@@ -41,7 +44,12 @@ pub fn besiege(options: &Options, tally: &Tally) {
     });
 }
 
-fn climb(format: Format, choice: &mut Choice, until: Instant, tally: &Tally) -> Result<usize, String> {
+fn climb(
+    format: Format,
+    choice: &mut Choice,
+    until: Instant,
+    tally: &Tally,
+) -> Result<usize, String> {
     let disk = Disk::new(format)?;
     let field = Field::moved(Moved::ALL[choice.below(Moved::ALL.len())], &disk.top());
     let (mut promised, mut cuts): (Vec<(String, Tree)>, usize) = Default::default();
@@ -76,7 +84,10 @@ fn climb(format: Format, choice: &mut Choice, until: Instant, tally: &Tally) -> 
 
 fn edit(field: &Field, choice: &mut Choice) {
     for _ in 0..=choice.below(4) {
-        field.write(&format!("d{}/{}", choice.below(3), choice.below(5)), choice.next().to_string());
+        field.write(
+            &format!("d{}/{}", choice.below(3), choice.below(5)),
+            choice.next().to_string(),
+        );
     }
 }
 
@@ -84,7 +95,11 @@ fn edit(field: &Field, choice: &mut Choice) {
 fn printed(field: &Field, disk: &Disk) -> Result<String, String> {
     let switch = disk.switch();
     let mut command = field.command(&[], &["create", "-q", "-r", "rung"]);
-    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().map_err(|error| error.to_string())?;
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
     let stdout = child.stdout.take().expect("it is piped");
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || sender.send(BufReader::new(stdout).lines().next()));
@@ -93,11 +108,19 @@ fn printed(field: &Field, disk: &Disk) -> Result<String, String> {
     limit::output_of("create", child);
     cut?;
     let id = line.ok().flatten().and_then(Result::ok).unwrap_or_default();
-    if id.len() == 8 { Ok(id) } else { Err(format!("no id was printed but {id:?}")) }
+    if id.len() == 8 {
+        Ok(id)
+    } else {
+        Err(format!("no id was printed but {id:?}"))
+    }
 }
 
 /// Checks that every id is listed, and restores the last, the first and some between.
-fn all_there(field: &Field, promised: &[(String, Tree)], choice: &mut Choice) -> Result<(), String> {
+fn all_there(
+    field: &Field,
+    promised: &[(String, Tree)],
+    choice: &mut Choice,
+) -> Result<(), String> {
     let listed = checkpoints(field);
     let is_listed = |id: &str| listed.iter().any(|(full, _)| full.starts_with(id));
     if let Some((id, _)) = promised.iter().find(|(id, _)| !is_listed(id)) {

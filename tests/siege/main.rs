@@ -13,7 +13,11 @@
 )]
 
 #[path = "../it/bench/mod.rs"]
-#[expect(dead_code, unused_imports, reason = "the bench serves the other tests too")]
+#[expect(
+    dead_code,
+    unused_imports,
+    reason = "the bench serves the other tests too"
+)]
 mod bench;
 
 mod calls;
@@ -62,7 +66,9 @@ fn main() {
         std::process::exit(code);
     }
     if field::needs_shared_libraries() {
-        eprintln!("the program must be linked statically, and named by CHECKPOINT_PROGRAM: see tests/siege/README.md");
+        eprintln!(
+            "the program must be linked statically, and named by CHECKPOINT_PROGRAM: see tests/siege/README.md"
+        );
         std::process::exit(2);
     }
     let options = Options::from_args();
@@ -79,12 +85,21 @@ fn main() {
         ("crowd", 0.06, crowd::besiege),
         ("escape", 0.06, escape::besiege),
     ];
-    let wanted: Vec<_> = scenes.iter().filter(|(name, ..)| options.wants(name)).collect();
+    let wanted: Vec<_> = scenes
+        .iter()
+        .filter(|(name, ..)| options.wants(name))
+        .collect();
     let shares: f64 = wanted.iter().map(|(_, share, _)| share).sum();
     for (name, share, besiege) in wanted {
         let begun = std::time::Instant::now();
-        besiege(&options.with_seconds(options.seconds * share / shares), &tally);
-        println!("{name}: {:.0} s; so far {tally}", begun.elapsed().as_secs_f64());
+        besiege(
+            &options.with_seconds(options.seconds * share / shares),
+            &tally,
+        );
+        println!(
+            "{name}: {:.0} s; so far {tally}",
+            begun.elapsed().as_secs_f64()
+        );
     }
     for loss in tally.losses() {
         println!("LOST {loss}");
@@ -94,5 +109,7 @@ fn main() {
     }
     println!("seed {}", options.seed);
     println!("{tally}");
-    std::process::exit(i32::from(!tally.losses().is_empty() || !tally.escapes().is_empty()));
+    std::process::exit(i32::from(
+        !tally.losses().is_empty() || !tally.escapes().is_empty(),
+    ));
 }

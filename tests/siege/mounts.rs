@@ -18,13 +18,18 @@ const SCRIPT: &str = r#"mount -t tmpfs -o mode=1777 none /dev/shm; exec "$0" "$@
 /// the right to do so it continues as it is.
 pub fn alone() {
     let may = rustix::process::geteuid().is_root()
-        && limit::output(Command::new("unshare").args(["-m", "true"])).is_ok_and(|output| output.status.success());
+        && limit::output(Command::new("unshare").args(["-m", "true"]))
+            .is_ok_and(|output| output.status.success());
     if is_alone() || !may {
         return;
     }
     let this = std::env::current_exe().expect("this program has a path");
     let mut command = Command::new("unshare");
-    command.args(["-m", "sh", "-c", SCRIPT]).arg(this).args(std::env::args_os().skip(1)).env(MARK, "1");
+    command
+        .args(["-m", "sh", "-c", SCRIPT])
+        .arg(this)
+        .args(std::env::args_os().skip(1))
+        .env(MARK, "1");
     let error = command.exec();
     eprintln!("unshare does not start: {error}");
 }
@@ -38,17 +43,29 @@ pub fn refusal(tools: &[&str]) -> Option<String> {
     if !is_alone() {
         return Some("needs root and the right to mount".into());
     }
-    let missing = tools.iter().find(|tool| limit::output(Command::new(tool).arg("-V")).is_err())?;
+    let missing = tools
+        .iter()
+        .find(|tool| limit::output(Command::new(tool).arg("-V")).is_err())?;
     Some(format!("needs {missing}"))
 }
 
 pub fn mount(options: &str, what: &[&str], at: &Path) -> Result<(), String> {
-    done(Command::new("mount").args(["-o", options]).args(what).arg(at))
+    done(
+        Command::new("mount")
+            .args(["-o", options])
+            .args(what)
+            .arg(at),
+    )
 }
 
 /// Gives a mounted file system more or less space.
 pub fn remount(options: &str, at: &Path) -> Result<(), String> {
-    done(Command::new("mount").arg("-o").arg(format!("remount,{options}")).arg(at))
+    done(
+        Command::new("mount")
+            .arg("-o")
+            .arg(format!("remount,{options}"))
+            .arg(at),
+    )
 }
 
 /// Unmounts, with retries: a program that has just ended may hold on to it for a moment.
@@ -72,5 +89,9 @@ pub fn detach(at: &Path) {
 pub fn done(command: &mut Command) -> Result<(), String> {
     let output = limit::output(command).map_err(|error| format!("{command:?}: {error}"))?;
     let said = String::from_utf8_lossy(&output.stderr);
-    if output.status.success() { Ok(()) } else { Err(format!("{command:?}: {}", said.trim())) }
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(format!("{command:?}: {}", said.trim()))
+    }
 }

@@ -14,7 +14,12 @@ impl Options {
     /// # Panics
     /// An argument is invalid.
     pub fn from_args() -> Self {
-        let mut options = Self { seconds: 20.0, seed: 1, only: Vec::new(), place: None };
+        let mut options = Self {
+            seconds: 20.0,
+            seed: 1,
+            only: Vec::new(),
+            place: None,
+        };
         let mut args = std::env::args().skip(1);
         while let Some(arg) = args.next() {
             let mut value = || args.next().unwrap_or_else(|| panic!("{arg} needs a value"));
@@ -23,7 +28,9 @@ impl Options {
                 "--seed" => options.seed = value().parse().expect("a number"),
                 "--only" => options.only = value().split(',').map(str::to_owned).collect(),
                 "--place" => options.place = Some(value()),
-                _ => panic!("what is {arg}? known: --seconds N, --seed N, --only SCENE,..., --place PLACE"),
+                _ => panic!(
+                    "what is {arg}? known: --seconds N, --seed N, --only SCENE,..., --place PLACE"
+                ),
             }
         }
         options
@@ -34,6 +41,9 @@ impl Options {
     }
 
     pub fn with_seconds(&self, seconds: f64) -> Self {
-        Self { seconds, ..self.clone() }
+        Self {
+            seconds,
+            ..self.clone()
+        }
     }
 }

@@ -23,22 +23,28 @@ const TWICE_EVERY: usize = 4;
 const LADDER_SHARE: f64 = 0.2;
 
 pub fn besiege(options: &Options, tally: &Tally) {
-    let refusal = mounts::refusal(&TOOLS).or_else(|| (!calls::can_trace()).then(|| "needs strace".into()));
+    let refusal =
+        mounts::refusal(&TOOLS).or_else(|| (!calls::can_trace()).then(|| "needs strace".into()));
     if let Some(why) = refusal.or_else(powerless) {
         tally.skipped(&format!("power cuts: {why}"));
         return;
     }
     ladder::besiege(&options.with_seconds(options.seconds * LADDER_SHARE), tally);
     let rest = options.seconds * (1.0 - LADDER_SHARE);
-    over_scenarios(rest, &|scenario, until| besiege_scenario(scenario, options.seed, until, tally));
+    over_scenarios(rest, &|scenario, until| {
+        besiege_scenario(scenario, options.seed, until, tally)
+    });
 }
 
 /// The reason why no power can be cut here, if so.
 fn powerless() -> Option<String> {
-    Format::ALL.into_iter().find_map(|format| match Disk::new(format) {
-        Err(why) => Some(why),
-        Ok(disk) => (!disk.forgets()).then(|| format!("{} survives the cut of its power", format.name())),
-    })
+    Format::ALL
+        .into_iter()
+        .find_map(|format| match Disk::new(format) {
+            Err(why) => Some(why),
+            Ok(disk) => (!disk.forgets())
+                .then(|| format!("{} survives the cut of its power", format.name())),
+        })
 }
 
 /// Tries each kind of disk, with the store, the working directory or both on it, in an order drawn by the seed: on a
@@ -70,7 +76,14 @@ struct Site<'s> {
     took: Duration,
 }
 
-fn sweep(scenario: &Scenario, format: Format, what: Moved, seed: u64, until: Instant, tally: &Tally) -> usize {
+fn sweep(
+    scenario: &Scenario,
+    format: Format,
+    what: Moved,
+    seed: u64,
+    until: Instant,
+    tally: &Tally,
+) -> usize {
     let disk = Disk::new(format).expect("there was one before");
     let stage = scenario.set_up_in(Field::moved(what, &disk.top()));
     let mut calls = calls::of(&stage.field, scenario.args);
@@ -78,7 +91,12 @@ fn sweep(scenario: &Scenario, format: Format, what: Moved, seed: u64, until: Ins
     stage.field.put_back();
     let begun = Instant::now();
     let _ = stage.field.run(&[], scenario.args);
-    let site = Site { disk: &disk, stage: &stage, calls, took: begun.elapsed() };
+    let site = Site {
+        disk: &disk,
+        stage: &stage,
+        calls,
+        took: begun.elapsed(),
+    };
     let mut choice = Choice(seed);
     for at in 0.. {
         // Whatever was set up gets a trial too, however late it is.
@@ -86,9 +104,20 @@ fn sweep(scenario: &Scenario, format: Format, what: Moved, seed: u64, until: Ins
             return at;
         }
         // First of all, work that was reported as done has to last.
-        let way = if at == 0 { Way { moment: Moment::Ended, loss: Loss::All } } else { site.draw(&mut choice) };
+        let way = if at == 0 {
+            Way {
+                moment: Moment::Ended,
+                loss: Loss::All,
+            }
+        } else {
+            site.draw(&mut choice)
+        };
         if let Err(why) = site.trial(&way, at, &mut choice, tally) {
-            tally.lost(format!("{}, {what:?} on {}, {way:?}: {why}", scenario.name, format.name()));
+            tally.lost(format!(
+                "{}, {what:?} on {}, {way:?}: {why}",
+                scenario.name,
+                format.name()
+            ));
         }
     }
     0
@@ -115,10 +144,23 @@ impl Site<'_> {
             1 => Moment::After(self.took * u32::try_from(choice.below(120)).expect("small") / 100),
             _ => Moment::At(self.calls[choice.below(self.calls.len())].clone()),
         };
-        Way { moment, loss: if choice.below(3) == 0 { Loss::Bytes } else { Loss::All } }
+        Way {
+            moment,
+            loss: if choice.below(3) == 0 {
+                Loss::Bytes
+            } else {
+                Loss::All
+            },
+        }
     }
 
-    fn trial(&self, way: &Way, at: usize, choice: &mut Choice, tally: &Tally) -> Result<(), String> {
+    fn trial(
+        &self,
+        way: &Way,
+        at: usize,
+        choice: &mut Choice,
+        tally: &Tally,
+    ) -> Result<(), String> {
         let (stage, field) = (self.stage, &self.stage.field);
         field.put_back();
         self.disk.flush();
@@ -136,11 +178,31 @@ impl Site<'_> {
             self.durable()?;
         }
         // Code 5 says that something could not be read, and so is missing from it.
-        let printed = if run.code == 5 { String::new() } else { run.stdout.trim().to_owned() };
-        judge(stage, &if is_done { Said::Done(run) } else { Said::Nothing }, at, tally)?;
-        if stage.scenario.args[0] == "create" && stage.scenario.facet.is_none() && printed.len() == 8 {
+        let printed = if run.code == 5 {
+            String::new()
+        } else {
+            run.stdout.trim().to_owned()
+        };
+        judge(
+            stage,
+            &if is_done {
+                Said::Done(run)
+            } else {
+                Said::Nothing
+            },
+            at,
+            tally,
+        )?;
+        if stage.scenario.args[0] == "create"
+            && stage.scenario.facet.is_none()
+            && printed.len() == 8
+        {
             let before = captured(&stage.before.tree);
-            same(&stage.scenario.lasting(&held(field, &printed)?), &before, "what the printed id stands for")?;
+            same(
+                &stage.scenario.lasting(&held(field, &printed)?),
+                &before,
+                "what the printed id stands for",
+            )?;
         }
         Ok(())
     }
@@ -157,7 +219,10 @@ impl Site<'_> {
             }
             Moment::After(delay) => {
                 let mut command = field.command(&[], args);
-                command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+                command
+                    .stdin(Stdio::null())
+                    .stdout(Stdio::piped())
+                    .stderr(Stdio::piped());
                 let child = command.spawn().expect("the program can be started");
                 std::thread::sleep(*delay);
                 let cut = switch.cut(way.loss);
@@ -177,8 +242,13 @@ impl Site<'_> {
             return Err("a restore that was done counts as interrupted".into());
         }
         let is_gone = |reason: &String| scenario.may_go.contains(&reason.as_str());
-        match checkpoints(field).into_iter().find(|(_, reason)| is_gone(reason)) {
-            Some((id, reason)) if scenario.args[0] != "create" => Err(format!("{id} ({reason}) is back")),
+        match checkpoints(field)
+            .into_iter()
+            .find(|(_, reason)| is_gone(reason))
+        {
+            Some((id, reason)) if scenario.args[0] != "create" => {
+                Err(format!("{id} ({reason}) is back"))
+            }
             _ => Ok(()),
         }
     }

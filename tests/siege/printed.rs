@@ -25,10 +25,14 @@ pub fn commands(run: &Run) -> Vec<String> {
 
 fn in_json(key: &str, value: &Value, found: &mut Vec<String>) {
     match value {
-        Value::String(text) if KEYS.contains(&key) && text.starts_with(NAME) => found.push(text.clone()),
+        Value::String(text) if KEYS.contains(&key) && text.starts_with(NAME) => {
+            found.push(text.clone())
+        }
         Value::String(text) => in_text(text, found),
         Value::Array(items) => items.iter().for_each(|item| in_json(key, item, found)),
-        Value::Object(pairs) => pairs.iter().for_each(|(key, value)| in_json(key, value, found)),
+        Value::Object(pairs) => pairs
+            .iter()
+            .for_each(|(key, value)| in_json(key, value, found)),
         _ => {}
     }
 }
@@ -39,14 +43,17 @@ fn in_text(text: &str, found: &mut Vec<String>) {
         let begin = format!("{open}{NAME}");
         let starts = text.match_indices(&begin).map(|(at, _)| at + open.len());
         let ended = starts.filter_map(|at| text[at..].split_once(close));
-        let at_end = ended.filter(|(_, rest)| open == "'" || rest.is_empty() || rest.starts_with('\n'));
+        let at_end =
+            ended.filter(|(_, rest)| open == "'" || rest.is_empty() || rest.starts_with('\n'));
         found.extend(at_end.map(|(command, _)| command.to_owned()));
     }
 }
 
 /// Whether a command is for the user alone to choose: it deletes, or takes one side.
 fn is_choice(command: &str) -> bool {
-    ["checkpoint delete", " --take ", " --choose "].iter().any(|part| command.contains(part))
+    ["checkpoint delete", " --take ", " --choose "]
+        .iter()
+        .any(|part| command.contains(part))
 }
 
 /// Whether a command contains no placeholder such as PATH.
@@ -65,6 +72,11 @@ pub fn follow(field: &Field, command: &str) -> Result<(), String> {
         run = field.shell(&format!("{command} --yes"));
     }
     // A check finds the damage it looks for; an obstacle may be gone with the fault.
-    let is_found = (run.code == 6 && command.contains(" verify")) || (run.code == 3 && command.contains(" recover"));
-    if matches!(run.code, 0 | 5) || is_found { Ok(()) } else { Err(format!("{command:?} was printed: {run}")) }
+    let is_found = (run.code == 6 && command.contains(" verify"))
+        || (run.code == 3 && command.contains(" recover"));
+    if matches!(run.code, 0 | 5) || is_found {
+        Ok(())
+    } else {
+        Err(format!("{command:?} was printed: {run}"))
+    }
 }

@@ -53,7 +53,11 @@ pub fn besiege(seed: u64, until: Instant, tally: &Tally) {
     let can_trace = calls::can_trace();
     while Instant::now() < until {
         let is_held_up = can_trace && choice.below(HELD_UP_EVERY) == 0;
-        let wrapper = if is_held_up { held_up(&mut choice) } else { Vec::new() };
+        let wrapper = if is_held_up {
+            held_up(&mut choice)
+        } else {
+            Vec::new()
+        };
         let command = COMMANDS[choice.below(COMMANDS.len())];
         trial(&field, command, &wrapper, &mut choice, tally);
     }
@@ -70,17 +74,30 @@ fn held_up(choice: &mut Choice) -> Vec<String> {
 fn field() -> Field {
     let field = Field::new();
     let decoy = field.top().join("decoy");
-    for place in [decoy.clone(), field.work().join(".git"), field.home().join("theirs")] {
+    for place in [
+        decoy.clone(),
+        field.work().join(".git"),
+        field.home().join("theirs"),
+    ] {
         for name in ["f", "g", "in/h", "d0/in/h", "d0/in/i", "0", "1", "2"] {
-            std::fs::create_dir_all(place.join(name).parent().expect("above")).expect("a directory");
+            std::fs::create_dir_all(place.join(name).parent().expect("above"))
+                .expect("a directory");
             std::fs::write(place.join(name), MARKER).expect("a file");
         }
     }
     fixtures::decoy_git(&field.work().join(".git"));
     std::fs::create_dir(copies(&field)).expect("a directory");
     edit(&field, "none");
-    let links = [("l0", "../../decoy"), ("l1", ".git"), ("l2", "../home/theirs"), ("ls", "../../decoy")];
-    for (name, to) in links.into_iter().chain([("d0/lin", "../../../decoy/d0/in"), ("d1/lf", "../../../decoy/f")]) {
+    let links = [
+        ("l0", "../../decoy"),
+        ("l1", ".git"),
+        ("l2", "../home/theirs"),
+        ("ls", "../../decoy"),
+    ];
+    for (name, to) in links.into_iter().chain([
+        ("d0/lin", "../../../decoy/d0/in"),
+        ("d1/lf", "../../../decoy/f"),
+    ]) {
         std::os::unix::fs::symlink(to, field.work().join(name)).expect("a link");
     }
     for (at, len) in TORN_LENS.iter().enumerate() {
@@ -113,10 +130,20 @@ fn trial(field: &Field, command: &[&str], wrapper: &[String], choice: &mut Choic
     field.put_back();
     let guard = Guard::over(field);
     let out = field.beside("copies/out").display().to_string();
-    let args: Vec<&str> = command.iter().map(|word| if *word == "OUT" { &out } else { *word }).collect();
+    let args: Vec<&str> = command
+        .iter()
+        .map(|word| if *word == "OUT" { &out } else { *word })
+        .collect();
     let meanwhile = Meanwhile::default();
     let run = std::thread::scope(|scope| {
-        let (pairs, torn) = (pairs(field), if command[0] == "create" { torn(field) } else { Vec::new() });
+        let (pairs, torn) = (
+            pairs(field),
+            if command[0] == "create" {
+                torn(field)
+            } else {
+                Vec::new()
+            },
+        );
         let (meanwhile, own) = (&meanwhile, Choice(choice.next()));
         scope.spawn(move || swapper::swap(&pairs, &torn, meanwhile, own));
         let run = watched(field, wrapper, &args, meanwhile);
@@ -128,10 +155,16 @@ fn trial(field: &Field, command: &[&str], wrapper: &[String], choice: &mut Choic
     tally.swaps.fetch_add(swaps, Ordering::Relaxed);
     tally.races.fetch_add(1, Ordering::Relaxed);
     let says = |why: String| format!("race, {args:?} under {wrapper:?}: {why}\n{run}");
-    let escaped = guard.check().and_then(|()| check_copies(field)).and_then(|()| nothing_was_read(field));
+    let escaped = guard
+        .check()
+        .and_then(|()| check_copies(field))
+        .and_then(|()| nothing_was_read(field));
     if let Err(why) = escaped {
         tally.escaped(says(why));
-    } else if let Err(why) = fair(&run).and_then(|()| whole(field, &run, tally)).and_then(|()| settled(field, &guard)) {
+    } else if let Err(why) = fair(&run)
+        .and_then(|()| whole(field, &run, tally))
+        .and_then(|()| settled(field, &guard))
+    {
         tally.lost(says(why));
     }
 }
@@ -153,8 +186,16 @@ fn pairs(field: &Field) -> Vec<Pair> {
 }
 
 fn torn(field: &Field) -> Vec<(File, usize)> {
-    let open = |at: usize| OpenOptions::new().write(true).open(field.work().join(format!("torn/{at}")));
-    TORN_LENS.iter().enumerate().map(|(at, len)| (open(at).expect("it is there"), *len)).collect()
+    let open = |at: usize| {
+        OpenOptions::new()
+            .write(true)
+            .open(field.work().join(format!("torn/{at}")))
+    };
+    TORN_LENS
+        .iter()
+        .enumerate()
+        .map(|(at, len)| (open(at).expect("it is there"), *len))
+        .collect()
 }
 
 /// Runs a command, with the time at which it is continued.
@@ -162,7 +203,10 @@ fn watched(field: &Field, wrapper: &[String], args: &[&str], meanwhile: &Meanwhi
     let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
     let mut command = field.command(&wrapper, args);
     let shown = format!("{command:?}");
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let child = command.spawn().expect("the program can be started");
     meanwhile.is_running.store(true, Ordering::Release);
     let run = Run::ended(shown, child);

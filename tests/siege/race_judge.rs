@@ -12,7 +12,11 @@ use crate::tally::Tally;
 
 /// Checks that no object of the store contains anything of the decoys.
 pub fn nothing_was_read(field: &Field) -> Result<(), String> {
-    let is_theirs = |bytes: &[u8]| bytes.windows(MARKER.len()).any(|window| window == MARKER.as_bytes());
+    let is_theirs = |bytes: &[u8]| {
+        bytes
+            .windows(MARKER.len())
+            .any(|window| window == MARKER.as_bytes())
+    };
     if objects(field).iter().any(|bytes| is_theirs(bytes)) {
         Err("something from outside was captured".into())
     } else {
@@ -24,7 +28,8 @@ pub fn nothing_was_read(field: &Field) -> Result<(), String> {
 fn objects(field: &Field) -> BTreeSet<Vec<u8>> {
     let odb = git2::Odb::new().expect("an object database");
     let objects = field.store().join("objects");
-    odb.add_disk_alternate(objects.to_str().expect("UTF-8")).expect("a store has objects");
+    odb.add_disk_alternate(objects.to_str().expect("UTF-8"))
+        .expect("a store has objects");
     let mut found = BTreeSet::new();
     let walked = odb.foreach(|id| {
         if let Ok(object) = odb.read(*id)
@@ -41,7 +46,11 @@ fn objects(field: &Field) -> BTreeSet<Vec<u8>> {
 /// Checks the exit code: done, in part, refused, or failed because the staged files were swapped.
 pub fn fair(run: &Run) -> Result<(), String> {
     let is_fair = matches!(run.code, 0 | 1 | 4 | 5) && !run.stderr.contains("panicked");
-    if is_fair { Ok(()) } else { Err("an unfair end".into()) }
+    if is_fair {
+        Ok(())
+    } else {
+        Err("an unfair end".into())
+    }
 }
 
 /// Checks that everything from before is in the directory or in the store, and no rewritten file is a mixture.
@@ -69,7 +78,10 @@ fn captured(field: &Field, made: &Run, at: usize) -> Result<Vec<u8>, String> {
     let found = || {
         let store = git2::Repository::open_bare(field.store())?;
         let id = made.data()["id"].as_str().unwrap_or_default().to_owned();
-        let entry = store.find_commit_by_prefix(&id)?.tree()?.get_path(Path::new(&format!("torn/{at}")))?;
+        let entry = store
+            .find_commit_by_prefix(&id)?
+            .tree()?
+            .get_path(Path::new(&format!("torn/{at}")))?;
         Ok(store.find_blob(entry.id())?.content().to_vec())
     };
     found().map_err(|error: git2::Error| format!("torn/{at}: {error}"))
@@ -82,11 +94,18 @@ fn steady(bytes: &[u8], at: usize, run: &Run, tally: &Tally) -> Result<(), Strin
     let path = format!("torn/{at}");
     let letters: BTreeSet<u8> = bytes.iter().copied().collect();
     let letters = Vec::from_iter(letters);
-    let warnings = run.json()["warnings"].as_array().cloned().unwrap_or_default();
-    let is_told = warnings.iter().any(|told| told["code"] == "changed_while_read" && told["path"] == path.as_str());
+    let warnings = run.json()["warnings"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let is_told = warnings
+        .iter()
+        .any(|told| told["code"] == "changed_while_read" && told["path"] == path.as_str());
     match letters.as_slice() {
         _ if is_told => Ok(()),
-        _ if bytes.len() != TORN_LENS[at] => Err(format!("{path} is cut, and nothing is said of it")),
+        _ if bytes.len() != TORN_LENS[at] => {
+            Err(format!("{path} is cut, and nothing is said of it"))
+        }
         [_] => Ok(()),
         [one, next] if next - one == 1 || [*one, *next] == *b"az" => {
             tally.torn.fetch_add(1, Ordering::Relaxed);
@@ -110,9 +129,12 @@ pub fn settled(field: &Field, guard: &Guard) -> Result<(), String> {
     }
     for at in 0..TORN_LENS.len() {
         // Even if it was captured in the middle of a write, its content at rest is read again.
-        let file = std::fs::read(field.work().join(format!("torn/{at}"))).map_err(|error| error.to_string())?;
+        let file = std::fs::read(field.work().join(format!("torn/{at}")))
+            .map_err(|error| error.to_string())?;
         if captured(field, &made, at)? != file {
-            return Err(format!("torn/{at} stands still, and is not what was captured"));
+            return Err(format!(
+                "torn/{at} stands still, and is not what was captured"
+            ));
         }
     }
     guard.check()

@@ -49,13 +49,22 @@ pub struct Picture {
 impl Picture {
     pub fn of(scenario: &Scenario, field: &Field) -> Self {
         // The stage of a killed restore is swept by the next writer, and looked for then.
-        let tree = Tree::capture(&field.work()).without(|path| path.starts_with(b".checkpoint-stage-"));
-        Self { tree: scenario.lasting(&tree), facet: scenario.facet(field) }
+        let tree =
+            Tree::capture(&field.work()).without(|path| path.starts_with(b".checkpoint-stage-"));
+        Self {
+            tree: scenario.lasting(&tree),
+            facet: scenario.facet(field),
+        }
     }
 
     /// The differences, in words.
     pub fn against(&self, other: &Self) -> String {
-        format!("{:?}, {:?} and not {:?}", self.tree.diff(&other.tree), self.facet, other.facet)
+        format!(
+            "{:?}, {:?} and not {:?}",
+            self.tree.diff(&other.tree),
+            self.facet,
+            other.facet
+        )
     }
 }
 
@@ -69,36 +78,88 @@ pub const SCENARIOS: [Scenario; 20] = [
         in_full: false,
         ..Scenario::new("restore that leaves something", with_specials, RESTORE)
     },
-    run_of_phases("workflow init", edited, &["workflow", "init", "--profile", "phases", "--phase", "one"]),
-    run_of_phases("phase start", companions::planned, &["phase", "start", "one"]),
-    run_of_phases("phase done", companions::at_work, &["phase", "done", "one", "--force"]),
-    run_of_phases("task done", companions::at_work, &["task", "done", "second", "--output", "d1/text"]),
-    run_of_phases("rewind", companions::at_work, &["workflow", "rewind", "one", "--both", "--yes"]),
-    Scenario { facet: Some(companions::holds), in_full: false, ..Scenario::new("hold", edited, &["hold", "tests"]) },
+    run_of_phases(
+        "workflow init",
+        edited,
+        &["workflow", "init", "--profile", "phases", "--phase", "one"],
+    ),
+    run_of_phases(
+        "phase start",
+        companions::planned,
+        &["phase", "start", "one"],
+    ),
+    run_of_phases(
+        "phase done",
+        companions::at_work,
+        &["phase", "done", "one", "--force"],
+    ),
+    run_of_phases(
+        "task done",
+        companions::at_work,
+        &["task", "done", "second", "--output", "d1/text"],
+    ),
+    run_of_phases(
+        "rewind",
+        companions::at_work,
+        &["workflow", "rewind", "one", "--both", "--yes"],
+    ),
+    Scenario {
+        facet: Some(companions::holds),
+        in_full: false,
+        ..Scenario::new("hold", edited, &["hold", "tests"])
+    },
     Scenario {
         apart: &[".checkpoints"],
         facet: Some(companions::copies),
         in_full: false,
         ..Scenario::new("copies", companions::copied, companions::COPIES)
     },
-    with_database("savepoint", companions::database, &["create", "-r", "new", "--db", "data/shop.db"]),
-    with_database("restore of a database", companions::saved_database, &["restore", "saved", "--yes"]),
+    with_database(
+        "savepoint",
+        companions::database,
+        &["create", "-r", "new", "--db", "data/shop.db"],
+    ),
+    with_database(
+        "restore of a database",
+        companions::saved_database,
+        &["restore", "saved", "--yes"],
+    ),
     Scenario::new("first create", files, CREATE),
     Scenario::new("later create", edited, CREATE),
     Scenario {
         may_go: &["one", "two"],
-        ..Scenario::new("create that evicts", edited, &["create", "-r", "new", "--keep", "2"])
+        ..Scenario::new(
+            "create that evicts",
+            edited,
+            &["create", "-r", "new", "--keep", "2"],
+        )
     },
-    Scenario { target: Some("one"), ..Scenario::new("restore", edited, RESTORE) },
+    Scenario {
+        target: Some("one"),
+        ..Scenario::new("restore", edited, RESTORE)
+    },
     Scenario::new("undo", restored, &["undo", "--yes"]),
-    Scenario { may_go: &["one"], ..Scenario::new("prune", edited, &["prune", "--keep", "2"]) },
-    Scenario { may_go: &["two"], ..Scenario::new("delete", edited, &["delete", "two", "--yes"]) },
+    Scenario {
+        may_go: &["one"],
+        ..Scenario::new("prune", edited, &["prune", "--keep", "2"])
+    },
+    Scenario {
+        may_go: &["two"],
+        ..Scenario::new("delete", edited, &["delete", "two", "--yes"])
+    },
     Scenario::new("repair", damaged_a_little, &["verify", "--repair"]),
     Scenario::new("adopt", continued_by_git, CREATE),
-    Scenario { is_unusable_before: true, ..Scenario::new("salvage", unusable, CREATE) },
+    Scenario {
+        is_unusable_before: true,
+        ..Scenario::new("salvage", unusable, CREATE)
+    },
 ];
 
-const fn run_of_phases(name: &'static str, prepare: fn(&Field), args: &'static [&'static str]) -> Scenario {
+const fn run_of_phases(
+    name: &'static str,
+    prepare: fn(&Field),
+    args: &'static [&'static str],
+) -> Scenario {
     Scenario {
         apart: &["memory"],
         facet: Some(companions::run_of_phases),
@@ -107,8 +168,17 @@ const fn run_of_phases(name: &'static str, prepare: fn(&Field), args: &'static [
     }
 }
 
-const fn with_database(name: &'static str, prepare: fn(&Field), args: &'static [&'static str]) -> Scenario {
-    Scenario { apart: &["data"], facet: Some(companions::rows), in_full: false, ..Scenario::new(name, prepare, args) }
+const fn with_database(
+    name: &'static str,
+    prepare: fn(&Field),
+    args: &'static [&'static str],
+) -> Scenario {
+    Scenario {
+        apart: &["data"],
+        facet: Some(companions::rows),
+        in_full: false,
+        ..Scenario::new(name, prepare, args)
+    }
 }
 
 impl Scenario {
@@ -128,11 +198,17 @@ impl Scenario {
 
     /// The part of a directory that is the same in every run of the command.
     pub fn lasting(&self, tree: &Tree) -> Tree {
-        tree.without(|path| self.apart.iter().any(|top| at_or_below(path, top.as_bytes())))
+        tree.without(|path| {
+            self.apart
+                .iter()
+                .any(|top| at_or_below(path, top.as_bytes()))
+        })
     }
 
     pub fn restores(&self) -> bool {
-        self.args.iter().any(|word| ["restore", "undo", "rewind"].contains(word))
+        self.args
+            .iter()
+            .any(|word| ["restore", "undo", "rewind"].contains(word))
     }
 
     /// The other visible changes, if any.
@@ -156,14 +232,25 @@ impl Scenario {
         let before = Picture::of(self, &field);
         states.extend(known(&field, self));
         let target = self.target.map(|reason| {
-            let id = checkpoints(&field).into_iter().find(|(_, found)| found == reason).expect("it is listed").0;
+            let id = checkpoints(&field)
+                .into_iter()
+                .find(|(_, found)| found == reason)
+                .expect("it is listed")
+                .0;
             states[&id].clone()
         });
         field.put_back();
         let run = field.run(&[], self.args);
         assert!(run.code == 0 || run.code == 5, "{}: {run}", self.name);
         let after = Picture::of(self, &field);
-        Stage { scenario: self, field, states, target, before, after }
+        Stage {
+            scenario: self,
+            field,
+            states,
+            target,
+            before,
+            after,
+        }
     }
 }
 
@@ -173,7 +260,11 @@ fn known(field: &Field, scenario: &Scenario) -> BTreeMap<String, Tree> {
         let tree = held(field, &id).unwrap_or_else(|why| panic!("{}: {why}", scenario.name));
         (id, tree)
     };
-    checkpoints(field).into_iter().filter(stays).map(|(id, _)| held(id)).collect()
+    checkpoints(field)
+        .into_iter()
+        .filter(stays)
+        .map(|(id, _)| held(id))
+        .collect()
 }
 
 /// Full ids and reasons of all checkpoints, newest first; none where the store cannot be listed.
@@ -182,16 +273,27 @@ pub fn checkpoints(field: &Field) -> Vec<(String, String)> {
     if run.code != 0 && run.code != 5 {
         return Vec::new();
     }
-    let text = |one: &serde_json::Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
-    let listed = run.data()["checkpoints"].as_array().cloned().unwrap_or_default();
-    listed.iter().map(|one| (text(one, "id"), text(one, "reason"))).collect()
+    let text =
+        |one: &serde_json::Value, key: &str| one[key].as_str().unwrap_or_default().to_owned();
+    let listed = run.data()["checkpoints"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    listed
+        .iter()
+        .map(|one| (text(one, "id"), text(one, "reason")))
+        .collect()
 }
 
 /// The content of a checkpoint, restored into a new directory.
 pub fn held(field: &Field, id: &str) -> Result<Tree, String> {
     let to = field.beside("out");
     let run = field.run(&[], &["restore", id, "--to", &to.display().to_string()]);
-    if run.code == 0 { Ok(Tree::capture(&to)) } else { Err(format!("{id} does not come back: {run}")) }
+    if run.code == 0 {
+        Ok(Tree::capture(&to))
+    } else {
+        Err(format!("{id} does not come back: {run}"))
+    }
 }
 
 pub fn made(field: &Field, reason: &str) {
@@ -245,14 +347,18 @@ fn damaged_a_little(field: &Field) {
     three_states(field);
     let packs = damaged::packs_of(&field.store());
     std::fs::remove_file(packs[0].with_extension("idx")).expect("an index");
-    let refs: Vec<PathBuf> = crate::bench::fixtures::files_below(&field.store().join("refs/checkpoints"));
+    let refs: Vec<PathBuf> =
+        crate::bench::fixtures::files_below(&field.store().join("refs/checkpoints"));
     std::fs::remove_file(&refs[0]).expect("a ref");
 }
 
 fn continued_by_git(field: &Field) {
     three_states(field);
     let git = crate::bench::Git::find(&field.home()).expect("these scenarios need git");
-    let (store, work) = (field.store().display().to_string(), field.work().display().to_string());
+    let (store, work) = (
+        field.store().display().to_string(),
+        field.work().display().to_string(),
+    );
     field.write("by-git", "by git");
     for words in [vec!["add", "-A"], vec!["commit", "-q", "-m", "by hand"]] {
         let words = [vec!["--git-dir", &store, "--work-tree", &work], words].concat();

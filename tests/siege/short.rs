@@ -18,18 +18,26 @@ pub fn besiege(options: &Options, tally: &Tally) {
         tally.skipped("short reads and writes: they need Linux on x86-64");
         return;
     }
-    over_scenarios(options.seconds, &|scenario, until| sweep(scenario, until, tally));
+    over_scenarios(options.seconds, &|scenario, until| {
+        sweep(scenario, until, tally)
+    });
 }
 
 fn sweep(scenario: &Scenario, until: Instant, tally: &Tally) {
     let stage = scenario.set_up();
-    let own = std::env::current_exe().expect("the siege has a path").display().to_string();
+    let own = std::env::current_exe()
+        .expect("the siege has a path")
+        .display()
+        .to_string();
     for (at, limit) in LIMITS.iter().enumerate() {
         if at > 1 && Instant::now() > until {
             break;
         }
         stage.field.put_back();
-        let run = stage.field.run(&[&own, shorten::ARGUMENT, &limit.to_string()], scenario.args);
+        let run = stage.field.run(
+            &[&own, shorten::ARGUMENT, &limit.to_string()],
+            scenario.args,
+        );
         tally.injected_errors.fetch_add(1, Ordering::Relaxed);
         let place = format!("{}, calls that do at most {limit} bytes", scenario.name);
         if run.code != 0 && run.code != 5 {

@@ -13,7 +13,10 @@ pub fn asked_for() -> Option<i32> {
     if words.next().as_deref() != Some(ARGUMENT) {
         return None;
     }
-    let limit = words.next().and_then(|word| word.parse().ok()).expect("a number of bytes");
+    let limit = words
+        .next()
+        .and_then(|word| word.parse().ok())
+        .expect("a number of bytes");
     Some(traced::run(limit, &words.collect::<Vec<_>>()))
 }
 
@@ -44,13 +47,21 @@ mod traced {
     ///
     /// # Panics
     /// It cannot be started or traced.
-    #[expect(clippy::zombie_processes, reason = "it is waited for as a process that is traced")]
+    #[expect(
+        clippy::zombie_processes,
+        reason = "it is waited for as a process that is traced"
+    )]
     pub fn run(limit: u64, words: &[String]) -> i32 {
-        let child =
-            Command::new("/bin/sh").args(["-c", WAITING, "sh"]).args(words).spawn().expect("a shell can be started");
+        let child = Command::new("/bin/sh")
+            .args(["-c", WAITING, "sh"])
+            .args(words)
+            .spawn()
+            .expect("a shell can be started");
         let main = Pid::from_raw(i32::try_from(child.id()).expect("a number of a process"));
         waitpid(main, Some(WaitPidFlag::WUNTRACED)).expect("it stops");
-        let options = Options::PTRACE_O_TRACESYSGOOD | Options::PTRACE_O_TRACECLONE | Options::PTRACE_O_EXITKILL;
+        let options = Options::PTRACE_O_TRACESYSGOOD
+            | Options::PTRACE_O_TRACECLONE
+            | Options::PTRACE_O_EXITKILL;
         ptrace::seize(main, options).expect("it can be traced");
         ptrace::interrupt(main).expect("it can be stopped");
         nix::sys::signal::kill(main, Signal::SIGCONT).expect("it goes on");
@@ -68,7 +79,9 @@ mod traced {
                 }
                 // Stops of the tracing itself are reported as traps or with an event; all other signals are the
                 // program's.
-                WaitStatus::Stopped(pid, signal) => go_on(pid, (signal != Signal::SIGTRAP).then_some(signal)),
+                WaitStatus::Stopped(pid, signal) => {
+                    go_on(pid, (signal != Signal::SIGTRAP).then_some(signal))
+                }
                 WaitStatus::PtraceEvent(pid, ..) => go_on(pid, None),
                 _ => {}
             }
@@ -86,7 +99,11 @@ mod traced {
         let fd = regs.rdi;
         let length = length_of(&mut regs)?;
         let asked = *length;
-        let cut = if limit == 0 { asked / 2 } else { limit.min(asked) };
+        let cut = if limit == 0 {
+            asked / 2
+        } else {
+            limit.min(asked)
+        };
         if asked < SHORTEST || cut == asked || !is_file(pid, fd) {
             return None;
         }
@@ -97,7 +114,9 @@ mod traced {
 
     /// Restores the length at the end of a call, since programs rely on unchanged arguments.
     fn give_back(pid: Pid, length: Option<u64>) {
-        let (Some(asked), Ok(mut regs)) = (length, ptrace::getregs(pid)) else { return };
+        let (Some(asked), Ok(mut regs)) = (length, ptrace::getregs(pid)) else {
+            return;
+        };
         if let Some(length) = length_of(&mut regs) {
             *length = asked;
             let _ = ptrace::setregs(pid, regs);

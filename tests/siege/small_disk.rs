@@ -40,7 +40,10 @@ impl SmallDisk {
     pub fn leave(&self, free: u64, scarce: Scarce) {
         let now = rustix::fs::statvfs(self.top()).expect("it is mounted");
         let options = match scarce {
-            Scarce::Pages => format!("size={},nr_inodes=100000", (now.f_blocks - now.f_bfree + free) * now.f_frsize),
+            Scarce::Pages => format!(
+                "size={},nr_inodes=100000",
+                (now.f_blocks - now.f_bfree + free) * now.f_frsize
+            ),
             Scarce::Inodes => format!("size=256m,nr_inodes={}", now.f_files - now.f_ffree + free),
         };
         mounts::remount(&options, self.top()).expect("a file system in memory shrinks");

@@ -29,12 +29,24 @@ pub struct Pair {
 impl Pair {
     pub fn held(dir: &Path, name: &str, link: &str) -> Self {
         let held = File::open(dir).expect("a directory can be opened");
-        Self { dir: Some(held), late: dir.to_path_buf(), name: name.into(), link: link.into(), to: None }
+        Self {
+            dir: Some(held),
+            late: dir.to_path_buf(),
+            name: name.into(),
+            link: link.into(),
+            to: None,
+        }
     }
 
     /// A pair in a directory that the program makes.
     pub fn late(dir: PathBuf, name: &str, to: &Path) -> Self {
-        Self { dir: None, late: dir, name: name.into(), link: "swapped".into(), to: Some(to.to_path_buf()) }
+        Self {
+            dir: None,
+            late: dir,
+            name: name.into(),
+            link: "swapped".into(),
+            to: Some(to.to_path_buf()),
+        }
     }
 
     /// Exchanges both; returns whether that succeeded.
@@ -42,26 +54,39 @@ impl Pair {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let opened = match &self.dir {
             Some(dir) => dir.try_clone().ok(),
-            None => openat(rustix::fs::CWD, &self.late, flags, Mode::empty()).ok().map(File::from),
+            None => openat(rustix::fs::CWD, &self.late, flags, Mode::empty())
+                .ok()
+                .map(File::from),
         };
         let Some(dir) = opened else { return false };
         if let Some(to) = &self.to {
             let _ = symlinkat(to, &dir, &self.link);
         }
-        self.present_name()
-            .is_some_and(|name| renameat_with(&dir, &name, &dir, &self.link, RenameFlags::EXCHANGE).is_ok())
+        self.present_name().is_some_and(|name| {
+            renameat_with(&dir, &name, &dir, &self.link, RenameFlags::EXCHANGE).is_ok()
+        })
     }
 
     fn put_right(&self) {
-        let is_link = |name: &str| self.late.join(name).symlink_metadata().is_ok_and(|meta| meta.is_symlink());
-        let is_swapped = self.present_name().is_some_and(|name| is_link(&name)) && !is_link(&self.link);
+        let is_link = |name: &str| {
+            self.late
+                .join(name)
+                .symlink_metadata()
+                .is_ok_and(|meta| meta.is_symlink())
+        };
+        let is_swapped =
+            self.present_name().is_some_and(|name| is_link(&name)) && !is_link(&self.link);
         if self.to.is_none() && is_swapped {
             self.swap();
         }
     }
 
     fn present_name(&self) -> Option<String> {
-        if self.name == STAGE { stage_in(&self.late) } else { Some(self.name.clone()) }
+        if self.name == STAGE {
+            stage_in(&self.late)
+        } else {
+            Some(self.name.clone())
+        }
     }
 }
 
@@ -71,7 +96,10 @@ pub fn staging(root: &Path, link: &str) -> Pair {
 }
 
 fn stage_in(root: &Path) -> Option<String> {
-    let names = std::fs::read_dir(root).ok()?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let names = std::fs::read_dir(root)
+        .ok()?
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok());
     names.into_iter().find(|name| name.starts_with(STAGE))
 }
 

@@ -57,18 +57,42 @@ impl Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (kills, cuts) = (self.kill_points.load(Ordering::Relaxed), self.power_cuts.load(Ordering::Relaxed));
-        let errors = self.injected_errors.load(Ordering::Relaxed) + self.full_disks.load(Ordering::Relaxed);
-        let (operations, lost) = (self.concurrent_operations.load(Ordering::Relaxed), self.losses().len());
-        let (attempts, escaped) = (self.escape_attempts.load(Ordering::Relaxed), self.escapes().len());
-        let [companions, restores, typed] =
-            [&self.companions, &self.restores, &self.typed].map(|count| count.load(Ordering::Relaxed));
-        write!(f, "{kills} kill points, {cuts} power cuts, {errors} injected errors, ")?;
-        write!(f, "{operations} concurrent operations, {attempts} escape attempts ")?;
-        write!(f, "({companions} of them at workflows, holds, copies and databases), ")?;
-        write!(f, "{restores} restores compared with their target, {typed} printed commands typed in: ")?;
+        let (kills, cuts) = (
+            self.kill_points.load(Ordering::Relaxed),
+            self.power_cuts.load(Ordering::Relaxed),
+        );
+        let errors =
+            self.injected_errors.load(Ordering::Relaxed) + self.full_disks.load(Ordering::Relaxed);
+        let (operations, lost) = (
+            self.concurrent_operations.load(Ordering::Relaxed),
+            self.losses().len(),
+        );
+        let (attempts, escaped) = (
+            self.escape_attempts.load(Ordering::Relaxed),
+            self.escapes().len(),
+        );
+        let [companions, restores, typed] = [&self.companions, &self.restores, &self.typed]
+            .map(|count| count.load(Ordering::Relaxed));
+        write!(
+            f,
+            "{kills} kill points, {cuts} power cuts, {errors} injected errors, "
+        )?;
+        write!(
+            f,
+            "{operations} concurrent operations, {attempts} escape attempts "
+        )?;
+        write!(
+            f,
+            "({companions} of them at workflows, holds, copies and databases), "
+        )?;
+        write!(
+            f,
+            "{restores} restores compared with their target, {typed} printed commands typed in: "
+        )?;
         write!(f, "{lost} lost, {escaped} escaped")?;
         let skipped = self.skipped.lock().expect("no panic");
-        skipped.iter().try_for_each(|why| write!(f, " (skipped: {why})"))
+        skipped
+            .iter()
+            .try_for_each(|why| write!(f, " (skipped: {why})"))
     }
 }

@@ -59,9 +59,15 @@ pub fn field() -> Field {
     for (name, to) in [("out", &decoy), ("ignored.log", &decoy), ("link", &decoy)] {
         std::os::unix::fs::symlink(to, field.work().join(name)).expect("a link");
     }
-    for place in [decoy, field.work().join(".git"), field.work().join("sub/.git"), field.home().join("theirs")] {
+    for place in [
+        decoy,
+        field.work().join(".git"),
+        field.work().join("sub/.git"),
+        field.home().join("theirs"),
+    ] {
         for name in ["f", "d0/f", "d0/in/h", "in/h", "0", "1"] {
-            std::fs::create_dir_all(place.join(name).parent().expect("above")).expect("a directory");
+            std::fs::create_dir_all(place.join(name).parent().expect("above"))
+                .expect("a directory");
             std::fs::write(place.join(name), MARKER).expect("a file");
         }
     }
@@ -77,7 +83,10 @@ pub fn field() -> Field {
 pub fn besiege(field: &Field, case: &Case, choice: &mut Choice, tally: &Tally) {
     field.put_back();
     // Plain git knows no metas, trailers or journals.
-    let is_ours = case.meta.is_some() || case.journal.is_some() || !case.trailers.is_empty() || choice.below(6) > 0;
+    let is_ours = case.meta.is_some()
+        || case.journal.is_some()
+        || !case.trailers.is_empty()
+        || choice.below(6) > 0;
     let mut forge = Forge::default();
     let id = hex::encode(case.forge(&mut forge, is_ours));
     let objects = field.store().join("objects");
@@ -87,13 +96,20 @@ pub fn besiege(field: &Field, case: &Case, choice: &mut Choice, tally: &Tally) {
     } else {
         forge.write_pack(&objects);
     }
-    let name = if is_ours { format!("checkpoints/{id}") } else { "heads/main".to_owned() };
+    let name = if is_ours {
+        format!("checkpoints/{id}")
+    } else {
+        "heads/main".to_owned()
+    };
     std::fs::write(field.store().join("refs").join(name), format!("{id}\n")).expect("a ref");
     if !is_ours {
         // The next writer adopts what plain git committed.
         let _ = field.run(&[], &["create", "-r", "adopts", "-q"]);
     }
-    let first = crate::scenario::checkpoints(field).pop().map(|(id, _)| id).unwrap_or_default();
+    let first = crate::scenario::checkpoints(field)
+        .pop()
+        .map(|(id, _)| id)
+        .unwrap_or_default();
     if let Some(journal) = case.journal(&id, &first) {
         std::fs::write(field.store().join("checkpoint/journal"), journal).expect("a journal");
         let stage = field.work().join(format!(".checkpoint-stage-{STAGED}"));
@@ -109,8 +125,13 @@ pub fn besiege(field: &Field, case: &Case, choice: &mut Choice, tally: &Tally) {
         root: Picture::of(field.work()),
         before: Tree::capture(&field.work()),
     };
-    for command in COMMANDS.into_iter().filter(|command| resumes || *command != RESUME) {
-        let Some(args) = trial.filled_in(command) else { continue };
+    for command in COMMANDS
+        .into_iter()
+        .filter(|command| resumes || *command != RESUME)
+    {
+        let Some(args) = trial.filled_in(command) else {
+            continue;
+        };
         tally.escape_attempts.fetch_add(1, Ordering::Relaxed);
         tally.tampered.fetch_add(1, Ordering::Relaxed);
         let run = field.run(&[], &args.iter().map(String::as_str).collect::<Vec<_>>());

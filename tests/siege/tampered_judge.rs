@@ -25,11 +25,15 @@ pub struct Trial<'t> {
 impl Trial<'_> {
     /// The command with its placeholders filled; `None` where the path cannot be typed.
     pub fn filled_in(&self, command: &[&str]) -> Option<Vec<String>> {
-        let path = String::from_utf8(self.case.path.clone()).ok().filter(|path| !path.contains('\0'));
+        let path = String::from_utf8(self.case.path.clone())
+            .ok()
+            .filter(|path| !path.contains('\0'));
         let fill = |word: &&str| match *word {
             "SEL" => Some(self.id[..12].to_owned()),
             "PATH" => path.clone().filter(|path| !path.starts_with('-')),
-            "ITEM" => path.clone().map(|path| format!("{}:{path}", &self.id[..12])),
+            "ITEM" => path
+                .clone()
+                .map(|path| format!("{}:{path}", &self.id[..12])),
             "OUT" => Some(self.field.beside("copies/out").display().to_string()),
             word => Some(word.to_owned()),
         };
@@ -69,20 +73,30 @@ impl Trial<'_> {
 
     fn refused(&self, command: &[&str], code: i32) -> Result<(), String> {
         let whole = ["--full", "--dry-run", "--overlay", "--restore-suid"];
-        let is_whole = command.iter().any(|word| whole.contains(word)) || command == ["restore", "SEL", "--to", "OUT"];
+        let is_whole = command.iter().any(|word| whole.contains(word))
+            || command == ["restore", "SEL", "--to", "OUT"];
         let is_fair = match command[0] {
             "verify" | "restore" if is_whole && self.is_ours => code == 6,
             "restore" => matches!(code, 2 | 3 | 4 | 6),
             _ => true,
         };
-        if is_fair { Ok(()) } else { Err("it was not called damaged".into()) }
+        if is_fair {
+            Ok(())
+        } else {
+            Err("it was not called damaged".into())
+        }
     }
 
     fn as_before(&self) -> Result<(), String> {
         let mut now = Tree::capture(&self.field.work());
         // Directories that a restore of one PATH made above it stay after its undo.
-        now.nodes.retain(|path, node| !node.is_dir() || self.before.nodes.contains_key(path));
-        if now == self.before { Ok(()) } else { Err(format!("not as before: {:?}", now.diff(&self.before))) }
+        now.nodes
+            .retain(|path, node| !node.is_dir() || self.before.nodes.contains_key(path));
+        if now == self.before {
+            Ok(())
+        } else {
+            Err(format!("not as before: {:?}", now.diff(&self.before)))
+        }
     }
 
     /// Checks that an odd checkpoint is restored to the byte.
@@ -90,18 +104,32 @@ impl Trial<'_> {
         let mut expected = BTreeMap::new();
         model(&self.case.tree, b"", &mut expected);
         let agrees = |tree: Tree| {
-            let wrong =
-                expected.iter().find(|(path, shape)| tree.nodes.get(*path).map(|node| &node.kind) != Some(*shape));
-            wrong.map_or(Ok(()), |(path, _)| Err(format!("'{}' is not what was to be written", path.escape_ascii())))
+            let wrong = expected
+                .iter()
+                .find(|(path, shape)| tree.nodes.get(*path).map(|node| &node.kind) != Some(*shape));
+            wrong.map_or(Ok(()), |(path, _)| {
+                Err(format!(
+                    "'{}' is not what was to be written",
+                    path.escape_ascii()
+                ))
+            })
         };
         match command {
             ["restore", "SEL", "--to", "OUT"] if code == 0 => {
                 let tree = Tree::capture(out);
                 let more = tree.nodes.len() - 1 - expected.len();
-                if more > 0 { Err(format!("{more} paths too many")) } else { agrees(tree) }
+                if more > 0 {
+                    Err(format!("{more} paths too many"))
+                } else {
+                    agrees(tree)
+                }
             }
-            ["restore", "SEL", "--restore-suid", "--yes"] if code == 0 => agrees(Tree::capture(&self.field.work())),
-            ["restore", "SEL", "--to" | "--restore-suid", _] | ["verify", "--full"] if code != 0 => {
+            ["restore", "SEL", "--restore-suid", "--yes"] if code == 0 => {
+                agrees(Tree::capture(&self.field.work()))
+            }
+            ["restore", "SEL", "--to" | "--restore-suid", _] | ["verify", "--full"]
+                if code != 0 =>
+            {
                 Err("something legal was refused".into())
             }
             ["undo", ..] => self.as_before(),
@@ -114,14 +142,24 @@ impl Trial<'_> {
 fn model(node: &Node, at: &[u8], shapes: &mut BTreeMap<Vec<u8>, Shape>) {
     let Node::Tree(entries) = node else { return };
     for entry in entries {
-        let path = if at.is_empty() { entry.name.clone() } else { [at, b"/", &entry.name].concat() };
+        let path = if at.is_empty() {
+            entry.name.clone()
+        } else {
+            [at, b"/", &entry.name].concat()
+        };
         match &entry.node {
             Node::Blob(text) if entry.mode == "120000" => {
                 shapes.insert(path, Shape::Symlink(text.clone()));
             }
             Node::Blob(bytes) => {
                 let digest = Sha256::digest(bytes).into();
-                shapes.insert(path, Shape::File { digest, size_bytes: bytes.len() as u64 });
+                shapes.insert(
+                    path,
+                    Shape::File {
+                        digest,
+                        size_bytes: bytes.len() as u64,
+                    },
+                );
             }
             below => {
                 shapes.insert(path.clone(), Shape::Dir);

@@ -10,7 +10,12 @@ const LEFT: &str = "left alone: ";
 /// # Errors
 /// A difference that is not named, or that a checkpoint could have held.
 pub fn reached(target: &Tree, now: &Tree, run: &Run) -> Result<(), String> {
-    let left: BTreeSet<&[u8]> = run.stderr.lines().filter_map(left_alone).map(str::as_bytes).collect();
+    let left: BTreeSet<&[u8]> = run
+        .stderr
+        .lines()
+        .filter_map(left_alone)
+        .map(str::as_bytes)
+        .collect();
     for (path, node) in &now.nodes {
         let is_right = match target.nodes.get(path) {
             Some(wanted) => wanted == node,
@@ -18,15 +23,25 @@ pub fn reached(target: &Tree, now: &Tree, run: &Run) -> Result<(), String> {
             None => node.is_dir() && (left.contains(&path[..]) || run.stderr.is_empty()),
         };
         if !is_right {
-            return Err(format!("{} is not what was restored: {run}", path.escape_ascii()));
+            return Err(format!(
+                "{} is not what was restored: {run}",
+                path.escape_ascii()
+            ));
         }
     }
-    match target.nodes.keys().find(|path| !now.nodes.contains_key(*path)) {
+    match target
+        .nodes
+        .keys()
+        .find(|path| !now.nodes.contains_key(*path))
+    {
         Some(path) => Err(format!("{} did not come back: {run}", path.escape_ascii())),
         None => Ok(()),
     }
 }
 
 fn left_alone(line: &str) -> Option<&str> {
-    line.trim_start().strip_prefix(LEFT)?.rsplit_once(" (").map(|(path, _)| path)
+    line.trim_start()
+        .strip_prefix(LEFT)?
+        .rsplit_once(" (")
+        .map(|(path, _)| path)
 }

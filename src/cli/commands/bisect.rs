@@ -29,13 +29,19 @@ pub struct BisectArgs {
 
 impl From<&BisectArgs> for BisectOptions {
     fn from(args: &BisectArgs) -> Self {
-        Self { good: args.good.clone(), bad: args.bad.clone() }
+        Self {
+            good: args.good.clone(),
+            bad: args.bad.clone(),
+        }
     }
 }
 
 impl RunCommand for BisectArgs {
     fn properties(&self) -> Properties {
-        Properties { may_take_long: true, ..Properties::USUAL }
+        Properties {
+            may_take_long: true,
+            ..Properties::USUAL
+        }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -46,10 +52,20 @@ impl RunCommand for BisectArgs {
             &mut |dir, scratch| children.program(&self.command, dir, scratch),
             &mut |tested| cmd.printer.talk(&bisect_view::tested(tested)),
         )?;
-        let code = if outcome.first_bad().is_some() { exit_code::DONE } else { exit_code::PARTIAL };
-        tell(cmd, || bisect_view::json(&outcome, code), || bisect_view::human(&outcome), &outcome.warnings);
+        let code = if outcome.first_bad().is_some() {
+            exit_code::DONE
+        } else {
+            exit_code::PARTIAL
+        };
+        tell(
+            cmd,
+            || bisect_view::json(&outcome, code),
+            || bisect_view::human(&outcome),
+            &outcome.warnings,
+        );
         if code != exit_code::DONE {
-            cmd.printer.failure(&bisect_view::undecided(&outcome, cmd.printer.err_paint()));
+            cmd.printer
+                .failure(&bisect_view::undecided(&outcome, cmd.printer.err_paint()));
         }
         Ok(code)
     }

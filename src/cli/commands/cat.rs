@@ -25,13 +25,18 @@ pub struct CatArgs {
 
 impl CatArgs {
     pub fn resolve(&self) -> CatOptions {
-        CatOptions { what: self.what.clone().into_encoded_bytes() }
+        CatOptions {
+            what: self.what.clone().into_encoded_bytes(),
+        }
     }
 }
 
 impl RunCommand for CatArgs {
     fn properties(&self) -> Properties {
-        Properties { own_file: OwnFile::MayBeBad, ..Properties::USUAL }
+        Properties {
+            own_file: OwnFile::MayBeBad,
+            ..Properties::USUAL
+        }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {

@@ -47,7 +47,8 @@ impl RunAnywhere for CompletionsArgs {
 
 pub fn print(cmd: &CommandContext<'_>, command: &str, field: &str, text: &str) {
     if cmd.printer.json {
-        cmd.printer.result(&envelope_view::text_document(command, field, text));
+        cmd.printer
+            .result(&envelope_view::text_document(command, field, text));
     } else {
         cmd.printer.data(text);
     }
@@ -67,9 +68,17 @@ fn static_script(shell: Shell, whole: &mut Grammar) -> String {
 fn dynamic_script(shell: &str, program: &str) -> Result<String> {
     let shells = Shells::builtins();
     let found = shells.completer(shell);
-    let asking = found.ok_or_else(|| Error::unexpected(format!("{shell} cannot ask for candidates; give --static")))?;
+    let asking = found.ok_or_else(|| {
+        Error::unexpected(format!("{shell} cannot ask for candidates; give --static"))
+    })?;
     let mut script = Vec::new();
-    let written = asking.write_registration(COMPLETE_VARIABLE, "checkpoint", "checkpoint", program, &mut script);
+    let written = asking.write_registration(
+        COMPLETE_VARIABLE,
+        "checkpoint",
+        "checkpoint",
+        program,
+        &mut script,
+    );
     written.map_err(|e| Error::unexpected(format!("no script for {shell}: {e}")))?;
     Ok(String::from_utf8_lossy(&script).into_owned())
 }

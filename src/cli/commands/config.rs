@@ -20,18 +20,38 @@ impl RunAnywhere for ConfigArgs {
     fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
         let global = cmd.global;
         let dir = environment::directory(global.dir.as_deref(), &environment)?;
-        let logical = if global.dir.is_some() { Some(&*dir) } else { environment.logical_dir.as_deref() };
+        let logical = if global.dir.is_some() {
+            Some(&*dir)
+        } else {
+            environment.logical_dir.as_deref()
+        };
         let root = resolve_root(&dir, logical)?;
         let base = base_and_origin(global.base.as_deref(), &environment);
-        let base = base.map(|(base, origin)| Ok::<_, Error>((environment::absolute(&base)?, origin))).transpose()?;
+        let base = base
+            .map(|(base, origin)| Ok::<_, Error>((environment::absolute(&base)?, origin)))
+            .transpose()?;
         let flags = flags(global, &environment);
-        let outcome =
-            config_op::config(ConfigOptions { root, base, environment, variables: environment::variables(), flags });
-        let code = outcome.problems.first().map_or(exit_code::DONE, exit_code::of_error);
+        let outcome = config_op::config(ConfigOptions {
+            root,
+            base,
+            environment,
+            variables: environment::variables(),
+            flags,
+        });
+        let code = outcome
+            .problems
+            .first()
+            .map_or(exit_code::DONE, exit_code::of_error);
         let words = || config_view::human(&outcome, cmd.printer.out_paint());
-        tell(cmd, || config_view::json(&outcome, code), words, &outcome.warnings);
+        tell(
+            cmd,
+            || config_view::json(&outcome, code),
+            words,
+            &outcome.warnings,
+        );
         for problem in &outcome.problems {
-            cmd.printer.failure(&words::error(problem, cmd.printer.err_paint()));
+            cmd.printer
+                .failure(&words::error(problem, cmd.printer.err_paint()));
         }
         Ok(code)
     }
@@ -40,7 +60,10 @@ impl RunAnywhere for ConfigArgs {
 /// Returns settings that no file can contain.
 fn flags(global: &GlobalArgs, environment: &Environment) -> Vec<Setting> {
     let from = |given: bool, origin: Origin| vec![if given { origin } else { Origin::Default }];
-    let source = environment.source.clone().unwrap_or_else(|| "cli".to_owned());
+    let source = environment
+        .source
+        .clone()
+        .unwrap_or_else(|| "cli".to_owned());
     let color = match global.color {
         Color::Auto if environment.no_color => ("never", Origin::Environment("NO_COLOR")),
         Color::Auto => ("auto", Origin::Default),
@@ -53,14 +76,24 @@ fn flags(global: &GlobalArgs, environment: &Environment) -> Vec<Setting> {
         Setting {
             name: "source",
             value: SettingValue::Text(source),
-            origins: from(environment.source.is_some(), Origin::Environment("CHECKPOINT_SOURCE")),
+            origins: from(
+                environment.source.is_some(),
+                Origin::Environment("CHECKPOINT_SOURCE"),
+            ),
         },
         Setting {
             name: "disabled",
             value: SettingValue::Switch(environment.disabled),
-            origins: from(environment.disabled, Origin::Environment("CHECKPOINT_DISABLE")),
+            origins: from(
+                environment.disabled,
+                Origin::Environment("CHECKPOINT_DISABLE"),
+            ),
         },
-        Setting { name: "color", value: SettingValue::Text(color.0.to_owned()), origins: vec![color.1] },
+        Setting {
+            name: "color",
+            value: SettingValue::Text(color.0.to_owned()),
+            origins: vec![color.1],
+        },
         Setting {
             name: "lock_timeout",
             value: SettingValue::Seconds(wait.as_secs()),

@@ -100,11 +100,19 @@ impl ValueEnum for CheckpointType {
 
 impl CreateArgs {
     /// `scope` has the scope with all lists expanded; `state` the content of the state file.
-    pub fn into_options(self, scope: Option<Vec<Vec<u8>>>, state: Option<Vec<u8>>) -> CreateOptions {
+    pub fn into_options(
+        self,
+        scope: Option<Vec<Vec<u8>>>,
+        state: Option<Vec<u8>>,
+    ) -> CreateOptions {
         let args = self;
         let terms = TermsOptions {
             scope,
-            databases: args.db.into_iter().map(OsString::into_encoded_bytes).collect(),
+            databases: args
+                .db
+                .into_iter()
+                .map(OsString::into_encoded_bytes)
+                .collect(),
             mechanism: args.mechanism,
             expires: args.expires,
             state_file: args.state_file.zip(state),
@@ -115,7 +123,11 @@ impl CreateArgs {
             reason: args.reason,
             source: args.source,
             keep: args.keep.map(|keep| keep as usize),
-            gate: GateOptions { max_files: args.max_files, session: args.session, recount: args.recount },
+            gate: GateOptions {
+                max_files: args.max_files,
+                session: args.session,
+                recount: args.recount,
+            },
             force: args.force,
             include_sensitive: args.include_sensitive,
             terms,
@@ -130,7 +142,11 @@ const TIDY_TIME: Duration = Duration::from_millis(200);
 impl RunCommand for CreateArgs {
     fn properties(&self) -> Properties {
         let contract = self.contract.contract.then(|| self.contract.into());
-        Properties { may_take_long: true, contract, ..Properties::USUAL }
+        Properties {
+            may_take_long: true,
+            contract,
+            ..Properties::USUAL
+        }
     }
 
     /// Runs the command, and adds a line to the audit trail if that is enabled.
@@ -138,25 +154,46 @@ impl RunCommand for CreateArgs {
         let mut made = false;
         let ended = create(context, cmd, self, &mut made);
         // No log in a refused or missing root.
-        let has_place = !matches!(ended, Err(Error::UnsafeRoot { .. } | Error::RootMissing { .. }));
+        let has_place = !matches!(
+            ended,
+            Err(Error::UnsafeRoot { .. } | Error::RootMissing { .. })
+        );
         if context.settings.audit && has_place {
-            note(context, cmd, ended.as_ref().map_or_else(exit_code::of_error, |code| *code), made);
+            note(
+                context,
+                cmd,
+                ended
+                    .as_ref()
+                    .map_or_else(exit_code::of_error, |code| *code),
+                made,
+            );
         }
         ended
     }
 }
 
 /// Sets `made` if a checkpoint was recorded, even if a later step failed.
-fn create(context: &Context, cmd: &CommandContext<'_>, args: CreateArgs, made: &mut bool) -> Result<u8> {
-    let scope = (!args.scope.is_empty()).then(|| lists::expand(&args.scope)).transpose()?;
+fn create(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    args: CreateArgs,
+    made: &mut bool,
+) -> Result<u8> {
+    let scope = (!args.scope.is_empty())
+        .then(|| lists::expand(&args.scope))
+        .transpose()?;
     let state = args.state_file.as_deref().map(lists::content).transpose()?;
     let (wants, has_reason) = (args.contract, args.reason.is_some());
     let options = args.into_options(scope, state);
     let mut code = Ok(exit_code::DONE);
     let told_at = Cell::new(None);
     let mut tell = |outcome: &CreateOutcome| {
-        let document = wants.contract.then(|| contract(context, cmd, outcome, has_reason)).transpose();
-        code = document.and_then(|document| told(context, cmd, outcome, document.as_ref(), wants.into()));
+        let document = wants
+            .contract
+            .then(|| contract(context, cmd, outcome, has_reason))
+            .transpose();
+        code = document
+            .and_then(|document| told(context, cmd, outcome, document.as_ref(), wants.into()));
         *made = outcome.checkpoint.is_some() && outcome.skipped.is_none();
         told_at.set(Some(Instant::now()));
     };
@@ -176,9 +213,18 @@ fn told(
 ) -> Result<u8> {
     // A new checkpoint that cannot be read back is damaged.
     let is_proven = contract.is_none_or(ContractDocument::is_proven);
-    let code = if is_proven { exit_code::of_create(outcome) } else { exit_code::DAMAGED };
+    let code = if is_proven {
+        exit_code::of_create(outcome)
+    } else {
+        exit_code::DAMAGED
+    };
     if cmd.printer.json {
-        cmd.printer.result(&create::json(outcome, &context.store_dir()?, code, contract));
+        cmd.printer.result(&create::json(
+            outcome,
+            &context.store_dir()?,
+            code,
+            contract,
+        ));
         return Ok(code);
     }
     let mut said = create::human(outcome, cmd.started.elapsed().as_millis());
@@ -207,8 +253,14 @@ fn contract(
 
 fn note(context: &Context, cmd: &CommandContext<'_>, code: u8, made: bool) {
     let exit = printer::lost().map_or(code, |_| exit_code::unanswered(code, exit_code::FAILED));
-    let words = cmd.words.iter().map(|word| word.as_encoded_bytes()).collect();
-    let warnings: Vec<Warning> = audit::note(context, &AuditEnd { words, exit, made }).into_iter().collect();
+    let words = cmd
+        .words
+        .iter()
+        .map(|word| word.as_encoded_bytes())
+        .collect();
+    let warnings: Vec<Warning> = audit::note(context, &AuditEnd { words, exit, made })
+        .into_iter()
+        .collect();
     cmd.warn(&warnings);
     cmd.warn_late(&warnings);
 }

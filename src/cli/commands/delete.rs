@@ -16,7 +16,11 @@ use crate::view::delete as delete_view;
 #[derive(Clone, Debug, clap::Args)]
 pub struct DeleteArgs {
     /// Checkpoints: ids, latest, latest~N, reasons, or times such as '10m ago'
-    #[arg(value_name = "SEL", required_unless_present = "all", conflicts_with = "all")]
+    #[arg(
+        value_name = "SEL",
+        required_unless_present = "all",
+        conflicts_with = "all"
+    )]
     pub selectors: Vec<String>,
     /// Remove the whole store of this directory, pinned checkpoints included
     #[arg(long)]
@@ -31,24 +35,36 @@ pub struct DeleteArgs {
 
 impl DeleteArgs {
     pub fn resolve(&self, yes: bool) -> DeleteOptions {
-        DeleteOptions { selectors: self.selectors.clone(), yes, dry_run: self.dry_run }
+        DeleteOptions {
+            selectors: self.selectors.clone(),
+            yes,
+            dry_run: self.dry_run,
+        }
     }
 
     pub fn resolve_all(&self, yes: bool) -> DeleteStoreOptions {
-        DeleteStoreOptions { yes, dry_run: self.dry_run, force: self.force }
+        DeleteStoreOptions {
+            yes,
+            dry_run: self.dry_run,
+            force: self.force,
+        }
     }
 }
 
 impl RunCommand for DeleteArgs {
     fn properties(&self) -> Properties {
-        Properties { has_dry_run: true, ..Properties::USUAL }
+        Properties {
+            has_dry_run: true,
+            ..Properties::USUAL
+        }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let yes = cmd.global.yes;
         let mut ask = |deletion: &Deletion<'_>| {
             let question = delete_view::question(deletion, context.now_ms, cmd.printer.err_paint());
-            cmd.prompt.ask(&context.interrupt, delete_view::stake(deletion), &question)
+            cmd.prompt
+                .ask(&context.interrupt, delete_view::stake(deletion), &question)
         };
         let outcome = if self.all {
             delete_store::delete_store(context, self.resolve_all(yes), &mut ask)?
@@ -56,7 +72,9 @@ impl RunCommand for DeleteArgs {
             Some(delete_op::delete(context, &self.resolve(yes), &mut ask)?)
         };
         match outcome {
-            None if cmd.printer.json => cmd.printer.result(&delete_view::nothing_json(&context.store_dir()?)),
+            None if cmd.printer.json => cmd
+                .printer
+                .result(&delete_view::nothing_json(&context.store_dir()?)),
             None => cmd.tell_no_store(context),
             Some(outcome) if cmd.printer.json => cmd.printer.result(&delete_view::json(&outcome)),
             Some(outcome) => {

@@ -19,7 +19,10 @@ use crate::view::{diff as diff_view, diffstat, words};
 /// with two, the first with the second.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub struct DiffArgs {
     /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago'
     #[arg(value_name = "SEL", num_args = 0..=2)]
@@ -62,8 +65,12 @@ impl DiffArgs {
         match self {
             _ if json => DiffForm::Json,
             Self { stat: true, .. } => DiffForm::Stat,
-            Self { name_only: true, .. } => DiffForm::NameOnly,
-            Self { name_status: true, .. } => DiffForm::NameStatus,
+            Self {
+                name_only: true, ..
+            } => DiffForm::NameOnly,
+            Self {
+                name_status: true, ..
+            } => DiffForm::NameStatus,
             _ => DiffForm::Patch,
         }
     }
@@ -76,23 +83,47 @@ impl DiffArgs {
         };
         DiffOptions {
             selectors: self.selectors.clone(),
-            paths: self.paths.iter().cloned().map(OsString::into_encoded_bytes).collect(),
-            manner: Manner { detail, context: self.unified, binary: self.binary },
+            paths: self
+                .paths
+                .iter()
+                .cloned()
+                .map(OsString::into_encoded_bytes)
+                .collect(),
+            manner: Manner {
+                detail,
+                context: self.unified,
+                binary: self.binary,
+            },
         }
     }
 }
 
 impl RunCommand for DiffArgs {
     fn properties(&self) -> Properties {
-        let failure_code = if self.exit_code { exit_code::FAILED_TO_COMPARE } else { exit_code::FAILED };
-        Properties { may_take_long: true, failure_code, ..Properties::USUAL }
+        let failure_code = if self.exit_code {
+            exit_code::FAILED_TO_COMPARE
+        } else {
+            exit_code::FAILED
+        };
+        Properties {
+            may_take_long: true,
+            failure_code,
+            ..Properties::USUAL
+        }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let form = self.form(cmd.printer.json);
         let paint = cmd.printer.out_paint();
-        let style = PatchStyle { paint, is_for_terminal: cmd.printer.for_a_person() };
-        let mut output = PagerOutput::new(cmd.printer, context.environment.pager.as_deref(), &context.interrupt);
+        let style = PatchStyle {
+            paint,
+            is_for_terminal: cmd.printer.for_a_person(),
+        };
+        let mut output = PagerOutput::new(
+            cmd.printer,
+            context.environment.pager.as_deref(),
+            &context.interrupt,
+        );
         let mut receiver = |file: &_| output.write(&patch::render(file, style));
         let outcome = diff_op::diff(context, &self.resolve(form), &mut receiver)?;
         let code = exit_code::of_diff(&outcome, self.exit_code);
@@ -107,10 +138,12 @@ impl RunCommand for DiffArgs {
         let _ = output.write(text.as_bytes())?;
         output.finish()?;
         cmd.printer.failure(&diff_view::missing(&outcome));
-        cmd.printer.talk(&diff_view::talk(&outcome, cmd.global.verbose));
+        cmd.printer
+            .talk(&diff_view::talk(&outcome, cmd.global.verbose));
         cmd.warn(&outcome.warnings);
         if let Some(failure) = failure {
-            cmd.printer.failure(&words::error(&failure, cmd.printer.err_paint()));
+            cmd.printer
+                .failure(&words::error(&failure, cmd.printer.err_paint()));
         }
         Ok(code)
     }

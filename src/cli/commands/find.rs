@@ -38,10 +38,20 @@ pub enum FindTarget {
 impl From<&FindArgs> for FindTarget {
     fn from(args: &FindArgs) -> Self {
         let bytes = |text: &OsString| text.as_encoded_bytes().to_vec();
-        let (pattern, limit) = (args.pattern.as_ref().map(bytes), args.limit.map(NonZeroUsize::get));
+        let (pattern, limit) = (
+            args.pattern.as_ref().map(bytes),
+            args.limit.map(NonZeroUsize::get),
+        );
         match &args.text {
-            Some(text) => Self::Text(FindTextOptions { text: bytes(text), pattern, limit }),
-            None => Self::Path(FindOptions { pattern: pattern.unwrap_or_default(), limit }),
+            Some(text) => Self::Text(FindTextOptions {
+                text: bytes(text),
+                pattern,
+                limit,
+            }),
+            None => Self::Path(FindOptions {
+                pattern: pattern.unwrap_or_default(),
+                limit,
+            }),
         }
     }
 }
@@ -60,7 +70,11 @@ impl RunCommand for FindArgs {
             }
             FindTarget::Text(options) => {
                 let outcome = text_op::find_text(context, &options)?;
-                (find_view::matches_json(&outcome), find_view::matches(&outcome, paint), outcome.warnings)
+                (
+                    find_view::matches_json(&outcome),
+                    find_view::matches(&outcome, paint),
+                    outcome.warnings,
+                )
             }
         };
         tell(cmd, || document, || said, &warnings);

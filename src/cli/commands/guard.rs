@@ -25,9 +25,22 @@ pub struct GuardArgs {
 
 impl RunCommand for GuardArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let scope = (!self.scope.is_empty()).then(|| lists::expand(&self.scope)).transpose()?;
-        let outcome = guard_op::guard(context, &GuardOptions { scope, max_age: self.max_age })?;
-        tell(cmd, || guard_view::json(&outcome), || guard_view::human(&outcome, context.now_ms), &outcome.warnings);
+        let scope = (!self.scope.is_empty())
+            .then(|| lists::expand(&self.scope))
+            .transpose()?;
+        let outcome = guard_op::guard(
+            context,
+            &GuardOptions {
+                scope,
+                max_age: self.max_age,
+            },
+        )?;
+        tell(
+            cmd,
+            || guard_view::json(&outcome),
+            || guard_view::human(&outcome, context.now_ms),
+            &outcome.warnings,
+        );
         Ok(exit_code::DONE)
     }
 }

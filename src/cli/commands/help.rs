@@ -25,7 +25,8 @@ impl RunAnywhere for HelpArgs {
     fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
         let text = text(&self.words, &(cmd.grammar)())?;
         if cmd.printer.json {
-            cmd.printer.result(&envelope_view::text_document("help", "text", &text));
+            cmd.printer
+                .result(&envelope_view::text_document("help", "text", &text));
             return Ok(exit_code::DONE);
         }
         let interrupt = Interrupt::default();
@@ -42,11 +43,12 @@ fn text(words: &[String], whole: &Grammar) -> Result<String> {
         [topic] => topics::page(topic).map(str::to_owned),
         _ => None,
     };
-    page.or_else(|| grammar::help_of(whole, words)).ok_or_else(|| Error::Usage {
-        what: format!(
-            "'{}' is neither a command nor a topic; the topics: {}",
-            words.join(" "),
-            topics::names().join(", ")
-        ),
-    })
+    page.or_else(|| grammar::help_of(whole, words))
+        .ok_or_else(|| Error::Usage {
+            what: format!(
+                "'{}' is neither a command nor a topic; the topics: {}",
+                words.join(" "),
+                topics::names().join(", ")
+            ),
+        })
 }

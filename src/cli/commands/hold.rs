@@ -32,14 +32,22 @@ pub struct ReleaseArgs {
 
 impl From<&HoldArgs> for HoldOptions {
     fn from(args: &HoldArgs) -> Self {
-        Self { name: args.name.clone(), span: args.span.clone() }
+        Self {
+            name: args.name.clone(),
+            span: args.span.clone(),
+        }
     }
 }
 
 impl RunCommand for HoldArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = hold_op::hold(context, &(&self).into())?;
-        tell(cmd, || hold_view::hold_json(&outcome), || hold_view::hold(&outcome), &outcome.warnings);
+        tell(
+            cmd,
+            || hold_view::hold_json(&outcome),
+            || hold_view::hold(&outcome),
+            &outcome.warnings,
+        );
         Ok(exit_code::DONE)
     }
 }
@@ -47,7 +55,12 @@ impl RunCommand for HoldArgs {
 impl RunCommand for ReleaseArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = hold_op::release(context, self.name.as_deref())?;
-        tell(cmd, || hold_view::release_json(&outcome), || hold_view::release(&outcome), &outcome.warnings);
+        tell(
+            cmd,
+            || hold_view::release_json(&outcome),
+            || hold_view::release(&outcome),
+            &outcome.warnings,
+        );
         Ok(exit_code::DONE)
     }
 }

@@ -61,13 +61,22 @@ impl ListArgs {
             KindArg::Checkpoint => CheckpointKind::Regular,
             KindArg::Safety => CheckpointKind::Safety,
         });
-        Ok(ListOptions { limit: self.limit, reason: self.reason, source: self.source, since_ms, kind })
+        Ok(ListOptions {
+            limit: self.limit,
+            reason: self.reason,
+            source: self.source,
+            since_ms,
+            kind,
+        })
     }
 }
 
 impl RunCommand for ListArgs {
     fn properties(&self) -> Properties {
-        Properties { own_file: OwnFile::MayBeBad, ..Properties::USUAL }
+        Properties {
+            own_file: OwnFile::MayBeBad,
+            ..Properties::USUAL
+        }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -76,7 +85,8 @@ impl RunCommand for ListArgs {
         }
         let outcome = list_op::list(context, &self.resolve(context.now_ms)?)?;
         if cmd.printer.json {
-            cmd.printer.result(&list::json(&outcome, &context.store_dir()?));
+            cmd.printer
+                .result(&list::json(&outcome, &context.store_dir()?));
             return Ok(exit_code::DONE);
         }
         if !outcome.exists {
@@ -96,7 +106,8 @@ fn list_all(context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
     let stores = stores::all(context)?;
     let warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
     if cmd.printer.json {
-        cmd.printer.result(&stores_view::list_json(&stores, &warnings));
+        cmd.printer
+            .result(&stores_view::list_json(&stores, &warnings));
         return Ok(exit_code::DONE);
     }
     if stores.is_empty() {
@@ -107,6 +118,12 @@ fn list_all(context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
     } else {
         stores_view::markdown(&stores)
     };
-    cmd.say(&Output { result, talk: String::new() }, &warnings);
+    cmd.say(
+        &Output {
+            result,
+            talk: String::new(),
+        },
+        &warnings,
+    );
     Ok(exit_code::DONE)
 }

@@ -40,10 +40,22 @@ const FILES: [(&str, &str); 5] = [
         "the store of one directory: a bare git repository; \
       'checkpoint status' names it. The base is ~/.claude unless CHECKPOINT_HOME or CLAUDE_CONFIG_DIR names another",
     ),
-    ("<store>/checkpoint-manifest.md", "the table of checkpoints, for people"),
-    ("<store>/.gitignore", "what is left out in this directory beside its own .gitignore files; to be edited"),
-    ("<user config>/checkpoint/config.toml", "settings of the user; 'checkpoint config' names the file and shows them"),
-    (".checkpoint.toml", "settings of a project: what more to exclude, how many more to keep"),
+    (
+        "<store>/checkpoint-manifest.md",
+        "the table of checkpoints, for people",
+    ),
+    (
+        "<store>/.gitignore",
+        "what is left out in this directory beside its own .gitignore files; to be edited",
+    ),
+    (
+        "<user config>/checkpoint/config.toml",
+        "settings of the user; 'checkpoint config' names the file and shows them",
+    ),
+    (
+        ".checkpoint.toml",
+        "settings of a project: what more to exclude, how many more to keep",
+    ),
 ];
 
 /// Returns the manual page as roff.
@@ -81,7 +93,11 @@ fn write(command: &Command, page: &mut Vec<u8>) -> std::io::Result<()> {
 /// Writes the section of one command: usage as the heading, then description and options.
 fn section(command: &Command) -> std::io::Result<Vec<u8>> {
     let name = format!("checkpoint {}", command.get_name());
-    let command = command.clone().bin_name(&name).display_name(&name).disable_help_flag(true);
+    let command = command
+        .clone()
+        .bin_name(&name)
+        .display_name(&name)
+        .disable_help_flag(true);
     let mut heading = Roff::new();
     heading.control("SS", [name.as_str()]);
     let mut section = body(&heading.render());
@@ -92,7 +108,12 @@ fn section(command: &Command) -> std::io::Result<Vec<u8>> {
     man.render_description_section(&mut parts)?;
     man.render_options_section(&mut parts)?;
     let parts = String::from_utf8_lossy(&parts);
-    section.extend(body(&parts).split_inclusive(|b| *b == b'\n').filter(|line| !line.starts_with(b".SH")).flatten());
+    section.extend(
+        body(&parts)
+            .split_inclusive(|b| *b == b'\n')
+            .filter(|line| !line.starts_with(b".SH"))
+            .flatten(),
+    );
     Ok(section)
 }
 
@@ -100,15 +121,21 @@ fn tables() -> Roff {
     let mut text = Roff::new();
     text.control("SH", ["EXIT STATUS"]);
     for (code, meaning) in MEANINGS {
-        text.control("TP", []).text([bold(code)]).text([roman(meaning)]);
+        text.control("TP", [])
+            .text([bold(code)])
+            .text([roman(meaning)]);
     }
     text.control("SH", ["ENVIRONMENT"]);
     for variable in VARIABLES {
-        text.control("TP", []).text([bold(variable.name)]).text([roman(variable.purpose)]);
+        text.control("TP", [])
+            .text([bold(variable.name)])
+            .text([roman(variable.purpose)]);
     }
     text.control("SH", ["FILES"]);
     for (path, meaning) in FILES {
-        text.control("TP", []).text([bold(path)]).text([roman(meaning)]);
+        text.control("TP", [])
+            .text([bold(path)])
+            .text([roman(meaning)]);
     }
     text
 }
@@ -116,5 +143,8 @@ fn tables() -> Roff {
 /// Removes lines that belong only at the beginning of a page.
 fn body(text: &str) -> Vec<u8> {
     let is_preamble = |line: &&str| line.starts_with(".ie ") || line.starts_with(".el ");
-    text.split_inclusive('\n').filter(|line| !is_preamble(line)).flat_map(str::bytes).collect()
+    text.split_inclusive('\n')
+        .filter(|line| !is_preamble(line))
+        .flat_map(str::bytes)
+        .collect()
 }

@@ -38,13 +38,20 @@ pub struct RunArgs {
 
 impl RunArgs {
     pub fn step(&self) -> StepOptions {
-        StepOptions { workflow: self.workflow.clone(), ..StepOptions::default() }
+        StepOptions {
+            workflow: self.workflow.clone(),
+            ..StepOptions::default()
+        }
     }
 }
 
 impl From<&StepArgs> for StepOptions {
     fn from(args: &StepArgs) -> Self {
-        Self { workflow: args.workflow.clone(), expect: args.expect.clone(), actor: args.actor.clone() }
+        Self {
+            workflow: args.workflow.clone(),
+            expect: args.expect.clone(),
+            actor: args.actor.clone(),
+        }
     }
 }
 
@@ -162,7 +169,12 @@ pub struct ApproveArgs {
 impl From<&StartArgs> for StartOptions {
     fn from(args: &StartArgs) -> Self {
         let step = (&args.step).into();
-        Self { step, phase: args.phase.clone(), force: args.force, no_snapshot: args.no_snapshot }
+        Self {
+            step,
+            phase: args.phase.clone(),
+            force: args.force,
+            no_snapshot: args.no_snapshot,
+        }
     }
 }
 
@@ -212,13 +224,31 @@ impl TaskCommand {
                     agent: args.agent.clone(),
                 },
             ),
-            Self::Start(args) => (&args.step, Change::StartTask { id: args.id.clone(), agent: args.agent.clone() }),
+            Self::Start(args) => (
+                &args.step,
+                Change::StartTask {
+                    id: args.id.clone(),
+                    agent: args.agent.clone(),
+                },
+            ),
             Self::Done(args) => {
                 let (id, output, note) = (args.id.clone(), args.output.clone(), args.note.clone());
                 (&args.step, Change::FinishTask { id, output, note })
             }
-            Self::Fail(args) => (&args.step, Change::FailTask { id: args.id.clone(), error: args.error.clone() }),
-            Self::Reset(args) => (&args.step, Change::ResetTask { id: args.id.clone(), cut_off: args.cut_off }),
+            Self::Fail(args) => (
+                &args.step,
+                Change::FailTask {
+                    id: args.id.clone(),
+                    error: args.error.clone(),
+                },
+            ),
+            Self::Reset(args) => (
+                &args.step,
+                Change::ResetTask {
+                    id: args.id.clone(),
+                    cut_off: args.cut_off,
+                },
+            ),
             Self::List(_) => return None,
         })
     }
@@ -314,7 +344,10 @@ pub struct TaskListArgs {
 
 impl RunCommand for PhaseArgs {
     fn properties(&self) -> Properties {
-        Properties { name: Some(self.command.into_str()), ..Properties::USUAL }
+        Properties {
+            name: Some(self.command.into_str()),
+            ..Properties::USUAL
+        }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -323,30 +356,52 @@ impl RunCommand for PhaseArgs {
 }
 
 fn phase(context: &Context, cmd: &CommandContext<'_>, command: &PhaseCommand) -> Result<u8> {
-    let make = |options: StepOptions, change: Change| step(context, &options, &mut |_| Ok(change.clone()));
+    let make =
+        |options: StepOptions, change: Change| step(context, &options, &mut |_| Ok(change.clone()));
     let outcome = match command {
         PhaseCommand::Start(args) => phase_op::start(context, &args.into()),
         PhaseCommand::Done(args) => phase_op::done(context, &args.into()),
         PhaseCommand::Progress(args) => {
-            let change = Change::Progress { phase: args.phase.clone(), text: args.text.clone() };
+            let change = Change::Progress {
+                phase: args.phase.clone(),
+                text: args.text.clone(),
+            };
             make((&args.step).into(), change)
         }
         PhaseCommand::Fail(args) => {
             let (phase, error) = (args.phase.clone(), args.error.clone());
-            make((&args.step).into(), Change::FailPhase { phase, error, is_final: args.is_final })
+            make(
+                (&args.step).into(),
+                Change::FailPhase {
+                    phase,
+                    error,
+                    is_final: args.is_final,
+                },
+            )
         }
         PhaseCommand::Skip(args) => {
-            let change = Change::SkipPhase { phase: args.phase.clone(), reason: args.reason.clone() };
+            let change = Change::SkipPhase {
+                phase: args.phase.clone(),
+                reason: args.reason.clone(),
+            };
             make((&args.step).into(), change)
         }
-        PhaseCommand::Approve(args) => make((&args.step).into(), Change::ApprovePhase { phase: args.phase.clone() }),
+        PhaseCommand::Approve(args) => make(
+            (&args.step).into(),
+            Change::ApprovePhase {
+                phase: args.phase.clone(),
+            },
+        ),
     };
     Ok(said(cmd, command.into_str(), &outcome?))
 }
 
 impl RunCommand for TaskArgs {
     fn properties(&self) -> Properties {
-        Properties { name: Some(self.command.into_str()), ..Properties::USUAL }
+        Properties {
+            name: Some(self.command.into_str()),
+            ..Properties::USUAL
+        }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -359,21 +414,36 @@ fn task(context: &Context, cmd: &CommandContext<'_>, command: &TaskCommand) -> R
         let outcome = step(context, &args.into(), &mut |_| Ok(change.clone()))?;
         return Ok(said(cmd, command.into_str(), &outcome));
     }
-    let TaskCommand::List(args) = command else { return Ok(exit_code::DONE) };
+    let TaskCommand::List(args) = command else {
+        return Ok(exit_code::DONE);
+    };
     let status = report::status(context, args.workflow.as_deref(), false)?;
     let phase = args.phase.as_deref();
-    tell(cmd, || runs_json::tasks(&status, phase), || listing::tasks(&status, phase), &status.warnings);
+    tell(
+        cmd,
+        || runs_json::tasks(&status, phase),
+        || listing::tasks(&status, phase),
+        &status.warnings,
+    );
     Ok(exit_code::DONE)
 }
 
 /// Prints a transition. The exit code is partial if a profile file could not be written.
 pub fn said(cmd: &CommandContext<'_>, command: &str, outcome: &StepOutcome) -> u8 {
-    let code = if outcome.is_partial { exit_code::PARTIAL } else { exit_code::DONE };
+    let code = if outcome.is_partial {
+        exit_code::PARTIAL
+    } else {
+        exit_code::DONE
+    };
     if cmd.printer.json {
         cmd.printer.result(&runs_json::step(command, outcome, code));
     } else {
         let begins = matches!(command, "workflow.init" | "workflow.import");
-        let said = if begins { workflow_view::begun(outcome) } else { workflow_view::step(outcome) };
+        let said = if begins {
+            workflow_view::begun(outcome)
+        } else {
+            workflow_view::step(outcome)
+        };
         cmd.say(&said, &outcome.warnings);
     }
     code

@@ -26,13 +26,19 @@ pub struct UnpinArgs {
 
 impl From<&PinArgs> for PinOptions {
     fn from(args: &PinArgs) -> Self {
-        Self { selector: args.selector.clone(), pin: true }
+        Self {
+            selector: args.selector.clone(),
+            pin: true,
+        }
     }
 }
 
 impl From<&UnpinArgs> for PinOptions {
     fn from(args: &UnpinArgs) -> Self {
-        Self { selector: args.selector.clone(), pin: false }
+        Self {
+            selector: args.selector.clone(),
+            pin: false,
+        }
     }
 }
 
@@ -48,8 +54,18 @@ impl RunCommand for UnpinArgs {
     }
 }
 
-fn run(context: &Context, cmd: &CommandContext<'_>, command: &str, options: &PinOptions) -> Result<u8> {
+fn run(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    command: &str,
+    options: &PinOptions,
+) -> Result<u8> {
     let outcome = pin_op::pin(context, options)?;
-    tell(cmd, || pin_view::json(command, &outcome), || pin_view::human(&outcome), &outcome.warnings);
+    tell(
+        cmd,
+        || pin_view::json(command, &outcome),
+        || pin_view::human(&outcome),
+        &outcome.warnings,
+    );
     Ok(exit_code::DONE)
 }

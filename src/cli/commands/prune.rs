@@ -27,19 +27,29 @@ pub struct PruneArgs {
 
 impl PruneArgs {
     pub fn resolve_orphaned(self, yes: bool) -> OrphanOptions {
-        OrphanOptions { yes, dry_run: self.dry_run }
+        OrphanOptions {
+            yes,
+            dry_run: self.dry_run,
+        }
     }
 }
 
 impl From<PruneArgs> for PruneOptions {
     fn from(args: PruneArgs) -> Self {
-        Self { dry_run: args.dry_run, keep: args.keep.map(|keep| keep as usize) }
+        Self {
+            dry_run: args.dry_run,
+            keep: args.keep.map(|keep| keep as usize),
+        }
     }
 }
 
 impl RunCommand for PruneArgs {
     fn properties(&self) -> Properties {
-        Properties { may_take_long: true, has_dry_run: true, ..Properties::USUAL }
+        Properties {
+            may_take_long: true,
+            has_dry_run: true,
+            ..Properties::USUAL
+        }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -62,12 +72,15 @@ impl RunCommand for PruneArgs {
 fn prune_orphaned(context: &Context, cmd: &CommandContext<'_>, args: PruneArgs) -> Result<u8> {
     let mut ask = |stores: &[KnownStore]| {
         let question = stores_view::question(stores, context.now_ms, cmd.printer.err_paint());
-        cmd.prompt.ask(&context.interrupt, stores_view::stake(stores), &question)
+        cmd.prompt
+            .ask(&context.interrupt, stores_view::stake(stores), &question)
     };
-    let outcome = orphans::prune_orphaned(context, args.resolve_orphaned(cmd.global.yes), &mut ask)?;
+    let outcome =
+        orphans::prune_orphaned(context, args.resolve_orphaned(cmd.global.yes), &mut ask)?;
     let code = exit_code::of_orphans(&outcome);
     if cmd.printer.json {
-        cmd.printer.result(&stores_view::orphans_json(&outcome, code));
+        cmd.printer
+            .result(&stores_view::orphans_json(&outcome, code));
         return Ok(code);
     }
     let said = stores_view::orphans(&outcome, context.now_ms, cmd.printer.out_paint());
@@ -75,7 +88,13 @@ fn prune_orphaned(context: &Context, cmd: &CommandContext<'_>, args: PruneArgs) 
         cmd.say(&said, &outcome.warnings);
     } else {
         cmd.printer.failure(&said.talk);
-        cmd.say(&Output { talk: String::new(), ..said }, &outcome.warnings);
+        cmd.say(
+            &Output {
+                talk: String::new(),
+                ..said
+            },
+            &outcome.warnings,
+        );
     }
     Ok(code)
 }

@@ -26,17 +26,33 @@ pub struct RelinkArgs {
 
 impl RunCommand for RelinkArgs {
     fn properties(&self) -> Properties {
-        Properties { has_dry_run: true, ..Properties::USUAL }
+        Properties {
+            has_dry_run: true,
+            ..Properties::USUAL
+        }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let old_root = environment::absolute(&self.old_path)?;
-        let options = RelinkOptions { old_root, yes: cmd.global.yes, dry_run: self.dry_run };
+        let options = RelinkOptions {
+            old_root,
+            yes: cmd.global.yes,
+            dry_run: self.dry_run,
+        };
         let mut ask = |relinking: &Relinking<'_>| {
-            cmd.prompt.ask(&context.interrupt, relink_view::stake(relinking), &relink_view::question(relinking))
+            cmd.prompt.ask(
+                &context.interrupt,
+                relink_view::stake(relinking),
+                &relink_view::question(relinking),
+            )
         };
         let outcome = relink_op::relink(context, &options, &mut ask)?;
-        tell(cmd, || relink_view::json(&outcome), || relink_view::human(&outcome), &outcome.warnings);
+        tell(
+            cmd,
+            || relink_view::json(&outcome),
+            || relink_view::human(&outcome),
+            &outcome.warnings,
+        );
         Ok(exit_code::DONE)
     }
 }

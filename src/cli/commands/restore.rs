@@ -19,8 +19,12 @@ use crate::view::restore::{self, Given};
 use crate::view::{databases, plan, restore_contract as contract_view, words};
 
 /// Those of all that restore.
-const PROPERTIES: Properties =
-    Properties { may_take_long: true, has_dry_run: true, own_file: OwnFile::MayBeBad, ..Properties::USUAL };
+const PROPERTIES: Properties = Properties {
+    may_take_long: true,
+    has_dry_run: true,
+    own_file: OwnFile::MayBeBad,
+    ..Properties::USUAL
+};
 
 /// Restore the directory to a checkpoint
 ///
@@ -81,7 +85,11 @@ pub struct CommonArgs {
 
 impl CommonArgs {
     pub fn resolve(&self, yes: bool) -> CommonOptions {
-        CommonOptions { yes, dry_run: self.dry_run, keep: self.keep.map(|keep| keep as usize) }
+        CommonOptions {
+            yes,
+            dry_run: self.dry_run,
+            keep: self.keep.map(|keep| keep as usize),
+        }
     }
 }
 
@@ -89,7 +97,11 @@ impl RestoreArgs {
     pub fn resolve(self, yes: bool) -> RestoreOptions {
         RestoreOptions {
             selector: self.selector.unwrap_or_default(),
-            paths: self.paths.into_iter().map(OsString::into_encoded_bytes).collect(),
+            paths: self
+                .paths
+                .into_iter()
+                .map(OsString::into_encoded_bytes)
+                .collect(),
             overlay: self.overlay,
             special_bits: self.restore_suid,
             common: self.common.resolve(yes),
@@ -98,8 +110,20 @@ impl RestoreArgs {
 
     /// As `resolve`, for another directory, given by its absolute path.
     pub fn resolve_to(self, to: PathBuf) -> RestoreToOptions {
-        let RestoreOptions { selector, paths, special_bits, common, .. } = self.resolve(true);
-        RestoreToOptions { selector, paths, to, special_bits, dry_run: common.dry_run }
+        let RestoreOptions {
+            selector,
+            paths,
+            special_bits,
+            common,
+            ..
+        } = self.resolve(true);
+        RestoreToOptions {
+            selector,
+            paths,
+            to,
+            special_bits,
+            dry_run: common.dry_run,
+        }
     }
 }
 
@@ -115,7 +139,9 @@ impl RunCommand for RestoreArgs {
         } else if let Some(to) = to {
             restore_to(context, &self.resolve_to(environment::absolute(&to)?))?
         } else {
-            restore_op::restore(context, &self.resolve(cmd.global.yes), &mut |proposal| cmd.consent(context, proposal))?
+            restore_op::restore(context, &self.resolve(cmd.global.yes), &mut |proposal| {
+                cmd.consent(context, proposal)
+            })?
         };
         if wants.contract {
             return say_contract(context, cmd, &outcome, wants.into());
@@ -138,12 +164,21 @@ fn say_contract(
     let contract = restore_contract::of_restore(context, outcome)?;
     let values = restore_contract::values(context, outcome)?;
     let words = Words::of(context, cmd);
-    let document = contract_view::document(outcome, &contract, values.as_deref(), &words.call(context));
+    let document =
+        contract_view::document(outcome, &contract, values.as_deref(), &words.call(context));
     let is_match = contract.is_match() || outcome.dry_run || contract.is_values_alone;
-    let code = if is_match { exit_code::of_restore(outcome) } else { exit_code::PARTIAL };
+    let code = if is_match {
+        exit_code::of_restore(outcome)
+    } else {
+        exit_code::PARTIAL
+    };
     if cmd.printer.json {
-        let given = Given { values: values.as_deref(), contract: Some(&document) };
-        cmd.printer.result(&restore::json("restore", outcome, code, given));
+        let given = Given {
+            values: values.as_deref(),
+            contract: Some(&document),
+        };
+        cmd.printer
+            .result(&restore::json("restore", outcome, code, given));
         say_failures(cmd, outcome);
         return Ok(code);
     }
@@ -173,20 +208,30 @@ fn say_checked(
             return Err(Error::CheckInterrupted { signal, done, hint });
         }
         Err(error) => {
-            cmd.printer.failure(&words::error(&error, cmd.printer.err_paint()));
+            cmd.printer
+                .failure(&words::error(&error, cmd.printer.err_paint()));
             None
         }
     };
     let check = Check { command, ended };
-    let code = if check.is_ok() { exit_code::of_restore(&outcome) } else { exit_code::PARTIAL };
+    let code = if check.is_ok() {
+        exit_code::of_restore(&outcome)
+    } else {
+        exit_code::PARTIAL
+    };
     if check.is_ok() {
         cmd.printer.talk(&restore::check_passed(&check));
     } else {
-        cmd.printer.failure(&restore::check_failed(&check, &outcome, cmd.printer.err_paint()));
+        cmd.printer.failure(&restore::check_failed(
+            &check,
+            &outcome,
+            cmd.printer.err_paint(),
+        ));
     }
     outcome.check = Some(check);
     if cmd.printer.json {
-        cmd.printer.result(&restore::json("restore", &outcome, code, Given::default()));
+        cmd.printer
+            .result(&restore::json("restore", &outcome, code, Given::default()));
         say_failures(cmd, &outcome);
     }
     Ok(code)
@@ -199,7 +244,9 @@ impl RunCommand for UndoArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let common = self.common.resolve(cmd.global.yes);
-        let outcome = restore_op::undo(context, &common, &mut |proposal| cmd.consent(context, proposal))?;
+        let outcome = restore_op::undo(context, &common, &mut |proposal| {
+            cmd.consent(context, proposal)
+        })?;
         Ok(say_restored(cmd, "undo", &outcome, None))
     }
 }
@@ -211,21 +258,36 @@ impl RunCommand for RedoArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let common = self.common.resolve(cmd.global.yes);
-        let outcome = restore_op::redo(context, &common, &mut |proposal| cmd.consent(context, proposal))?;
+        let outcome = restore_op::redo(context, &common, &mut |proposal| {
+            cmd.consent(context, proposal)
+        })?;
         Ok(say_restored(cmd, "redo", &outcome, None))
     }
 }
 
-fn say_restored(cmd: &CommandContext<'_>, command: &str, outcome: &RestoreOutcome, values: Option<&str>) -> u8 {
+fn say_restored(
+    cmd: &CommandContext<'_>,
+    command: &str,
+    outcome: &RestoreOutcome,
+    values: Option<&str>,
+) -> u8 {
     let code = exit_code::of_restore(outcome);
     if cmd.printer.json {
-        let given = Given { values, contract: None };
-        cmd.printer.result(&restore::json(command, outcome, code, given));
+        let given = Given {
+            values,
+            contract: None,
+        };
+        cmd.printer
+            .result(&restore::json(command, outcome, code, given));
     } else {
         let paint = cmd.printer.out_paint();
-        let said = outcome.to.as_ref().map(|to| restore::restore_to(outcome, to, paint));
+        let said = outcome
+            .to
+            .as_ref()
+            .map(|to| restore::restore_to(outcome, to, paint));
         let mut said = said.unwrap_or_else(|| restore::human(outcome, paint));
-        said.result.push_str(&values.map(restore::values).unwrap_or_default());
+        said.result
+            .push_str(&values.map(restore::values).unwrap_or_default());
         cmd.say(&said, &outcome.warnings);
     }
     say_failures(cmd, outcome);

@@ -19,7 +19,12 @@ pub struct ShowArgs {
 impl RunCommand for ShowArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = list_op::show(context, &self.selector)?;
-        tell(cmd, || show::json(&outcome), || show::human(&outcome, context.now_ms), &outcome.warnings);
+        tell(
+            cmd,
+            || show::json(&outcome),
+            || show::human(&outcome, context.now_ms),
+            &outcome.warnings,
+        );
         Ok(exit_code::DONE)
     }
 }

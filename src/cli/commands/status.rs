@@ -24,13 +24,17 @@ impl From<StatusArgs> for StatusOptions {
 
 impl RunCommand for StatusArgs {
     fn properties(&self) -> Properties {
-        Properties { may_take_long: !self.brief, ..Properties::USUAL }
+        Properties {
+            may_take_long: !self.brief,
+            ..Properties::USUAL
+        }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = status_op::status(context, self.into())?;
         if cmd.printer.json {
-            cmd.printer.result(&status::json(&outcome, cmd.global.verbose));
+            cmd.printer
+                .result(&status::json(&outcome, cmd.global.verbose));
             return Ok(exit_code::DONE);
         }
         if !outcome.exists {

@@ -24,18 +24,29 @@ pub struct VerifyArgs {
 
 impl From<&VerifyArgs> for VerifyOptions {
     fn from(args: &VerifyArgs) -> Self {
-        Self { selector: args.selector.clone(), full: args.full, repair: args.repair }
+        Self {
+            selector: args.selector.clone(),
+            full: args.full,
+            repair: args.repair,
+        }
     }
 }
 
 impl RunCommand for VerifyArgs {
     fn properties(&self) -> Properties {
-        Properties { may_take_long: true, ..Properties::USUAL }
+        Properties {
+            may_take_long: true,
+            ..Properties::USUAL
+        }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = verify_op::verify(context, &(&self).into())?;
-        let code = if outcome.is_whole() { exit_code::DONE } else { exit_code::DAMAGED };
+        let code = if outcome.is_whole() {
+            exit_code::DONE
+        } else {
+            exit_code::DAMAGED
+        };
         if cmd.printer.json {
             cmd.printer.result(&verify_view::json(&outcome, code));
         } else {
@@ -45,7 +56,8 @@ impl RunCommand for VerifyArgs {
             cmd.say(&verify_view::human(&outcome), &outcome.warnings);
         }
         if code != exit_code::DONE {
-            cmd.printer.failure(&verify_view::verdict(&outcome, cmd.printer.err_paint()));
+            cmd.printer
+                .failure(&verify_view::verdict(&outcome, cmd.printer.err_paint()));
         }
         Ok(code)
     }

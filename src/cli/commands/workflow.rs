@@ -7,7 +7,9 @@ use clap::Subcommand;
 use crate::base::time;
 use crate::cli::command_context::{CommandContext, tell};
 use crate::cli::commands::phase::{RunArgs, StepArgs, said};
-use crate::cli::commands::workflow_documents::{self, ExportArgs, ImportArgs, ShimsArgs, SkeletonArgs};
+use crate::cli::commands::workflow_documents::{
+    self, ExportArgs, ImportArgs, ShimsArgs, SkeletonArgs,
+};
 use crate::cli::commands::workflow_report::{
     self, NextArgs, WorkflowDiffArgs, WorkflowListArgs, WorkflowShowArgs, WorkflowStatusArgs,
 };
@@ -104,7 +106,10 @@ pub struct InitArgs {
 }
 
 /// Take files, state or both back to right before a phase
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 #[derive(Clone, Debug, clap::Args)]
 pub struct RewindArgs {
     /// Phase; with --state also a revision
@@ -212,8 +217,15 @@ pub struct CleanupArgs {
 impl RunCommand for WorkflowArgs {
     fn properties(&self) -> Properties {
         use WorkflowCommand as Of;
-        let has_dry_run = matches!(self.command, Of::Rewind(_) | Of::Recover(_) | Of::Cleanup(_));
-        Properties { name: Some(self.command.into_str()), has_dry_run, ..Properties::USUAL }
+        let has_dry_run = matches!(
+            self.command,
+            Of::Rewind(_) | Of::Recover(_) | Of::Cleanup(_)
+        );
+        Properties {
+            name: Some(self.command.into_str()),
+            has_dry_run,
+            ..Properties::USUAL
+        }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -264,38 +276,58 @@ fn init(context: &Context, cmd: &CommandContext<'_>, args: InitArgs) -> Result<u
         branch: args.branch,
         actor: args.actor,
     };
-    Ok(said(cmd, "workflow.init", &init_run::init(context, &options)?))
+    Ok(said(
+        cmd,
+        "workflow.init",
+        &init_run::init(context, &options)?,
+    ))
 }
 
 fn set(context: &Context, cmd: &CommandContext<'_>, args: &SetArgs) -> Result<u8> {
     let pair = |text: &String| {
-        let what = || Error::Usage { what: format!("'{text}' is no KEY=VALUE") };
+        let what = || Error::Usage {
+            what: format!("'{text}' is no KEY=VALUE"),
+        };
         let (key, value) = text.split_once('=').ok_or_else(what)?;
         // Other text than JSON is taken as is, to spare the user a second level of quotes.
         Ok((key.to_owned(), value_of(value)))
     };
     let pairs = args.pairs.iter().map(pair).collect::<Result<Vec<_>>>()?;
-    let outcome = step(context, &(&args.step).into(), &mut |_| Ok(Change::Set(pairs.clone())))?;
+    let outcome = step(context, &(&args.step).into(), &mut |_| {
+        Ok(Change::Set(pairs.clone()))
+    })?;
     Ok(said(cmd, "workflow.set", &outcome))
 }
 
 fn note(context: &Context, cmd: &CommandContext<'_>, args: NoteArgs) -> Result<u8> {
-    let change = Change::Note { decisions: args.decision, files: args.file, branch: args.branch };
+    let change = Change::Note {
+        decisions: args.decision,
+        files: args.file,
+        branch: args.branch,
+    };
     let outcome = step(context, &(&args.step).into(), &mut |_| Ok(change.clone()))?;
     Ok(said(cmd, "workflow.note", &outcome))
 }
 
 fn interrupt(context: &Context, cmd: &CommandContext<'_>, args: InterruptArgs) -> Result<u8> {
-    let change = Change::Interrupt { reason: args.reason };
+    let change = Change::Interrupt {
+        reason: args.reason,
+    };
     let outcome = step(context, &(&args.step).into(), &mut |_| Ok(change.clone()))?;
     Ok(said(cmd, "workflow.interrupt", &outcome))
 }
 
 fn rewind(context: &Context, cmd: &CommandContext<'_>, args: &RewindArgs) -> Result<u8> {
     if !(args.files || args.state || args.both) {
-        return Err(Error::Usage { what: "say what goes back: --files, --state or --both".to_owned() });
+        return Err(Error::Usage {
+            what: "say what goes back: --files, --state or --both".to_owned(),
+        });
     }
-    let common = CommonOptions { yes: cmd.global.yes, dry_run: args.dry_run, keep: None };
+    let common = CommonOptions {
+        yes: cmd.global.yes,
+        dry_run: args.dry_run,
+        keep: None,
+    };
     let options = RewindOptions {
         step: (&args.step).into(),
         to: args.to.clone(),
@@ -307,11 +339,31 @@ fn rewind(context: &Context, cmd: &CommandContext<'_>, args: &RewindArgs) -> Res
         let question = format!("{what}? [y/N] ");
         cmd.prompt.ask(&context.interrupt, what, &question)
     };
-    let outcome = rewind::rewind(context, &options, &mut |proposal| cmd.consent(context, proposal), &mut agree)?;
+    let outcome = rewind::rewind(
+        context,
+        &options,
+        &mut |proposal| cmd.consent(context, proposal),
+        &mut agree,
+    )?;
     let mut warnings = outcome.warnings.clone();
-    warnings.extend(outcome.files.iter().flat_map(|files| files.warnings.clone()));
-    warnings.extend(outcome.state.iter().flat_map(|state| state.warnings.clone()));
-    tell(cmd, || runs_json::rewind(&outcome, exit_code::DONE), || workflow_view::rewind(&outcome), &warnings);
+    warnings.extend(
+        outcome
+            .files
+            .iter()
+            .flat_map(|files| files.warnings.clone()),
+    );
+    warnings.extend(
+        outcome
+            .state
+            .iter()
+            .flat_map(|state| state.warnings.clone()),
+    );
+    tell(
+        cmd,
+        || runs_json::rewind(&outcome, exit_code::DONE),
+        || workflow_view::rewind(&outcome),
+        &warnings,
+    );
     Ok(exit_code::DONE)
 }
 
@@ -320,22 +372,40 @@ fn mini(context: &Context, cmd: &CommandContext<'_>, args: &MiniCommitArgs) -> R
     // Asked first, so that nothing has been changed if the answer is no.
     if args.project_git && !cmd.global.yes && project_commit_due(&status.run.workflow).is_some() {
         let what = "commit everything in the project's own repository".to_owned();
-        cmd.prompt.ask(&context.interrupt, what.clone(), &format!("{what}? [y/N] "))?;
+        cmd.prompt
+            .ask(&context.interrupt, what.clone(), &format!("{what}? [y/N] "))?;
     }
     let children = cmd.children(context);
     let commit = |message: &str| {
         let _shield = context.interrupt.shield();
         children.commit_all(message, context.root.path())
     };
-    let commit: Option<&CommitInProject<'_>> = if args.project_git { Some(&commit) } else { None };
+    let commit: Option<&CommitInProject<'_>> = if args.project_git {
+        Some(&commit)
+    } else {
+        None
+    };
     let outcome = mini_commit(context, &(&args.step).into(), &status.run, commit)?;
-    let warnings = outcome.step.as_ref().map(|step| step.warnings.clone()).unwrap_or_default();
-    tell(cmd, || runs_json::mini_commit(&outcome), || workflow_view::mini_commit(&outcome), &warnings);
+    let warnings = outcome
+        .step
+        .as_ref()
+        .map(|step| step.warnings.clone())
+        .unwrap_or_default();
+    tell(
+        cmd,
+        || runs_json::mini_commit(&outcome),
+        || workflow_view::mini_commit(&outcome),
+        &warnings,
+    );
     Ok(exit_code::DONE)
 }
 
 fn archive(context: &Context, cmd: &CommandContext<'_>, name: &str, args: &RunArgs) -> Result<u8> {
-    Ok(ended(cmd, name, &run_lifecycle::archive(context, &args.step())?))
+    Ok(ended(
+        cmd,
+        name,
+        &run_lifecycle::archive(context, &args.step())?,
+    ))
 }
 
 fn abandon(context: &Context, cmd: &CommandContext<'_>, args: &AbandonArgs) -> Result<u8> {
@@ -346,14 +416,21 @@ fn abandon(context: &Context, cmd: &CommandContext<'_>, args: &AbandonArgs) -> R
 fn delete(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowDeleteArgs) -> Result<u8> {
     if args.purge && !cmd.global.yes {
         let what = "drop a workflow with all its transitions, for good".to_owned();
-        cmd.prompt.ask(&context.interrupt, what.clone(), &format!("{what}? [y/N] "))?;
+        cmd.prompt
+            .ask(&context.interrupt, what.clone(), &format!("{what}? [y/N] "))?;
     }
-    Ok(ended(cmd, "workflow.delete", &run_lifecycle::delete(context, &args.run.step(), args.purge)?))
+    Ok(ended(
+        cmd,
+        "workflow.delete",
+        &run_lifecycle::delete(context, &args.run.step(), args.purge)?,
+    ))
 }
 
 fn cleanup(context: &Context, cmd: &CommandContext<'_>, args: &CleanupArgs) -> Result<u8> {
     let span = |text: &str| {
-        time::parse_span(text).ok_or_else(|| Error::Usage { what: format!("'{text}' is no time such as 7d or 12h") })
+        time::parse_span(text).ok_or_else(|| Error::Usage {
+            what: format!("'{text}' is no time such as 7d or 12h"),
+        })
     };
     let options = CleanupOptions {
         max_age_ms: span(&args.max_age)?,
@@ -361,10 +438,19 @@ fn cleanup(context: &Context, cmd: &CommandContext<'_>, args: &CleanupArgs) -> R
         keep_archives: args.keep_archives,
         dry_run: args.dry_run,
     };
-    Ok(ended(cmd, "workflow.cleanup", &run_lifecycle::cleanup(context, options)?))
+    Ok(ended(
+        cmd,
+        "workflow.cleanup",
+        &run_lifecycle::cleanup(context, options)?,
+    ))
 }
 
 fn ended(cmd: &CommandContext<'_>, name: &str, outcome: &EndOutcome) -> u8 {
-    tell(cmd, || runs_json::ended(name, outcome), || workflow_view::ended(outcome), &outcome.warnings);
+    tell(
+        cmd,
+        || runs_json::ended(name, outcome),
+        || workflow_view::ended(outcome),
+        &outcome.warnings,
+    );
     exit_code::DONE
 }

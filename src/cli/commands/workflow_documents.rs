@@ -76,7 +76,11 @@ pub fn import(context: &Context, cmd: &CommandContext<'_>, args: &ImportArgs) ->
         keep_files: args.keep_files,
         actor: None,
     };
-    Ok(said(cmd, "workflow.import", &import_export::import(context, &options)?))
+    Ok(said(
+        cmd,
+        "workflow.import",
+        &import_export::import(context, &options)?,
+    ))
 }
 
 pub fn export(context: &Context, cmd: &CommandContext<'_>, args: &ExportArgs) -> Result<u8> {
@@ -95,15 +99,32 @@ pub fn export(context: &Context, cmd: &CommandContext<'_>, args: &ExportArgs) ->
 
 pub fn skeleton(context: &Context, cmd: &CommandContext<'_>, args: &SkeletonArgs) -> u8 {
     let text = import_export::skeleton(context, args.branch.as_deref());
-    let document = Exported { text, troubles: Vec::new(), warnings: Vec::new() };
+    let document = Exported {
+        text,
+        troubles: Vec::new(),
+        warnings: Vec::new(),
+    };
     say_document(cmd, "workflow.skeleton", &document);
     exit_code::DONE
 }
 
 pub fn shims(context: &Context, cmd: &CommandContext<'_>, args: &ShimsArgs) -> Result<u8> {
-    let outcome = shims::shims(context, args.into.as_os_str().as_encoded_bytes(), args.force)?;
-    tell(cmd, || runs_json::shims(&outcome), || workflow_view::shims(&outcome), &[]);
-    Ok(if outcome.left.is_empty() { exit_code::DONE } else { exit_code::REFUSED })
+    let outcome = shims::shims(
+        context,
+        args.into.as_os_str().as_encoded_bytes(),
+        args.force,
+    )?;
+    tell(
+        cmd,
+        || runs_json::shims(&outcome),
+        || workflow_view::shims(&outcome),
+        &[],
+    );
+    Ok(if outcome.left.is_empty() {
+        exit_code::DONE
+    } else {
+        exit_code::REFUSED
+    })
 }
 
 fn say_document(cmd: &CommandContext<'_>, command: &str, document: &Exported) {

@@ -66,19 +66,33 @@ pub struct WorkflowDiffArgs {
     pub workflow: Option<String>,
 }
 
-pub fn status(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowStatusArgs) -> Result<u8> {
+pub fn status(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    args: &WorkflowStatusArgs,
+) -> Result<u8> {
     let status = match &args.file {
         Some(path) => import_export::look_at(context, &lists::content(path)?)?,
         None => report::status(context, args.run.workflow.as_deref(), true)?,
     };
     let document = || runs_json::status("workflow.status", &status, exit_code::DONE);
-    tell(cmd, document, || workflow_view::status(&status, context.now_ms), &status.warnings);
+    tell(
+        cmd,
+        document,
+        || workflow_view::status(&status, context.now_ms),
+        &status.warnings,
+    );
     Ok(exit_code::DONE)
 }
 
 pub fn list(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowListArgs) -> Result<u8> {
     let listed = report::list(context, args.kind.as_deref(), args.all)?;
-    tell(cmd, || runs_json::list(&listed), || listing::list(&listed), &listed.warnings);
+    tell(
+        cmd,
+        || runs_json::list(&listed),
+        || listing::list(&listed),
+        &listed.warnings,
+    );
     Ok(exit_code::DONE)
 }
 
@@ -86,7 +100,10 @@ pub fn show(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowShowArgs
     let shown = report::show(context, args.run.workflow.as_deref(), args.limit)?;
     let words = || {
         if args.raw {
-            Output { result: shown.run.workflow.to_json(), talk: findings::troubles(&shown.troubles) }
+            Output {
+                result: shown.run.workflow.to_json(),
+                talk: findings::troubles(&shown.troubles),
+            }
         } else {
             listing::show(&shown)
         }
@@ -110,25 +127,49 @@ pub fn next(context: &Context, cmd: &CommandContext<'_>, args: &NextArgs) -> Res
 pub fn validate(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Result<u8> {
     let status = report::status(context, args.workflow.as_deref(), false)?;
     let is_sound = status.report.errors.is_empty() && status.troubles.is_empty();
-    let code = if is_sound { exit_code::DONE } else { exit_code::DAMAGED };
+    let code = if is_sound {
+        exit_code::DONE
+    } else {
+        exit_code::DAMAGED
+    };
     let words = || {
         let word = if is_sound { "valid" } else { "not valid" };
-        Output { result: format!("{} is {word}\n", status.run.workflow.id), talk: findings::remarks(&status) }
+        Output {
+            result: format!("{} is {word}\n", status.run.workflow.id),
+            talk: findings::remarks(&status),
+        }
     };
-    tell(cmd, || runs_json::status("workflow.validate", &status, code), words, &status.warnings);
+    tell(
+        cmd,
+        || runs_json::status("workflow.validate", &status, code),
+        words,
+        &status.warnings,
+    );
     Ok(code)
 }
 
 pub fn lint(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Result<u8> {
     let (run, findings) = report::lint(context, args.workflow.as_deref())?;
-    let code = if findings.is_empty() { exit_code::DONE } else { exit_code::FAILED };
-    let words = || Output { result: listing::findings(&findings), talk: String::new() };
+    let code = if findings.is_empty() {
+        exit_code::DONE
+    } else {
+        exit_code::FAILED
+    };
+    let words = || Output {
+        result: listing::findings(&findings),
+        talk: String::new(),
+    };
     tell(cmd, || runs_json::lint(&run, &findings, code), words, &[]);
     Ok(code)
 }
 
 pub fn diff(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowDiffArgs) -> Result<u8> {
     let compared = report::diff(context, args.workflow.as_deref(), &args.revisions)?;
-    tell(cmd, || runs_json::diff(&compared), || listing::diff(&compared), &compared.warnings);
+    tell(
+        cmd,
+        || runs_json::diff(&compared),
+        || listing::diff(&compared),
+        &compared.warnings,
+    );
     Ok(exit_code::DONE)
 }

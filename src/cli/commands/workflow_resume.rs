@@ -47,20 +47,34 @@ pub struct RecoverArgs {
 }
 
 pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) -> Result<u8> {
-    if cmd.prompt.may_ask && args.choose.is_none() && settle_first(context, cmd, args.run.workflow.as_deref())? {
+    if cmd.prompt.may_ask
+        && args.choose.is_none()
+        && settle_first(context, cmd, args.run.workflow.as_deref())?
+    {
         return Ok(exit_code::DONE);
     }
     let choose = args.choose.clone();
-    let options = ResumeOptions { step: args.run.step(), choose, anyway: args.anyway, yes: cmd.global.yes };
+    let options = ResumeOptions {
+        step: args.run.step(),
+        choose,
+        anyway: args.anyway,
+        yes: cmd.global.yes,
+    };
     let mut told = None;
     let mut ask = |question: &Question<'_>| {
         if cmd.prompt.may_ask && !matches!(question, Question::Refused(_)) {
-            return cmd.prompt.words(&context.interrupt, &questions::question(question, context.now_ms));
+            return cmd.prompt.words(
+                &context.interrupt,
+                &questions::question(question, context.now_ms),
+            );
         }
-        if let Question::Resume(status) | Question::Unsound(status) | Question::Refused(status) = question {
+        if let Question::Resume(status) | Question::Unsound(status) | Question::Refused(status) =
+            question
+        {
             told = Some(Box::new(runs_json::undecided(status)));
         }
-        cmd.printer.talk(&questions::unasked(question, context.now_ms));
+        cmd.printer
+            .talk(&questions::unasked(question, context.now_ms));
         Ok(None)
     };
     let outcome = op::resume(context, &options, &mut ask).map_err(|error| match error {
@@ -71,17 +85,33 @@ pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) ->
         other => other,
     })?;
     let words = || workflow_view::resume(&outcome, args.choose.is_none(), context.now_ms);
-    tell(cmd, || runs_json::resume(&outcome), words, &outcome.warnings);
+    tell(
+        cmd,
+        || runs_json::resume(&outcome),
+        words,
+        &outcome.warnings,
+    );
     Ok(exit_code::DONE)
 }
 
 /// Settles conflicts first; returns whether there is nothing left to resume. A file without an owner does not keep the
 /// chosen run from being resumed.
 fn settle_first(context: &Context, cmd: &CommandContext<'_>, named: Option<&str>) -> Result<bool> {
-    let Some(Settled { store, troubles, .. }) = sync::settle(context)? else { return Ok(false) };
-    let meant = Runs::live(&store)?.pick(named).ok().cloned().filter(|run| run.workflow.status.is_open());
+    let Some(Settled {
+        store, troubles, ..
+    }) = sync::settle(context)?
+    else {
+        return Ok(false);
+    };
+    let meant = Runs::live(&store)?
+        .pick(named)
+        .ok()
+        .cloned()
+        .filter(|run| run.workflow.status.is_open());
     for trouble in &troubles {
-        let is_in_way = meant.as_ref().map_or(named.is_none(), |run| trouble.concerns(&run.workflow));
+        let is_in_way = meant
+            .as_ref()
+            .map_or(named.is_none(), |run| trouble.concerns(&run.workflow));
         if !is_in_way && (named.is_some() || trouble.workflow.is_some()) {
             continue;
         }
@@ -96,9 +126,12 @@ fn settle_first(context: &Context, cmd: &CommandContext<'_>, named: Option<&str>
 
 /// Returns the conflict chosen by its path or run; without a name the first.
 fn trouble_meant(context: &Context, named: Option<&str>) -> Result<Option<Trouble>> {
-    let Some(Settled { troubles, .. }) = sync::settle(context)? else { return Ok(None) };
+    let Some(Settled { troubles, .. }) = sync::settle(context)? else {
+        return Ok(None);
+    };
     let is_meant = |trouble: &Trouble| {
-        named.is_none_or(|named| trouble.path == named || trouble.workflow.as_deref() == Some(named))
+        named
+            .is_none_or(|named| trouble.path == named || trouble.workflow.as_deref() == Some(named))
     };
     Ok(troubles.into_iter().find(is_meant))
 }
@@ -106,8 +139,12 @@ fn trouble_meant(context: &Context, named: Option<&str>) -> Result<Option<Troubl
 pub fn recover(context: &Context, cmd: &CommandContext<'_>, args: &RecoverArgs) -> Result<u8> {
     let trouble = trouble_meant(context, args.what.as_deref())?;
     if let Some(word) = &args.take {
-        let named = trouble.map(|trouble| trouble.path).or_else(|| args.what.clone());
-        let path = named.ok_or_else(|| Error::Usage { what: "--take needs the path of a file".to_owned() })?;
+        let named = trouble
+            .map(|trouble| trouble.path)
+            .or_else(|| args.what.clone());
+        let path = named.ok_or_else(|| Error::Usage {
+            what: "--take needs the path of a file".to_owned(),
+        })?;
         let side = match word.as_str() {
             "file" => Take::File,
             "state" => Take::State,
@@ -119,19 +156,41 @@ pub fn recover(context: &Context, cmd: &CommandContext<'_>, args: &RecoverArgs) 
         settle(context, cmd, &trouble, args.dry_run)?;
         return Ok(exit_code::DONE);
     }
-    let options = StepOptions { workflow: args.what.clone(), ..StepOptions::default() };
+    let options = StepOptions {
+        workflow: args.what.clone(),
+        ..StepOptions::default()
+    };
     let (run, mended, warnings) = repair_run::mend(context, &options, args.dry_run)?;
     let words = || workflow_view::recovered(&run.workflow.id, &mended, args.dry_run);
-    tell(cmd, || runs_json::recover(&run, &mended, args.dry_run, &warnings), words, &warnings);
+    tell(
+        cmd,
+        || runs_json::recover(&run, &mended, args.dry_run, &warnings),
+        words,
+        &warnings,
+    );
     Ok(exit_code::DONE)
 }
 
 /// Shows a file that could not be taken in, and asks how to settle the conflict.
-fn settle(context: &Context, cmd: &CommandContext<'_>, trouble: &Trouble, dry_run: bool) -> Result<Take> {
-    let status = trouble.workflow.as_deref().map(|id| report::status(context, Some(id), false)).transpose()?;
-    let problem = || Error::from(trouble.problem(status.as_ref().map(|status| &status.run.workflow)));
+fn settle(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    trouble: &Trouble,
+    dry_run: bool,
+) -> Result<Take> {
+    let status = trouble
+        .workflow
+        .as_deref()
+        .map(|id| report::status(context, Some(id), false))
+        .transpose()?;
+    let problem =
+        || Error::from(trouble.problem(status.as_ref().map(|status| &status.run.workflow)));
     let shown = questions::trouble(trouble);
-    let answer = if dry_run { None } else { cmd.prompt.words(&context.interrupt, &shown)? };
+    let answer = if dry_run {
+        None
+    } else {
+        cmd.prompt.words(&context.interrupt, &shown)?
+    };
     let Some(answer) = answer else {
         cmd.printer.talk(&format!("{}\n", shown.trim_end()));
         return Err(problem());
@@ -157,7 +216,9 @@ fn side(trouble: &Trouble, answer: &str) -> Option<Take> {
             _ => None,
         },
         (_, Some(Profile::Pipeline)) => match answer.as_str() {
-            "recover" | "manual" | "manual recovery" if trouble.workflow.is_some() => Some(Take::State),
+            "recover" | "manual" | "manual recovery" if trouble.workflow.is_some() => {
+                Some(Take::State)
+            }
             "recover" | "manual" | "manual recovery" => Some(Take::Copy),
             "fresh" | "start fresh" => Some(Take::None),
             _ => None,
@@ -168,6 +229,11 @@ fn side(trouble: &Trouble, answer: &str) -> Option<Take> {
 
 fn settled(context: &Context, cmd: &CommandContext<'_>, path: &str, side: Take) -> Result<u8> {
     let outcome = repair_run::settle(context, &StepOptions::default(), path, side)?;
-    tell(cmd, || runs_json::settled(path, &outcome), || workflow_view::settled(path, &outcome), &outcome.warnings);
+    tell(
+        cmd,
+        || runs_json::settled(path, &outcome),
+        || workflow_view::settled(path, &outcome),
+        &outcome.warnings,
+    );
     Ok(exit_code::DONE)
 }

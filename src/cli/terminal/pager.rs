@@ -37,7 +37,8 @@ struct Pager {
 impl PagerOutput {
     /// Uses a pager only if input and output are a terminal.
     pub fn new(printer: Printer, chosen: Option<&OsStr>, interrupt: &Interrupt) -> Self {
-        let for_a_person = printer.for_a_person() && std::io::stdin().is_terminal() && !printer.json;
+        let for_a_person =
+            printer.for_a_person() && std::io::stdin().is_terminal() && !printer.json;
         let chosen = chosen.unwrap_or_else(|| DEFAULT_PAGER.as_ref());
         let is_one = !chosen.is_empty() && chosen != "cat";
         Self {
@@ -59,7 +60,9 @@ impl PagerOutput {
         if let Some(command) = self.command.take() {
             self.pager = start(&command, &self.interrupt);
         }
-        let Some(pager) = &mut self.pager else { return self.plain(bytes) };
+        let Some(pager) = &mut self.pager else {
+            return self.plain(bytes);
+        };
         if pager.write(bytes) {
             return Ok(ControlFlow::Continue(()));
         }
@@ -99,17 +102,26 @@ impl Drop for PagerOutput {
 fn start(command: &OsString, interrupt: &Interrupt) -> Option<Pager> {
     let (shield, hidden) = (interrupt.shield(), progress::hide());
     let child = child::reader(command).ok()?;
-    Some(Pager { child, kept: Some(Vec::new()), _shield: shield, _hidden: hidden })
+    Some(Pager {
+        child,
+        kept: Some(Vec::new()),
+        _shield: shield,
+        _hidden: hidden,
+    })
 }
 
 impl Pager {
     fn write(&mut self, bytes: &[u8]) -> bool {
-        let Some(stdin) = &mut self.child.stdin else { return false };
+        let Some(stdin) = &mut self.child.stdin else {
+            return false;
+        };
         if stdin.write_all(bytes).is_err() {
             return false;
         }
         match &mut self.kept {
-            Some(kept) if kept.len() + bytes.len() <= REPEATABLE_BYTES => kept.extend_from_slice(bytes),
+            Some(kept) if kept.len() + bytes.len() <= REPEATABLE_BYTES => {
+                kept.extend_from_slice(bytes)
+            }
             kept => *kept = None,
         }
         true

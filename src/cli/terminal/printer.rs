@@ -32,8 +32,12 @@ impl Printer {
         Self {
             json: global.json,
             quiet: global.quiet,
-            out_paint: Paint { enabled: coloured(out_is_terminal) && !global.json },
-            err_paint: Paint { enabled: coloured(std::io::stderr().is_terminal()) },
+            out_paint: Paint {
+                enabled: coloured(out_is_terminal) && !global.json,
+            },
+            err_paint: Paint {
+                enabled: coloured(std::io::stderr().is_terminal()),
+            },
             out_is_terminal,
         }
     }
@@ -100,7 +104,10 @@ pub struct StdoutSink {
 
 impl StdoutSink {
     pub fn new(printer: Printer) -> Self {
-        Self { printer, escaper: Escaper::default() }
+        Self {
+            printer,
+            escaper: Escaper::default(),
+        }
     }
 
     /// Writes an incomplete UTF-8 sequence that was held back.
@@ -149,5 +156,7 @@ pub fn to_stderr(text: &str, paint: Paint) {
 
 /// As [`to_stderr`], for a caller that keeps the progress line hidden.
 pub fn last_words(text: &str, paint: Paint) {
-    let _ = std::io::stderr().lock().write_all(harmless(text, paint).as_bytes());
+    let _ = std::io::stderr()
+        .lock()
+        .write_all(harmless(text, paint).as_bytes());
 }

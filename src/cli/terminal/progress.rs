@@ -70,7 +70,11 @@ pub fn show(context: &Context, paint: Paint, say: fn(&str, Paint)) -> Option<Sho
         return None;
     }
     clear_at_panic();
-    thread::Builder::new().name("progress".into()).spawn(draw_on).ok().map(|_| Showing(()))
+    thread::Builder::new()
+        .name("progress".into())
+        .spawn(draw_on)
+        .ok()
+        .map(|_| Showing(()))
 }
 
 impl Drop for Showing {
@@ -87,7 +91,9 @@ impl Drop for Showing {
 pub struct Hidden(bool);
 
 pub fn hide() -> Hidden {
-    let Some(mut line) = lock() else { return Hidden(false) };
+    let Some(mut line) = lock() else {
+        return Hidden(false);
+    };
     line.clear();
     line.holds += 1;
     Hidden(true)
@@ -142,7 +148,8 @@ impl ProgressLine {
 
     fn draw(&mut self, figures: Figures, now: Instant) {
         let drawn = self.drawn.get_or_insert_with(|| Drawn {
-            bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()).with_style(style()),
+            bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
+                .with_style(style()),
             first: (figures, now),
             _shield: self.interrupt.shield(),
         });
@@ -150,7 +157,11 @@ impl ProgressLine {
             drawn.first = (figures, now);
         }
         let (first, since) = drawn.first;
-        drawn.bar.set_message(progress_view::line(figures, first, now.saturating_duration_since(since)));
+        drawn.bar.set_message(progress_view::line(
+            figures,
+            first,
+            now.saturating_duration_since(since),
+        ));
         self.last = Some(figures);
     }
 
@@ -165,7 +176,11 @@ impl ProgressLine {
     /// for signals gets some ticks to report first.
     fn obey(&mut self) {
         let ours = usize::from(self.drawn.is_some());
-        let Some(Interrupted(signal)) = self.interrupt.check().err().filter(|_| self.interrupt.shields() <= ours)
+        let Some(Interrupted(signal)) = self
+            .interrupt
+            .check()
+            .err()
+            .filter(|_| self.interrupt.shields() <= ours)
         else {
             self.ticks_since_signal = 0;
             return;
@@ -173,7 +188,10 @@ impl ProgressLine {
         self.ticks_since_signal += 1;
         if self.ticks_since_signal >= TICKS_TO_STOP {
             self.clear();
-            (self.say)(&words::error(&Error::Interrupted { signal }, self.paint), self.paint);
+            (self.say)(
+                &words::error(&Error::Interrupted { signal }, self.paint),
+                self.paint,
+            );
             signals::end_by(signal);
         }
     }

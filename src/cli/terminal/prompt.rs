@@ -27,7 +27,11 @@ pub struct Prompt {
 impl Prompt {
     pub fn new(json: bool, no_input: bool, can_look: bool, paint: Paint) -> Self {
         let person = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-        Self { may_ask: person && !json && !no_input, can_look, paint }
+        Self {
+            may_ask: person && !json && !no_input,
+            can_look,
+            paint,
+        }
     }
 
     /// Shows the plan and asks for consent.
@@ -38,8 +42,11 @@ impl Prompt {
         if proposal.plan.is_empty() && proposal.databases.is_empty() {
             return Ok(());
         }
-        let what =
-            format!("{} {}", proposal.verb.into_str(), plan::counts_with_databases(proposal.plan, proposal.databases));
+        let what = format!(
+            "{} {}",
+            proposal.verb.into_str(),
+            plan::counts_with_databases(proposal.plan, proposal.databases)
+        );
         let question = plan::question(proposal, self.paint);
         self.ask(interrupt, what, &question)
     }
@@ -50,7 +57,10 @@ impl Prompt {
     /// The user cannot be asked, a signal came instead, or the answer was not yes.
     pub fn ask(&self, interrupt: &Interrupt, what: String, question: &str) -> Result<()> {
         if !self.may_ask {
-            return Err(Error::ConsentNeeded { what, can_look: self.can_look });
+            return Err(Error::ConsentNeeded {
+                what,
+                can_look: self.can_look,
+            });
         }
         let _hidden = progress::hide();
         let _shield = interrupt.shield();
@@ -71,7 +81,9 @@ impl Prompt {
         let _hidden = progress::hide();
         let _shield = interrupt.shield();
         printer::to_stderr(question, self.paint);
-        answer(interrupt).map(Some).inspect_err(|_| printer::to_stderr("\n", self.paint))
+        answer(interrupt)
+            .map(Some)
+            .inspect_err(|_| printer::to_stderr("\n", self.paint))
     }
 }
 

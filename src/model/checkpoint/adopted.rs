@@ -10,7 +10,11 @@ const UNKNOWN_SOURCE: &str = "git";
 pub fn record(message: &str, seconds: i64, sequence: u64) -> Record {
     let subject = message.lines().next().unwrap_or_default().trim();
     let (reason, source) = parts(subject).unwrap_or((subject, UNKNOWN_SOURCE));
-    let reason = if reason.is_empty() { "(no message)" } else { reason };
+    let reason = if reason.is_empty() {
+        "(no message)"
+    } else {
+        reason
+    };
     Record {
         sequence,
         time_ms: seconds.saturating_mul(1000),
@@ -34,8 +38,13 @@ fn parts(subject: &str) -> Option<(&str, &str)> {
 }
 
 fn kind(reason: &str, source: &str) -> CheckpointKind {
-    let safety = matches!(reason, "pre-restore-safety" | "pre-restore-safety-file") && source == "checkpoint";
-    if safety { CheckpointKind::Safety } else { CheckpointKind::Regular }
+    let safety = matches!(reason, "pre-restore-safety" | "pre-restore-safety-file")
+        && source == "checkpoint";
+    if safety {
+        CheckpointKind::Safety
+    } else {
+        CheckpointKind::Regular
+    }
 }
 
 #[cfg(test)]
@@ -45,7 +54,11 @@ mod tests {
     #[test]
     fn the_recipes_message_gives_reason_and_source() {
         for (message, reason, source) in [
-            ("pre-wave-3 | 2026-03-24 12:45:30 | build\n", "pre-wave-3", "build"),
+            (
+                "pre-wave-3 | 2026-03-24 12:45:30 | build\n",
+                "pre-wave-3",
+                "build",
+            ),
             ("a | b | 2026-03-24T12:45 | c\n\nbody | x | y", "a | b", "c"),
             ("fix a bug", "fix a bug", "git"),
             ("one | two", "one | two", "git"),
@@ -53,15 +66,28 @@ mod tests {
             (" | 2026 | build", "| 2026 | build", "git"),
         ] {
             let record = record(message, 7, 3);
-            assert_eq!((&*record.reason, &*record.source), (reason, source), "{message}");
+            assert_eq!(
+                (&*record.reason, &*record.source),
+                (reason, source),
+                "{message}"
+            );
             assert_eq!((record.time_ms, record.sequence), (7000, 3));
         }
     }
 
     #[test]
     fn the_recipes_safety_checkpoints_are_known() {
-        assert_eq!(record("pre-restore-safety | t | checkpoint", 0, 1).kind, CheckpointKind::Safety);
-        assert_eq!(record("pre-restore-safety-file | t | checkpoint", 0, 1).kind, CheckpointKind::Safety);
-        assert_eq!(record("pre-restore-safety | t | build", 0, 1).kind, CheckpointKind::Regular);
+        assert_eq!(
+            record("pre-restore-safety | t | checkpoint", 0, 1).kind,
+            CheckpointKind::Safety
+        );
+        assert_eq!(
+            record("pre-restore-safety-file | t | checkpoint", 0, 1).kind,
+            CheckpointKind::Safety
+        );
+        assert_eq!(
+            record("pre-restore-safety | t | build", 0, 1).kind,
+            CheckpointKind::Regular
+        );
     }
 }

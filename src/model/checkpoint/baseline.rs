@@ -11,7 +11,11 @@ pub fn of(checkpoints: &[Checkpoint]) -> Option<&Checkpoint> {
         }
         let operation = checkpoint.record.operation.as_ref()?;
         let is_of_everything = operation.paths.is_empty() && operation.within.is_none();
-        let target = || checkpoints.iter().find(|other| other.id == operation.target);
+        let target = || {
+            checkpoints
+                .iter()
+                .find(|other| other.id == operation.target)
+        };
         is_of_everything.then(target).flatten()
     })
 }
@@ -42,14 +46,29 @@ mod tests {
             during_pending: false,
             terms: CheckpointTerms::default(),
         };
-        Checkpoint { id: id(n), tree: id(0), meta: None, record, pinned: false, adopted: false }
+        Checkpoint {
+            id: id(n),
+            tree: id(0),
+            meta: None,
+            record,
+            pinned: false,
+            adopted: false,
+        }
     }
 
     fn step(n: u8, verb: Verb, target: u8, paths: &[&str]) -> Checkpoint {
         let mut made = whole(n);
         made.record.kind = CheckpointKind::Safety;
-        let paths = paths.iter().map(|path| RelPath::new(path.as_bytes()).unwrap()).collect();
-        made.record.operation = Some(Operation { verb, target: id(target), paths, within: None });
+        let paths = paths
+            .iter()
+            .map(|path| RelPath::new(path.as_bytes()).unwrap())
+            .collect();
+        made.record.operation = Some(Operation {
+            verb,
+            target: id(target),
+            paths,
+            within: None,
+        });
         made
     }
 
@@ -65,7 +84,11 @@ mod tests {
         all.push(step(3, Verb::Restore, 1, &[]));
         assert_eq!(found(&all), Some(1));
         all.push(step(4, Verb::Undo, 3, &[]));
-        assert_eq!(found(&all), Some(3), "an undo sets it to what the safety checkpoint holds");
+        assert_eq!(
+            found(&all),
+            Some(3),
+            "an undo sets it to what the safety checkpoint holds"
+        );
         all.push(whole(5));
         assert_eq!(found(&all), Some(5));
     }
@@ -74,7 +97,13 @@ mod tests {
     fn parts_set_no_directory_and_a_target_that_is_gone_tells_nothing() {
         let mut scoped = whole(3);
         scoped.record.coverage = Coverage::Scoped;
-        let all = [whole(1), whole(2), scoped, step(4, Verb::Restore, 1, &["a"]), step(5, Verb::Restore, 9, &[])];
+        let all = [
+            whole(1),
+            whole(2),
+            scoped,
+            step(4, Verb::Restore, 1, &["a"]),
+            step(5, Verb::Restore, 9, &[]),
+        ];
         assert_eq!(found(&all), Some(2));
     }
 }

@@ -23,7 +23,11 @@ pub enum BisectVerdict {
 impl Bisection {
     /// Starts a bisection over `count` items, at least 2.
     pub fn new(count: usize) -> Self {
-        Self { good: 0, bad: count.saturating_sub(1), skipped: BTreeSet::new() }
+        Self {
+            good: 0,
+            bad: count.saturating_sub(1),
+            skipped: BTreeSet::new(),
+        }
     }
 
     /// Returns the next item to test: the one nearest to the middle that was not skipped. `None` at the end.
@@ -62,8 +66,19 @@ mod tests {
         let mut asked = 0;
         while let Some(at) = bisection.next() {
             asked += 1;
-            let seen = if at < first_bad { BisectVerdict::Good } else { BisectVerdict::Bad };
-            bisection.tell(at, if skips.contains(&at) { BisectVerdict::Skip } else { seen });
+            let seen = if at < first_bad {
+                BisectVerdict::Good
+            } else {
+                BisectVerdict::Bad
+            };
+            bisection.tell(
+                at,
+                if skips.contains(&at) {
+                    BisectVerdict::Skip
+                } else {
+                    seen
+                },
+            );
         }
         (bisection.candidates().collect(), asked)
     }
@@ -74,7 +89,10 @@ mod tests {
             for first_bad in 1..count {
                 let (found, asked) = run(count, first_bad, &[]);
                 assert_eq!(found, [first_bad]);
-                assert!(asked <= count.ilog2() as usize + 1, "{count} {first_bad}: {asked}");
+                assert!(
+                    asked <= count.ilog2() as usize + 1,
+                    "{count} {first_bad}: {asked}"
+                );
             }
         }
     }
@@ -87,7 +105,10 @@ mod tests {
         for count in 2..20 {
             for first_bad in 1..count {
                 let skips: Vec<usize> = (1..count - 1).filter(|at| at % 3 == 1).collect();
-                assert!(run(count, first_bad, &skips).0.contains(&first_bad), "{count} {first_bad}");
+                assert!(
+                    run(count, first_bad, &skips).0.contains(&first_bad),
+                    "{count} {first_bad}"
+                );
             }
         }
     }

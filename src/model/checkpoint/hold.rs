@@ -29,7 +29,10 @@ impl Hold {
 
     /// Encodes the hold as one field of a line-based document.
     pub fn to_field(&self) -> String {
-        let (name, holder) = (percent_encode(self.name.as_bytes()), percent_encode(self.holder.as_bytes()));
+        let (name, holder) = (
+            percent_encode(self.name.as_bytes()),
+            percent_encode(self.holder.as_bytes()),
+        );
         format!("{} {} {name} {holder}", self.begin_ms, self.end_ms)
     }
 
@@ -37,7 +40,12 @@ impl Hold {
         let mut words = field.split(' ');
         let (begin_ms, end_ms) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
         let mut text = || String::from_utf8(percent_decode(words.next()?)?).ok();
-        let hold = Self { name: text()?, holder: text()?, begin_ms, end_ms };
+        let hold = Self {
+            name: text()?,
+            holder: text()?,
+            begin_ms,
+            end_ms,
+        };
         let length_ms = end_ms.checked_sub(begin_ms)?;
         let is_sound = (1..=LONGEST_MS).contains(&length_ms) && words.next().is_none();
         (is_sound && check_name(&hold.name).is_ok()).then_some(hold)
@@ -66,7 +74,12 @@ mod tests {
     use super::*;
 
     fn hold(begin_ms: i64, end_ms: i64) -> Hold {
-        Hold { name: "wave 3%".to_owned(), holder: "process 7 (checkpoint hold)".to_owned(), begin_ms, end_ms }
+        Hold {
+            name: "wave 3%".to_owned(),
+            holder: "process 7 (checkpoint hold)".to_owned(),
+            begin_ms,
+            end_ms,
+        }
     }
 
     #[test]
@@ -81,7 +94,14 @@ mod tests {
     fn a_hold_comes_back_from_its_field_and_one_without_end_does_not() {
         let taken = hold(5, 6);
         assert_eq!(Hold::from_field(&taken.to_field()), Some(taken));
-        for bad in [hold(5, 5), hold(5, 6 + LONGEST_MS), Hold { name: String::new(), ..hold(5, 6) }] {
+        for bad in [
+            hold(5, 5),
+            hold(5, 6 + LONGEST_MS),
+            Hold {
+                name: String::new(),
+                ..hold(5, 6)
+            },
+        ] {
             assert_eq!(Hold::from_field(&bad.to_field()), None, "{bad:?}");
         }
         for bad in ["", "5 6 a", "5 6 a b c", "x 6 a b", "5 6 -a b"] {

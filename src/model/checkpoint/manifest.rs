@@ -14,14 +14,20 @@ pub fn render<'c>(checkpoints: impl IntoIterator<Item = &'c Checkpoint>) -> Stri
 }
 
 /// As [`render`], with the `kept` rows first, each including its line end.
-pub fn render_after<'c>(kept: &str, checkpoints: impl IntoIterator<Item = &'c Checkpoint>) -> String {
+pub fn render_after<'c>(
+    kept: &str,
+    checkpoints: impl IntoIterator<Item = &'c Checkpoint>,
+) -> String {
     let rows: String = checkpoints.into_iter().map(row).collect();
     format!("{HEADER}{kept}{rows}")
 }
 
 /// Returns a row without its id.
 pub fn rest(row: &str) -> &str {
-    row.trim().trim_matches('|').split_once('|').map_or("", |(_, rest)| rest.trim())
+    row.trim()
+        .trim_matches('|')
+        .split_once('|')
+        .map_or("", |(_, rest)| rest.trim())
 }
 
 /// Renders the row of one checkpoint, including its line end.
@@ -45,8 +51,14 @@ pub fn ids(manifest: &str) -> Vec<String> {
 pub fn rows(manifest: &str) -> impl Iterator<Item = (String, &str)> {
     manifest.lines().filter_map(|line| {
         let line = line.trim();
-        let id = line.strip_prefix('|')?.split('|').next()?.trim().to_ascii_lowercase();
-        let valid = (ObjectId::SHORT_DIGITS..=40).contains(&id.len()) && id.bytes().all(|b| b.is_ascii_hexdigit());
+        let id = line
+            .strip_prefix('|')?
+            .split('|')
+            .next()?
+            .trim()
+            .to_ascii_lowercase();
+        let valid = (ObjectId::SHORT_DIGITS..=40).contains(&id.len())
+            && id.bytes().all(|b| b.is_ascii_hexdigit());
         valid.then_some((id, line))
     })
 }
@@ -65,7 +77,8 @@ pub fn cell(text: &str) -> String {
     let mut rest = escaped.chars().peekable();
     while let Some(c) = rest.next() {
         // Backslashes stay as they are: escapes must read the same as in `show`.
-        let inside_a_word = before.is_alphanumeric() && rest.peek().is_some_and(|next| next.is_alphanumeric());
+        let inside_a_word =
+            before.is_alphanumeric() && rest.peek().is_some_and(|next| next.is_alphanumeric());
         if "|`*<>[]!".contains(c) || (c == '_' && !inside_a_word) {
             shown.push('\\');
         }
@@ -87,7 +100,10 @@ mod tests {
             ("pre_wave-3", "pre_wave-3"),
             ("a | b", "a \\| b"),
             ("a\nb\r\t", "a\\x0ab\\x0d\\x09"),
-            ("`x` <script> ![](http://y)", "\\`x\\` \\<script\\> \\!\\[\\](http://y)"),
+            (
+                "`x` <script> ![](http://y)",
+                "\\`x\\` \\<script\\> \\!\\[\\](http://y)",
+            ),
             ("_em_ **b** -->", "\\_em\\_ \\*\\*b\\*\\* --\\>"),
             ("a\\", "a\\\\"),
         ] {
@@ -111,10 +127,19 @@ mod tests {
             terms: CheckpointTerms::default(),
         };
         let id = ObjectId::from_bytes([0xab; 20]);
-        let made = Checkpoint { id, tree: id, meta: None, record, pinned: false, adopted: false };
+        let made = Checkpoint {
+            id,
+            tree: id,
+            meta: None,
+            record,
+            pinned: false,
+            adopted: false,
+        };
         let row = "| abababab | 2026-03-24 12:25:30 | a\\|b | build |\n";
         assert_eq!(render([&made, &made]), format!("{HEADER}{row}{row}"));
-        assert!(is_readable(HEADER.as_bytes()) && is_readable(row.as_bytes()) && !is_readable(b"notes"));
+        assert!(
+            is_readable(HEADER.as_bytes()) && is_readable(row.as_bytes()) && !is_readable(b"notes")
+        );
     }
 
     #[test]

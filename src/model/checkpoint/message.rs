@@ -16,8 +16,12 @@ const FIRST_TRAILER: &str = "Checkpoint-Format";
 
 /// Renders the message of a checkpoint.
 pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
-    let subject =
-        format!("{} | {} | {}", one_field(&record.reason), utc_seconds(record.time_ms), one_field(&record.source));
+    let subject = format!(
+        "{} | {} | {}",
+        one_field(&record.reason),
+        utc_seconds(record.time_ms),
+        one_field(&record.source)
+    );
     let mut lines = vec![
         format!("{FIRST_TRAILER}: {CHECKPOINT_FORMAT}"),
         format!("Sequence: {}", record.sequence),
@@ -33,8 +37,19 @@ pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
     if let Some(operation) = &record.operation {
         lines.push(format!("Operation: {}", operation.verb.into_str()));
         lines.push(format!("Target: {}", operation.target));
-        lines.extend(operation.paths.iter().map(|path| format!("Path: {}", percent_encode(path.as_bytes()))));
-        lines.extend(operation.within.iter().flat_map(Scope::to_fields).map(|field| format!("Within: {field}")));
+        lines.extend(
+            operation
+                .paths
+                .iter()
+                .map(|path| format!("Path: {}", percent_encode(path.as_bytes()))),
+        );
+        lines.extend(
+            operation
+                .within
+                .iter()
+                .flat_map(Scope::to_fields)
+                .map(|field| format!("Within: {field}")),
+        );
     }
     lines.extend(terms_lines(&record.terms));
     if record.during_pending {
@@ -44,10 +59,22 @@ pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
 }
 
 fn terms_lines(terms: &CheckpointTerms) -> Vec<String> {
-    let mut lines: Vec<String> =
-        terms.scope.iter().flat_map(Scope::to_fields).map(|field| format!("Scope: {field}")).collect();
-    lines.extend(terms.mechanism.map(|mechanism| format!("Type: {}", mechanism.into_str())));
-    lines.extend(terms.expiry.map(|expiry| format!("Expires: {}", expiry.to_field())));
+    let mut lines: Vec<String> = terms
+        .scope
+        .iter()
+        .flat_map(Scope::to_fields)
+        .map(|field| format!("Scope: {field}"))
+        .collect();
+    lines.extend(
+        terms
+            .mechanism
+            .map(|mechanism| format!("Type: {}", mechanism.into_str())),
+    );
+    lines.extend(
+        terms
+            .expiry
+            .map(|expiry| format!("Expires: {}", expiry.to_field())),
+    );
     lines
 }
 
@@ -73,7 +100,10 @@ pub struct Ours {
 pub fn read(message: &str) -> Option<Ours> {
     let trailers = Trailers::of(message);
     trailers.value(FIRST_TRAILER).ok()?;
-    Some(Ours { format: trailers.number(FIRST_TRAILER).ok(), record: parse_trailers(&trailers) })
+    Some(Ours {
+        format: trailers.number(FIRST_TRAILER).ok(),
+        record: parse_trailers(&trailers),
+    })
 }
 
 /// Parses the trailers in the last paragraph; the subject is ignored.
@@ -90,11 +120,17 @@ fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>),
         "none" => None,
         hex => Some(ObjectId::from_hex(hex).ok_or("trailer Meta names no object")?),
     };
-    let coverage = trailers.value("Coverage")?.parse().map_err(|_| "trailer Coverage is unknown")?;
+    let coverage = trailers
+        .value("Coverage")?
+        .parse()
+        .map_err(|_| "trailer Coverage is unknown")?;
     let record = Record {
         sequence: trailers.number("Sequence")?,
         time_ms: trailers.number("Time-Ms")?,
-        kind: trailers.value("Kind")?.parse().map_err(|_| "trailer Kind is unknown")?,
+        kind: trailers
+            .value("Kind")?
+            .parse()
+            .map_err(|_| "trailer Kind is unknown")?,
         coverage,
         files: trailers.number("Files")?,
         content_bytes: trailers.number("Bytes")?,
@@ -112,24 +148,45 @@ fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>),
 }
 
 fn operation(trailers: &Trailers) -> Result<Option<Operation>, Malformed> {
-    let Ok(word) = trailers.value("Operation") else { return Ok(None) };
+    let Ok(word) = trailers.value("Operation") else {
+        return Ok(None);
+    };
     let verb = word.parse().map_err(|_| "trailer Operation is unknown")?;
-    let target = ObjectId::from_hex(trailers.value("Target")?).ok_or("trailer Target names no commit")?;
-    let paths = trailers.all("Path").map(decode_path).collect::<Result<_, _>>()?;
-    let within = Scope::from_fields(trailers.all("Within")).map_err(|why| format!("trailer Within: {why}"))?;
-    Ok(Some(Operation { verb, target, paths, within }))
+    let target =
+        ObjectId::from_hex(trailers.value("Target")?).ok_or("trailer Target names no commit")?;
+    let paths = trailers
+        .all("Path")
+        .map(decode_path)
+        .collect::<Result<_, _>>()?;
+    let within = Scope::from_fields(trailers.all("Within"))
+        .map_err(|why| format!("trailer Within: {why}"))?;
+    Ok(Some(Operation {
+        verb,
+        target,
+        paths,
+        within,
+    }))
 }
 
 fn terms(trailers: &Trailers, coverage: Coverage) -> Result<CheckpointTerms, Malformed> {
-    let scope = Scope::from_fields(trailers.all("Scope")).map_err(|why| format!("trailer Scope: {why}"))?;
+    let scope =
+        Scope::from_fields(trailers.all("Scope")).map_err(|why| format!("trailer Scope: {why}"))?;
     if scope.is_some() != (coverage == Coverage::Scoped) {
         return Err("trailers Coverage and Scope contradict each other".into());
     }
     let read = |key: &str| trailers.all(key).next();
-    let mechanism = read("Type").map(str::parse).transpose().map_err(|_| "trailer Type is unknown")?;
-    let expiry =
-        read("Expires").map(|field| Expiry::from_field(field).ok_or("trailer Expires is unknown")).transpose()?;
-    Ok(CheckpointTerms { scope, mechanism, expiry })
+    let mechanism = read("Type")
+        .map(str::parse)
+        .transpose()
+        .map_err(|_| "trailer Type is unknown")?;
+    let expiry = read("Expires")
+        .map(|field| Expiry::from_field(field).ok_or("trailer Expires is unknown"))
+        .transpose()?;
+    Ok(CheckpointTerms {
+        scope,
+        mechanism,
+        expiry,
+    })
 }
 
 fn decode_path(encoded: &str) -> Result<RelPath, Malformed> {
@@ -142,7 +199,9 @@ struct Trailers<'m>(Vec<(&'m str, &'m str)>);
 impl<'m> Trailers<'m> {
     fn of(message: &'m str) -> Self {
         let body = message.trim_end_matches('\n');
-        let last = body.rsplit_once("\n\n").map_or("", |(_, paragraph)| paragraph);
+        let last = body
+            .rsplit_once("\n\n")
+            .map_or("", |(_, paragraph)| paragraph);
         let pair = |line: &'m str| {
             let (key, rest) = line.split_once(':')?;
             Some((key, rest.strip_prefix(' ')?))
@@ -151,19 +210,27 @@ impl<'m> Trailers<'m> {
     }
 
     fn all(&self, key: &str) -> impl Iterator<Item = &'m str> {
-        self.0.iter().filter(move |(found, _)| *found == key).map(|(_, value)| *value)
+        self.0
+            .iter()
+            .filter(move |(found, _)| *found == key)
+            .map(|(_, value)| *value)
     }
 
     fn value(&self, key: &str) -> Result<&'m str, Malformed> {
-        self.all(key).next().ok_or_else(|| format!("trailer {key} is missing").into())
+        self.all(key)
+            .next()
+            .ok_or_else(|| format!("trailer {key} is missing").into())
     }
 
     fn number<N: std::str::FromStr>(&self, key: &str) -> Result<N, Malformed> {
-        self.value(key)?.parse().map_err(|_| format!("trailer {key} is no number").into())
+        self.value(key)?
+            .parse()
+            .map_err(|_| format!("trailer {key} is no number").into())
     }
 
     fn text(&self, key: &str) -> Result<String, Malformed> {
-        let bytes = percent_decode(self.value(key)?).ok_or_else(|| format!("trailer {key} is not percent-encoded"))?;
+        let bytes = percent_decode(self.value(key)?)
+            .ok_or_else(|| format!("trailer {key} is not percent-encoded"))?;
         String::from_utf8(bytes).map_err(|_| format!("trailer {key} is not UTF-8").into())
     }
 }
@@ -172,7 +239,11 @@ impl<'m> Trailers<'m> {
 fn one_field(text: &str) -> String {
     // At the ends too, since the separator adds a space.
     let shown = escape(text);
-    shown.split(' ').map(|word| if word == "|" { "\\|" } else { word }).collect::<Vec<_>>().join(" ")
+    shown
+        .split(' ')
+        .map(|word| if word == "|" { "\\|" } else { word })
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 #[cfg(test)]
@@ -207,14 +278,32 @@ mod tests {
     fn every_field_comes_back_whatever_the_free_text_holds() {
         let meta = Some(ObjectId::from_bytes([9; 20]));
         assert_eq!(parse(&render(&record(), meta)).unwrap(), (record(), meta));
-        let plain = Record { operation: None, during_pending: false, ..record() };
+        let plain = Record {
+            operation: None,
+            during_pending: false,
+            ..record()
+        };
         assert_eq!(parse(&render(&plain, None)).unwrap(), (plain.clone(), None));
-        let parts = vec![ScopePart::path(RelPath::new(b"a b").unwrap()), ScopePart::glob(b"src/*.rs").unwrap()];
-        for (scope, expiry) in [(Scope::new(parts), Expiry::Never), (Scope::default(), Expiry::At(7))] {
-            let (scope, mechanism, expiry) = (Some(scope), Some(CheckpointType::StateSnapshot), Some(expiry));
+        let parts = vec![
+            ScopePart::path(RelPath::new(b"a b").unwrap()),
+            ScopePart::glob(b"src/*.rs").unwrap(),
+        ];
+        for (scope, expiry) in [
+            (Scope::new(parts), Expiry::Never),
+            (Scope::default(), Expiry::At(7)),
+        ] {
+            let (scope, mechanism, expiry) = (
+                Some(scope),
+                Some(CheckpointType::StateSnapshot),
+                Some(expiry),
+            );
             let scoped = Record {
                 coverage: Coverage::Scoped,
-                terms: CheckpointTerms { scope, mechanism, expiry },
+                terms: CheckpointTerms {
+                    scope,
+                    mechanism,
+                    expiry,
+                },
                 ..plain.clone()
             };
             assert_eq!(parse(&render(&scoped, None)).unwrap(), (scoped, None));
@@ -228,36 +317,88 @@ mod tests {
         assert_eq!(subject.matches(" | ").count(), 2, "{subject}");
         assert!(subject.contains("| 2026-03-24 12:25:30 |"), "{subject}");
         assert!(
-            render(&Record { reason: "wave".into(), source: "b".into(), ..record() }, None)
-                .starts_with("wave | 2026-03-24 12:25:30 | b\n\n")
+            render(
+                &Record {
+                    reason: "wave".into(),
+                    source: "b".into(),
+                    ..record()
+                },
+                None
+            )
+            .starts_with("wave | 2026-03-24 12:25:30 | b\n\n")
         );
-        for hostile in ["|", "a | | b", "| a", "a |", " | ", "||", "a|b", "\u{2028}| "] {
-            let text = render(&Record { reason: hostile.into(), source: hostile.into(), ..record() }, None);
+        for hostile in [
+            "|",
+            "a | | b",
+            "| a",
+            "a |",
+            " | ",
+            "||",
+            "a|b",
+            "\u{2028}| ",
+        ] {
+            let text = render(
+                &Record {
+                    reason: hostile.into(),
+                    source: hostile.into(),
+                    ..record()
+                },
+                None,
+            );
             let parts: Vec<&str> = text.lines().next().unwrap().split(" | ").collect();
-            assert_eq!((parts.len(), parts[0], parts[1]), (3, parts[2], "2026-03-24 12:25:30"), "{hostile}");
+            assert_eq!(
+                (parts.len(), parts[0], parts[1]),
+                (3, parts[2], "2026-03-24 12:25:30"),
+                "{hostile}"
+            );
         }
     }
 
     #[test]
     fn a_message_is_ours_by_its_trailer_even_where_nothing_else_is_understood() {
         let ours = read(&render(&record(), None)).unwrap();
-        assert_eq!((ours.format, ours.record), (Some(CHECKPOINT_FORMAT), Ok((record(), None))));
+        assert_eq!(
+            (ours.format, ours.record),
+            (Some(CHECKPOINT_FORMAT), Ok((record(), None)))
+        );
         let newer = read("x\n\nCheckpoint-Format: 2\nSequence: many\n").unwrap();
         assert_eq!((newer.format, newer.record.is_err()), (Some(2), true));
         assert!(is_ours("x\n\nCheckpoint-Format: ?\n"));
-        for other in ["fix a bug\n", "x\n\nCheckpoint-Format: 1\n\nmore", "Checkpoint-Format: 1"] {
+        for other in [
+            "fix a bug\n",
+            "x\n\nCheckpoint-Format: 1\n\nmore",
+            "Checkpoint-Format: 1",
+        ] {
             assert!(!is_ours(other) && read(other).is_none(), "{other}");
         }
     }
 
     #[test]
     fn a_message_of_another_program_is_refused_with_the_trailer_named() {
-        assert_eq!(parse("fix a bug\n").unwrap_err(), "trailer Checkpoint-Format is missing".into());
+        assert_eq!(
+            parse("fix a bug\n").unwrap_err(),
+            "trailer Checkpoint-Format is missing".into()
+        );
         let broken = render(&record(), None).replace("Sequence: 7", "Sequence: x");
-        assert_eq!(parse(&broken).unwrap_err(), "trailer Sequence is no number".into());
-        let broken = render(&Record { coverage: Coverage::Scoped, ..record() }, None);
-        assert_eq!(parse(&broken).unwrap_err(), "trailers Coverage and Scope contradict each other".into());
+        assert_eq!(
+            parse(&broken).unwrap_err(),
+            "trailer Sequence is no number".into()
+        );
+        let broken = render(
+            &Record {
+                coverage: Coverage::Scoped,
+                ..record()
+            },
+            None,
+        );
+        assert_eq!(
+            parse(&broken).unwrap_err(),
+            "trailers Coverage and Scope contradict each other".into()
+        );
         let broken = render(&record(), None).replace("Pending: yes", "Pending: no");
-        assert_eq!(parse(&broken).unwrap_err(), "trailer During-Pending is unknown".into());
+        assert_eq!(
+            parse(&broken).unwrap_err(),
+            "trailer During-Pending is unknown".into()
+        );
     }
 }

@@ -157,7 +157,11 @@ impl Checkpoint {
 
     /// Whether a path is within its scope.
     pub fn covers(&self, path: &RelPath) -> bool {
-        self.record.terms.scope.as_ref().is_none_or(|scope| scope.covers(path))
+        self.record
+            .terms
+            .scope
+            .as_ref()
+            .is_none_or(|scope| scope.covers(path))
     }
 
     /// Whether no policy may evict it.

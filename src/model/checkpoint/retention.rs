@@ -48,26 +48,45 @@ pub fn plan(checkpoints: &[Checkpoint], keep: usize, pending: &[ObjectId]) -> Ev
         let members: Vec<&Checkpoint> = checkpoints.iter().filter(|c| belongs(c)).collect();
         let surplus = members.len().saturating_sub(keep.max(1));
         let free = members.iter().filter(|c| !protected.contains(&c.id));
-        let evict: Vec<_> = free.take(surplus).map(|c| (c.id, EvictionReason::Oldest)).collect();
-        EvictionPlan { over_keep: evict.len() < surplus, evict }
+        let evict: Vec<_> = free
+            .take(surplus)
+            .map(|c| (c.id, EvictionReason::Oldest))
+            .collect();
+        EvictionPlan {
+            over_keep: evict.len() < surplus,
+            evict,
+        }
     };
     let whole = class(Checkpoint::is_whole);
     let scoped = class(|c| c.is_scoped() && !c.is_safety());
     EvictionPlan {
-        evict: [old_safeties(checkpoints, &protected), whole.evict, scoped.evict].concat(),
+        evict: [
+            old_safeties(checkpoints, &protected),
+            whole.evict,
+            scoped.evict,
+        ]
+        .concat(),
         over_keep: whole.over_keep || scoped.over_keep,
     }
 }
 
 /// Returns safety checkpoints beyond the last [`KEPT_STEPS`], oldest first. Those that no undo or redo needs any more
 /// are evicted before the others.
-fn old_safeties(checkpoints: &[Checkpoint], protected: &HashSet<ObjectId>) -> Vec<(ObjectId, EvictionReason)> {
+fn old_safeties(
+    checkpoints: &[Checkpoint],
+    protected: &HashSet<ObjectId>,
+) -> Vec<(ObjectId, EvictionReason)> {
     let mut safeties: Vec<&Checkpoint> = checkpoints.iter().filter(|c| c.is_safety()).collect();
     if safeties.len() <= KEPT_STEPS {
         return Vec::new();
     }
     let steps = Steps::of(checkpoints);
-    let needed: HashSet<ObjectId> = steps.done.iter().chain(&steps.taken_back).map(|step| step.safety).collect();
+    let needed: HashSet<ObjectId> = steps
+        .done
+        .iter()
+        .chain(&steps.taken_back)
+        .map(|step| step.safety)
+        .collect();
     safeties.sort_by_key(|c| needed.contains(&c.id));
     let surplus = &safeties[..safeties.len() - KEPT_STEPS];
     let free = surplus.iter().filter(|c| !protected.contains(&c.id));
@@ -75,21 +94,49 @@ fn old_safeties(checkpoints: &[Checkpoint], protected: &HashSet<ObjectId>) -> Ve
 }
 
 /// Plans the evictions of a prune: expired checkpoints first, then the surplus of the rest.
-pub fn plan_prune(checkpoints: &[Checkpoint], keep: usize, now_ms: i64, pending: &[ObjectId]) -> EvictionPlan {
+pub fn plan_prune(
+    checkpoints: &[Checkpoint],
+    keep: usize,
+    now_ms: i64,
+    pending: &[ObjectId],
+) -> EvictionPlan {
     let expired = plan_expired(checkpoints, now_ms, pending);
     let stays = |c: &&Checkpoint| expired.iter().all(|(gone, _)| *gone != c.id);
     let rest: Vec<Checkpoint> = checkpoints.iter().filter(stays).cloned().collect();
     let of_rest = plan(&rest, keep, pending);
-    EvictionPlan { evict: [expired, of_rest.evict].concat(), over_keep: of_rest.over_keep }
+    EvictionPlan {
+        evict: [expired, of_rest.evict].concat(),
+        over_keep: of_rest.over_keep,
+    }
 }
 
 /// Returns expired checkpoints that are not protected. A scoped one is evicted even if it is the newest.
-fn plan_expired(checkpoints: &[Checkpoint], now_ms: i64, pending: &[ObjectId]) -> Vec<(ObjectId, EvictionReason)> {
+fn plan_expired(
+    checkpoints: &[Checkpoint],
+    now_ms: i64,
+    pending: &[ObjectId],
+) -> Vec<(ObjectId, EvictionReason)> {
     let needed = needed(checkpoints, pending);
     let protected = protected(checkpoints, pending);
-    let stays = |c: &Checkpoint| if c.is_scoped() { needed.contains(&c.id) } else { protected.contains(&c.id) };
-    let is_over = |c: &&Checkpoint| c.record.terms.expiry.is_some_and(|expiry| expiry.is_over(now_ms));
-    checkpoints.iter().filter(is_over).filter(|c| !stays(c)).map(|c| (c.id, EvictionReason::Expired)).collect()
+    let stays = |c: &Checkpoint| {
+        if c.is_scoped() {
+            needed.contains(&c.id)
+        } else {
+            protected.contains(&c.id)
+        }
+    };
+    let is_over = |c: &&Checkpoint| {
+        c.record
+            .terms
+            .expiry
+            .is_some_and(|expiry| expiry.is_over(now_ms))
+    };
+    checkpoints
+        .iter()
+        .filter(is_over)
+        .filter(|c| !stays(c))
+        .map(|c| (c.id, EvictionReason::Expired))
+        .collect()
 }
 
 /// Evictions that bring a store below its size limit.
@@ -119,7 +166,10 @@ pub fn plan_size<E>(
     for checkpoint in checkpoints.iter().filter(|c| protected.contains(&c.id)) {
         needed_bytes += cost(checkpoint)?;
     }
-    let mut free: Vec<&Checkpoint> = checkpoints.iter().filter(|c| !protected.contains(&c.id)).collect();
+    let mut free: Vec<&Checkpoint> = checkpoints
+        .iter()
+        .filter(|c| !protected.contains(&c.id))
+        .collect();
     free.sort_by_key(|c| !c.is_scoped());
     let mut first_kept = free.len();
     for (at, checkpoint) in free.iter().enumerate().rev() {
@@ -129,15 +179,23 @@ pub fn plan_size<E>(
         }
         (first_kept, needed_bytes) = (at, with_it);
     }
-    let evict = free[..first_kept].iter().map(|c| (c.id, EvictionReason::StoreSize)).collect();
-    Ok(SizePlan { evict, needed_bytes })
+    let evict = free[..first_kept]
+        .iter()
+        .map(|c| (c.id, EvictionReason::StoreSize))
+        .collect();
+    Ok(SizePlan {
+        evict,
+        needed_bytes,
+    })
 }
 
 /// Returns checkpoints that no policy evicts: needed ones, the newest, the newest whole one, and the newest whole and
 /// complete one.
 fn protected(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<ObjectId> {
     let mut protected = needed(checkpoints, pending);
-    let newest = |is_meant: fn(&Checkpoint) -> bool| checkpoints.iter().rev().find(|c| is_meant(c)).map(|c| c.id);
+    let newest = |is_meant: fn(&Checkpoint) -> bool| {
+        checkpoints.iter().rev().find(|c| is_meant(c)).map(|c| c.id)
+    };
     protected.extend(newest(|_| true));
     protected.extend(newest(Checkpoint::is_whole));
     protected.extend(newest(|c| c.is_whole() && c.is_complete()));
@@ -149,7 +207,10 @@ fn protected(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<Object
 fn needed(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<ObjectId> {
     let mut protected: HashSet<ObjectId> = pending.iter().copied().collect();
     protected.extend(checkpoints.iter().filter(|c| c.is_held()).map(|c| c.id));
-    let restores = checkpoints.iter().rev().filter_map(|c| Some((c.id, c.record.operation.as_ref()?.target)));
+    let restores = checkpoints
+        .iter()
+        .rev()
+        .filter_map(|c| Some((c.id, c.record.operation.as_ref()?.target)));
     for (safety, target) in restores.take(PROTECTED_RESTORES) {
         protected.extend([safety, target]);
     }
@@ -181,19 +242,34 @@ mod tests {
             during_pending: false,
             terms: CheckpointTerms::default(),
         };
-        Checkpoint { id: id(n), tree: id(0), meta: None, record, pinned: false, adopted: false }
+        Checkpoint {
+            id: id(n),
+            tree: id(0),
+            meta: None,
+            record,
+            pinned: false,
+            adopted: false,
+        }
     }
 
     fn safety(n: u8, target: u8) -> Checkpoint {
         let mut made = regular(n);
         made.record.kind = CheckpointKind::Safety;
-        made.record.operation =
-            Some(Operation { verb: Verb::Restore, target: id(target), paths: vec![], within: None });
+        made.record.operation = Some(Operation {
+            verb: Verb::Restore,
+            target: id(target),
+            paths: vec![],
+            within: None,
+        });
         made
     }
 
     fn evicted(checkpoints: &[Checkpoint], keep: usize) -> Vec<u8> {
-        plan(checkpoints, keep, &[]).evict.iter().map(|(id, _)| id.as_bytes()[0]).collect()
+        plan(checkpoints, keep, &[])
+            .evict
+            .iter()
+            .map(|(id, _)| id.as_bytes()[0])
+            .collect()
     }
 
     #[test]
@@ -224,21 +300,41 @@ mod tests {
         let all = [regular(1), scoped(2), regular(3), scoped(4), scoped(5)];
         assert_eq!(evicted(&all, 2), [2]);
         assert_eq!(evicted(&all, 1), [1, 2, 4]);
-        let (all, small) = ([regular(1), scoped(2), regular(3), scoped(4), regular(5)], 85);
+        let (all, small) = (
+            [regular(1), scoped(2), regular(3), scoped(4), regular(5)],
+            85,
+        );
         assert_eq!(fitted(&all, small + 10), (vec![2, 4], 95));
         assert_eq!(fitted(&all, small), (vec![2, 4, 1], 85));
     }
 
     #[test]
     fn what_has_expired_goes_unless_it_is_needed_and_never_is_held() {
-        let mut all = [scoped(1), regular(2), scoped(3), regular(4), scoped(5), safety(6, 3), regular(7)];
+        let mut all = [
+            scoped(1),
+            regular(2),
+            scoped(3),
+            regular(4),
+            scoped(5),
+            safety(6, 3),
+            regular(7),
+        ];
         for checkpoint in &mut all {
             checkpoint.record.terms.expiry = Some(Expiry::At(10));
         }
         all[3].pinned = true;
-        let gone = |now_ms| plan_expired(&all, now_ms, &[]).iter().map(|(id, _)| id.as_bytes()[0]).collect::<Vec<u8>>();
+        let gone = |now_ms| {
+            plan_expired(&all, now_ms, &[])
+                .iter()
+                .map(|(id, _)| id.as_bytes()[0])
+                .collect::<Vec<u8>>()
+        };
         assert_eq!((gone(9), gone(10)), (vec![], vec![1, 2, 5]));
-        assert_eq!(plan_expired(&[scoped_until(1, 5)], 5, &[]).len(), 1, "although it is the newest");
+        assert_eq!(
+            plan_expired(&[scoped_until(1, 5)], 5, &[]).len(),
+            1,
+            "although it is the newest"
+        );
         all[0].record.terms.expiry = Some(Expiry::Never);
         assert!(!evicted(&all, 1).contains(&1), "never is as good as a pin");
     }
@@ -254,9 +350,19 @@ mod tests {
         let mut all: Vec<_> = (1..=3).map(regular).collect();
         all.extend((4..=30).map(|n| safety(n, 3)));
         all.push(regular(31));
-        assert_eq!(evicted(&all, 4), (4..=10).collect::<Vec<u8>>(), "those of the last twenty steps stay");
-        assert_eq!(evicted(&all, 2), [(4..=10).collect::<Vec<u8>>(), vec![1, 2]].concat());
-        assert!(!plan(&all, 4, &[]).over_keep, "safety checkpoints do not count under keep");
+        assert_eq!(
+            evicted(&all, 4),
+            (4..=10).collect::<Vec<u8>>(),
+            "those of the last twenty steps stay"
+        );
+        assert_eq!(
+            evicted(&all, 2),
+            [(4..=10).collect::<Vec<u8>>(), vec![1, 2]].concat()
+        );
+        assert!(
+            !plan(&all, 4, &[]).over_keep,
+            "safety checkpoints do not count under keep"
+        );
     }
 
     #[test]
@@ -274,7 +380,11 @@ mod tests {
         for verb in [Verb::Undo, Verb::Redo] {
             for _ in 0..KEPT_STEPS {
                 let steps = Steps::of(&all);
-                let stack = if verb == Verb::Undo { steps.done } else { steps.taken_back };
+                let stack = if verb == Verb::Undo {
+                    steps.done
+                } else {
+                    steps.taken_back
+                };
                 let mut step = safety(next, stack.last().expect("one more").safety.as_bytes()[0]);
                 step.record.operation.as_mut().expect("it has one").verb = verb;
                 all.push(step);
@@ -282,7 +392,11 @@ mod tests {
                 next += 1;
             }
         }
-        assert!(all.len() <= 1 + KEPT_STEPS + 2 * PROTECTED_RESTORES, "{}", all.len());
+        assert!(
+            all.len() <= 1 + KEPT_STEPS + 2 * PROTECTED_RESTORES,
+            "{}",
+            all.len()
+        );
     }
 
     #[test]
@@ -292,7 +406,11 @@ mod tests {
         all[1].pinned = true;
         all.extend([safety(5, 1), safety(6, 1)]);
         assert_eq!(evicted(&all, 2), [3]);
-        assert_eq!(evicted(&all, 1), [3], "the newest named one stays beside a newer safety checkpoint");
+        assert_eq!(
+            evicted(&all, 1),
+            [3],
+            "the newest named one stays beside a newer safety checkpoint"
+        );
     }
 
     #[test]
@@ -301,14 +419,21 @@ mod tests {
         all[0].pinned = true;
         all[4].record.coverage = Coverage::Partial;
         all[5].record.coverage = Coverage::Partial;
-        let went: Vec<u8> = plan(&all, 1, &[id(2)]).evict.iter().map(|(id, _)| id.as_bytes()[0]).collect();
+        let went: Vec<u8> = plan(&all, 1, &[id(2)])
+            .evict
+            .iter()
+            .map(|(id, _)| id.as_bytes()[0])
+            .collect();
         assert_eq!(went, [3, 5]);
     }
 
     fn fitted(all: &[Checkpoint], limit: u64) -> (Vec<u8>, u64) {
         let mut cost = |c: &Checkpoint| Ok::<_, ()>(10 * u64::from(c.id.as_bytes()[0]));
         let plan = plan_size(all, &[], limit, 5, &mut cost).unwrap();
-        (plan.evict.iter().map(|(id, _)| id.as_bytes()[0]).collect(), plan.needed_bytes)
+        (
+            plan.evict.iter().map(|(id, _)| id.as_bytes()[0]).collect(),
+            plan.needed_bytes,
+        )
     }
 
     #[test]
@@ -318,7 +443,11 @@ mod tests {
         assert_eq!(fitted(&all, 155), (vec![], 155));
         assert_eq!(fitted(&all, 154), (vec![1], 145));
         assert_eq!(fitted(&all, 124), (vec![1, 2, 3], 95));
-        assert_eq!(fitted(&all, 0), (vec![1, 2, 3, 4], 55), "the newest stays although it is too much");
+        assert_eq!(
+            fitted(&all, 0),
+            (vec![1, 2, 3, 4], 55),
+            "the newest stays although it is too much"
+        );
         all[0].pinned = true;
         assert_eq!(fitted(&all, 124), (vec![2, 3], 105));
     }

@@ -34,7 +34,11 @@ pub struct Candidate {
 ///
 /// # Errors
 /// An empty query, no match, or several matches.
-pub fn resolve<'c>(query: &str, checkpoints: &'c [Checkpoint], now_ms: i64) -> Result<&'c Checkpoint, SelectorProblem> {
+pub fn resolve<'c>(
+    query: &str,
+    checkpoints: &'c [Checkpoint],
+    now_ms: i64,
+) -> Result<&'c Checkpoint, SelectorProblem> {
     if query.is_empty() {
         return Err(SelectorProblem::Empty);
     }
@@ -45,7 +49,10 @@ pub fn resolve<'c>(query: &str, checkpoints: &'c [Checkpoint], now_ms: i64) -> R
             None => by_reason(query, checkpoints).or_else(|| by_time(query, checkpoints, now_ms)),
         },
     };
-    found.ok_or_else(|| SelectorProblem::NoMatch { query: query.to_owned(), nearest: checkpoints.last().map(|c| c.id) })
+    found.ok_or_else(|| SelectorProblem::NoMatch {
+        query: query.to_owned(),
+        nearest: checkpoints.last().map(|c| c.id),
+    })
 }
 
 /// Returns the newest checkpoint that is neither safety nor scoped, or the one `steps` before it.
@@ -54,35 +61,62 @@ pub fn latest(checkpoints: &[Checkpoint], steps: usize) -> Option<&Checkpoint> {
 }
 
 fn steps_back(query: &str) -> Option<usize> {
-    let rest = query.strip_prefix("latest").or_else(|| query.strip_prefix('@'))?;
+    let rest = query
+        .strip_prefix("latest")
+        .or_else(|| query.strip_prefix('@'))?;
     if rest.is_empty() {
         return Some(0);
     }
     let digits = rest.strip_prefix('~')?;
-    if digits.is_empty() { Some(1) } else { digits.parse().ok() }
+    if digits.is_empty() {
+        Some(1)
+    } else {
+        digits.parse().ok()
+    }
 }
 
-fn by_id<'c>(query: &str, checkpoints: &'c [Checkpoint]) -> Result<Option<&'c Checkpoint>, SelectorProblem> {
+fn by_id<'c>(
+    query: &str,
+    checkpoints: &'c [Checkpoint],
+) -> Result<Option<&'c Checkpoint>, SelectorProblem> {
     if alias::is_alias(query) {
         return only_one(
             query,
-            &checkpoints.iter().filter(|c| alias::of(c).eq_ignore_ascii_case(query)).collect::<Vec<_>>(),
+            &checkpoints
+                .iter()
+                .filter(|c| alias::of(c).eq_ignore_ascii_case(query))
+                .collect::<Vec<_>>(),
         );
     }
     if query.len() < MIN_PREFIX || !query.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Ok(None);
     }
     let prefix = query.to_ascii_lowercase();
-    only_one(query, &checkpoints.iter().filter(|c| c.id.to_hex().starts_with(&prefix)).collect::<Vec<_>>())
+    only_one(
+        query,
+        &checkpoints
+            .iter()
+            .filter(|c| c.id.to_hex().starts_with(&prefix))
+            .collect::<Vec<_>>(),
+    )
 }
 
-fn only_one<'c>(query: &str, matches: &[&'c Checkpoint]) -> Result<Option<&'c Checkpoint>, SelectorProblem> {
+fn only_one<'c>(
+    query: &str,
+    matches: &[&'c Checkpoint],
+) -> Result<Option<&'c Checkpoint>, SelectorProblem> {
     match matches {
         [] => Ok(None),
         [one] => Ok(Some(one)),
         several => Err(SelectorProblem::Ambiguous {
             query: query.to_owned(),
-            candidates: several.iter().map(|c| Candidate { id: c.id, reason: c.record.reason.clone() }).collect(),
+            candidates: several
+                .iter()
+                .map(|c| Candidate {
+                    id: c.id,
+                    reason: c.record.reason.clone(),
+                })
+                .collect(),
         }),
     }
 }
@@ -93,7 +127,10 @@ fn by_reason<'c>(query: &str, checkpoints: &'c [Checkpoint]) -> Option<&'c Check
 
 fn by_time<'c>(query: &str, checkpoints: &'c [Checkpoint], now_ms: i64) -> Option<&'c Checkpoint> {
     let until = time::parse_until(query, now_ms)?;
-    checkpoints.iter().rev().find(|c| c.is_whole() && c.record.time_ms <= until)
+    checkpoints
+        .iter()
+        .rev()
+        .find(|c| c.is_whole() && c.record.time_ms <= until)
 }
 
 #[cfg(test)]
@@ -149,7 +186,11 @@ mod tests {
 
     #[track_caller]
     fn finds(query: &str, sequence: u64) {
-        assert_eq!(resolve(query, &store(), 600_000).unwrap().record.sequence, sequence, "{query}");
+        assert_eq!(
+            resolve(query, &store(), 600_000).unwrap().record.sequence,
+            sequence,
+            "{query}"
+        );
     }
 
     #[test]
@@ -174,7 +215,9 @@ mod tests {
         let store = store();
         let problem = |query: &str| resolve(query, &store, 600_000).unwrap_err();
         assert_eq!(problem(""), SelectorProblem::Empty);
-        assert!(matches!(problem("abcd"), SelectorProblem::Ambiguous { candidates, .. } if candidates.len() == 5));
+        assert!(
+            matches!(problem("abcd"), SelectorProblem::Ambiguous { candidates, .. } if candidates.len() == 5)
+        );
         for query in [
             "ffff",
             "abc",
@@ -187,7 +230,10 @@ mod tests {
             "wav",
             "chk_19700101_000201_abcd02",
         ] {
-            assert!(matches!(problem(query), SelectorProblem::NoMatch { .. }), "{query}");
+            assert!(
+                matches!(problem(query), SelectorProblem::NoMatch { .. }),
+                "{query}"
+            );
         }
     }
 }

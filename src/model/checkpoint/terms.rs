@@ -47,7 +47,11 @@ impl Expiry {
     }
 
     pub fn from_field(field: &str) -> Option<Self> {
-        if field == "never" { Some(Self::Never) } else { field.parse().ok().map(Self::At) }
+        if field == "never" {
+            Some(Self::Never)
+        } else {
+            field.parse().ok().map(Self::At)
+        }
     }
 }
 
@@ -57,7 +61,11 @@ mod tests {
 
     #[test]
     fn an_expiry_is_over_from_its_moment_on_and_never_never() {
-        assert!(Expiry::At(5).is_over(5) && !Expiry::At(5).is_over(4) && !Expiry::Never.is_over(i64::MAX));
+        assert!(
+            Expiry::At(5).is_over(5)
+                && !Expiry::At(5).is_over(4)
+                && !Expiry::Never.is_over(i64::MAX)
+        );
         for expiry in [Expiry::Never, Expiry::At(-1), Expiry::At(i64::MAX)] {
             assert_eq!(Expiry::from_field(&expiry.to_field()), Some(expiry));
         }

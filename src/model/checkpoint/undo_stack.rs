@@ -28,7 +28,9 @@ impl Steps {
     pub fn of(checkpoints: &[Checkpoint]) -> Self {
         let mut steps = Self::default();
         for checkpoint in checkpoints {
-            let Some(operation) = &checkpoint.record.operation else { continue };
+            let Some(operation) = &checkpoint.record.operation else {
+                continue;
+            };
             let step = |consumed: Option<UndoStep>| UndoStep {
                 safety: checkpoint.id,
                 paths: operation.paths.clone(),
@@ -66,7 +68,10 @@ impl Steps {
 }
 
 fn remove(stack: &mut Vec<UndoStep>, safety: ObjectId) -> Option<UndoStep> {
-    stack.iter().rposition(|step| step.safety == safety).map(|at| stack.remove(at))
+    stack
+        .iter()
+        .rposition(|step| step.safety == safety)
+        .map(|at| stack.remove(at))
 }
 
 #[cfg(test)]
@@ -89,16 +94,29 @@ mod tests {
             content_bytes: 0,
             reason: String::new(),
             source: String::new(),
-            operation: Some(Operation { verb, target: id(target), paths: vec![], within: None }),
+            operation: Some(Operation {
+                verb,
+                target: id(target),
+                paths: vec![],
+                within: None,
+            }),
             during_pending: false,
             terms: CheckpointTerms::default(),
         };
-        Checkpoint { id: id(n), tree: id(0), meta: None, record, pinned: false, adopted: false }
+        Checkpoint {
+            id: id(n),
+            tree: id(0),
+            meta: None,
+            record,
+            pinned: false,
+            adopted: false,
+        }
     }
 
     fn stacks(checkpoints: &[Checkpoint]) -> (Vec<u8>, Vec<u8>) {
         let steps = Steps::of(checkpoints);
-        let first = |stack: &[UndoStep]| stack.iter().map(|step| step.safety.as_bytes()[0]).collect();
+        let first =
+            |stack: &[UndoStep]| stack.iter().map(|step| step.safety.as_bytes()[0]).collect();
         (first(&steps.done), first(&steps.taken_back))
     }
 
@@ -116,7 +134,11 @@ mod tests {
 
     #[test]
     fn a_new_restore_ends_what_could_be_redone() {
-        let all = [safety(1, Verb::Restore, 90), safety(2, Verb::Undo, 1), safety(3, Verb::Restore, 91)];
+        let all = [
+            safety(1, Verb::Restore, 90),
+            safety(2, Verb::Undo, 1),
+            safety(3, Verb::Restore, 91),
+        ];
         assert_eq!(stacks(&all), (vec![3], vec![]));
     }
 
@@ -129,10 +151,18 @@ mod tests {
         };
         let restored = [safety(1, Verb::Restore, 90), called_off(2, 1)];
         assert_eq!(stacks(&restored), (vec![], vec![]));
-        let undone = [safety(1, Verb::Restore, 90), safety(2, Verb::Undo, 1), called_off(3, 2)];
+        let undone = [
+            safety(1, Verb::Restore, 90),
+            safety(2, Verb::Undo, 1),
+            called_off(3, 2),
+        ];
         assert_eq!(stacks(&undone), (vec![1], vec![]));
-        let redone =
-            [safety(1, Verb::Restore, 90), safety(2, Verb::Undo, 1), safety(3, Verb::Redo, 2), called_off(4, 3)];
+        let redone = [
+            safety(1, Verb::Restore, 90),
+            safety(2, Verb::Undo, 1),
+            safety(3, Verb::Redo, 2),
+            called_off(4, 3),
+        ];
         assert_eq!(stacks(&redone), (vec![], vec![2]));
     }
 
@@ -156,11 +186,27 @@ mod tests {
             safety(7, Verb::Undo, 1),
         ];
         for kept in 0_usize..1 << all.len() {
-            let left: Vec<_> = (0..all.len()).filter(|at| kept & (1 << at) != 0).map(|at| all[at].clone()).collect();
+            let left: Vec<_> = (0..all.len())
+                .filter(|at| kept & (1 << at) != 0)
+                .map(|at| all[at].clone())
+                .collect();
             let steps = Steps::of(&left);
-            let safeties: Vec<_> = steps.done.iter().chain(&steps.taken_back).map(|step| step.safety).collect();
-            assert!(safeties.iter().all(|id| left.iter().any(|c| c.id == *id)), "{left:?}");
-            assert!(safeties.iter().all(|id| safeties.iter().filter(|other| *other == id).count() == 1), "{left:?}");
+            let safeties: Vec<_> = steps
+                .done
+                .iter()
+                .chain(&steps.taken_back)
+                .map(|step| step.safety)
+                .collect();
+            assert!(
+                safeties.iter().all(|id| left.iter().any(|c| c.id == *id)),
+                "{left:?}"
+            );
+            assert!(
+                safeties
+                    .iter()
+                    .all(|id| safeties.iter().filter(|other| *other == id).count() == 1),
+                "{left:?}"
+            );
         }
     }
 }

@@ -22,7 +22,15 @@ pub fn base(listing: &Listing) -> Option<Vec<u8>> {
         let children = (order.len(), dir.dirs.len());
         order.extend(&dir.dirs);
         let files = block.add_files(&dir.files)?;
-        block.add_dir(dir, &RecordPlace { number: at, children, files, flags: 0 })?;
+        block.add_dir(
+            dir,
+            &RecordPlace {
+                number: at,
+                children,
+                files,
+                flags: 0,
+            },
+        )?;
         at += 1;
     }
     block.finish()
@@ -48,7 +56,15 @@ pub fn patch(listing: &Listing, kept: &CachedListing) -> Option<Vec<u8>> {
         } else {
             (block.add_files(&dir.files)?, 0)
         };
-        block.add_dir(dir, &RecordPlace { number, children: (0, 0), files, flags })?;
+        block.add_dir(
+            dir,
+            &RecordPlace {
+                number,
+                children: (0, 0),
+                files,
+                flags,
+            },
+        )?;
         if block.len() > limit {
             return None;
         }
@@ -78,11 +94,22 @@ struct Block {
 impl Block {
     fn new(started_ns: i64) -> Self {
         let [dirs, files, file_names, dir_names, rest] = Default::default();
-        Self { started_ns, dirs, files, file_names, dir_names, rest }
+        Self {
+            started_ns,
+            dirs,
+            files,
+            file_names,
+            dir_names,
+            rest,
+        }
     }
 
     fn len(&self) -> usize {
-        self.dirs.len() + self.files.len() + self.file_names.len() + self.dir_names.len() + self.rest.len()
+        self.dirs.len()
+            + self.files.len()
+            + self.file_names.len()
+            + self.dir_names.len()
+            + self.rest.len()
     }
 
     fn add_files(&mut self, files: &Files) -> Option<(usize, usize)> {
@@ -93,10 +120,17 @@ impl Block {
             let stat = &file.stat;
             let out = &mut self.files;
             put_times(out, [stat.ino, stat.size_bytes], stat);
-            put_numbers(out, &[stat.mode, u32::try_from(stat.links).unwrap_or(u32::MAX)]);
+            put_numbers(
+                out,
+                &[stat.mode, u32::try_from(stat.links).unwrap_or(u32::MAX)],
+            );
             // A racy file gets no id, so that it is read again.
             let is_sure = !file.racy && !is_racy(stat, self.started_ns);
-            out.extend(file.id.filter(|_| is_sure).map_or(NO_ID, |id| *id.as_bytes()));
+            out.extend(
+                file.id
+                    .filter(|_| is_sure)
+                    .map_or(NO_ID, |id| *id.as_bytes()),
+            );
             put_numbers(out, &[name_at]);
         }
         Some((first, files.len()))
@@ -121,7 +155,10 @@ impl Block {
         let out = &mut self.dirs;
         out.extend(stat.dev.to_le_bytes());
         put_times(out, [stat.ino, stat.size_bytes], stat);
-        put_numbers(out, &[stat.mode, u32::try_from(stat.links).unwrap_or(u32::MAX)]);
+        put_numbers(
+            out,
+            &[stat.mode, u32::try_from(stat.links).unwrap_or(u32::MAX)],
+        );
         out.extend(dir.tree.map_or(NO_ID, |id| *id.as_bytes()));
         put_numbers(out, &[name_at, small(dir.name.len())?]);
         put_numbers(out, &[small(place.children.0)?, small(place.children.1)?]);
@@ -132,13 +169,24 @@ impl Block {
 
     fn finish(self) -> Option<Vec<u8>> {
         let names = self.file_names.len() + self.dir_names.len();
-        let sizes =
-            [self.dirs.len() / DIR_BYTES, self.files.len() / FILE_BYTES, self.file_names.len(), names, self.rest.len()];
+        let sizes = [
+            self.dirs.len() / DIR_BYTES,
+            self.files.len() / FILE_BYTES,
+            self.file_names.len(),
+            names,
+            self.rest.len(),
+        ];
         let mut out = Vec::with_capacity(self.len() + 64);
         for size in sizes {
             put_numbers(&mut out, &[small(size)?]);
         }
-        for section in [&self.dirs, &self.files, &self.file_names, &self.dir_names, &self.rest] {
+        for section in [
+            &self.dirs,
+            &self.files,
+            &self.file_names,
+            &self.dir_names,
+            &self.rest,
+        ] {
             out.extend_from_slice(section);
         }
         Some(out)
@@ -150,7 +198,10 @@ fn small(number: usize) -> Option<u32> {
 }
 
 fn put_times(out: &mut Vec<u8>, first: [u64; 2], stat: &Stat) {
-    for number in first.into_iter().chain([stat.mtime_ns.cast_unsigned(), stat.ctime_ns.cast_unsigned()]) {
+    for number in first
+        .into_iter()
+        .chain([stat.mtime_ns.cast_unsigned(), stat.ctime_ns.cast_unsigned()])
+    {
         out.extend(number.to_le_bytes());
     }
 }

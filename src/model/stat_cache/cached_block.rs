@@ -55,7 +55,9 @@ impl CachedBlock {
     /// Parses the block that fills `bytes` from `at` to `end`; `None` if the sizes do not match.
     pub fn parse(bytes: Vec<u8>, at: usize, end: usize) -> Option<Self> {
         let header = bytes.get(at..end)?.get(..SIZES_BYTES)?;
-        let mut sizes = header.chunks_exact(4).map(|field| u32_at(field, 0) as usize);
+        let mut sizes = header
+            .chunks_exact(4)
+            .map(|field| u32_at(field, 0) as usize);
         let mut size = || sizes.next();
         let (dirs, files, file_names, names, rest) = (size()?, size()?, size()?, size()?, size()?);
         let mut from = at + SIZES_BYTES;
@@ -68,7 +70,14 @@ impl CachedBlock {
         let files = section(files.checked_mul(FILE_BYTES))?;
         let names = section(Some(names))?;
         let rest = section(Some(rest))?;
-        (from == end && file_names <= names.len()).then_some(Self { bytes, dirs, files, file_names, names, rest })
+        (from == end && file_names <= names.len()).then_some(Self {
+            bytes,
+            dirs,
+            files,
+            file_names,
+            names,
+            rest,
+        })
     }
 
     pub fn dir_count(&self) -> usize {
@@ -85,12 +94,16 @@ impl CachedBlock {
     }
 
     fn file_name(&self, range: Range<usize>) -> &[u8] {
-        self.bytes[self.names.clone()][..self.file_names].get(range).unwrap_or_default()
+        self.bytes[self.names.clone()][..self.file_names]
+            .get(range)
+            .unwrap_or_default()
     }
 
     /// Returns the name of a directory.
     pub(in crate::model) fn name(&self, range: Range<usize>) -> &[u8] {
-        self.bytes[self.names.clone()][self.file_names..].get(range).unwrap_or_default()
+        self.bytes[self.names.clone()][self.file_names..]
+            .get(range)
+            .unwrap_or_default()
     }
 
     pub(in crate::model) fn rest(&self, range: Range<usize>) -> &[u8] {
@@ -98,7 +111,9 @@ impl CachedBlock {
     }
 
     fn record(&self, section: &Range<usize>, index: usize, length: usize) -> Option<&[u8]> {
-        self.bytes[section.clone()].get(index.checked_mul(length)?..)?.get(..length)
+        self.bytes[section.clone()]
+            .get(index.checked_mul(length)?..)?
+            .get(..length)
     }
 
     pub(in crate::model) fn dir(&self, index: usize) -> Option<DirRecord> {
@@ -134,8 +149,13 @@ impl CachedBlock {
         let records = &self.bytes[self.files.clone()];
         let at = index.saturating_mul(FILE_BYTES);
         // A fixed length avoids bounds checks of the fields in this hot path.
-        let record = records.get(at..).and_then(<[u8]>::first_chunk::<FILE_BYTES>).unwrap_or(&[0; FILE_BYTES]);
-        let next = records.get(at.saturating_add(FILE_BYTES)..).and_then(<[u8]>::first_chunk::<FILE_BYTES>);
+        let record = records
+            .get(at..)
+            .and_then(<[u8]>::first_chunk::<FILE_BYTES>)
+            .unwrap_or(&[0; FILE_BYTES]);
+        let next = records
+            .get(at.saturating_add(FILE_BYTES)..)
+            .and_then(<[u8]>::first_chunk::<FILE_BYTES>);
         let name_end = next.map_or(self.file_names, |next| u32_in(next, 60) as usize);
         let mode = u32_in(record, 32);
         let stat = Stat {
@@ -147,9 +167,19 @@ impl CachedBlock {
             mode,
             links: u32_in(record, 36).into(),
         };
-        let kind = if mode & TYPE_BITS == SYMLINK_BITS { Kind::Symlink } else { Kind::File };
+        let kind = if mode & TYPE_BITS == SYMLINK_BITS {
+            Kind::Symlink
+        } else {
+            Kind::File
+        };
         let name = self.file_name(u32_in(record, 60) as usize..name_end);
-        FileView { name, kind, stat, id: id_at(record, 40), racy: false }
+        FileView {
+            name,
+            kind,
+            stat,
+            id: id_at(record, 40),
+            racy: false,
+        }
     }
 }
 
@@ -164,11 +194,17 @@ fn u64_in(record: &[u8; FILE_BYTES], at: usize) -> u64 {
 }
 
 fn u32_at(record: &[u8], at: usize) -> u32 {
-    record.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u32::from_le_bytes(*bytes))
+    record
+        .get(at..)
+        .and_then(<[u8]>::first_chunk)
+        .map_or(0, |bytes| u32::from_le_bytes(*bytes))
 }
 
 fn u64_at(record: &[u8], at: usize) -> u64 {
-    record.get(at..).and_then(<[u8]>::first_chunk).map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    record
+        .get(at..)
+        .and_then(<[u8]>::first_chunk)
+        .map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
 fn id_at(record: &[u8], at: usize) -> Option<ObjectId> {

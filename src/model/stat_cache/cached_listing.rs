@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::model::stat_cache::cached_block::{CachedBlock, DECIDED_BY_NAMES, DirRecord, FILES_IN_BASE, HIDDEN_RULES};
+use crate::model::stat_cache::cached_block::{
+    CachedBlock, DECIDED_BY_NAMES, DirRecord, FILES_IN_BASE, HIDDEN_RULES,
+};
 use crate::model::stat_cache::uncaptured;
 use crate::model::state::files::Files;
 use crate::model::state::object_id::ObjectId;
@@ -40,7 +42,11 @@ impl CachedListing {
             patched.insert(number, index);
         }
         let has_root = base.dir_count() > 0;
-        has_root.then(|| Self { base: Arc::new(base), patch: patch.map(Arc::new), patched })
+        has_root.then(|| Self {
+            base: Arc::new(base),
+            patch: patch.map(Arc::new),
+            patched,
+        })
     }
 
     pub fn dir_count(&self) -> usize {
@@ -60,14 +66,26 @@ impl CachedListing {
     pub fn dir(&self, number: usize) -> Option<CachedDir<'_>> {
         let patch = self.patch.as_ref().zip(self.patched.get(&number));
         let (block, index) = patch.map_or((&self.base, number), |(patch, index)| (patch, *index));
-        Some(CachedDir { listing: self, block, record: block.dir(index)? })
+        Some(CachedDir {
+            listing: self,
+            block,
+            record: block.dir(index)?,
+        })
     }
 
     /// Returns the numbers of the child directories, sorted by name; a patch never changes them.
     pub fn children(&self, number: usize) -> Range<usize> {
-        let children = self.base.dir(number).map(|record| record.children).unwrap_or_default();
+        let children = self
+            .base
+            .dir(number)
+            .map(|record| record.children)
+            .unwrap_or_default();
         // Children must follow their parents; anything else could be a cycle.
-        if children.start > number && children.end <= self.base.dir_count() { children } else { 0..0 }
+        if children.start > number && children.end <= self.base.dir_count() {
+            children
+        } else {
+            0..0
+        }
     }
 
     /// Returns the number of the child directory of that name.
@@ -86,7 +104,9 @@ impl CachedListing {
     }
 
     pub fn name(&self, number: usize) -> &[u8] {
-        self.base.dir(number).map_or(&[], |record| self.base.name(record.name))
+        self.base
+            .dir(number)
+            .map_or(&[], |record| self.base.name(record.name))
     }
 }
 
@@ -111,12 +131,20 @@ impl CachedDir<'_> {
     /// Returns the files; none if the record is out of range.
     pub fn files(&self) -> Files {
         let block = self.block_of_files();
-        let range = if self.record.files.end <= block.file_count() { self.record.files.clone() } else { 0..0 };
+        let range = if self.record.files.end <= block.file_count() {
+            self.record.files.clone()
+        } else {
+            0..0
+        };
         Files::kept(Arc::clone(block), range)
     }
 
     pub(in crate::model) fn block_of_files(&self) -> &Arc<CachedBlock> {
-        if self.record.flags & FILES_IN_BASE != 0 { &self.listing.base } else { self.block }
+        if self.record.flags & FILES_IN_BASE != 0 {
+            &self.listing.base
+        } else {
+            self.block
+        }
     }
 
     /// Whether the record is from the base, not the patch.

@@ -12,14 +12,20 @@ const SLOWEST_WRITE_NS_PER_BYTE: i64 = 100;
 /// `started_ns`, when the scan began. A time in the future is never older.
 pub fn is_racy(stat: &Stat, started_ns: i64) -> bool {
     let is_coarse = stat.mtime_ns % SECOND_NS == 0 && stat.ctime_ns % SECOND_NS == 0;
-    let safe_before_ns = if is_coarse { started_ns.saturating_sub(COARSE_TICK_NS) } else { started_ns };
+    let safe_before_ns = if is_coarse {
+        started_ns.saturating_sub(COARSE_TICK_NS)
+    } else {
+        started_ns
+    };
     stat.mtime_ns >= safe_before_ns || stat.ctime_ns >= safe_before_ns
 }
 
 /// Whether a write begun before `started_ns` may still have been going on then: the system stamps a file before copying
 /// the bytes of a write, so a read in the middle lacks the rest without a later timestamp.
 pub fn may_be_half_written(stat: &Stat, started_ns: i64) -> bool {
-    let longest_ns = i64::try_from(stat.size_bytes).unwrap_or(i64::MAX).saturating_mul(SLOWEST_WRITE_NS_PER_BYTE);
+    let longest_ns = i64::try_from(stat.size_bytes)
+        .unwrap_or(i64::MAX)
+        .saturating_mul(SLOWEST_WRITE_NS_PER_BYTE);
     stat.mtime_ns.saturating_add(longest_ns) >= started_ns
 }
 
@@ -29,7 +35,11 @@ mod tests {
 
     #[test]
     fn what_a_long_write_may_still_be_at_is_not_sure() {
-        let stat = |mtime_ns, size_bytes| Stat { size_bytes, mtime_ns, ..Stat::default() };
+        let stat = |mtime_ns, size_bytes| Stat {
+            size_bytes,
+            mtime_ns,
+            ..Stat::default()
+        };
         assert!(may_be_half_written(&stat(0, 1 << 20), 100_000_000));
         assert!(!may_be_half_written(&stat(0, 1 << 20), 110_000_000));
         assert!(!may_be_half_written(&stat(0, 100), 20_000));
@@ -38,7 +48,11 @@ mod tests {
 
     #[test]
     fn what_is_not_older_than_the_scan_is_racy() {
-        let stat = |mtime_ns, ctime_ns| Stat { mtime_ns, ctime_ns, ..Stat::default() };
+        let stat = |mtime_ns, ctime_ns| Stat {
+            mtime_ns,
+            ctime_ns,
+            ..Stat::default()
+        };
         assert!(!is_racy(&stat(99, 99), 100));
         assert!(is_racy(&stat(100, 99), 100));
         assert!(is_racy(&stat(99, 100), 100));

@@ -37,7 +37,9 @@ pub fn render(items: &[Uncaptured], out: &mut Vec<u8>) {
 
 fn number_of(why: &WhyNot) -> u8 {
     let found = PLAIN.iter().position(|plain| plain == why);
-    found.and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)
+    found
+        .and_then(|at| u8::try_from(at).ok())
+        .unwrap_or(u8::MAX)
 }
 
 /// Parses the output of [`render`]; `None` if it is invalid.
@@ -54,7 +56,11 @@ pub fn parse(mut bytes: &[u8]) -> Option<Vec<Uncaptured>> {
             SECRET => WhyNot::Secret(text),
             plain => PLAIN.get(usize::from(plain))?.clone(),
         };
-        items.push(Uncaptured { name, why, is_dir: *is_dir == 1 });
+        items.push(Uncaptured {
+            name,
+            why,
+            is_dir: *is_dir == 1,
+        });
     }
     Some(items)
 }
@@ -79,12 +85,20 @@ mod tests {
 
     #[test]
     fn every_reason_comes_back() {
-        let texts = [WhyNot::Unreadable("a".into()), WhyNot::LeftOut("*.o".into()), WhyNot::Secret(".env".into())];
+        let texts = [
+            WhyNot::Unreadable("a".into()),
+            WhyNot::LeftOut("*.o".into()),
+            WhyNot::Secret(".env".into()),
+        ];
         let items: Vec<Uncaptured> = PLAIN
             .into_iter()
             .chain(texts)
             .zip(0_u8..)
-            .map(|(why, at)| Uncaptured { name: vec![0xff, at].into(), why, is_dir: at % 2 == 0 })
+            .map(|(why, at)| Uncaptured {
+                name: vec![0xff, at].into(),
+                why,
+                is_dir: at % 2 == 0,
+            })
             .collect();
         let mut bytes = Vec::new();
         render(&items, &mut bytes);

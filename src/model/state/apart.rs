@@ -8,20 +8,35 @@ use crate::model::state::stat::Uncaptured;
 /// Marks those of `paths` that would be captured or were left out as databases. Returns whether anything changed; if
 /// so, the trees above are unknown and no stat cache may be made of the listing.
 pub fn exclude(listing: &mut Listing, paths: &[RelPath]) -> bool {
-    paths.iter().filter(|path| set_one_apart(listing, path)).count() > 0
+    paths
+        .iter()
+        .filter(|path| set_one_apart(listing, path))
+        .count()
+        > 0
 }
 
 fn set_one_apart(listing: &mut Listing, path: &RelPath) -> bool {
-    let Some(index) = path.parent().and_then(|parent| listing.index_of(&parent)) else { return false };
+    let Some(index) = path.parent().and_then(|parent| listing.index_of(&parent)) else {
+        return false;
+    };
     let (dir, name) = (&mut listing.dirs[index], path.name());
-    let at = dir.uncaptured.binary_search_by(|item| (*item.name).cmp(name));
+    let at = dir
+        .uncaptured
+        .binary_search_by(|item| (*item.name).cmp(name));
     match at {
         Ok(at) if dir.uncaptured[at].is_dir => return false,
         Ok(at) => dir.uncaptured[at].why = WhyNot::Database,
         Err(_) if dir.files.get(name).is_none() => return false,
         Err(at) => {
             dir.files.make_listed().retain(|file| *file.name != *name);
-            dir.uncaptured.insert(at, Uncaptured { name: name.into(), why: WhyNot::Database, is_dir: false });
+            dir.uncaptured.insert(
+                at,
+                Uncaptured {
+                    name: name.into(),
+                    why: WhyNot::Database,
+                    is_dir: false,
+                },
+            );
         }
     }
     (dir.unchanged, dir.decided_by_names) = (false, false);
@@ -50,22 +65,49 @@ mod tests {
     #[test]
     fn a_file_is_set_apart_wherever_it_stands_and_nothing_else_is() {
         let mut listing = Listing::of_empty_root(Stat::default(), 7);
-        listing.dirs.push(ListedDir::empty(0, b"data".as_slice().into(), Stat::default()));
+        listing.dirs.push(ListedDir::empty(
+            0,
+            b"data".as_slice().into(),
+            Stat::default(),
+        ));
         listing.dirs[0].dirs.push(1);
         let file = |name: &str| {
             let (name, kind, stat) = (name.as_bytes().into(), Kind::File, Stat::default());
-            ListedFile { name, kind, stat, id: None, racy: false }
+            ListedFile {
+                name,
+                kind,
+                stat,
+                id: None,
+                racy: false,
+            }
         };
         listing.dirs[1].files = vec![file("a"), file("b"), file("c")].into();
-        let left_out = Uncaptured { name: b"d".as_slice().into(), why: WhyNot::LeftOut("d".into()), is_dir: false };
+        let left_out = Uncaptured {
+            name: b"d".as_slice().into(),
+            why: WhyNot::LeftOut("d".into()),
+            is_dir: false,
+        };
         listing.dirs[1].uncaptured = vec![left_out];
-        let paths = ["data/b", "data/d", "data/none", "other/x", "data"].map(|p| RelPath::new(p.as_bytes()).unwrap());
+        let paths = ["data/b", "data/d", "data/none", "other/x", "data"]
+            .map(|p| RelPath::new(p.as_bytes()).unwrap());
         assert!(exclude(&mut listing, &paths));
         let files: Vec<&[u8]> = listing.dirs[1].files.iter().map(|file| file.name).collect();
         assert_eq!(files, [b"a", b"c"]);
-        let apart: Vec<&[u8]> = listing.dirs[1].uncaptured.iter().map(|item| &*item.name).collect();
+        let apart: Vec<&[u8]> = listing.dirs[1]
+            .uncaptured
+            .iter()
+            .map(|item| &*item.name)
+            .collect();
         assert_eq!(apart, [b"b", b"d"]);
-        assert!(listing.dirs[1].uncaptured.iter().all(|item| item.why == WhyNot::Database));
-        assert!(!exclude(&mut listing, &[RelPath::root(), RelPath::new(b"x").unwrap()]));
+        assert!(
+            listing.dirs[1]
+                .uncaptured
+                .iter()
+                .all(|item| item.why == WhyNot::Database)
+        );
+        assert!(!exclude(
+            &mut listing,
+            &[RelPath::root(), RelPath::new(b"x").unwrap()]
+        ));
     }
 }

@@ -53,16 +53,22 @@ impl Database {
     /// captured files only.
     pub fn is_within(&self, reach: &RestoreScope) -> bool {
         match self {
-            Self::File(path) => reach.paths.is_empty() || reach.paths.iter().any(|limit| path.is_at_or_below(limit)),
+            Self::File(path) => {
+                reach.paths.is_empty() || reach.paths.iter().any(|limit| path.is_at_or_below(limit))
+            }
             Self::Named(_) => reach.paths.is_empty(),
         }
     }
 
     /// Returns the database file and its companion files.
     pub fn files(&self) -> Vec<RelPath> {
-        let Self::File(path) = self else { return Vec::new() };
+        let Self::File(path) = self else {
+            return Vec::new();
+        };
         let parent = path.parent().unwrap_or_default();
-        let beside = COMPANIONS.iter().map(|suffix| parent.join(&[path.name(), suffix].concat()));
+        let beside = COMPANIONS
+            .iter()
+            .map(|suffix| parent.join(&[path.name(), suffix].concat()));
         std::iter::once(path.clone()).chain(beside).collect()
     }
 }
@@ -90,7 +96,9 @@ pub fn entry_name(database: &Database, held: Held) -> String {
 pub fn from_entry(name: &[u8], content: ObjectId) -> Option<(Database, Held)> {
     let name = std::str::from_utf8(name).ok()?;
     let path = |encoded| {
-        let path = RelPath::new(&percent_decode(encoded)?).ok().filter(|path| !path.is_root())?;
+        let path = RelPath::new(&percent_decode(encoded)?)
+            .ok()
+            .filter(|path| !path.is_root())?;
         Some(Database::File(path))
     };
     if let Some(encoded) = name.strip_prefix(FILE) {
@@ -123,20 +131,33 @@ mod tests {
             assert!(name.is_ascii() && !name.contains('/'), "{name}");
             assert_eq!(from_entry(name.as_bytes(), id), Some((database, held)));
         }
-        for bad in ["file:", "file:../x", "file:%2Fx", "absent:%zz", "named:%ff", "other:x", "x"] {
+        for bad in [
+            "file:",
+            "file:../x",
+            "file:%2Fx",
+            "absent:%zz",
+            "named:%ff",
+            "other:x",
+            "x",
+        ] {
             assert_eq!(from_entry(bad.as_bytes(), id), None, "{bad}");
         }
     }
 
     #[test]
     fn paths_choose_files_at_or_below_them_and_nothing_that_is_named() {
-        let (file, named) = (Database::File(path(b"data/shop.db")), Database::Named("shop".to_owned()));
+        let (file, named) = (
+            Database::File(path(b"data/shop.db")),
+            Database::Named("shop".to_owned()),
+        );
         let reach = |paths: &[&str]| RestoreScope {
             paths: paths.iter().map(|text| path(text.as_bytes())).collect(),
             ..RestoreScope::default()
         };
         assert!(file.is_within(&reach(&[])) && named.is_within(&reach(&[])));
-        assert!(file.is_within(&reach(&["x", "data/shop.db"])) && file.is_within(&reach(&["data"])));
+        assert!(
+            file.is_within(&reach(&["x", "data/shop.db"])) && file.is_within(&reach(&["data"]))
+        );
         assert!(!file.is_within(&reach(&["data/shop"])) && !named.is_within(&reach(&["shop"])));
         assert_eq!(file.files()[3], path(b"data/shop.db-journal"));
     }

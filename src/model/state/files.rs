@@ -29,11 +29,16 @@ impl From<Vec<ListedFile>> for Files {
 
 impl Files {
     pub(in crate::model) fn kept(block: Arc<CachedBlock>, range: Range<usize>) -> Self {
-        Self { listed: Vec::new(), kept: Some(CachedFiles { block, range }) }
+        Self {
+            listed: Vec::new(),
+            kept: Some(CachedFiles { block, range }),
+        }
     }
 
     pub fn len(&self) -> usize {
-        self.kept.as_ref().map_or(self.listed.len(), |kept| kept.range.len())
+        self.kept
+            .as_ref()
+            .map_or(self.listed.len(), |kept| kept.range.len())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -44,7 +49,9 @@ impl Files {
     pub fn at(&self, index: usize) -> Option<FileView<'_>> {
         match &self.kept {
             None => self.listed.get(index).map(view),
-            Some(kept) => (index < kept.range.len()).then(|| kept.block.file(kept.range.start + index)),
+            Some(kept) => {
+                (index < kept.range.len()).then(|| kept.block.file(kept.range.start + index))
+            }
         }
     }
 
@@ -68,8 +75,14 @@ impl Files {
     }
 
     /// Whether the files are exactly this range of this block.
-    pub(in crate::model) fn are_kept_as(&self, block: &Arc<CachedBlock>, range: &Range<usize>) -> bool {
-        self.kept.as_ref().is_some_and(|kept| Arc::ptr_eq(&kept.block, block) && kept.range == *range)
+    pub(in crate::model) fn are_kept_as(
+        &self,
+        block: &Arc<CachedBlock>,
+        range: &Range<usize>,
+    ) -> bool {
+        self.kept
+            .as_ref()
+            .is_some_and(|kept| Arc::ptr_eq(&kept.block, block) && kept.range == *range)
     }
 
     /// Converts to a list that can be changed.
@@ -88,5 +101,11 @@ impl Files {
 }
 
 fn view(file: &ListedFile) -> FileView<'_> {
-    FileView { name: &file.name, kind: file.kind, stat: file.stat, id: file.id, racy: file.racy }
+    FileView {
+        name: &file.name,
+        kind: file.kind,
+        stat: file.stat,
+        id: file.id,
+        racy: file.racy,
+    }
 }

@@ -47,7 +47,11 @@ pub struct Listing {
 impl Listing {
     /// Makes a listing of only an empty root.
     pub fn of_empty_root(stat: Stat, started_ns: i64) -> Self {
-        Self { dirs: vec![ListedDir::empty(0, Name::default(), stat)], started_ns, kept: None }
+        Self {
+            dirs: vec![ListedDir::empty(0, Name::default(), stat)],
+            started_ns,
+            kept: None,
+        }
     }
 
     /// Returns the path of a directory by its index.
@@ -65,7 +69,11 @@ impl Listing {
     pub fn paths(&self) -> Vec<RelPath> {
         let mut paths: Vec<RelPath> = Vec::with_capacity(self.dirs.len());
         for (index, dir) in self.dirs.iter().enumerate() {
-            let path = if index == 0 { RelPath::root() } else { paths[dir.parent].join(&dir.name) };
+            let path = if index == 0 {
+                RelPath::root()
+            } else {
+                paths[dir.parent].join(&dir.name)
+            };
             paths.push(path);
         }
         paths
@@ -73,17 +81,22 @@ impl Listing {
 
     /// Returns the place of a name among the children of a directory, or where it would be inserted.
     pub fn child_place(&self, above: usize, name: &[u8]) -> Result<usize, usize> {
-        self.dirs[above].dirs.binary_search_by(|child| (*self.dirs[*child].name).cmp(name))
+        self.dirs[above]
+            .dirs
+            .binary_search_by(|child| (*self.dirs[*child].name).cmp(name))
     }
 
     /// Returns the index of a subdirectory.
     pub fn child(&self, above: usize, name: &[u8]) -> Option<usize> {
-        self.child_place(above, name).ok().map(|place| self.dirs[above].dirs[place])
+        self.child_place(above, name)
+            .ok()
+            .map(|place| self.dirs[above].dirs[place])
     }
 
     /// Returns the index of the directory at a path.
     pub fn index_of(&self, path: &RelPath) -> Option<usize> {
-        path.components().try_fold(0, |above, name| self.child(above, name))
+        path.components()
+            .try_fold(0, |above, name| self.child(above, name))
     }
 
     /// Returns the directory at a path.
@@ -102,19 +115,40 @@ impl Listing {
 
     /// Returns the total size of captured files and symlinks in bytes.
     pub fn content_bytes(&self) -> u64 {
-        self.dirs.iter().flat_map(|dir| dir.files.iter()).map(|file| file.stat.size_bytes).sum()
+        self.dirs
+            .iter()
+            .flat_map(|dir| dir.files.iter())
+            .map(|file| file.stat.size_bytes)
+            .sum()
     }
 
     /// Whether a checkpoint of this listing is complete.
     pub fn is_complete(&self) -> bool {
-        !self.dirs.iter().flat_map(|dir| &dir.uncaptured).any(|item| item.why.makes_partial())
+        !self
+            .dirs
+            .iter()
+            .flat_map(|dir| &dir.uncaptured)
+            .any(|item| item.why.makes_partial())
     }
 }
 
 impl ListedDir {
     pub fn empty(parent: usize, name: Name, stat: Stat) -> Self {
         let (files, dirs, uncaptured) = (Files::default(), Vec::new(), Vec::new());
-        let (tree, kept, unchanged, decided_by_names, has_hidden_rules) = (None, None, false, false, false);
-        Self { parent, name, stat, files, dirs, uncaptured, tree, kept, unchanged, decided_by_names, has_hidden_rules }
+        let (tree, kept, unchanged, decided_by_names, has_hidden_rules) =
+            (None, None, false, false, false);
+        Self {
+            parent,
+            name,
+            stat,
+            files,
+            dirs,
+            uncaptured,
+            tree,
+            kept,
+            unchanged,
+            decided_by_names,
+            has_hidden_rules,
+        }
     }
 }

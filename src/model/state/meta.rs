@@ -41,7 +41,11 @@ pub struct RuleRecord {
 
 impl Default for UsualModes {
     fn default() -> Self {
-        Self { file: 0o644, executable: 0o755, directory: 0o755 }
+        Self {
+            file: 0o644,
+            executable: 0o755,
+            directory: 0o755,
+        }
     }
 }
 
@@ -49,7 +53,11 @@ impl Meta {
     /// Makes the meta of a listing.
     pub fn of(listing: &Listing, rules: RuleRecord) -> Self {
         let (usual, all_files_are_usual) = usual_modes(listing);
-        let mut meta = Self { usual, rules, ..Self::default() };
+        let mut meta = Self {
+            usual,
+            rules,
+            ..Self::default()
+        };
         for (index, dir) in listing.dirs.iter().enumerate() {
             meta.note_dir(listing, index, dir);
             if !all_files_are_usual {
@@ -69,7 +77,8 @@ impl Meta {
             self.empty_dirs.insert(listing.path_of(index));
         }
         for item in dir.uncaptured.iter().filter(|item| item.why.is_recorded()) {
-            self.uncaptured.insert(listing.path_of(index).join(&item.name), item.into());
+            self.uncaptured
+                .insert(listing.path_of(index).join(&item.name), item.into());
         }
     }
 
@@ -77,7 +86,8 @@ impl Meta {
         for file in dir.files.iter().filter(|file| file.kind == Kind::File) {
             let perm = file.stat.perm();
             if perm != self.usual.of_file(perm) {
-                self.unusual.insert(listing.path_of(index).join(file.name), perm);
+                self.unusual
+                    .insert(listing.path_of(index).join(file.name), perm);
             }
         }
     }
@@ -86,7 +96,11 @@ impl Meta {
     /// uncaptured.
     pub fn hides(&self, path: &RelPath) -> bool {
         let mut standing = std::iter::once(path.clone()).chain(path.ancestors());
-        standing.any(|path| self.uncaptured.get(&path).is_some_and(|standing| standing.why.may_hide_files()))
+        standing.any(|path| {
+            self.uncaptured
+                .get(&path)
+                .is_some_and(|standing| standing.why.may_hide_files())
+        })
     }
 
     /// Adds permission bits, empty directories and uncaptured paths to a state read from a tree, whose entries have
@@ -95,21 +109,41 @@ impl Meta {
     /// # Errors
     /// The tree has a file where the meta has a directory.
     pub fn complete(&self, snapshot: &mut Snapshot) -> Result<(), Malformed> {
-        if let Some(path) = self.bare_dirs().iter().find(|path| snapshot.files.contains_key(*path)) {
+        if let Some(path) = self
+            .bare_dirs()
+            .iter()
+            .find(|path| snapshot.files.contains_key(*path))
+        {
             return Err(contradiction(path).into());
         }
-        for (path, entry) in snapshot.files.iter_mut().filter(|(_, entry)| entry.kind == Kind::File) {
-            entry.perm = self.unusual.get(path).copied().unwrap_or(self.usual.of_file(entry.perm));
+        for (path, entry) in snapshot
+            .files
+            .iter_mut()
+            .filter(|(_, entry)| entry.kind == Kind::File)
+        {
+            entry.perm = self
+                .unusual
+                .get(path)
+                .copied()
+                .unwrap_or(self.usual.of_file(entry.perm));
         }
         snapshot.uncaptured.extend(self.uncaptured.clone());
         let mut dirs = BTreeSet::from([RelPath::root()]);
         dirs.extend(self.empty_dirs.iter().cloned());
-        let holders = snapshot.files.keys().chain(&self.empty_dirs).chain(snapshot.uncaptured.keys());
+        let holders = snapshot
+            .files
+            .keys()
+            .chain(&self.empty_dirs)
+            .chain(snapshot.uncaptured.keys());
         for path in holders {
             add_ancestors(path, &mut dirs);
         }
         for path in dirs {
-            let perm = self.unusual.get(&path).copied().unwrap_or(self.usual.directory);
+            let perm = self
+                .unusual
+                .get(&path)
+                .copied()
+                .unwrap_or(self.usual.directory);
             snapshot.dirs.insert(path, perm);
         }
         Ok(())
@@ -141,7 +175,11 @@ fn add_ancestors(path: &RelPath, dirs: &mut BTreeSet<RelPath>) {
 
 impl UsualModes {
     fn of_file(&self, perm: u32) -> u32 {
-        if perm & 0o100 == 0 { self.file } else { self.executable }
+        if perm & 0o100 == 0 {
+            self.file
+        } else {
+            self.executable
+        }
     }
 }
 
@@ -154,7 +192,11 @@ fn usual_modes(listing: &Listing) -> (UsualModes, bool) {
         for file in dir.files.iter().filter(|file| file.kind == Kind::File) {
             let perm = file.stat.perm();
             file_count += 1;
-            if perm & 0o100 == 0 { files.count(perm) } else { executables.count(perm) }
+            if perm & 0o100 == 0 {
+                files.count(perm)
+            } else {
+                executables.count(perm)
+            }
         }
     }
     let standard = UsualModes::default();
@@ -163,7 +205,10 @@ fn usual_modes(listing: &Listing) -> (UsualModes, bool) {
         executable: executables.commonest(standard.executable),
         directory: directories.commonest(standard.directory),
     };
-    (usual, files.of(usual.file) + executables.of(usual.executable) == file_count)
+    (
+        usual,
+        files.of(usual.file) + executables.of(usual.executable) == file_count,
+    )
 }
 
 const PERMS: usize = RWX_BITS as usize + 1;
@@ -185,8 +230,12 @@ impl MetaCounts {
 
     /// Returns the most common value; of equally common ones, the smallest.
     fn commonest(&self, default: u32) -> u32 {
-        let met = (0..=RWX_BITS).rev().zip(self.0.iter().rev()).filter(|(_, count)| **count > 0);
-        met.max_by_key(|(_, count)| **count).map_or(default, |(perm, _)| perm)
+        let met = (0..=RWX_BITS)
+            .rev()
+            .zip(self.0.iter().rev())
+            .filter(|(_, count)| **count > 0);
+        met.max_by_key(|(_, count)| **count)
+            .map_or(default, |(perm, _)| perm)
     }
 }
 
@@ -205,13 +254,20 @@ mod tests {
     }
 
     fn stat(mode: u32) -> Stat {
-        Stat { mode, ..Stat::default() }
+        Stat {
+            mode,
+            ..Stat::default()
+        }
     }
 
     fn files(of: &[(&str, u32)]) -> Vec<ListedFile> {
         let listed = |(name, perm): &(&str, u32)| ListedFile {
             name: name.as_bytes().into(),
-            kind: if *perm == 0o777 { Kind::Symlink } else { Kind::File },
+            kind: if *perm == 0o777 {
+                Kind::Symlink
+            } else {
+                Kind::File
+            },
             stat: stat(*perm),
             id: Some(ObjectId::from_bytes([1; 20])),
             racy: false,
@@ -221,29 +277,66 @@ mod tests {
 
     fn listing() -> Listing {
         let mut listing = Listing::of_empty_root(stat(0o755), 0);
-        for (at, (name, perm)) in [("d", 0o700), ("e", 0o755), ("q", 0o755)].into_iter().enumerate() {
-            listing.dirs.push(ListedDir::empty(0, name.as_bytes().into(), stat(perm)));
+        for (at, (name, perm)) in [("d", 0o700), ("e", 0o755), ("q", 0o755)]
+            .into_iter()
+            .enumerate()
+        {
+            listing
+                .dirs
+                .push(ListedDir::empty(0, name.as_bytes().into(), stat(perm)));
             listing.dirs[0].dirs.push(at + 1);
         }
-        let root = [("a", 0o644), ("b", 0o600), ("c", 0o644), ("l", 0o777), ("s", 0o4711), ("x", 0o755), ("y", 0o700)];
+        let root = [
+            ("a", 0o644),
+            ("b", 0o600),
+            ("c", 0o644),
+            ("l", 0o777),
+            ("s", 0o4711),
+            ("x", 0o755),
+            ("y", 0o700),
+        ];
         listing.dirs[0].files = files(&root).into();
         listing.dirs[2].files = files(&[("f", 0o644)]).into();
-        let item = |name: &str, why| Uncaptured { name: name.as_bytes().into(), why, is_dir: false };
-        listing.dirs[3].uncaptured = vec![item("o", WhyNot::LeftOut("*".into())), item("p", WhyNot::Fifo)];
+        let item = |name: &str, why| Uncaptured {
+            name: name.as_bytes().into(),
+            why,
+            is_dir: false,
+        };
+        listing.dirs[3].uncaptured = vec![
+            item("o", WhyNot::LeftOut("*".into())),
+            item("p", WhyNot::Fifo),
+        ];
         listing
     }
 
     #[test]
     fn what_is_usual_is_not_said_and_all_else_is() {
-        let rules = RuleRecord { excludes: vec!["*.iso".into()], ..RuleRecord::default() };
+        let rules = RuleRecord {
+            excludes: vec!["*.iso".into()],
+            ..RuleRecord::default()
+        };
         let meta = Meta::of(&listing(), rules.clone());
         let unusual = [("b", 0o600), ("d", 0o700), ("s", 0o4711), ("x", 0o755)];
         let expected = Meta {
             // The smaller of two equally common ones.
-            usual: UsualModes { file: 0o644, executable: 0o700, directory: 0o755 },
-            unusual: unusual.into_iter().map(|(name, perm)| (path(name), perm)).collect(),
+            usual: UsualModes {
+                file: 0o644,
+                executable: 0o700,
+                directory: 0o755,
+            },
+            unusual: unusual
+                .into_iter()
+                .map(|(name, perm)| (path(name), perm))
+                .collect(),
             empty_dirs: ["d", "q"].map(path).into(),
-            uncaptured: [(path("q/p"), UncapturedEntry { why: WhyNot::Fifo, is_dir: false })].into(),
+            uncaptured: [(
+                path("q/p"),
+                UncapturedEntry {
+                    why: WhyNot::Fifo,
+                    is_dir: false,
+                },
+            )]
+            .into(),
             rules,
         };
         assert_eq!(meta, expected);
@@ -254,35 +347,65 @@ mod tests {
         let mut open = Listing::of_empty_root(stat(0o777), 0);
         assert_eq!(
             Meta::of(&open, RuleRecord::default()).usual,
-            UsualModes { directory: 0o777, ..UsualModes::default() }
+            UsualModes {
+                directory: 0o777,
+                ..UsualModes::default()
+            }
         );
         open.dirs[0].stat = stat(0o2755);
         let meta = Meta::of(&open, RuleRecord::default());
-        assert_eq!((meta.usual, meta.unusual), (UsualModes::default(), [(RelPath::root(), 0o2755)].into()));
+        assert_eq!(
+            (meta.usual, meta.unusual),
+            (UsualModes::default(), [(RelPath::root(), 0o2755)].into())
+        );
     }
 
     #[test]
     fn a_tree_and_its_meta_give_the_directory_back() {
         let mut expected = Snapshot::from(&listing());
         expected.uncaptured.remove(&path("q/o"));
-        let mut of_tree = Snapshot { files: expected.files.clone(), ..Snapshot::default() };
-        for entry in of_tree.files.values_mut().filter(|entry| entry.kind == Kind::File) {
+        let mut of_tree = Snapshot {
+            files: expected.files.clone(),
+            ..Snapshot::default()
+        };
+        for entry in of_tree
+            .files
+            .values_mut()
+            .filter(|entry| entry.kind == Kind::File)
+        {
             entry.perm = git_mode(entry.kind, entry.perm) & RWX_BITS;
         }
-        Meta::of(&listing(), RuleRecord::default()).complete(&mut of_tree).expect("they agree");
+        Meta::of(&listing(), RuleRecord::default())
+            .complete(&mut of_tree)
+            .expect("they agree");
         assert_eq!(of_tree, expected);
-        let deep = Meta { empty_dirs: [path("a/b/c")].into(), ..Meta::default() };
+        let deep = Meta {
+            empty_dirs: [path("a/b/c")].into(),
+            ..Meta::default()
+        };
         let mut completed = Snapshot::default();
         deep.complete(&mut completed).expect("they agree");
-        assert_eq!(completed.dirs.into_keys().collect::<Vec<_>>(), ["", "a", "a/b", "a/b/c"].map(path));
+        assert_eq!(
+            completed.dirs.into_keys().collect::<Vec<_>>(),
+            ["", "a", "a/b", "a/b/c"].map(path)
+        );
     }
 
     #[test]
     fn only_what_could_not_be_captured_hides_files() {
         let standing = |why| UncapturedEntry { why, is_dir: true };
-        let uncaptured = [(path("m"), standing(WhyNot::Mount)), (path("f"), standing(WhyNot::Fifo))].into();
-        let meta = Meta { uncaptured, ..Meta::default() };
+        let uncaptured = [
+            (path("m"), standing(WhyNot::Mount)),
+            (path("f"), standing(WhyNot::Fifo)),
+        ]
+        .into();
+        let meta = Meta {
+            uncaptured,
+            ..Meta::default()
+        };
         assert!(meta.hides(&path("m")) && meta.hides(&path("m/x/y")));
-        assert!(!meta.hides(&path("f")) && !meta.hides(&path("n")) && !meta.hides(&RelPath::root()));
+        assert!(
+            !meta.hides(&path("f")) && !meta.hides(&path("n")) && !meta.hides(&RelPath::root())
+        );
     }
 }

@@ -13,7 +13,11 @@ const META_FIRST_LINE: &str = "checkpoint-meta 1";
 
 /// Renders a meta blob. Equal metas give equal bytes.
 pub fn render(meta: &Meta) -> Vec<u8> {
-    let UsualModes { file, executable, directory } = meta.usual;
+    let UsualModes {
+        file,
+        executable,
+        directory,
+    } = meta.usual;
     let mut text = format!("{META_FIRST_LINE}\nusual {file:o} {executable:o} {directory:o}\n");
     for (path, perm) in &meta.unusual {
         let _ = writeln!(text, "mode {perm:o} {}", encode(path));
@@ -23,8 +27,13 @@ pub fn render(meta: &Meta) -> Vec<u8> {
     }
     for (path, standing) in &meta.uncaptured {
         let kind = if standing.is_dir { "d" } else { "f" };
-        let _ =
-            writeln!(text, "uncaptured {} {kind} {} {}", standing.why.into_str(), detail(&standing.why), encode(path));
+        let _ = writeln!(
+            text,
+            "uncaptured {} {kind} {} {}",
+            standing.why.into_str(),
+            detail(&standing.why),
+            encode(path)
+        );
     }
     render_rules(meta, &mut text);
     text.into_bytes()
@@ -38,7 +47,11 @@ fn render_rules(meta: &Meta, text: &mut String) {
         let _ = writeln!(text, "exclude {}", percent_encode(pattern.as_bytes()));
     }
     for pattern in &meta.rules.sensitive_allow {
-        let _ = writeln!(text, "sensitive-allow {}", percent_encode(pattern.as_bytes()));
+        let _ = writeln!(
+            text,
+            "sensitive-allow {}",
+            percent_encode(pattern.as_bytes())
+        );
     }
     if let Some(limit) = meta.rules.max_file_size_bytes {
         let _ = writeln!(text, "max-file-size {limit}");
@@ -52,12 +65,17 @@ fn render_rules(meta: &Meta, text: &mut String) {
 /// in whatever spelling.
 pub fn parse(bytes: &[u8]) -> Result<Meta, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the meta is not text")?;
-    let mut lines = text.strip_suffix('\n').ok_or("the meta is cut short")?.split('\n');
+    let mut lines = text
+        .strip_suffix('\n')
+        .ok_or("the meta is cut short")?
+        .split('\n');
     if lines.next() != Some(META_FIRST_LINE) {
         return Err("the meta does not begin with its format".into());
     }
     let mut meta = Meta::default();
-    lines.try_for_each(|line| take_line(&mut meta, line).ok_or_else(|| format!("bad line in the meta: {line}")))?;
+    lines.try_for_each(|line| {
+        take_line(&mut meta, line).ok_or_else(|| format!("bad line in the meta: {line}"))
+    })?;
     Ok(meta)
 }
 
@@ -75,10 +93,15 @@ fn take_line(meta: &mut Meta, line: &str) -> Option<()> {
         "uncaptured" => {
             let mut words = rest.splitn(4, ' ');
             let (word, kind, why) = (words.next()?, words.next()?, words.next()?);
-            let standing = UncapturedEntry { why: parse_why(word, why)?, is_dir: parse_is_dir(kind)? };
+            let standing = UncapturedEntry {
+                why: parse_why(word, why)?,
+                is_dir: parse_is_dir(kind)?,
+            };
             let path = decode(words.next()?)?;
             // The uncaptured path itself may have such a name, but its parents are directories that a restore makes.
-            path.ancestors().all(|above| is_ours(&above)).then_some(())?;
+            path.ancestors()
+                .all(|above| is_ours(&above))
+                .then_some(())?;
             meta.uncaptured.insert(path, standing);
         }
         "store-list" => meta.rules.store_list = Some(unescaped(rest)?),
@@ -92,11 +115,17 @@ fn take_line(meta: &mut Meta, line: &str) -> Option<()> {
 
 fn parse_usual(rest: &str) -> Option<UsualModes> {
     let mut words = rest.splitn(3, ' ').map(parse_perm);
-    Some(UsualModes { file: words.next()??, executable: words.next()??, directory: words.next()?? })
+    Some(UsualModes {
+        file: words.next()??,
+        executable: words.next()??,
+        directory: words.next()??,
+    })
 }
 
 fn parse_perm(octal: &str) -> Option<u32> {
-    u32::from_str_radix(unsigned(octal)?, 8).ok().filter(|perm| *perm <= 0o7777)
+    u32::from_str_radix(unsigned(octal)?, 8)
+        .ok()
+        .filter(|perm| *perm <= 0o7777)
 }
 
 /// Refuses a sign, which the standard parser would accept.
@@ -113,7 +142,11 @@ fn parse_is_dir(kind: &str) -> Option<bool> {
 }
 
 fn parse_why(word: &str, detail: &str) -> Option<WhyNot> {
-    let text = if detail == "-" { String::new() } else { decode_text(detail)? };
+    let text = if detail == "-" {
+        String::new()
+    } else {
+        decode_text(detail)?
+    };
     match word.parse().ok().filter(WhyNot::is_recorded)? {
         WhyNot::Unreadable(_) => Some(WhyNot::Unreadable(text)),
         why => text.is_empty().then_some(why),
@@ -131,7 +164,11 @@ fn detail(why: &WhyNot) -> String {
 
 /// Encodes a path as one word; the root is a dot.
 fn encode(path: &RelPath) -> String {
-    if path.is_root() { ".".to_owned() } else { percent_encode(path.as_bytes()) }
+    if path.is_root() {
+        ".".to_owned()
+    } else {
+        percent_encode(path.as_bytes())
+    }
 }
 
 fn decode(word: &str) -> Option<RelPath> {
@@ -156,7 +193,9 @@ fn decode_text(word: &str) -> Option<String> {
 
 /// Decodes one word; refuses spaces and other line ends, which [`render`] never writes.
 fn unescaped(word: &str) -> Option<Vec<u8>> {
-    word.bytes().all(|b| b.is_ascii_graphic()).then(|| percent_decode(word))?
+    word.bytes()
+        .all(|b| b.is_ascii_graphic())
+        .then(|| percent_decode(word))?
 }
 
 #[cfg(test)]
@@ -165,17 +204,29 @@ mod tests {
 
     fn full() -> Meta {
         let path = |bytes: &[u8]| RelPath::new(bytes).unwrap();
-        let mut meta =
-            Meta { usual: UsualModes { file: 0o664, executable: 0o775, directory: 0o2775 }, ..Meta::default() };
+        let mut meta = Meta {
+            usual: UsualModes {
+                file: 0o664,
+                executable: 0o775,
+                directory: 0o2775,
+            },
+            ..Meta::default()
+        };
         meta.unusual.insert(path(b"a b\n/\xff"), 0o4755);
         meta.unusual.insert(RelPath::root(), 0o700);
         meta.empty_dirs.insert(path(b"."[..0].as_ref()));
         meta.empty_dirs.insert(path(b"d/e"));
         let standing = |why| UncapturedEntry { why, is_dir: false };
         meta.uncaptured.insert(path(b"p"), standing(WhyNot::Fifo));
-        meta.uncaptured.insert(path(b"d/.GIT"), standing(WhyNot::ReservedName));
         meta.uncaptured
-            .insert(path(b"u"), UncapturedEntry { why: WhyNot::Unreadable("Permission denied".into()), is_dir: true });
+            .insert(path(b"d/.GIT"), standing(WhyNot::ReservedName));
+        meta.uncaptured.insert(
+            path(b"u"),
+            UncapturedEntry {
+                why: WhyNot::Unreadable("Permission denied".into()),
+                is_dir: true,
+            },
+        );
         meta.rules.store_list = Some(b"x/\n!y\n".to_vec());
         meta.rules.excludes = vec!["*.iso".into(), "a b".into()];
         meta.rules.sensitive_allow = vec![".env".into()];
@@ -205,9 +256,22 @@ mod tests {
         let texts = ["", "-", "--", "%2D", "a b\n"].map(|text| WhyNot::Unreadable(text.to_owned()));
         for why in plain.into_iter().chain(texts) {
             for is_dir in [false, true] {
-                let uncaptured = [(RelPath::root(), UncapturedEntry { why: why.clone(), is_dir })].into();
-                let meta = Meta { uncaptured, ..Meta::default() };
-                assert!(!render(&meta).windows(2).any(|pair| pair == b"  "), "each fact has a word: {meta:?}");
+                let uncaptured = [(
+                    RelPath::root(),
+                    UncapturedEntry {
+                        why: why.clone(),
+                        is_dir,
+                    },
+                )]
+                .into();
+                let meta = Meta {
+                    uncaptured,
+                    ..Meta::default()
+                };
+                assert!(
+                    !render(&meta).windows(2).any(|pair| pair == b"  "),
+                    "each fact has a word: {meta:?}"
+                );
                 assert_eq!(parse(&render(&meta)), Ok(meta));
             }
         }
@@ -244,7 +308,10 @@ mod tests {
         let whole = render(&full());
         for end in 0..whole.len() {
             assert_ne!(parse(&whole[..end]), Ok(full()), "cut at {end}");
-            assert!(whole[..end].ends_with(b"\n") || parse(&whole[..end]).is_err(), "cut within a line at {end}");
+            assert!(
+                whole[..end].ends_with(b"\n") || parse(&whole[..end]).is_err(),
+                "cut within a line at {end}"
+            );
         }
     }
 }

@@ -64,7 +64,13 @@ mod tests {
         let hex = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
         assert_eq!(ObjectId::from_hex(hex).unwrap().to_hex(), hex);
         assert_eq!(ObjectId::from_hex(hex).unwrap().short(), "4b825dc6");
-        for bad in ["", "4b825dc6", &hex[..39], &format!("{hex}0"), &hex.replace('4', "g")] {
+        for bad in [
+            "",
+            "4b825dc6",
+            &hex[..39],
+            &format!("{hex}0"),
+            &hex.replace('4', "g"),
+        ] {
             assert_eq!(ObjectId::from_hex(bad), None, "{bad}");
         }
     }

@@ -72,7 +72,11 @@ impl RelPath {
 
     /// Returns the last component; empty for the root.
     pub fn name(&self) -> &[u8] {
-        let start = self.0.iter().rposition(|b| *b == b'/').map_or(0, |at| at + 1);
+        let start = self
+            .0
+            .iter()
+            .rposition(|b| *b == b'/')
+            .map_or(0, |at| at + 1);
         &self.0[start..]
     }
 
@@ -96,7 +100,11 @@ impl RelPath {
 
     /// Whether this is `other` or lies below it.
     pub fn is_at_or_below(&self, other: &RelPath) -> bool {
-        other.is_root() || self.0.strip_prefix(&*other.0).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+        other.is_root()
+            || self
+                .0
+                .strip_prefix(&*other.0)
+                .is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
     }
 
     /// Returns the bytes in hex, the lossless form for text documents.
@@ -148,7 +156,10 @@ pub fn is_dot_git(name: &[u8]) -> bool {
 }
 
 fn is_ntfs_dot_git(name: &[u8]) -> bool {
-    let end = name.iter().position(|b| matches!(b, b':' | b'\\')).unwrap_or(name.len());
+    let end = name
+        .iter()
+        .position(|b| matches!(b, b':' | b'\\'))
+        .unwrap_or(name.len());
     let stem = name[..end].trim_ascii_end_matches_dots();
     stem.eq_ignore_ascii_case(b".git") || stem.eq_ignore_ascii_case(b"git~1")
 }
@@ -159,17 +170,25 @@ trait TrimDots {
 
 impl TrimDots for [u8] {
     fn trim_ascii_end_matches_dots(&self) -> &[u8] {
-        let end = self.iter().rposition(|b| !matches!(b, b'.' | b' ')).map_or(0, |at| at + 1);
+        let end = self
+            .iter()
+            .rposition(|b| !matches!(b, b'.' | b' '))
+            .map_or(0, |at| at + 1);
         &self[..end]
     }
 }
 
 fn is_hfs_dot_git(name: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(name) else { return false };
+    let Ok(text) = std::str::from_utf8(name) else {
+        return false;
+    };
     let ignored = |c: &char| matches!(*c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let mut rest = text.chars().filter(|c| !ignored(c));
     let expected = ['.', 'g', 'i', 't'];
-    expected.iter().all(|want| rest.next().is_some_and(|c| c.to_ascii_lowercase() == *want)) && rest.next().is_none()
+    expected
+        .iter()
+        .all(|want| rest.next().is_some_and(|c| c.to_ascii_lowercase() == *want))
+        && rest.next().is_none()
 }
 
 #[cfg(test)]
@@ -230,7 +249,16 @@ mod tests {
         ] {
             assert!(is_dot_git(name.as_bytes()), "{name:?}");
         }
-        for name in ["git", ".gitignore", ".gitattributes", "git~2", "x.git", ".gi", ".gitx", "a.git"] {
+        for name in [
+            "git",
+            ".gitignore",
+            ".gitattributes",
+            "git~2",
+            "x.git",
+            ".gi",
+            ".gitx",
+            "a.git",
+        ] {
             assert!(!is_dot_git(name.as_bytes()), "{name:?}");
         }
     }

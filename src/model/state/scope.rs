@@ -35,7 +35,10 @@ impl Scope {
     pub fn new(mut parts: Vec<ScopePart>) -> Self {
         parts.sort_by(|one, other| one.meaning.cmp(&other.meaning));
         parts.dedup();
-        Self { path_count: parts.iter().filter(|part| part.as_path().is_some()).count(), parts }
+        Self {
+            path_count: parts.iter().filter(|part| part.as_path().is_some()).count(),
+            parts,
+        }
     }
 
     pub fn parts(&self) -> &[ScopePart] {
@@ -44,9 +47,14 @@ impl Scope {
 
     pub fn covers(&self, path: &RelPath) -> bool {
         let (paths, patterns) = self.parts.split_at(self.path_count);
-        let has = |wanted: &RelPath| paths.binary_search_by(|part| part.as_path().cmp(&Some(wanted))).is_ok();
+        let has = |wanted: &RelPath| {
+            paths
+                .binary_search_by(|part| part.as_path().cmp(&Some(wanted)))
+                .is_ok()
+        };
         // A list of paths can be long.
-        let is_named = !paths.is_empty() && (has(path) || path.ancestors().any(|above| has(&above)));
+        let is_named =
+            !paths.is_empty() && (has(path) || path.ancestors().any(|above| has(&above)));
         is_named || patterns.iter().any(|part| part.covers(path))
     }
 
@@ -62,34 +70,49 @@ impl Scope {
 
     /// Encodes one field for each part, for line-based documents; never empty.
     pub fn to_fields(&self) -> Vec<String> {
-        if self.parts.is_empty() { vec![NOTHING.to_owned()] } else { self.parts.iter().map(ScopePart::field).collect() }
+        if self.parts.is_empty() {
+            vec![NOTHING.to_owned()]
+        } else {
+            self.parts.iter().map(ScopePart::field).collect()
+        }
     }
 
     /// Parses a scope from its fields; `None` without fields.
     ///
     /// # Errors
     /// An invalid field.
-    pub fn from_fields<'f>(fields: impl Iterator<Item = &'f str>) -> Result<Option<Self>, Malformed> {
+    pub fn from_fields<'f>(
+        fields: impl Iterator<Item = &'f str>,
+    ) -> Result<Option<Self>, Malformed> {
         let fields: Vec<&str> = fields.collect();
         match fields.as_slice() {
             [] => Ok(None),
             [NOTHING] => Ok(Some(Self::default())),
-            some => {
-                some.iter().map(|field| ScopePart::from_field(field)).collect::<Result<_, _>>().map(Self::new).map(Some)
-            }
+            some => some
+                .iter()
+                .map(|field| ScopePart::from_field(field))
+                .collect::<Result<_, _>>()
+                .map(Self::new)
+                .map(Some),
         }
     }
 }
 
 impl ScopePart {
     pub fn path(path: RelPath) -> Self {
-        Self { pattern: PathPattern::of_path(path.clone()), meaning: Meaning::Path(path) }
+        Self {
+            pattern: PathPattern::of_path(path.clone()),
+            meaning: Meaning::Path(path),
+        }
     }
 
     /// Makes a pattern part; `None` if it can never match.
     pub fn glob(typed: &[u8]) -> Option<Self> {
         let pattern = PathPattern::of_glob(typed, None);
-        pattern.can_match().then(|| Self { pattern, meaning: Meaning::Glob(typed.to_vec()) })
+        pattern.can_match().then(|| Self {
+            pattern,
+            meaning: Meaning::Glob(typed.to_vec()),
+        })
     }
 
     pub fn covers(&self, path: &RelPath) -> bool {
@@ -107,11 +130,21 @@ impl ScopePart {
     /// Returns the path itself, or the directory that contains all possible matches of the pattern: its part before the
     /// first glob character, if it is a path pattern.
     pub fn top(&self) -> RelPath {
-        let Meaning::Glob(typed) = &self.meaning else { return self.as_path().cloned().unwrap_or_default() };
+        let Meaning::Glob(typed) = &self.meaning else {
+            return self.as_path().cloned().unwrap_or_default();
+        };
         let body = typed.strip_prefix(b"./").unwrap_or(typed);
-        let names: Vec<&[u8]> = body.strip_prefix(b"/").unwrap_or(body).split(|byte| *byte == b'/').collect();
+        let names: Vec<&[u8]> = body
+            .strip_prefix(b"/")
+            .unwrap_or(body)
+            .split(|byte| *byte == b'/')
+            .collect();
         let is_literal = |name: &&&[u8]| !has_marks(name) && !name.contains(&b'\\');
-        let above: Vec<&[u8]> = names[..names.len() - 1].iter().take_while(is_literal).copied().collect();
+        let above: Vec<&[u8]> = names[..names.len() - 1]
+            .iter()
+            .take_while(is_literal)
+            .copied()
+            .collect();
         RelPath::new(&above.join(&b'/')).unwrap_or_default()
     }
 
@@ -141,11 +174,17 @@ impl ScopePart {
     }
 
     fn from_field(field: &str) -> Result<Self, Malformed> {
-        let (kind, encoded) = field.split_once(' ').ok_or("a part of the scope has no kind")?;
+        let (kind, encoded) = field
+            .split_once(' ')
+            .ok_or("a part of the scope has no kind")?;
         let bytes = percent_decode(encoded).ok_or("a part of the scope is not percent-encoded")?;
         match kind {
-            "path" => RelPath::new(&bytes).map(Self::path).map_err(|why| format!("a part of the scope: {why}").into()),
-            "glob" => Self::glob(&bytes).ok_or_else(|| "a part of the scope can match nothing".into()),
+            "path" => RelPath::new(&bytes)
+                .map(Self::path)
+                .map_err(|why| format!("a part of the scope: {why}").into()),
+            "glob" => {
+                Self::glob(&bytes).ok_or_else(|| "a part of the scope can match nothing".into())
+            }
             _ => Err("a part of the scope is of an unknown kind".into()),
         }
     }
@@ -169,7 +208,15 @@ mod tests {
 
     fn scope(paths: &[&str], globs: &[&str]) -> Scope {
         let paths = paths.iter().map(|text| ScopePart::path(path(text)));
-        Scope::new(paths.chain(globs.iter().map(|text| ScopePart::glob(text.as_bytes()).unwrap())).collect())
+        Scope::new(
+            paths
+                .chain(
+                    globs
+                        .iter()
+                        .map(|text| ScopePart::glob(text.as_bytes()).unwrap()),
+                )
+                .collect(),
+        )
     }
 
     #[test]
@@ -186,10 +233,17 @@ mod tests {
 
     #[test]
     fn a_scope_comes_back_from_its_fields_whatever_its_names_hold() {
-        for scope in [Scope::default(), scope(&["", "a b\n%41"], &["*.rs", "a\u{fc}*"]), scope(&["nothing"], &[])] {
+        for scope in [
+            Scope::default(),
+            scope(&["", "a b\n%41"], &["*.rs", "a\u{fc}*"]),
+            scope(&["nothing"], &[]),
+        ] {
             let fields = scope.to_fields();
             assert!(!fields.is_empty() && fields.iter().all(|field| !field.contains('\n')));
-            assert_eq!(Scope::from_fields(fields.iter().map(String::as_str)), Ok(Some(scope)));
+            assert_eq!(
+                Scope::from_fields(fields.iter().map(String::as_str)),
+                Ok(Some(scope))
+            );
         }
         assert_eq!(Scope::from_fields(std::iter::empty()), Ok(None));
         for bad in ["path", "path ../x", "path %zz", "glob [", "tree x", ""] {
@@ -203,12 +257,30 @@ mod tests {
         let some = scope(&["src"], &["*.md"]);
         assert!(all.holds(&some) && some.holds(&some) && some.holds(&Scope::default()));
         assert!(some.holds(&scope(&["src/a.rs", "x/y.md"], &["*.md"])));
-        for held in ["src/*.py", "./src/a/?.rs", "/src/**", "src/[ab]/", "src/a*/**/x"] {
+        for held in [
+            "src/*.py",
+            "./src/a/?.rs",
+            "/src/**",
+            "src/[ab]/",
+            "src/a*/**/x",
+        ] {
             assert!(some.holds(&scope(&[], &[held])), "{held}");
         }
-        for free in ["*.py", "s*/a", "**/src/a", "src*", "src\\*/a*", "src*/", "./*.py"] {
+        for free in [
+            "*.py",
+            "s*/a",
+            "**/src/a",
+            "src*",
+            "src\\*/a*",
+            "src*/",
+            "./*.py",
+        ] {
             assert!(!some.holds(&scope(&[], &[free])), "{free}");
         }
-        assert!(!some.holds(&all) && !some.holds(&scope(&[], &["a*.md"])) && !some.holds(&scope(&["lib"], &[])));
+        assert!(
+            !some.holds(&all)
+                && !some.holds(&scope(&[], &["a*.md"]))
+                && !some.holds(&scope(&["lib"], &[]))
+        );
     }
 }

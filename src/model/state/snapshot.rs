@@ -25,7 +25,10 @@ pub struct UncapturedEntry {
 
 impl From<&Uncaptured> for UncapturedEntry {
     fn from(item: &Uncaptured) -> Self {
-        Self { why: item.why.clone(), is_dir: item.is_dir }
+        Self {
+            why: item.why.clone(),
+            is_dir: item.is_dir,
+        }
     }
 }
 
@@ -34,10 +37,19 @@ impl Snapshot {
     pub fn add_content(&mut self, path: &RelPath, dir: &ListedDir) {
         for file in dir.files.iter() {
             let Some(id) = file.id else { continue };
-            let entry = Entry { kind: file.kind, perm: file.stat.perm(), id, size_bytes: file.stat.size_bytes };
+            let entry = Entry {
+                kind: file.kind,
+                perm: file.stat.perm(),
+                id,
+                size_bytes: file.stat.size_bytes,
+            };
             self.files.insert(path.join(file.name), entry);
         }
-        self.uncaptured.extend(dir.uncaptured.iter().map(|item| (path.join(&item.name), item.into())));
+        self.uncaptured.extend(
+            dir.uncaptured
+                .iter()
+                .map(|item| (path.join(&item.name), item.into())),
+        );
     }
 
     /// Drops every path that `wants` refuses.
@@ -54,7 +66,10 @@ impl Snapshot {
 }
 
 /// Returns the part of a map at or below a path.
-pub fn below<'m, V>(map: &'m BTreeMap<RelPath, V>, path: &RelPath) -> impl Iterator<Item = (&'m RelPath, &'m V)> {
+pub fn below<'m, V>(
+    map: &'m BTreeMap<RelPath, V>,
+    path: &RelPath,
+) -> impl Iterator<Item = (&'m RelPath, &'m V)> {
     // `a.b` sorts between `a` and `a/`: such neighbours are skipped, not taken for the end.
     let path = path.clone();
     let prefix = path.as_bytes().to_vec();

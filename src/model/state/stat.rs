@@ -71,8 +71,20 @@ pub struct FileView<'f> {
 
 impl FileView<'_> {
     pub fn to_listed(self) -> ListedFile {
-        let Self { name, kind, stat, id, racy } = self;
-        ListedFile { name: name.into(), kind, stat, id, racy }
+        let Self {
+            name,
+            kind,
+            stat,
+            id,
+            racy,
+        } = self;
+        ListedFile {
+            name: name.into(),
+            kind,
+            stat,
+            id,
+            racy,
+        }
     }
 }
 

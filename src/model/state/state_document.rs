@@ -33,8 +33,9 @@ impl StateDocument {
                 .split_once('=')
                 .filter(|(key, _)| !key.is_empty())
                 .ok_or_else(|| format!("'{pair}' is not KEY=JSON"))?;
-            let value = serde_json::from_str(value)
-                .map_err(|_| format!("the value of '{key}' is no JSON (a text needs quotes: '{key}=\"…\"')"))?;
+            let value = serde_json::from_str(value).map_err(|_| {
+                format!("the value of '{key}' is no JSON (a text needs quotes: '{key}=\"…\"')")
+            })?;
             object.insert(key.to_owned(), value);
         }
         let keys = object.keys().cloned().collect();
@@ -47,7 +48,11 @@ impl StateDocument {
 
     /// Returns the keys of a stored document; none if it is unreadable.
     pub fn keys_of(bytes: &[u8]) -> Vec<String> {
-        Self::of(Some(bytes), &[]).ok().flatten().map(|document| document.keys).unwrap_or_default()
+        Self::of(Some(bytes), &[])
+            .ok()
+            .flatten()
+            .map(|document| document.keys)
+            .unwrap_or_default()
     }
 }
 
@@ -65,17 +70,30 @@ mod tests {
     fn a_file_is_kept_to_the_byte_and_pairs_are_put_over_it() {
         let file = "{ \"b\" : 1,\n\"a\": [2] }";
         let keys = vec!["b".to_owned(), "a".to_owned()];
-        assert_eq!(of(Some(file), &[]), Ok(Some((file.to_owned(), keys.clone()))));
-        assert_eq!(of(Some(file), &["b=\"x=y\""]), Ok(Some(("{\"b\":\"x=y\",\"a\":[2]}\n".to_owned(), keys))));
-        assert_eq!(of(None, &["a=1", "a=null"]), Ok(Some(("{\"a\":null}\n".to_owned(), vec!["a".to_owned()]))));
+        assert_eq!(
+            of(Some(file), &[]),
+            Ok(Some((file.to_owned(), keys.clone())))
+        );
+        assert_eq!(
+            of(Some(file), &["b=\"x=y\""]),
+            Ok(Some(("{\"b\":\"x=y\",\"a\":[2]}\n".to_owned(), keys)))
+        );
+        assert_eq!(
+            of(None, &["a=1", "a=null"]),
+            Ok(Some(("{\"a\":null}\n".to_owned(), vec!["a".to_owned()])))
+        );
         assert_eq!(of(None, &[]), Ok(None));
     }
 
     #[test]
     fn what_is_no_object_and_no_pair_is_refused_with_the_reason() {
-        for (whole, pairs) in
-            [(Some("[1]"), vec![]), (Some("{"), vec![]), (None, vec!["a"]), (None, vec!["=1"]), (None, vec!["a=x"])]
-        {
+        for (whole, pairs) in [
+            (Some("[1]"), vec![]),
+            (Some("{"), vec![]),
+            (None, vec!["a"]),
+            (None, vec!["=1"]),
+            (None, vec!["a=x"]),
+        ] {
             assert!(of(whole, &pairs).is_err(), "{whole:?} {pairs:?}");
         }
     }

@@ -43,7 +43,11 @@ pub struct BisectOutcome {
 
 impl BisectOutcome {
     pub fn first_bad(&self) -> Option<&Checkpoint> {
-        if let [one] = self.candidates.as_slice() { Some(one) } else { None }
+        if let [one] = self.candidates.as_slice() {
+            Some(one)
+        } else {
+            None
+        }
     }
 }
 
@@ -77,31 +81,61 @@ pub fn bisect(
         (session.locked.begin_scratch()?, row, session.warnings)
     };
     let _shield = context.interrupt.shield();
-    let mut run =
-        BisectRun { context, store: &store, scratch: &scratch, known: HashMap::new(), tested: Vec::new(), warnings };
+    let mut run = BisectRun {
+        context,
+        store: &store,
+        scratch: &scratch,
+        known: HashMap::new(),
+        tested: Vec::new(),
+        warnings,
+    };
     let found = run.search(&row, command, progress);
-    let BisectRun { tested, mut warnings, .. } = run;
+    let BisectRun {
+        tested,
+        mut warnings,
+        ..
+    } = run;
     if let Err(error) = scratch.remove() {
-        warnings.push(Warning::bookkeeping("removing the scratch directory")(error));
+        warnings.push(Warning::bookkeeping("removing the scratch directory")(
+            error,
+        ));
     }
     let bisection = found?;
     let candidates = row[bisection.candidates()].to_vec();
-    Ok(BisectOutcome { candidates, last_good: row[bisection.last_good()].clone(), tested, warnings })
+    Ok(BisectOutcome {
+        candidates,
+        last_good: row[bisection.last_good()].clone(),
+        tested,
+        warnings,
+    })
 }
 
 /// Returns the two ends and all checkpoints between them except safety checkpoints, oldest first.
 fn row(all: &[Checkpoint], good: &Checkpoint, bad: &Checkpoint) -> Result<Vec<Checkpoint>> {
     let (from, to) = (good.record.sequence, bad.record.sequence);
     if from >= to {
-        let what = format!("{} is not older than {}: the good one comes first", good.id.short(), bad.id.short());
+        let what = format!(
+            "{} is not older than {}: the good one comes first",
+            good.id.short(),
+            bad.id.short()
+        );
         return Err(Error::Usage { what });
     }
     if let Some(scoped) = [good, bad].into_iter().find(|end| end.is_scoped()) {
-        let what = format!("{} holds only a part of the directory; name a checkpoint of the whole", scoped.id.short());
+        let what = format!(
+            "{} holds only a part of the directory; name a checkpoint of the whole",
+            scoped.id.short()
+        );
         return Err(Error::Usage { what });
     }
-    let between = all.iter().filter(|c| c.record.sequence > from && c.record.sequence < to && c.is_whole());
-    Ok(std::iter::once(good).chain(between).chain(std::iter::once(bad)).cloned().collect())
+    let between = all
+        .iter()
+        .filter(|c| c.record.sequence > from && c.record.sequence < to && c.is_whole());
+    Ok(std::iter::once(good)
+        .chain(between)
+        .chain(std::iter::once(bad))
+        .cloned()
+        .collect())
 }
 
 struct BisectRun<'r> {
@@ -122,7 +156,10 @@ impl BisectRun<'_> {
         command: &mut Command<'_>,
         progress: &mut Progress<'_>,
     ) -> Result<Bisection> {
-        let ends = [(row.first(), BisectVerdict::Good, "GOOD"), (row.last(), BisectVerdict::Bad, "BAD")];
+        let ends = [
+            (row.first(), BisectVerdict::Good, "GOOD"),
+            (row.last(), BisectVerdict::Bad, "BAD"),
+        ];
         for (end, expected, name) in ends {
             let Some(checkpoint) = end else { continue };
             let ended = self.try_out(checkpoint, command)?;
@@ -130,8 +167,10 @@ impl BisectRun<'_> {
             self.note(checkpoint, verdict, Some(ended), progress);
             if verdict != expected {
                 let (short, how) = (checkpoint.id.short(), ended.in_words());
-                let what =
-                    format!("{name} is to be {} and {short} is not: the command ended with {how}", expected.into_str());
+                let what = format!(
+                    "{name} is to be {} and {short} is not: the command ended with {how}",
+                    expected.into_str()
+                );
                 return Err(Error::Usage { what });
             }
         }
@@ -160,7 +199,10 @@ impl BisectRun<'_> {
                 Ok(verdict)
             }
             Err(error @ (Error::Damaged { .. } | Error::EvictedMeanwhile { .. })) => {
-                self.warnings.push(Warning::PassedOver { id: checkpoint.id, why: error.to_string() });
+                self.warnings.push(Warning::PassedOver {
+                    id: checkpoint.id,
+                    why: error.to_string(),
+                });
                 self.note(checkpoint, BisectVerdict::Skip, None, progress);
                 Ok(BisectVerdict::Skip)
             }
@@ -175,14 +217,23 @@ impl BisectRun<'_> {
         ended: Option<CommandEnd>,
         progress: &mut Progress<'_>,
     ) {
-        let tested = Tested { checkpoint: checkpoint.clone(), verdict, ended };
+        let tested = Tested {
+            checkpoint: checkpoint.clone(),
+            verdict,
+            ended,
+        };
         progress(&tested);
-        self.known.insert((checkpoint.tree, checkpoint.meta), verdict);
+        self.known
+            .insert((checkpoint.tree, checkpoint.meta), verdict);
         self.tested.push(tested);
     }
 
     /// Runs the command in a fresh directory with exactly the checkpoint's files.
-    fn try_out(&mut self, checkpoint: &Checkpoint, command: &mut Command<'_>) -> Result<CommandEnd> {
+    fn try_out(
+        &mut self,
+        checkpoint: &Checkpoint,
+        command: &mut Command<'_>,
+    ) -> Result<CommandEnd> {
         let snapshot = self.store.snapshot(checkpoint)?;
         let plan = write_out::plan(&snapshot, &RestoreScope::default());
         let dir = self.scratch.fresh_tree()?;
@@ -203,7 +254,9 @@ impl BisectRun<'_> {
 fn verdict_of(ended: CommandEnd, checkpoint: &Checkpoint) -> Result<BisectVerdict> {
     let stopped = |why: &str| {
         let (short, how) = (checkpoint.id.short(), ended.in_words());
-        Error::unexpected(format!("the command {why} ({how}) at {short}; nothing was decided"))
+        Error::unexpected(format!(
+            "the command {why} ({how}) at {short}; nothing was decided"
+        ))
     };
     match ended {
         CommandEnd::Exit(0) => Ok(BisectVerdict::Good),

@@ -57,27 +57,43 @@ struct Hit {
 pub fn cat(context: &Context, options: &CatOptions, sink: &mut dyn Write) -> Result<CatOutcome> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
-    let Hit { checkpoint, path, entry } = locate(context, &store, &inventory, &options.what)?;
+    let Hit {
+        checkpoint,
+        path,
+        entry,
+    } = locate(context, &store, &inventory, &options.what)?;
     let size_bytes = match store.objects().stream_blob(&entry.id, sink) {
         Ok(size_bytes) => size_bytes,
         Err(ObjectError::Sink(cause)) if cause.kind() == ErrorKind::BrokenPipe => {
             store.objects().size(&entry.id).unwrap_or_default()
         }
-        Err(ObjectError::Sink(cause)) => return Err(Error::io("write to", Path::new("stdout"))(cause)),
+        Err(ObjectError::Sink(cause)) => {
+            return Err(Error::io("write to", Path::new("stdout"))(cause));
+        }
         Err(cause) => return Err(store.damage(checkpoint.id, format!("{path}: {cause}"))),
     };
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     if checkpoint.is_partial() {
         warnings.push(Warning::IsPartial { id: checkpoint.id });
     }
-    Ok(CatOutcome { checkpoint, path, mode: entry.mode, id: entry.id, size_bytes, warnings })
+    Ok(CatOutcome {
+        checkpoint,
+        path,
+        mode: entry.mode,
+        id: entry.id,
+        size_bytes,
+        warnings,
+    })
 }
 
 /// Resolves `SEL:PATH`. Times, reasons and paths may contain colons, so every colon is tried as the separator, and the
 /// longest selector that leads to a file wins. If none does, the longest selector naming a checkpoint explains the
 /// wrong path, or else the shortest explains itself.
 fn locate(context: &Context, store: &Store, inventory: &Inventory, what: &[u8]) -> Result<Hit> {
-    let colons: Vec<usize> = (0..what.len()).rev().filter(|at| what[*at] == b':').collect();
+    let colons: Vec<usize> = (0..what.len())
+        .rev()
+        .filter(|at| what[*at] == b':')
+        .collect();
     let (mut wrong_path, mut wrong_selector) = (None, None);
     for at in colons {
         let (selector, path) = (&what[..at], &what[at + 1..]);
@@ -89,31 +105,50 @@ fn locate(context: &Context, store: &Store, inventory: &Inventory, what: &[u8]) 
             },
         }
     }
-    let no_colon = || Error::Usage { what: format!("'{}' is not SEL:PATH", escape_bytes(what)) };
+    let no_colon = || Error::Usage {
+        what: format!("'{}' is not SEL:PATH", escape_bytes(what)),
+    };
     Err(wrong_path.or(wrong_selector).unwrap_or_else(no_colon))
 }
 
 fn name(inventory: &Inventory, selector: &[u8], now_ms: i64) -> Result<Checkpoint> {
     match std::str::from_utf8(selector) {
         Ok(selector) => find(inventory, selector, now_ms),
-        Err(_) => Err(Error::NoSuchCheckpoint { query: String::from_utf8_lossy(selector).into(), nearest: None }),
+        Err(_) => Err(Error::NoSuchCheckpoint {
+            query: String::from_utf8_lossy(selector).into(),
+            nearest: None,
+        }),
     }
 }
 
 /// Walks down to a path, reading only the trees on the way. `@state` is the document of values, if there is one.
 fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8]) -> Result<Hit> {
     if let Some((path, entry)) = look_up_database(store, &checkpoint, typed)? {
-        return Ok(Hit { checkpoint, path, entry });
+        return Ok(Hit {
+            checkpoint,
+            path,
+            entry,
+        });
     }
     if typed == STATE_WORD
         && let Some(id) = store.extras(&checkpoint)?.beside.state
     {
-        let entry = TreeEntry { mode: MODE_FILE, name: STATE_WORD.into(), id };
-        return Ok(Hit { checkpoint, path: RelPath::root().join(STATE_WORD), entry });
+        let entry = TreeEntry {
+            mode: MODE_FILE,
+            name: STATE_WORD.into(),
+            id,
+        };
+        return Ok(Hit {
+            checkpoint,
+            path: RelPath::root().join(STATE_WORD),
+            entry,
+        });
     }
     let path = match typed {
         [] => RelPath::root(),
-        typed => restore_paths::parse(&context.root, &[typed.to_vec()])?.pop().unwrap_or_default(),
+        typed => restore_paths::parse(&context.root, &[typed.to_vec()])?
+            .pop()
+            .unwrap_or_default(),
     };
     let read = |id| {
         let tree = read_tree(store.objects(), id);
@@ -121,8 +156,15 @@ fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8
     };
     // A trailing slash means a directory.
     let must_be_dir = typed.ends_with(b"/");
-    let slash = if must_be_dir && !path.is_root() { "/" } else { "" };
-    let missing = || Error::NoSuchPath { checkpoint: checkpoint.id, path: format!("{path}{slash}") };
+    let slash = if must_be_dir && !path.is_root() {
+        "/"
+    } else {
+        ""
+    };
+    let missing = || Error::NoSuchPath {
+        checkpoint: checkpoint.id,
+        path: format!("{path}{slash}"),
+    };
     let mut names = path.components().peekable();
     let mut tree = read(checkpoint.tree)?;
     while let Some(name) = names.next() {
@@ -132,21 +174,37 @@ fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8
         if entry.is_directory() {
             tree = read(entry.id)?;
         } else if names.peek().is_none() && entry.mode != MODE_GITLINK && !must_be_dir {
-            return Ok(Hit { path: path.clone(), checkpoint, entry });
+            return Ok(Hit {
+                path: path.clone(),
+                checkpoint,
+                entry,
+            });
         } else {
             return Err(missing());
         }
     }
     let shown = |entry: &TreeEntry| shown(&entry.name, entry.is_directory());
-    Err(is_directory(&checkpoint, &path, tree.iter().map(shown).collect()))
+    Err(is_directory(
+        &checkpoint,
+        &path,
+        tree.iter().map(shown).collect(),
+    ))
 }
 
 /// Returns the error for a directory without files, which is only in the meta.
-fn empty_directory(store: &Store, checkpoint: &Checkpoint, path: &RelPath) -> Result<Option<Error>> {
+fn empty_directory(
+    store: &Store,
+    checkpoint: &Checkpoint,
+    path: &RelPath,
+) -> Result<Option<Error>> {
     let meta = store.meta(checkpoint)?;
     let mut inner: Vec<String> = Vec::new();
     let mut is_there = false;
-    for dir in meta.empty_dirs.iter().filter(|dir| dir.is_at_or_below(path)) {
+    for dir in meta
+        .empty_dirs
+        .iter()
+        .filter(|dir| dir.is_at_or_below(path))
+    {
         is_there = true;
         let below = dir.components().nth(path.components().count());
         inner.extend(below.map(|name| shown(name, true)));
@@ -165,19 +223,35 @@ fn is_directory(checkpoint: &Checkpoint, path: &RelPath, mut entries: Vec<String
         entries.truncate(ENTRIES_SHOWN);
         entries.push(format!("and {more} more"));
     }
-    Error::IsDirectory { checkpoint: checkpoint.id, path: path.to_string(), entries }
+    Error::IsDirectory {
+        checkpoint: checkpoint.id,
+        path: path.to_string(),
+        entries,
+    }
 }
 
 /// Returns the blob of the typed database under the path that was typed; `None` if the path names no database.
-fn look_up_database(store: &Store, checkpoint: &Checkpoint, typed: &[u8]) -> Result<Option<(RelPath, TreeEntry)>> {
-    let Some(wanted) = typed.strip_prefix(DATABASE_PREFIX) else { return Ok(None) };
+fn look_up_database(
+    store: &Store,
+    checkpoint: &Checkpoint,
+    typed: &[u8],
+) -> Result<Option<(RelPath, TreeEntry)>> {
+    let Some(wanted) = typed.strip_prefix(DATABASE_PREFIX) else {
+        return Ok(None);
+    };
     let databases = store.databases(checkpoint)?;
     let found = databases.iter().find_map(|(database, held)| match held {
         Held::Content(id) if database.typed() == wanted => Some(*id),
         _ => None,
     });
-    let entry = found.map(|id| TreeEntry { mode: MODE_FILE, name: wanted.into(), id });
+    let entry = found.map(|id| TreeEntry {
+        mode: MODE_FILE,
+        name: wanted.into(),
+        id,
+    });
     // A name that cannot be a path, such as one with two dots, is shown as `@db`.
-    let path = RelPath::new(typed).or_else(|_| RelPath::new(b"@db")).unwrap_or_default();
+    let path = RelPath::new(typed)
+        .or_else(|_| RelPath::new(b"@db"))
+        .unwrap_or_default();
     Ok(entry.map(|entry| (path, entry)))
 }

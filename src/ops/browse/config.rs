@@ -64,16 +64,34 @@ pub struct ConfigOutcome {
 
 pub fn config(options: ConfigOptions) -> ConfigOutcome {
     let loaded = settings::look(options.root.path(), &options.environment);
-    let origins = |key: &str| loaded.origins.get(key).cloned().unwrap_or_else(|| vec![Origin::Default]);
+    let origins = |key: &str| {
+        loaded
+            .origins
+            .get(key)
+            .cloned()
+            .unwrap_or_else(|| vec![Origin::Default])
+    };
     let mut settings: Vec<Setting> = of_files(&loaded.settings)
         .into_iter()
-        .map(|(name, value)| Setting { name, value, origins: origins(name) })
+        .map(|(name, value)| Setting {
+            name,
+            value,
+            origins: origins(name),
+        })
         .collect();
     settings.extend(options.flags.iter().cloned());
     let warnings = loaded.settings.remarks.iter().map(Warning::from).collect();
-    let mut problems: Vec<Error> = loaded.problems.into_iter().map(ConfigProblem::error).collect();
+    let mut problems: Vec<Error> = loaded
+        .problems
+        .into_iter()
+        .map(ConfigProblem::error)
+        .collect();
     let mut store = None;
-    let place = options.base.as_ref().ok_or(Error::NoBase).and_then(|(base, _)| locate_store(base, &options.root));
+    let place = options
+        .base
+        .as_ref()
+        .ok_or(Error::NoBase)
+        .and_then(|(base, _)| locate_store(base, &options.root));
     match place {
         Ok(dir) => store = Some(dir),
         Err(problem) => problems.push(problem),
@@ -92,17 +110,30 @@ pub fn config(options: ConfigOptions) -> ConfigOutcome {
 
 fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 10] {
     let bytes = |limit: Option<u64>| limit.map_or(SettingValue::Off, SettingValue::Bytes);
-    let files = if settings.max_files == 0 { SettingValue::Off } else { SettingValue::Number(settings.max_files) };
+    let files = if settings.max_files == 0 {
+        SettingValue::Off
+    } else {
+        SettingValue::Number(settings.max_files)
+    };
     [
         ("keep", SettingValue::Number(settings.keep as u64)),
         ("max_store_size", bytes(settings.max_store_size_bytes)),
         ("max_files", files),
         ("max_file_size", bytes(settings.max_file_size_bytes)),
-        ("dedup_window", SettingValue::Milliseconds(settings.dedup_window_ms.unsigned_abs())),
+        (
+            "dedup_window",
+            SettingValue::Milliseconds(settings.dedup_window_ms.unsigned_abs()),
+        ),
         ("exclude", SettingValue::List(settings.excludes.clone())),
-        ("sensitive_allow", SettingValue::List(settings.sensitive_allow.clone())),
+        (
+            "sensitive_allow",
+            SettingValue::List(settings.sensitive_allow.clone()),
+        ),
         ("auto_prune", SettingValue::Switch(settings.auto_prune)),
         ("audit", SettingValue::Switch(settings.audit)),
-        ("database", SettingValue::List(settings.databases.keys().cloned().collect())),
+        (
+            "database",
+            SettingValue::List(settings.databases.keys().cloned().collect()),
+        ),
     ]
 }

@@ -40,26 +40,56 @@ pub struct ListOutcome {
 pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
     let Some(store) = context.find_store()? else {
         let moved = moved::look_without_capture(context)?;
-        return Ok(ListOutcome { warnings: moved.iter().map(Moved::warning).collect(), ..ListOutcome::default() });
+        return Ok(ListOutcome {
+            warnings: moved.iter().map(Moved::warning).collect(),
+            ..ListOutcome::default()
+        });
     };
     let inventory = store.inventory()?;
     let warnings = reader_warnings(context, &store, &inventory)?;
-    let Inventory { checkpoints, damaged, .. } = inventory;
+    let Inventory {
+        checkpoints,
+        damaged,
+        ..
+    } = inventory;
     let wanted = |c: &Checkpoint| {
-        options.reason.as_ref().is_none_or(|pattern| glob(pattern, &c.record.reason))
-            && options.source.as_ref().is_none_or(|source| *source == c.record.source)
-            && options.since_ms.is_none_or(|since| c.record.time_ms >= since)
+        options
+            .reason
+            .as_ref()
+            .is_none_or(|pattern| glob(pattern, &c.record.reason))
+            && options
+                .source
+                .as_ref()
+                .is_none_or(|source| *source == c.record.source)
+            && options
+                .since_ms
+                .is_none_or(|since| c.record.time_ms >= since)
             && options.kind.is_none_or(|kind| kind == c.record.kind)
     };
     let newest_first = checkpoints.into_iter().rev().filter(wanted);
-    let checkpoints = newest_first.take(options.limit.unwrap_or(usize::MAX)).collect();
-    Ok(ListOutcome { checkpoints, damaged, exists: true, warnings })
+    let checkpoints = newest_first
+        .take(options.limit.unwrap_or(usize::MAX))
+        .collect();
+    Ok(ListOutcome {
+        checkpoints,
+        damaged,
+        exists: true,
+        warnings,
+    })
 }
 
 /// Returns the warnings about the store's state that every read-only command gives.
-pub fn reader_warnings(context: &Context, store: &Store, inventory: &Inventory) -> Result<Vec<Warning>> {
+pub fn reader_warnings(
+    context: &Context,
+    store: &Store,
+    inventory: &Inventory,
+) -> Result<Vec<Warning>> {
     let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
-    warnings.extend(session::another_root(context, store.description()?.as_ref(), inventory));
+    warnings.extend(session::another_root(
+        context,
+        store.description()?.as_ref(),
+        inventory,
+    ));
     warnings.extend(Warning::damaged(&inventory.damaged));
     let ids = inventory.without_ref.clone();
     warnings.extend((!ids.is_empty()).then_some(Warning::RefsLost { ids }));
@@ -73,7 +103,8 @@ pub fn reader_warnings(context: &Context, store: &Store, inventory: &Inventory) 
 
 /// Matches a pattern: `*` stands for any text, `?` for one character.
 fn glob(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
+    let (pattern, text): (Vec<char>, Vec<char>) =
+        (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t, mut star) = (0, 0, None);
     while t < text.len() {
         if p < pattern.len() && pattern[p] == '*' {
@@ -106,21 +137,38 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let checkpoint = find(&inventory, selector, context.now_ms)?;
-    let earlier = inventory.checkpoints.partition_point(|c| c.record.sequence < checkpoint.record.sequence);
+    let earlier = inventory
+        .checkpoints
+        .partition_point(|c| c.record.sequence < checkpoint.record.sequence);
     let before = baseline::of(&inventory.checkpoints[..earlier]).cloned();
-    let changes =
-        TreeMemo::new(store.objects()).diff(before.as_ref().map(|c| c.tree), Some(checkpoint.tree), &|_| true);
+    let changes = TreeMemo::new(store.objects()).diff(
+        before.as_ref().map(|c| c.tree),
+        Some(checkpoint.tree),
+        &|_| true,
+    );
     let mut changes = changes.map_err(|why| store.damage(checkpoint.id, why))?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
-    let (checkpoint, meta) =
-        if checkpoint.adopted { measured(&store, checkpoint)? } else { (checkpoint.clone(), store.meta(&checkpoint)?) };
+    let (checkpoint, meta) = if checkpoint.adopted {
+        measured(&store, checkpoint)?
+    } else {
+        (checkpoint.clone(), store.meta(&checkpoint)?)
+    };
     // Paths that could not be captured are reported as such, not as deleted.
-    changes.retain(|change| checkpoint.covers(&change.path) && (change.after.is_some() || !meta.hides(&change.path)));
+    changes.retain(|change| {
+        checkpoint.covers(&change.path) && (change.after.is_some() || !meta.hides(&change.path))
+    });
     if checkpoint.is_partial() {
         warnings.push(Warning::ShownIsPartial { id: checkpoint.id });
     }
     let databases = store.databases(&checkpoint)?;
-    Ok(ShowOutcome { checkpoint, meta, before, changes, databases, warnings })
+    Ok(ShowOutcome {
+        checkpoint,
+        meta,
+        before,
+        changes,
+        databases,
+        warnings,
+    })
 }
 
 /// Counts what the message of a plain git commit does not record.
@@ -128,13 +176,26 @@ fn measured(store: &Store, mut checkpoint: Checkpoint) -> Result<(Checkpoint, Me
     let snapshot = store.snapshot(&checkpoint)?;
     checkpoint.record.files = snapshot.files.len() as u64;
     for entry in snapshot.files.values() {
-        let size = store.objects().size(&entry.id).map_err(|e| store.damage(checkpoint.id, e.to_string()))?;
+        let size = store
+            .objects()
+            .size(&entry.id)
+            .map_err(|e| store.damage(checkpoint.id, e.to_string()))?;
         checkpoint.record.content_bytes += size;
     }
-    if snapshot.uncaptured.values().any(|standing| standing.why.makes_partial()) {
+    if snapshot
+        .uncaptured
+        .values()
+        .any(|standing| standing.why.makes_partial())
+    {
         checkpoint.record.coverage = Coverage::Partial;
     }
-    Ok((checkpoint, Meta { uncaptured: snapshot.uncaptured, ..Meta::default() }))
+    Ok((
+        checkpoint,
+        Meta {
+            uncaptured: snapshot.uncaptured,
+            ..Meta::default()
+        },
+    ))
 }
 
 #[cfg(test)]

@@ -96,12 +96,19 @@ pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome
     outcome.kept_copies = kept_copies_of(&outcome.store)?;
     match context.find_store()? {
         Some(store) => describe_store(context, &store, options, &mut outcome)?,
-        None => outcome.warnings.extend(context.settings.remarks.iter().map(Warning::from)),
+        None => outcome
+            .warnings
+            .extend(context.settings.remarks.iter().map(Warning::from)),
     }
     Ok(outcome)
 }
 
-fn describe_store(context: &Context, store: &Store, options: StatusOptions, outcome: &mut StatusOutcome) -> Result<()> {
+fn describe_store(
+    context: &Context,
+    store: &Store,
+    options: StatusOptions,
+    outcome: &mut StatusOutcome,
+) -> Result<()> {
     let inventory = store.inventory()?;
     let checkpoints = &inventory.checkpoints;
     let pending = session::look(store, checkpoints)?;
@@ -113,21 +120,31 @@ fn describe_store(context: &Context, store: &Store, options: StatusOptions, outc
     outcome.latest = latest(checkpoints, 0).cloned();
     outcome.baseline = baseline::of(checkpoints).cloned();
     outcome.pending = pending.as_ref().map(|p| (p.target(), p.safety()));
-    outcome.warnings.extend(reader_warnings(context, store, &inventory)?);
+    outcome
+        .warnings
+        .extend(reader_warnings(context, store, &inventory)?);
     outcome.holds = hold::standing(context, store, &mut outcome.warnings);
     let needed = session::needed(context, store, pending.as_ref());
     let keep = context.settings.keep;
     outcome.over_keep = retention::plan(checkpoints, keep, &needed).over_keep;
     if outcome.over_keep {
-        outcome.warnings.push(Warning::OverKeep { keep, kept: checkpoints.len() - outcome.safety });
+        outcome.warnings.push(Warning::OverKeep {
+            keep,
+            kept: checkpoints.len() - outcome.safety,
+        });
     }
     if let Some(partial) = outcome.latest.as_ref().filter(|latest| latest.is_partial()) {
         outcome.warnings.push(Warning::IsPartial { id: partial.id });
     }
     if !options.brief {
         outcome.store_bytes = Some(bytes_below(store.dir()));
-        let over =
-            size_limit::warning_before_prune(context, store, checkpoints, pending.as_ref(), outcome.max_store_bytes);
+        let over = size_limit::warning_before_prune(
+            context,
+            store,
+            checkpoints,
+            pending.as_ref(),
+            outcome.max_store_bytes,
+        );
         outcome.warnings.extend(over);
         measure_drift(context, store, outcome)?;
     }
@@ -147,12 +164,18 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
     }
     let worktree = WorkTree::open(context.root.path())?;
     let options = CaptureOptions::default();
-    let CaptureOutcome::Done(captured) = capture(context, Some(store), &worktree, &options, Sink::HashOnly)? else {
+    let CaptureOutcome::Done(captured) =
+        capture(context, Some(store), &worktree, &options, Sink::HashOnly)?
+    else {
         return Ok(());
     };
     outcome.left_out = Some(LeftOut::of(&captured.listing));
-    let Some(baseline) = &outcome.baseline else { return Ok(()) };
-    let Ok(mut held) = store.snapshot(baseline) else { return Ok(()) };
+    let Some(baseline) = &outcome.baseline else {
+        return Ok(());
+    };
+    let Ok(mut held) = store.snapshot(baseline) else {
+        return Ok(());
+    };
     context.own_files(Some(store)).drop_from(&mut held);
     let present = Snapshot::from(&captured.listing);
     outcome.drift = Some(drift(&held, &present));
@@ -162,6 +185,14 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
 /// Counts the changes from the checkpoint to the present, as a restore plan counts them.
 fn drift(held: &Snapshot, present: &Snapshot) -> Drift {
     let plan = RestorePlan::between(held, present, &RestoreScope::default(), &|_, _| true);
-    let added = plan.write.values().filter(|write| write.before.is_none()).count();
-    Drift { added, changed: plan.write.len() - added + plan.chmod.len(), deleted: plan.delete.len() }
+    let added = plan
+        .write
+        .values()
+        .filter(|write| write.before.is_none())
+        .count();
+    Drift {
+        added,
+        changed: plan.write.len() - added + plan.chmod.len(),
+        deleted: plan.delete.len(),
+    }
 }

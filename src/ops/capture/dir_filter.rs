@@ -30,7 +30,13 @@ pub fn between<'s>(
     if let Some(successor) = successor {
         note_differences(&successor.meta, &target.meta, &mut differing);
     }
-    let mut walk = DiffWalk { listing, target, successor, differing, dirs: HashSet::new() };
+    let mut walk = DiffWalk {
+        listing,
+        target,
+        successor,
+        differing,
+        dirs: HashSet::new(),
+    };
     walk.run()?;
     // Trees do not name directories without files.
     walk.dirs.extend(walk.differing);
@@ -47,7 +53,9 @@ fn note_differences(one: &Meta, other: &Meta, differing: &mut HashSet<RelPath>) 
             }
         }
     };
-    one.empty_dirs.symmetric_difference(&other.empty_dirs).for_each(&mut note);
+    one.empty_dirs
+        .symmetric_difference(&other.empty_dirs)
+        .for_each(&mut note);
     differing_keys(&one.unusual, &other.unusual)
         .chain(differing_keys(&one.uncaptured, &other.uncaptured))
         .for_each(note);
@@ -57,7 +65,9 @@ fn differing_keys<'m, V: PartialEq>(
     one: &'m BTreeMap<RelPath, V>,
     other: &'m BTreeMap<RelPath, V>,
 ) -> impl Iterator<Item = &'m RelPath> {
-    let of_one = one.iter().filter(|(path, value)| other.get(*path) != Some(*value));
+    let of_one = one
+        .iter()
+        .filter(|(path, value)| other.get(*path) != Some(*value));
     let of_other = other.iter().filter(|(path, _)| !one.contains_key(*path));
     of_one.chain(of_other).map(|(path, _)| path)
 }
@@ -81,7 +91,11 @@ struct Sides {
 impl DiffWalk<'_, '_> {
     fn run(&mut self) -> Result<(), ReadFailure> {
         let successor = self.successor.map(|state| state.tree);
-        let root = Sides { present: Some(0), target: Some(self.target.tree), successor };
+        let root = Sides {
+            present: Some(0),
+            target: Some(self.target.tree),
+            successor,
+        };
         let mut pending = vec![(RelPath::root(), root)];
         while let Some((path, sides)) = pending.pop() {
             if !path.is_root() && self.is_equal(&path, &sides) {
@@ -96,25 +110,48 @@ impl DiffWalk<'_, '_> {
     }
 
     fn is_equal(&self, path: &RelPath, sides: &Sides) -> bool {
-        let present = sides.present.and_then(|index| self.listing.dirs[index].tree);
-        let same_trees = present == sides.target && (self.successor.is_none() || sides.successor == sides.target);
+        let present = sides
+            .present
+            .and_then(|index| self.listing.dirs[index].tree);
+        let same_trees = present == sides.target
+            && (self.successor.is_none() || sides.successor == sides.target);
         // Without a tree, the metas and the listing decide.
         same_trees && present.is_some() && !self.differing.contains(path)
     }
 
     fn children(&self, sides: &Sides) -> Result<BTreeMap<Box<[u8]>, Sides>, ReadFailure> {
         let mut children: BTreeMap<Box<[u8]>, Sides> = BTreeMap::new();
-        for child in sides.present.map(|index| &self.listing.dirs[index].dirs).into_iter().flatten() {
-            children.entry(self.listing.dirs[*child].name.clone()).or_default().present = Some(*child);
+        for child in sides
+            .present
+            .map(|index| &self.listing.dirs[index].dirs)
+            .into_iter()
+            .flatten()
+        {
+            children
+                .entry(self.listing.dirs[*child].name.clone())
+                .or_default()
+                .present = Some(*child);
         }
         if let Some(tree) = sides.target {
-            for entry in self.target.entries(tree)?.iter().filter(|entry| entry.is_directory()) {
+            for entry in self
+                .target
+                .entries(tree)?
+                .iter()
+                .filter(|entry| entry.is_directory())
+            {
                 children.entry(entry.name.clone()).or_default().target = Some(entry.id);
             }
         }
         // An unreadable part of the successor counts as absent.
-        let successor = self.successor.zip(sides.successor).and_then(|(state, tree)| state.entries(tree).ok());
-        for entry in successor.iter().flat_map(|entries| entries.iter()).filter(|entry| entry.is_directory()) {
+        let successor = self
+            .successor
+            .zip(sides.successor)
+            .and_then(|(state, tree)| state.entries(tree).ok());
+        for entry in successor
+            .iter()
+            .flat_map(|entries| entries.iter())
+            .filter(|entry| entry.is_directory())
+        {
             children.entry(entry.name.clone()).or_default().successor = Some(entry.id);
         }
         Ok(children)
@@ -135,7 +172,11 @@ pub fn present(listing: &Listing, filter: &DirFilter) -> Snapshot {
             continue;
         }
         snapshot.add_content(&path, dir);
-        pending.extend(dir.dirs.iter().map(|child| (path.join(&listing.dirs[*child].name), *child)));
+        pending.extend(
+            dir.dirs
+                .iter()
+                .map(|child| (path.join(&listing.dirs[*child].name), *child)),
+        );
     }
     snapshot
 }
@@ -143,8 +184,13 @@ pub fn present(listing: &Listing, filter: &DirFilter) -> Snapshot {
 /// Adds to a snapshot what rules left out anywhere in a listing, in focus or not.
 pub fn add_left_out(listing: &Listing, snapshot: &mut Snapshot) {
     for (dir, path) in listing.dirs.iter().zip(&listing.paths()) {
-        let left_out = dir.uncaptured.iter().filter(|item| matches!(item.why, WhyNot::LeftOut(_)));
-        snapshot.uncaptured.extend(left_out.map(|item| (path.join(&item.name), item.into())));
+        let left_out = dir
+            .uncaptured
+            .iter()
+            .filter(|item| matches!(item.why, WhyNot::LeftOut(_)));
+        snapshot
+            .uncaptured
+            .extend(left_out.map(|item| (path.join(&item.name), item.into())));
     }
 }
 
@@ -153,7 +199,10 @@ pub fn may_stand_unlisted(listing: &Listing, path: &RelPath) -> bool {
     let mut above = 0;
     for name in path.components() {
         let Some(index) = listing.child(above, name) else {
-            return listing.dirs[above].uncaptured.binary_search_by(|item| (*item.name).cmp(name)).is_ok();
+            return listing.dirs[above]
+                .uncaptured
+                .binary_search_by(|item| (*item.name).cmp(name))
+                .is_ok();
         };
         above = index;
     }

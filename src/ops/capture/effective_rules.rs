@@ -43,9 +43,18 @@ pub fn rules_today(
         max_file_size_bytes: settings.max_file_size_bytes,
     };
     let own_files = context.own_files(store).paths().to_vec();
-    let NamesToday { tracked, warning, index, names } = names_today(context, known);
+    let NamesToday {
+        tracked,
+        warning,
+        index,
+        names,
+    } = names_today(context, known);
     let rules = sum_of(&(COMPILED_IN, &store_list, rules_key(&record), &own_files));
-    let stamp = RulesStamp { rules, index, names };
+    let stamp = RulesStamp {
+        rules,
+        index,
+        names,
+    };
     let sources = RuleSources {
         store_list,
         excludes: settings.excludes.clone(),
@@ -55,11 +64,20 @@ pub fn rules_today(
         named: named.to_vec(),
         own_files,
     };
-    RulesToday { rules: Rules::new(sources), record, warning, stamp }
+    RulesToday {
+        rules: Rules::new(sources),
+        record,
+        warning,
+        stamp,
+    }
 }
 
 fn rules_key(record: &RuleRecord) -> impl Hash + '_ {
-    (&record.excludes, &record.sensitive_allow, record.max_file_size_bytes)
+    (
+        &record.excludes,
+        &record.sensitive_allow,
+        record.max_file_size_bytes,
+    )
 }
 
 struct NamesToday {
@@ -75,16 +93,31 @@ fn names_today(context: &Context, known: Option<RulesStamp>) -> NamesToday {
     if let Some(known) = known.filter(|known| index != 0 && known.index == index) {
         let later = move || find_index::load(&root).unwrap_or_default();
         let tracked = Arc::new(TrackedLater::new(Box::new(later)));
-        return NamesToday { tracked, warning: None, index, names: known.names };
+        return NamesToday {
+            tracked,
+            warning: None,
+            index,
+            names: known.names,
+        };
     }
     let (tracked, warning) = match find_index::load(&root) {
         Ok(tracked) => (tracked, None),
-        Err(why) => (Tracked::none(), Some(Warning::GitIndexUnreadable { why: why.to_string() })),
+        Err(why) => (
+            Tracked::none(),
+            Some(Warning::GitIndexUnreadable {
+                why: why.to_string(),
+            }),
+        ),
     };
     // An unreadable index is looked at again next time, so that each run warns about it.
     let index = if warning.is_some() { 0 } else { index };
     let names = sum_of(&tracked.paths().collect::<Vec<_>>());
-    NamesToday { tracked: Arc::new(tracked.into()), warning, index, names }
+    NamesToday {
+        tracked: Arc::new(tracked.into()),
+        warning,
+        index,
+        names,
+    }
 }
 
 fn sum_of(value: &impl Hash) -> u64 {

@@ -7,8 +7,12 @@ use crate::model::state::listing::Listing;
 use crate::model::state::meta::{Meta, RuleRecord};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
-use crate::ops::capture::pipeline::{self, Begun, CaptureOptions, CaptureOutcome, Captured, Capturing, Sink, capture};
-use crate::ops::capture::scope_checks::{check_each_part, check_mechanism, check_something_is_held, uncaptured};
+use crate::ops::capture::pipeline::{
+    self, Begun, CaptureOptions, CaptureOutcome, Captured, Capturing, Sink, capture,
+};
+use crate::ops::capture::scope_checks::{
+    check_each_part, check_mechanism, check_something_is_held, uncaptured,
+};
 use crate::ops::context::Context;
 use crate::ops::create::options::ResolvedOptions;
 use crate::store::objects::object_hash::ObjectKind;
@@ -37,28 +41,60 @@ pub fn gather(
     pack: &mut PackSet<'_>,
 ) -> Result<(CaptureOutcome, Extras)> {
     let worktree = WorkTree::open(context.root.path())?;
-    let (terms, databases, state) = (&resolved.terms, &resolved.databases, resolved.state.as_ref());
-    let state = state.map(|document| pack.add(ObjectKind::Blob, &document.bytes)).transpose()?;
-    let mut extras = Extras { state, ..Extras::default() };
+    let (terms, databases, state) = (
+        &resolved.terms,
+        &resolved.databases,
+        resolved.state.as_ref(),
+    );
+    let state = state
+        .map(|document| pack.add(ObjectKind::Blob, &document.bytes))
+        .transpose()?;
+    let mut extras = Extras {
+        state,
+        ..Extras::default()
+    };
     let mut sink = Sink::Pack(pack);
     let Some(scope) = &terms.scope else {
-        let options = CaptureOptions { limit_files, include_sensitive, ..CaptureOptions::default() };
-        return Ok((capture(context, Some(store), &worktree, &options, sink)?, extras));
+        let options = CaptureOptions {
+            limit_files,
+            include_sensitive,
+            ..CaptureOptions::default()
+        };
+        return Ok((
+            capture(context, Some(store), &worktree, &options, sink)?,
+            extras,
+        ));
     };
     if scope.parts().is_empty() {
         let captured = no_files(&worktree, &mut sink)?;
         return Ok((CaptureOutcome::Done(Box::new(captured)), extras));
     }
     let _shield = context.interrupt.shield();
-    let (mut capturing, rules) = scan_scope(context, Some(store), &worktree, scope, include_sensitive)?;
+    let (mut capturing, rules) =
+        scan_scope(context, Some(store), &worktree, scope, include_sensitive)?;
     check_each_part(scope, capturing.listing())?;
-    capturing.exclude(&databases.iter().flat_map(Database::files).collect::<Vec<_>>());
-    if let Some(limit) = limit_files.filter(|limit| capturing.listing().file_count() as u64 > *limit) {
-        return Ok((CaptureOutcome::OverLimit { limit, largest: Vec::new() }, extras));
+    capturing.exclude(
+        &databases
+            .iter()
+            .flat_map(Database::files)
+            .collect::<Vec<_>>(),
+    );
+    if let Some(limit) =
+        limit_files.filter(|limit| capturing.listing().file_count() as u64 > *limit)
+    {
+        return Ok((
+            CaptureOutcome::OverLimit {
+                limit,
+                largest: Vec::new(),
+            },
+            extras,
+        ));
     }
     check_mechanism(context, terms.mechanism, capturing.listing())?;
     capturing.read(&mut sink)?;
-    extras.rules = rules.map(|mut listing| capturing.read_beside(&mut listing, &mut sink)).transpose()?;
+    extras.rules = rules
+        .map(|mut listing| capturing.read_beside(&mut listing, &mut sink))
+        .transpose()?;
     let captured = capturing.finish(&mut sink)?;
     if state.is_none() && databases.is_empty() {
         check_something_is_held(&captured.listing)?;
@@ -74,8 +110,17 @@ fn scan_scope<'c>(
     scope: &Scope,
     include_sensitive: &[String],
 ) -> Result<(Box<Capturing<'c>>, Option<Listing>)> {
-    let named: Vec<RelPath> = scope.parts().iter().filter_map(ScopePart::as_path).cloned().collect();
-    let options = CaptureOptions { include_sensitive, named: &named, ..CaptureOptions::default() };
+    let named: Vec<RelPath> = scope
+        .parts()
+        .iter()
+        .filter_map(ScopePart::as_path)
+        .cloned()
+        .collect();
+    let options = CaptureOptions {
+        include_sensitive,
+        named: &named,
+        ..CaptureOptions::default()
+    };
     let Begun::Scanned(mut capturing) = pipeline::begin(context, store, worktree, &options)? else {
         return Err(Error::unexpected("a limit was met that was not set"));
     };
@@ -104,14 +149,27 @@ pub fn look(context: &Context, scope: &Scope, include_sensitive: &[String]) -> R
     let refused = check_each_part(scope, found).and_then(|()| check_something_is_held(found));
     let secrets = uncaptured(found, &paths, |why| matches!(why, WhyNot::Secret(_))).collect();
     let left_out = uncaptured(found, &paths, |why| matches!(why, WhyNot::LeftOut(_))).collect();
-    Ok(Look { refusal: refused.err(), secrets, left_out })
+    Ok(Look {
+        refusal: refused.err(),
+        secrets,
+        left_out,
+    })
 }
 
 /// Captures the root itself, for a checkpoint without files.
 fn no_files(worktree: &WorkTree, sink: &mut Sink<'_, '_>) -> Result<Captured> {
-    let stat = worktree.root().stat().map_err(|cause| worktree.io("look at", &RelPath::root(), cause))?;
+    let stat = worktree
+        .root()
+        .stat()
+        .map_err(|cause| worktree.io("look at", &RelPath::root(), cause))?;
     let mut listing = Listing::of_empty_root(stat, 0);
     let tree = convert::build(&mut listing, &mut |bytes| sink.tree(bytes))?;
     let meta = Meta::of(&listing, RuleRecord::default());
-    Ok(Captured { listing, seen: None, tree, meta, warnings: Vec::new() })
+    Ok(Captured {
+        listing,
+        seen: None,
+        tree,
+        meta,
+        warnings: Vec::new(),
+    })
 }

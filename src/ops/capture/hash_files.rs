@@ -80,21 +80,40 @@ pub fn read_unknown(
 }
 
 fn paths_with_unknown(listing: &mut Listing) -> Vec<(usize, RelPath)> {
-    let has_unknown = |dir: &mut ListedDir| dir.files.listed_mut().iter().any(|file| file.id.is_none());
-    let dirs: Vec<usize> = (0..listing.dirs.len()).filter(|index| has_unknown(&mut listing.dirs[*index])).collect();
-    dirs.into_iter().map(|index| (index, listing.path_of(index))).collect()
+    let has_unknown =
+        |dir: &mut ListedDir| dir.files.listed_mut().iter().any(|file| file.id.is_none());
+    let dirs: Vec<usize> = (0..listing.dirs.len())
+        .filter(|index| has_unknown(&mut listing.dirs[*index]))
+        .collect();
+    dirs.into_iter()
+        .map(|index| (index, listing.path_of(index)))
+        .collect()
 }
 
-fn split<'l>(dir: usize, path: &RelPath, mut files: &'l mut [ListedFile], batches: &mut Vec<Batch<'l>>) {
+fn split<'l>(
+    dir: usize,
+    path: &RelPath,
+    mut files: &'l mut [ListedFile],
+    batches: &mut Vec<Batch<'l>>,
+) {
     while !files.is_empty() {
         let (mut count, mut bytes) = (0, 0);
         while count < files.len() && count < BATCH_FILES && bytes < BATCH_BYTES {
-            bytes += if files[count].id.is_none() { files[count].stat.size_bytes } else { 0 };
+            bytes += if files[count].id.is_none() {
+                files[count].stat.size_bytes
+            } else {
+                0
+            };
             count += 1;
         }
         let (batch, rest) = files.split_at_mut(count);
         files = rest;
-        batches.push(Batch { dir, path: path.clone(), files: batch, bytes });
+        batches.push(Batch {
+            dir,
+            path: path.clone(),
+            files: batch,
+            bytes,
+        });
     }
 }
 
@@ -107,16 +126,30 @@ fn read_batches(
     sink: &mut Sink<'_, '_>,
 ) -> Result<Vec<Met>> {
     let bytes = batches.iter().map(|batch| batch.bytes).sum();
-    let unknown = |batch: &Batch<'_>| batch.files.iter().filter(|file| file.id.is_none()).count() as u64;
+    let unknown =
+        |batch: &Batch<'_>| batch.files.iter().filter(|file| file.id.is_none()).count() as u64;
     let files = batches.iter().map(unknown).sum();
     context.progress.begin(WorkPhase::Reading, files, bytes);
     let alone = files < ALONE_FILES && bytes < ALONE_BYTES;
-    let workers = if alone { 1 } else { work_queue::workers().min(batches.len()) };
+    let workers = if alone {
+        1
+    } else {
+        work_queue::workers().min(batches.len())
+    };
     // The largest files come first, so that no thread ends alone with one. Batches are taken from the end.
     batches.sort_by_key(|batch| batch.bytes >= STREAM_FROM_BYTES);
-    let reader = BatchReader { context, worktree, admission, started_ns };
+    let reader = BatchReader {
+        context,
+        worktree,
+        admission,
+        started_ns,
+    };
     let sinks = sink.split(workers)?;
-    let met = work_queue::run(sinks, batches, &|sink: &mut ThreadSink<'_, '_>, batch, _| reader.read(batch, sink))?;
+    let met = work_queue::run(
+        sinks,
+        batches,
+        &|sink: &mut ThreadSink<'_, '_>, batch, _| reader.read(batch, sink),
+    )?;
     Ok(met.into_iter().flatten().collect())
 }
 
@@ -129,8 +162,15 @@ struct BatchReader<'r> {
 
 impl BatchReader<'_> {
     fn read(&self, batch: Batch<'_>, sink: &mut dyn BlobSink) -> Result<Vec<Met>> {
-        let dir = self.worktree.root().open_below(&batch.path, Access::Search).ok();
-        let mut sink = InterruptibleSink { context: self.context, sink };
+        let dir = self
+            .worktree
+            .root()
+            .open_below(&batch.path, Access::Search)
+            .ok();
+        let mut sink = InterruptibleSink {
+            context: self.context,
+            sink,
+        };
         let mut met = Vec::new();
         for file in batch.files {
             if file.id.is_some() {
@@ -139,7 +179,11 @@ impl BatchReader<'_> {
             let fate = self.read_one(dir.as_ref(), &batch.path, file, &mut sink)?;
             self.context.progress.add(1, 0);
             self.context.check_interrupt()?;
-            met.extend(fate.map(|fate| Met { dir: batch.dir, name: file.name.clone(), fate }));
+            met.extend(fate.map(|fate| Met {
+                dir: batch.dir,
+                name: file.name.clone(),
+                fate,
+            }));
         }
         Ok(met)
     }
@@ -151,7 +195,13 @@ impl BatchReader<'_> {
         file: &mut ListedFile,
         sink: &mut dyn BlobSink,
     ) -> Result<Option<FileFate>> {
-        let mut watch = KeyWatch { admission: self.admission, dir: path, name: &file.name, sink, saw_key: false };
+        let mut watch = KeyWatch {
+            admission: self.admission,
+            dir: path,
+            name: &file.name,
+            sink,
+            saw_key: false,
+        };
         let read = match dir {
             Some(dir) => read_in(self.worktree, dir, path, &file.name, file, &mut watch)?,
             None => read_file(self.worktree, path, &file.name, file, &mut watch)?,
@@ -159,7 +209,12 @@ impl BatchReader<'_> {
         // The reason for admitting it may be gone next time, so it is read again. If the name tells, the rules decide.
         let is_unsure = watch.saw_key && !may_be_secret(path.name(), &file.name);
         Ok(match read {
-            ReadOutcome::Captured { id, stat, kind, racy } => {
+            ReadOutcome::Captured {
+                id,
+                stat,
+                kind,
+                racy,
+            } => {
                 (file.id, file.stat, file.kind) = (Some(id), stat, kind);
                 file.racy = racy || is_unsure || may_be_half_written(&stat, self.started_ns);
                 racy.then_some(FileFate::Unsteady)
@@ -173,17 +228,25 @@ impl BatchReader<'_> {
 
 /// Applies the results of one directory to the listing.
 fn settle(listing: &mut Listing, met: &[Met], warnings: &mut Vec<Warning>) {
-    let Some(index) = met.first().map(|first| first.dir) else { return };
+    let Some(index) = met.first().map(|first| first.dir) else {
+        return;
+    };
     let mut out = HashSet::new();
     for Met { name, fate, .. } in met {
         match fate {
             FileFate::Unsteady => {
-                warnings.push(Warning::ChangedWhileRead { path: listing.path_of(index).join(name) });
+                warnings.push(Warning::ChangedWhileRead {
+                    path: listing.path_of(index).join(name),
+                });
                 continue;
             }
             FileFate::Gone => {}
             FileFate::NotCaptured(why) => {
-                let item = Uncaptured { name: name.clone(), why: why.clone(), is_dir: false };
+                let item = Uncaptured {
+                    name: name.clone(),
+                    why: why.clone(),
+                    is_dir: false,
+                };
                 listing.dirs[index].uncaptured.push(item);
             }
         }
@@ -192,7 +255,9 @@ fn settle(listing: &mut Listing, met: &[Met], warnings: &mut Vec<Warning>) {
     if !out.is_empty() {
         let dir = &mut listing.dirs[index];
         dir.decided_by_names = false;
-        dir.files.make_listed().retain(|file| !out.contains(&*file.name));
+        dir.files
+            .make_listed()
+            .retain(|file| !out.contains(&*file.name));
         dir.uncaptured.sort_by(|a, b| a.name.cmp(&b.name));
     }
 }

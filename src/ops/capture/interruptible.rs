@@ -18,8 +18,18 @@ impl BlobSink for InterruptibleSink<'_> {
         self.sink.blob(bytes)
     }
 
-    fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
-        let taken = self.sink.blob_stream(len, &mut Pieces { context: self.context, reader });
+    fn blob_stream(
+        &mut self,
+        len: u64,
+        reader: &mut dyn Read,
+    ) -> std::result::Result<ObjectId, SinkError> {
+        let taken = self.sink.blob_stream(
+            len,
+            &mut Pieces {
+                context: self.context,
+                reader,
+            },
+        );
         // However the sink reports a reader that stops, the signal is the cause.
         self.context.check_interrupt()?;
         taken

@@ -42,7 +42,9 @@ impl KeyWatch<'_> {
         if self.admission.admits(&self.dir.join(self.name)) {
             return Ok(());
         }
-        Err(SinkError::Refused(WhyNot::Secret(Peek::ANY_FILE.rule().to_owned())))
+        Err(SinkError::Refused(WhyNot::Secret(
+            Peek::ANY_FILE.rule().to_owned(),
+        )))
     }
 }
 
@@ -54,7 +56,9 @@ impl BlobSink for KeyWatch<'_> {
 
     fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> Result<ObjectId, SinkError> {
         let mut beginning = Vec::new();
-        let read = (&mut *reader).take(Peek::ANY_FILE.len_bytes() as u64).read_to_end(&mut beginning);
+        let read = (&mut *reader)
+            .take(Peek::ANY_FILE.len_bytes() as u64)
+            .read_to_end(&mut beginning);
         read.map_err(|e| Error::unexpected(format!("cannot read the beginning: {e}")))?;
         self.look(&beginning)?;
         self.sink.blob_stream(len, &mut beginning.chain(reader))
@@ -70,26 +74,48 @@ mod tests {
     const KEY: &[u8] = b"-----BEGIN PRIVATE KEY-----\nMII";
 
     fn give(path: &str, allow: &str, content: &[u8]) -> [Result<ObjectId, SinkError>; 2] {
-        let rules = Rules::new(RuleSources { sensitive_allow: vec![allow.into()], ..RuleSources::default() });
+        let rules = Rules::new(RuleSources {
+            sensitive_allow: vec![allow.into()],
+            ..RuleSources::default()
+        });
         let path = RelPath::new(path.as_bytes()).unwrap();
         let in_spite = BTreeSet::from([RelPath::new(b"held").unwrap()]);
-        let admission = Admission { rules: &rules, in_spite: &in_spite };
+        let admission = Admission {
+            rules: &rules,
+            in_spite: &in_spite,
+        };
         let (mut whole, mut streamed) = (ThreadSink::HashOnly, ThreadSink::HashOnly);
         let dir = path.parent().unwrap();
-        let watch = |sink| KeyWatch { admission: &admission, dir: &dir, name: path.name(), sink, saw_key: false };
+        let watch = |sink| KeyWatch {
+            admission: &admission,
+            dir: &dir,
+            name: path.name(),
+            sink,
+            saw_key: false,
+        };
         let whole = watch(&mut whole).blob(content);
-        [whole, watch(&mut streamed).blob_stream(content.len() as u64, &mut &*content)]
+        [
+            whole,
+            watch(&mut streamed).blob_stream(content.len() as u64, &mut &*content),
+        ]
     }
 
     #[test]
     fn a_key_is_refused_unless_it_is_admitted_and_all_else_passes_whole() {
         for refused in give("a/notes.txt", "*.pem", KEY) {
-            assert!(matches!(refused, Err(SinkError::Refused(WhyNot::Secret(_)))), "{refused:?}");
+            assert!(
+                matches!(refused, Err(SinkError::Refused(WhyNot::Secret(_)))),
+                "{refused:?}"
+            );
         }
         let long = [b"x\n".repeat(5000), KEY.to_vec()].concat();
-        for (path, allow, content) in
-            [("held", "", KEY), ("a/let", "let", KEY), ("a/b/c", "a/", KEY), ("any", "", &long), ("none", "", b"")]
-        {
+        for (path, allow, content) in [
+            ("held", "", KEY),
+            ("a/let", "let", KEY),
+            ("a/b/c", "a/", KEY),
+            ("any", "", &long),
+            ("none", "", b""),
+        ] {
             let [whole, streamed] = give(path, allow, content).map(|taken| taken.unwrap());
             assert_eq!(whole, streamed, "{path}");
         }

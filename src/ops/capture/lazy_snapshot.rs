@@ -27,7 +27,12 @@ pub struct LazySnapshot<'s> {
 impl<'s> LazySnapshot<'s> {
     pub fn new(store: &'s Store, tree: ObjectId, meta: Meta) -> Self {
         let bare_dirs = meta.bare_dirs();
-        Self { tree, meta, bare_dirs, memo: RefCell::new(TreeMemo::new(store.objects())) }
+        Self {
+            tree,
+            meta,
+            bare_dirs,
+            memo: RefCell::new(TreeMemo::new(store.objects())),
+        }
     }
 
     /// # Errors
@@ -57,11 +62,17 @@ impl<'s> LazySnapshot<'s> {
         if path.is_root() || self.bare_dirs.contains(path) {
             return Ok(true);
         }
-        Ok(self.entry_at(path)?.is_some_and(|entry| entry.is_directory()))
+        Ok(self
+            .entry_at(path)?
+            .is_some_and(|entry| entry.is_directory()))
     }
 
     pub fn perm_of_dir(&self, path: &RelPath) -> u32 {
-        self.meta.unusual.get(path).copied().unwrap_or(self.meta.usual.directory)
+        self.meta
+            .unusual
+            .get(path)
+            .copied()
+            .unwrap_or(self.meta.usual.directory)
     }
 
     /// Returns everything in the directories in focus, and the bare names of their subdirectories.
@@ -75,7 +86,9 @@ impl<'s> LazySnapshot<'s> {
         while let Some((dir, tree)) = walk.next_tree() {
             if filter.contains(&dir) {
                 let entries = self.entries(tree).map_err(|why| format!("{dir}: {why}"))?;
-                walk.enter(&dir, &entries).into_iter().for_each(|(path, entry)| put_entry(&mut snapshot, path, entry));
+                walk.enter(&dir, &entries)
+                    .into_iter()
+                    .for_each(|(path, entry)| put_entry(&mut snapshot, path, entry));
             }
             dirs.push(dir);
         }
@@ -90,7 +103,8 @@ impl<'s> LazySnapshot<'s> {
     fn meta_in(&self, filter: &DirFilter) -> Meta {
         let mut meta = self.meta.clone();
         if let DirFilter::Dirs(_) = filter {
-            let is_in = |path: &RelPath| path.parent().is_none_or(|parent| filter.contains(&parent));
+            let is_in =
+                |path: &RelPath| path.parent().is_none_or(|parent| filter.contains(&parent));
             meta.empty_dirs.retain(is_in);
             meta.uncaptured.retain(|path, _| is_in(path));
         }

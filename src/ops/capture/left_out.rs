@@ -33,7 +33,11 @@ impl LeftOut {
                         rule
                     }
                     WhyNot::LeftOut(rule) => {
-                        let kind = if item.is_dir { &mut left_out.directories } else { &mut left_out.files };
+                        let kind = if item.is_dir {
+                            &mut left_out.directories
+                        } else {
+                            &mut left_out.files
+                        };
                         kind.insert(path);
                         rule
                     }
@@ -50,13 +54,20 @@ impl LeftOut {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.directories.is_empty() && self.files.is_empty() && self.secrets.is_empty() && self.not_captured.is_empty()
+        self.directories.is_empty()
+            && self.files.is_empty()
+            && self.secrets.is_empty()
+            && self.not_captured.is_empty()
     }
 
     /// Returns one line per path; compared to tell whether the set changed.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
-        for (word, paths) in [("dir", &self.directories), ("file", &self.files), ("secret", &self.secrets)] {
+        for (word, paths) in [
+            ("dir", &self.directories),
+            ("file", &self.files),
+            ("secret", &self.secrets),
+        ] {
             for path in paths {
                 let _ = writeln!(text, "{word} {path}");
             }

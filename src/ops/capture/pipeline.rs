@@ -68,7 +68,10 @@ pub struct Captured {
 
 pub enum CaptureOutcome {
     Done(Box<Captured>),
-    OverLimit { limit: u64, largest: Vec<(RelPath, u64)> },
+    OverLimit {
+        limit: u64,
+        largest: Vec<(RelPath, u64)>,
+    },
 }
 
 /// Scans, reads files with unknown ids, and computes all trees.
@@ -83,11 +86,15 @@ pub fn capture(
     let _shield = context.interrupt.shield();
     let mut capturing = match begin(context, store, worktree, options)? {
         Begun::Scanned(capturing) => *capturing,
-        Begun::OverLimit { limit, largest } => return Ok(CaptureOutcome::OverLimit { limit, largest }),
+        Begun::OverLimit { limit, largest } => {
+            return Ok(CaptureOutcome::OverLimit { limit, largest });
+        }
     };
     capturing.add(options.also, options.make_room)?;
     capturing.read(&mut sink)?;
-    capturing.finish(&mut sink).map(|captured| CaptureOutcome::Done(Box::new(captured)))
+    capturing
+        .finish(&mut sink)
+        .map(|captured| CaptureOutcome::Done(Box::new(captured)))
 }
 
 /// A capture in progress: scanned, then extended and read as often as needed.
@@ -109,7 +116,10 @@ pub struct Capturing<'c> {
 /// Result of the scan.
 pub enum Begun<'c> {
     Scanned(Box<Capturing<'c>>),
-    OverLimit { limit: u64, largest: Vec<(RelPath, u64)> },
+    OverLimit {
+        limit: u64,
+        largest: Vec<(RelPath, u64)>,
+    },
 }
 
 /// Only scans: [`CaptureOptions::also`] and [`CaptureOptions::make_room`] are not used yet.
@@ -120,13 +130,22 @@ pub fn begin<'c>(
     options: &CaptureOptions<'_>,
 ) -> Result<Begun<'c>> {
     let cache = store.and_then(Store::stat_cache);
-    let today =
-        rules_today(context, store, options.include_sensitive, options.named, cache.as_ref().map(StatCache::rules));
-    let trusted = store.zip(cache.as_ref()).is_some_and(|(store, cache)| store.trusts(cache));
+    let today = rules_today(
+        context,
+        store,
+        options.include_sensitive,
+        options.named,
+        cache.as_ref().map(StatCache::rules),
+    );
+    let trusted = store
+        .zip(cache.as_ref())
+        .is_some_and(|(store, cache)| store.trusts(cache));
     let scan_options = ScanOptions {
         previous: cache.as_ref().map(|cache| &cache.kept),
         same_rules: options.named.is_empty()
-            && cache.as_ref().is_some_and(|cache| cache.rules().gives_same_verdicts(&today.stamp)),
+            && cache
+                .as_ref()
+                .is_some_and(|cache| cache.rules().gives_same_verdicts(&today.stamp)),
         limit_files: options.limit_files,
         skip: &context.stores_to_skip()?,
         interrupt: &context.interrupt,
@@ -141,10 +160,30 @@ pub fn begin<'c>(
     if !trusted {
         forget_unverified(store, &mut listing);
     }
-    let RulesToday { rules, record, warning, stamp } = today;
-    let seen = Some(ScanInputs { cache, trusted, rules: stamp, restored: None });
+    let RulesToday {
+        rules,
+        record,
+        warning,
+        stamp,
+    } = today;
+    let seen = Some(ScanInputs {
+        cache,
+        trusted,
+        rules: stamp,
+        restored: None,
+    });
     let (warnings, tree, in_spite) = (warning.into_iter().collect(), None, BTreeSet::new());
-    let capturing = Capturing { context, worktree, seen, record, rules, in_spite, warnings, listing, tree };
+    let capturing = Capturing {
+        context,
+        worktree,
+        seen,
+        record,
+        rules,
+        in_spite,
+        warnings,
+        listing,
+        tree,
+    };
     Ok(Begun::Scanned(Box::new(capturing)))
 }
 
@@ -160,8 +199,18 @@ impl Capturing<'_> {
     /// Reads every file whose blob id is unknown.
     pub fn read(&mut self, sink: &mut Sink<'_, '_>) -> Result<()> {
         self.tree = None;
-        let admission = Admission { rules: &self.rules, in_spite: &self.in_spite };
-        read_unknown(self.context, self.worktree, &admission, &mut self.listing, sink, &mut self.warnings)
+        let admission = Admission {
+            rules: &self.rules,
+            in_spite: &self.in_spite,
+        };
+        read_unknown(
+            self.context,
+            self.worktree,
+            &admission,
+            &mut self.listing,
+            sink,
+            &mut self.warnings,
+        )
     }
 
     /// Returns the tree of the root; every blob must have been read.
@@ -214,9 +263,23 @@ impl Capturing<'_> {
     }
 
     /// Reads the files of a listing that [`Self::filtered`] returned, and computes its tree.
-    pub fn read_beside(&mut self, listing: &mut Listing, sink: &mut Sink<'_, '_>) -> Result<ObjectId> {
-        let admission = Admission { rules: &self.rules, in_spite: &self.in_spite };
-        read_unknown(self.context, self.worktree, &admission, listing, sink, &mut self.warnings)?;
+    pub fn read_beside(
+        &mut self,
+        listing: &mut Listing,
+        sink: &mut Sink<'_, '_>,
+    ) -> Result<ObjectId> {
+        let admission = Admission {
+            rules: &self.rules,
+            in_spite: &self.in_spite,
+        };
+        read_unknown(
+            self.context,
+            self.worktree,
+            &admission,
+            listing,
+            sink,
+            &mut self.warnings,
+        )?;
         convert::build(listing, &mut |bytes| sink.tree(bytes))
     }
 
@@ -225,15 +288,29 @@ impl Capturing<'_> {
         let meta = Meta::of(&self.listing, self.record);
         let mut warnings = self.warnings;
         warnings.extend(not_captured(&meta));
-        Ok(Captured { listing: self.listing, seen: self.seen, tree, meta, warnings })
+        Ok(Captured {
+            listing: self.listing,
+            seen: self.seen,
+            tree,
+            meta,
+            warnings,
+        })
     }
 }
 
 /// Returns the paths to capture despite today's rules.
 fn in_spite_of_rules(listing: &Listing, also: &[RelPath], make_room: &[RelPath]) -> Vec<RelPath> {
     let mut secrets = HashSet::new();
-    for (index, dir) in listing.dirs.iter().enumerate().filter(|(_, dir)| !dir.uncaptured.is_empty()) {
-        let found = dir.uncaptured.iter().filter(|item| matches!(item.why, WhyNot::Secret(_)));
+    for (index, dir) in listing
+        .dirs
+        .iter()
+        .enumerate()
+        .filter(|(_, dir)| !dir.uncaptured.is_empty())
+    {
+        let found = dir
+            .uncaptured
+            .iter()
+            .filter(|item| matches!(item.why, WhyNot::Secret(_)));
         secrets.extend(found.map(|item| listing.path_of(index).join(&item.name)));
     }
     let room = make_room.iter().filter(|path| !secrets.contains(*path));
@@ -247,7 +324,9 @@ fn forget_unverified(store: Option<&Store>, listing: &mut Listing) {
         dir.unchanged = false;
         for file in dir.files.make_listed() {
             let Some(id) = file.id else { continue };
-            let is_whole = *whole.entry(id).or_insert_with(|| store.is_some_and(|s| s.has_whole(id)));
+            let is_whole = *whole
+                .entry(id)
+                .or_insert_with(|| store.is_some_and(|s| s.has_whole(id)));
             if !is_whole {
                 file.id = None;
             }
@@ -256,6 +335,12 @@ fn forget_unverified(store: Option<&Store>, listing: &mut Listing) {
 }
 
 fn not_captured(meta: &Meta) -> impl Iterator<Item = Warning> {
-    let partial = meta.uncaptured.iter().filter(|(_, standing)| standing.why.makes_partial());
-    partial.map(|(path, standing)| Warning::NotCaptured { path: path.clone(), why: standing.why.clone() })
+    let partial = meta
+        .uncaptured
+        .iter()
+        .filter(|(_, standing)| standing.why.makes_partial());
+    partial.map(|(path, standing)| Warning::NotCaptured {
+        path: path.clone(),
+        why: standing.why.clone(),
+    })
 }

@@ -28,7 +28,11 @@ pub struct WorktreeSide {
 impl WorktreeSide {
     /// Captures by today's rules, plus what `held` has and a rule now leaves out. Secrets are not taken despite the
     /// rules, so their content is never shown.
-    pub fn look(context: &Context, store: &Store, held: &Snapshot) -> Result<(Self, Snapshot, Vec<Warning>)> {
+    pub fn look(
+        context: &Context,
+        store: &Store,
+        held: &Snapshot,
+    ) -> Result<(Self, Snapshot, Vec<Warning>)> {
         let worktree = WorkTree::open(context.root.path())?;
         let mut captured = look(context, store, &worktree, &[])?;
         let mut snapshot = Snapshot::from(&captured.listing);
@@ -37,7 +41,13 @@ impl WorktreeSide {
         for path in held_but_left_out(held, &snapshot) {
             match rules.judge_at(&path, false, &|_| None) {
                 RuleVerdict::Secret(rule) => {
-                    secrets.push((path, UncapturedEntry { why: WhyNot::Secret(rule), is_dir: false }));
+                    secrets.push((
+                        path,
+                        UncapturedEntry {
+                            why: WhyNot::Secret(rule),
+                            is_dir: false,
+                        },
+                    ));
                     continue;
                 }
                 RuleVerdict::Peek(peek) => peeks.insert(path.clone(), peek),
@@ -56,27 +66,54 @@ impl WorktreeSide {
     }
 
     /// Reads one file in its current state.
-    pub fn load(&self, path: &RelPath, entry: &Entry, warnings: &mut Vec<Warning>) -> Result<LoadedVersion> {
+    pub fn load(
+        &self,
+        path: &RelPath,
+        entry: &Entry,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<LoadedVersion> {
         let loaded = load_file(&self.worktree, path, entry, warnings)?;
-        let (LoadedVersion::Version(version), Some(peek)) = (&loaded, self.peeks.get(path)) else { return Ok(loaded) };
-        let beginning = version.bytes.as_deref().map(|bytes| &bytes[..bytes.len().min(peek.len_bytes())]);
+        let (LoadedVersion::Version(version), Some(peek)) = (&loaded, self.peeks.get(path)) else {
+            return Ok(loaded);
+        };
+        let beginning = version
+            .bytes
+            .as_deref()
+            .map(|bytes| &bytes[..bytes.len().min(peek.len_bytes())]);
         let is_secret = beginning.is_some_and(|beginning| peek.is_secret(beginning));
-        Ok(if is_secret { LoadedVersion::Unknown(WhyNot::Secret(peek.rule().to_owned())) } else { loaded })
+        Ok(if is_secret {
+            LoadedVersion::Unknown(WhyNot::Secret(peek.rule().to_owned()))
+        } else {
+            loaded
+        })
     }
 }
 
-fn look(context: &Context, store: &Store, worktree: &WorkTree, also: &[RelPath]) -> Result<Captured> {
-    let options = CaptureOptions { also, ..CaptureOptions::default() };
+fn look(
+    context: &Context,
+    store: &Store,
+    worktree: &WorkTree,
+    also: &[RelPath],
+) -> Result<Captured> {
+    let options = CaptureOptions {
+        also,
+        ..CaptureOptions::default()
+    };
     match capture(context, Some(store), worktree, &options, Sink::HashOnly)? {
         CaptureOutcome::Done(captured) => Ok(*captured),
-        CaptureOutcome::OverLimit { .. } => Err(Error::unexpected("a limit was met that was not set")),
+        CaptureOutcome::OverLimit { .. } => {
+            Err(Error::unexpected("a limit was met that was not set"))
+        }
     }
 }
 
 /// Returns only the rules for secrets by name: no scan applies them within a directory that is left out.
 fn secrets_alone(context: &Context) -> Rules {
     let sensitive_allow = context.settings.sensitive_allow.clone();
-    Rules::new(RuleSources { sensitive_allow, ..RuleSources::default() })
+    Rules::new(RuleSources {
+        sensitive_allow,
+        ..RuleSources::default()
+    })
 }
 
 /// Files of a checkpoint that today's rules leave out, directly or with a directory above.
@@ -85,24 +122,64 @@ fn held_but_left_out(held: &Snapshot, present: &Snapshot) -> Vec<RelPath> {
         let standing = present.uncaptured.get(path);
         standing.is_some_and(|standing| matches!(standing.why, WhyNot::LeftOut(_)))
     };
-    let dirs_out: BTreeSet<RelPath> = held.dirs.keys().filter(|dir| is_out(dir)).cloned().collect();
-    let below_one = |path: &RelPath| !dirs_out.is_empty() && path.ancestors().any(|above| dirs_out.contains(&above));
-    let wanted = |path: &&RelPath| !present.files.contains_key(*path) && (is_out(path) || below_one(path));
+    let dirs_out: BTreeSet<RelPath> = held
+        .dirs
+        .keys()
+        .filter(|dir| is_out(dir))
+        .cloned()
+        .collect();
+    let below_one = |path: &RelPath| {
+        !dirs_out.is_empty() && path.ancestors().any(|above| dirs_out.contains(&above))
+    };
+    let wanted =
+        |path: &&RelPath| !present.files.contains_key(*path) && (is_out(path) || below_one(path));
     held.files.keys().filter(wanted).cloned().collect()
 }
 
-fn load_file(worktree: &WorkTree, path: &RelPath, entry: &Entry, warnings: &mut Vec<Warning>) -> Result<LoadedVersion> {
+fn load_file(
+    worktree: &WorkTree,
+    path: &RelPath,
+    entry: &Entry,
+    warnings: &mut Vec<Warning>,
+) -> Result<LoadedVersion> {
     let stat = Stat::default();
-    let listed = ListedFile { name: path.name().into(), kind: entry.kind, stat, id: None, racy: false };
-    let mut keeper = Keeper { limit_bytes: LARGEST_TEXT_BYTES, bytes: None };
-    let read = read_file(worktree, &path.parent().unwrap_or_default(), path.name(), &listed, &mut keeper)?;
+    let listed = ListedFile {
+        name: path.name().into(),
+        kind: entry.kind,
+        stat,
+        id: None,
+        racy: false,
+    };
+    let mut keeper = Keeper {
+        limit_bytes: LARGEST_TEXT_BYTES,
+        bytes: None,
+    };
+    let read = read_file(
+        worktree,
+        &path.parent().unwrap_or_default(),
+        path.name(),
+        &listed,
+        &mut keeper,
+    )?;
     Ok(match read {
-        ReadOutcome::Captured { id, stat, kind, racy } => {
+        ReadOutcome::Captured {
+            id,
+            stat,
+            kind,
+            racy,
+        } => {
             if racy {
                 warnings.push(Warning::ChangedWhileRead { path: path.clone() });
             }
-            let seen = SeenFile { mode: git_mode(kind, stat.perm()), id, size_bytes: stat.size_bytes };
-            LoadedVersion::Version(Box::new(FileVersion { seen, bytes: keeper.bytes }))
+            let seen = SeenFile {
+                mode: git_mode(kind, stat.perm()),
+                id,
+                size_bytes: stat.size_bytes,
+            };
+            LoadedVersion::Version(Box::new(FileVersion {
+                seen,
+                bytes: keeper.bytes,
+            }))
         }
         ReadOutcome::Vanished | ReadOutcome::NotAFile => LoadedVersion::Gone,
         ReadOutcome::Unreadable(why) => LoadedVersion::Unknown(WhyNot::Unreadable(why)),
@@ -122,14 +199,22 @@ impl BlobSink for Keeper {
         ThreadSink::HashOnly.blob(bytes)
     }
 
-    fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
+    fn blob_stream(
+        &mut self,
+        len: u64,
+        reader: &mut dyn Read,
+    ) -> std::result::Result<ObjectId, SinkError> {
         self.bytes = None;
         if len > self.limit_bytes {
             return ThreadSink::HashOnly.blob_stream(len, reader);
         }
         let mut bytes = Vec::with_capacity(usize::try_from(len).unwrap_or_default());
-        let cut = |why: String| SinkError::Failed(Error::unexpected(format!("cannot read to the end: {why}")));
-        reader.read_to_end(&mut bytes).map_err(|e| cut(e.to_string()))?;
+        let cut = |why: String| {
+            SinkError::Failed(Error::unexpected(format!("cannot read to the end: {why}")))
+        };
+        reader
+            .read_to_end(&mut bytes)
+            .map_err(|e| cut(e.to_string()))?;
         if bytes.len() as u64 != len {
             return Err(cut("it is shorter than it was".to_owned()));
         }
@@ -148,21 +233,45 @@ mod tests {
     /// Reads a path whose entry is out of date.
     fn read(dir: &std::path::Path, path: &str) -> LoadedVersion {
         let work = WorkTree::open(dir).unwrap();
-        let stale = Entry { kind: Kind::File, perm: 0o644, id: ObjectId::from_bytes([7; 20]), size_bytes: 9 };
-        load_file(&work, &RelPath::new(path.as_bytes()).unwrap(), &stale, &mut Vec::new()).unwrap()
+        let stale = Entry {
+            kind: Kind::File,
+            perm: 0o644,
+            id: ObjectId::from_bytes([7; 20]),
+            size_bytes: 9,
+        };
+        load_file(
+            &work,
+            &RelPath::new(path.as_bytes()).unwrap(),
+            &stale,
+            &mut Vec::new(),
+        )
+        .unwrap()
     }
 
     #[test]
     fn what_changed_since_the_capture_is_taken_as_it_is_read() {
         let temp = tempfile::tempdir().unwrap();
         std::fs::write(temp.path().join("f"), "hello\n").unwrap();
-        let LoadedVersion::Version(version) = read(temp.path(), "f") else { panic!("nothing was read") };
-        assert_eq!(version.seen.id.to_hex(), "ce013625030ba8dba906f756967f9e9ca394464a");
-        assert_eq!((version.bytes.as_deref(), version.seen.mode), (Some(&b"hello\n"[..]), 0o100_644));
+        let LoadedVersion::Version(version) = read(temp.path(), "f") else {
+            panic!("nothing was read")
+        };
+        assert_eq!(
+            version.seen.id.to_hex(),
+            "ce013625030ba8dba906f756967f9e9ca394464a"
+        );
+        assert_eq!(
+            (version.bytes.as_deref(), version.seen.mode),
+            (Some(&b"hello\n"[..]), 0o100_644)
+        );
         std::fs::remove_file(temp.path().join("f")).unwrap();
         std::os::unix::fs::symlink("elsewhere", temp.path().join("f")).unwrap();
-        let LoadedVersion::Version(version) = read(temp.path(), "f") else { panic!("nothing was read") };
-        assert_eq!((version.bytes.as_deref(), version.seen.mode), (Some(&b"elsewhere"[..]), 0o120_000));
+        let LoadedVersion::Version(version) = read(temp.path(), "f") else {
+            panic!("nothing was read")
+        };
+        assert_eq!(
+            (version.bytes.as_deref(), version.seen.mode),
+            (Some(&b"elsewhere"[..]), 0o120_000)
+        );
         std::fs::remove_file(temp.path().join("f")).unwrap();
         std::fs::create_dir(temp.path().join("f")).unwrap();
         assert!(matches!(read(temp.path(), "f"), LoadedVersion::Gone));
@@ -175,17 +284,32 @@ mod tests {
         std::fs::create_dir(temp.path().join("real")).unwrap();
         std::fs::write(temp.path().join("real/f"), "x").unwrap();
         std::os::unix::fs::symlink("real", temp.path().join("link")).unwrap();
-        assert!(matches!(read(temp.path(), "real/f"), LoadedVersion::Version(_)));
-        assert!(!matches!(read(temp.path(), "link/f"), LoadedVersion::Version(_)));
+        assert!(matches!(
+            read(temp.path(), "real/f"),
+            LoadedVersion::Version(_)
+        ));
+        assert!(!matches!(
+            read(temp.path(), "link/f"),
+            LoadedVersion::Version(_)
+        ));
     }
 
     #[test]
     fn what_is_too_large_is_hashed_and_not_held() {
-        let mut keeper = Keeper { limit_bytes: 6, bytes: None };
-        let id = keeper.blob_stream(6, &mut &b"hello\n"[..]).unwrap().to_hex();
+        let mut keeper = Keeper {
+            limit_bytes: 6,
+            bytes: None,
+        };
+        let id = keeper
+            .blob_stream(6, &mut &b"hello\n"[..])
+            .unwrap()
+            .to_hex();
         assert_eq!(id, "ce013625030ba8dba906f756967f9e9ca394464a");
         assert_eq!(keeper.bytes.as_deref(), Some(&b"hello\n"[..]));
-        assert!(keeper.blob_stream(5 + 1, &mut &b"short"[..]).is_err(), "it ended too early");
+        assert!(
+            keeper.blob_stream(5 + 1, &mut &b"short"[..]).is_err(),
+            "it ended too early"
+        );
         keeper.blob_stream(7, &mut &b"hello!\n"[..]).unwrap();
         assert_eq!(keeper.bytes, None);
     }

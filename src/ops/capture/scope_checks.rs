@@ -52,7 +52,9 @@ pub fn check_something_is_held(part: &Listing) -> Result<()> {
     if lost.is_empty() {
         return Ok(());
     }
-    Err(Error::NothingHeld { why: format!("nothing of the scope can be held: {}", named(&lost)) })
+    Err(Error::NothingHeld {
+        why: format!("nothing of the scope can be held: {}", named(&lost)),
+    })
 }
 
 /// Whether something is held at a path, or known to exist there.
@@ -61,7 +63,11 @@ fn stands(found: &Listing, path: &RelPath) -> bool {
         return true;
     }
     let holder = path.parent().and_then(|above| found.dir(&above));
-    let standing = holder.and_then(|dir| dir.uncaptured.iter().find(|item| *item.name == *path.name()));
+    let standing = holder.and_then(|dir| {
+        dir.uncaptured
+            .iter()
+            .find(|item| *item.name == *path.name())
+    });
     standing.is_some_and(|item| item.why.is_recorded())
 }
 
@@ -70,7 +76,9 @@ fn present<'l>(found: &'l Listing, paths: &'l [RelPath]) -> impl Iterator<Item =
     found.dirs.iter().zip(paths).flat_map(|(dir, path)| {
         let standing = dir.uncaptured.iter().filter(|item| item.why.is_recorded());
         let files = dir.files.iter().map(move |file| path.join(file.name));
-        files.chain(standing.map(move |item| path.join(&item.name))).chain([path.clone()])
+        files
+            .chain(standing.map(move |item| path.join(&item.name)))
+            .chain([path.clone()])
     })
 }
 
@@ -81,24 +89,38 @@ pub fn uncaptured<'l>(
     is_so: fn(&WhyNot) -> bool,
 ) -> impl Iterator<Item = RelPath> + 'l {
     found.dirs.iter().zip(paths).flat_map(move |(dir, path)| {
-        dir.uncaptured.iter().filter(move |item| is_so(&item.why)).map(move |item| path.join(&item.name))
+        dir.uncaptured
+            .iter()
+            .filter(move |item| is_so(&item.why))
+            .map(move |item| path.join(&item.name))
     })
 }
 
 /// Refuses files unknown to git if the mechanism holds them as git would.
-pub fn check_mechanism(context: &Context, mechanism: Option<CheckpointType>, part: &Listing) -> Result<()> {
+pub fn check_mechanism(
+    context: &Context,
+    mechanism: Option<CheckpointType>,
+    part: &Listing,
+) -> Result<()> {
     if mechanism != Some(CheckpointType::GitStash) {
         return Ok(());
     }
-    let refuse = |why: String| Error::Usage { what: format!("type git_stash holds only what git tracks: {why}") };
+    let refuse = |why: String| Error::Usage {
+        what: format!("type git_stash holds only what git tracks: {why}"),
+    };
     let tracked = find_index::load(context.root.path()).map_err(|why| refuse(why.to_string()))?;
     let paths = part.dirs.iter().zip(part.paths());
     let all = paths.flat_map(|(dir, path)| dir.files.iter().map(move |file| path.join(file.name)));
-    let untracked: Vec<RelPath> = all.filter(|path| !tracked.contains(path.as_bytes())).collect();
+    let untracked: Vec<RelPath> = all
+        .filter(|path| !tracked.contains(path.as_bytes()))
+        .collect();
     if untracked.is_empty() {
         return Ok(());
     }
-    Err(refuse(format!("{} are not in its index; --type file_backup takes any file", named(&untracked))))
+    Err(refuse(format!(
+        "{} are not in its index; --type file_backup takes any file",
+        named(&untracked)
+    )))
 }
 
 fn named<T: Display>(paths: &[T]) -> String {

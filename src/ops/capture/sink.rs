@@ -45,12 +45,17 @@ pub enum ThreadSink<'w, 's> {
 impl BlobSink for ThreadSink<'_, '_> {
     fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
         match self {
-            Self::HashOnly => hash_object(ObjectKind::Blob, bytes).map_err(|_| SinkError::Refused(WhyNot::Collision)),
+            Self::HashOnly => hash_object(ObjectKind::Blob, bytes)
+                .map_err(|_| SinkError::Refused(WhyNot::Collision)),
             Self::Pack(pack) => pack.add(ObjectKind::Blob, bytes).map_err(sink_error),
         }
     }
 
-    fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
+    fn blob_stream(
+        &mut self,
+        len: u64,
+        reader: &mut dyn Read,
+    ) -> std::result::Result<ObjectId, SinkError> {
         match self {
             Self::HashOnly => hash_stream(len, reader),
             Self::Pack(pack) => pack.add_stream(len, reader).map_err(sink_error),
@@ -70,9 +75,17 @@ fn hash_stream(len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId,
     let mut buffer = vec![0; 1 << 20];
     loop {
         match reader.read(&mut buffer) {
-            Ok(0) => return hasher.finish().map_err(|_| SinkError::Refused(WhyNot::Collision)),
+            Ok(0) => {
+                return hasher
+                    .finish()
+                    .map_err(|_| SinkError::Refused(WhyNot::Collision));
+            }
             Ok(read) => hasher.update(&buffer[..read]),
-            Err(e) => return Err(SinkError::Failed(Error::unexpected(format!("cannot read to the end: {e}")))),
+            Err(e) => {
+                return Err(SinkError::Failed(Error::unexpected(format!(
+                    "cannot read to the end: {e}"
+                ))));
+            }
         }
     }
 }

@@ -24,21 +24,35 @@ pub struct AuditEnd<'e> {
 
 /// Appends to the logs. A failure is only a warning.
 pub fn note(context: &Context, ended: &AuditEnd<'_>) -> Option<Warning> {
-    write(context, ended).err().map(|error| Warning::AuditFailed { why: error.to_string() })
+    write(context, ended)
+        .err()
+        .map(|error| Warning::AuditFailed {
+            why: error.to_string(),
+        })
 }
 
 fn write(context: &Context, ended: &AuditEnd<'_>) -> Result<()> {
     let work = WorkTree::open(context.root.path())?;
     let time = rfc3339_seconds(context.now_ms);
     let (command, exit) = (shell_line(ended.words.iter().copied()), ended.exit);
-    add(&work, OPERATIONS, &format!("[CHECKPOINT] {time} | Command: {command} | Exit: {exit}\n"))?;
+    add(
+        &work,
+        OPERATIONS,
+        &format!("[CHECKPOINT] {time} | Command: {command} | Exit: {exit}\n"),
+    )?;
     if ended.made {
-        add(&work, MADE, &format!("{time}: Checkpoint created successfully\n"))?;
+        add(
+            &work,
+            MADE,
+            &format!("{time}: Checkpoint created successfully\n"),
+        )?;
     }
     Ok(())
 }
 
 fn add(work: &WorkTree, (dir, file): (&str, &str), line: &str) -> Result<()> {
-    let name = |name: &str| RelPath::new(name.as_bytes()).map_err(|why| Error::unexpected(format!("{name}: {why}")));
+    let name = |name: &str| {
+        RelPath::new(name.as_bytes()).map_err(|why| Error::unexpected(format!("{name}: {why}")))
+    };
     append(work, &name(dir)?, &name(file)?, line)
 }

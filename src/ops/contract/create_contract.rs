@@ -71,8 +71,14 @@ pub struct AgainstIndex {
 ///
 /// # Errors
 /// The store cannot be opened. Damage is a fact of the contract.
-pub fn of_create(context: &Context, outcome: &CreateOutcome, has_reason: bool) -> Result<Option<Contract>> {
-    let Some(checkpoint) = outcome.checkpoint.clone() else { return Ok(None) };
+pub fn of_create(
+    context: &Context,
+    outcome: &CreateOutcome,
+    has_reason: bool,
+) -> Result<Option<Contract>> {
+    let Some(checkpoint) = outcome.checkpoint.clone() else {
+        return Ok(None);
+    };
     let store = context.require_store()?;
     let (snapshot, extras) = (store.snapshot(&checkpoint)?, store.extras(&checkpoint)?);
     let index = against_index(context, &snapshot);
@@ -82,8 +88,16 @@ pub fn of_create(context: &Context, outcome: &CreateOutcome, has_reason: bool) -
     };
     let left_out = &outcome.left_out;
     Ok(Some(Contract {
-        mechanism: checkpoint.record.terms.mechanism.unwrap_or_else(|| fitting(index, &snapshot, &extras)),
-        state_keys: extras.beside.state.map(|id| keys(&store, id)).unwrap_or_default(),
+        mechanism: checkpoint
+            .record
+            .terms
+            .mechanism
+            .unwrap_or_else(|| fitting(index, &snapshot, &extras)),
+        state_keys: extras
+            .beside
+            .state
+            .map(|id| keys(&store, id))
+            .unwrap_or_default(),
         databases: outcome.databases.clone(),
         content: sum,
         restorable: dry_run(context, &checkpoint),
@@ -93,7 +107,11 @@ pub fn of_create(context: &Context, outcome: &CreateOutcome, has_reason: bool) -
         unheld: unheld(&extras),
         is_partial: outcome.is_partial(),
         left_out: left_out.directories.len() + left_out.files.len(),
-        ref_file: store.layout().refs().join("checkpoints").join(checkpoint.id.to_hex()),
+        ref_file: store
+            .layout()
+            .refs()
+            .join("checkpoints")
+            .join(checkpoint.id.to_hex()),
         files: snapshot.files.into_keys().collect(),
         copies: match &outcome.copies {
             Some(Copies::Made(dir)) => Some(dir.clone()),
@@ -105,7 +123,11 @@ pub fn of_create(context: &Context, outcome: &CreateOutcome, has_reason: bool) -
 }
 
 /// Returns the mechanism that fits: without files by the other content; a stash only if git tracks all files.
-fn fitting(index: Option<AgainstIndex>, snapshot: &Snapshot, extras: &CheckpointExtras) -> CheckpointType {
+fn fitting(
+    index: Option<AgainstIndex>,
+    snapshot: &Snapshot,
+    extras: &CheckpointExtras,
+) -> CheckpointType {
     if snapshot.files.is_empty() {
         if extras.beside.databases.is_some() {
             return CheckpointType::DatabaseSavepoint;
@@ -115,25 +137,41 @@ fn fitting(index: Option<AgainstIndex>, snapshot: &Snapshot, extras: &Checkpoint
         }
     }
     match index {
-        Some(AgainstIndex { untracked: 0, .. }) if !snapshot.files.is_empty() => CheckpointType::GitStash,
+        Some(AgainstIndex { untracked: 0, .. }) if !snapshot.files.is_empty() => {
+            CheckpointType::GitStash
+        }
         _ => CheckpointType::FileBackup,
     }
 }
 
 fn keys(store: &Store, state: ObjectId) -> Vec<String> {
-    store.objects().read(&state).map(|(_, bytes)| StateDocument::keys_of(&bytes)).unwrap_or_default()
+    store
+        .objects()
+        .read(&state)
+        .map(|(_, bytes)| StateDocument::keys_of(&bytes))
+        .unwrap_or_default()
 }
 
 /// Plans a restore without showing it, to learn whether it would be refused.
 fn dry_run(context: &Context, checkpoint: &Checkpoint) -> Result<()> {
-    let common = CommonOptions { dry_run: true, ..CommonOptions::default() };
-    let options = RestoreOptions { selector: alias::of(checkpoint), common, ..RestoreOptions::default() };
+    let common = CommonOptions {
+        dry_run: true,
+        ..CommonOptions::default()
+    };
+    let options = RestoreOptions {
+        selector: alias::of(checkpoint),
+        common,
+        ..RestoreOptions::default()
+    };
     restore(context, &options, &mut |_| Ok(())).map(drop)
 }
 
 fn last_modified(context: &Context, snapshot: &Snapshot) -> Option<i64> {
     let worktree = WorkTree::open(context.root.path()).ok()?;
-    let times = snapshot.files.keys().filter_map(|path| worktree.stat(path).ok()?);
+    let times = snapshot
+        .files
+        .keys()
+        .filter_map(|path| worktree.stat(path).ok()?);
     times.map(|stat| stat.mtime_ns.div_euclid(NS_PER_MS)).max()
 }
 
@@ -155,5 +193,10 @@ fn unheld(extras: &CheckpointExtras) -> Vec<(RelPath, String)> {
         WhyNot::Unreadable(reason) => format!("cannot be read: {reason}"),
         why => why.in_words().to_owned(),
     };
-    extras.meta.uncaptured.iter().map(|(path, standing)| (path.clone(), told(&standing.why))).collect()
+    extras
+        .meta
+        .uncaptured
+        .iter()
+        .map(|(path, standing)| (path.clone(), told(&standing.why)))
+        .collect()
 }

@@ -48,23 +48,54 @@ struct GuardedPath {
 /// # Errors
 /// [`Error::Unguarded`] if there is none, with the command that makes one.
 pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> {
-    let scope = options.scope.as_ref().map(|typed| options::parse_scope(&context.root, typed)).transpose()?;
-    let wanted = GuardedPath { scope, max_age_ms: options.max_age.as_deref().map_or(Ok(USUAL_AGE_MS), parse_age)? };
+    let scope = options
+        .scope
+        .as_ref()
+        .map(|typed| options::parse_scope(&context.root, typed))
+        .transpose()?;
+    let wanted = GuardedPath {
+        scope,
+        max_age_ms: options
+            .max_age
+            .as_deref()
+            .map_or(Ok(USUAL_AGE_MS), parse_age)?,
+    };
     if !context.root.exists() {
-        return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
+        return Err(Error::RootMissing {
+            root: context.root.path().to_path_buf(),
+        });
     }
     let Some(mut store) = context.find_store()? else {
-        return Err(of_none(context, &wanted, "there is no checkpoint at all".to_owned()));
+        return Err(of_none(
+            context,
+            &wanted,
+            "there is no checkpoint at all".to_owned(),
+        ));
     };
     let inventory = store.inventory()?;
-    let asked_for: Vec<&Checkpoint> = inventory.checkpoints.iter().rev().filter(|c| !c.is_safety()).collect();
+    let asked_for: Vec<&Checkpoint> = inventory
+        .checkpoints
+        .iter()
+        .rev()
+        .filter(|c| !c.is_safety())
+        .collect();
     let mut refusal = None;
-    for checkpoint in asked_for.iter().filter(|checkpoint| covers(checkpoint, wanted.scope.as_ref())) {
+    for checkpoint in asked_for
+        .iter()
+        .filter(|checkpoint| covers(checkpoint, wanted.scope.as_ref()))
+    {
         let Some(why) = fault(context, &mut store, &wanted, checkpoint)? else {
             check_matches(context, &store, &wanted, checkpoint)?;
-            let age_ms = context.now_ms.saturating_sub(checkpoint.record.time_ms).max(0);
+            let age_ms = context
+                .now_ms
+                .saturating_sub(checkpoint.record.time_ms)
+                .max(0);
             let warnings = reader_warnings(context, &store, &inventory)?;
-            return Ok(GuardOutcome { checkpoint: (*checkpoint).clone(), age_ms, warnings });
+            return Ok(GuardOutcome {
+                checkpoint: (*checkpoint).clone(),
+                age_ms,
+                warnings,
+            });
         };
         let covered = shown(wanted.scope.as_ref());
         refusal.get_or_insert(format!("the newest checkpoint that covers {covered} {why}"));
@@ -81,16 +112,30 @@ pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> 
 }
 
 /// Checks that each part of the scope matches something in a checkpoint or on disk.
-fn check_matches(context: &Context, store: &Store, wanted: &GuardedPath, checkpoint: &Checkpoint) -> Result<()> {
-    let Some(scope) = &wanted.scope else { return Ok(()) };
+fn check_matches(
+    context: &Context,
+    store: &Store,
+    wanted: &GuardedPath,
+    checkpoint: &Checkpoint,
+) -> Result<()> {
+    let Some(scope) = &wanted.scope else {
+        return Ok(());
+    };
     match unmatched(context, store, checkpoint, scope)? {
-        Some(part) => Err(of_nothing(context, wanted, part, &format!("checkpoint {}", checkpoint.id.short()))),
+        Some(part) => Err(of_nothing(
+            context,
+            wanted,
+            part,
+            &format!("checkpoint {}", checkpoint.id.short()),
+        )),
         None => Ok(()),
     }
 }
 
 fn parse_age(typed: &str) -> Result<i64> {
-    let wrong = || Error::Usage { what: format!("--max-age '{typed}' is no length of time, such as 30m") };
+    let wrong = || Error::Usage {
+        what: format!("--max-age '{typed}' is no length of time, such as 30m"),
+    };
     time::parse_span(typed).ok_or_else(wrong)
 }
 
@@ -104,20 +149,30 @@ fn fault(
     let (id, time_ms) = (checkpoint.id.short(), checkpoint.record.time_ms);
     let age_ms = context.now_ms.saturating_sub(time_ms);
     if age_ms > wanted.max_age_ms {
-        return Ok(Some(format!("({id}) is {} old", age(time_ms, context.now_ms))));
+        return Ok(Some(format!(
+            "({id}) is {} old",
+            age(time_ms, context.now_ms)
+        )));
     }
     if age_ms < -CLOCK_SLACK_MS {
-        return Ok(Some(format!("({id}) was made in the future, by the clock of now")));
+        return Ok(Some(format!(
+            "({id}) was made in the future, by the clock of now"
+        )));
     }
     match lacks(context, store, checkpoint, wanted.scope.as_ref()) {
         Ok(None) => {}
         Ok(Some(what)) => return Ok(Some(format!("({id}) does not hold {what}"))),
         Err(Error::Damaged { why, .. }) => return Ok(Some(format!("({id}) is damaged: {why}"))),
-        Err(Error::EvictedMeanwhile { .. }) => return Ok(Some(format!("({id}) was evicted meanwhile"))),
+        Err(Error::EvictedMeanwhile { .. }) => {
+            return Ok(Some(format!("({id}) was evicted meanwhile")));
+        }
         Err(other) => return Err(other),
     }
     let report = check_with_retries(context, store, Some(&checkpoint.id.into()), false)?;
-    let broken = report.damaged.first().and_then(|state| state.faults.first());
+    let broken = report
+        .damaged
+        .first()
+        .and_then(|state| state.faults.first());
     Ok(match broken {
         Some(fault) => Some(format!("({id}) is damaged: {}", fault.why)),
         None if report.checkpoints == 0 => Some(format!("({id}) was evicted meanwhile")),
@@ -126,18 +181,31 @@ fn fault(
 }
 
 fn shown(scope: Option<&Scope>) -> String {
-    let Some(scope) = scope else { return "the whole directory".to_owned() };
-    scope.parts().iter().map(|part| format!("'{}'", part.shown())).collect::<Vec<_>>().join(", ")
+    let Some(scope) = scope else {
+        return "the whole directory".to_owned();
+    };
+    scope
+        .parts()
+        .iter()
+        .map(|part| format!("'{}'", part.shown()))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// Builds the error with a command that works as printed, or with the reason if none would.
 fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     let Some(parts) = wanted.scope.as_ref().map(Scope::parts) else {
-        return Error::Unguarded { what, command: Some(command(context, "create", None)) };
+        return Error::Unguarded {
+            what,
+            command: Some(command(context, "create", None)),
+        };
     };
     if let Some(link) = behind_link(context, parts) {
         let what = format!("{what}; name what the symlink {link} leads to");
-        return Error::Unguarded { what, command: None };
+        return Error::Unguarded {
+            what,
+            command: None,
+        };
     }
     let scope = capturable(context, parts);
     let create = command(context, "create", Some(&scope));
@@ -145,34 +213,70 @@ fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
         Ok(found) => found,
         Err(why) => return why,
     };
-    let Some(refusal) = &found.refusal else { return Error::Unguarded { what, command: Some(create) } };
-    let secret: Vec<String> = scope.parts().iter().filter_map(|part| secret_pattern(part, &found.secrets)).collect();
-    let lets_through = |secret: &[String]| gather::look(context, &scope, secret).is_ok_and(|it| it.refusal.is_none());
+    let Some(refusal) = &found.refusal else {
+        return Error::Unguarded {
+            what,
+            command: Some(create),
+        };
+    };
+    let secret: Vec<String> = scope
+        .parts()
+        .iter()
+        .filter_map(|part| secret_pattern(part, &found.secrets))
+        .collect();
+    let lets_through = |secret: &[String]| {
+        gather::look(context, &scope, secret).is_ok_and(|it| it.refusal.is_none())
+    };
     if !secret.is_empty() && lets_through(&secret) {
-        let allowed = secret.iter().map(|pattern| format!(" --include-sensitive={}", shell_word(pattern.as_bytes())));
-        return Error::Unguarded { what, command: Some(create + &allowed.collect::<String>()) };
+        let allowed = secret
+            .iter()
+            .map(|pattern| format!(" --include-sensitive={}", shell_word(pattern.as_bytes())));
+        return Error::Unguarded {
+            what,
+            command: Some(create + &allowed.collect::<String>()),
+        };
     }
     let what = format!("{what}; {refusal}");
-    Error::Unguarded { what, command: by_names(context, parts, &found.left_out).map(|(command, _)| command) }
+    Error::Unguarded {
+        what,
+        command: by_names(context, parts, &found.left_out).map(|(command, _)| command),
+    }
 }
 
 /// Returns the glob that lets a part of a scope through if it is a secret.
 fn secret_pattern(part: &ScopePart, secrets: &[RelPath]) -> Option<String> {
     let Some(path) = part.as_path() else {
-        let typed = secrets.iter().any(|secret| part.covers(secret)).then(|| part.typed())?;
+        let typed = secrets
+            .iter()
+            .any(|secret| part.covers(secret))
+            .then(|| part.typed())?;
         return String::from_utf8(typed.to_vec()).ok();
     };
     let path = secrets.contains(path).then(|| path.as_utf8())??;
-    let escape = |sign: char| if "*?[]\\".contains(sign) { format!("\\{sign}") } else { sign.to_string() };
+    let escape = |sign: char| {
+        if "*?[]\\".contains(sign) {
+            format!("\\{sign}")
+        } else {
+            sign.to_string()
+        }
+    };
     Some(format!("/{}", path.chars().map(escape).collect::<String>()))
 }
 
 /// Replaces patterns in the question by the ignored files that they match; returns the command and the first such file.
 /// Named files are captured despite the rules.
-fn by_names(context: &Context, parts: &[ScopePart], left_out: &[RelPath]) -> Option<(String, RelPath)> {
+fn by_names(
+    context: &Context,
+    parts: &[ScopePart],
+    left_out: &[RelPath],
+) -> Option<(String, RelPath)> {
     let (mut named, mut first) = (Vec::new(), None);
     for part in parts {
-        let matched = || left_out.iter().filter(|path| part.as_path().is_none() && part.covers(path));
+        let matched = || {
+            left_out
+                .iter()
+                .filter(|path| part.as_path().is_none() && part.covers(path))
+        };
         first = first.or_else(|| matched().next().cloned());
         match matched().count() {
             0 => named.push(part.clone()),
@@ -186,17 +290,24 @@ fn by_names(context: &Context, parts: &[ScopePart], left_out: &[RelPath]) -> Opt
 /// Returns the symlink above a path of a scope; no checkpoint can hold the path under that name.
 fn behind_link(context: &Context, parts: &[ScopePart]) -> Option<RelPath> {
     let work = WorkTree::open(context.root.path()).ok()?;
-    parts.iter().filter_map(ScopePart::as_path).find_map(|path| link_above(&work, path).ok()?)
+    parts
+        .iter()
+        .filter_map(ScopePart::as_path)
+        .find_map(|path| link_above(&work, path).ok()?)
 }
 
 /// Builds the error if no checkpoint covers the scope; a path that does not exist is in none of them.
 fn of_none(context: &Context, wanted: &GuardedPath, what: String) -> Error {
-    let is_absent =
-        |work: &WorkTree, part: &&ScopePart| part.as_path().is_some_and(|path| matches!(work.stat(path), Ok(None)));
+    let is_absent = |work: &WorkTree, part: &&ScopePart| {
+        part.as_path()
+            .is_some_and(|path| matches!(work.stat(path), Ok(None)))
+    };
     let work = WorkTree::open(context.root.path()).ok();
     let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default();
     match work.and_then(|work| parts.iter().find(|part| is_absent(&work, part))) {
-        Some(absent) if behind_link(context, parts).is_none() => of_nothing(context, wanted, absent, "a checkpoint"),
+        Some(absent) if behind_link(context, parts).is_none() => {
+            of_nothing(context, wanted, absent, "a checkpoint")
+        }
         _ => unguarded(context, wanted, what),
     }
 }
@@ -204,20 +315,42 @@ fn of_none(context: &Context, wanted: &GuardedPath, what: String) -> Error {
 /// Builds the error for a part that matches nothing: it may be mistyped, leaving the real target unguarded. A file yet
 /// to be made is undone with its directory.
 fn of_nothing(context: &Context, wanted: &GuardedPath, part: &ScopePart, held_by: &str) -> Error {
-    let matches = if part.as_path().is_some() { "is neither in the directory nor in" } else { "matches nothing in" };
+    let matches = if part.as_path().is_some() {
+        "is neither in the directory nor in"
+    } else {
+        "matches nothing in"
+    };
     let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default();
-    let found =
-        if part.as_path().is_none() { gather::look(context, &Scope::new(parts.to_vec()), &[]).ok() } else { None };
-    if let Some((command, path)) = found.and_then(|found| by_names(context, parts, &found.left_out)) {
-        let what =
-            format!("'{}' {matches} {held_by}, and on disk what a rule leaves out, such as {path}", part.shown());
-        return Error::Unguarded { what, command: Some(command) };
+    let found = if part.as_path().is_none() {
+        gather::look(context, &Scope::new(parts.to_vec()), &[]).ok()
+    } else {
+        None
+    };
+    if let Some((command, path)) = found.and_then(|found| by_names(context, parts, &found.left_out))
+    {
+        let what = format!(
+            "'{}' {matches} {held_by}, and on disk what a rule leaves out, such as {path}",
+            part.shown()
+        );
+        return Error::Unguarded {
+            what,
+            command: Some(command),
+        };
     }
     let parts = parts.iter();
-    let instead = |one: &ScopePart| if one == part { ScopePart::path(part.top()) } else { one.clone() };
+    let instead = |one: &ScopePart| {
+        if one == part {
+            ScopePart::path(part.top())
+        } else {
+            one.clone()
+        }
+    };
     let above = capturable(context, &parts.map(instead).collect::<Vec<_>>());
     Error::Unguarded {
-        what: format!("'{}' {matches} {held_by}; what is yet to be made is guarded by its directory", part.shown()),
+        what: format!(
+            "'{}' {matches} {held_by}; what is yet to be made is guarded by its directory",
+            part.shown()
+        ),
         command: Some(command(context, "guard", Some(&above))),
     }
 }
@@ -231,16 +364,26 @@ fn command(context: &Context, verb: &str, scope: Option<&Scope>) -> String {
     }
     command.push_str(&format!(" {verb}"));
     let parts = scope.map(Scope::parts).unwrap_or_default();
-    command.extend(parts.iter().map(|part| format!(" --scope {}", scope_word(part))));
+    command.extend(
+        parts
+            .iter()
+            .map(|part| format!(" --scope {}", scope_word(part))),
+    );
     command
 }
 
 /// Replaces each path that does not exist by its nearest existing directory: no checkpoint can be made of a missing
 /// path.
 fn capturable(context: &Context, parts: &[ScopePart]) -> Scope {
-    let Ok(work) = WorkTree::open(context.root.path()) else { return Scope::new(parts.to_vec()) };
+    let Ok(work) = WorkTree::open(context.root.path()) else {
+        return Scope::new(parts.to_vec());
+    };
     let stands = |path: &RelPath| !matches!(work.stat(path), Ok(None));
-    let nearest = |path: &RelPath| std::iter::once(path.clone()).chain(path.ancestors()).find(|above| stands(above));
+    let nearest = |path: &RelPath| {
+        std::iter::once(path.clone())
+            .chain(path.ancestors())
+            .find(|above| stands(above))
+    };
     let parts = parts.iter().map(|part| match part.as_path() {
         Some(path) => ScopePart::path(nearest(path).unwrap_or_default()),
         None => part.clone(),

@@ -38,17 +38,26 @@ pub fn lacks(
 ) -> Result<Option<String>> {
     let meta = store.extras(checkpoint)?.meta;
     let is_wanted = |path: &RelPath| wanted.is_none_or(|scope| scope.covers(path));
-    let missed = meta.uncaptured.iter().filter(|(path, found)| found.why.makes_partial() && is_wanted(path));
-    let missed: Vec<String> = missed.map(|(path, found)| format!("{path} ({})", found.why.in_words())).collect();
+    let missed = meta
+        .uncaptured
+        .iter()
+        .filter(|(path, found)| found.why.makes_partial() && is_wanted(path));
+    let missed: Vec<String> = missed
+        .map(|(path, found)| format!("{path} ({})", found.why.in_words()))
+        .collect();
     if !missed.is_empty() {
         return Ok(Some(named(&missed)));
     }
-    let Some(wanted) = wanted else { return Ok(None) };
+    let Some(wanted) = wanted else {
+        return Ok(None);
+    };
     let work = WorkTree::open(context.root.path())?;
     let state = LazySnapshot::new(store, checkpoint.tree, meta);
     for path in wanted.parts().iter().filter_map(ScopePart::as_path) {
         if let Some(link) = link_above(&work, path)? {
-            return Ok(Some(format!("'{path}', which is reached through the symlink {link}")));
+            return Ok(Some(format!(
+                "'{path}', which is reached through the symlink {link}"
+            )));
         }
         let held = || is_held(&state, path).map_err(|why| store.damage(checkpoint.id, why));
         if work.stat(path)?.is_some() && !held()? {
@@ -61,7 +70,9 @@ pub fn lacks(
 /// Names the paths, since a new checkpoint would lack the same unless they are fixed.
 fn named(missed: &[String]) -> String {
     let listed = and_more(missed, NAMED_UNCOVERED);
-    format!("{listed}: mend that before the next one, or name with --scope what else is to be changed")
+    format!(
+        "{listed}: mend that before the next one, or name with --scope what else is to be changed"
+    )
 }
 
 /// Returns the first part of a scope that matches no file of the checkpoint nor, if it is a path, anything on disk.
@@ -86,7 +97,10 @@ pub fn unmatched<'s>(
                     Some(held) => held,
                     None => all.insert(store.snapshot(checkpoint)?),
                 };
-                held.files.keys().chain(held.dirs.keys()).any(|path| part.covers(path))
+                held.files
+                    .keys()
+                    .chain(held.dirs.keys())
+                    .any(|path| part.covers(path))
             }
         };
         if !is_matched {
@@ -102,7 +116,10 @@ pub fn unmatched<'s>(
 /// The directory cannot be examined.
 pub fn link_above(work: &WorkTree, path: &RelPath) -> Result<Option<RelPath>> {
     for above in path.ancestors() {
-        if work.stat(&above)?.is_some_and(|found| kind_of(&found) == ItemKind::Symlink) {
+        if work
+            .stat(&above)?
+            .is_some_and(|found| kind_of(&found) == ItemKind::Symlink)
+        {
             return Ok(Some(above));
         }
     }
@@ -112,7 +129,9 @@ pub fn link_above(work: &WorkTree, path: &RelPath) -> Result<Option<RelPath>> {
 /// Whether a path is held; a special file, which has no bytes, is held once recorded.
 fn is_held(state: &LazySnapshot<'_>, path: &RelPath) -> Result<bool, ReadFailure> {
     let standing = state.meta.uncaptured.get(path);
-    if standing.is_some_and(|found| matches!(found.why, WhyNot::Fifo | WhyNot::Socket | WhyNot::Device)) {
+    if standing
+        .is_some_and(|found| matches!(found.why, WhyNot::Fifo | WhyNot::Socket | WhyNot::Device))
+    {
         return Ok(true);
     }
     Ok(state.has_dir(path)? || state.has_file(path)?)

@@ -34,7 +34,9 @@ pub struct ReleaseOutcome {
 
 pub fn hold(context: &Context, options: &HoldOptions) -> Result<HoldOutcome> {
     let name = options.name.clone();
-    check_name(&name).map_err(|why| Error::Usage { what: format!("'{name}' is no name of a hold: {why}") })?;
+    check_name(&name).map_err(|why| Error::Usage {
+        what: format!("'{name}' is no name of a hold: {why}"),
+    })?;
     let span_ms = options.span.as_deref().map_or(Ok(USUAL_MS), parse_span)?;
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
@@ -42,16 +44,27 @@ pub fn hold(context: &Context, options: &HoldOptions) -> Result<HoldOutcome> {
     let before = holds.len();
     holds.retain(|other| other.name != name);
     let (begin_ms, holder) = (context.now_ms, context.holder.clone());
-    let hold = Hold { name, holder, begin_ms, end_ms: begin_ms.saturating_add(span_ms) };
+    let hold = Hold {
+        name,
+        holder,
+        begin_ms,
+        end_ms: begin_ms.saturating_add(span_ms),
+    };
     let renewed = holds.len() < before;
     holds.push(hold.clone());
     session.locked.write_holds(&holds)?;
-    Ok(HoldOutcome { hold, renewed, warnings: session.warnings })
+    Ok(HoldOutcome {
+        hold,
+        renewed,
+        warnings: session.warnings,
+    })
 }
 
 fn parse_span(typed: &str) -> Result<i64> {
     let span_ms = time::parse_span(typed).filter(|span_ms| (1..=LONGEST_MS).contains(span_ms));
-    span_ms.ok_or_else(|| Error::Usage { what: format!("--for '{typed}' is no time of at most 24h, such as 30m") })
+    span_ms.ok_or_else(|| Error::Usage {
+        what: format!("--for '{typed}' is no time of at most 24h, such as 30m"),
+    })
 }
 
 /// Releases a hold; without a name, the only one.
@@ -60,20 +73,30 @@ pub fn release(context: &Context, name: Option<&str>) -> Result<ReleaseOutcome> 
     let mut session = session::begin(context, &store)?;
     let mut holds = standing(context, &store, &mut session.warnings);
     if name.is_none() && holds.len() > 1 {
-        return Err(Error::SeveralHolds { names: holds.into_iter().map(|hold| hold.name).collect() });
+        return Err(Error::SeveralHolds {
+            names: holds.into_iter().map(|hold| hold.name).collect(),
+        });
     }
-    let at = holds.iter().position(|hold| name.is_none_or(|name| hold.name == name));
+    let at = holds
+        .iter()
+        .position(|hold| name.is_none_or(|name| hold.name == name));
     let released = at.map(|at| holds.remove(at));
     if released.is_some() {
         session.locked.write_holds(&holds)?;
     }
-    Ok(ReleaseOutcome { name: name.map(str::to_owned), released, warnings: session.warnings })
+    Ok(ReleaseOutcome {
+        name: name.map(str::to_owned),
+        released,
+        warnings: session.warnings,
+    })
 }
 
 /// Returns the holds that have not ended. An unreadable file counts as none, with a warning.
 pub fn standing(context: &Context, store: &Store, warnings: &mut Vec<Warning>) -> Vec<Hold> {
     let mut holds = store.holds().unwrap_or_else(|why| {
-        warnings.push(Warning::HoldsUnreadable { why: why.to_string() });
+        warnings.push(Warning::HoldsUnreadable {
+            why: why.to_string(),
+        });
         Vec::new()
     });
     holds.retain(|hold| hold.stands(context.now_ms));
@@ -89,7 +112,11 @@ pub fn check_none_stands(context: &Context, session: &mut Session<'_>) -> Result
     let holds = standing(context, session.locked.store(), &mut session.warnings);
     if session.warnings.len() > told {
         let removed = session.locked.write_holds(&[]);
-        session.warnings.extend(removed.err().map(Warning::bookkeeping("removing the damaged file of holds")));
+        session.warnings.extend(
+            removed
+                .err()
+                .map(Warning::bookkeeping("removing the damaged file of holds")),
+        );
     }
     let others = holds.len().saturating_sub(1);
     let last = holds.into_iter().max_by_key(|hold| hold.end_ms);

@@ -39,13 +39,21 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
     let store = context.require_store()?;
     let target = &outcome.target;
     let within = target.record.terms.scope.clone();
-    let reach = RestoreScope { paths: outcome.paths.clone(), within, ..RestoreScope::default() };
+    let reach = RestoreScope {
+        paths: outcome.paths.clone(),
+        within,
+        ..RestoreScope::default()
+    };
     let (mut snapshot, beside) = (store.snapshot(target)?, store.extras(target)?.beside);
     snapshot.retain(&|path| reach.covers(path));
     let expected = digest::sum(store.objects(), &snapshot, &beside);
     if beside.state.is_some() && snapshot.files.is_empty() && beside.databases.is_none() {
         let actual = Err("there is nothing to compare: values are written nowhere".into());
-        return Ok(RestoreContract { expected, actual, is_values_alone: true });
+        return Ok(RestoreContract {
+            expected,
+            actual,
+            is_values_alone: true,
+        });
     }
     let worktree = WorkTree::open(context.root.path())?;
     let on_disk = snapshot.files.iter().map(|(path, entry)| {
@@ -53,7 +61,11 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
         (path, found.map_err(|why| format!("{path}: {why}").into()))
     });
     let actual = digest::sum_of(store.objects(), on_disk, &beside).map(|sum| sum.hash);
-    Ok(RestoreContract { expected, actual, is_values_alone: false })
+    Ok(RestoreContract {
+        expected,
+        actual,
+        is_values_alone: false,
+    })
 }
 
 /// Returns the values of the restored checkpoint as given; only scoped checkpoints have any.
@@ -65,9 +77,13 @@ pub fn values(context: &Context, outcome: &RestoreOutcome) -> Result<Option<Stri
         return Ok(None);
     }
     let store = context.require_store()?;
-    let Some(id) = store.extras(&outcome.target)?.beside.state else { return Ok(None) };
-    let read =
-        store.objects().read(&id).map_err(|why| store.damage(outcome.target.id, format!("its values: {why}")))?;
+    let Some(id) = store.extras(&outcome.target)?.beside.state else {
+        return Ok(None);
+    };
+    let read = store
+        .objects()
+        .read(&id)
+        .map_err(|why| store.damage(outcome.target.id, format!("its values: {why}")))?;
     Ok(Some(String::from_utf8_lossy(&read.1).into_owned()))
 }
 
@@ -77,9 +93,21 @@ fn look(
     path: &RelPath,
     kind: crate::model::state::entry::Kind,
 ) -> Result<(u32, Facts), ReadFailure> {
-    let listed = ListedFile { name: path.name().into(), kind, stat: Stat::default(), id: None, racy: false };
+    let listed = ListedFile {
+        name: path.name().into(),
+        kind,
+        stat: Stat::default(),
+        id: None,
+        racy: false,
+    };
     let mut sink = FactsSink(None);
-    let read = read_file(worktree, &path.parent().unwrap_or_default(), path.name(), &listed, &mut sink);
+    let read = read_file(
+        worktree,
+        &path.parent().unwrap_or_default(),
+        path.name(),
+        &listed,
+        &mut sink,
+    );
     match read.map_err(|error| error.to_string())? {
         ReadOutcome::Captured { stat, kind, .. } => {
             let facts = sink.0.ok_or("nothing was read")?;
@@ -103,8 +131,15 @@ impl BlobSink for FactsSink {
         ThreadSink::HashOnly.blob(bytes)
     }
 
-    fn blob_stream(&mut self, len: u64, reader: &mut dyn Read) -> std::result::Result<ObjectId, SinkError> {
-        let mut tee = Tee { reader, sink: ContentSink::default() };
+    fn blob_stream(
+        &mut self,
+        len: u64,
+        reader: &mut dyn Read,
+    ) -> std::result::Result<ObjectId, SinkError> {
+        let mut tee = Tee {
+            reader,
+            sink: ContentSink::default(),
+        };
         let id = ThreadSink::HashOnly.blob_stream(len, &mut tee)?;
         self.0 = Some(tee.sink.finish());
         Ok(id)

@@ -46,18 +46,33 @@ pub fn apply_retention(
 
 /// Writes the stat cache for the next scan, unless the present one says the same and its checkpoint stays.
 fn save_stat_cache(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> {
-    let Captured { listing, seen: Some(seen), .. } = captured else { return Ok(()) };
-    let Some(newest) = locked.inventory().newest() else { return Ok(()) };
+    let Captured {
+        listing,
+        seen: Some(seen),
+        ..
+    } = captured
+    else {
+        return Ok(());
+    };
+    let Some(newest) = locked.inventory().newest() else {
+        return Ok(());
+    };
     let known = seen.cache.as_ref().filter(|_| seen.trusted);
     let stays = |id: ObjectId| locked.inventory().get(id).is_some();
-    if let Some(cache) = known.filter(|cache| stays(cache.checkpoint()) && cache.restored().is_none_or(stays))
+    if let Some(cache) =
+        known.filter(|cache| stays(cache.checkpoint()) && cache.restored().is_none_or(stays))
         && stat_cache::says_already(cache, listing, seen.rules)
     {
         return Ok(());
     }
     let packs = locked.store().objects().packs();
     locked.save_stat_cache(
-        Basis { checkpoint: newest.id, restored: seen.restored, packs, rules: seen.rules },
+        Basis {
+            checkpoint: newest.id,
+            restored: seen.restored,
+            packs,
+            rules: seen.rules,
+        },
         listing,
         known,
     )
@@ -76,7 +91,10 @@ fn evict(
 }
 
 /// Drops the planned checkpoints; returns them with their reasons.
-pub fn drop_planned(locked: &mut LockedStore<'_>, plan: &[(ObjectId, EvictionReason)]) -> Result<Vec<Evicted>> {
+pub fn drop_planned(
+    locked: &mut LockedStore<'_>,
+    plan: &[(ObjectId, EvictionReason)],
+) -> Result<Vec<Evicted>> {
     let evicted = named(locked.inventory(), plan);
     let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.id).collect();
     locked.evict_checkpoints(&ids)?;
@@ -87,7 +105,10 @@ pub fn drop_planned(locked: &mut LockedStore<'_>, plan: &[(ObjectId, EvictionRea
 pub fn named(inventory: &Inventory, plan: &[(ObjectId, EvictionReason)]) -> Vec<Evicted> {
     let named = |&(id, why): &(ObjectId, EvictionReason)| Evicted {
         id,
-        reason: inventory.get(id).map(|c| c.record.reason.clone()).unwrap_or_default(),
+        reason: inventory
+            .get(id)
+            .map(|c| c.record.reason.clone())
+            .unwrap_or_default(),
         why,
     };
     plan.iter().map(named).collect()

@@ -42,7 +42,11 @@ pub fn create(
 }
 
 /// Like [`create`] under a lock already held, without plain copies and housekeeping.
-pub fn create_in(context: &Context, session: &mut Session<'_>, options: &CreateOptions) -> Result<CreateOutcome> {
+pub fn create_in(
+    context: &Context,
+    session: &mut Session<'_>,
+    options: &CreateOptions,
+) -> Result<CreateOutcome> {
     match resolve(context, options)? {
         Ok(resolved) => capture_and_record(context, session, options, resolved),
         Err(disabled) => Ok(disabled),
@@ -61,7 +65,11 @@ fn create_in_store(
     let fresh;
     let mut session = session::begin(context, &store)?;
     if session.locked.has_lost_all() {
-        context.unsaid.add(Warning::reinitialized(salvage(context, store.dir(), Unreadable::Stops)?));
+        context.unsaid.add(Warning::reinitialized(salvage(
+            context,
+            store.dir(),
+            Unreadable::Stops,
+        )?));
         drop(session);
         fresh = open_usable(context, options.force)?;
         session = session::begin(context, &fresh)?;
@@ -71,12 +79,22 @@ fn create_in_store(
     if let Some(render) = options.copies {
         let may_be_there = outcome.skipped == Some(Skipped::Dedup);
         let store = session.locked.store();
-        let CreateOutcome { checkpoint, warnings, .. } = &mut outcome;
-        outcome.copies = checkpoint.as_ref().map(|c| copies::add(context, store, render, c, may_be_there, warnings));
+        let CreateOutcome {
+            checkpoint,
+            warnings,
+            ..
+        } = &mut outcome;
+        outcome.copies = checkpoint
+            .as_ref()
+            .map(|c| copies::add(context, store, render, c, may_be_there, warnings));
     }
     tell(&outcome);
     let made = outcome.skipped.is_none() && context.settings.auto_prune;
-    Ok(if made { auto_gc(context, &mut session, out_of_time) } else { Vec::new() })
+    Ok(if made {
+        auto_gc(context, &mut session, out_of_time)
+    } else {
+        Vec::new()
+    })
 }
 
 /// Captures within the size gate, and records unless the newest checkpoint is identical.
@@ -93,19 +111,40 @@ fn capture_and_record(
     // The decision remembered for a session concerns the whole directory.
     let is_whole = resolved.terms.scope.is_none();
     if is_whole && gate.remembered == Some(true) {
-        return Ok(CreateOutcome::too_many_files(resolved.reason, warnings, gate.limit, Vec::new()));
+        return Ok(CreateOutcome::too_many_files(
+            resolved.reason,
+            warnings,
+            gate.limit,
+            Vec::new(),
+        ));
     }
     let _shield = context.interrupt.shield();
     let mut pack = session.locked.begin_pack()?;
-    let limit = if is_whole { gate.limit_to_count() } else { gate.limit_of_call() };
-    let (captured, mut beside) = gather(context, store, &resolved, limit, &options.include_sensitive, &mut pack)?;
+    let limit = if is_whole {
+        gate.limit_to_count()
+    } else {
+        gate.limit_of_call()
+    };
+    let (captured, mut beside) = gather(
+        context,
+        store,
+        &resolved,
+        limit,
+        &options.include_sensitive,
+        &mut pack,
+    )?;
     if is_whole {
         gate.remember(store, matches!(captured, CaptureOutcome::OverLimit { .. }));
     }
     let captured = match captured {
         CaptureOutcome::Done(captured) => captured,
         CaptureOutcome::OverLimit { limit, largest } => {
-            return Ok(CreateOutcome::too_many_files(resolved.reason, warnings, limit, largest));
+            return Ok(CreateOutcome::too_many_files(
+                resolved.reason,
+                warnings,
+                limit,
+                largest,
+            ));
         }
     };
     beside.databases = take_all(context, &session.locked, &resolved.databases, &mut pack)?;
@@ -118,5 +157,8 @@ fn capture_and_record(
         let keep = options.keep.unwrap_or(context.settings.keep);
         record(context, session, pack, gathered, resolved, keep, warnings)?
     };
-    Ok(CreateOutcome { databases, ..outcome })
+    Ok(CreateOutcome {
+        databases,
+        ..outcome
+    })
 }

@@ -28,8 +28,16 @@ const HOLDER: &str = ".checkpoints";
 const FILES_DIR: &str = "files";
 const MANIFEST: &str = "manifest.json";
 /// Copies links as links, and never writes through a link in a file's place.
-const CP: &str = if cfg!(target_os = "linux") { "cp -pPT --remove-destination" } else { "cp -pPf" };
-const CP_ALL: &str = if cfg!(target_os = "linux") { "cp -RpP --remove-destination" } else { "cp -RpPf" };
+const CP: &str = if cfg!(target_os = "linux") {
+    "cp -pPT --remove-destination"
+} else {
+    "cp -pPf"
+};
+const CP_ALL: &str = if cfg!(target_os = "linux") {
+    "cp -RpP --remove-destination"
+} else {
+    "cp -RpPf"
+};
 
 /// Renders a manifest as text.
 pub type Render = fn(&Manifest<'_>) -> String;
@@ -72,7 +80,10 @@ pub fn add(
     match make(context, store, checkpoint, may_be_there, render) {
         Ok(dir) => Copies::Made(dir),
         Err(error) => {
-            warnings.push(Warning::CopiesNotMade { id: checkpoint.id, why: error.to_string() });
+            warnings.push(Warning::CopiesNotMade {
+                id: checkpoint.id,
+                why: error.to_string(),
+            });
             Copies::Failed
         }
     }
@@ -94,13 +105,18 @@ fn make(
         if may_be_there && holder.stat(&manifest)?.is_some() {
             return Ok(dir);
         }
-        return Err(Error::unexpected(format!("{} stands there already", dir.display())));
+        return Err(Error::unexpected(format!(
+            "{} stands there already",
+            dir.display()
+        )));
     }
     let unfinished = Unfinished::begin(&holder, &random_hex())?;
     let made = fill(context, store, checkpoint, &dir, &unfinished.work, render);
     match made.and_then(|()| unfinished.publish(&name)) {
         Ok(()) => {
-            root.root().sync().map_err(|error| root.io("flush", &RelPath::root(), error))?;
+            root.root()
+                .sync()
+                .map_err(|error| root.io("flush", &RelPath::root(), error))?;
             Ok(dir)
         }
         Err(error) => Err(match unfinished.give_up() {
@@ -130,30 +146,66 @@ fn fill(
     let mut sums: BTreeMap<RelPath, (String, u64)> = BTreeMap::new();
     let mut fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
         let mut passing = Passing::new(out);
-        let written = write_out::content(store, checkpoint.id, &files_dir, path, blob, &mut passing)?;
+        let written =
+            write_out::content(store, checkpoint.id, &files_dir, path, blob, &mut passing)?;
         sums.insert(path.clone(), (passing.finish().sha256_hex(), written));
         Ok(written)
     };
-    let files = plan.write.iter().map(|(path, write)| (path, write.after)).collect();
+    let files = plan
+        .write
+        .iter()
+        .map(|(path, write)| (path, write.after))
+        .collect();
     let top = Some(write_out::root_perm(&state));
-    let wanted = WantedEntry { top, dirs: &plan.make_dirs, files, special_bits: false };
+    let wanted = WantedEntry {
+        top,
+        dirs: &plan.make_dirs,
+        files,
+        special_bits: false,
+    };
     materialize(&files_dir, &wanted, &mut fetch, &context.interrupt)?;
     let root = context.root.path();
     let copied = sums.into_iter().filter_map(|(path, (sha256, size_bytes))| {
-        let entry = Entry { size_bytes, ..plan.write.get(&path)?.after };
-        let command = format!("{CP} {} {}", place(&dir.join(FILES_DIR), &path), place(root, &path));
-        Some(Copied { path, entry, sha256, command })
+        let entry = Entry {
+            size_bytes,
+            ..plan.write.get(&path)?.after
+        };
+        let command = format!(
+            "{CP} {} {}",
+            place(&dir.join(FILES_DIR), &path),
+            place(root, &path)
+        );
+        Some(Copied {
+            path,
+            entry,
+            sha256,
+            command,
+        })
     });
     let files = copied.collect();
-    let (all, to) = (place(&dir.join(FILES_DIR), &RelPath::root()), place(root, &RelPath::root()));
-    let text = render(&Manifest { checkpoint, command: format!("{CP_ALL} {all} {to}"), files });
+    let (all, to) = (
+        place(&dir.join(FILES_DIR), &RelPath::root()),
+        place(root, &RelPath::root()),
+    );
+    let text = render(&Manifest {
+        checkpoint,
+        command: format!("{CP_ALL} {all} {to}"),
+        files,
+    });
     let file = own(MANIFEST)?;
-    let written = work.root().create_file(file.name()).and_then(|mut file| file.write_all(text.as_bytes()));
+    let written = work
+        .root()
+        .create_file(file.name())
+        .and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| work.io("write", &file, error))
 }
 
 /// Quotes a path below a directory as one shell word; for the top, its whole content.
 fn place(top: &Path, path: &RelPath) -> String {
-    let below = if path.is_root() { b".".as_slice() } else { path.as_bytes() };
+    let below = if path.is_root() {
+        b".".as_slice()
+    } else {
+        path.as_bytes()
+    };
     shell_word(&[top.as_os_str().as_encoded_bytes(), b"/", below].concat())
 }

@@ -20,12 +20,21 @@ pub fn reusable(
     resolved: &ResolvedOptions,
     policy: DedupPolicy,
 ) -> Result<Option<Checkpoint>> {
-    let Some(newest) = session.locked.inventory().newest().filter(|c| !c.is_safety()) else { return Ok(None) };
+    let Some(newest) = session
+        .locked
+        .inventory()
+        .newest()
+        .filter(|c| !c.is_safety())
+    else {
+        return Ok(None);
+    };
     let record = &newest.record;
     let age_ms = context.now_ms.saturating_sub(record.time_ms);
     let is_named_alike = record.reason == resolved.reason && record.source == resolved.source;
     let may_stand = match policy {
-        DedupPolicy::Recent => is_named_alike && (0..context.settings.dedup_window_ms).contains(&age_ms),
+        DedupPolicy::Recent => {
+            is_named_alike && (0..context.settings.dedup_window_ms).contains(&age_ms)
+        }
         DedupPolicy::Always => true,
         DedupPolicy::Never => false,
     };
@@ -38,9 +47,17 @@ pub fn reusable(
 }
 
 /// Returns the outcome of a `create` for which an identical checkpoint was reused.
-pub fn reuse(newest: Checkpoint, captured: Captured, reason: String, mut warnings: Vec<Warning>) -> CreateOutcome {
+pub fn reuse(
+    newest: Checkpoint,
+    captured: Captured,
+    reason: String,
+    mut warnings: Vec<Warning>,
+) -> CreateOutcome {
     warnings.extend(captured.warnings.iter().cloned());
-    warnings.push(Warning::Dedup { standing: newest.id, reason: newest.record.reason.clone() });
+    warnings.push(Warning::Dedup {
+        standing: newest.id,
+        reason: newest.record.reason.clone(),
+    });
     CreateOutcome {
         counts: CreateCounts::of(&captured),
         checkpoint: Some(newest),

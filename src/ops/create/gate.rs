@@ -28,14 +28,27 @@ impl Gate {
     pub fn of(context: &Context, store: &Store, options: &GateOptions, force: bool) -> Self {
         let limit = options.max_files.unwrap_or(context.settings.max_files);
         let force = force || limit == 0;
-        let session = options.session.as_ref().or(context.environment.session.as_ref()).filter(|s| !s.is_empty());
+        let session = options
+            .session
+            .as_ref()
+            .or(context.environment.session.as_ref())
+            .filter(|s| !s.is_empty());
         let key = session.map(|session| {
             let rules = rules_digest(&store.exclusion_list(), &context.settings);
-            GateKey { session: session.clone(), limit, rules }
+            GateKey {
+                session: session.clone(),
+                limit,
+                rules,
+            }
         });
         let remembered = key.as_ref().filter(|_| !options.recount && !force);
         let remembered = remembered.and_then(|key| size_gate::recall(store.layout(), key));
-        Self { limit, force, key, remembered }
+        Self {
+            limit,
+            force,
+            key,
+            remembered,
+        }
     }
 
     /// The limit, unless this session was already decided: one that began under the limit goes on.
@@ -49,7 +62,11 @@ impl Gate {
     }
 
     pub fn remember(&self, store: &Store, over: bool) {
-        if let Some(key) = self.key.as_ref().filter(|_| self.limit_to_count().is_some()) {
+        if let Some(key) = self
+            .key
+            .as_ref()
+            .filter(|_| self.limit_to_count().is_some())
+        {
             size_gate::remember(store.layout(), key, over);
         }
     }

@@ -84,39 +84,80 @@ pub fn resolve(
     options: &CreateOptions,
 ) -> Result<std::result::Result<ResolvedOptions, CreateOutcome>> {
     if options.copies.is_some()
-        && (options.terms.mechanism != Some(CheckpointType::FileBackup) || options.terms.scope.is_none())
+        && (options.terms.mechanism != Some(CheckpointType::FileBackup)
+            || options.terms.scope.is_none())
     {
-        return Err(Error::Usage { what: "--copies needs --type file_backup and a --scope".to_owned() });
+        return Err(Error::Usage {
+            what: "--copies needs --type file_backup and a --scope".to_owned(),
+        });
     }
     let reason = checked_text(options.reason.as_deref(), "manual", "reason")?;
-    let fallback = context.environment.source.as_deref().filter(|source| !source.trim().is_empty()).unwrap_or("cli");
+    let fallback = context
+        .environment
+        .source
+        .as_deref()
+        .filter(|source| !source.trim().is_empty())
+        .unwrap_or("cli");
     let source = checked_text(options.source.as_deref(), fallback, "source")?;
     if context.environment.disabled {
-        return Ok(Err(CreateOutcome::skipped(reason, Skipped::Disabled, vec![Warning::Disabled])));
+        return Ok(Err(CreateOutcome::skipped(
+            reason,
+            Skipped::Disabled,
+            vec![Warning::Disabled],
+        )));
     }
     if !context.root.exists() {
-        return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
+        return Err(Error::RootMissing {
+            root: context.root.path().to_path_buf(),
+        });
     }
     let options = &options.terms;
-    let scope = options.scope.as_ref().map(|typed| parse_scope(&context.root, typed)).transpose()?;
+    let scope = options
+        .scope
+        .as_ref()
+        .map(|typed| parse_scope(&context.root, typed))
+        .transpose()?;
     let state = parse_state(options)?;
-    let expiry = options.expires.as_deref().map(|typed| parse_expiry(typed, context.now_ms)).transpose()?;
+    let expiry = options
+        .expires
+        .as_deref()
+        .map(|typed| parse_expiry(typed, context.now_ms))
+        .transpose()?;
     let mechanism = options.mechanism;
-    check_mechanism(mechanism, scope.is_some(), !options.databases.is_empty(), state.is_some())?;
+    check_mechanism(
+        mechanism,
+        scope.is_some(),
+        !options.databases.is_empty(),
+        state.is_some(),
+    )?;
     let databases = database_names::parse(context, &options.databases)?;
     // With a state or databases, files are recorded only if requested.
     let scope = scope.or_else(|| (state.is_some() || !databases.is_empty()).then(Scope::default));
-    let terms = CheckpointTerms { scope, mechanism, expiry };
-    Ok(Ok(ResolvedOptions { reason, source, terms, databases, state }))
+    let terms = CheckpointTerms {
+        scope,
+        mechanism,
+        expiry,
+    };
+    Ok(Ok(ResolvedOptions {
+        reason,
+        source,
+        terms,
+        databases,
+        state,
+    }))
 }
 
 fn checked_text(given: Option<&str>, default: &str, what: &str) -> Result<String> {
     let text = given.unwrap_or(default).trim();
     if text.is_empty() {
-        return Err(Error::Usage { what: format!("the {what} is empty") });
+        return Err(Error::Usage {
+            what: format!("the {what} is empty"),
+        });
     }
     if text.len() > LONGEST_TEXT {
-        return Err(Error::Usage { what: format!("the {what} is longer than {LONGEST_TEXT} bytes") });
+        return Err(Error::Usage {
+            what: format!("the {what} is longer than {LONGEST_TEXT} bytes"),
+        });
     }
     Ok(text.to_owned())
 }
@@ -143,9 +184,13 @@ fn check_mechanism(
 
 fn parse_state(options: &TermsOptions) -> Result<Option<StateDocument>> {
     let usage = |what| Error::Usage { what };
-    let whole = options.state_file.as_ref().map(|(_, bytes)| bytes.as_slice());
+    let whole = options
+        .state_file
+        .as_ref()
+        .map(|(_, bytes)| bytes.as_slice());
     if let Some((file, bytes)) = &options.state_file {
-        StateDocument::of(Some(bytes), &[]).map_err(|why| usage(format!("{}: {why}", escape_path(file))))?;
+        StateDocument::of(Some(bytes), &[])
+            .map_err(|why| usage(format!("{}: {why}", escape_path(file))))?;
     }
     StateDocument::of(whole, &options.state).map_err(|why| usage(why.to_string()))
 }
@@ -154,15 +199,24 @@ fn parse_state(options: &TermsOptions) -> Result<Option<StateDocument>> {
 /// Wrong usage: no part at all, or an invalid one.
 pub fn parse_scope(root: &Root, typed: &[Vec<u8>]) -> Result<Scope> {
     if typed.is_empty() {
-        return Err(Error::Usage { what: "the scope is empty: no path and no pattern is named".to_owned() });
+        return Err(Error::Usage {
+            what: "the scope is empty: no path and no pattern is named".to_owned(),
+        });
     }
-    typed.iter().map(|part| parse_part(root, part)).collect::<Result<_>>().map(Scope::new)
+    typed
+        .iter()
+        .map(|part| parse_part(root, part))
+        .collect::<Result<_>>()
+        .map(Scope::new)
 }
 
 /// Takes a name with glob marks literally if it exists on disk.
 fn parse_part(root: &Root, typed: &[u8]) -> Result<ScopePart> {
-    let literal = restore_paths::parse(root, &[typed.to_vec()])
-        .and_then(|mut paths| paths.pop().ok_or_else(|| Error::Usage { what: "a scope is empty".to_owned() }));
+    let literal = restore_paths::parse(root, &[typed.to_vec()]).and_then(|mut paths| {
+        paths.pop().ok_or_else(|| Error::Usage {
+            what: "a scope is empty".to_owned(),
+        })
+    });
     if !has_marks(typed) {
         return literal.map(ScopePart::path);
     }
@@ -172,15 +226,18 @@ fn parse_part(root: &Root, typed: &[u8]) -> Result<ScopePart> {
         return Ok(ScopePart::path(path.clone()));
     }
     let typed = restore_paths::inside(root, typed);
-    ScopePart::glob(typed)
-        .ok_or_else(|| Error::Usage { what: format!("scope '{}' can match nothing", escape_bytes(typed)) })
+    ScopePart::glob(typed).ok_or_else(|| Error::Usage {
+        what: format!("scope '{}' can match nothing", escape_bytes(typed)),
+    })
 }
 
 fn parse_expiry(typed: &str, now_ms: i64) -> Result<Expiry> {
     if typed == "never" {
         return Ok(Expiry::Never);
     }
-    let wrong = |why: &str| Error::Usage { what: format!("'{typed}' {why}; write 24h, 7d, a time, or never") };
+    let wrong = |why: &str| Error::Usage {
+        what: format!("'{typed}' {why}; write 24h, 7d, a time, or never"),
+    };
     let end_ms = match time::parse_span(typed) {
         Some(span_ms) => now_ms.saturating_add(span_ms),
         None => time::parse(typed, now_ms).ok_or_else(|| wrong("is no time"))?,

@@ -42,7 +42,12 @@ pub struct CreateOutcome {
 impl CreateOutcome {
     /// Returns the outcome of a `create` that made no checkpoint.
     pub fn skipped(requested_reason: String, skipped: Skipped, warnings: Vec<Warning>) -> Self {
-        Self { skipped: Some(skipped), requested_reason, warnings, ..Self::default() }
+        Self {
+            skipped: Some(skipped),
+            requested_reason,
+            warnings,
+            ..Self::default()
+        }
     }
 
     /// Returns the outcome of a `create` that the size gate stopped.
@@ -58,7 +63,10 @@ impl CreateOutcome {
 
     /// Whether something requested could not be captured.
     pub fn is_partial(&self) -> bool {
-        self.meta.uncaptured.values().any(|standing| standing.why.makes_partial())
+        self.meta
+            .uncaptured
+            .values()
+            .any(|standing| standing.why.makes_partial())
     }
 }
 

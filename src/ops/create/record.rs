@@ -39,19 +39,45 @@ pub fn record<'s>(
     let record = first_of_place(context, session, &captured, resolved, &mut warnings)?;
     context.progress.begin(WorkPhase::Flushing, 0, 0);
     let before = baseline::of(&session.locked.inventory().checkpoints).cloned();
-    let new = NewCheckpoint { pack, tree: captured.tree, meta: captured.meta.clone(), beside, record };
+    let new = NewCheckpoint {
+        pack,
+        tree: captured.tree,
+        meta: captured.meta.clone(),
+        beside,
+        record,
+    };
     let checkpoint = session.locked.record(new, &mut |_| Ok(()))?;
-    let sum = checkpoint.is_scoped().then(|| read_back(session.locked.store(), &checkpoint)).transpose()?;
+    let sum = checkpoint
+        .is_scoped()
+        .then(|| read_back(session.locked.store(), &checkpoint))
+        .transpose()?;
     warnings.extend(captured.warnings.iter().cloned());
-    let counts = count_changes(session.locked.store(), before.as_ref(), &checkpoint, &captured, &mut warnings);
+    let counts = count_changes(
+        session.locked.store(),
+        before.as_ref(),
+        &checkpoint,
+        &captured,
+        &mut warnings,
+    );
     let left_out = LeftOut::of(&captured.listing);
-    let left_out_changed = session.locked.store().left_out().as_deref() != Some(&left_out.to_text());
-    let evicted =
-        apply_retention(context, &mut session.locked, keep, session.pending.as_ref(), &captured, &mut warnings);
+    let left_out_changed =
+        session.locked.store().left_out().as_deref() != Some(&left_out.to_text());
+    let evicted = apply_retention(
+        context,
+        &mut session.locked,
+        keep,
+        session.pending.as_ref(),
+        &captured,
+        &mut warnings,
+    );
     // What is left out of a scope says nothing about the whole, so it is reported each time and not noted.
     if left_out_changed && !checkpoint.is_scoped() {
         let noted = session.locked.write_left_out(&left_out.to_text());
-        warnings.extend(noted.err().map(Warning::bookkeeping("noting what was left out")));
+        warnings.extend(
+            noted
+                .err()
+                .map(Warning::bookkeeping("noting what was left out")),
+        );
     }
     Ok(CreateOutcome {
         checkpoint: Some(checkpoint),
@@ -75,39 +101,78 @@ fn first_of_place(
     resolved: ResolvedOptions,
     warnings: &mut Vec<Warning>,
 ) -> Result<Record> {
-    let ResolvedOptions { reason, source, terms, .. } = resolved;
+    let ResolvedOptions {
+        reason,
+        source,
+        terms,
+        ..
+    } = resolved;
     let is_whole = terms.scope.is_none();
-    let mut record = Record { terms, ..whole(context, captured, CheckpointKind::Regular, reason, source) };
+    let mut record = Record {
+        terms,
+        ..whole(context, captured, CheckpointKind::Regular, reason, source)
+    };
     record.during_pending = session.pending.is_some();
     if !is_whole {
         record.coverage = Coverage::Scoped;
     }
     if session.locked.inventory().ids().is_empty() {
-        let moved = moved::look(context, &mut |newest| Ok(is_whole && newest.tree == captured.tree))?;
+        let moved = moved::look(context, &mut |newest| {
+            Ok(is_whole && newest.tree == captured.tree)
+        })?;
         // The history of the old location may be put in front of this one later.
-        record.sequence = moved.iter().map(|moved| moved.last_sequence + 1).max().unwrap_or_default();
+        record.sequence = moved
+            .iter()
+            .map(|moved| moved.last_sequence + 1)
+            .max()
+            .unwrap_or_default();
         warnings.extend(moved.iter().map(Moved::warning));
     }
     Ok(record)
 }
 
 /// Returns the record of a safety checkpoint, taken before `operation`.
-pub fn safety_record(context: &Context, captured: &Captured, operation: Operation, pending: bool) -> Record {
-    let reason = if operation.paths.is_empty() { "pre-restore-safety" } else { "pre-restore-safety-file" };
+pub fn safety_record(
+    context: &Context,
+    captured: &Captured,
+    operation: Operation,
+    pending: bool,
+) -> Record {
+    let reason = if operation.paths.is_empty() {
+        "pre-restore-safety"
+    } else {
+        "pre-restore-safety-file"
+    };
     Record {
         operation: Some(operation),
         during_pending: pending,
-        ..whole(context, captured, CheckpointKind::Safety, reason.to_owned(), "checkpoint".to_owned())
+        ..whole(
+            context,
+            captured,
+            CheckpointKind::Safety,
+            reason.to_owned(),
+            "checkpoint".to_owned(),
+        )
     }
 }
 
 /// Returns the record of a whole directory, without terms.
-fn whole(context: &Context, captured: &Captured, kind: CheckpointKind, reason: String, source: String) -> Record {
+fn whole(
+    context: &Context,
+    captured: &Captured,
+    kind: CheckpointKind,
+    reason: String,
+    source: String,
+) -> Record {
     Record {
         sequence: 0,
         time_ms: context.now_ms,
         kind,
-        coverage: if captured.listing.is_complete() { Coverage::Complete } else { Coverage::Partial },
+        coverage: if captured.listing.is_complete() {
+            Coverage::Complete
+        } else {
+            Coverage::Partial
+        },
         files: captured.listing.file_count() as u64,
         content_bytes: captured.listing.content_bytes(),
         reason,
@@ -122,7 +187,12 @@ fn whole(context: &Context, captured: &Captured, kind: CheckpointKind, reason: S
 fn read_back(store: &Store, checkpoint: &Checkpoint) -> Result<Sum> {
     let (snapshot, extras) = (store.snapshot(checkpoint)?, store.extras(checkpoint)?);
     let sum = digest::sum(store.objects(), &snapshot, &extras.beside);
-    let what = || format!("checkpoint {}, read back right after it was made,", checkpoint.id.short());
+    let what = || {
+        format!(
+            "checkpoint {}, read back right after it was made,",
+            checkpoint.id.short()
+        )
+    };
     sum.map_err(|why| Error::damaged(what(), why))
 }
 
@@ -135,13 +205,21 @@ fn count_changes(
     warnings: &mut Vec<Warning>,
 ) -> CreateCounts {
     let mut counts = CreateCounts::of(captured);
-    let Some(before) = before else { return CreateCounts { added: after.record.files, ..counts } };
+    let Some(before) = before else {
+        return CreateCounts {
+            added: after.record.files,
+            ..counts
+        };
+    };
     if !after.is_scoped() && after.record.files == 0 && before.record.files > 0 {
         warnings.push(Warning::EmptyAfterFiles);
     }
     match TreeMemo::new(store.objects()).diff(Some(before.tree), Some(after.tree), &|_| true) {
         Ok(changes) => {
-            for change in changes.into_iter().filter(|change| after.covers(&change.path)) {
+            for change in changes
+                .into_iter()
+                .filter(|change| after.covers(&change.path))
+            {
                 match (change.before, change.after) {
                     (None, _) => counts.added += 1,
                     (_, None) if captured.meta.hides(&change.path) => {}

@@ -51,9 +51,16 @@ pub fn take_all(
     let scratch = locked.begin_scratch()?;
     let mut all = Databases::new();
     for database in wanted {
-        let refused = |why| Err(Error::DatabaseNotTaken { database: database.to_string(), why });
+        let refused = |why| {
+            Err(Error::DatabaseNotTaken {
+                database: database.to_string(),
+                why,
+            })
+        };
         let held = match take(context, &scratch, database, Purpose::Savepoint, pack) {
-            Ok(Taken { held: Held::Absent, .. }) => return refused("it is gone".to_owned()),
+            Ok(Taken {
+                held: Held::Absent, ..
+            }) => return refused("it is gone".to_owned()),
             Ok(taken) => taken.held,
             Err(DatabaseFailure::Refused(why)) => return refused(why),
             Err(DatabaseFailure::Other(error)) => return Err(error),
@@ -84,13 +91,28 @@ pub fn take(
             database_command::run(context, scratch, &commands.dump, None, Some(file))?;
             None
         }
-        Database::File(path) if is_there(context, path)? => Some(copy_out(context, path, &copy, purpose)?),
-        Database::File(_) => return Ok(Taken { held: Held::Absent, watched: None }),
+        Database::File(path) if is_there(context, path)? => {
+            Some(copy_out(context, path, &copy, purpose)?)
+        }
+        Database::File(_) => {
+            return Ok(Taken {
+                held: Held::Absent,
+                watched: None,
+            });
+        }
     };
-    Ok(Taken { held: Held::Content(store(context, &copy, pack)?), watched })
+    Ok(Taken {
+        held: Held::Content(store(context, &copy, pack)?),
+        watched,
+    })
 }
 
-fn copy_out(context: &Context, path: &RelPath, copy: &Path, purpose: Purpose) -> Result<Watched, DatabaseFailure> {
+fn copy_out(
+    context: &Context,
+    path: &RelPath,
+    copy: &Path,
+    purpose: Purpose,
+) -> Result<Watched, DatabaseFailure> {
     let is_safety = purpose == Purpose::Safety;
     let watched = sqlite::copy_out(&live(context, path), copy, is_safety, &patience(context))?;
     // Content about to be replaced is kept as it is, sound or not.
@@ -102,17 +124,29 @@ fn copy_out(context: &Context, path: &RelPath, copy: &Path, purpose: Purpose) ->
 
 /// Whether a file exists at the path; an error if it is not a regular file.
 fn is_there(context: &Context, path: &RelPath) -> Result<bool, DatabaseFailure> {
-    match WorkTree::open(context.root.path())?.stat(path)?.as_ref().map(sys::kind_of) {
+    match WorkTree::open(context.root.path())?
+        .stat(path)?
+        .as_ref()
+        .map(sys::kind_of)
+    {
         None => Ok(false),
         Some(ItemKind::File) => Ok(true),
-        Some(_) => Err(DatabaseFailure::Refused("something else than a file stands there".to_owned())),
+        Some(_) => Err(DatabaseFailure::Refused(
+            "something else than a file stands there".to_owned(),
+        )),
     }
 }
 
 fn store(context: &Context, copy: &Path, pack: &mut PackSet<'_>) -> Result<ObjectId> {
     let mut file = File::open(copy).map_err(Error::io("read", copy))?;
     let len = file.metadata().map_err(Error::io("look at", copy))?.len();
-    let taken = pack.first().add_stream(len, &mut Pieces { context, reader: &mut file });
+    let taken = pack.first().add_stream(
+        len,
+        &mut Pieces {
+            context,
+            reader: &mut file,
+        },
+    );
     // However the pack reports a reader that stops, the signal is the cause.
     context.check_interrupt()?;
     Ok(taken?)
@@ -120,7 +154,10 @@ fn store(context: &Context, copy: &Path, pack: &mut PackSet<'_>) -> Result<Objec
 
 /// The path by which SQLite opens a file: the root's path has no links, and SQLite refuses those below.
 pub fn live(context: &Context, path: &RelPath) -> PathBuf {
-    path.components().fold(context.root.path().to_path_buf(), |place, name| place.join(os_name(name)))
+    path.components()
+        .fold(context.root.path().to_path_buf(), |place, name| {
+            place.join(os_name(name))
+        })
 }
 
 #[cfg(unix)]
@@ -134,5 +171,8 @@ fn os_name(name: &[u8]) -> String {
 }
 
 pub fn patience(context: &Context) -> Patience<'_> {
-    Patience { wait: context.lock_wait, interrupt: &context.interrupt }
+    Patience {
+        wait: context.lock_wait,
+        interrupt: &context.interrupt,
+    }
 }

@@ -42,8 +42,15 @@ impl From<Refusal> for DatabaseFailure {
 ///
 /// # Errors
 /// There are none.
-pub fn of_name<'c>(context: &'c Context, name: &str) -> Result<&'c DatabaseCommands, DatabaseFailure> {
-    let missing = || DatabaseFailure::Refused(format!("your configuration has no [database.{name}] any more"));
+pub fn of_name<'c>(
+    context: &'c Context,
+    name: &str,
+) -> Result<&'c DatabaseCommands, DatabaseFailure> {
+    let missing = || {
+        DatabaseFailure::Refused(format!(
+            "your configuration has no [database.{name}] any more"
+        ))
+    };
     context.settings.databases.get(name).ok_or_else(missing)
 }
 
@@ -64,12 +71,23 @@ pub fn run(
     let stderr = atomic_file::create_private(&said)?;
     let again = Error::io("open", &said);
     let mut heard = File::open(&said).map_err(again)?;
-    let command = FedCommand { line, dir: context.root.path(), stdin, stdout, stderr };
+    let command = FedCommand {
+        line,
+        dir: context.root.path(),
+        stdin,
+        stdout,
+        stderr,
+    };
     match (context.run_database_command)(&context.interrupt, command) {
         Ok(ended) if ended.is_success() => Ok(()),
         Ok(ended) => {
-            let last = last_line(&mut heard).map(|line| format!(": {line}")).unwrap_or_default();
-            Err(DatabaseFailure::Refused(format!("its command ended with {}{last}", ended.in_words())))
+            let last = last_line(&mut heard)
+                .map(|line| format!(": {line}"))
+                .unwrap_or_default();
+            Err(DatabaseFailure::Refused(format!(
+                "its command ended with {}{last}",
+                ended.in_words()
+            )))
         }
         Err(stop @ Error::Interrupted { .. }) => Err(stop.into()),
         Err(error) => Err(DatabaseFailure::Refused(error.to_string())),
@@ -79,9 +97,14 @@ pub fn run(
 /// Returns the last non-empty line.
 fn last_line(heard: &mut File) -> Option<String> {
     let len = heard.metadata().ok()?.len();
-    heard.seek(SeekFrom::Start(len.saturating_sub(TAIL_BYTES))).ok()?;
+    heard
+        .seek(SeekFrom::Start(len.saturating_sub(TAIL_BYTES)))
+        .ok()?;
     let mut tail = Vec::new();
     heard.take(TAIL_BYTES).read_to_end(&mut tail).ok()?;
-    let line = tail.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii).rfind(|line| !line.is_empty())?;
+    let line = tail
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .rfind(|line| !line.is_empty())?;
     Some(escape_bytes(line))
 }

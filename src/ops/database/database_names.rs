@@ -18,7 +18,10 @@ const SQLITE_HEADER: &[u8; 16] = b"SQLite format 3\0";
 /// # Errors
 /// An argument is neither a name nor such a file.
 pub fn parse(context: &Context, typed: &[Vec<u8>]) -> Result<Vec<Database>> {
-    let mut found = typed.iter().map(|one| parse_one(context, one)).collect::<Result<Vec<_>>>()?;
+    let mut found = typed
+        .iter()
+        .map(|one| parse_one(context, one))
+        .collect::<Result<Vec<_>>>()?;
     found.sort();
     found.dedup();
     Ok(found)
@@ -31,26 +34,42 @@ fn parse_one(context: &Context, typed: &[u8]) -> Result<Database> {
         return Ok(Database::Named(name.to_owned()));
     }
     let shown = escape_bytes(typed);
-    let wrong = |why: &str| Error::Usage { what: format!("database '{shown}' {why}") };
+    let wrong = |why: &str| Error::Usage {
+        what: format!("database '{shown}' {why}"),
+    };
     let path = match restore_paths::parse(&context.root, &[typed.to_vec()]) {
-        Ok(paths) => paths.into_iter().next().filter(|path| !path.is_root()).ok_or_else(|| wrong("is a directory"))?,
+        Ok(paths) => paths
+            .into_iter()
+            .next()
+            .filter(|path| !path.is_root())
+            .ok_or_else(|| wrong("is a directory"))?,
         Err(Error::DotGitPath { .. }) => return Err(wrong("is at or below a .git")),
         Err(Error::Usage { what }) => {
-            return Err(Error::Usage { what: what.replacen("PATH", "database", 1) });
+            return Err(Error::Usage {
+                what: what.replacen("PATH", "database", 1),
+            });
         }
         Err(other) => return Err(other),
     };
     check_file(context, &path, &wrong)?;
-    if sqlite::IS_BUILT_IN { Ok(Database::File(path)) } else { Err(wrong("is a file, and SQLite is not built in")) }
+    if sqlite::IS_BUILT_IN {
+        Ok(Database::File(path))
+    } else {
+        Err(wrong("is a file, and SQLite is not built in"))
+    }
 }
 
 /// Checks a database file; `wrong` makes an error of what is wrong with it.
 fn check_file(context: &Context, path: &RelPath, wrong: &dyn Fn(&str) -> Error) -> Result<()> {
     let work = WorkTree::open(context.root.path())?;
     let Some(stat) = work.stat(path)? else {
-        let what = format!("there is no database '{path}': no file, and no name of your configuration");
+        let what =
+            format!("there is no database '{path}': no file, and no name of your configuration");
         let hint = "--db takes a file of SQLite in the root, or a NAME of [database.NAME]; links are not followed";
-        return Err(Error::NothingFound { what, hint: hint.to_owned() });
+        return Err(Error::NothingFound {
+            what,
+            hint: hint.to_owned(),
+        });
     };
     match sys::kind_of(&stat) {
         ItemKind::File => {}
@@ -58,10 +77,21 @@ fn check_file(context: &Context, path: &RelPath, wrong: &dyn Fn(&str) -> Error) 
         _ => return Err(wrong("is no regular file")),
     }
     let parent = path.parent().unwrap_or_default();
-    let dir = work.root().open_below(&parent, Access::Search).map_err(|e| work.io("open", &parent, e))?;
-    let (file, _) = dir.open_file(path.name()).map_err(|e| work.io("read", path, e))?;
+    let dir = work
+        .root()
+        .open_below(&parent, Access::Search)
+        .map_err(|e| work.io("open", &parent, e))?;
+    let (file, _) = dir
+        .open_file(path.name())
+        .map_err(|e| work.io("read", path, e))?;
     let mut head = Vec::new();
-    file.take(SQLITE_HEADER.len() as u64).read_to_end(&mut head).map_err(|e| work.io("read", path, e))?;
+    file.take(SQLITE_HEADER.len() as u64)
+        .read_to_end(&mut head)
+        .map_err(|e| work.io("read", path, e))?;
     let is_database = head.is_empty() || head == SQLITE_HEADER;
-    if is_database { Ok(()) } else { Err(wrong("is no database of SQLite")) }
+    if is_database {
+        Ok(())
+    } else {
+        Err(wrong("is no database of SQLite"))
+    }
 }

@@ -39,19 +39,36 @@ pub fn add_files(
                 done.written.push(database.clone());
             }
             (Database::File(_), Held::Absent) => {}
-            (Database::Named(name), _) => done.skipped.push(Warning::DatabaseSkipped { name: name.clone() }),
+            (Database::Named(name), _) => done
+                .skipped
+                .push(Warning::DatabaseSkipped { name: name.clone() }),
         }
     }
     Ok(done)
 }
 
-fn add_file(store: &Store, target: &Target<'_>, path: &RelPath, id: ObjectId, state: &mut Snapshot) -> Result<()> {
+fn add_file(
+    store: &Store,
+    target: &Target<'_>,
+    path: &RelPath,
+    id: ObjectId,
+    state: &mut Snapshot,
+) -> Result<()> {
     let size = store.objects().size(&id);
-    let size_bytes = size.map_err(|e| store.damage(target.id(), format!("database {path}: {e}")))?;
+    let size_bytes =
+        size.map_err(|e| store.damage(target.id(), format!("database {path}: {e}")))?;
     for dir in path.ancestors() {
         state.dirs.entry(dir).or_insert(DIR_PERM);
     }
     state.uncaptured.remove(path);
-    state.files.insert(path.clone(), Entry { kind: Kind::File, perm: PERM, id, size_bytes });
+    state.files.insert(
+        path.clone(),
+        Entry {
+            kind: Kind::File,
+            perm: PERM,
+            id,
+            size_bytes,
+        },
+    );
     Ok(())
 }

@@ -40,9 +40,20 @@ struct DatabaseItem {
 
 /// Returns what a restore would do to its databases.
 pub fn planned(request: &Request<'_>) -> Vec<DatabaseReport> {
-    let fate = |held: Held| if held == Held::Absent { DatabaseFate::Left } else { DatabaseFate::Planned };
+    let fate = |held: Held| {
+        if held == Held::Absent {
+            DatabaseFate::Left
+        } else {
+            DatabaseFate::Planned
+        }
+    };
     let concerned = request.target.databases_within(&request.reach);
-    concerned.map(|(database, held)| DatabaseReport { database: database.clone(), fate: fate(*held) }).collect()
+    concerned
+        .map(|(database, held)| DatabaseReport {
+            database: database.clone(),
+            fate: fate(*held),
+        })
+        .collect()
 }
 
 impl DatabaseReturn {
@@ -57,9 +68,15 @@ impl DatabaseReturn {
         pack: &mut PackSet<'_>,
         request: &Request<'_>,
     ) -> Result<Self> {
-        let mut prepared = Self { items: Vec::new(), scratch: None };
-        let concerned: Databases =
-            request.target.databases_within(&request.reach).map(|(database, held)| (database.clone(), *held)).collect();
+        let mut prepared = Self {
+            items: Vec::new(),
+            scratch: None,
+        };
+        let concerned: Databases = request
+            .target
+            .databases_within(&request.reach)
+            .map(|(database, held)| (database.clone(), *held))
+            .collect();
         if concerned.is_empty() {
             return Ok(prepared);
         }
@@ -68,11 +85,23 @@ impl DatabaseReturn {
             let item = match backup::take(context, &scratch, &database, Purpose::Safety, pack) {
                 Ok(taken) => {
                     let place = scratch.dir().join(format!("wanted-{number}"));
-                    DatabaseItem::new(locked.store(), request.target.id(), database, wanted, taken, place)?
+                    DatabaseItem::new(
+                        locked.store(),
+                        request.target.id(),
+                        database,
+                        wanted,
+                        taken,
+                        place,
+                    )?
                 }
-                Err(DatabaseFailure::Refused(why)) if request.pending.is_some() => DatabaseItem::failed(database, why),
+                Err(DatabaseFailure::Refused(why)) if request.pending.is_some() => {
+                    DatabaseItem::failed(database, why)
+                }
                 Err(DatabaseFailure::Refused(why)) => {
-                    return Err(Error::DatabaseNotHeld { database: database.to_string(), why });
+                    return Err(Error::DatabaseNotHeld {
+                        database: database.to_string(),
+                        why,
+                    });
                 }
                 Err(DatabaseFailure::Other(error)) => return Err(error),
             };
@@ -84,7 +113,10 @@ impl DatabaseReturn {
 
     /// Returns the captured databases.
     pub fn present(&self) -> Databases {
-        self.items.iter().filter_map(|item| Some((item.report.database.clone(), item.present?))).collect()
+        self.items
+            .iter()
+            .filter_map(|item| Some((item.report.database.clone(), item.present?)))
+            .collect()
     }
 
     /// Whether a database differs from both the target and the safety checkpoint of an interrupted restore.
@@ -93,10 +125,19 @@ impl DatabaseReturn {
             return Ok(false);
         }
         let inventory = store.inventory()?;
-        let ends = [pending.target(), pending.safety()].into_iter().filter_map(|id| inventory.get(id));
-        let known = ends.map(|checkpoint| store.databases(checkpoint)).collect::<Result<Vec<_>>>()?;
-        let is_known = |database: &Database, held: &Held| known.iter().any(|end| end.get(database) == Some(held));
-        Ok(!self.present().iter().all(|(database, held)| is_known(database, held)))
+        let ends = [pending.target(), pending.safety()]
+            .into_iter()
+            .filter_map(|id| inventory.get(id));
+        let known = ends
+            .map(|checkpoint| store.databases(checkpoint))
+            .collect::<Result<Vec<_>>>()?;
+        let is_known = |database: &Database, held: &Held| {
+            known.iter().any(|end| end.get(database) == Some(held))
+        };
+        Ok(!self
+            .present()
+            .iter()
+            .all(|(database, held)| is_known(database, held)))
     }
 
     /// Writes the tree of the captured databases.
@@ -109,8 +150,14 @@ impl DatabaseReturn {
     /// # Errors
     /// A signal asks to stop; each database then has its old or its new state.
     pub fn put_back(&mut self, context: &Context) -> Result<()> {
-        let Some(scratch) = &self.scratch else { return Ok(()) };
-        for item in self.items.iter_mut().filter(|item| item.report.fate == DatabaseFate::Planned) {
+        let Some(scratch) = &self.scratch else {
+            return Ok(());
+        };
+        for item in self
+            .items
+            .iter_mut()
+            .filter(|item| item.report.fate == DatabaseFate::Planned)
+        {
             item.report.fate = match item.put_back(context, scratch) {
                 Ok(()) => DatabaseFate::Restored,
                 Err(DatabaseFailure::Refused(why)) => DatabaseFate::Failed(why),
@@ -139,24 +186,46 @@ impl DatabaseItem {
             Held::Absent => (DatabaseFate::Left, None),
             Held::Content(blob) => (DatabaseFate::Planned, Some((blob, place))),
         };
-        let content = content.map(|(blob, place)| extract(store, target, &database, blob, place)).transpose()?;
+        let content = content
+            .map(|(blob, place)| extract(store, target, &database, blob, place))
+            .transpose()?;
         let report = DatabaseReport { database, fate };
-        Ok(Self { report, present: Some(taken.held), content, watched: taken.watched })
+        Ok(Self {
+            report,
+            present: Some(taken.held),
+            content,
+            watched: taken.watched,
+        })
     }
 
     fn failed(database: Database, why: String) -> Self {
-        let report = DatabaseReport { database, fate: DatabaseFate::Failed(why) };
-        Self { report, present: None, content: None, watched: None }
+        let report = DatabaseReport {
+            database,
+            fate: DatabaseFate::Failed(why),
+        };
+        Self {
+            report,
+            present: None,
+            content: None,
+            watched: None,
+        }
     }
 
     fn put_back(&mut self, context: &Context, scratch: &Scratch) -> Result<(), DatabaseFailure> {
-        let Some(wanted) = &self.content else { return Ok(()) };
+        let Some(wanted) = &self.content else {
+            return Ok(());
+        };
         match &self.report.database {
             Database::File(path) => {
                 let refused = |why: Error| DatabaseFailure::Refused(why.to_string());
                 ready_place(context, path, self.present).map_err(refused)?;
                 let live = live(context, path);
-                Ok(sqlite::put_back(wanted, &live, self.watched.take(), &patience(context))?)
+                Ok(sqlite::put_back(
+                    wanted,
+                    &live,
+                    self.watched.take(),
+                    &patience(context),
+                )?)
             }
             Database::Named(name) => {
                 let commands = database_command::of_name(context, name)?;
@@ -175,21 +244,33 @@ fn ready_place(context: &Context, path: &RelPath, present: Option<Held>) -> Resu
         private_dir::make_empty(&work, path)?;
     }
     for end in ["", "-journal", "-wal", "-shm"] {
-        let file = RelPath::new(&[path.as_bytes(), end.as_bytes()].concat()).map_err(Error::unexpected)?;
+        let file =
+            RelPath::new(&[path.as_bytes(), end.as_bytes()].concat()).map_err(Error::unexpected)?;
         if work.stat(&file)?.is_some_and(|found| found.links > 1) {
-            return Err(Error::unexpected(format!("{file} is a hard link, a file with another name too")));
+            return Err(Error::unexpected(format!(
+                "{file} is a hard link, a file with another name too"
+            )));
         }
     }
     Ok(())
 }
 
 /// Extracts a blob into a file of its own, and checks it on the way.
-fn extract(store: &Store, target: ObjectId, database: &Database, blob: ObjectId, place: PathBuf) -> Result<PathBuf> {
+fn extract(
+    store: &Store,
+    target: ObjectId,
+    database: &Database,
+    blob: ObjectId,
+    place: PathBuf,
+) -> Result<PathBuf> {
     let mut file = atomic_file::create_private(&place)?;
-    store.objects().stream_blob(&blob, &mut file).map_err(|error| match error {
-        ObjectError::Io(error) => error,
-        ObjectError::Sink(error) => Error::io("write", &place)(error),
-        damage => store.damage(target, format!("database {database}: {damage}")),
-    })?;
+    store
+        .objects()
+        .stream_blob(&blob, &mut file)
+        .map_err(|error| match error {
+            ObjectError::Io(error) => error,
+            ObjectError::Sink(error) => Error::io("write", &place)(error),
+            damage => store.damage(target, format!("database {database}: {damage}")),
+        })?;
     Ok(place)
 }

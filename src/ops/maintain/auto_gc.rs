@@ -15,7 +15,11 @@ const MANY_PACKS: usize = 50;
 const PACKS_PER_MERGE: usize = 8;
 
 /// Works under the lock that `create` holds; `out_of_time` is polled between steps.
-pub fn auto_gc(context: &Context, session: &mut Session<'_>, out_of_time: &dyn Fn() -> bool) -> Vec<Warning> {
+pub fn auto_gc(
+    context: &Context,
+    session: &mut Session<'_>,
+    out_of_time: &dyn Fn() -> bool,
+) -> Vec<Warning> {
     if !session.locked.inventory().damaged.is_empty() {
         return Vec::new();
     }
@@ -34,7 +38,13 @@ pub fn auto_gc(context: &Context, session: &mut Session<'_>, out_of_time: &dyn F
 fn is_due(session: &Session<'_>) -> bool {
     let store = session.locked.store();
     let is_new = |last: ObjectId| {
-        let mut newest = session.locked.inventory().checkpoints.iter().rev().take(PACKS_PER_MERGE);
+        let mut newest = session
+            .locked
+            .inventory()
+            .checkpoints
+            .iter()
+            .rev()
+            .take(PACKS_PER_MERGE);
         newest.any(|checkpoint| checkpoint.id == last)
     };
     store.objects().packs().len() > MANY_PACKS && !store.last_gc().is_some_and(is_new)
@@ -49,7 +59,10 @@ fn merge_a_few(session: &Session<'_>, out_of_time: &dyn Fn() -> bool) -> Option<
     if let Some(newest) = session.locked.inventory().checkpoints.last() {
         session.locked.note_gc(newest.id);
     }
-    let merged = mark::live(session.locked.store(), &ObjectIds::default())
-        .and_then(|live| session.locked.sweep_cheaply(&live, MANY_PACKS - PACKS_PER_MERGE, out_of_time));
+    let merged = mark::live(session.locked.store(), &ObjectIds::default()).and_then(|live| {
+        session
+            .locked
+            .sweep_cheaply(&live, MANY_PACKS - PACKS_PER_MERGE, out_of_time)
+    });
     merged.err().map(Warning::bookkeeping("tidying up packs"))
 }

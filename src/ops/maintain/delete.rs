@@ -64,11 +64,23 @@ pub struct DeleteOutcome {
 }
 
 /// Deletes the named checkpoints. All selectors are resolved before anything is deleted.
-pub fn delete(context: &Context, options: &DeleteOptions, consent: &mut DeletionConsent<'_>) -> Result<DeleteOutcome> {
+pub fn delete(
+    context: &Context,
+    options: &DeleteOptions,
+    consent: &mut DeletionConsent<'_>,
+) -> Result<DeleteOutcome> {
     let store = context.require_store()?;
-    let inventory = if options.dry_run { store.inventory()? } else { decided_by_names(context, &store)? };
+    let inventory = if options.dry_run {
+        store.inventory()?
+    } else {
+        decided_by_names(context, &store)?
+    };
     let doomed = resolve_all(&inventory, &options.selectors, context.now_ms)?;
-    refuse_kept(&store, &doomed, session::look(&store, &inventory.checkpoints)?.as_ref())?;
+    refuse_kept(
+        &store,
+        &doomed,
+        session::look(&store, &inventory.checkpoints)?.as_ref(),
+    )?;
     let bytes_before = bytes_below(store.dir());
     let outcome = DeleteOutcome {
         store: store.dir().to_path_buf(),
@@ -83,7 +95,10 @@ pub fn delete(context: &Context, options: &DeleteOptions, consent: &mut Deletion
         return Ok(outcome);
     }
     if !options.yes {
-        consent(&Deletion { doomed: &outcome.deleted, whole_store: None })?;
+        consent(&Deletion {
+            doomed: &outcome.deleted,
+            whole_store: None,
+        })?;
     }
     carry_out(context, &store, outcome)
 }
@@ -91,8 +106,11 @@ pub fn delete(context: &Context, options: &DeleteOptions, consent: &mut Deletion
 fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result<DeleteOutcome> {
     let mut session = session::begin(context, store)?;
     refuse_kept(store, &outcome.deleted, session.pending.as_ref())?;
-    let (rows, commits): (Vec<CheckpointId>, Vec<CheckpointId>) =
-        outcome.deleted.iter().map(|doomed| doomed.id.clone()).partition(|id| id.commit().is_none());
+    let (rows, commits): (Vec<CheckpointId>, Vec<CheckpointId>) = outcome
+        .deleted
+        .iter()
+        .map(|doomed| doomed.id.clone())
+        .partition(|id| id.commit().is_none());
     let commits: Vec<ObjectId> = commits.iter().filter_map(CheckpointId::commit).collect();
     session.locked.drop_checkpoints(&commits)?;
     session.locked.drop_rows(&rows)?;
@@ -102,7 +120,11 @@ fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result
     if let Err(e) = give_back_room(&session, store) {
         warnings.push(Warning::bookkeeping("giving back the room")(e));
     }
-    Ok(DeleteOutcome { bytes_after: bytes_below(store.dir()), warnings, ..outcome })
+    Ok(DeleteOutcome {
+        bytes_after: bytes_below(store.dir()),
+        warnings,
+        ..outcome
+    })
 }
 
 /// Reads the inventory under the lock: lost refs are restored first, so that every checkpoint can be named.
@@ -130,20 +152,41 @@ fn resolve_all(inventory: &Inventory, selectors: &[String], now_ms: i64) -> Resu
 /// Resolves a selector as every command does, and a damaged checkpoint by the digits of its id.
 fn resolve(inventory: &Inventory, selector: &str, now_ms: i64) -> Result<Doomed> {
     let named = |id: &CheckpointId| id.answers_to(selector);
-    let damaged: Vec<&CheckpointId> =
-        inventory.damaged.iter().map(|damaged| &damaged.id).filter(|id| named(id)).collect();
+    let damaged: Vec<&CheckpointId> = inventory
+        .damaged
+        .iter()
+        .map(|damaged| &damaged.id)
+        .filter(|id| named(id))
+        .collect();
     let whole = inventory.checkpoints.iter().filter(|c| named(&c.id.into()));
     match damaged.as_slice() {
         [] => {
             let found = find(inventory, selector, now_ms)?;
-            Ok(Doomed { id: found.id.into(), record: Some((found.record.reason, found.record.time_ms)) })
+            Ok(Doomed {
+                id: found.id.into(),
+                record: Some((found.record.reason, found.record.time_ms)),
+            })
         }
-        [one] if whole.clone().count() == 0 => Ok(Doomed { id: (*one).clone(), record: None }),
+        [one] if whole.clone().count() == 0 => Ok(Doomed {
+            id: (*one).clone(),
+            record: None,
+        }),
         several => {
             let lost = several.iter().filter_map(|id| id.commit());
-            let lost = lost.map(|id| Candidate { id, reason: "damaged".into() });
-            let candidates = whole.map(|c| Candidate { id: c.id, reason: c.record.reason.clone() }).chain(lost);
-            Err(Error::AmbiguousCheckpoint { query: selector.to_owned(), candidates: candidates.collect() })
+            let lost = lost.map(|id| Candidate {
+                id,
+                reason: "damaged".into(),
+            });
+            let candidates = whole
+                .map(|c| Candidate {
+                    id: c.id,
+                    reason: c.record.reason.clone(),
+                })
+                .chain(lost);
+            Err(Error::AmbiguousCheckpoint {
+                query: selector.to_owned(),
+                candidates: candidates.collect(),
+            })
         }
     }
 }
@@ -154,8 +197,13 @@ fn refuse_kept(store: &Store, doomed: &[Doomed], pending: Option<&session::Pendi
         if ref_files::is_pinned(store.layout(), id)? {
             return Err(Error::Pinned { id });
         }
-        if let Some(pending) = pending.filter(|pending| [pending.target(), pending.safety()].contains(&id)) {
-            return Err(Error::RestorePending { target: pending.target(), safety: pending.safety() });
+        if let Some(pending) =
+            pending.filter(|pending| [pending.target(), pending.safety()].contains(&id))
+        {
+            return Err(Error::RestorePending {
+                target: pending.target(),
+                safety: pending.safety(),
+            });
         }
     }
     Ok(())
@@ -164,7 +212,9 @@ fn refuse_kept(store: &Store, doomed: &[Doomed], pending: Option<&session::Pendi
 /// Refuses while a checkpoint cannot be read, since the objects it needs are unknown. A row whose commit is missing
 /// needs none, unless nothing else is left.
 pub fn refuse_damage(session: &Session<'_>) -> Result<()> {
-    let in_the_way = |damaged: &&DamagedCheckpoint| damaged.id.commit().is_some() || session.locked.has_lost_all();
+    let in_the_way = |damaged: &&DamagedCheckpoint| {
+        damaged.id.commit().is_some() || session.locked.has_lost_all()
+    };
     match session.locked.inventory().damaged.iter().find(in_the_way) {
         Some(damaged) => Err(Error::Damaged {
             what: format!("checkpoint {}", damaged.id.short()),

@@ -42,36 +42,62 @@ pub fn delete_store(
         clear_leftovers(&dir)?;
         return Ok(None);
     };
-    let checkpoints = read(&dir).map(|inventory| inventory.checkpoints).unwrap_or_default();
+    let checkpoints = read(&dir)
+        .map(|inventory| inventory.checkpoints)
+        .unwrap_or_default();
     let layout = Layout::new(dir.clone());
     // The process that holds the lock may be carrying out that very restore, so wait for it.
     if !lock::is_held(&layout.lock()) {
         refuse(&layout, options, &checkpoints)?;
     }
     if !options.yes {
-        let whole = WholeStore { dir: &dir, root: context.root.path(), bytes: outcome.bytes_before };
-        consent(&Deletion { doomed: &outcome.deleted, whole_store: Some(whole) })?;
+        let whole = WholeStore {
+            dir: &dir,
+            root: context.root.path(),
+            bytes: outcome.bytes_before,
+        };
+        consent(&Deletion {
+            doomed: &outcome.deleted,
+            whole_store: Some(whole),
+        })?;
     }
     if let Some(removal) = StoreRemoval::of_store(&dir, context.lock_wait, &context.holder)? {
         refuse(&layout, options, &checkpoints)?;
         removal::clear_unfinished(&dir, context.lock_wait)?;
         removal.detach()?.remove()?;
     }
-    warnings.extend(clear_leftovers(&dir).err().map(Warning::bookkeeping("removing what an earlier deletion left")));
-    Ok(Some(DeleteOutcome { bytes_after: 0, warnings, ..outcome }))
+    warnings.extend(clear_leftovers(&dir).err().map(Warning::bookkeeping(
+        "removing what an earlier deletion left",
+    )));
+    Ok(Some(DeleteOutcome {
+        bytes_after: 0,
+        warnings,
+        ..outcome
+    }))
 }
 
 /// Removes what a killed deletion of this store left behind.
 pub(in crate::ops) fn clear_leftovers(dir: &Path) -> Result<()> {
-    dir.parent().map_or(Ok(()), |folder| removal::clear_leftovers(folder, Some(dir)))
+    dir.parent()
+        .map_or(Ok(()), |folder| removal::clear_leftovers(folder, Some(dir)))
 }
 
 fn look(dir: &Path, dry_run: bool) -> DeleteOutcome {
     let bytes = bytes_below(dir);
-    let Inventory { checkpoints, damaged, .. } = read(dir).unwrap_or_default();
+    let Inventory {
+        checkpoints,
+        damaged,
+        ..
+    } = read(dir).unwrap_or_default();
     let whole = checkpoints.into_iter().rev();
-    let whole = whole.map(|c| Doomed { id: c.id.into(), record: Some((c.record.reason, c.record.time_ms)) });
-    let lost = damaged.into_iter().map(|damaged| Doomed { id: damaged.id, record: None });
+    let whole = whole.map(|c| Doomed {
+        id: c.id.into(),
+        record: Some((c.record.reason, c.record.time_ms)),
+    });
+    let lost = damaged.into_iter().map(|damaged| Doomed {
+        id: damaged.id,
+        record: None,
+    });
     DeleteOutcome {
         store: dir.to_path_buf(),
         deleted: whole.chain(lost).collect(),
@@ -91,7 +117,11 @@ fn read(dir: &Path) -> Option<Inventory> {
 /// Refuses a store of a newer format, and without `--force` one that a restore still needs.
 fn refuse(layout: &Layout, options: DeleteStoreOptions, checkpoints: &[Checkpoint]) -> Result<()> {
     if let Some(found) = format_of(layout).filter(|found| *found > STORE_FORMAT) {
-        return Err(Error::StoreTooNew { store: layout.dir().to_path_buf(), found, supported: STORE_FORMAT });
+        return Err(Error::StoreTooNew {
+            store: layout.dir().to_path_buf(),
+            found,
+            supported: STORE_FORMAT,
+        });
     }
     if layout.journal().symlink_metadata().is_err() {
         return Ok(());
@@ -99,16 +129,24 @@ fn refuse(layout: &Layout, options: DeleteStoreOptions, checkpoints: &[Checkpoin
     let journal = journal::read(layout);
     let unreadable = !matches!(journal, Ok(JournalState::None | JournalState::Open(_)));
     let journal = match journal {
-        Ok(JournalState::Open(journal)) if journal.stage != JournalStage::Applying => JournalState::None,
+        Ok(JournalState::Open(journal)) if journal.stage != JournalStage::Applying => {
+            JournalState::None
+        }
         Ok(state) => state,
         Err(_) => JournalState::Unreadable,
     };
     match session::pending(journal, checkpoints) {
         _ if options.force => Ok(()),
-        Some(pending) => Err(Error::RestorePending { target: pending.target(), safety: pending.safety() }),
+        Some(pending) => Err(Error::RestorePending {
+            target: pending.target(),
+            safety: pending.safety(),
+        }),
         None if unreadable => {
             let why = "a restore may need this store; --force deletes it all the same".to_owned();
-            Err(Error::Damaged { what: "the journal of an interrupted restore".into(), why })
+            Err(Error::Damaged {
+                what: "the journal of an interrupted restore".into(),
+                why,
+            })
         }
         None => Ok(()),
     }

@@ -92,13 +92,23 @@ impl CurrentFiles {
     fn look(context: &Context, worktree: &WorkTree) -> Result<Option<Self>> {
         let options = CaptureOptions::default();
         // Without a store no stat cache is trusted: every file is read.
-        Ok(match capture(context, None, worktree, &options, Sink::HashOnly)? {
-            CaptureOutcome::Done(captured) => Some(Self { meta: captured.meta, listing: captured.listing }),
-            CaptureOutcome::OverLimit { .. } => None,
-        })
+        Ok(
+            match capture(context, None, worktree, &options, Sink::HashOnly)? {
+                CaptureOutcome::Done(captured) => Some(Self {
+                    meta: captured.meta,
+                    listing: captured.listing,
+                }),
+                CaptureOutcome::OverLimit { .. } => None,
+            },
+        )
     }
 
-    fn give(&mut self, worktree: &WorkTree, missing: &Missing, writer: &mut PackWriter<'_>) -> Result<()> {
+    fn give(
+        &mut self,
+        worktree: &WorkTree,
+        missing: &Missing,
+        writer: &mut PackWriter<'_>,
+    ) -> Result<()> {
         let paths = self.listing.paths();
         for (dir, path) in self.listing.dirs.iter().zip(&paths) {
             for file in dir.files.iter() {
@@ -107,20 +117,44 @@ impl CurrentFiles {
                 }
             }
         }
-        convert::build(&mut self.listing, &mut |bytes| give(writer, missing, ObjectKind::Tree, bytes))?;
-        give(writer, missing, ObjectKind::Blob, &meta_tree::blob(&self.meta))?;
+        convert::build(&mut self.listing, &mut |bytes| {
+            give(writer, missing, ObjectKind::Tree, bytes)
+        })?;
+        give(
+            writer,
+            missing,
+            ObjectKind::Blob,
+            &meta_tree::blob(&self.meta),
+        )?;
         Ok(())
     }
 }
 
-fn give(writer: &mut PackWriter<'_>, missing: &Missing, kind: ObjectKind, bytes: &[u8]) -> Result<ObjectId> {
-    let id = hash_object(kind, bytes).map_err(|e| crate::error::Error::unexpected(e.to_string()))?;
-    if missing.contains_key(&id) { Ok(writer.add(kind, bytes)?) } else { Ok(id) }
+fn give(
+    writer: &mut PackWriter<'_>,
+    missing: &Missing,
+    kind: ObjectKind,
+    bytes: &[u8],
+) -> Result<ObjectId> {
+    let id =
+        hash_object(kind, bytes).map_err(|e| crate::error::Error::unexpected(e.to_string()))?;
+    if missing.contains_key(&id) {
+        Ok(writer.add(kind, bytes)?)
+    } else {
+        Ok(id)
+    }
 }
 
 /// Adds the file at a path if it is the wanted blob; otherwise it is only hashed.
-fn take_file(worktree: &WorkTree, path: &RelPath, wanted: ObjectId, writer: &mut PackWriter<'_>) -> Result<bool> {
-    let (Some(dir), Ok(Some(stat))) = (path.parent(), worktree.stat(path)) else { return Ok(false) };
+fn take_file(
+    worktree: &WorkTree,
+    path: &RelPath,
+    wanted: ObjectId,
+    writer: &mut PackWriter<'_>,
+) -> Result<bool> {
+    let (Some(dir), Ok(Some(stat))) = (path.parent(), worktree.stat(path)) else {
+        return Ok(false);
+    };
     let kind = match kind_of(&stat) {
         ItemKind::File => Kind::File,
         ItemKind::Symlink => Kind::Symlink,
@@ -135,5 +169,11 @@ fn take_file(worktree: &WorkTree, path: &RelPath, wanted: ObjectId, writer: &mut
 }
 
 fn listed(path: &RelPath, kind: Kind, stat: Stat) -> ListedFile {
-    ListedFile { name: path.name().into(), kind, stat, id: None, racy: false }
+    ListedFile {
+        name: path.name().into(),
+        kind,
+        stat,
+        id: None,
+        racy: false,
+    }
 }

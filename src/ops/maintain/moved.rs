@@ -44,7 +44,10 @@ pub enum Likeness {
 
 impl Moved {
     pub fn warning(&self) -> Warning {
-        Warning::ProjectMoved { old_root: self.old_root.clone(), checkpoints: self.checkpoints }
+        Warning::ProjectMoved {
+            old_root: self.old_root.clone(),
+            checkpoints: self.checkpoints,
+        }
     }
 }
 
@@ -52,10 +55,15 @@ impl Moved {
 ///
 /// # Errors
 /// The folder of the stores cannot be read. A store that cannot be read is skipped.
-pub fn look(context: &Context, holds: &mut dyn FnMut(&Checkpoint) -> Result<bool>) -> Result<Vec<Moved>> {
+pub fn look(
+    context: &Context,
+    holds: &mut dyn FnMut(&Checkpoint) -> Result<bool>,
+) -> Result<Vec<Moved>> {
     let mut found = Vec::new();
     for place in stores::places(context)? {
-        let Some((moved, newest)) = candidate(context, place) else { continue };
+        let Some((moved, newest)) = candidate(context, place) else {
+            continue;
+        };
         let by = match moved.by {
             Likeness::Nothing if newest.record.files > 0 && holds(&newest)? => Likeness::Content,
             by => by,
@@ -91,7 +99,9 @@ pub fn look_without_capture(context: &Context) -> Result<Vec<Moved>> {
 /// Returns what is known of a store and its newest checkpoint; `None` if it is another root's, or empty.
 fn candidate(context: &Context, place: PathBuf) -> Option<(Moved, Checkpoint)> {
     let description = Description::read(&Layout::new(place.clone())).ok()??;
-    let old_root = description.root_path().filter(|old| old != context.root.path())?;
+    let old_root = description
+        .root_path()
+        .filter(|old| old != context.root.path())?;
     let now_there = identity(&old_root);
     let mine = context.root.identity()?;
     let same_inode = description.identity.root == mine && now_there != Some(mine);
@@ -106,14 +116,20 @@ fn candidate(context: &Context, place: PathBuf) -> Option<(Moved, Checkpoint)> {
         store: place,
         checkpoints: inventory.checkpoints.len(),
         last_sequence: newest.record.sequence,
-        by: if same { Likeness::Directory } else { Likeness::Nothing },
+        by: if same {
+            Likeness::Directory
+        } else {
+            Likeness::Nothing
+        },
     };
     (same || now_there.is_none()).then_some((moved, newest))
 }
 
 /// Whether the directory was created after a checkpoint and so is not its root: inode numbers are reused.
 fn born_after(root: &Path, time_ms: i64) -> bool {
-    let born = std::fs::metadata(root).and_then(|found| found.created()).ok();
+    let born = std::fs::metadata(root)
+        .and_then(|found| found.created())
+        .ok();
     let born = born.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     born.is_some_and(|age| i64::try_from(age.as_millis()).is_ok_and(|born_ms| born_ms > time_ms))
 }
@@ -142,8 +158,10 @@ fn measure(context: &Context) -> Result<Option<(u64, u64)>> {
 fn tree_of(context: &Context) -> Result<Option<ObjectId>> {
     let worktree = WorkTree::open(context.root.path())?;
     let options = CaptureOptions::default();
-    Ok(match capture(context, None, &worktree, &options, Sink::HashOnly)? {
-        CaptureOutcome::Done(captured) => Some(captured.tree),
-        CaptureOutcome::OverLimit { .. } => None,
-    })
+    Ok(
+        match capture(context, None, &worktree, &options, Sink::HashOnly)? {
+            CaptureOutcome::Done(captured) => Some(captured.tree),
+            CaptureOutcome::OverLimit { .. } => None,
+        },
+    )
 }

@@ -35,9 +35,17 @@ pub fn prune_orphaned(
     consent: &mut OrphanConsent<'_>,
 ) -> Result<OrphansOutcome> {
     let is_orphan = |store: &KnownStore| store.kept_copy || store.root_state == RootState::Gone;
-    let orphans: Vec<KnownStore> = stores::all(context)?.into_iter().filter(is_orphan).collect();
+    let orphans: Vec<KnownStore> = stores::all(context)?
+        .into_iter()
+        .filter(is_orphan)
+        .collect();
     let warnings = context.settings.remarks.iter().map(Warning::from).collect();
-    let mut outcome = OrphansOutcome { removed: Vec::new(), left: Vec::new(), dry_run: options.dry_run, warnings };
+    let mut outcome = OrphansOutcome {
+        removed: Vec::new(),
+        left: Vec::new(),
+        dry_run: options.dry_run,
+        warnings,
+    };
     if options.dry_run {
         outcome.removed = orphans;
         return Ok(outcome);
@@ -62,21 +70,39 @@ fn remove(context: &Context, orphan: &KnownStore) -> Result<()> {
     } else {
         StoreRemoval::of_store(&orphan.dir, context.lock_wait, &context.holder)?
     };
-    let Some(removal) = removal else { return Ok(()) };
-    if let Some(found) = format_of(&Layout::new(orphan.dir.clone())).filter(|found| *found > STORE_FORMAT) {
-        return Err(Error::StoreTooNew { store: orphan.dir.clone(), found, supported: STORE_FORMAT });
+    let Some(removal) = removal else {
+        return Ok(());
+    };
+    if let Some(found) =
+        format_of(&Layout::new(orphan.dir.clone())).filter(|found| *found > STORE_FORMAT)
+    {
+        return Err(Error::StoreTooNew {
+            store: orphan.dir.clone(),
+            found,
+            supported: STORE_FORMAT,
+        });
     }
     let still = |now: KnownStore| now.kept_copy || now.root_state == RootState::Gone;
     if !stores::look(orphan.dir.clone()).is_some_and(still) {
         let root = orphan.root.clone().unwrap_or_default();
-        return Err(Error::unexpected(format!("{} is there again", root.display())));
+        return Err(Error::unexpected(format!(
+            "{} is there again",
+            root.display()
+        )));
     }
     removal.detach()?.remove()
 }
 
 /// Removes what killed deletions of any store left behind.
 fn clear_leftovers(context: &Context) -> Result<Vec<Warning>> {
-    let folders: Vec<PathBuf> = projects(&context.base)?.iter().map(|project| project.join("checkpoints")).collect();
-    let failures = folders.iter().filter_map(|folder| removal::clear_leftovers(folder, None).err());
-    Ok(failures.map(|e| Warning::bookkeeping("removing what an earlier deletion left")(e)).collect())
+    let folders: Vec<PathBuf> = projects(&context.base)?
+        .iter()
+        .map(|project| project.join("checkpoints"))
+        .collect();
+    let failures = folders
+        .iter()
+        .filter_map(|folder| removal::clear_leftovers(folder, None).err());
+    Ok(failures
+        .map(|e| Warning::bookkeeping("removing what an earlier deletion left")(e))
+        .collect())
 }

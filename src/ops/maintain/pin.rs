@@ -26,8 +26,16 @@ pub struct PinOutcome {
 pub fn pin(context: &Context, options: &PinOptions) -> Result<PinOutcome> {
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
-    let mut checkpoint = find(session.locked.inventory(), &options.selector, context.now_ms)?;
+    let mut checkpoint = find(
+        session.locked.inventory(),
+        &options.selector,
+        context.now_ms,
+    )?;
     let changed = session.locked.set_pinned(checkpoint.id, options.pin)?;
     checkpoint.pinned = options.pin;
-    Ok(PinOutcome { checkpoint, changed, warnings: session.warnings })
+    Ok(PinOutcome {
+        checkpoint,
+        changed,
+        warnings: session.warnings,
+    })
 }

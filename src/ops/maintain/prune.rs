@@ -49,7 +49,9 @@ impl PruneOutcome {
 }
 
 pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
-    let Some(store) = context.find_store()? else { return Ok(PruneOutcome::default()) };
+    let Some(store) = context.find_store()? else {
+        return Ok(PruneOutcome::default());
+    };
     let keep = options.keep.unwrap_or(context.settings.keep);
     if options.dry_run {
         return preview(context, &store, keep);
@@ -60,16 +62,32 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     let mut session = session::begin(context, &store)?;
     mend(&mut session)?;
     refuse_damage(&session)?;
-    session.locked.drop_old_git_index(context.now_ms - GIT_INDEX_REST_MS)?;
-    let plan = plan(context, &store, &session.locked.inventory().checkpoints, session.pending.as_ref(), keep)?;
+    session
+        .locked
+        .drop_old_git_index(context.now_ms - GIT_INDEX_REST_MS)?;
+    let plan = plan(
+        context,
+        &store,
+        &session.locked.inventory().checkpoints,
+        session.pending.as_ref(),
+        keep,
+    )?;
     let (evicted, needed) = evict(&mut session, &plan)?;
     context.progress.begin(WorkPhase::Packing, 0, 0);
     let limit = context.settings.max_store_size_bytes;
     let swept = size_limit::sweep_to_fit(&session, &needed.live, &needed.versions, limit)?;
     let mut warnings = session.warnings;
     warnings.extend(size_limit::warning(&store, limit));
-    warnings.extend(leftovers.err().map(Warning::bookkeeping("removing what an earlier deletion left")));
-    let kept = session.locked.inventory().checkpoints.iter().filter(|c| !c.is_safety()).count();
+    warnings.extend(leftovers.err().map(Warning::bookkeeping(
+        "removing what an earlier deletion left",
+    )));
+    let kept = session
+        .locked
+        .inventory()
+        .checkpoints
+        .iter()
+        .filter(|c| !c.is_safety())
+        .count();
     warnings.extend(plan.over_keep.then_some(Warning::OverKeep { keep, kept }));
     Ok(PruneOutcome {
         exists: true,
@@ -97,7 +115,10 @@ fn plan(
 ) -> Result<EvictionPlan> {
     let needed = session::needed(context, store, pending);
     let mut plan = retention::plan_prune(checkpoints, keep, context.now_ms, &needed);
-    let limit = context.settings.max_store_size_bytes.filter(|limit| bytes_below(store.dir()) > *limit);
+    let limit = context
+        .settings
+        .max_store_size_bytes
+        .filter(|limit| bytes_below(store.dir()) > *limit);
     if let Some(limit_bytes) = limit {
         let gone = plan.ids().collect();
         let for_size = size_limit::plan(context, store, checkpoints, &gone, pending, limit_bytes)?;
@@ -117,7 +138,16 @@ struct Needed {
 fn evict(session: &mut Session<'_>, plan: &EvictionPlan) -> Result<(Vec<Evicted>, Needed)> {
     let store = session.locked.store();
     let mut reach = Reach::new(store);
-    reach.extend(session.locked.inventory().newest().map(|newest| newest.id).into_iter().collect(), &mut |_| ())?;
+    reach.extend(
+        session
+            .locked
+            .inventory()
+            .newest()
+            .map(|newest| newest.id)
+            .into_iter()
+            .collect(),
+        &mut |_| (),
+    )?;
     let newest = reach.met.clone();
     mark::extend(store, &plan.ids().collect(), &mut reach)?;
     let evicted = drop_planned(&mut session.locked, &plan.evict)?;
@@ -125,14 +155,31 @@ fn evict(session: &mut Session<'_>, plan: &EvictionPlan) -> Result<(Vec<Evicted>
     mark::extend(store, &ObjectIds::default(), &mut reach)?;
     let mut versions = versions(session, &reach, &newest)?;
     versions.extend(session.locked.store().workflow_states()?);
-    Ok((evicted, Needed { live: reach.met, versions }))
+    Ok((
+        evicted,
+        Needed {
+            live: reach.met,
+            versions,
+        },
+    ))
 }
 
-fn versions(session: &Session<'_>, reach: &Reach<'_>, newest: &ObjectIds) -> Result<Vec<Vec<ObjectId>>> {
+fn versions(
+    session: &Session<'_>,
+    reach: &Reach<'_>,
+    newest: &ObjectIds,
+) -> Result<Vec<Vec<ObjectId>>> {
     if !blob_versions::may_exist(reach.catalogue(), &reach.met, newest) {
         return Ok(Vec::new());
     }
-    let trees: Vec<ObjectId> = session.locked.inventory().checkpoints.iter().rev().map(|c| c.tree).collect();
+    let trees: Vec<ObjectId> = session
+        .locked
+        .inventory()
+        .checkpoints
+        .iter()
+        .rev()
+        .map(|c| c.tree)
+        .collect();
     let damaged = |why| Error::damaged("a tree that was just read", why);
     blob_versions::lines(reach.catalogue(), &trees).map_err(damaged)
 }
@@ -140,7 +187,9 @@ fn versions(session: &Session<'_>, reach: &Reach<'_>, newest: &ObjectIds) -> Res
 /// Rebuilds damaged pack indexes and drops lost pins; checking this on every `create` would cost too much.
 fn mend(session: &mut Session<'_>) -> Result<()> {
     let count = session.locked.mend_indexes()?.len();
-    session.warnings.extend((count > 0).then_some(Warning::IndexesRebuilt { count }));
+    session
+        .warnings
+        .extend((count > 0).then_some(Warning::IndexesRebuilt { count }));
     session.locked.drop_lost_pins()
 }
 
@@ -148,10 +197,19 @@ fn mend(session: &mut Session<'_>) -> Result<()> {
 fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome> {
     let inventory = store.inventory()?;
     let pending = session::look(store, &inventory.checkpoints)?;
-    let plan = plan(context, store, &inventory.checkpoints, pending.as_ref(), keep)?;
+    let plan = plan(
+        context,
+        store,
+        &inventory.checkpoints,
+        pending.as_ref(),
+        keep,
+    )?;
     let live = mark::live(store, &plan.ids().collect())?;
     let room = pack_usage::survey(store.objects(), &live)?.facts();
-    let dead_bytes: u64 = room.iter().map(|facts| facts.total_bytes - facts.live_bytes).sum();
+    let dead_bytes: u64 = room
+        .iter()
+        .map(|facts| facts.total_bytes - facts.live_bytes)
+        .sum();
     let bytes_before = bytes_below(store.dir());
     Ok(PruneOutcome {
         exists: true,

@@ -51,11 +51,17 @@ pub struct RelinkOutcome {
 /// Maximum attempts when another process creates a store in the new location at the same moment.
 const MOVE_TRIES: usize = 3;
 
-pub fn relink(context: &Context, options: &RelinkOptions, consent: &mut RelinkConsent<'_>) -> Result<RelinkOutcome> {
+pub fn relink(
+    context: &Context,
+    options: &RelinkOptions,
+    consent: &mut RelinkConsent<'_>,
+) -> Result<RelinkOutcome> {
     let mut tries = 1;
     loop {
         match attempt(context, options, consent) {
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::DirectoryNotEmpty && tries < MOVE_TRIES => {
+            Err(Error::Io { source, .. })
+                if source.kind() == ErrorKind::DirectoryNotEmpty && tries < MOVE_TRIES =>
+            {
                 tries += 1;
             }
             done => return done,
@@ -63,23 +69,43 @@ pub fn relink(context: &Context, options: &RelinkOptions, consent: &mut RelinkCo
     }
 }
 
-fn attempt(context: &Context, options: &RelinkOptions, consent: &mut RelinkConsent<'_>) -> Result<RelinkOutcome> {
+fn attempt(
+    context: &Context,
+    options: &RelinkOptions,
+    consent: &mut RelinkConsent<'_>,
+) -> Result<RelinkOutcome> {
     let root = context.root.path();
     let Some(my_identity) = context.root.identity() else {
-        return Err(Error::RootMissing { root: root.to_path_buf() });
+        return Err(Error::RootMissing {
+            root: root.to_path_buf(),
+        });
     };
     let here = context.find_store()?;
     let moved = find(context, &options.old_root, here.as_ref().map(Store::dir))?;
-    let present = here.as_ref().map(Store::inventory).transpose()?.unwrap_or_default().checkpoints;
-    if let Some(store) = here.as_ref().filter(|store| store.dir() == moved.store && moved.old_root != root) {
+    let present = here
+        .as_ref()
+        .map(Store::inventory)
+        .transpose()?
+        .unwrap_or_default()
+        .checkpoints;
+    if let Some(store) = here
+        .as_ref()
+        .filter(|store| store.dir() == moved.store && moved.old_root != root)
+    {
         return finish(context, store, moved, options.dry_run);
     }
-    if let Some(store) = here.as_ref().filter(|_| moved.old_root == root && !named_here(context, &options.old_root)) {
+    if let Some(store) = here
+        .as_ref()
+        .filter(|_| moved.old_root == root && !named_here(context, &options.old_root))
+    {
         return finish_trade(context, store, moved, options.dry_run);
     }
     refuse_place(&moved, my_identity)?;
     refuse_mixing(&moved, &present)?;
-    let place = here.as_ref().map_or_else(|| store_dir(&context.base, root), |here| here.dir().to_path_buf());
+    let place = here.as_ref().map_or_else(
+        || store_dir(&context.base, root),
+        |here| here.dir().to_path_buf(),
+    );
     let mut outcome = RelinkOutcome {
         moved,
         root: root.to_path_buf(),
@@ -92,7 +118,11 @@ fn attempt(context: &Context, options: &RelinkOptions, consent: &mut RelinkConse
         return Ok(outcome);
     }
     if !options.yes {
-        consent(&Relinking { moved: &outcome.moved, root, here: outcome.here })?;
+        consent(&Relinking {
+            moved: &outcome.moved,
+            root,
+            here: outcome.here,
+        })?;
     }
     outcome.warnings = carry_out(context, &outcome, here.as_ref())?;
     Ok(outcome)
@@ -100,9 +130,20 @@ fn attempt(context: &Context, options: &RelinkOptions, consent: &mut RelinkConse
 
 /// Finishes a move whose store is in place already: taking the lock updates a stale description.
 fn finish(context: &Context, store: &Store, moved: Moved, dry_run: bool) -> Result<RelinkOutcome> {
-    let warnings = if dry_run { Vec::new() } else { session::begin(context, store)?.warnings };
+    let warnings = if dry_run {
+        Vec::new()
+    } else {
+        session::begin(context, store)?.warnings
+    };
     let (root, place) = (context.root.path().to_path_buf(), store.dir().to_path_buf());
-    Ok(RelinkOutcome { moved, root, store: place, here: 0, dry_run, warnings })
+    Ok(RelinkOutcome {
+        moved,
+        root,
+        store: place,
+        here: 0,
+        dry_run,
+        warnings,
+    })
 }
 
 /// Whether the old path is this very root, so that there is nothing to take over.
@@ -112,9 +153,21 @@ fn named_here(context: &Context, old_root: &Path) -> bool {
 
 /// Finishes a trade of two stores: the one no longer needed lies in the old place. Its checkpoints were copied before
 /// that, and are copied again to be sure.
-fn finish_trade(context: &Context, here: &Store, moved: Moved, dry_run: bool) -> Result<RelinkOutcome> {
+fn finish_trade(
+    context: &Context,
+    here: &Store,
+    moved: Moved,
+    dry_run: bool,
+) -> Result<RelinkOutcome> {
     let (root, place) = (context.root.path().to_path_buf(), here.dir().to_path_buf());
-    let mut outcome = RelinkOutcome { moved, root, store: place, here: 0, dry_run, warnings: Vec::new() };
+    let mut outcome = RelinkOutcome {
+        moved,
+        root,
+        store: place,
+        here: 0,
+        dry_run,
+        warnings: Vec::new(),
+    };
     if dry_run {
         return Ok(outcome);
     }
@@ -131,14 +184,25 @@ fn finish_trade(context: &Context, here: &Store, moved: Moved, dry_run: bool) ->
 }
 
 /// Takes both locks, the one of the older history first.
-fn carry_out(context: &Context, outcome: &RelinkOutcome, here: Option<&Store>) -> Result<Vec<Warning>> {
-    let gone = || Error::NoStore { root: outcome.moved.old_root.clone(), ancestor: None };
+fn carry_out(
+    context: &Context,
+    outcome: &RelinkOutcome,
+    here: Option<&Store>,
+) -> Result<Vec<Warning>> {
+    let gone = || Error::NoStore {
+        root: outcome.moved.old_root.clone(),
+        ancestor: None,
+    };
     let old = Store::open(outcome.moved.store.clone())?.ok_or_else(gone)?;
     let locked = old.lock(context.lock_wait, &context.holder)?;
     let identity = context.identity().unwrap_or_default();
     let new = Description::of_root(&outcome.root, context.now_ms, identity, false);
     let description = match old.description()? {
-        Some(known) => Description { root: new.root, identity: new.identity, ..known },
+        Some(known) => Description {
+            root: new.root,
+            identity: new.identity,
+            ..known
+        },
         None => new,
     };
     let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
@@ -146,7 +210,10 @@ fn carry_out(context: &Context, outcome: &RelinkOutcome, here: Option<&Store>) -
     if let Some(here) = here {
         let session = session::begin(context, here)?;
         if let Some(pending) = session.pending {
-            return Err(Error::RestorePending { target: pending.target(), safety: pending.safety() });
+            return Err(Error::RestorePending {
+                target: pending.target(),
+                safety: pending.safety(),
+            });
         }
         relocate::take_over(&locked, &session.locked)?;
         leftover = Some(relocate::trade(locked, session.locked, &description)?);
@@ -154,7 +221,9 @@ fn carry_out(context: &Context, outcome: &RelinkOutcome, here: Option<&Store>) -
         relocate::move_to(locked, &outcome.store, &description)?;
     }
     if let Some(Err(e)) = leftover.map(Detached::remove) {
-        warnings.push(Warning::bookkeeping("removing the store that was taken over")(e));
+        warnings.push(Warning::bookkeeping(
+            "removing the store that was taken over",
+        )(e));
     }
     // Bring the manifest and `main` up to date with what came from the other store.
     let moved = Store::open(outcome.store.clone())?.ok_or_else(gone)?;
@@ -164,29 +233,42 @@ fn carry_out(context: &Context, outcome: &RelinkOutcome, here: Option<&Store>) -
 
 /// Finds the store of the old root, by the path's hash or by a description. `here` is chosen only if there is no other.
 fn find(context: &Context, old_root: &Path, here: Option<&Path>) -> Result<Moved> {
-    let resolved =
-        Root::resolve(old_root, None).map_or_else(|_| old_root.to_path_buf(), |root| root.path().to_path_buf());
+    let resolved = Root::resolve(old_root, None)
+        .map_or_else(|_| old_root.to_path_buf(), |root| root.path().to_path_buf());
     let paths = [old_root, &resolved];
     let places = paths.map(|path| store_dir(&context.base, path));
-    let described = |place: &Path| Description::read(&Layout::new(place.to_path_buf())).ok()??.root_path();
-    let named =
-        |place: &PathBuf| described(place).is_some_and(|root| paths.contains(&&*root)) || places.contains(place);
+    let described = |place: &Path| {
+        Description::read(&Layout::new(place.to_path_buf()))
+            .ok()??
+            .root_path()
+    };
+    let named = |place: &PathBuf| {
+        described(place).is_some_and(|root| paths.contains(&&*root)) || places.contains(place)
+    };
     let mut found: Vec<PathBuf> = stores::places(context)?.into_iter().filter(named).collect();
     if found.len() > 1 {
         found.retain(|place| here != Some(place));
     }
     let [store] = found.as_slice() else {
-        return Err(Error::NoStore { root: resolved, ancestor: None });
+        return Err(Error::NoStore {
+            root: resolved,
+            ancestor: None,
+        });
     };
     let store = store.clone();
-    if let Some(moved) = moved::look_without_capture(context)?.into_iter().find(|moved| moved.store == store) {
+    if let Some(moved) = moved::look_without_capture(context)?
+        .into_iter()
+        .find(|moved| moved.store == store)
+    {
         return Ok(moved);
     }
     let inventory = inventory_of(&store)?;
     Ok(Moved {
         old_root: described(&store).unwrap_or(resolved),
         checkpoints: inventory.checkpoints.len(),
-        last_sequence: inventory.newest().map_or(0, |newest| newest.record.sequence),
+        last_sequence: inventory
+            .newest()
+            .map_or(0, |newest| newest.record.sequence),
         store,
         by: Likeness::Nothing,
     })
@@ -200,7 +282,9 @@ fn refuse_place(moved: &Moved, my_identity: (u64, u64)) -> Result<()> {
         return Err(refused(format!("{old} is this same directory")));
     }
     if now_there.is_some() && moved.by != Likeness::Directory {
-        return Err(refused(format!("{old} is still there, and its checkpoints are its own")));
+        return Err(refused(format!(
+            "{old} is still there, and its checkpoints are its own"
+        )));
     }
     Ok(())
 }
@@ -208,9 +292,14 @@ fn refuse_place(moved: &Moved, my_identity: (u64, u64)) -> Result<()> {
 /// Refuses to interleave two histories: all checkpoints here must be newer than those there. Checkpoints in both were
 /// copied by an interrupted attempt.
 fn refuse_mixing(moved: &Moved, here: &[Checkpoint]) -> Result<()> {
-    let Some(first) = here.first() else { return Ok(()) };
+    let Some(first) = here.first() else {
+        return Ok(());
+    };
     let there = inventory_of(&moved.store)?.checkpoints;
-    let last = there.iter().rev().find(|c| !here.iter().any(|known| known.id == c.id));
+    let last = there
+        .iter()
+        .rev()
+        .find(|c| !here.iter().any(|known| known.id == c.id));
     if last.is_none_or(|last| last.record.sequence < first.record.sequence) {
         return Ok(());
     }
@@ -222,7 +311,10 @@ fn refuse_mixing(moved: &Moved, here: &[Checkpoint]) -> Result<()> {
 }
 
 fn inventory_of(store: &Path) -> Result<Inventory> {
-    Ok(Store::open(store.to_path_buf())?.map(|store| store.inventory()).transpose()?.unwrap_or_default())
+    Ok(Store::open(store.to_path_buf())?
+        .map(|store| store.inventory())
+        .transpose()?
+        .unwrap_or_default())
 }
 
 fn refused(why: String) -> Error {

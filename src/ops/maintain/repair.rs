@@ -40,7 +40,9 @@ pub struct Mended {
 
 impl Mended {
     pub fn lost_nothing(&self) -> bool {
-        self.salvaged.as_ref().is_none_or(|salvaged| salvaged.lost.is_empty() && salvaged.lost_refs.is_empty())
+        self.salvaged
+            .as_ref()
+            .is_none_or(|salvaged| salvaged.lost.is_empty() && salvaged.lost_refs.is_empty())
     }
 
     pub fn is_nothing(&self) -> bool {
@@ -61,21 +63,38 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, CheckReport, Vec<Warn
         Ok(None) => return Ok(None),
         Err(Error::StoreUnusable { .. }) => {
             let salvaged = salvage_unusable(context, &place, Unreadable::IsPassedOver)?;
-            let mended = Mended { salvaged, ..Mended::default() };
+            let mended = Mended {
+                salvaged,
+                ..Mended::default()
+            };
             return Ok(Some((mended, check_again(context, place)?, Vec::new())));
         }
         Err(other) => return Err(other),
     };
     let go_on = || context.check_interrupt();
-    let options = CheckOptions { full: true, go_on: &go_on, progress: &context.progress };
+    let options = CheckOptions {
+        full: true,
+        go_on: &go_on,
+        progress: &context.progress,
+    };
     let before = check_with_retries(context, &mut store, None, true)?;
     let fetched = fetch(context, &place)?;
-    let Some(store) = Store::open(place.clone())? else { return Ok(None) };
+    let Some(store) = Store::open(place.clone())? else {
+        return Ok(None);
+    };
     let mut session = begin_afresh(context, &store)?;
-    let mut mended = Mended { derived: before.derived, fetched, ..Mended::default() };
+    let mut mended = Mended {
+        derived: before.derived,
+        fetched,
+        ..Mended::default()
+    };
     mended.set_aside = heal(context, &session)?;
     let report = heal_from_worktree(context, &store, &|| store.check(None, &options))?;
-    mended.healed = before.damaged.iter().filter(|was| report.damaged.iter().all(|is| is.id != was.id)).count();
+    mended.healed = before
+        .damaged
+        .iter()
+        .filter(|was| report.damaged.iter().all(|is| is.id != was.id))
+        .count();
     let warnings = std::mem::take(&mut session.warnings);
     // If only file contents are lost for good, a fresh store would lack them too.
     let beyond = |id: &CheckpointId| !lacks_only_bytes(&store, id);
@@ -91,7 +110,9 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, CheckReport, Vec<Warn
 
 /// Fetches from kept copies what could not be read when the store was replaced but may be readable now.
 fn fetch(context: &Context, place: &Path) -> Result<usize> {
-    let Some(store) = Store::open(place.to_path_buf())? else { return Ok(0) };
+    let Some(store) = Store::open(place.to_path_buf())? else {
+        return Ok(0);
+    };
     if salvage_backlog::copies(store.layout())?.is_empty() {
         return Ok(0);
     }
@@ -124,25 +145,45 @@ fn heal(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
 }
 
 fn check_again(context: &Context, place: PathBuf) -> Result<CheckReport> {
-    let Some(store) = Store::open(place)? else { return Ok(CheckReport::default()) };
+    let Some(store) = Store::open(place)? else {
+        return Ok(CheckReport::default());
+    };
     // Taking the lock mends what only the final location can tell; it is held during the check.
     let session = begin_afresh(context, &store)?;
-    let options = CheckOptions { full: true, go_on: &|| Ok(()), progress: &context.progress };
+    let options = CheckOptions {
+        full: true,
+        go_on: &|| Ok(()),
+        progress: &context.progress,
+    };
     let report = store.check(None, &options);
     drop(session);
     report
 }
 
 /// Salvages a store with unusable parts; `None` if another process has done so meanwhile.
-pub fn salvage_unusable(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Option<Salvaged>> {
+pub fn salvage_unusable(
+    context: &Context,
+    place: &Path,
+    unreadable: Unreadable,
+) -> Result<Option<Salvaged>> {
     let layout = Layout::new(place.to_path_buf());
-    if let Some(found) = description::format_of(&layout).filter(|found| *found > description::STORE_FORMAT) {
+    if let Some(found) =
+        description::format_of(&layout).filter(|found| *found > description::STORE_FORMAT)
+    {
         let supported = description::STORE_FORMAT;
-        return Err(Error::StoreTooNew { store: place.to_path_buf(), found, supported });
+        return Err(Error::StoreTooNew {
+            store: place.to_path_buf(),
+            found,
+            supported,
+        });
     }
     // If the lock is a regular file, another process may hold it.
     let _lock = match layout.lock().symlink_metadata() {
-        Ok(found) if found.is_file() => Some(lock::acquire(&layout.lock(), context.lock_wait, Some(&context.holder))?),
+        Ok(found) if found.is_file() => Some(lock::acquire(
+            &layout.lock(),
+            context.lock_wait,
+            Some(&context.holder),
+        )?),
         _ => None,
     };
     match ownership::check(&layout) {
@@ -156,7 +197,14 @@ pub fn salvage_unusable(context: &Context, place: &Path, unreadable: Unreadable)
 pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Salvaged> {
     let go_on = || context.check_interrupt();
     let (wait, holder) = (context.lock_wait, &context.holder);
-    let salvage = Salvage::begin(place, &context.description(false), wait, holder, unreadable, &go_on)?;
+    let salvage = Salvage::begin(
+        place,
+        &context.description(false),
+        wait,
+        holder,
+        unreadable,
+        &go_on,
+    )?;
     heal_from_worktree(context, salvage.store(), &|| salvage.check())?;
     salvage.finish(context.now_ms)
 }
@@ -171,13 +219,19 @@ pub fn check_with_retries(
 ) -> Result<CheckReport> {
     let _shield = context.interrupt.shield();
     let go_on = || context.check_interrupt();
-    let options = CheckOptions { full, go_on: &go_on, progress: &context.progress };
+    let options = CheckOptions {
+        full,
+        go_on: &go_on,
+        progress: &context.progress,
+    };
     let mut report = store.check(only, &options)?;
     for _ in 1..PASSES {
         if report.is_whole() {
             break;
         }
-        let Some(anew) = Store::open(store.dir().to_path_buf())? else { break };
+        let Some(anew) = Store::open(store.dir().to_path_buf())? else {
+            break;
+        };
         *store = anew;
         report = store.check(only, &options)?;
     }

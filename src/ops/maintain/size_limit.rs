@@ -29,8 +29,14 @@ pub fn plan(
     let needed = session::needed(context, store, pending);
     let mut usage = DiskUsage::new(store)?;
     let fixed_bytes = usage.fixed(checkpoints)?;
-    let left: Vec<Checkpoint> = checkpoints.iter().filter(|c| !gone.contains(&c.id)).cloned().collect();
-    retention::plan_size(&left, &needed, limit_bytes, fixed_bytes, &mut |c| usage.more_for(c))
+    let left: Vec<Checkpoint> = checkpoints
+        .iter()
+        .filter(|c| !gone.contains(&c.id))
+        .cloned()
+        .collect();
+    retention::plan_size(&left, &needed, limit_bytes, fixed_bytes, &mut |c| {
+        usage.more_for(c)
+    })
 }
 
 /// Sweeps; if a limit has to be met, as tightly as it takes.
@@ -46,14 +52,21 @@ pub fn sweep_to_fit(
         return Ok(swept);
     }
     let tight = session.locked.sweep_tightly(live)?;
-    Ok(RepackOutcome { packs_before: swept.packs_before, ..tight })
+    Ok(RepackOutcome {
+        packs_before: swept.packs_before,
+        ..tight
+    })
 }
 
 /// Returns the warning for a store that is still over its limit after eviction.
 pub fn warning(store: &Store, limit_bytes: Option<u64>) -> Option<Warning> {
     let needed_bytes = bytes_below(store.dir());
     let limit_bytes = limit_bytes.filter(|limit| needed_bytes > *limit)?;
-    Some(Warning::OverMaxStoreSize { limit_bytes, needed_bytes, prunable: false })
+    Some(Warning::OverMaxStoreSize {
+        limit_bytes,
+        needed_bytes,
+        prunable: false,
+    })
 }
 
 /// Like [`warning`], for a store in which a prune might still free space.
@@ -64,28 +77,72 @@ pub fn warning_before_prune(
     pending: Option<&Pending>,
     limit_bytes: Option<u64>,
 ) -> Option<Warning> {
-    let Warning::OverMaxStoreSize { limit_bytes, needed_bytes, .. } = warning(store, limit_bytes)? else { return None };
+    let Warning::OverMaxStoreSize {
+        limit_bytes,
+        needed_bytes,
+        ..
+    } = warning(store, limit_bytes)?
+    else {
+        return None;
+    };
     // A prune refuses as well if the trees cannot be read.
-    let planned = plan(context, store, checkpoints, &ObjectIds::default(), pending, limit_bytes).ok();
-    let prunable = planned.is_some_and(|plan| !plan.evict.is_empty() || plan.needed_bytes <= limit_bytes);
-    Some(Warning::OverMaxStoreSize { limit_bytes, needed_bytes, prunable })
+    let planned = plan(
+        context,
+        store,
+        checkpoints,
+        &ObjectIds::default(),
+        pending,
+        limit_bytes,
+    )
+    .ok();
+    let prunable =
+        planned.is_some_and(|plan| !plan.evict.is_empty() || plan.needed_bytes <= limit_bytes);
+    Some(Warning::OverMaxStoreSize {
+        limit_bytes,
+        needed_bytes,
+        prunable,
+    })
 }
 
 /// Enforces the limit after a `create`; does nothing unless the packs alone exceed it.
-pub fn keep_to_limit(context: &Context, session: &mut Session<'_>, limit_bytes: u64) -> Result<Vec<Warning>> {
+pub fn keep_to_limit(
+    context: &Context,
+    session: &mut Session<'_>,
+    limit_bytes: u64,
+) -> Result<Vec<Warning>> {
     let store = session.locked.store();
     store.objects().refresh()?;
-    let packed: u64 = store.objects().packs().iter().map(|pack| pack.size_bytes).sum();
+    let packed: u64 = store
+        .objects()
+        .packs()
+        .iter()
+        .map(|pack| pack.size_bytes)
+        .sum();
     if packed <= limit_bytes {
         return Ok(Vec::new());
     }
     let checkpoints = &session.locked.inventory().checkpoints;
-    let plan = plan(context, store, checkpoints, &ObjectIds::default(), session.pending.as_ref(), limit_bytes)?;
+    let plan = plan(
+        context,
+        store,
+        checkpoints,
+        &ObjectIds::default(),
+        session.pending.as_ref(),
+        limit_bytes,
+    )?;
     let evicted = drop_planned(&mut session.locked, &plan.evict)?;
     if !evicted.is_empty() || packed > plan.needed_bytes + plan.needed_bytes / WORTH_A_SWEEP {
-        sweep_to_fit(session, &mark::live(store, &ObjectIds::default())?, &[], Some(limit_bytes))?;
+        sweep_to_fit(
+            session,
+            &mark::live(store, &ObjectIds::default())?,
+            &[],
+            Some(limit_bytes),
+        )?;
     }
     let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.id).collect();
     let told = (!ids.is_empty()).then_some(Warning::EvictedForSize { ids });
-    Ok(told.into_iter().chain(warning(store, Some(limit_bytes))).collect())
+    Ok(told
+        .into_iter()
+        .chain(warning(store, Some(limit_bytes)))
+        .collect())
 }

@@ -51,7 +51,10 @@ pub enum RootState {
 /// The base itself cannot be listed.
 pub fn all(context: &Context) -> Result<Vec<KnownStore>> {
     let is_known = |name: &str| is_store_name(name) || is_copy_name(name);
-    Ok(directories(context, is_known)?.into_iter().filter_map(look).collect())
+    Ok(directories(context, is_known)?
+        .into_iter()
+        .filter_map(look)
+        .collect())
 }
 
 /// Returns the directories of all stores without kept copies, in order of path, without reading them.
@@ -64,28 +67,49 @@ pub fn places(context: &Context) -> Result<Vec<PathBuf>> {
 
 /// Returns the damaged copies of the store that lies, or would lie, in `dir`.
 pub fn kept_copies_of(dir: &Path) -> Result<Vec<PathBuf>> {
-    let (Some(folder), Some(store)) = (dir.parent(), dir.file_name().and_then(|name| name.to_str())) else {
+    let (Some(folder), Some(store)) =
+        (dir.parent(), dir.file_name().and_then(|name| name.to_str()))
+    else {
         return Ok(Vec::new());
     };
     let prefix = format!("{store}{KEPT_MARK}");
     let mut copies = subdirectories(folder)?;
-    copies.retain(|copy| copy.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&prefix)));
+    copies.retain(|copy| {
+        copy.file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| name.starts_with(&prefix))
+    });
     copies.sort();
     Ok(copies)
 }
 
 /// Reads one directory; `None` if it contains nothing of a store.
 pub fn look(dir: PathBuf) -> Option<KnownStore> {
-    let kept_copy = dir.file_name().and_then(|name| name.to_str()).is_some_and(is_copy_name);
+    let kept_copy = dir
+        .file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(is_copy_name);
     let description = Description::read(&Layout::new(dir.clone()));
-    let root = description.as_ref().ok().and_then(|found| found.as_ref()?.root_path());
-    let recorded = description.as_ref().ok().and_then(|found| Some(found.as_ref()?.identity)).unwrap_or_default();
+    let root = description
+        .as_ref()
+        .ok()
+        .and_then(|found| found.as_ref()?.root_path());
+    let recorded = description
+        .as_ref()
+        .ok()
+        .and_then(|found| Some(found.as_ref()?.identity))
+        .unwrap_or_default();
     // If the name is not derived from this root, the description may be wrong: nothing is concluded from it.
     let fits = |root: &Path| {
-        dir.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(dir_hash(root).as_bytes()))
+        dir.file_name().is_some_and(|name| {
+            name.as_encoded_bytes()
+                .starts_with(dir_hash(root).as_bytes())
+        })
     };
-    let root_state =
-        root.as_deref().filter(|root| fits(root)).map_or(RootState::Unknown, |root| state_of(root, recorded));
+    let root_state = root
+        .as_deref()
+        .filter(|root| fits(root))
+        .map_or(RootState::Unknown, |root| state_of(root, recorded));
     let mut known = KnownStore {
         root,
         root_state,
@@ -98,21 +122,24 @@ pub fn look(dir: PathBuf) -> Option<KnownStore> {
         problem: description.err().map(|e| e.to_string()),
         dir,
     };
-    let inventory = match Store::open(known.dir.clone()).map(|found| found.map(|store| store.inventory())) {
-        Ok(None) if !kept_copy => return None,
-        Ok(None) => return Some(known),
-        Ok(Some(Ok(inventory))) => inventory,
-        Ok(Some(Err(e))) | Err(e) => {
-            known.problem = Some(e.to_string());
-            return Some(known);
-        }
-    };
+    let inventory =
+        match Store::open(known.dir.clone()).map(|found| found.map(|store| store.inventory())) {
+            Ok(None) if !kept_copy => return None,
+            Ok(None) => return Some(known),
+            Ok(Some(Ok(inventory))) => inventory,
+            Ok(Some(Err(e))) | Err(e) => {
+                known.problem = Some(e.to_string());
+                return Some(known);
+            }
+        };
     known.checkpoints = Some(inventory.checkpoints.len());
     known.damaged = inventory.damaged.len();
     known.pinned = inventory.checkpoints.iter().filter(|c| c.pinned).count();
     known.newest_ms = inventory.newest().map(|newest| newest.record.time_ms);
     let newer = format_of(&Layout::new(known.dir.clone())).filter(|found| *found > STORE_FORMAT);
-    known.problem = known.problem.or(newer.map(|found| format!("it has the newer format {found}")));
+    known.problem = known
+        .problem
+        .or(newer.map(|found| format!("it has the newer format {found}")));
     Some(known)
 }
 
@@ -121,7 +148,11 @@ fn directories(context: &Context, wanted: impl Fn(&str) -> bool) -> Result<Vec<P
     for project in projects(&context.base)? {
         // A folder that cannot be listed hides only its own stores.
         let inside = subdirectories(&project.join("checkpoints")).unwrap_or_default();
-        let named = |dir: &PathBuf| dir.file_name().and_then(|name| name.to_str()).is_some_and(&wanted);
+        let named = |dir: &PathBuf| {
+            dir.file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(&wanted)
+        };
         found.extend(inside.into_iter().filter(named));
     }
     found.sort();
@@ -133,18 +164,32 @@ fn is_store_name(name: &str) -> bool {
 }
 
 fn is_copy_name(name: &str) -> bool {
-    name.split_once(KEPT_MARK).is_some_and(|(store, _)| is_store_name(store))
+    name.split_once(KEPT_MARK)
+        .is_some_and(|(store, _)| is_store_name(store))
 }
 
 fn state_of(root: &Path, recorded: Identity) -> RootState {
     match root.symlink_metadata() {
         Ok(_) => return RootState::Present,
-        Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return RootState::Unreachable,
+        Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return RootState::Unreachable;
+        }
         Err(_) => {}
     }
-    let parent = root.parent().filter(|parent| parent.is_dir()).and_then(identity);
+    let parent = root
+        .parent()
+        .filter(|parent| parent.is_dir())
+        .and_then(identity);
     // When a disk is unmounted, its mount point stays behind as a different directory, or vanishes.
-    let Identity { root: (device, _), parent: then } = recorded;
-    let is_the_same = |now: (u64, u64)| (then.1 == 0 || now == then) && (device == 0 || device == now.0);
-    if parent.is_some_and(is_the_same) { RootState::Gone } else { RootState::Unreachable }
+    let Identity {
+        root: (device, _),
+        parent: then,
+    } = recorded;
+    let is_the_same =
+        |now: (u64, u64)| (then.1 == 0 || now == then) && (device == 0 || device == now.0);
+    if parent.is_some_and(is_the_same) {
+        RootState::Gone
+    } else {
+        RootState::Unreachable
+    }
 }

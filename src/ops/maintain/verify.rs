@@ -56,34 +56,63 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcom
         };
     };
     let inventory = store.inventory()?;
-    let only = options.selector.as_ref().map(|query| which(&inventory, query, context.now_ms)).transpose()?;
+    let only = options
+        .selector
+        .as_ref()
+        .map(|query| which(&inventory, query, context.now_ms))
+        .transpose()?;
     let report = check_with_retries(context, &mut store, only.as_ref(), options.full)?;
     let inventory = store.inventory()?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     // Reported here as findings instead.
-    warnings.retain(|warning| !matches!(warning, Warning::Damaged { .. } | Warning::RefsLost { .. }));
-    let id = only.and_then(|id| id.commit()).filter(|_| report.is_whole());
-    let hash = id.map(|id| content_of(&store, &inventory, id)).transpose()?;
-    Ok(VerifyOutcome { exists: true, content: hash.flatten(), report, mended: None, warnings })
+    warnings
+        .retain(|warning| !matches!(warning, Warning::Damaged { .. } | Warning::RefsLost { .. }));
+    let id = only
+        .and_then(|id| id.commit())
+        .filter(|_| report.is_whole());
+    let hash = id
+        .map(|id| content_of(&store, &inventory, id))
+        .transpose()?;
+    Ok(VerifyOutcome {
+        exists: true,
+        content: hash.flatten(),
+        report,
+        mended: None,
+        warnings,
+    })
 }
 
 /// Returns the content digest that contracts name.
 fn content_of(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Option<String>> {
-    let Some(checkpoint) = inventory.get(id) else { return Ok(None) };
+    let Some(checkpoint) = inventory.get(id) else {
+        return Ok(None);
+    };
     let (snapshot, extras) = (store.snapshot(checkpoint)?, store.extras(checkpoint)?);
     let sum = digest::sum(store.objects(), &snapshot, &extras.beside);
-    sum.map(|sum| Some(sum.hash)).map_err(|why| store.damage(id, why))
+    sum.map(|sum| Some(sum.hash))
+        .map_err(|why| store.damage(id, why))
 }
 
 /// Resolves the selector; a damaged checkpoint can be named by its id.
 fn which(inventory: &Inventory, query: &str, now_ms: i64) -> Result<CheckpointId> {
     match find(inventory, query, now_ms) {
         Ok(found) => Ok(found.id.into()),
-        Err(cause) => inventory.damaged_by_prefix(query).map(|damaged| damaged.id.clone()).ok_or(cause),
+        Err(cause) => inventory
+            .damaged_by_prefix(query)
+            .map(|damaged| damaged.id.clone())
+            .ok_or(cause),
     }
 }
 
 fn repaired(context: &Context) -> Result<VerifyOutcome> {
-    let Some((mended, report, warnings)) = repair(context)? else { return Ok(VerifyOutcome::default()) };
-    Ok(VerifyOutcome { exists: true, content: None, report, mended: Some(mended), warnings })
+    let Some((mended, report, warnings)) = repair(context)? else {
+        return Ok(VerifyOutcome::default());
+    };
+    Ok(VerifyOutcome {
+        exists: true,
+        content: None,
+        report,
+        mended: Some(mended),
+        warnings,
+    })
 }

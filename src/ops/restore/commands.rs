@@ -28,10 +28,16 @@ pub struct RestoreOptions {
 }
 
 /// Restores the directory to the state of the selected checkpoint.
-pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
+pub fn restore(
+    context: &Context,
+    options: &RestoreOptions,
+    consent: &mut Consent<'_>,
+) -> Result<RestoreOutcome> {
     let paths = restore_paths::parse(&context.root, &options.paths)?;
     if options.selector.is_empty() {
-        return Err(Error::Usage { what: "the selector is empty: no checkpoint is named".into() });
+        return Err(Error::Usage {
+            what: "the selector is empty: no checkpoint is named".into(),
+        });
     }
     let found = FoundStore::of(context, &options.common)?;
     found.refuse_pending()?;
@@ -42,11 +48,24 @@ pub fn restore(context: &Context, options: &RestoreOptions, consent: &mut Consen
     restore_paths::check_held(&target, &paths)?;
     let paths = restore_paths::limits(paths);
     let within = checkpoint.record.terms.scope.clone();
-    let reach = RestoreScope { paths, within, overlay: options.overlay, special_bits: options.special_bits };
-    let request = Request { verb: Verb::Restore, target, reach, pending: None, settles: false };
+    let reach = RestoreScope {
+        paths,
+        within,
+        overlay: options.overlay,
+        special_bits: options.special_bits,
+    };
+    let request = Request {
+        verb: Verb::Restore,
+        target,
+        reach,
+        pending: None,
+        settles: false,
+    };
     let mut outcome = found.run(&request, consent)?;
     if checkpoint.is_partial() {
-        outcome.warnings.push(Warning::IsPartial { id: checkpoint.id });
+        outcome
+            .warnings
+            .push(Warning::IsPartial { id: checkpoint.id });
     }
     Ok(outcome)
 }
@@ -56,46 +75,83 @@ pub fn find(inventory: &Inventory, query: &str, now_ms: i64) -> Result<Checkpoin
     match selector::resolve(query, &inventory.checkpoints, now_ms) {
         Ok(found) => Ok(found.clone()),
         // A damaged checkpoint has no readable reason or time, so any of them may be the one meant.
-        Err(problem) => Err(match inventory.damaged_by_prefix(query).or(inventory.damaged.first()) {
-            Some(damaged) if matches!(problem, SelectorProblem::NoMatch { .. }) => {
-                Error::Damaged { what: format!("checkpoint {}", damaged.id.short()), why: damaged.why.clone() }
-            }
-            _ => problem.into(),
-        }),
+        Err(problem) => Err(
+            match inventory
+                .damaged_by_prefix(query)
+                .or(inventory.damaged.first())
+            {
+                Some(damaged) if matches!(problem, SelectorProblem::NoMatch { .. }) => {
+                    Error::Damaged {
+                        what: format!("checkpoint {}", damaged.id.short()),
+                        why: damaged.why.clone(),
+                    }
+                }
+                _ => problem.into(),
+            },
+        ),
     }
 }
 
 /// Undoes the last restore or redo; an interrupted restore comes first.
-pub fn undo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
+pub fn undo(
+    context: &Context,
+    common: &CommonOptions,
+    consent: &mut Consent<'_>,
+) -> Result<RestoreOutcome> {
     let found = FoundStore::of(context, common)?;
     if let Some(pending) = session::look(&found.store, &found.inventory.checkpoints)? {
         return found.undo_pending(pending, consent);
     }
     refuse_after_one_that_never_began(&found.healed)?;
-    found.take_step(Verb::Undo, Steps::of(&found.inventory.checkpoints).done, consent)
+    found.take_step(
+        Verb::Undo,
+        Steps::of(&found.inventory.checkpoints).done,
+        consent,
+    )
 }
 
 /// Reapplies what the last undo took back.
-pub fn redo(context: &Context, common: &CommonOptions, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
+pub fn redo(
+    context: &Context,
+    common: &CommonOptions,
+    consent: &mut Consent<'_>,
+) -> Result<RestoreOutcome> {
     let found = FoundStore::of(context, common)?;
     found.refuse_pending()?;
-    found.take_step(Verb::Redo, Steps::of(&found.inventory.checkpoints).taken_back, consent)
+    found.take_step(
+        Verb::Redo,
+        Steps::of(&found.inventory.checkpoints).taken_back,
+        consent,
+    )
 }
 
 /// Finishes an interrupted restore without asking: consent was given when it began.
 pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcome> {
-    let common = CommonOptions { yes: true, ..common.clone() };
+    let common = CommonOptions {
+        yes: true,
+        ..common.clone()
+    };
     let found = FoundStore::of(context, &common)?;
     let Some(pending) = session::look(&found.store, &found.inventory.checkpoints)? else {
         return Err(Error::NothingToTakeBack { verb: "resume" });
     };
     let Pending::Known(journal) = &pending else {
-        let why = "it does not say how far the restore was to go; 'checkpoint undo' goes back".to_owned();
-        return Err(Error::Damaged { what: "the journal of the interrupted restore".into(), why });
+        let why =
+            "it does not say how far the restore was to go; 'checkpoint undo' goes back".to_owned();
+        return Err(Error::Damaged {
+            what: "the journal of the interrupted restore".into(),
+            why,
+        });
     };
     let target = found.target(journal.target)?;
     let (reach, settles) = (journal.reach.clone(), journal.settles);
-    let request = Request { verb: Verb::Resume, target, reach, pending: Some(pending.clone()), settles };
+    let request = Request {
+        verb: Verb::Resume,
+        target,
+        reach,
+        pending: Some(pending.clone()),
+        settles,
+    };
     found.run(&request, &mut |_| Ok(()))
 }
 
@@ -128,7 +184,13 @@ impl<'c> FoundStore<'c> {
         let all_have_refs = inventory.without_ref.is_empty() && inventory.unadopted.is_empty();
         let untroubled = all_have_refs && !inventory.checkpoints.is_empty();
         if common.dry_run || (untroubled && store.journal()? == JournalState::None) {
-            return Ok(Self { context, common, store, inventory, healed: Vec::new() });
+            return Ok(Self {
+                context,
+                common,
+                store,
+                inventory,
+                healed: Vec::new(),
+            });
         }
         let mut session = session::begin(context, &store)?;
         session.warnings.retain(|warning| {
@@ -140,14 +202,26 @@ impl<'c> FoundStore<'c> {
                     | Warning::RestoreNeverBegan { .. }
             )
         });
-        let (inventory, healed) = (session.locked.inventory().clone(), std::mem::take(&mut session.warnings));
+        let (inventory, healed) = (
+            session.locked.inventory().clone(),
+            std::mem::take(&mut session.warnings),
+        );
         drop(session);
-        Ok(Self { context, common, store, inventory, healed })
+        Ok(Self {
+            context,
+            common,
+            store,
+            inventory,
+            healed,
+        })
     }
 
     fn refuse_pending(&self) -> Result<()> {
         match session::look(&self.store, &self.inventory.checkpoints)? {
-            Some(pending) => Err(Error::RestorePending { target: pending.target(), safety: pending.safety() }),
+            Some(pending) => Err(Error::RestorePending {
+                target: pending.target(),
+                safety: pending.safety(),
+            }),
             None => Ok(()),
         }
     }
@@ -157,7 +231,8 @@ impl<'c> FoundStore<'c> {
             what: format!("checkpoint {}", id.short()),
             why: "it is needed here and is gone or unreadable".into(),
         })?;
-        Ok(Target::load(&self.store, checkpoint)?.sparing(self.context.own_files(Some(&self.store))))
+        Ok(Target::load(&self.store, checkpoint)?
+            .sparing(self.context.own_files(Some(&self.store))))
     }
 
     fn run(&self, request: &Request<'_>, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
@@ -166,33 +241,69 @@ impl<'c> FoundStore<'c> {
         Ok(outcome)
     }
 
-    fn take_step(&self, verb: Verb, mut steps: Vec<UndoStep>, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
-        let step = steps.pop().ok_or(Error::NothingToTakeBack { verb: verb.into_str() })?;
+    fn take_step(
+        &self,
+        verb: Verb,
+        mut steps: Vec<UndoStep>,
+        consent: &mut Consent<'_>,
+    ) -> Result<RestoreOutcome> {
+        let step = steps.pop().ok_or(Error::NothingToTakeBack {
+            verb: verb.into_str(),
+        })?;
         let target = self.target(step.safety)?;
-        let reach = RestoreScope { paths: step.paths, within: step.within, ..RestoreScope::default() };
-        let mut outcome = self.run(&Request { verb, target, reach, pending: None, settles: false }, consent)?;
+        let reach = RestoreScope {
+            paths: step.paths,
+            within: step.within,
+            ..RestoreScope::default()
+        };
+        let mut outcome = self.run(
+            &Request {
+                verb,
+                target,
+                reach,
+                pending: None,
+                settles: false,
+            },
+            consent,
+        )?;
         if outcome.is_nothing_to_do() {
-            outcome.beyond = steps.pop().and_then(|step| self.inventory.get(step.safety).cloned());
+            outcome.beyond = steps
+                .pop()
+                .and_then(|step| self.inventory.get(step.safety).cloned());
         }
         Ok(outcome)
     }
 
     /// Goes back from an interrupted restore. One that was itself an undo is finished instead.
     fn undo_pending(&self, pending: Pending, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
-        let reach = |paths: Vec<RelPath>, within| RestoreScope { paths, within, ..RestoreScope::default() };
+        let reach = |paths: Vec<RelPath>, within| RestoreScope {
+            paths,
+            within,
+            ..RestoreScope::default()
+        };
         let (back_to, reach) = match &pending {
             Pending::Known(journal) if journal.settles => (journal.target, journal.reach.clone()),
-            Pending::Known(journal) => {
-                (journal.safety, reach(journal.reach.paths.clone(), journal.reach.within.clone()))
-            }
+            Pending::Known(journal) => (
+                journal.safety,
+                reach(journal.reach.paths.clone(), journal.reach.within.clone()),
+            ),
             Pending::Unreadable { safety, .. } => {
-                let operation = self.inventory.get(*safety).and_then(|c| c.record.operation.clone());
+                let operation = self
+                    .inventory
+                    .get(*safety)
+                    .and_then(|c| c.record.operation.clone());
                 let (paths, within) = operation.map(|o| (o.paths, o.within)).unwrap_or_default();
                 (*safety, reach(paths, within))
             }
         };
         let target = self.target(back_to)?;
-        let request = Request { verb: Verb::Undo, target, reach, pending: Some(pending), settles: true };
+        let request = Request {
+            verb: Verb::Undo,
+            target,
+            reach,
+            pending: Some(pending),
+            settles: true,
+        };
         self.run(&request, consent)
     }
 }

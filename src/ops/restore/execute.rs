@@ -24,7 +24,11 @@ pub fn execute(
     was_pending: bool,
     last: &mut dyn FnMut() -> Result<()>,
 ) -> Result<CarriedOut> {
-    let Staged { stage, plan, expected } = match staging::stage(locked.store(), job, &journal.staging) {
+    let Staged {
+        stage,
+        plan,
+        expected,
+    } = match staging::stage(locked.store(), job, &journal.staging) {
         Ok(staged) => staged,
         Err(e) => return Err(give_up(locked, job, journal, was_pending, e)),
     };
@@ -35,12 +39,24 @@ pub fn execute(
     let applied = match apply(job.worktree, stage, &plan, &job.context.interrupt) {
         Ok(applied) => applied,
         Err(ApplyError::Changed(obstacles)) => {
-            return Err(give_up(locked, job, journal, was_pending, Error::ChangedMeanwhile { obstacles }));
+            return Err(give_up(
+                locked,
+                job,
+                journal,
+                was_pending,
+                Error::ChangedMeanwhile { obstacles },
+            ));
         }
-        Err(ApplyError::Failed { error, rolled_back: true, .. }) => {
+        Err(ApplyError::Failed {
+            error,
+            rolled_back: true,
+            ..
+        }) => {
             return Err(give_up(locked, job, journal, was_pending, error));
         }
-        Err(ApplyError::Failed { error, problems, .. }) => return Err(half_done(&error, &problems)),
+        Err(ApplyError::Failed {
+            error, problems, ..
+        }) => return Err(half_done(&error, &problems)),
     };
     let confirmed = confirm(job, &applied, expected)?;
     last()?;
@@ -48,12 +64,25 @@ pub fn execute(
     let late = applied.written_late();
     if !late.is_empty() {
         locked.remove_journal()?;
-        let warning = Some(Warning::LateWrites { paths: late, staging: journal.staging.clone() });
-        return Ok(CarriedOut { left_alone, confirmed, warning });
+        let warning = Some(Warning::LateWrites {
+            paths: late,
+            staging: journal.staging.clone(),
+        });
+        return Ok(CarriedOut {
+            left_alone,
+            confirmed,
+            warning,
+        });
     }
     let closed = close(locked, journal, applied);
-    let warning = closed.err().map(Warning::bookkeeping("clearing the staging directory away"));
-    Ok(CarriedOut { left_alone, confirmed, warning })
+    let warning = closed
+        .err()
+        .map(Warning::bookkeeping("clearing the staging directory away"));
+    Ok(CarriedOut {
+        left_alone,
+        confirmed,
+        warning,
+    })
 }
 
 /// Removes the staging directory only after the journal says that it is no longer needed. The restore is done and
@@ -61,7 +90,10 @@ pub fn execute(
 fn close(locked: &mut LockedStore<'_>, journal: &Journal, applied: Applied<'_>) -> Result<()> {
     // If there is no room to write this, remove both anyway: a kill in between leaves a restore that counts as
     // interrupted, and the store has all that is needed to finish it.
-    let _ = locked.write_journal(&Journal { stage: JournalStage::Finished, ..journal.clone() });
+    let _ = locked.write_journal(&Journal {
+        stage: JournalStage::Finished,
+        ..journal.clone()
+    });
     applied.discard()?;
     locked.remove_journal()
 }
@@ -97,7 +129,10 @@ fn give_up(
 }
 
 fn half_done(error: &Error, problems: &[Obstacle]) -> Error {
-    let named: Vec<String> = problems.iter().map(|p| format!("{} ({})", p.path, p.why)).collect();
+    let named: Vec<String> = problems
+        .iter()
+        .map(|p| format!("{} ({})", p.path, p.why))
+        .collect();
     Error::unexpected(format!(
         "{error}; it could not be taken back at {}; 'checkpoint restore --resume' finishes the restore, \
          'checkpoint undo' takes it back",

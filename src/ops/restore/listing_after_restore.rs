@@ -14,14 +14,24 @@ use crate::ops::restore::verify_written::{Confirmed, WrittenFile};
 use crate::worktree::rules::rule_set::may_be_secret;
 
 /// Applies a plan to the listing it was made from. `left` names directories that could not be removed.
-pub fn after(mut listing: Listing, plan: &RestorePlan, left: &[RelPath], confirmed: Confirmed) -> Listing {
+pub fn after(
+    mut listing: Listing,
+    plan: &RestorePlan,
+    left: &[RelPath],
+    confirmed: Confirmed,
+) -> Listing {
     forget_unsure(&mut listing);
     let Confirmed { written, looked_ns } = confirmed;
     listing.started_ns = looked_ns;
     for (dir, names) in by_dir(plan.delete.keys().map(|path| (path, path.name()))) {
         remove_files(&mut listing, &dir, &names.into_iter().collect());
     }
-    for path in plan.remove_dirs.iter().rev().filter(|path| !left.contains(path)) {
+    for path in plan
+        .remove_dirs
+        .iter()
+        .rev()
+        .filter(|path| !left.contains(path))
+    {
         remove_dir(&mut listing, path);
     }
     for path in plan.make_dirs.keys() {
@@ -50,7 +60,10 @@ fn forget_unsure(listing: &mut Listing) {
 /// Marks a directory whose names or files changed, so that the next scan lists it again.
 fn change(listing: &mut Listing, path: &RelPath) -> Option<usize> {
     let at = listing.index_of(path)?;
-    (listing.dirs[at].unchanged, listing.dirs[at].decided_by_names) = (false, false);
+    (
+        listing.dirs[at].unchanged,
+        listing.dirs[at].decided_by_names,
+    ) = (false, false);
     Some(at)
 }
 
@@ -58,19 +71,28 @@ fn change(listing: &mut Listing, path: &RelPath) -> Option<usize> {
 fn by_dir<'p, T>(told: impl Iterator<Item = (&'p RelPath, T)>) -> BTreeMap<RelPath, Vec<T>> {
     let mut dirs: BTreeMap<RelPath, Vec<T>> = BTreeMap::new();
     for (path, item) in told {
-        dirs.entry(path.parent().unwrap_or_default()).or_default().push(item);
+        dirs.entry(path.parent().unwrap_or_default())
+            .or_default()
+            .push(item);
     }
     dirs
 }
 
 fn remove_files(listing: &mut Listing, dir: &RelPath, names: &HashSet<&[u8]>) {
-    let Some(at) = change(listing, dir) else { return };
+    let Some(at) = change(listing, dir) else {
+        return;
+    };
     let goes = |file: &ListedFile| *file.name != *IGNORE_FILE && names.contains(&*file.name);
-    listing.dirs[at].files.make_listed().retain(|file| !goes(file));
+    listing.dirs[at]
+        .files
+        .make_listed()
+        .retain(|file| !goes(file));
 }
 
 fn remove_dir(listing: &mut Listing, path: &RelPath) {
-    let Some(at) = change(listing, &path.parent().unwrap_or_default()) else { return };
+    let Some(at) = change(listing, &path.parent().unwrap_or_default()) else {
+        return;
+    };
     if let Ok(found) = listing.child_place(at, path.name()) {
         listing.dirs[at].dirs.remove(found);
         came_or_went(listing);
@@ -78,10 +100,14 @@ fn remove_dir(listing: &mut Listing, path: &RelPath) {
 }
 
 fn make_dir(listing: &mut Listing, path: &RelPath) {
-    let Some(at) = change(listing, &path.parent().unwrap_or_default()) else { return };
+    let Some(at) = change(listing, &path.parent().unwrap_or_default()) else {
+        return;
+    };
     if let Err(place) = listing.child_place(at, path.name()) {
         let index = listing.dirs.len();
-        listing.dirs.push(ListedDir::empty(at, path.name().into(), Stat::default()));
+        listing
+            .dirs
+            .push(ListedDir::empty(at, path.name().into(), Stat::default()));
         listing.dirs[at].dirs.insert(place, index);
         came_or_went(listing);
     }
@@ -94,14 +120,30 @@ fn came_or_went(listing: &mut Listing) {
 
 fn put_files(dir: &mut ListedDir, written: &[&WrittenFile]) {
     let files = dir.files.make_listed();
-    for WrittenFile { path, stat, id, is_key } in written {
+    for WrittenFile {
+        path,
+        stat,
+        id,
+        is_key,
+    } in written
+    {
         let (name, stat) = (path.name(), *stat);
         // Rules may leave this file out by its content: let the next scan decide.
         if name == IGNORE_FILE || may_be_secret(&dir.name, name) {
             continue;
         }
-        let kind = if stat.mode & TYPE_BITS == SYMLINK_BITS { Kind::Symlink } else { Kind::File };
-        files.push(ListedFile { name: name.into(), kind, stat, id: Some(*id), racy: *is_key });
+        let kind = if stat.mode & TYPE_BITS == SYMLINK_BITS {
+            Kind::Symlink
+        } else {
+            Kind::File
+        };
+        files.push(ListedFile {
+            name: name.into(),
+            kind,
+            stat,
+            id: Some(*id),
+            racy: *is_key,
+        });
     }
     // The sort is stable: the old entry stays before the written one.
     files.sort_by(|a, b| a.name.cmp(&b.name));
@@ -116,7 +158,11 @@ fn put_files(dir: &mut ListedDir, written: &[&WrittenFile]) {
 
 /// Marks directories where only a mode changed, and the root, which held the stage.
 fn unsettle_others(listing: &mut Listing, plan: &RestorePlan) {
-    let holders = plan.chmod.keys().filter_map(RelPath::parent).chain(plan.chmod_dirs.keys().cloned());
+    let holders = plan
+        .chmod
+        .keys()
+        .filter_map(RelPath::parent)
+        .chain(plan.chmod_dirs.keys().cloned());
     let changed: BTreeSet<RelPath> = holders.chain([RelPath::root()]).collect();
     for path in &changed {
         change(listing, path);

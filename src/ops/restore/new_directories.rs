@@ -33,7 +33,9 @@ pub struct NewDir {
 pub fn of(job: &RestoreJob<'_>) -> NewDirectories {
     let mut trees = NewDirectories::default();
     for (path, perm) in &job.plan.make_dirs {
-        let Some(parent) = path.parent() else { continue };
+        let Some(parent) = path.parent() else {
+            continue;
+        };
         if let Some(above) = trees.index.get(&parent).copied() {
             let (name, holder) = (path.name(), &trees.dirs[above]);
             let (below, place) = (holder.below.join(name), holder.place.join(name));
@@ -42,9 +44,14 @@ pub fn of(job: &RestoreJob<'_>) -> NewDirectories {
             continue;
         }
         let is_plain = |mode: u32| mode & SPECIAL_BITS == 0;
-        if job.present.dir(&parent).is_some_and(|dir| is_plain(dir.stat.mode)) {
+        if job
+            .present
+            .dir(&parent)
+            .is_some_and(|dir| is_plain(dir.stat.mode))
+        {
             let tree = trees.tops.len();
-            let place = RelPath::root().join(crate::worktree::apply::stage::tree_name(tree).as_bytes());
+            let place =
+                RelPath::root().join(crate::worktree::apply::stage::tree_name(tree).as_bytes());
             let at = trees.push(path, *perm, RelPath::root(), place, tree);
             trees.tops.push(at);
         }
@@ -53,16 +60,34 @@ pub fn of(job: &RestoreJob<'_>) -> NewDirectories {
 }
 
 impl NewDirectories {
-    fn push(&mut self, path: &RelPath, perm: u32, below: RelPath, place: RelPath, tree: usize) -> usize {
+    fn push(
+        &mut self,
+        path: &RelPath,
+        perm: u32,
+        below: RelPath,
+        place: RelPath,
+        tree: usize,
+    ) -> usize {
         let at = self.dirs.len();
         self.index.insert(path.clone(), at);
-        self.dirs.push(NewDir { path: path.clone(), below, place, tree, perm, dirs: Vec::new() });
+        self.dirs.push(NewDir {
+            path: path.clone(),
+            below,
+            place,
+            tree,
+            perm,
+            dirs: Vec::new(),
+        });
         at
     }
 
     /// Index of the tree directory that contains a path.
     pub fn holder_of(&self, path: &RelPath) -> Option<usize> {
-        if self.index.is_empty() { None } else { self.index.get(&path.parent()?).copied() }
+        if self.index.is_empty() {
+            None
+        } else {
+            self.index.get(&path.parent()?).copied()
+        }
     }
 
     /// Whether a directory comes with a tree.

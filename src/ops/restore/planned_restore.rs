@@ -33,17 +33,29 @@ pub struct PlannedRestore {
 }
 
 /// Captures the present state, including every path that the target or its successor holds, and plans.
-pub fn look(context: &Context, store: &Store, request: &Request<'_>, mut sink: Sink<'_, '_>) -> Result<PlannedRestore> {
+pub fn look(
+    context: &Context,
+    store: &Store,
+    request: &Request<'_>,
+    mut sink: Sink<'_, '_>,
+) -> Result<PlannedRestore> {
     let target = &request.target;
     if !context.root.path().is_dir() {
         let captured = empty_root(target);
-        return plan(request, captured, &DirFilter::Everything, target.snapshot(&DirFilter::Everything)?);
+        return plan(
+            request,
+            captured,
+            &DirFilter::Everything,
+            target.snapshot(&DirFilter::Everything)?,
+        );
     }
     let worktree = WorkTree::open(context.root.path())?;
     let options = CaptureOptions::default();
     let mut capturing = match pipeline::begin(context, Some(store), &worktree, &options)? {
         Begun::Scanned(capturing) => *capturing,
-        Begun::OverLimit { .. } => return Err(Error::unexpected("a limit was met that was not set")),
+        Begun::OverLimit { .. } => {
+            return Err(Error::unexpected("a limit was met that was not set"));
+        }
     };
     capturing.exclude(&target.files_apart());
     let stores = stores_in(capturing.listing());
@@ -58,9 +70,13 @@ pub fn look(context: &Context, store: &Store, request: &Request<'_>, mut sink: S
     let captured = capturing.finish(&mut sink)?;
     let mut planned = plan(request, captured, &filter, held)?;
     let reach = &request.reach;
-    let is_asked_for =
-        |store: &RelPath| reach.covers(store) || reach.paths.iter().any(|path| path.is_at_or_below(store));
-    planned.plan.left_alone.extend(spared.into_iter().filter(is_asked_for));
+    let is_asked_for = |store: &RelPath| {
+        reach.covers(store) || reach.paths.iter().any(|path| path.is_at_or_below(store))
+    };
+    planned
+        .plan
+        .left_alone
+        .extend(spared.into_iter().filter(is_asked_for));
     Ok(planned)
 }
 
@@ -69,7 +85,11 @@ fn stores_in(listing: &Listing) -> Vec<RelPath> {
     let is_store = |why: &WhyNot| matches!(why, WhyNot::LeftOut(rule) if rule == STORES_RULE);
     let mut found = Vec::new();
     for (index, dir) in listing.dirs.iter().enumerate() {
-        let names = dir.uncaptured.iter().filter(|item| is_store(&item.why)).map(|item| &item.name);
+        let names = dir
+            .uncaptured
+            .iter()
+            .filter(|item| is_store(&item.why))
+            .map(|item| &item.name);
         found.extend(names.map(|name| listing.path_of(index).join(name)));
     }
     found
@@ -77,7 +97,11 @@ fn stores_in(listing: &Listing) -> Vec<RelPath> {
 
 /// Removes stores from a state; returns those of which it held something.
 fn take_out(stores: &[RelPath], held: &mut Snapshot) -> Vec<RelPath> {
-    let spared: Vec<RelPath> = stores.iter().filter(|store| held.dirs.contains_key(store)).cloned().collect();
+    let spared: Vec<RelPath> = stores
+        .iter()
+        .filter(|store| held.dirs.contains_key(store))
+        .cloned()
+        .collect();
     if !spared.is_empty() {
         held.retain(&|path| !spared.iter().any(|store| path.is_at_or_below(store)));
     }
@@ -95,7 +119,9 @@ fn read_and_compare(
         return Ok(DirFilter::Everything);
     }
     capturing.tree(sink)?;
-    request.target.filter(capturing.listing(), &capturing.meta())
+    request
+        .target
+        .filter(capturing.listing(), &capturing.meta())
 }
 
 /// Adds files on disk that today's rules leave out but the states concerned hold; returns whether there were any.
@@ -114,8 +140,17 @@ fn extend(
     }
     more.retain(|path| !request.target.spares(path));
     let is_wanted = |path: &&RelPath| dir_filter::may_stand_unlisted(capturing.listing(), path);
-    let files = held.files.keys().chain(successor.files.keys()).chain(&more).filter(is_wanted);
-    let dirs = held.dirs.keys().chain(successor.dirs.keys()).filter(is_wanted);
+    let files = held
+        .files
+        .keys()
+        .chain(successor.files.keys())
+        .chain(&more)
+        .filter(is_wanted);
+    let dirs = held
+        .dirs
+        .keys()
+        .chain(successor.dirs.keys())
+        .filter(is_wanted);
     let files: BTreeSet<RelPath> = files.cloned().collect();
     let dirs: BTreeSet<RelPath> = dirs.cloned().collect();
     if files.is_empty() && dirs.is_empty() {
@@ -127,11 +162,18 @@ fn extend(
 
 fn files_of(store: &Store, checkpoint: ObjectId) -> Result<Vec<RelPath>> {
     let inventory = store.inventory()?;
-    let Some(checkpoint) = inventory.get(checkpoint) else { return Ok(Vec::new()) };
+    let Some(checkpoint) = inventory.get(checkpoint) else {
+        return Ok(Vec::new());
+    };
     Ok(store.snapshot(checkpoint)?.files.into_keys().collect())
 }
 
-fn plan(request: &Request<'_>, captured: Captured, filter: &DirFilter, held: Snapshot) -> Result<PlannedRestore> {
+fn plan(
+    request: &Request<'_>,
+    captured: Captured,
+    filter: &DirFilter,
+    held: Snapshot,
+) -> Result<PlannedRestore> {
     let target = &request.target;
     let mut snapshot = dir_filter::present(&captured.listing, filter);
     if target.ignores_otherwise(&captured.meta, &snapshot, &held) {
@@ -141,10 +183,17 @@ fn plan(request: &Request<'_>, captured: Captured, filter: &DirFilter, held: Sna
     let may_delete = |path: &RelPath, is_dir: bool| target.may_delete(&snapshot, path, is_dir);
     let mut plan = RestorePlan::between(&snapshot, &wanted, &request.reach, &may_delete);
     target.check_all_was_known()?;
-    plan.unreadable.extend(target.unreadable_then_too(&captured.meta, &request.reach));
+    plan.unreadable
+        .extend(target.unreadable_then_too(&captured.meta, &request.reach));
     plan.unchanged += skipped(&captured.listing, &snapshot, filter, &request.reach);
     let since = made_since(request, &plan, &snapshot, filter);
-    Ok(PlannedRestore { captured, snapshot, wanted, plan, since })
+    Ok(PlannedRestore {
+        captured,
+        snapshot,
+        wanted,
+        plan,
+        since,
+    })
 }
 
 /// Files that an undo or redo would overwrite or delete although the step it takes back did not leave them so. `None`
@@ -162,8 +211,15 @@ fn made_since(
         return None;
     }
     let left = request.target.successor(filter);
-    let overwritten = plan.write.iter().filter(|(_, write)| write.before.is_some()).map(|(path, _)| path);
-    let concerned: BTreeSet<&RelPath> = overwritten.chain(plan.delete.keys()).chain(plan.chmod.keys()).collect();
+    let overwritten = plan
+        .write
+        .iter()
+        .filter(|(_, write)| write.before.is_some())
+        .map(|(path, _)| path);
+    let concerned: BTreeSet<&RelPath> = overwritten
+        .chain(plan.delete.keys())
+        .chain(plan.chmod.keys())
+        .collect();
     let is_new = |path: &&RelPath| {
         let of = |entry: &Entry| (entry.id, entry.git_mode());
         present.files.get(*path).map(of) != left.files.get(*path).map(of)
@@ -180,15 +236,36 @@ fn skipped(listing: &Listing, seen: &Snapshot, filter: &DirFilter, reach: &Resto
         return listing.file_count().saturating_sub(seen.files.len());
     }
     let paths = listing.paths();
-    let unseen = listing.dirs.iter().zip(&paths).filter(|(_, path)| !filter.contains(path));
-    let covered = |path: &RelPath, name: &[u8]| reach.covers(path) || reach.covers(&path.join(name));
-    unseen.map(|(dir, path)| dir.files.iter().filter(|file| covered(path, file.name)).count()).sum()
+    let unseen = listing
+        .dirs
+        .iter()
+        .zip(&paths)
+        .filter(|(_, path)| !filter.contains(path));
+    let covered =
+        |path: &RelPath, name: &[u8]| reach.covers(path) || reach.covers(&path.join(name));
+    unseen
+        .map(|(dir, path)| {
+            dir.files
+                .iter()
+                .filter(|file| covered(path, file.name))
+                .count()
+        })
+        .sum()
 }
 
 /// A missing root as it will be once made again: empty, with the target's mode.
 fn empty_root(target: &Target<'_>) -> Captured {
-    let stat = Stat { mode: target.root_perm(), ..Stat::default() };
+    let stat = Stat {
+        mode: target.root_perm(),
+        ..Stat::default()
+    };
     let listing = Listing::of_empty_root(stat, 0);
     let (tree, meta, warnings) = (target.checkpoint.tree, Meta::default(), Vec::new());
-    Captured { listing, seen: None, tree, meta, warnings }
+    Captured {
+        listing,
+        seen: None,
+        tree,
+        meta,
+        warnings,
+    }
 }

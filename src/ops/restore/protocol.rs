@@ -19,7 +19,9 @@ use crate::ops::database::restore_databases::{self, DatabaseReturn};
 use crate::ops::own_files;
 use crate::ops::restore::planned_restore::{PlannedRestore, look};
 use crate::ops::restore::restore_job::RestoreJob;
-use crate::ops::restore::restore_options::{CommonOptions, Consent, Proposal, Request, RestoreOutcome};
+use crate::ops::restore::restore_options::{
+    CommonOptions, Consent, Proposal, Request, RestoreOutcome,
+};
 use crate::ops::restore::target::Target;
 use crate::ops::restore::verify_written::{Confirmed, hash_of};
 use crate::ops::restore::{execute, listing_after_restore};
@@ -45,9 +47,17 @@ pub fn run(
     if common.dry_run || !common.yes {
         let first = look(context, store, request, Sink::HashOnly)?;
         (shown, since) = (checked(first.plan)?, first.since);
-        request.target.check_contents(store, &shown, &request.reach, &context.interrupt)?;
+        request
+            .target
+            .check_contents(store, &shown, &request.reach, &context.interrupt)?;
         if common.dry_run || is_nothing_to_do(context, request, &shown) {
-            return Ok(outcome(request, shown, since, first.captured.warnings, common.dry_run));
+            return Ok(outcome(
+                request,
+                shown,
+                since,
+                first.captured.warnings,
+                common.dry_run,
+            ));
         }
     }
     let mut again = false;
@@ -55,7 +65,14 @@ pub fn run(
     loop {
         if !common.yes {
             let (verb, target) = (request.verb, &request.target.checkpoint);
-            consent(&Proposal { verb, target, plan: &shown, since: since.as_deref(), databases: &databases, again })?;
+            consent(&Proposal {
+                verb,
+                target,
+                plan: &shown,
+                since: since.as_deref(),
+                databases: &databases,
+                again,
+            })?;
         }
         let mut session = session::begin(context, store)?;
         check_still_there(&session, request)?;
@@ -63,7 +80,9 @@ pub fn run(
         if make_root(context, &request.target)? {
             session::describe(context, store, &session.locked)?;
             session.warnings.push(Warning::RootWasRecreated);
-            session.warnings.extend(own_files::went_with_the_root(&session.locked));
+            session
+                .warnings
+                .extend(own_files::went_with_the_root(&session.locked));
         }
         let mut pack = session.locked.begin_pack()?;
         let present = look(context, store, request, Sink::Pack(&mut pack))?;
@@ -83,7 +102,11 @@ pub fn run(
 /// Whether the directory already matches. Ending an interrupted restore is something to do, and so is a database, which
 /// is not compared before it is taken.
 fn is_nothing_to_do(context: &Context, request: &Request<'_>, plan: &RestorePlan) -> bool {
-    let asks_for_databases = request.target.databases_within(&request.reach).next().is_some();
+    let asks_for_databases = request
+        .target
+        .databases_within(&request.reach)
+        .next()
+        .is_some();
     plan.is_empty() && request.pending.is_none() && !asks_for_databases && context.root.exists()
 }
 
@@ -100,7 +123,9 @@ fn checked(plan: RestorePlan) -> Result<RestorePlan> {
     if plan.conflicts.is_empty() {
         return Ok(plan);
     }
-    Err(Error::Conflict { obstacles: plan.conflicts.into_iter().map(Obstacle::from).collect() })
+    Err(Error::Conflict {
+        obstacles: plan.conflicts.into_iter().map(Obstacle::from).collect(),
+    })
 }
 
 /// Checks under the lock that the target was not evicted and no other restore was interrupted meanwhile.
@@ -112,8 +137,13 @@ fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
     match (&session.pending, &request.pending) {
         (None, None) => Ok(()),
         (Some(now), Some(then)) if now == then => Ok(()),
-        (Some(now), _) => Err(Error::RestorePending { target: now.target(), safety: now.safety() }),
-        (None, Some(_)) => Err(Error::NothingToTakeBack { verb: request.verb.into_str() }),
+        (Some(now), _) => Err(Error::RestorePending {
+            target: now.target(),
+            safety: now.safety(),
+        }),
+        (None, Some(_)) => Err(Error::NothingToTakeBack {
+            verb: request.verb.into_str(),
+        }),
     }
 }
 
@@ -130,7 +160,14 @@ fn change(
     let mut databases = DatabaseReturn::prepare(context, &session.locked, &mut pack, request)?;
     let staging = random_hex();
     take_over_pending(session, &worktree, &present, request, &staging)?;
-    let safety = keep_present(context, session, pack, (&present, &databases), request, &staging)?;
+    let safety = keep_present(
+        context,
+        session,
+        pack,
+        (&present, &databases),
+        request,
+        &staging,
+    )?;
     let job = RestoreJob {
         context,
         worktree: &worktree,
@@ -145,14 +182,33 @@ fn change(
     let mut last = || databases.put_back(context);
     let carried = execute::execute(&mut session.locked, &job, &applying, was_pending, &mut last)?;
     let mut warnings = std::mem::take(&mut session.warnings);
-    warnings.retain(|warning| !matches!(warning, Warning::RestorePending { .. } | Warning::JournalUnreadable));
+    warnings.retain(|warning| {
+        !matches!(
+            warning,
+            Warning::RestorePending { .. } | Warning::JournalUnreadable
+        )
+    });
     warnings.extend(present.captured.warnings.iter().cloned());
     warnings.extend(carried.warning);
     let keep = common.keep.unwrap_or(context.settings.keep);
-    let captured = as_left(present.captured, &present.plan, request, &carried.left_alone, carried.confirmed);
-    let evicted = apply_retention(context, &mut session.locked, keep, None, &captured, &mut warnings);
+    let captured = as_left(
+        present.captured,
+        &present.plan,
+        request,
+        &carried.left_alone,
+        carried.confirmed,
+    );
+    let evicted = apply_retention(
+        context,
+        &mut session.locked,
+        keep,
+        None,
+        &captured,
+        &mut warnings,
+    );
     let mut outcome = outcome(request, present.plan, present.since, warnings, false);
-    (outcome.safety, outcome.evicted, outcome.databases) = (Some(safety), evicted, databases.into_reports());
+    (outcome.safety, outcome.evicted, outcome.databases) =
+        (Some(safety), evicted, databases.into_reports());
     outcome.left_alone.extend(carried.left_alone);
     Ok(outcome)
 }
@@ -165,11 +221,18 @@ fn take_over_pending(
     request: &Request<'_>,
     staging: &str,
 ) -> Result<()> {
-    let Some(pending @ Pending::Known(journal)) = &request.pending else { return Ok(()) };
+    let Some(pending @ Pending::Known(journal)) = &request.pending else {
+        return Ok(());
+    };
     let known = contents_known(session.locked.store(), pending, &request.target, present)?;
-    session.warnings.extend(clear_leftovers(worktree, journal, &known)?);
+    session
+        .warnings
+        .extend(clear_leftovers(worktree, journal, &known)?);
     // Until all is staged anew, the journal describes the interrupted restore: a kill leaves no stage unnamed.
-    session.locked.write_journal(&Journal { filling: Some(staging.to_owned()), ..journal.clone() })
+    session.locked.write_journal(&Journal {
+        filling: Some(staging.to_owned()),
+        ..journal.clone()
+    })
 }
 
 /// The capture as it is after the restore. After an interrupted one no stat cache is written, since the checkpoint it
@@ -207,15 +270,40 @@ fn keep_present(
         return Ok(pending.safety());
     }
     let RestoreScope { paths, within, .. } = request.reach.clone();
-    let operation = Operation { verb: request.verb, target: request.target.id(), paths, within };
-    let record = safety_record(context, &present.captured, operation, request.pending.is_some());
+    let operation = Operation {
+        verb: request.verb,
+        target: request.target.id(),
+        paths,
+        within,
+    };
+    let record = safety_record(
+        context,
+        &present.captured,
+        operation,
+        request.pending.is_some(),
+    );
     let (tree, meta) = (present.captured.tree, present.captured.meta.clone());
-    let beside = Extras { databases: databases.record(&mut pack)?, ..Extras::default() };
-    let new = NewCheckpoint { pack, tree, meta, beside, record };
+    let beside = Extras {
+        databases: databases.record(&mut pack)?,
+        ..Extras::default()
+    };
+    let new = NewCheckpoint {
+        pack,
+        tree,
+        meta,
+        beside,
+        record,
+    };
     // Unless a restore is pending, this journal is written before the safety checkpoint: nothing has changed yet.
     let announced = session.locked.journal_writer();
     let preparing = |safety| journal_of(request, safety, staging, JournalStage::Preparing);
-    let mut announce = |safety| if request.pending.is_some() { Ok(()) } else { announced.write(&preparing(safety)) };
+    let mut announce = |safety| {
+        if request.pending.is_some() {
+            Ok(())
+        } else {
+            announced.write(&preparing(safety))
+        }
+    };
     Ok(session.locked.record(new, &mut announce)?.id)
 }
 
@@ -228,22 +316,40 @@ fn holds_news(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bo
         }
     }
     let file_is_known = |path: &RelPath, entry: &Entry| {
-        let same = |held: &Entry| held.id == entry.id && held.kind == entry.kind && held.perm == entry.perm;
-        known.iter().any(|state| state.files.get(path).is_some_and(same))
+        let same = |held: &Entry| {
+            held.id == entry.id && held.kind == entry.kind && held.perm == entry.perm
+        };
+        known
+            .iter()
+            .any(|state| state.files.get(path).is_some_and(same))
     };
-    let dir_is_known = |path: &RelPath, perm: &u32| known.iter().any(|state| state.dirs.get(path) == Some(perm));
-    Ok(!present.files.iter().all(|(path, entry)| file_is_known(path, entry))
-        || !present.dirs.iter().all(|(path, perm)| dir_is_known(path, perm)))
+    let dir_is_known =
+        |path: &RelPath, perm: &u32| known.iter().any(|state| state.dirs.get(path) == Some(perm));
+    Ok(!present
+        .files
+        .iter()
+        .all(|(path, entry)| file_is_known(path, entry))
+        || !present
+            .dirs
+            .iter()
+            .all(|(path, perm)| dir_is_known(path, perm)))
 }
 
 /// Removes what an interrupted restore staged, and an attempt to end it, except for bytes that exist nowhere else.
-fn clear_leftovers(worktree: &WorkTree, journal: &Journal, known: &HashSet<ObjectId>) -> Result<Option<Warning>> {
+fn clear_leftovers(
+    worktree: &WorkTree,
+    journal: &Journal,
+    known: &HashSet<ObjectId>,
+) -> Result<Option<Warning>> {
     if let Some(filling) = &journal.filling {
         stage_removal::remove_leftover(worktree, filling)?;
     }
     let is_known = |file: &mut dyn std::io::Read, len| Ok(known.contains(&hash_of(file, len)?));
     if stage_removal::leftover_holds_news(worktree, &journal.staging, &is_known)? {
-        return Ok(Some(Warning::LateWrites { paths: Vec::new(), staging: journal.staging.clone() }));
+        return Ok(Some(Warning::LateWrites {
+            paths: Vec::new(),
+            staging: journal.staging.clone(),
+        }));
     }
     stage_removal::remove_leftover(worktree, &journal.staging).map(|()| None)
 }
@@ -258,15 +364,25 @@ fn contents_known(
     let mut known = HashSet::new();
     let mut take = |state: &Snapshot| known.extend(state.files.values().map(|entry| entry.id));
     let successor = target.successor(&DirFilter::Everything);
-    [&present.wanted, &successor, &present.snapshot].into_iter().for_each(&mut take);
+    [&present.wanted, &successor, &present.snapshot]
+        .into_iter()
+        .for_each(&mut take);
     let inventory = store.inventory()?;
-    for checkpoint in [pending.target(), pending.safety()].into_iter().filter_map(|id| inventory.get(id)) {
+    for checkpoint in [pending.target(), pending.safety()]
+        .into_iter()
+        .filter_map(|id| inventory.get(id))
+    {
         take(&store.snapshot(checkpoint)?);
     }
     Ok(known)
 }
 
-fn journal_of(request: &Request<'_>, safety: ObjectId, staging: &str, stage: JournalStage) -> Journal {
+fn journal_of(
+    request: &Request<'_>,
+    safety: ObjectId,
+    staging: &str,
+    stage: JournalStage,
+) -> Journal {
     // Resuming keeps the verb and the safety checkpoint of the interrupted restore.
     let (verb, safety) = match (&request.pending, request.verb) {
         (Some(Pending::Known(journal)), Verb::Resume) => (journal.verb, journal.safety),

@@ -38,5 +38,9 @@ impl RestoreJob<'_> {
 
 /// Number of threads for this number of files.
 pub(in crate::ops) fn workers(files: usize) -> usize {
-    if files < SHARED_FROM_FILES { 1 } else { work_queue::workers() }
+    if files < SHARED_FROM_FILES {
+        1
+    } else {
+        work_queue::workers()
+    }
 }

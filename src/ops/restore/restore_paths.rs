@@ -10,7 +10,10 @@ use crate::worktree::root::Root;
 
 /// Parses paths as typed by the user.
 pub fn parse(root: &Root, typed: &[Vec<u8>]) -> Result<Vec<RelPath>> {
-    let mut paths = typed.iter().map(|path| parse_one(root, path)).collect::<Result<Vec<_>>>()?;
+    let mut paths = typed
+        .iter()
+        .map(|path| parse_one(root, path))
+        .collect::<Result<Vec<_>>>()?;
     paths.sort();
     paths.dedup();
     Ok(paths)
@@ -18,20 +21,35 @@ pub fn parse(root: &Root, typed: &[Vec<u8>]) -> Result<Vec<RelPath>> {
 
 /// Limits that these paths set: naming the root means everything, like naming no path.
 pub fn limits(paths: Vec<RelPath>) -> Vec<RelPath> {
-    if paths.iter().any(RelPath::is_root) { Vec::new() } else { paths }
+    if paths.iter().any(RelPath::is_root) {
+        Vec::new()
+    } else {
+        paths
+    }
 }
 
 fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
     #[cfg(windows)]
-    let typed = &*typed.iter().map(|b| if *b == b'\\' { b'/' } else { *b }).collect::<Vec<u8>>();
+    let typed = &*typed
+        .iter()
+        .map(|b| if *b == b'\\' { b'/' } else { *b })
+        .collect::<Vec<u8>>();
     let shown = || escape_bytes(typed);
-    let wrong = |why: &str| Error::Usage { what: format!("PATH '{}' {why}", shown()) };
+    let wrong = |why: &str| Error::Usage {
+        what: format!("PATH '{}' {why}", shown()),
+    };
     if typed.is_empty() {
         return Err(wrong("is empty"));
     }
-    let inside =
-        if typed[0] == b'/' { below_root(root, typed).ok_or_else(|| wrong("lies outside the root"))? } else { typed };
-    let names: Vec<&[u8]> = inside.split(|b| *b == b'/').filter(|name| !matches!(**name, [] | [b'.'])).collect();
+    let inside = if typed[0] == b'/' {
+        below_root(root, typed).ok_or_else(|| wrong("lies outside the root"))?
+    } else {
+        typed
+    };
+    let names: Vec<&[u8]> = inside
+        .split(|b| *b == b'/')
+        .filter(|name| !matches!(**name, [] | [b'.']))
+        .collect();
     if names.contains(&b"..".as_slice()) {
         return Err(wrong("has '..' in it"));
     }
@@ -58,7 +76,10 @@ fn below_root<'t>(root: &Root, typed: &'t [u8]) -> Option<&'t [u8]> {
 pub fn check_held(target: &Target<'_>, paths: &[RelPath]) -> Result<()> {
     for path in paths {
         if !target.holds(path)? {
-            return Err(Error::NoSuchPath { checkpoint: target.id(), path: path.to_string() });
+            return Err(Error::NoSuchPath {
+                checkpoint: target.id(),
+                path: path.to_string(),
+            });
         }
     }
     Ok(())

@@ -69,22 +69,42 @@ pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> 
             by_dir[at].push(item);
         }
     }
-    job.context.progress.begin(WorkPhase::Staging, file_count as u64, 0);
-    let work = StagingWork { store, job, stage: &stage, trees: &trees, by_dir: &by_dir, single: &single };
+    job.context
+        .progress
+        .begin(WorkPhase::Staging, file_count as u64, 0);
+    let work = StagingWork {
+        store,
+        job,
+        stage: &stage,
+        trees: &trees,
+        by_dir: &by_dir,
+        single: &single,
+    };
     let done = if file_count < WRITTEN_BACK_FROM_FILES {
         work.share(file_count)?
     } else {
         write_back::meanwhile(stage.dir(), || work.share(file_count))?
     };
-    let mut gathered = StagedBatch { plan: directory_steps::without_content(job, &trees), expected: BTreeMap::new() };
+    let mut gathered = StagedBatch {
+        plan: directory_steps::without_content(job, &trees),
+        expected: BTreeMap::new(),
+    };
     gathered.take(job, &trees, &by_dir, &single, done);
-    Ok(Staged { stage, plan: gathered.plan, expected: gathered.expected })
+    Ok(Staged {
+        stage,
+        plan: gathered.plan,
+        expected: gathered.expected,
+    })
 }
 
 /// Files whose content is needed: those written, and hard-linked ones whose mode changes, since their other names must
 /// keep theirs.
 fn content_needed<'e>(job: &'e RestoreJob<'_>) -> Vec<(&'e RelPath, Entry)> {
-    let written = job.plan.write.iter().map(|(path, write)| (path, write.after));
+    let written = job
+        .plan
+        .write
+        .iter()
+        .map(|(path, write)| (path, write.after));
     let linked = job.plan.chmod.keys().filter(|path| job.is_linked(path));
     let linked = linked.filter_map(|path| Some((path, *job.wanted.files.get(path)?)));
     written.chain(linked).collect()
@@ -109,14 +129,22 @@ impl StagingWork<'_, '_> {
             units.push(Unit::Tree(*at));
         }
         let starts = (0..self.single.len()).step_by(FILES_AT_ONCE);
-        units.extend(starts.map(|at| Unit::Single(at..(at + FILES_AT_ONCE).min(self.single.len()))));
-        work_queue::run(vec![(); workers(file_count)], units, &|(), unit, queue| match unit {
-            Unit::Tree(at) => Ok(StagedPart::Tree(at, self.make_tree_dir(at, queue)?)),
-            Unit::Single(range) => {
-                let made = range.clone().map(|at| self.make_single(at)).collect::<Result<_>>()?;
-                Ok(StagedPart::Single(range, made))
-            }
-        })
+        units
+            .extend(starts.map(|at| Unit::Single(at..(at + FILES_AT_ONCE).min(self.single.len()))));
+        work_queue::run(
+            vec![(); workers(file_count)],
+            units,
+            &|(), unit, queue| match unit {
+                Unit::Tree(at) => Ok(StagedPart::Tree(at, self.make_tree_dir(at, queue)?)),
+                Unit::Single(range) => {
+                    let made = range
+                        .clone()
+                        .map(|at| self.make_single(at))
+                        .collect::<Result<_>>()?;
+                    Ok(StagedPart::Single(range, made))
+                }
+            },
+        )
     }
 
     /// Makes a tree directory's subdirectories, queues them for other threads, then makes its files.
@@ -124,9 +152,12 @@ impl StagingWork<'_, '_> {
         let (work, dir) = (self.job.worktree, &self.trees.dirs[at]);
         let place = self.stage.place(work, &dir.place)?;
         for child in &dir.dirs {
-            self.stage.make_dir(work, &place, &self.trees.dirs[*child].place)?;
+            self.stage
+                .make_dir(work, &place, &self.trees.dirs[*child].place)?;
         }
-        dir.dirs.iter().for_each(|child| queue.add(Unit::Tree(*child)));
+        dir.dirs
+            .iter()
+            .for_each(|child| queue.add(Unit::Tree(*child)));
         let mut files = Vec::with_capacity(self.by_dir[at].len());
         for item in &self.by_dir[at] {
             self.job.context.check_interrupt()?;
@@ -144,18 +175,29 @@ impl StagingWork<'_, '_> {
         self.job.context.check_interrupt()?;
         let item = &self.single[at];
         let mut write = |out: &mut dyn std::io::Write| self.fetch(item, out);
-        let stat = self.stage.add(self.job.worktree, at, item.entry.kind, item.entry.perm, &mut write)?;
+        let stat = self.stage.add(
+            self.job.worktree,
+            at,
+            item.entry.kind,
+            item.entry.perm,
+            &mut write,
+        )?;
         self.job.context.progress.add(1, stat.size_bytes);
         Ok(stat)
     }
 
     fn fetch(&self, item: &StagingItem<'_>, out: &mut dyn std::io::Write) -> Result<u64> {
         let blob: &ObjectId = &item.entry.id;
-        self.store.objects().write_blob(blob, out).map_err(|e| match e {
-            ObjectError::Io(e) => e,
-            ObjectError::Sink(e) => Error::io("write", &self.job.worktree.shown(item.path))(e),
-            damage => self.store.damage(self.job.target, format!("{}: {damage}", item.path)),
-        })
+        self.store
+            .objects()
+            .write_blob(blob, out)
+            .map_err(|e| match e {
+                ObjectError::Io(e) => e,
+                ObjectError::Sink(e) => Error::io("write", &self.job.worktree.shown(item.path))(e),
+                damage => self
+                    .store
+                    .damage(self.job.target, format!("{}: {damage}", item.path)),
+            })
     }
 }
 
@@ -186,25 +228,49 @@ impl StagedBatch {
             self.expect(item, &stat);
             let expect = job.stat_of(item.path).map_or(Expect::Absent, |stat| {
                 // The entry here is removed first, along with the directory or file that is in the way.
-                if job.plan.delete.contains_key(item.path) { Expect::Absent } else { Expect::Present(stat) }
+                if job.plan.delete.contains_key(item.path) {
+                    Expect::Absent
+                } else {
+                    Expect::Present(stat)
+                }
             });
-            self.plan.writes.push(WriteStep { path: item.path.clone(), staged, expect });
+            self.plan.writes.push(WriteStep {
+                path: item.path.clone(),
+                staged,
+                expect,
+            });
         }
         for (items, files) in by_dir.iter().zip(&held) {
-            items.iter().zip(files).for_each(|(item, (_, stat))| self.expect(item, stat));
+            items
+                .iter()
+                .zip(files)
+                .for_each(|(item, (_, stat))| self.expect(item, stat));
         }
         let mut holds: Vec<Vec<GraftedDir>> = trees.tops.iter().map(|_| Vec::new()).collect();
         for (dir, files) in trees.dirs.iter().zip(held) {
-            holds[dir.tree].push(GraftedDir { below: dir.below.clone(), files });
+            holds[dir.tree].push(GraftedDir {
+                below: dir.below.clone(),
+                files,
+            });
         }
         for (staged, (top, holds)) in trees.tops.iter().zip(holds).enumerate() {
-            self.plan.grafts.push(Graft { path: trees.dirs[*top].path.clone(), staged, holds: holds.into() });
+            self.plan.grafts.push(Graft {
+                path: trees.dirs[*top].path.clone(),
+                staged,
+                holds: holds.into(),
+            });
         }
     }
 
     fn expect(&mut self, item: &StagingItem<'_>, staged: &Stat) {
-        let entry = Entry { size_bytes: staged.size_bytes, ..item.entry };
+        let entry = Entry {
+            size_bytes: staged.size_bytes,
+            ..item.entry
+        };
         let dir = item.path.parent().unwrap_or_default();
-        self.expected.entry(dir).or_default().push((item.path.name().into(), entry));
+        self.expected
+            .entry(dir)
+            .or_default()
+            .push((item.path.name().into(), entry));
     }
 }

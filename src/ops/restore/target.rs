@@ -47,13 +47,19 @@ impl<'s> Target<'s> {
     /// Reads what is recorded beside the trees; the trees are read and checked when needed.
     pub fn load(store: &'s Store, checkpoint: &Checkpoint) -> Result<Self> {
         let CheckpointExtras { meta, beside } = store.extras(checkpoint)?;
-        let record = if checkpoint.adopted { rules_of_plain_git(store) } else { meta.rules.clone() };
+        let record = if checkpoint.adopted {
+            rules_of_plain_git(store)
+        } else {
+            meta.rules.clone()
+        };
         Ok(Self {
             checkpoint: checkpoint.clone(),
             databases: store.databases(checkpoint)?,
             store,
             state: LazySnapshot::new(store, checkpoint.tree, meta),
-            rules_beside: beside.rules.map(|tree| LazySnapshot::new(store, tree, Meta::default())),
+            rules_beside: beside
+                .rules
+                .map(|tree| LazySnapshot::new(store, tree, Meta::default())),
             successor: successor(store, checkpoint),
             rules: rules_of(record),
             spared: OwnFiles::default(),
@@ -78,19 +84,26 @@ impl<'s> Target<'s> {
         if self.checkpoint.adopted {
             return Ok(DirFilter::Everything);
         }
-        dir_filter::between(listing, present, &self.state, self.successor.as_ref()).map_err(|why| self.damage(why))
+        dir_filter::between(listing, present, &self.state, self.successor.as_ref())
+            .map_err(|why| self.damage(why))
     }
 
     /// Returns this state, limited to `filter`.
     pub fn snapshot(&self, filter: &DirFilter) -> Result<Snapshot> {
-        let mut state = self.state.snapshot(filter).map_err(|why| self.damage(why))?;
+        let mut state = self
+            .state
+            .snapshot(filter)
+            .map_err(|why| self.damage(why))?;
         self.spared.drop_from(&mut state);
         Ok(state)
     }
 
     /// Returns the state that followed this one; empty if there is none or it cannot be read.
     pub fn successor(&self, filter: &DirFilter) -> Snapshot {
-        let read = self.successor.as_ref().and_then(|state| state.snapshot(filter).ok());
+        let read = self
+            .successor
+            .as_ref()
+            .and_then(|state| state.snapshot(filter).ok());
         let mut state = read.unwrap_or_default();
         self.spared.drop_from(&mut state);
         state
@@ -102,12 +115,20 @@ impl<'s> Target<'s> {
     }
 
     /// Returns paths unreadable both when this state was recorded and today, so that any change to them is unknown.
-    pub fn unreadable_then_too(&self, today: &Meta, reach: &RestoreScope) -> Vec<(RelPath, WhyNot)> {
+    pub fn unreadable_then_too(
+        &self,
+        today: &Meta,
+        reach: &RestoreScope,
+    ) -> Vec<(RelPath, WhyNot)> {
         let both = today.uncaptured.iter().filter(|(path, standing)| {
             let then = &self.state.meta.uncaptured;
-            !reach.overlay && reach.covers(path) && !standing.why.stays_by_rule() && then.contains_key(*path)
+            !reach.overlay
+                && reach.covers(path)
+                && !standing.why.stays_by_rule()
+                && then.contains_key(*path)
         });
-        both.map(|(path, standing)| (path.clone(), standing.why.clone())).collect()
+        both.map(|(path, standing)| (path.clone(), standing.why.clone()))
+            .collect()
     }
 
     pub fn root_perm(&self) -> u32 {
@@ -117,10 +138,16 @@ impl<'s> Target<'s> {
     /// Whether this state would hold a path that it lacks, had the path existed.
     fn would_hold(&self, path: &RelPath, is_dir: bool, size_bytes: u64) -> bool {
         let seen = self.successor.as_ref().is_some_and(|state| {
-            let found = if is_dir { state.has_dir(path) } else { state.has_file(path) };
+            let found = if is_dir {
+                state.has_dir(path)
+            } else {
+                state.has_file(path)
+            };
             found.unwrap_or(false)
         });
-        seen || self.rules.would_capture(path, is_dir, size_bytes, &|dir| self.ignore_file_of(dir))
+        seen || self
+            .rules
+            .would_capture(path, is_dir, size_bytes, &|dir| self.ignore_file_of(dir))
     }
 
     fn ignore_file_of(&self, dir: &RelPath) -> Option<Vec<u8>> {
@@ -131,7 +158,9 @@ impl<'s> Target<'s> {
             self.trouble.borrow_mut().get_or_insert(why);
             None
         });
-        self.ignore_files.borrow_mut().insert(dir.clone(), read.clone());
+        self.ignore_files
+            .borrow_mut()
+            .insert(dir.clone(), read.clone());
         read
     }
 
@@ -142,7 +171,8 @@ impl<'s> Target<'s> {
             None => self.rules_beside.as_ref().and_then(beside).transpose()?,
             found => found,
         };
-        let Some(entry) = found.filter(|entry| matches!(entry.mode, MODE_FILE | MODE_EXECUTABLE)) else {
+        let Some(entry) = found.filter(|entry| matches!(entry.mode, MODE_FILE | MODE_EXECUTABLE))
+        else {
             return Ok(None);
         };
         Ok(Some(self.store.objects().read(&entry.id)?.1))
@@ -163,7 +193,8 @@ impl<'s> Target<'s> {
             return wanted;
         }
         for (path, entry) in &mut wanted.files {
-            let same = |found: &&Entry| found.kind == entry.kind && found.git_mode() == entry.git_mode();
+            let same =
+                |found: &&Entry| found.kind == entry.kind && found.git_mode() == entry.git_mode();
             if let Some(found) = present.files.get(path).filter(same) {
                 entry.perm = found.perm;
             }
@@ -178,16 +209,23 @@ impl<'s> Target<'s> {
     /// hold what is left out today.
     pub fn ignores_otherwise(&self, today: &Meta, present: &Snapshot, held: &Snapshot) -> bool {
         let of = |state: &Snapshot| {
-            let lists = state.files.iter().filter(|(path, _)| path.name() == IGNORE_FILE);
-            lists.map(|(path, entry)| (path.clone(), entry.id)).collect::<Vec<_>>()
+            let lists = state
+                .files
+                .iter()
+                .filter(|(path, _)| path.name() == IGNORE_FILE);
+            lists
+                .map(|(path, entry)| (path.clone(), entry.id))
+                .collect::<Vec<_>>()
         };
-        (!self.checkpoint.adopted && today.rules != self.state.meta.rules) || of(present) != of(held)
+        (!self.checkpoint.adopted && today.rules != self.state.meta.rules)
+            || of(present) != of(held)
     }
 
     /// Whether something at `path` that this state lacks may be deleted.
     pub fn may_delete(&self, present: &Snapshot, path: &RelPath, is_dir: bool) -> bool {
         // Plain git records no empty directory, so a directory that is empty now may have existed then.
-        let unknowable = self.checkpoint.adopted && is_dir && below(&present.files, path).next().is_none();
+        let unknowable =
+            self.checkpoint.adopted && is_dir && below(&present.files, path).next().is_none();
         let size_bytes = present.files.get(path).map_or(0, |entry| entry.size_bytes);
         !unknowable && !self.spares(path) && self.would_hold(path, is_dir, size_bytes)
     }
@@ -205,22 +243,37 @@ impl<'s> Target<'s> {
             if let Held::Content(id) = held
                 && !store.has_whole(*id)
             {
-                return Err(store.damage(self.id(), format!("database {database}: its content is missing or damaged")));
+                return Err(store.damage(
+                    self.id(),
+                    format!("database {database}: its content is missing or damaged"),
+                ));
             }
         }
         let mut seen = HashSet::new();
-        for (path, write) in plan.write.iter().filter(|(_, write)| seen.insert(write.after.id)) {
+        for (path, write) in plan
+            .write
+            .iter()
+            .filter(|(_, write)| seen.insert(write.after.id))
+        {
             interrupt.check()?;
             if !store.has_whole(write.after.id) {
-                return Err(store.damage(self.id(), format!("{path}: its content is missing or damaged")));
+                return Err(store.damage(
+                    self.id(),
+                    format!("{path}: its content is missing or damaged"),
+                ));
             }
         }
         Ok(())
     }
 
     /// Returns the databases within reach of a restore.
-    pub fn databases_within<'t>(&'t self, reach: &'t RestoreScope) -> impl Iterator<Item = (&'t Database, &'t Held)> {
-        self.databases.iter().filter(|(database, _)| database.is_within(reach))
+    pub fn databases_within<'t>(
+        &'t self,
+        reach: &'t RestoreScope,
+    ) -> impl Iterator<Item = (&'t Database, &'t Held)> {
+        self.databases
+            .iter()
+            .filter(|(database, _)| database.is_within(reach))
     }
 
     /// Returns the files of all its databases, which are not captured as files.
@@ -230,10 +283,18 @@ impl<'s> Target<'s> {
 
     /// Whether this state has something at or below a path.
     pub fn holds(&self, path: &RelPath) -> Result<bool> {
-        if self.databases.keys().filter_map(Database::path).any(|file| file.is_at_or_below(path)) {
+        if self
+            .databases
+            .keys()
+            .filter_map(Database::path)
+            .any(|file| file.is_at_or_below(path))
+        {
             return Ok(true);
         }
-        let found = self.state.has_dir(path).and_then(|is_dir| Ok(is_dir || self.state.has_file(path)?));
+        let found = self
+            .state
+            .has_dir(path)
+            .and_then(|is_dir| Ok(is_dir || self.state.has_file(path)?));
         found.map_err(|why| self.damage(why))
     }
 
@@ -250,12 +311,17 @@ impl<'s> Target<'s> {
 /// list leaves out today counts, so that none of it is deleted.
 fn rules_of_plain_git(store: &Store) -> RuleRecord {
     let list = [&store.exclusion_list(), RECIPE_LIST.as_bytes()].join(&b'\n');
-    RuleRecord { store_list: Some(list), ..RuleRecord::default() }
+    RuleRecord {
+        store_list: Some(list),
+        ..RuleRecord::default()
+    }
 }
 
 fn rules_of(record: RuleRecord) -> Rules {
     Rules::new(RuleSources {
-        store_list: record.store_list.unwrap_or_else(|| DEFAULT_STORE_LIST.as_bytes().to_vec()),
+        store_list: record
+            .store_list
+            .unwrap_or_else(|| DEFAULT_STORE_LIST.as_bytes().to_vec()),
         excludes: record.excludes,
         sensitive_allow: record.sensitive_allow,
         max_file_size_bytes: record.max_file_size_bytes,
@@ -265,7 +331,9 @@ fn rules_of(record: RuleRecord) -> Rules {
 
 fn successor<'s>(store: &'s Store, checkpoint: &Checkpoint) -> Option<LazySnapshot<'s>> {
     let operation = checkpoint.record.operation.as_ref()?;
-    let followed = crate::store::refs::commit_reader::read_checkpoint(store.objects(), operation.target).ok()?;
+    let followed =
+        crate::store::refs::commit_reader::read_checkpoint(store.objects(), operation.target)
+            .ok()?;
     let meta = store.meta(&followed).ok()?;
     Some(LazySnapshot::new(store, followed.tree, meta))
 }

@@ -45,9 +45,19 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
     };
     let mut state = target.snapshot(&DirFilter::Everything)?;
     let databases = database_write::add_files(&store, &target, &reach, &mut state)?;
-    let fate = if options.dry_run { DatabaseFate::Planned } else { DatabaseFate::Restored };
-    let written =
-        databases.written.into_iter().map(|database| DatabaseReport { database, fate: fate.clone() }).collect();
+    let fate = if options.dry_run {
+        DatabaseFate::Planned
+    } else {
+        DatabaseFate::Restored
+    };
+    let written = databases
+        .written
+        .into_iter()
+        .map(|database| DatabaseReport {
+            database,
+            fate: fate.clone(),
+        })
+        .collect();
     let plan = write_out::plan(&state, &reach);
     if options.dry_run {
         target.check_contents(&store, &plan, &reach, &context.interrupt)?;
@@ -94,8 +104,15 @@ fn carry_out(
     let claimed = destination.claim()?;
     // An existing directory keeps its mode.
     let top = claimed.is_new().then(|| target.root_perm());
-    let written =
-        write_out::write_out(context, store, &target.checkpoint, plan, reach.special_bits, top, &claimed.work);
+    let written = write_out::write_out(
+        context,
+        store,
+        &target.checkpoint,
+        plan,
+        reach.special_bits,
+        top,
+        &claimed.work,
+    );
     written.map_err(|error| match claimed.give_up() {
         Ok(()) => error,
         Err(left) => Error::unexpected(format!("{error}; and then: {left}")),

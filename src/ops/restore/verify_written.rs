@@ -52,11 +52,15 @@ pub fn confirm(
     expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
 ) -> Result<Confirmed> {
     let file_count: usize = expected.values().map(Vec::len).sum();
-    job.context.progress.begin(WorkPhase::Verifying, file_count as u64, 0);
+    job.context
+        .progress
+        .begin(WorkPhase::Verifying, file_count as u64, 0);
     std::thread::scope(|scope| {
         let syncing = scope.spawn(|| applied.sync());
         let written = read_back(job, expected, file_count);
-        let synced = syncing.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let synced = syncing
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         let written = written?;
         synced.map(|()| written)
     })
@@ -68,29 +72,48 @@ fn read_back(
     file_count: usize,
 ) -> Result<Confirmed> {
     let looked_ns = next_tick_ns();
-    let found =
-        work_queue::run(vec![(); workers(file_count)], expected.into_iter().collect(), &|(), (dir, files), _| {
-            read_dir_back(job, &dir, &files)
-        })?;
-    Ok(Confirmed { written: found.into_iter().flatten().collect(), looked_ns })
+    let found = work_queue::run(
+        vec![(); workers(file_count)],
+        expected.into_iter().collect(),
+        &|(), (dir, files), _| read_dir_back(job, &dir, &files),
+    )?;
+    Ok(Confirmed {
+        written: found.into_iter().flatten().collect(),
+        looked_ns,
+    })
 }
 
-fn read_dir_back(job: &RestoreJob<'_>, dir: &RelPath, files: &[(Name, Entry)]) -> Result<Vec<WrittenFile>> {
+fn read_dir_back(
+    job: &RestoreJob<'_>,
+    dir: &RelPath,
+    files: &[(Name, Entry)],
+) -> Result<Vec<WrittenFile>> {
     let work = job.worktree;
-    let opened = work.root().open_below(dir, Access::Search).map_err(|error| work.io("open", dir, error))?;
+    let opened = work
+        .root()
+        .open_below(dir, Access::Search)
+        .map_err(|error| work.io("open", dir, error))?;
     let mut written = Vec::with_capacity(files.len());
     for (name, entry) in files {
         let path = dir.join(name);
         let is_key = Cell::new(false);
         let look = |beginning: &[u8]| is_key.set(Peek::ANY_FILE.is_secret(beginning));
-        let Some(stat) = verify_path::check(work, &opened, &path, entry, &|file, len| hash(file, len, &look))? else {
+        let Some(stat) = verify_path::check(work, &opened, &path, entry, &|file, len| {
+            hash(file, len, &look)
+        })?
+        else {
             return Err(Error::unexpected(format!(
                 "{path} is not what was written; 'checkpoint restore --resume' finishes the restore, \
                  'checkpoint undo' takes it back"
             )));
         };
         job.context.progress.add(1, stat.size_bytes);
-        written.push(WrittenFile { path, stat, id: entry.id, is_key: is_key.get() });
+        written.push(WrittenFile {
+            path,
+            stat,
+            id: entry.id,
+            is_key: is_key.get(),
+        });
     }
     Ok(written)
 }
@@ -118,7 +141,9 @@ pub fn hash_of(reader: &mut dyn Read, len: u64) -> Result<ObjectId> {
 fn hash(reader: &mut dyn Read, len: u64, look: &dyn Fn(&[u8])) -> Result<ObjectId> {
     let mut hasher = TrailerHasher::default();
     hasher.update(format!("blob {len}\0").as_bytes());
-    let room = usize::try_from(len).unwrap_or(HASHED_BYTES).clamp(1, HASHED_BYTES);
+    let room = usize::try_from(len)
+        .unwrap_or(HASHED_BYTES)
+        .clamp(1, HASHED_BYTES);
     let mut buffer = vec![0; room];
     let mut left = len;
     loop {
@@ -135,7 +160,11 @@ fn hash(reader: &mut dyn Read, len: u64, look: &dyn Fn(&[u8])) -> Result<ObjectI
                 }
             }
             Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(Error::unexpected(format!("cannot read a restored file back: {e}"))),
+            Err(e) => {
+                return Err(Error::unexpected(format!(
+                    "cannot read a restored file back: {e}"
+                )));
+            }
         }
     }
 }

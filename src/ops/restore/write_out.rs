@@ -21,12 +21,19 @@ const USUAL_DIR: u32 = 0o755;
 /// Plans writing a state into an empty directory.
 pub fn plan(state: &Snapshot, reach: &RestoreScope) -> RestorePlan {
     let dirs = BTreeMap::from([(RelPath::root(), root_perm(state))]);
-    let empty = Snapshot { dirs, ..Snapshot::default() };
+    let empty = Snapshot {
+        dirs,
+        ..Snapshot::default()
+    };
     RestorePlan::between(&empty, state, reach, &|_, _| false)
 }
 
 pub fn root_perm(state: &Snapshot) -> u32 {
-    state.dirs.get(&RelPath::root()).copied().unwrap_or(USUAL_DIR)
+    state
+        .dirs
+        .get(&RelPath::root())
+        .copied()
+        .unwrap_or(USUAL_DIR)
 }
 
 /// Carries out such a plan; every byte is checked while written, and a failure leaves nothing behind. `top`: the
@@ -40,10 +47,20 @@ pub fn write_out(
     top: Option<u32>,
     work: &WorkTree,
 ) -> Result<()> {
-    let files = plan.write.iter().map(|(path, write)| (path, write.after)).collect();
-    let wanted = WantedEntry { top, dirs: &plan.make_dirs, files, special_bits };
-    let mut fetch =
-        |path: &RelPath, blob: ObjectId, out: &mut dyn Write| content(store, checkpoint.id, work, path, blob, out);
+    let files = plan
+        .write
+        .iter()
+        .map(|(path, write)| (path, write.after))
+        .collect();
+    let wanted = WantedEntry {
+        top,
+        dirs: &plan.make_dirs,
+        files,
+        special_bits,
+    };
+    let mut fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
+        content(store, checkpoint.id, work, path, blob, out)
+    };
     materialize(work, &wanted, &mut fetch, &context.interrupt)
 }
 
@@ -56,9 +73,12 @@ pub fn content(
     blob: ObjectId,
     out: &mut dyn Write,
 ) -> Result<u64> {
-    store.objects().stream_blob(&blob, out).map_err(|error| match error {
-        ObjectError::Io(error) => error,
-        ObjectError::Sink(error) => Error::io("write", &work.shown(path))(error),
-        damage => store.damage(checkpoint, format!("{path}: {damage}")),
-    })
+    store
+        .objects()
+        .stream_blob(&blob, out)
+        .map_err(|error| match error {
+            ObjectError::Io(error) => error,
+            ObjectError::Sink(error) => Error::io("write", &work.shown(path))(error),
+            damage => store.damage(checkpoint, format!("{path}: {damage}")),
+        })
 }

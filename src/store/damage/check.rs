@@ -46,7 +46,15 @@ pub struct DamagedState {
 impl From<DamagedCheckpoint> for DamagedState {
     fn from(lost: DamagedCheckpoint) -> Self {
         let object = lost.id.commit();
-        Self { id: lost.id, reason: None, faults: vec![Fault { path: None, object, why: lost.why }] }
+        Self {
+            id: lost.id,
+            reason: None,
+            faults: vec![Fault {
+                path: None,
+                object,
+                why: lost.why,
+            }],
+        }
     }
 }
 
@@ -80,7 +88,14 @@ impl CheckReport {
         for fault in self.damaged.iter().flat_map(|state| &state.faults) {
             let Some(id) = fault.object else { continue };
             let paths = missing.entry(id).or_default();
-            paths.extend(fault.path.iter().filter(|path| !paths.contains(path)).cloned().collect::<Vec<_>>());
+            paths.extend(
+                fault
+                    .path
+                    .iter()
+                    .filter(|path| !paths.contains(path))
+                    .cloned()
+                    .collect::<Vec<_>>(),
+            );
         }
         missing
     }
@@ -88,5 +103,11 @@ impl CheckReport {
 
 /// A finding with its path relative to the store.
 pub fn finding(layout: &Layout, path: &Path, why: String) -> FileFinding {
-    FileFinding { file: path.strip_prefix(layout.dir()).unwrap_or(path).to_path_buf(), why }
+    FileFinding {
+        file: path
+            .strip_prefix(layout.dir())
+            .unwrap_or(path)
+            .to_path_buf(),
+        why,
+    }
 }

@@ -29,7 +29,13 @@ pub struct StateChecker<'c> {
 
 impl<'c> StateChecker<'c> {
     pub fn new(objects: &'c Objects, options: &'c CheckOptions<'c>) -> Self {
-        Self { objects, options, clean: HashSet::new(), blobs: HashMap::new(), counted: HashSet::new() }
+        Self {
+            objects,
+            options,
+            clean: HashSet::new(),
+            blobs: HashMap::new(),
+            counted: HashSet::new(),
+        }
     }
 
     /// Checks a checkpoint and adds its faults to the report.
@@ -50,7 +56,11 @@ impl<'c> StateChecker<'c> {
                 Some(checkpoint.record.reason)
             }
             Err(why) => {
-                faults.push(Fault { path: None, object: Some(id), why: why.to_string() });
+                faults.push(Fault {
+                    path: None,
+                    object: Some(id),
+                    why: why.to_string(),
+                });
                 None
             }
         };
@@ -58,7 +68,11 @@ impl<'c> StateChecker<'c> {
             self.check_line(id, &mut faults, report)?;
         }
         if !faults.is_empty() {
-            report.damaged.push(DamagedState { id: id.into(), reason, faults });
+            report.damaged.push(DamagedState {
+                id: id.into(),
+                reason,
+                faults,
+            });
         }
         Ok(())
     }
@@ -68,14 +82,20 @@ impl<'c> StateChecker<'c> {
     /// # Errors
     /// The caller asked to stop.
     pub fn line_is_whole(&mut self, commit: ObjectId) -> Result<bool> {
-        Ok(self.check_commits(commit, &mut CheckReport::default())?.is_empty())
+        Ok(self
+            .check_commits(commit, &mut CheckReport::default())?
+            .is_empty())
     }
 
     /// The faults of a commit, its ancestors and all their objects.
     ///
     /// # Errors
     /// The caller asked to stop.
-    pub fn check_commits(&mut self, newest: ObjectId, report: &mut CheckReport) -> Result<Vec<Fault>> {
+    pub fn check_commits(
+        &mut self,
+        newest: ObjectId,
+        report: &mut CheckReport,
+    ) -> Result<Vec<Fault>> {
         let mut faults = Vec::new();
         self.check_line(newest, &mut faults, report)?;
         Ok(faults)
@@ -89,19 +109,32 @@ impl<'c> StateChecker<'c> {
     ) -> Option<CheckpointExtras> {
         let id = meta?;
         let read = meta_tree::read(self.objects, id);
-        let read = read.map_err(|why| Fault { path: None, object: Some(id), why: format!("its meta: {why}") });
+        let read = read.map_err(|why| Fault {
+            path: None,
+            object: Some(id),
+            why: format!("its meta: {why}"),
+        });
         let extras = read.map_err(|fault| faults.push(fault)).ok()?;
         self.count(id, self.objects.size(&id).unwrap_or_default(), report);
         Some(extras)
     }
 
     /// Checks the tree beside the files, if there is one.
-    fn check_beside(&mut self, id: ObjectId, faults: &mut Vec<Fault>, report: &mut CheckReport) -> Result<()> {
+    fn check_beside(
+        &mut self,
+        id: ObjectId,
+        faults: &mut Vec<Fault>,
+        report: &mut CheckReport,
+    ) -> Result<()> {
         let mut found = Vec::new();
         self.check_tree(id, &mut found, report)?;
         let told = |fault: Fault| {
             let place = fault.path.unwrap_or_default();
-            Fault { path: None, object: fault.object, why: format!("beside its files, {place}: {}", fault.why) }
+            Fault {
+                path: None,
+                object: fault.object,
+                why: format!("beside its files, {place}: {}", fault.why),
+            }
         };
         faults.extend(found.into_iter().map(told));
         Ok(())
@@ -112,16 +145,27 @@ impl<'c> StateChecker<'c> {
     fn check_agreement(&self, meta: &Meta, tree: ObjectId, faults: &mut Vec<Fault>) {
         let mut memo = TreeMemo::new(self.objects);
         for path in meta.bare_dirs() {
-            let Ok(Some(entry)) = memo.entry_at(tree, &path) else { continue };
+            let Ok(Some(entry)) = memo.entry_at(tree, &path) else {
+                continue;
+            };
             if !entry.is_directory() && entry.mode != MODE_GITLINK {
                 let why = contradiction(&path);
-                faults.push(Fault { path: Some(path), object: None, why });
+                faults.push(Fault {
+                    path: Some(path),
+                    object: None,
+                    why,
+                });
             }
         }
     }
 
     /// Checks a commit and its ancestors, which git needs; our checkpoints have none.
-    fn check_line(&mut self, id: ObjectId, faults: &mut Vec<Fault>, report: &mut CheckReport) -> Result<()> {
+    fn check_line(
+        &mut self,
+        id: ObjectId,
+        faults: &mut Vec<Fault>,
+        report: &mut CheckReport,
+    ) -> Result<()> {
         let mut seen = HashSet::new();
         let mut pending = vec![id];
         while let Some(commit) = pending.pop() {
@@ -143,14 +187,23 @@ impl<'c> StateChecker<'c> {
                 }
                 Err(why) => {
                     let why = format!("commit {}, on which it rests: {why}", commit.short());
-                    faults.push(Fault { path: None, object: Some(commit), why });
+                    faults.push(Fault {
+                        path: None,
+                        object: Some(commit),
+                        why,
+                    });
                 }
             }
         }
         Ok(())
     }
 
-    fn check_tree(&mut self, root: ObjectId, faults: &mut Vec<Fault>, report: &mut CheckReport) -> Result<()> {
+    fn check_tree(
+        &mut self,
+        root: ObjectId,
+        faults: &mut Vec<Fault>,
+        report: &mut CheckReport,
+    ) -> Result<()> {
         let before = faults.len();
         let mut visited = Vec::new();
         let mut walk = TreeWalk::of(root);
@@ -163,7 +216,11 @@ impl<'c> StateChecker<'c> {
             let entries = match convert::read_tree(self.objects, id) {
                 Ok(entries) => entries,
                 Err(why) => {
-                    faults.push(Fault { path: Some(dir), object: Some(id), why: why.to_string() });
+                    faults.push(Fault {
+                        path: Some(dir),
+                        object: Some(id),
+                        why: why.to_string(),
+                    });
                     continue;
                 }
             };
@@ -172,7 +229,11 @@ impl<'c> StateChecker<'c> {
                 if entry.mode != MODE_GITLINK
                     && let Some(why) = self.check_blob(entry.id, report)
                 {
-                    faults.push(Fault { path: Some(path), object: Some(entry.id), why });
+                    faults.push(Fault {
+                        path: Some(path),
+                        object: Some(entry.id),
+                        why,
+                    });
                 }
             }
         }
@@ -188,12 +249,17 @@ impl<'c> StateChecker<'c> {
             return known.clone();
         }
         let looked = if self.options.full {
-            self.objects.stream_blob(&id, &mut std::io::sink()).map_err(|e| e.to_string())
+            self.objects
+                .stream_blob(&id, &mut std::io::sink())
+                .map_err(|e| e.to_string())
         } else {
-            self.objects.kind_and_size_of(&id).map_err(|e| e.to_string()).and_then(|(kind, size)| match kind {
-                Some(ObjectKind::Blob) => Ok(size),
-                _ => Err(format!("object {id} is no blob")),
-            })
+            self.objects
+                .kind_and_size_of(&id)
+                .map_err(|e| e.to_string())
+                .and_then(|(kind, size)| match kind {
+                    Some(ObjectKind::Blob) => Ok(size),
+                    _ => Err(format!("object {id} is no blob")),
+                })
         };
         if let Ok(size) = looked {
             self.count(id, size, report);

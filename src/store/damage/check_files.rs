@@ -50,7 +50,11 @@ fn check_constants(layout: &Layout, report: &mut CheckReport) {
 fn check_list(layout: &Layout, report: &mut CheckReport) {
     let path = layout.exclusion_list();
     match read_regular::read(&path) {
-        Ok(bytes) if bytes.contains(&0) => report.files.push(finding(layout, &path, "it is no text".into())),
+        Ok(bytes) if bytes.contains(&0) => {
+            report
+                .files
+                .push(finding(layout, &path, "it is no text".into()))
+        }
         Ok(_) => {}
         Err(e) => report.derived.push(finding(layout, &path, e.to_string())),
     }
@@ -59,34 +63,62 @@ fn check_list(layout: &Layout, report: &mut CheckReport) {
 fn check_own(store: &Store, report: &mut CheckReport) -> Result<()> {
     let layout = store.layout();
     if Description::read(layout)?.is_none() {
-        report.derived.push(finding(layout, &layout.description(), "it is missing or makes no sense".into()));
+        report.derived.push(finding(
+            layout,
+            &layout.description(),
+            "it is missing or makes no sense".into(),
+        ));
     }
     if read_regular::lstat(&layout.lock()).is_ok_and(|found| found.is_none()) {
-        report.derived.push(finding(layout, &layout.lock(), "it is missing".into()));
+        report
+            .derived
+            .push(finding(layout, &layout.lock(), "it is missing".into()));
     }
     if store.journal()? == JournalState::Unreadable {
         let why = "the journal of an interrupted restore cannot be read: 'checkpoint undo' takes that restore back";
-        report.files.push(finding(layout, &layout.journal(), why.into()));
+        report
+            .files
+            .push(finding(layout, &layout.journal(), why.into()));
     }
     let has_cache = layout.stat_cache().exists() || layout.stat_cache_patch().exists();
     if has_cache && stat_cache::read(layout).is_none() {
-        report.derived.push(finding(layout, &layout.stat_cache(), "it does not add up".into()));
+        report.derived.push(finding(
+            layout,
+            &layout.stat_cache(),
+            "it does not add up".into(),
+        ));
     }
     if commit_cache::is_sound(layout) == Some(false) {
-        report.derived.push(finding(layout, &layout.commits(), "it does not add up".into()));
+        report.derived.push(finding(
+            layout,
+            &layout.commits(),
+            "it does not add up".into(),
+        ));
     }
     if let Err(why) = store.holds() {
-        report.derived.push(finding(layout, &layout.holds(), why.to_string()));
+        report
+            .derived
+            .push(finding(layout, &layout.holds(), why.to_string()));
     }
     if layout.workflow_roll().exists() && run_roll::read(layout).is_none() {
-        report.derived.push(finding(layout, &layout.workflow_roll(), "it does not add up".into()));
+        report.derived.push(finding(
+            layout,
+            &layout.workflow_roll(),
+            "it does not add up".into(),
+        ));
     }
     if let Err(why) = projected::read(layout) {
-        report.derived.push(finding(layout, &layout.projected(), why.to_string()));
+        report
+            .derived
+            .push(finding(layout, &layout.projected(), why.to_string()));
     }
     for path in [layout.left_out(), layout.size_gate()] {
-        if read_regular::read(&path).is_ok_and(|bytes| bytes.contains(&0) || std::str::from_utf8(&bytes).is_err()) {
-            report.derived.push(finding(layout, &path, "it is no text".into()));
+        if read_regular::read(&path)
+            .is_ok_and(|bytes| bytes.contains(&0) || std::str::from_utf8(&bytes).is_err())
+        {
+            report
+                .derived
+                .push(finding(layout, &path, "it is no text".into()));
         }
     }
     Ok(())
@@ -112,12 +144,18 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
         let expected = checkpoint.meta.map(RefValue::Id);
         if expected.is_some() && metas.get(&checkpoint.id).copied() != expected {
             let path = ref_files::path(layout, Family::Meta, checkpoint.id);
-            report.derived.push(finding(layout, &path, "it does not name the meta of its checkpoint".into()));
+            report.derived.push(finding(
+                layout,
+                &path,
+                "it does not name the meta of its checkpoint".into(),
+            ));
         }
     }
     for id in mark::lost_pins(store)? {
         let path = ref_files::path(layout, Family::Pins, id);
-        report.derived.push(finding(layout, &path, "it pins what is nowhere".into()));
+        report
+            .derived
+            .push(finding(layout, &path, "it pins what is nowhere".into()));
     }
     check_main(store, inventory, report)?;
     let of_workflow = |path: &Path| {
@@ -125,8 +163,13 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
         name.is_some_and(|name| RefNamespace::of_name(name).is_some())
     };
     // Refs of runs are checked with their lines.
-    for path in ref_files::unreadable(layout)?.into_iter().filter(|path| !of_workflow(path)) {
-        report.files.push(finding(layout, &path, "it names no object".into()));
+    for path in ref_files::unreadable(layout)?
+        .into_iter()
+        .filter(|path| !of_workflow(path))
+    {
+        report
+            .files
+            .push(finding(layout, &path, "it names no object".into()));
     }
     Ok(())
 }
@@ -136,25 +179,39 @@ fn check_main(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
     let layout = store.layout();
     let newest = inventory.newest().map(|newest| newest.id);
     let main = ref_files::read_main(layout)?;
-    let is_foreign = main.is_some_and(|id| inventory.get(id).is_none() && store.objects().contains(&id));
+    let is_foreign =
+        main.is_some_and(|id| inventory.get(id).is_none() && store.objects().contains(&id));
     if newest.is_some() && main != newest && !is_foreign {
-        report.derived.push(finding(layout, &layout.main(), "it does not name the newest checkpoint".into()));
+        report.derived.push(finding(
+            layout,
+            &layout.main(),
+            "it does not name the newest checkpoint".into(),
+        ));
     }
     if newest.is_none() && main.is_some_and(|id| !store.objects().contains(&id)) {
-        report.derived.push(finding(layout, &layout.main(), "it names nothing".into()));
+        report
+            .derived
+            .push(finding(layout, &layout.main(), "it names nothing".into()));
     }
     Ok(())
 }
 
 fn check_manifest(store: &Store, inventory: &Inventory, report: &mut CheckReport) {
     let path = store.layout().manifest();
-    let mut derived = |path: &Path, why: &str| report.derived.push(finding(store.layout(), path, why.into()));
+    let mut derived = |path: &Path, why: &str| {
+        report
+            .derived
+            .push(finding(store.layout(), path, why.into()))
+    };
     match read_regular::read(&path) {
         Ok(bytes) if manifest::is_readable(&bytes) => {
             let text = String::from_utf8_lossy(&bytes);
             if text != inventory.manifest(&text) {
                 let rows = manifest::ids(&text).len();
-                derived(&path, &format!("its {rows} rows are not those of the checkpoints"));
+                derived(
+                    &path,
+                    &format!("its {rows} rows are not those of the checkpoints"),
+                );
             }
         }
         Ok(_) => derived(&path, "it cannot be read as a manifest"),

@@ -19,7 +19,12 @@ use crate::store::objects::pack::pack_walk;
 ///
 /// # Errors
 /// The directories cannot be listed, or the caller asked to stop.
-pub fn check(layout: &Layout, objects: &Objects, options: &CheckOptions<'_>, report: &mut CheckReport) -> Result<()> {
+pub fn check(
+    layout: &Layout,
+    objects: &Objects,
+    options: &CheckOptions<'_>,
+    report: &mut CheckReport,
+) -> Result<()> {
     objects.look_again();
     let mut seen = ObjectIds::default();
     if options.full {
@@ -28,8 +33,13 @@ pub fn check(layout: &Layout, objects: &Objects, options: &CheckOptions<'_>, rep
     }
     let mut listed = HashSet::new();
     let packs = objects.pack_list();
-    let in_all: usize = packs.iter().filter_map(|pack| Some(pack.index().ok()?.count())).sum();
-    options.progress.begin(WorkPhase::Verifying, in_all as u64, 0);
+    let in_all: usize = packs
+        .iter()
+        .filter_map(|pack| Some(pack.index().ok()?.count()))
+        .sum();
+    options
+        .progress
+        .begin(WorkPhase::Verifying, in_all as u64, 0);
     for pack in packs {
         (options.go_on)()?;
         listed.insert(pack.stamp.name.clone());
@@ -42,8 +52,14 @@ pub fn check(layout: &Layout, objects: &Objects, options: &CheckOptions<'_>, rep
         let looked = if options.full {
             loose_files::read(objects.objects_dir(), &id).map(|(_, content)| content.len())
         } else {
-            let plain = path.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() > 0);
-            if plain { Ok(0) } else { Err("it is empty or no plain file".into()) }
+            let plain = path
+                .symlink_metadata()
+                .is_ok_and(|meta| meta.is_file() && meta.len() > 0);
+            if plain {
+                Ok(0)
+            } else {
+                Err("it is empty or no plain file".into())
+            }
         };
         match looked {
             Ok(len) if options.full && seen.insert(id) => {
@@ -70,15 +86,23 @@ fn check_pack(
     }
     if let Some(rescued) = pack.rescued() {
         if rescued.is_whole {
-            report.derived.push(finding(layout, &pack.index_path, rescued.why.clone()));
+            report
+                .derived
+                .push(finding(layout, &pack.index_path, rescued.why.clone()));
         } else {
-            report.files.push(finding(layout, &pack.pack_path, rescued.why.clone()));
+            report
+                .files
+                .push(finding(layout, &pack.pack_path, rescued.why.clone()));
         }
     } else if let Err(cause) = pack.check_frame() {
-        report.files.push(finding(layout, &pack.pack_path, cause.to_string()));
+        report
+            .files
+            .push(finding(layout, &pack.pack_path, cause.to_string()));
         return Ok(());
     }
-    let Ok(index) = pack.index() else { return Ok(()) };
+    let Ok(index) = pack.index() else {
+        return Ok(());
+    };
     let found_before = report.files.len();
     let mut entries: Vec<IndexEntry> = index.entries().filter(|_| options.full).collect();
     // In order of offset: a delta comes after its base, which is then still cached.
@@ -87,10 +111,18 @@ fn check_pack(
         (options.go_on)()?;
         options.progress.add(1, 0);
         if !pack.can_give(&entry.id) {
-            report.files.push(finding(layout, &pack.pack_path, format!("object {} in it is damaged", entry.id)));
+            report.files.push(finding(
+                layout,
+                &pack.pack_path,
+                format!("object {} in it is damaged", entry.id),
+            ));
         } else if seen.insert(entry.id) {
             report.objects += 1;
-            report.bytes += pack.header(&entry.id).ok().flatten().map_or(0, |header| header.size);
+            report.bytes += pack
+                .header(&entry.id)
+                .ok()
+                .flatten()
+                .map_or(0, |header| header.size);
         }
     }
     pack.forget_bases();
@@ -100,7 +132,11 @@ fn check_pack(
         && pack.rescued().is_none()
         && !trailer_is_right(&pack.pack_path)
     {
-        report.files.push(finding(layout, &pack.pack_path, "it does not match its checksum".into()));
+        report.files.push(finding(
+            layout,
+            &pack.pack_path,
+            "it does not match its checksum".into(),
+        ));
     }
     Ok(())
 }
@@ -112,10 +148,16 @@ fn check_names(layout: &Layout, listed: &HashSet<String>, report: &mut CheckRepo
         let path = layout.packs().join(file);
         match file.rsplit_once('.') {
             Some((name, "pack")) if !listed.contains(name) => {
-                report.files.push(finding(layout, &path, "it cannot be opened as a pack".into()));
+                report.files.push(finding(
+                    layout,
+                    &path,
+                    "it cannot be opened as a pack".into(),
+                ));
             }
             Some((name, "idx")) if !files.contains(&format!("{name}.pack")) => {
-                report.files.push(finding(layout, &path, "its pack is missing".into()));
+                report
+                    .files
+                    .push(finding(layout, &path, "its pack is missing".into()));
             }
             _ => {}
         }
@@ -124,5 +166,7 @@ fn check_names(layout: &Layout, listed: &HashSet<String>, report: &mut CheckRepo
 }
 
 fn trailer_is_right(path: &Path) -> bool {
-    PackReader::open(path).and_then(|reader| pack_walk::check_trailer(&reader)).is_ok_and(|(_, right)| right)
+    PackReader::open(path)
+        .and_then(|reader| pack_walk::check_trailer(&reader))
+        .is_ok_and(|(_, right)| right)
 }

@@ -14,13 +14,21 @@ impl Store {
     ///
     /// # Errors
     /// The store could not be examined, or the caller asked to stop. Damage is in the report.
-    pub fn check(&self, only: Option<&CheckpointId>, options: &CheckOptions<'_>) -> Result<CheckReport> {
+    pub fn check(
+        &self,
+        only: Option<&CheckpointId>,
+        options: &CheckOptions<'_>,
+    ) -> Result<CheckReport> {
         let inventory = self.inventory_as_stored()?;
         let mut report = CheckReport::default();
         options.progress.begin(WorkPhase::Verifying, 0, 0);
         let mut states = check_checkpoints::StateChecker::new(self.objects(), options);
         let is_asked = |id: &CheckpointId| only.is_none_or(|wanted| wanted == id);
-        for checkpoint in inventory.checkpoints.iter().filter(|checkpoint| is_asked(&checkpoint.id.into())) {
+        for checkpoint in inventory
+            .checkpoints
+            .iter()
+            .filter(|checkpoint| is_asked(&checkpoint.id.into()))
+        {
             states.check(checkpoint.id, &mut report)?;
         }
         for lost in inventory.damaged.iter().filter(|lost| is_asked(&lost.id)) {
@@ -39,6 +47,8 @@ impl Store {
 
 /// Whether commit, meta and all trees of a checkpoint are readable, so that only bytes of files are missing.
 pub fn lacks_only_bytes(store: &Store, id: &CheckpointId) -> bool {
-    let commit = id.commit().and_then(|id| read_checkpoint(store.objects(), id).ok());
+    let commit = id
+        .commit()
+        .and_then(|id| read_checkpoint(store.objects(), id).ok());
     commit.is_some_and(|checkpoint| store.snapshot(&checkpoint).is_ok())
 }

@@ -35,20 +35,32 @@ pub struct Recovery {
 
 impl Recovery {
     fn note(&mut self, checkpoint: &Checkpoint) {
-        let told = if checkpoint.adopted { &mut self.adopted } else { &mut self.refs_restored };
+        let told = if checkpoint.adopted {
+            &mut self.adopted
+        } else {
+            &mut self.refs_restored
+        };
         told.push(checkpoint.id);
     }
 }
 
 /// Mends the store; the caller holds the lock.
-pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Inventory) -> Result<Recovery> {
+pub fn run(
+    store: &Store,
+    reader: &mut CommitReader<'_>,
+    inventory: &mut Inventory,
+) -> Result<Recovery> {
     sweep::sweep_temporaries(&store.layout().objects())?;
     sweep_own(store)?;
     let indexes_rebuilt = mend_indexes(store)?;
     mend_refs(store, inventory)?;
     let before = read_manifest(store)?;
     let workflows_restored = mend_workflows(store)?;
-    let mut recovery = Recovery { indexes_rebuilt, workflows_restored, ..Recovery::default() };
+    let mut recovery = Recovery {
+        indexes_rebuilt,
+        workflows_restored,
+        ..Recovery::default()
+    };
     for checkpoint in adopt::run(store.layout(), reader, inventory, before.text())? {
         recovery.note(&checkpoint);
     }
@@ -57,24 +69,36 @@ pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Invento
         // Without a manifest an evicted checkpoint looks like one whose ref was lost: all are kept.
         None => store.objects().commits(),
     };
-    let may_be_more = before.text().is_none_or(|text| inventory.rows_without_checkpoint(text).len() > lost.len());
+    let may_be_more = before
+        .text()
+        .is_none_or(|text| inventory.rows_without_checkpoint(text).len() > lost.len());
     if may_be_more && let Some(unread) = store.objects().take_unread() {
         // A checkpoint not found now gets no row in the next manifest, its last trace.
         return Err(unread);
     }
     for id in lost {
-        if let Some(checkpoint) = restore_ref(store, reader, inventory, id, before.text().is_some())? {
+        if let Some(checkpoint) =
+            restore_ref(store, reader, inventory, id, before.text().is_some())?
+        {
             recovery.note(&checkpoint);
             inventory.checkpoints.push(checkpoint);
         }
     }
     inventory.sort();
-    inventory.add_lost_rows(store.layout(), store.objects(), before.text().unwrap_or_default())?;
+    inventory.add_lost_rows(
+        store.layout(),
+        store.objects(),
+        before.text().unwrap_or_default(),
+    )?;
     let expected = inventory.manifest(before.text().unwrap_or_default());
     let differs = !matches!(&before, ManifestState::Readable(text) if *text == expected);
     if differs && !(matches!(before, ManifestState::Missing) && inventory.checkpoints.is_empty()) {
         recovery.manifest_rebuilt = !matches!(before, ManifestState::Readable(_));
-        atomic_file::replace_through(&store.layout().own(), &store.layout().manifest(), expected.as_bytes())?;
+        atomic_file::replace_through(
+            &store.layout().own(),
+            &store.layout().manifest(),
+            expected.as_bytes(),
+        )?;
     }
     mend_main(store, inventory)?;
     Ok(recovery)
@@ -83,8 +107,13 @@ pub fn run(store: &Store, reader: &mut CommitReader<'_>, inventory: &mut Invento
 /// Rebuilds indexes if damage was noticed or a pack lacks its index: looking at more would slow every command.
 fn mend_indexes(store: &Store) -> Result<usize> {
     let objects = store.objects();
-    let noticed = objects.has_rescued() || !unindexed_packs::without_index(&store.layout().packs())?.is_empty();
-    Ok(if noticed && objects.look_again() { unindexed_packs::write_indexes(objects)?.len() } else { 0 })
+    let noticed = objects.has_rescued()
+        || !unindexed_packs::without_index(&store.layout().packs())?.is_empty();
+    Ok(if noticed && objects.look_again() {
+        unindexed_packs::write_indexes(objects)?.len()
+    } else {
+        0
+    })
 }
 
 /// Points `main` at the newest checkpoint, so that plain git finds its history and adds to it.
@@ -108,7 +137,11 @@ fn sweep_own(store: &Store) -> Result<()> {
     for dir in [store.layout().own(), store.dir().to_path_buf()] {
         for entry in std::fs::read_dir(&dir).map_err(Error::io("read", &dir))? {
             let entry = entry.map_err(Error::io("read", &dir))?;
-            if entry.file_name().as_encoded_bytes().starts_with(atomic_file::TMP_PREFIX.as_bytes()) {
+            if entry
+                .file_name()
+                .as_encoded_bytes()
+                .starts_with(atomic_file::TMP_PREFIX.as_bytes())
+            {
                 atomic_file::remove_if_there(&entry.path())?;
             }
         }
@@ -131,14 +164,20 @@ fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
     }
     let metas = ref_files::read_family(layout, Family::Meta)?;
     for checkpoint in &inventory.checkpoints {
-        let Some(meta) = checkpoint.meta else { continue };
+        let Some(meta) = checkpoint.meta else {
+            continue;
+        };
         if metas.get(&checkpoint.id) != Some(&RefValue::Id(meta)) {
             ref_files::write(layout, Family::Meta, checkpoint.id, meta)?;
         }
     }
     // A damaged checkpoint keeps its meta: it may become readable again.
     let known = inventory.ids();
-    let lost: Vec<_> = metas.into_keys().filter(|id| !known.contains(id)).map(|id| (Family::Meta, id)).collect();
+    let lost: Vec<_> = metas
+        .into_keys()
+        .filter(|id| !known.contains(id))
+        .map(|id| (Family::Meta, id))
+        .collect();
     ref_files::remove(layout, &lost)
 }
 
@@ -181,9 +220,9 @@ impl ManifestState {
 fn read_manifest(store: &Store) -> Result<ManifestState> {
     let path = store.layout().manifest();
     match std::fs::read(&path) {
-        Ok(bytes) if manifest::is_readable(&bytes) => {
-            Ok(ManifestState::Readable(String::from_utf8_lossy(&bytes).into_owned()))
-        }
+        Ok(bytes) if manifest::is_readable(&bytes) => Ok(ManifestState::Readable(
+            String::from_utf8_lossy(&bytes).into_owned(),
+        )),
         Ok(_) => Ok(ManifestState::Unreadable),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(ManifestState::Missing),
         Err(e) => Err(Error::io("read", &path)(e)),
@@ -192,7 +231,11 @@ fn read_manifest(store: &Store) -> Result<ManifestState> {
 
 /// Commits named by rows of the manifest but by no ref.
 fn ids_of_rows(store: &Store, inventory: &Inventory, text: &str) -> Vec<ObjectId> {
-    inventory.rows_without_checkpoint(text).iter().flat_map(|prefix| store.objects().by_prefix(prefix)).collect()
+    inventory
+        .rows_without_checkpoint(text)
+        .iter()
+        .flat_map(|prefix| store.objects().by_prefix(prefix))
+        .collect()
 }
 
 /// Restores the ref of a checkpoint if it has none: with a row even if it is damaged, because nothing else would name
@@ -204,20 +247,29 @@ fn restore_ref(
     id: ObjectId,
     has_row: bool,
 ) -> Result<Option<Checkpoint>> {
-    let known = inventory.get(id).is_some() || inventory.damaged.iter().any(|damaged| damaged.id == id.into());
+    let known = inventory.get(id).is_some()
+        || inventory
+            .damaged
+            .iter()
+            .any(|damaged| damaged.id == id.into());
     if known {
         return Ok(None);
     }
     match store.objects().read(&id) {
         Err(cause @ (ObjectError::Io(_) | ObjectError::Corrupt { .. })) if has_row => {
             ref_files::write(store.layout(), Family::Checkpoints, id, id)?;
-            inventory.damaged.push(DamagedCheckpoint { id: id.into(), why: cause.to_string() });
+            inventory.damaged.push(DamagedCheckpoint {
+                id: id.into(),
+                why: cause.to_string(),
+            });
             return Ok(None);
         }
         Ok((ObjectKind::Commit, content)) => reader.take_in(id, content),
         Ok(_) | Err(_) => return Ok(None),
     }
-    let Ok(checkpoint) = reader.checkpoint(id) else { return Ok(None) };
+    let Ok(checkpoint) = reader.checkpoint(id) else {
+        return Ok(None);
+    };
     if !has_row && convert::read_snapshot(store.objects(), checkpoint.tree).is_err() {
         return Ok(None);
     }

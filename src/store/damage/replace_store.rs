@@ -42,7 +42,11 @@ pub fn remove_mark(store: &Layout) -> Result<()> {
 fn mark_of(store: &Path) -> Option<Mark> {
     let text = read_regular::read_text(&Layout::new(store.to_path_buf()).salvage_mark()).ok()?;
     // A torn mark belongs to an unfinished store.
-    Some(if text == Mark::Whole.into_str() { Mark::Whole } else { Mark::BeingMade })
+    Some(if text == Mark::Whole.into_str() {
+        Mark::Whole
+    } else {
+        Mark::BeingMade
+    })
 }
 
 /// An unused name for a new store beside this one.
@@ -54,8 +58,16 @@ pub fn fresh_beside(place: &Path) -> PathBuf {
 pub fn kept_beside(place: &Path, time_ms: i64) -> PathBuf {
     let first = beside(place, &format!("{KEPT_MARK}{}", compact_utc(time_ms)));
     let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
-    let numbered = (2_u32..).map(|number| beside(place, &format!("{KEPT_MARK}{}-{number}", compact_utc(time_ms))));
-    std::iter::once(first.clone()).chain(numbered).find(is_free).unwrap_or(first)
+    let numbered = (2_u32..).map(|number| {
+        beside(
+            place,
+            &format!("{KEPT_MARK}{}-{number}", compact_utc(time_ms)),
+        )
+    });
+    std::iter::once(first.clone())
+        .chain(numbered)
+        .find(is_free)
+        .unwrap_or(first)
 }
 
 fn beside(place: &Path, ending: &str) -> PathBuf {
@@ -75,7 +87,10 @@ pub fn unfinished(place: &Path) -> Vec<PathBuf> {
 }
 
 fn siblings(place: &Path, mark: &str) -> Vec<PathBuf> {
-    let (Some(parent), Some(name)) = (place.parent(), place.file_name().and_then(|name| name.to_str())) else {
+    let (Some(parent), Some(name)) = (
+        place.parent(),
+        place.file_name().and_then(|name| name.to_str()),
+    ) else {
         return Vec::new();
     };
     let prefix = format!("{name}{mark}");
@@ -112,15 +127,26 @@ pub fn settle(place: &Path, wait: Duration) -> Result<()> {
     if left.is_empty() && mark_of(place).is_none() {
         return Ok(());
     }
-    let Some(parent) = place.parent() else { return Ok(()) };
-    let Ok(_nobody_else) = lock::acquire_directory(parent, wait) else { return Ok(()) };
-    for path in left.iter().filter(|path| is_fresh_name(path) && path.symlink_metadata().is_ok()) {
+    let Some(parent) = place.parent() else {
+        return Ok(());
+    };
+    let Ok(_nobody_else) = lock::acquire_directory(parent, wait) else {
+        return Ok(());
+    };
+    for path in left
+        .iter()
+        .filter(|path| is_fresh_name(path) && path.symlink_metadata().is_ok())
+    {
         match mark_of(path) {
-            Some(Mark::Whole) if place.symlink_metadata().is_err() => atomic_file::rename(path, place)?,
+            Some(Mark::Whole) if place.symlink_metadata().is_err() => {
+                atomic_file::rename(path, place)?
+            }
             Some(Mark::BeingMade) => remove_store(path)?,
             None if is_hollow(path) => remove_store(path)?,
             // A complete store may hold files of a working directory that has changed since, so it is kept too.
-            Some(Mark::Whole) | None => atomic_file::rename(path, &kept_beside(place, changed_ms(path)))?,
+            Some(Mark::Whole) | None => {
+                atomic_file::rename(path, &kept_beside(place, changed_ms(path)))?
+            }
         }
     }
     if place.is_dir() {
@@ -130,7 +156,10 @@ pub fn settle(place: &Path, wait: Duration) -> Result<()> {
 }
 
 fn is_fresh_name(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).and_then(|name| name.rsplit_once(FRESH_MARK));
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .and_then(|name| name.rsplit_once(FRESH_MARK));
     name.is_some_and(|(_, hex)| is_random_hex(hex.as_bytes()))
 }
 
@@ -141,17 +170,29 @@ fn is_hollow(path: &Path) -> bool {
 
 fn has_files(dir: &Path) -> bool {
     let mut entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
-    entries.any(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir() || has_files(&entry.path())))
+    entries.any(|entry| {
+        entry
+            .file_type()
+            .is_ok_and(|kind| !kind.is_dir() || has_files(&entry.path()))
+    })
 }
 
 fn changed_ms(path: &Path) -> i64 {
-    let changed = path.symlink_metadata().and_then(|meta| meta.modified()).ok();
-    let since = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    let changed = path
+        .symlink_metadata()
+        .and_then(|meta| meta.modified())
+        .ok();
+    let since = changed
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+        .unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or_default()
 }
 
 /// Removes a half-made store, all of which the damaged one holds too.
-#[expect(clippy::disallowed_methods, reason = "the directory was made by a salvage of ours and never used")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the directory was made by a salvage of ours and never used"
+)]
 pub fn remove_store(path: &Path) -> Result<()> {
     std::fs::remove_dir_all(path).map_err(Error::io("remove", path))
 }

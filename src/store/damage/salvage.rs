@@ -89,7 +89,12 @@ impl<'s> Salvage<'s> {
             _beside: beside,
             _lock: lock,
         };
-        take_over(&damaged.objects(), salvage.fresh.objects(), unreadable, go_on)?;
+        take_over(
+            &damaged.objects(),
+            salvage.fresh.objects(),
+            unreadable,
+            go_on,
+        )?;
         salvage.remembered = remembered(&damaged, salvage.fresh.objects());
         Ok(salvage)
     }
@@ -102,11 +107,24 @@ impl<'s> Salvage<'s> {
     /// Checks the remembered checkpoints in the new store.
     pub fn check(&self) -> Result<CheckReport> {
         let progress = Progress::default();
-        let options = CheckOptions { full: true, go_on: self.go_on, progress: &progress };
+        let options = CheckOptions {
+            full: true,
+            go_on: self.go_on,
+            progress: &progress,
+        };
         let mut checker = StateChecker::new(self.fresh.objects(), &options);
         let mut report = CheckReport::default();
-        self.remembered.checkpoints.iter().try_for_each(|id| checker.check(*id, &mut report))?;
-        report.damaged.extend(self.remembered.lost_rows.iter().cloned().map(DamagedState::from));
+        self.remembered
+            .checkpoints
+            .iter()
+            .try_for_each(|id| checker.check(*id, &mut report))?;
+        report.damaged.extend(
+            self.remembered
+                .lost_rows
+                .iter()
+                .cloned()
+                .map(DamagedState::from),
+        );
         Ok(report)
     }
 
@@ -116,14 +134,34 @@ impl<'s> Salvage<'s> {
     /// A file cannot be written or renamed. The damaged store still exists, in its place or beside it.
     pub fn finish(mut self, now_ms: i64) -> Result<Salvaged> {
         let report = self.check()?;
-        let lost: BTreeSet<ObjectId> = report.damaged.iter().filter_map(|state| state.id.commit()).collect();
-        let whole: Vec<ObjectId> = self.remembered.checkpoints.difference(&lost).copied().collect();
-        let (in_part, lost): (Vec<DamagedState>, Vec<DamagedState>) =
-            report.damaged.into_iter().partition(|state| lacks_only_bytes(&self.fresh, &state.id));
-        let kept: Vec<ObjectId> =
-            whole.iter().copied().chain(in_part.iter().filter_map(|state| state.id.commit())).collect();
+        let lost: BTreeSet<ObjectId> = report
+            .damaged
+            .iter()
+            .filter_map(|state| state.id.commit())
+            .collect();
+        let whole: Vec<ObjectId> = self
+            .remembered
+            .checkpoints
+            .difference(&lost)
+            .copied()
+            .collect();
+        let (in_part, lost): (Vec<DamagedState>, Vec<DamagedState>) = report
+            .damaged
+            .into_iter()
+            .partition(|state| lacks_only_bytes(&self.fresh, &state.id));
+        let kept: Vec<ObjectId> = whole
+            .iter()
+            .copied()
+            .chain(in_part.iter().filter_map(|state| state.id.commit()))
+            .collect();
         let layout = self.fresh.layout().clone();
-        let mut lost_refs = put_back(&layout, self.fresh.objects(), &self.remembered, &kept, self.go_on)?;
+        let mut lost_refs = put_back(
+            &layout,
+            self.fresh.objects(),
+            &self.remembered,
+            &kept,
+            self.go_on,
+        )?;
         lost_refs.append(&mut self.remembered.torn);
         let inventory = Inventory::read(&layout, self.fresh.objects())?;
         atomic_file::replace_through(
@@ -137,7 +175,11 @@ impl<'s> Salvage<'s> {
         sync_below(layout.dir())?;
         let kept_as = replace_store::kept_beside(&self.place, now_ms);
         if !lost.is_empty() || !lost_refs.is_empty() || self.remembered.is_doubtful {
-            salvage_backlog::note(&layout, &kept_as, salvage_backlog::given(&self.remembered, &kept, &lost_refs))?;
+            salvage_backlog::note(
+                &layout,
+                &kept_as,
+                salvage_backlog::given(&self.remembered, &kept, &lost_refs),
+            )?;
         }
         replace_store::set_mark(&layout, Mark::Whole)?;
         replace_store::put_in_place(layout.dir(), &self.place, &kept_as)?;
@@ -146,7 +188,13 @@ impl<'s> Salvage<'s> {
         replace_store::remove_mark(&placed)?;
         // The config names the store's own path.
         init::heal(&placed)?;
-        Ok(Salvaged { kept_as, whole: whole.len(), in_part: in_part.len(), lost, lost_refs })
+        Ok(Salvaged {
+            kept_as,
+            whole: whole.len(),
+            in_part: in_part.len(),
+            lost,
+            lost_refs,
+        })
     }
 }
 
@@ -164,9 +212,16 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
     let known = Description::read(from).ok().flatten();
     let forced = description.forced || known.as_ref().is_some_and(|known| known.forced);
     let created_ms = known.map_or(description.created_ms, |known| known.created_ms);
-    Description { created_ms, forced, ..description.clone() }.write(to)?;
+    Description {
+        created_ms,
+        forced,
+        ..description.clone()
+    }
+    .write(to)?;
     match read_regular::read(&from.exclusion_list()) {
-        Ok(bytes) if !bytes.contains(&0) => atomic_file::replace_through(&to.own(), &to.exclusion_list(), &bytes)?,
+        Ok(bytes) if !bytes.contains(&0) => {
+            atomic_file::replace_through(&to.own(), &to.exclusion_list(), &bytes)?
+        }
         _ => init::write_exclusion_list(to)?,
     }
     // A read failure of the disk ends the salvage: the journal may record an interrupted restore.
@@ -217,7 +272,9 @@ pub fn take_from_kept_copies(place: &Path, store: &Store, wanted: &[ObjectId]) -
         if wanted.is_empty() {
             break;
         }
-        let Ok(objects) = Objects::open(&copy.join("objects")) else { continue };
+        let Ok(objects) = Objects::open(&copy.join("objects")) else {
+            continue;
+        };
         let mut writer = PackWriter::begin(&store.layout().objects(), store.objects())?;
         let found = take_some(&objects, &wanted, &mut writer)?;
         writer.finish()?;

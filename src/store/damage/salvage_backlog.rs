@@ -43,7 +43,10 @@ pub fn copies(layout: &Layout) -> Result<Vec<PathBuf>> {
 }
 
 fn name_of(copy: &Path) -> String {
-    copy.file_name().unwrap_or_default().to_string_lossy().into_owned()
+    copy.file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// Fetches what the noted copies can give by now, and forgets copies without more. Returns the number of fetched
@@ -58,7 +61,12 @@ pub fn fetch(locked: &LockedStore<'_>, go_on: &dyn Fn() -> Result<()>) -> Result
     let mut fetched = 0;
     for copy in copies(layout)? {
         let mut decided_by_names = before.get(&name_of(&copy)).cloned().unwrap_or_default();
-        let (came, is_all) = fetch_from(locked, &Layout::new(copy.clone()), &mut decided_by_names, go_on)?;
+        let (came, is_all) = fetch_from(
+            locked,
+            &Layout::new(copy.clone()),
+            &mut decided_by_names,
+            go_on,
+        )?;
         fetched += came;
         if !is_all {
             after.insert(name_of(&copy), decided_by_names);
@@ -78,34 +86,78 @@ fn fetch_from(
     go_on: &dyn Fn() -> Result<()>,
 ) -> Result<(usize, bool)> {
     let store = locked.store();
-    let Ok(old) = Objects::open(&copy.objects()) else { return Ok((0, false)) };
+    let Ok(old) = Objects::open(&copy.objects()) else {
+        return Ok((0, false));
+    };
     old.look_again();
     let mut wanted = remembered(copy, &old);
-    wanted.checkpoints.retain(|id| !decided_by_names.contains(&id.to_hex()));
-    wanted.others.retain(|name, _| !decided_by_names.contains(name));
+    wanted
+        .checkpoints
+        .retain(|id| !decided_by_names.contains(&id.to_hex()));
+    wanted
+        .others
+        .retain(|name, _| !decided_by_names.contains(name));
     let is_readable = |id: &ObjectId| read_checkpoint(&old, *id).is_ok();
-    let readable: Vec<ObjectId> = wanted.checkpoints.iter().copied().filter(is_readable).collect();
+    let readable: Vec<ObjectId> = wanted
+        .checkpoints
+        .iter()
+        .copied()
+        .filter(is_readable)
+        .collect();
     if readable.is_empty() && !wanted.others.values().any(|id| old.contains(id)) {
-        return Ok((0, wanted.checkpoints.is_empty() && wanted.others.is_empty() && !wanted.is_doubtful));
+        return Ok((
+            0,
+            wanted.checkpoints.is_empty() && wanted.others.is_empty() && !wanted.is_doubtful,
+        ));
     }
-    take_over(&copy.objects(), store.objects(), Unreadable::IsPassedOver, go_on)?;
-    let came: Vec<ObjectId> = readable.into_iter().filter(|id| lacks_only_bytes(store, &(*id).into())).collect();
+    take_over(
+        &copy.objects(),
+        store.objects(),
+        Unreadable::IsPassedOver,
+        go_on,
+    )?;
+    let came: Vec<ObjectId> = readable
+        .into_iter()
+        .filter(|id| lacks_only_bytes(store, &(*id).into()))
+        .collect();
     let lost = put_back(store.layout(), store.objects(), &wanted, &came, go_on)?;
     ref_files::sync(store.layout())?;
     decided_by_names.extend(given(&wanted, &came, &lost));
-    Ok((came.len(), came.len() == wanted.checkpoints.len() && lost.is_empty() && !wanted.is_doubtful))
+    Ok((
+        came.len(),
+        came.len() == wanted.checkpoints.len() && lost.is_empty() && !wanted.is_doubtful,
+    ))
 }
 
 /// The remembered checkpoints and refs that a store was given.
-pub fn given(remembered: &Remembered, checkpoints: &[ObjectId], lost_refs: &[String]) -> BTreeSet<String> {
-    let names = remembered.others.keys().filter(|name| !lost_refs.contains(name)).cloned();
-    checkpoints.iter().map(|id| id.to_hex()).chain(names).collect()
+pub fn given(
+    remembered: &Remembered,
+    checkpoints: &[ObjectId],
+    lost_refs: &[String],
+) -> BTreeSet<String> {
+    let names = remembered
+        .others
+        .keys()
+        .filter(|name| !lost_refs.contains(name))
+        .cloned();
+    checkpoints
+        .iter()
+        .map(|id| id.to_hex())
+        .chain(names)
+        .collect()
 }
 
 fn noted(layout: &Layout) -> Result<Notes> {
     let text = match read_regular::read_text(&layout.left_behind()) {
         // A note that is not text counts as none.
-        Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::InvalidData) => String::new(),
+        Err(cause)
+            if matches!(
+                cause.kind(),
+                io::ErrorKind::NotFound | io::ErrorKind::InvalidData
+            ) =>
+        {
+            String::new()
+        }
         read => read.map_err(Error::io("read", &layout.left_behind()))?,
     };
     let note = |line: &str| {
@@ -120,9 +172,14 @@ fn write(layout: &Layout, notes: &Notes) -> Result<()> {
         return atomic_file::remove_if_there(&layout.left_behind()).map(drop);
     }
     let words = |decided_by_names: &BTreeSet<String>| {
-        decided_by_names.iter().map(|word| format!(" {word}")).collect::<String>()
+        decided_by_names
+            .iter()
+            .map(|word| format!(" {word}"))
+            .collect::<String>()
     };
-    let text: String =
-        notes.iter().map(|(name, decided_by_names)| format!("{name}{}\n", words(decided_by_names))).collect();
+    let text: String = notes
+        .iter()
+        .map(|(name, decided_by_names)| format!("{name}{}\n", words(decided_by_names)))
+        .collect();
     atomic_file::replace_through(&layout.own(), &layout.left_behind(), text.as_bytes())
 }

@@ -26,7 +26,12 @@ pub enum Unreadable {
 ///
 /// # Errors
 /// The new store cannot be written, or the caller asked to stop. Damaged objects are skipped.
-pub fn take_over(from: &Path, to: &Objects, unreadable: Unreadable, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
+pub fn take_over(
+    from: &Path,
+    to: &Objects,
+    unreadable: Unreadable,
+    go_on: &dyn Fn() -> Result<()>,
+) -> Result<()> {
     // Without the directory there is nothing to copy.
     let old = match Objects::open(from) {
         Ok(old) => old,
@@ -44,7 +49,11 @@ pub fn take_over(from: &Path, to: &Objects, unreadable: Unreadable, go_on: &dyn 
                 for path in [&pack.index_path, &pack.pack_path] {
                     match std::fs::read(path) {
                         // A missing file will not be readable the next time either.
-                        Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::IsADirectory) => {}
+                        Err(cause)
+                            if matches!(
+                                cause.kind(),
+                                ErrorKind::NotFound | ErrorKind::IsADirectory
+                            ) => {}
                         read => drop(read.map_err(Error::io("read", path))?),
                     }
                 }
@@ -80,7 +89,11 @@ pub fn take_over(from: &Path, to: &Objects, unreadable: Unreadable, go_on: &dyn 
 ///
 /// # Errors
 /// The pack cannot be written.
-pub fn take_some(from: &Objects, wanted: &[ObjectId], writer: &mut PackWriter<'_>) -> Result<Vec<ObjectId>> {
+pub fn take_some(
+    from: &Objects,
+    wanted: &[ObjectId],
+    writer: &mut PackWriter<'_>,
+) -> Result<Vec<ObjectId>> {
     let mut found = Vec::new();
     for id in wanted {
         if let Ok((kind, content)) = from.read_any(id) {
@@ -93,22 +106,31 @@ pub fn take_some(from: &Objects, wanted: &[ObjectId], writer: &mut PackWriter<'_
 
 fn is_wholly_good(pack: &Pack, go_on: &dyn Fn() -> Result<()>) -> Result<bool> {
     let framed = pack.check_frame().is_ok()
-        && pack.reader().and_then(pack_walk::check_trailer).is_ok_and(|(_, is_right)| is_right);
-    let Some(index) = pack.index().ok().filter(|_| framed) else { return Ok(false) };
+        && pack
+            .reader()
+            .and_then(pack_walk::check_trailer)
+            .is_ok_and(|(_, is_right)| is_right);
+    let Some(index) = pack.index().ok().filter(|_| framed) else {
+        return Ok(false);
+    };
     for entry in index.entries() {
         go_on()?;
         if !pack.can_give(&entry.id) {
             return Ok(false);
         }
     }
-    Ok(pack.reader().is_ok_and(|reader| u64::from(reader.declared_count()) == index.count() as u64))
+    Ok(pack
+        .reader()
+        .is_ok_and(|reader| u64::from(reader.declared_count()) == index.count() as u64))
 }
 
 /// Links a pack: packs are never written to, so both stores can share the file.
 fn link_pack(pack: &Pack, pack_dir: &Path) -> Result<()> {
     // The index comes last: a pack without one is ignored.
     for path in [&pack.pack_path, &pack.index_path] {
-        let Some(name) = path.file_name() else { continue };
+        let Some(name) = path.file_name() else {
+            continue;
+        };
         atomic_file::link_or_copy(path, &pack_dir.join(name))?;
     }
     Ok(())
@@ -118,7 +140,10 @@ fn link_pack(pack: &Pack, pack_dir: &Path) -> Result<()> {
 fn take_entry(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result<()> {
     let copied = match (pack.header(id), pack.place_of(id), pack.reader()) {
         (
-            Ok(Some(EntryHeader { kind: EntryKind::Object(_) | EntryKind::Tag, .. })),
+            Ok(Some(EntryHeader {
+                kind: EntryKind::Object(_) | EntryKind::Tag,
+                ..
+            })),
             Ok(Some((entry, end))),
             Ok(reader),
         ) => {
@@ -128,7 +153,14 @@ fn take_entry(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result
                 Ok(())
             }
         }
-        (Ok(Some(EntryHeader { kind: EntryKind::Delta, .. })), _, _) => match pack.read_resolved(id) {
+        (
+            Ok(Some(EntryHeader {
+                kind: EntryKind::Delta,
+                ..
+            })),
+            _,
+            _,
+        ) => match pack.read_resolved(id) {
             Ok(Some(found)) => writer.rewrite(*id, found.0, &found.1),
             _ => Ok(()),
         },

@@ -49,14 +49,17 @@ pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
     found.pins.extend(pins);
     found.others = other_refs(damaged);
     remember_torn(damaged, objects, &mut found);
-    let manifest = read_regular::read(&damaged.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
+    let manifest = read_regular::read(&damaged.manifest())
+        .ok()
+        .filter(|bytes| manifest::is_readable(bytes));
     if let Some(bytes) = &manifest {
         let with_ref: BTreeSet<String> = found.checkpoints.iter().map(|id| id.short()).collect();
         for (id, row) in manifest::rows(&String::from_utf8_lossy(bytes)) {
             let mut named = objects.by_prefix(&id);
             named.retain(|id| read_checkpoint(objects, *id).is_ok());
             found.is_doubtful |= named.is_empty();
-            let is_known = with_ref.contains(&id[..ObjectId::SHORT_DIGITS]) || names_transition(objects, &id);
+            let is_known =
+                with_ref.contains(&id[..ObjectId::SHORT_DIGITS]) || names_transition(objects, &id);
             if named.is_empty() && !is_known {
                 found.lost_rows.push(lost_row(id, row));
             }
@@ -65,7 +68,11 @@ pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
     }
     if manifest.is_none() {
         let commits = objects.commits();
-        found.checkpoints.extend(commits.into_iter().filter(|id| read_checkpoint(objects, *id).is_ok()));
+        found.checkpoints.extend(
+            commits
+                .into_iter()
+                .filter(|id| read_checkpoint(objects, *id).is_ok()),
+        );
     }
     found
 }
@@ -83,7 +90,10 @@ pub fn put_back(
     go_on: &dyn Fn() -> Result<()>,
 ) -> Result<Vec<String>> {
     for id in kept {
-        if let Some(meta) = read_checkpoint(objects, *id).ok().and_then(|checkpoint| checkpoint.meta) {
+        if let Some(meta) = read_checkpoint(objects, *id)
+            .ok()
+            .and_then(|checkpoint| checkpoint.meta)
+        {
             ref_files::write(layout, Family::Meta, *id, meta)?;
         }
         ref_files::write(layout, Family::Checkpoints, *id, *id)?;
@@ -93,11 +103,21 @@ pub fn put_back(
     }
     let mut lost = Vec::new();
     let progress = Progress::default();
-    let options = CheckOptions { full: true, go_on, progress: &progress };
+    let options = CheckOptions {
+        full: true,
+        go_on,
+        progress: &progress,
+    };
     let mut checker = StateChecker::new(objects, &options);
     for (name, id) in &remembered.others {
         if let Some(workflow) = RefNamespace::of_name(name) {
-            lost.extend(run_salvage::put_back(layout, objects, &mut checker, workflow, *id)?);
+            lost.extend(run_salvage::put_back(
+                layout,
+                objects,
+                &mut checker,
+                workflow,
+                *id,
+            )?);
         } else if checker.line_is_whole(*id)? {
             ref_files::write_named(layout, name, *id)?;
         } else {
@@ -121,7 +141,12 @@ fn other_refs(layout: &Layout) -> BTreeMap<String, ObjectId> {
             }
         }
     }
-    let ours = ["refs/checkpoints/", "refs/meta/", "refs/pins/", "refs/heads/main"];
+    let ours = [
+        "refs/checkpoints/",
+        "refs/meta/",
+        "refs/pins/",
+        "refs/heads/main",
+    ];
     found.retain(|name, _| !ours.iter().any(|prefix| name.starts_with(prefix)));
     found
 }
@@ -135,15 +160,25 @@ pub fn remember_torn(damaged: &Layout, objects: &Objects, found: &mut Remembered
     for namespace in RefNamespace::BOTH {
         let read = run_refs::read(damaged, namespace);
         found.is_doubtful |= read.is_err();
-        let torn = read.unwrap_or_default().into_iter().filter(|(_, value)| *value == RefValue::Torn);
+        let torn = read
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|(_, value)| *value == RefValue::Torn);
         let torn: BTreeSet<String> = torn.map(|(id, _)| id).collect();
         if torn.is_empty() {
             continue;
         }
         let taken: Vec<ObjectId> = found.others.values().copied().collect();
         let newest = run_reader::newest_of(objects, &torn, &taken);
-        let lost = torn.iter().filter(|id| !newest.contains_key(*id)).map(|id| namespace.name_of(id));
+        let lost = torn
+            .iter()
+            .filter(|id| !newest.contains_key(*id))
+            .map(|id| namespace.name_of(id));
         found.torn.extend(lost);
-        found.others.extend(newest.into_iter().map(|(id, tip)| (namespace.name_of(&id), tip)));
+        found.others.extend(
+            newest
+                .into_iter()
+                .map(|(id, tip)| (namespace.name_of(&id), tip)),
+        );
     }
 }

@@ -33,7 +33,8 @@ pub fn rescue(pack_dir: &Path, listed: &[Arc<Pack>]) -> Result<Rescue> {
     }
     for name in without_index(pack_dir)? {
         if done.packs.iter().all(|pack| pack.stamp.name != name) {
-            let found = Pack::stat(pack_dir, &name).and_then(|pack| rescued(&pack, &mut done.unread));
+            let found =
+                Pack::stat(pack_dir, &name).and_then(|pack| rescued(&pack, &mut done.unread));
             done.packs.extend(found.map(Arc::new));
         }
     }
@@ -63,7 +64,11 @@ fn rescued(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
         return None;
     }
     let broken = pack.check_frame().err()?.to_string();
-    let why = if pack.index_path.symlink_metadata().is_ok() { broken } else { "it is missing".to_owned() };
+    let why = if pack.index_path.symlink_metadata().is_ok() {
+        broken
+    } else {
+        "it is missing".to_owned()
+    };
     let reader = match PackReader::open_damaged(&pack.pack_path) {
         Ok(reader) => reader,
         Err(ReadError::Io(cause)) if cause.kind() != ErrorKind::NotFound => {
@@ -73,9 +78,21 @@ fn rescued(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
         Err(_) => return None,
     };
     if let Some(index) = good_index(pack) {
-        return Some(pack.rescued_with(index, reader, Rescued { why, is_whole: false }));
+        return Some(pack.rescued_with(
+            index,
+            reader,
+            Rescued {
+                why,
+                is_whole: false,
+            },
+        ));
     }
-    let PackWalk { mut entries, is_whole, trailer, unread } = pack_walk::walk(&reader);
+    let PackWalk {
+        mut entries,
+        is_whole,
+        trailer,
+        unread,
+    } = pack_walk::walk(&reader);
     unread.into_iter().for_each(unreadable);
     let index = PackIndex::parse(pack_index::encode(&mut entries, trailer)).ok()?;
     Some(pack.rescued_with(index, reader, Rescued { why, is_whole }))
@@ -83,7 +100,10 @@ fn rescued(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
 
 /// The index of a pack if its checksum is right: then all its entries are right, whatever the state of the pack.
 fn good_index(pack: &Pack) -> Option<PackIndex> {
-    let index = pack.index().ok().filter(|index| index.checksum_is_right())?;
+    let index = pack
+        .index()
+        .ok()
+        .filter(|index| index.checksum_is_right())?;
     Some(index.clone())
 }
 
@@ -94,7 +114,10 @@ fn good_index(pack: &Pack) -> Option<PackIndex> {
 pub fn write_indexes(objects: &Objects) -> Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     for pack in objects.pack_list() {
-        let (Some(Rescued { is_whole: true, .. }), Ok(index)) = (pack.rescued(), pack.index()) else { continue };
+        let (Some(Rescued { is_whole: true, .. }), Ok(index)) = (pack.rescued(), pack.index())
+        else {
+            continue;
+        };
         atomic_file::replace(&pack.index_path, index.bytes())?;
         written.push(pack.index_path.clone());
     }

@@ -58,7 +58,9 @@ impl LockedStore<'_> {
 }
 
 fn set_aside(layout: &Layout, path: &Path, name: &str, now_ms: i64) -> Result<PathBuf> {
-    let aside = layout.own().join(format!("{name}-damaged-{}", compact_utc(now_ms)));
+    let aside = layout
+        .own()
+        .join(format!("{name}-damaged-{}", compact_utc(now_ms)));
     atomic_file::rename(path, &aside)?;
     atomic_file::sync_directory(&layout.own())?;
     Ok(aside)

@@ -35,7 +35,10 @@ fn make_private(file: &File) -> std::io::Result<()> {
 }
 
 #[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "the other platforms can fail here")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the other platforms can fail here"
+)]
 fn make_private(_file: &File) -> std::io::Result<()> {
     Ok(())
 }
@@ -54,7 +57,11 @@ pub fn sync_file(file: &File, path: &Path) -> Result<()> {
 /// The file cannot be opened, or the flush failed.
 pub fn sync_if_there(path: &Path) -> Result<()> {
     // Windows flushes only a file that is open for writing.
-    match OpenOptions::new().read(true).write(cfg!(windows)).open(path) {
+    match OpenOptions::new()
+        .read(true)
+        .write(cfg!(windows))
+        .open(path)
+    {
         Ok(file) => sync_file(&file, path),
         Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(()),
         Err(cause) => Err(Error::io("open", path)(cause)),
@@ -85,7 +92,8 @@ fn start_writing(_file: &File) {}
 /// Whether `bytes` of free space are certain, as far as the system tells.
 #[cfg(unix)]
 pub fn has_room(dir: &Path, bytes: u64) -> bool {
-    rustix::fs::statvfs(dir).is_ok_and(|found| found.f_bavail.saturating_mul(found.f_frsize) >= bytes)
+    rustix::fs::statvfs(dir)
+        .is_ok_and(|found| found.f_bavail.saturating_mul(found.f_frsize) >= bytes)
 }
 
 #[cfg(not(unix))]
@@ -100,7 +108,12 @@ pub fn has_room(_dir: &Path, _bytes: u64) -> bool {
 #[cfg(unix)]
 pub fn sync_directory(path: &Path) -> Result<()> {
     match File::open(path).and_then(|directory| directory.sync_all()) {
-        Err(cause) if !matches!(cause.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+        Err(cause)
+            if !matches!(
+                cause.kind(),
+                ErrorKind::InvalidInput | ErrorKind::Unsupported
+            ) =>
+        {
             Err(Error::io("flush", path)(cause))
         }
         _ => Ok(()),
@@ -108,7 +121,10 @@ pub fn sync_directory(path: &Path) -> Result<()> {
 }
 
 #[cfg(not(unix))]
-#[expect(clippy::unnecessary_wraps, reason = "the other platforms can fail here")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the other platforms can fail here"
+)]
 pub fn sync_directory(_path: &Path) -> Result<()> {
     Ok(())
 }
@@ -117,7 +133,10 @@ pub fn sync_directory(_path: &Path) -> Result<()> {
 ///
 /// # Errors
 /// The rename failed; both names are as before.
-#[expect(clippy::disallowed_methods, reason = "this is the one place that renames files of a store")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the one place that renames files of a store"
+)]
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to).map_err(Error::io("rename into place", to))
 }
@@ -138,7 +157,10 @@ pub fn exchange(one: &Path, other: &Path) -> Result<bool> {
 }
 
 #[cfg(not(target_os = "linux"))]
-#[expect(clippy::unnecessary_wraps, reason = "the other platforms can fail here")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the other platforms can fail here"
+)]
 pub fn exchange(_one: &Path, _other: &Path) -> Result<bool> {
     Ok(false)
 }
@@ -188,10 +210,22 @@ impl TemporaryFile {
         const NAME_TRIES: usize = 8;
         let mut last = None;
         for _ in 0..NAME_TRIES {
-            let path = directory.join(format!("{prefix}{}{separator}{}", std::process::id(), random_hex()));
+            let path = directory.join(format!(
+                "{prefix}{}{separator}{}",
+                std::process::id(),
+                random_hex()
+            ));
             match create_private(&path) {
-                Ok(file) => return Ok(Self { path, file, published: false }),
-                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => last = Some(source),
+                Ok(file) => {
+                    return Ok(Self {
+                        path,
+                        file,
+                        published: false,
+                    });
+                }
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
+                    last = Some(source)
+                }
                 Err(other) => return Err(other),
             }
         }
@@ -235,7 +269,10 @@ impl Drop for TemporaryFile {
 
 /// Whether a write failed because the disk or the quota is full.
 pub fn is_full(error: &std::io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    )
 }
 
 /// Overwrites a file in place with shorter content, which works on a full disk. A kill in between can leave it torn, so
@@ -255,7 +292,8 @@ pub fn shrink(path: &Path, bytes: &[u8]) -> Result<()> {
         return Err(Error::io("write", path)(ErrorKind::StorageFull.into()));
     }
     file.write_all(bytes).map_err(Error::io("write", path))?;
-    file.set_len(bytes.len() as u64).map_err(Error::io("cut", path))?;
+    file.set_len(bytes.len() as u64)
+        .map_err(Error::io("cut", path))?;
     sync_file(&file, path)
 }
 
@@ -268,7 +306,9 @@ pub fn replace(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 fn parent_of(path: &Path) -> &Path {
-    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+    path.parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+        .unwrap_or(Path::new("."))
 }
 
 /// As [`replace`], with the temporary file in another directory of the same file system, for directories in which no
@@ -297,7 +337,10 @@ pub fn replace_derived(aside: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
 /// It cannot be written.
 pub fn written_aside(aside: &Path, bytes: &[u8]) -> Result<TemporaryFile> {
     let temporary = TemporaryFile::create(aside, TMP_PREFIX, "-")?;
-    temporary.file().write_all(bytes).map_err(Error::io("write", temporary.path()))?;
+    temporary
+        .file()
+        .write_all(bytes)
+        .map_err(Error::io("write", temporary.path()))?;
     Ok(temporary)
 }
 
@@ -328,7 +371,10 @@ mod tests {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
-            assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+            assert_eq!(
+                std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+                0o600
+            );
         }
     }
 
@@ -339,7 +385,9 @@ mod tests {
         std::fs::create_dir_all(path.join("y")).unwrap();
         replace(&path, b"one").unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"one");
-        let kept = std::fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().path());
+        let kept = std::fs::read_dir(place.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
         assert_eq!(kept.filter(|kept| kept.join("y").is_dir()).count(), 1);
     }
 
@@ -356,7 +404,8 @@ mod tests {
     fn writing_over_a_file_that_is_too_short_or_missing_is_for_want_of_room() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("x");
-        let wants_room = |written| matches!(written, Err(Error::Io { source, .. }) if is_full(&source));
+        let wants_room =
+            |written| matches!(written, Err(Error::Io { source, .. }) if is_full(&source));
         assert!(wants_room(shrink(&path, b"one")));
         std::fs::write(&path, "1").unwrap();
         assert!(wants_room(shrink(&path, b"one")));

@@ -22,7 +22,10 @@ pub fn unseal(text: &str) -> Option<&str> {
 }
 
 /// Parses a text with one record a line; `None` if the checksum or a line is wrong.
-pub fn parse<T, C: FromIterator<T>>(text: &str, parse_line: impl Fn(&str) -> Option<T>) -> Option<C> {
+pub fn parse<T, C: FromIterator<T>>(
+    text: &str,
+    parse_line: impl Fn(&str) -> Option<T>,
+) -> Option<C> {
     unseal(text)?.lines().map(parse_line).collect()
 }
 
@@ -30,7 +33,10 @@ pub fn parse<T, C: FromIterator<T>>(text: &str, parse_line: impl Fn(&str) -> Opt
 ///
 /// # Errors
 /// The file cannot be read, or is damaged (`InvalidData`).
-pub fn read<T, C: FromIterator<T>>(path: &Path, parse_line: impl Fn(&str) -> Option<T>) -> io::Result<Option<C>> {
+pub fn read<T, C: FromIterator<T>>(
+    path: &Path,
+    parse_line: impl Fn(&str) -> Option<T>,
+) -> io::Result<Option<C>> {
     match read_regular::read_text(path) {
         Ok(text) => match parse(&text, parse_line) {
             None => Err(io::Error::new(ErrorKind::InvalidData, "it does not add up")),
@@ -55,7 +61,13 @@ mod tests {
             assert_eq!(read(&text[..at]), None, "cut at {at}");
             let mut flipped = text.clone().into_bytes();
             flipped[at] ^= 1;
-            assert_eq!(String::from_utf8(flipped).ok().and_then(|flipped| read(&flipped)), None, "flipped at {at}");
+            assert_eq!(
+                String::from_utf8(flipped)
+                    .ok()
+                    .and_then(|flipped| read(&flipped)),
+                None,
+                "flipped at {at}"
+            );
         }
     }
 }

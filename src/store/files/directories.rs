@@ -34,7 +34,14 @@ pub fn create_private_in(above: &Path, path: &Path) -> Result<()> {
     match create_one(path) {
         Ok(()) => make_private(path),
         Err(e) if e.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
-        Err(e) => Err(Error::io("create", if e.kind() == ErrorKind::NotFound { above } else { path })(e)),
+        Err(e) => Err(Error::io(
+            "create",
+            if e.kind() == ErrorKind::NotFound {
+                above
+            } else {
+                path
+            },
+        )(e)),
     }
 }
 

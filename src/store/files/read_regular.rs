@@ -11,7 +11,9 @@ use std::path::Path;
 pub fn lstat(path: &Path) -> io::Result<Option<Metadata>> {
     match std::fs::symlink_metadata(path) {
         Ok(found) => Ok(Some(found)),
-        Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(cause) if matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
         Err(cause) => Err(cause),
     }
 }
@@ -43,7 +45,9 @@ fn open(path: &Path) -> io::Result<File> {
     use rustix::fs::OFlags;
     use std::os::unix::fs::OpenOptionsExt as _;
 
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed();
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY)
+        .bits()
+        .cast_signed();
     let opened = File::options().read(true).custom_flags(flags).open(path);
     opened.map_err(|cause| match std::fs::symlink_metadata(path) {
         Ok(found) if !found.is_file() => not_plain(),
@@ -53,13 +57,18 @@ fn open(path: &Path) -> io::Result<File> {
 
 #[cfg(not(unix))]
 fn open(path: &Path) -> io::Result<File> {
-    if std::fs::symlink_metadata(path)?.is_file() { File::open(path) } else { Err(not_plain()) }
+    if std::fs::symlink_metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(not_plain())
+    }
 }
 
 /// # Errors
 /// As [`read`]; `InvalidData` also for text that is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read(path)?).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
+    String::from_utf8(read(path)?)
+        .map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
 fn not_plain() -> io::Error {
@@ -77,9 +86,17 @@ mod tests {
         let link = place.path().join("link");
         std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
         for path in [link.as_path(), place.path(), Path::new("/dev/zero")] {
-            assert_eq!(read(path).unwrap_err().kind(), ErrorKind::InvalidData, "{}", path.display());
+            assert_eq!(
+                read(path).unwrap_err().kind(),
+                ErrorKind::InvalidData,
+                "{}",
+                path.display()
+            );
         }
-        assert_eq!(read(&place.path().join("none")).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(
+            read(&place.path().join("none")).unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
         assert!(lstat(&link.join("below")).unwrap().is_none());
     }
 }

@@ -27,7 +27,10 @@ impl Scratch {
         let path = dir.join(LOCK);
         let lock = atomic_file::create_private(&path)?;
         lock.lock().map_err(Error::io("lock", &path))?;
-        Ok(Self { dir, lock: Some(lock) })
+        Ok(Self {
+            dir,
+            lock: Some(lock),
+        })
     }
 
     pub fn dir(&self) -> &Path {
@@ -65,7 +68,12 @@ impl Drop for Scratch {
 pub(in crate::store) fn sweep(own: &Path) -> Result<()> {
     for entry in std::fs::read_dir(own).map_err(Error::io("read", own))? {
         let entry = entry.map_err(Error::io("read", own))?;
-        if entry.file_name().as_encoded_bytes().starts_with(SCRATCH_PREFIX.as_bytes()) && !is_alive(&entry.path()) {
+        if entry
+            .file_name()
+            .as_encoded_bytes()
+            .starts_with(SCRATCH_PREFIX.as_bytes())
+            && !is_alive(&entry.path())
+        {
             // A leftover only costs space, so a failure stops nothing.
             let _ = remove_all(&entry.path());
         }
@@ -82,7 +90,10 @@ fn is_alive(dir: &Path) -> bool {
 }
 
 /// Removes a scratch directory with everything that a user's command left in it. No link is followed.
-#[expect(clippy::disallowed_methods, reason = "the directory is one of the store's own")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the directory is one of the store's own"
+)]
 fn remove_all(dir: &Path) -> Result<()> {
     use std::io::ErrorKind::{NotFound, PermissionDenied};
     match std::fs::remove_dir_all(dir) {
@@ -101,12 +112,19 @@ fn loosen(top: &Path) {
     while let Some(dir) = open.pop() {
         let _ = directories::make_private(&dir);
         let entries = std::fs::read_dir(&dir).into_iter().flatten().flatten();
-        open.extend(entries.filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir())).map(|e| e.path()));
+        open.extend(
+            entries
+                .filter(|e| e.file_type().is_ok_and(|kind| kind.is_dir()))
+                .map(|e| e.path()),
+        );
     }
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make and break files directly"
+)]
 mod tests {
     use super::*;
 
@@ -135,9 +153,15 @@ mod tests {
         let tree = scratch.fresh_tree().unwrap();
         std::fs::create_dir(tree.join("closed")).unwrap();
         std::fs::write(tree.join("closed/f"), "x").unwrap();
-        std::fs::set_permissions(tree.join("closed"), std::fs::Permissions::from_mode(0o000)).unwrap();
+        std::fs::set_permissions(tree.join("closed"), std::fs::Permissions::from_mode(0o000))
+            .unwrap();
         std::os::unix::fs::symlink(outside.path(), tree.join("link")).unwrap();
-        assert_eq!(std::fs::read_dir(scratch.fresh_tree().unwrap()).unwrap().count(), 0);
+        assert_eq!(
+            std::fs::read_dir(scratch.fresh_tree().unwrap())
+                .unwrap()
+                .count(),
+            0
+        );
         scratch.remove().unwrap();
         assert!(outside.path().join("keep").exists());
     }

@@ -19,19 +19,26 @@ const WORTH_A_LOOK_BYTES: u64 = 64 << 10;
 
 /// Whether some large content of `live` is not in `newest`, without which there are no versions.
 pub fn may_exist(catalogue: &Catalogue<'_>, live: &ObjectIds, newest: &ObjectIds) -> bool {
-    live.difference(newest).any(|id| catalogue.room_of(id) >= WORTH_A_LOOK_BYTES && is_large(catalogue, id))
+    live.difference(newest)
+        .any(|id| catalogue.room_of(id) >= WORTH_A_LOOK_BYTES && is_large(catalogue, id))
 }
 
 fn is_large(catalogue: &Catalogue<'_>, id: &ObjectId) -> bool {
     let found = catalogue.kind_and_size(id);
-    matches!(found, Some((Some(ObjectKind::Blob), SMALLEST_BYTES..=LARGEST_BYTES)))
+    matches!(
+        found,
+        Some((Some(ObjectKind::Blob), SMALLEST_BYTES..=LARGEST_BYTES))
+    )
 }
 
 /// Lines of contents of large files by path, newest first. Each content is in one line at most.
 ///
 /// # Errors
 /// A tree cannot be read.
-pub fn lines(catalogue: &Catalogue<'_>, trees_newest_first: &[ObjectId]) -> Result<Vec<Vec<ObjectId>>, ReadFailure> {
+pub fn lines(
+    catalogue: &Catalogue<'_>,
+    trees_newest_first: &[ObjectId],
+) -> Result<Vec<Vec<ObjectId>>, ReadFailure> {
     let mut finder = Finder {
         catalogue,
         known: IdMap::default(),
@@ -102,28 +109,44 @@ impl Finder<'_> {
 
     fn is_large(&mut self, id: ObjectId) -> bool {
         let catalogue = self.catalogue;
-        *self.is_large.entry(id).or_insert_with(|| is_large(catalogue, &id))
+        *self
+            .is_large
+            .entry(id)
+            .or_insert_with(|| is_large(catalogue, &id))
     }
 
     fn lines(self) -> Vec<Vec<ObjectId>> {
         let older = |id: &ObjectId| self.older_than.get(id).copied().flatten();
-        self.heads.iter().map(|head| std::iter::successors(Some(*head), older).collect()).collect()
+        self.heads
+            .iter()
+            .map(|head| std::iter::successors(Some(*head), older).collect())
+            .collect()
     }
 }
 
 /// Pairs of entries of two trees with the same name and different ids.
-fn same_names<'t>(newer: &'t [u8], older: &'t [u8]) -> Result<Vec<(TreeLine<'t>, TreeLine<'t>)>, ReadFailure> {
+fn same_names<'t>(
+    newer: &'t [u8],
+    older: &'t [u8],
+) -> Result<Vec<(TreeLine<'t>, TreeLine<'t>)>, ReadFailure> {
     let older: Vec<TreeLine<'t>> = tree_codec::lines(older).collect::<Result<_, _>>()?;
     let mut by_name: Option<HashMap<&[u8], TreeLine<'_>>> = None;
     let mut found = Vec::new();
     for (at, line) in tree_codec::lines(newer).enumerate() {
         let line = line?;
         // Usually the trees have the same names, at the same positions.
-        let same = older.get(at).filter(|other| other.name == line.name).copied().or_else(|| {
-            let index = || older.iter().map(|line| (line.name, *line)).collect();
-            by_name.get_or_insert_with(index).get(line.name).copied()
-        });
-        found.extend(same.filter(|other| other.id != line.id).map(|other| (line, other)));
+        let same = older
+            .get(at)
+            .filter(|other| other.name == line.name)
+            .copied()
+            .or_else(|| {
+                let index = || older.iter().map(|line| (line.name, *line)).collect();
+                by_name.get_or_insert_with(index).get(line.name).copied()
+            });
+        found.extend(
+            same.filter(|other| other.id != line.id)
+                .map(|other| (line, other)),
+        );
     }
     Ok(found)
 }

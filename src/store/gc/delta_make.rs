@@ -29,14 +29,19 @@ pub fn make(base: &[u8], target: &[u8], at_most: usize) -> Option<Vec<u8>> {
         return None;
     }
     let blocks = Blocks::of(base);
-    let mut delta = Instructions { bytes: Vec::new(), at_most };
+    let mut delta = Instructions {
+        bytes: Vec::new(),
+        at_most,
+    };
     delta.number(base.len());
     delta.number(target.len());
     // The delta covers the target up to `done`; no block of the base matches between `done` and `at`.
     let (mut done, mut at) = (0, 0);
     let mut rolling = Rolling::over(target, 0);
     loop {
-        if let Some((from, start, len)) = blocks.find(rolling.sum).and_then(|from| common(base, from, target, at, done))
+        if let Some((from, start, len)) = blocks
+            .find(rolling.sum)
+            .and_then(|from| common(base, from, target, at, done))
         {
             delta.insert(&target[done..start])?;
             delta.copy(from, len)?;
@@ -62,20 +67,40 @@ pub fn make(base: &[u8], target: &[u8], at_most: usize) -> Option<Vec<u8>> {
 }
 
 /// The longest common part around an offset of both, not before `done` in the target: both starts and the length.
-fn common(base: &[u8], from: usize, target: &[u8], at: usize, done: usize) -> Option<(usize, usize, usize)> {
+fn common(
+    base: &[u8],
+    from: usize,
+    target: &[u8],
+    at: usize,
+    done: usize,
+) -> Option<(usize, usize, usize)> {
     let ahead = equal_bytes(&base[from..], &target[at..]);
     if ahead < WINDOW {
         return None;
     }
-    let before = base[..from].iter().rev().zip(target[done..at].iter().rev()).take_while(|(a, b)| a == b).count();
+    let before = base[..from]
+        .iter()
+        .rev()
+        .zip(target[done..at].iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
     Some((from - before, at - before, before + ahead))
 }
 
 fn equal_bytes(a: &[u8], b: &[u8]) -> usize {
     const COMPARED_BYTES: usize = 1 << 10;
-    let steps = a.chunks_exact(COMPARED_BYTES).zip(b.chunks_exact(COMPARED_BYTES)).take_while(|(a, b)| a == b).count()
+    let steps = a
+        .chunks_exact(COMPARED_BYTES)
+        .zip(b.chunks_exact(COMPARED_BYTES))
+        .take_while(|(a, b)| a == b)
+        .count()
         * COMPARED_BYTES;
-    steps + a[steps..].iter().zip(&b[steps..]).take_while(|(a, b)| a == b).count()
+    steps
+        + a[steps..]
+            .iter()
+            .zip(&b[steps..])
+            .take_while(|(a, b)| a == b)
+            .count()
 }
 
 /// A rolling hash over a window that moves one byte at a time.
@@ -85,8 +110,13 @@ struct Rolling {
 
 impl Rolling {
     fn over(bytes: &[u8], at: usize) -> Self {
-        let terms = bytes[at..at + WINDOW].iter().zip(POWERS).map(|(byte, power)| value(*byte).wrapping_mul(power));
-        Self { sum: terms.fold(0, u64::wrapping_add) }
+        let terms = bytes[at..at + WINDOW]
+            .iter()
+            .zip(POWERS)
+            .map(|(byte, power)| value(*byte).wrapping_mul(power));
+        Self {
+            sum: terms.fold(0, u64::wrapping_add),
+        }
     }
 
     fn step(&mut self, gone: u8, new: u8) {
@@ -111,7 +141,10 @@ impl Blocks {
         let step = STEP.max(base.len().div_ceil(MOST_BLOCKS));
         let slots = (base.len() / step * 2).next_power_of_two().max(2);
         let shift = 64 - slots.trailing_zeros();
-        let mut blocks = Self { table: vec![(0, 0); slots], shift };
+        let mut blocks = Self {
+            table: vec![(0, 0); slots],
+            shift,
+        };
         for at in (0..=base.len() - WINDOW).step_by(step) {
             let (slot, tag) = blocks.place(Rolling::over(base, at).sum);
             let place = u32::try_from(at + 1).unwrap_or_default();
@@ -129,7 +162,10 @@ impl Blocks {
         (found == tag && place > 0).then(|| place as usize - 1)
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "other bits of the sum than those that choose the slot")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "other bits of the sum than those that choose the slot"
+    )]
     fn place(&self, sum: u64) -> (usize, u32) {
         let mixed = (sum ^ sum >> 29).wrapping_mul(FACTOR);
         ((mixed >> self.shift) as usize, mixed as u32)
@@ -172,7 +208,11 @@ impl Instructions {
             let digits = [from, from >> 8, from >> 16, from >> 24, len, len >> 8].map(low_byte);
             let op = self.bytes.len();
             self.bytes.push(0x80);
-            for (bit, digit) in digits.into_iter().enumerate().filter(|(_, digit)| *digit != 0) {
+            for (bit, digit) in digits
+                .into_iter()
+                .enumerate()
+                .filter(|(_, digit)| *digit != 0)
+            {
                 self.bytes[op] |= 1 << bit;
                 self.bytes.push(digit);
             }

@@ -18,7 +18,11 @@ pub const LONGEST_CHAIN: usize = 50;
 ///
 /// A version can become a delta only if its pack is rewritten, and is useless as a base if its own pack stays. So all
 /// candidates count as dead at first; those in packs that stay anyway are removed, repeatedly, until none is left.
-pub fn plan(survey: &PackUsage, lines: &[Vec<ObjectId>], rejected_bases: &HashSet<Pair>) -> RepackPlan {
+pub fn plan(
+    survey: &PackUsage,
+    lines: &[Vec<ObjectId>],
+    rejected_bases: &HashSet<Pair>,
+) -> RepackPlan {
     let mut runs = runs(survey, lines, rejected_bases);
     loop {
         runs.retain(|run| run.windows(2).any(|pair| pair[1].base.is_none()));
@@ -37,11 +41,16 @@ pub fn plan(survey: &PackUsage, lines: &[Vec<ObjectId>], rejected_bases: &HashSe
 
 /// The lines without versions that are in no pack, split where a version is a rejected base of the next, and where a
 /// chain of deltas has its greatest length.
-fn runs(survey: &PackUsage, lines: &[Vec<ObjectId>], rejected_bases: &HashSet<Pair>) -> Vec<Vec<BlobVersion>> {
+fn runs(
+    survey: &PackUsage,
+    lines: &[Vec<ObjectId>],
+    rejected_bases: &HashSet<Pair>,
+) -> Vec<Vec<BlobVersion>> {
     if lines.is_empty() {
         return Vec::new();
     }
-    let mut wanted: IdMap<Option<BlobVersion>> = lines.iter().flatten().map(|id| (*id, None)).collect();
+    let mut wanted: IdMap<Option<BlobVersion>> =
+        lines.iter().flatten().map(|id| (*id, None)).collect();
     for found in &survey.packs {
         for entry in &found.claimed {
             if let Some(place) = wanted.get_mut(&entry.id) {
@@ -54,12 +63,19 @@ fn runs(survey: &PackUsage, lines: &[Vec<ObjectId>], rejected_bases: &HashSet<Pa
         let mut run: Vec<BlobVersion> = Vec::new();
         let mut depth = 0;
         for version in line.iter().filter_map(|id| wanted.get_mut(id)?.take()) {
-            let is_useless = |newer: &BlobVersion| rejected_bases.contains(&(newer.entry.id, version.entry.id));
-            if version.base.is_none() && (depth == LONGEST_CHAIN || run.last().is_some_and(is_useless)) {
+            let is_useless =
+                |newer: &BlobVersion| rejected_bases.contains(&(newer.entry.id, version.entry.id));
+            if version.base.is_none()
+                && (depth == LONGEST_CHAIN || run.last().is_some_and(is_useless))
+            {
                 runs.push(std::mem::take(&mut run));
             }
             let is_its_delta = |newer: &BlobVersion| version.base == Some(newer.entry.id);
-            depth = if run.last().is_some_and(is_its_delta) { depth + 1 } else { 0 };
+            depth = if run.last().is_some_and(is_its_delta) {
+                depth + 1
+            } else {
+                0
+            };
             run.push(version);
         }
         runs.push(run);
@@ -75,7 +91,12 @@ fn version(pack: &Pack, entry: &IndexEntry) -> Option<BlobVersion> {
         EntryKind::Delta => Some(base_id(pack, entry.offset)?),
         EntryKind::Object(_) | EntryKind::Tag => None,
     };
-    Some(BlobVersion { entry: *entry, end, pack: pack.stamp.name.clone(), base })
+    Some(BlobVersion {
+        entry: *entry,
+        end,
+        pack: pack.stamp.name.clone(),
+        base,
+    })
 }
 
 fn facts_without(survey: &PackUsage, runs: &[Vec<BlobVersion>]) -> Vec<PackFacts> {

@@ -37,7 +37,9 @@ impl RunWriter<'_> {
         let mut newer: Option<Newer<'_>> = None;
         for version in run {
             newer = Some(match newer {
-                Some(newer) if newer.depth < LONGEST_CHAIN => self.write_next(writer, version, newer)?,
+                Some(newer) if newer.depth < LONGEST_CHAIN => {
+                    self.write_next(writer, version, newer)?
+                }
                 _ => self.write_whole(writer, version, None)?,
             });
         }
@@ -55,9 +57,15 @@ impl RunWriter<'_> {
         if version.base == Some(newer_id) {
             let pack = self.pack_of(version)?;
             let reader = pack.reader().map_err(|cause| pack.unreadable(cause))?;
-            let (_, header) = pack_delta::base_of(reader, version.entry.offset).map_err(|c| pack.unreadable(c))?;
+            let (_, header) = pack_delta::base_of(reader, version.entry.offset)
+                .map_err(|c| pack.unreadable(c))?;
             writer.copy_delta(reader, &version.entry, version.end, &header, &newer_id)?;
-            return Ok(Newer { version, depth, whole_room: newer.whole_room, content: None });
+            return Ok(Newer {
+                version,
+                depth,
+                whole_room: newer.whole_room,
+                content: None,
+            });
         }
         let base = match newer.content {
             Some(content) => content,
@@ -65,13 +73,22 @@ impl RunWriter<'_> {
         };
         let content = self.content(version)?;
         // The sizes of delta and whole are compared compressed.
-        let whole_room = if version.base.is_none() { version.end - version.entry.offset } else { newer.whole_room };
+        let whole_room = if version.base.is_none() {
+            version.end - version.entry.offset
+        } else {
+            newer.whole_room
+        };
         let delta = delta_make::make(&base, &content, content.len() / 2);
         drop(base);
         if let Some(delta) = delta
             && writer.add_delta(id, &newer_id, &delta, whole_room / 2)?
         {
-            return Ok(Newer { version, depth, whole_room: newer.whole_room, content: Some(content) });
+            return Ok(Newer {
+                version,
+                depth,
+                whole_room: newer.whole_room,
+                content: Some(content),
+            });
         }
         self.rejected_bases.push((newer_id, id));
         self.write_whole(writer, version, Some(content))
@@ -92,14 +109,20 @@ impl RunWriter<'_> {
             let (kind, content) = self.objects.read_any(&id)?;
             writer.rewrite(id, kind, &content)?;
         }
-        Ok(Newer { version, whole_room: version.end - version.entry.offset, depth: 0, content })
+        Ok(Newer {
+            version,
+            whole_room: version.end - version.entry.offset,
+            depth: 0,
+            content,
+        })
     }
 
     /// Reads a version by its checksum alone: the result is read back and hashed at the end.
     fn content(&self, version: &BlobVersion) -> Result<Arc<Vec<u8>>> {
         if version.base.is_none()
             && let Ok(reader) = self.pack_of(version)?.reader()
-            && let Ok((_, content)) = reader.content_by_crc(version.entry.offset, version.end, version.entry.crc)
+            && let Ok((_, content)) =
+                reader.content_by_crc(version.entry.offset, version.end, version.entry.crc)
         {
             return Ok(Arc::new(content));
         }
@@ -107,7 +130,13 @@ impl RunWriter<'_> {
     }
 
     fn pack_of(&self, version: &BlobVersion) -> Result<&Pack> {
-        let gone = || Error::Damaged { what: version.pack.clone(), why: "it was not looked at".into() };
-        self.survey.get(&version.pack).map(|found| &*found.pack).ok_or_else(gone)
+        let gone = || Error::Damaged {
+            what: version.pack.clone(),
+            why: "it was not looked at".into(),
+        };
+        self.survey
+            .get(&version.pack)
+            .map(|found| &*found.pack)
+            .ok_or_else(gone)
     }
 }

@@ -20,8 +20,11 @@ const EMPTY_PACK_BYTES: u64 = 1104;
 
 /// Sum of the sizes of all files below a directory, in bytes. Unreadable ones count as zero.
 pub fn bytes_below(dir: &Path) -> u64 {
-    let files =
-        WalkDir::new(dir).follow_links(false).follow_root_links(false).into_iter().filter_map(std::result::Result::ok);
+    let files = WalkDir::new(dir)
+        .follow_links(false)
+        .follow_root_links(false)
+        .into_iter()
+        .filter_map(std::result::Result::ok);
     files
         .filter(|entry: &DirEntry| entry.file_type().is_file())
         .filter_map(|entry| entry.metadata().ok())
@@ -42,19 +45,28 @@ impl<'s> DiskUsage<'s> {
     pub fn new(store: &'s Store) -> Result<Self> {
         let mut sizes = IdMap::default();
         for pack in store.objects().pack_list() {
-            let (Ok(index), Ok(reader)) = (pack.index(), pack.reader()) else { continue };
+            let (Ok(index), Ok(reader)) = (pack.index(), pack.reader()) else {
+                continue;
+            };
             let end = reader.entries_end();
             for entry in index.entries() {
-                let bytes = index.end_of(entry.offset, end).saturating_sub(entry.offset) + INDEX_ENTRY_BYTES;
+                let bytes = index.end_of(entry.offset, end).saturating_sub(entry.offset)
+                    + INDEX_ENTRY_BYTES;
                 sizes.entry(entry.id).or_insert(bytes);
             }
         }
         let dir = store.objects().objects_dir();
         for id in loose_files::list(dir)? {
-            let bytes = loose_files::path_of(dir, &id).symlink_metadata().map_or(0, |found| found.len());
+            let bytes = loose_files::path_of(dir, &id)
+                .symlink_metadata()
+                .map_or(0, |found| found.len());
             sizes.entry(id).or_insert(bytes);
         }
-        Ok(Self { store, sizes, counted: Reach::new(store) })
+        Ok(Self {
+            store,
+            sizes,
+            counted: Reach::new(store),
+        })
     }
 
     /// Space that no checkpoint accounts for: files beside the objects, and objects of other refs.
@@ -65,7 +77,8 @@ impl<'s> DiskUsage<'s> {
         let ours: ObjectIds = checkpoints.iter().map(|c| c.id).collect();
         let others = ref_files::roots(self.store.layout(), &ours)?;
         let others = others.into_iter().filter(|id| !ours.contains(id)).collect();
-        let beside = bytes_below(self.store.dir()).saturating_sub(bytes_below(&self.store.layout().objects()));
+        let beside = bytes_below(self.store.dir())
+            .saturating_sub(bytes_below(&self.store.layout().objects()));
         Ok(beside + EMPTY_PACK_BYTES + self.add(others)?)
     }
 
@@ -80,7 +93,9 @@ impl<'s> DiskUsage<'s> {
     fn add(&mut self, roots: Vec<ObjectId>) -> Result<u64> {
         let mut bytes = 0;
         let sizes = &self.sizes;
-        self.counted.extend(roots, &mut |id| bytes += sizes.get(&id).copied().unwrap_or(0))?;
+        self.counted.extend(roots, &mut |id| {
+            bytes += sizes.get(&id).copied().unwrap_or(0)
+        })?;
         Ok(bytes)
     }
 }

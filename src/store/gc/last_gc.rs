@@ -11,5 +11,9 @@ pub fn last(layout: &Layout) -> Option<ObjectId> {
 
 /// Remembers a checkpoint. A failure only makes the next `create` look and is not reported.
 pub fn remember(layout: &Layout, id: ObjectId) {
-    let _ = atomic_file::replace_derived(&layout.own(), &layout.last_gc(), format!("{id}\n").as_bytes());
+    let _ = atomic_file::replace_derived(
+        &layout.own(),
+        &layout.last_gc(),
+        format!("{id}\n").as_bytes(),
+    );
 }

@@ -36,9 +36,15 @@ pub fn extend(store: &Store, gone: &ObjectIds, reach: &mut Reach<'_>) -> Result<
 /// Blobs and trees that plain git has staged in this store: between its `add` and its `commit` nothing else names them,
 /// and git could not commit without them.
 fn staged(store: &Store) -> (ObjectIds, Vec<ObjectId>) {
-    let index = read_regular::read(&store.layout().git_index()).ok().and_then(|bytes| git_index::parse(&bytes).ok());
+    let index = read_regular::read(&store.layout().git_index())
+        .ok()
+        .and_then(|bytes| git_index::parse(&bytes).ok());
     let index = index.unwrap_or_default();
-    let blobs = index.blobs.into_iter().filter(|id| store.objects().contains(id)).collect();
+    let blobs = index
+        .blobs
+        .into_iter()
+        .filter(|id| store.objects().contains(id))
+        .collect();
     let whole = |id: &ObjectId| convert::read_snapshot(store.objects(), *id).is_ok();
     (blobs, index.trees.into_iter().filter(whole).collect())
 }
@@ -52,13 +58,17 @@ fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
         JournalState::None => {}
         JournalState::Open(journal) => roots.extend([journal.target, journal.safety]),
         JournalState::Unreadable => {
-            let why = "it may name checkpoints that are needed; 'checkpoint undo' ends it".to_owned();
-            return Err(Error::Damaged { what: "the journal of an interrupted restore".into(), why });
+            let why =
+                "it may name checkpoints that are needed; 'checkpoint undo' ends it".to_owned();
+            return Err(Error::Damaged {
+                what: "the journal of an interrupted restore".into(),
+                why,
+            });
         }
     }
     // `main` is derived: a missing commit there is ignored, unless it has a checkpoint's ref.
-    let lost_main =
-        ref_files::read_main(layout)?.filter(|id| !store.objects().contains(id) && !ref_files::exists(layout, *id));
+    let lost_main = ref_files::read_main(layout)?
+        .filter(|id| !store.objects().contains(id) && !ref_files::exists(layout, *id));
     roots.retain(|id| Some(*id) != lost_main);
     Ok(roots)
 }
@@ -68,7 +78,9 @@ fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
 /// # Errors
 /// The refs cannot be listed.
 pub fn lost_pins(store: &Store) -> Result<Vec<ObjectId>> {
-    let mut pins: Vec<ObjectId> = ref_files::names(store.layout(), Family::Pins)?.into_iter().collect();
+    let mut pins: Vec<ObjectId> = ref_files::names(store.layout(), Family::Pins)?
+        .into_iter()
+        .collect();
     pins.retain(|id| !ref_files::exists(store.layout(), *id) && !store.objects().contains(id));
     Ok(pins)
 }

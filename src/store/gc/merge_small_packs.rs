@@ -33,11 +33,22 @@ impl LockedStore<'_> {
     ///
     /// # Errors
     /// The new pack cannot be written.
-    pub(in crate::store) fn fold_small_packs(&self, into: &mut PackWriter<'_>) -> Result<Vec<Arc<Pack>>> {
+    pub(in crate::store) fn fold_small_packs(
+        &self,
+        into: &mut PackWriter<'_>,
+    ) -> Result<Vec<Arc<Pack>>> {
         let mut packs = self.store().objects().pack_list();
-        packs.sort_by(|a, b| a.stamp.size_bytes.cmp(&b.stamp.size_bytes).then_with(|| a.stamp.name.cmp(&b.stamp.name)));
+        packs.sort_by(|a, b| {
+            a.stamp
+                .size_bytes
+                .cmp(&b.stamp.size_bytes)
+                .then_with(|| a.stamp.name.cmp(&b.stamp.name))
+        });
         let mut budget = Budget::of(into.bytes_written());
-        let hoped = packs.iter().take_while(|pack| budget.takes(pack.stamp.size_bytes)).count();
+        let hoped = packs
+            .iter()
+            .take_while(|pack| budget.takes(pack.stamp.size_bytes))
+            .count();
         // On a full disk the new objects come first.
         if hoped < WORTH_IT || !atomic_file::has_room(self.store().dir(), ROOM_BYTES) {
             return Ok(Vec::new());
@@ -70,7 +81,11 @@ impl LockedStore<'_> {
     ///
     /// # Errors
     /// A new pack cannot be read back, so nothing was removed; or an old one cannot be removed.
-    pub(in crate::store) fn drop_folded(&self, folded: &[Arc<Pack>], published: &[PackStamp]) -> Result<()> {
+    pub(in crate::store) fn drop_folded(
+        &self,
+        folded: &[Arc<Pack>],
+        published: &[PackStamp],
+    ) -> Result<()> {
         if folded.is_empty() {
             return Ok(());
         }
@@ -78,15 +93,23 @@ impl LockedStore<'_> {
         let pack_dir = store.layout().packs();
         for stamp in published {
             let pack = Pack::stat(&pack_dir, &stamp.name);
-            let checked = pack.as_ref().ok_or_else(|| ReadError::Damaged("it is gone".into())).and_then(bytes_arrived);
+            let checked = pack
+                .as_ref()
+                .ok_or_else(|| ReadError::Damaged("it is gone".into()))
+                .and_then(bytes_arrived);
             checked.map_err(|why| Error::damaged(format!("the new pack {}", stamp.name), why))?;
         }
         let is_named = |packs: &[PackStamp]| folded.iter().any(|pack| packs.contains(&pack.stamp));
-        let cache = stat_cache::packs(store.layout()).filter(|packs| is_named(packs)).and_then(|_| store.stat_cache());
+        let cache = stat_cache::packs(store.layout())
+            .filter(|packs| is_named(packs))
+            .and_then(|_| store.stat_cache());
         let cache = cache.filter(|cache| store.trusts(cache));
         sweep::remove_caches(&store.layout().objects())?;
         // A folded pack of the same name is the new pack.
-        for pack in folded.iter().filter(|pack| published.iter().all(|stamp| stamp.name != pack.stamp.name)) {
+        for pack in folded
+            .iter()
+            .filter(|pack| published.iter().all(|stamp| stamp.name != pack.stamp.name))
+        {
             sweep::remove_pack(&pack_dir, &pack.stamp.name)?;
         }
         store.objects().refresh()?;
@@ -107,7 +130,10 @@ struct Budget {
 
 impl Budget {
     fn of(new_bytes: u64) -> Self {
-        Self { bytes: new_bytes.max(COUNTED_BYTES), packs: 0 }
+        Self {
+            bytes: new_bytes.max(COUNTED_BYTES),
+            packs: 0,
+        }
     }
 
     fn has_room_for(&self, size: u64) -> bool {
@@ -129,18 +155,28 @@ impl Budget {
 /// The entries of a sound pack; `None` if it holds deltas, which are cheaper left where they are.
 fn plain_entries(pack: &Pack) -> Option<Vec<IndexEntry>> {
     pack.check_frame().ok()?;
-    let is_plain =
-        |entry: &IndexEntry| matches!(pack.header(&entry.id), Ok(Some(h)) if matches!(h.kind, EntryKind::Object(_)));
+    let is_plain = |entry: &IndexEntry| matches!(pack.header(&entry.id), Ok(Some(h)) if matches!(h.kind, EntryKind::Object(_)));
     let entries: Vec<IndexEntry> = pack.index().ok()?.entries().collect();
     entries.iter().all(is_plain).then_some(entries)
 }
 
-fn copy_all(pack: &Pack, entries: &[IndexEntry], into: &mut PackWriter<'_>) -> std::result::Result<(), PackError> {
+fn copy_all(
+    pack: &Pack,
+    entries: &[IndexEntry],
+    into: &mut PackWriter<'_>,
+) -> std::result::Result<(), PackError> {
     let unreadable = |cause: ReadError| PackError::Source(std::io::Error::other(cause.to_string()));
-    let (index, reader) = (pack.index().map_err(unreadable)?, pack.reader().map_err(unreadable)?);
-    entries
-        .iter()
-        .try_for_each(|entry| into.copy_entry(reader, entry, index.end_of(entry.offset, reader.entries_end())))
+    let (index, reader) = (
+        pack.index().map_err(unreadable)?,
+        pack.reader().map_err(unreadable)?,
+    );
+    entries.iter().try_for_each(|entry| {
+        into.copy_entry(
+            reader,
+            entry,
+            index.end_of(entry.offset, reader.entries_end()),
+        )
+    })
 }
 
 #[cfg(test)]
@@ -155,9 +191,17 @@ mod tests {
         };
         assert_eq!(worth(&[], 900), 0);
         assert_eq!(worth(&[900, 32 << 10], 900), 2);
-        assert_eq!(worth(&[900, 48 << 10], 900), 1, "much larger than all before it");
+        assert_eq!(
+            worth(&[900, 48 << 10], 900),
+            1,
+            "much larger than all before it"
+        );
         assert_eq!(worth(&[20 << 10, 48 << 10], 900), 2);
-        assert_eq!(worth(&[60 << 10, 90 << 10, 120 << 10, 210 << 10], 40 << 10), 3, "at most so much at once");
+        assert_eq!(
+            worth(&[60 << 10, 90 << 10, 120 << 10, 210 << 10], 40 << 10),
+            3,
+            "at most so much at once"
+        );
         assert_eq!(worth(&[900; 2_000], 900), MOST_PACKS);
         assert_eq!(worth(&[u64::MAX], u64::MAX), 0);
     }
@@ -176,6 +220,10 @@ mod tests {
             packs.push(taken + (1 << 10));
             most = most.max(packs.len());
         }
-        assert!(most <= 17 && copied <= 48_000 << 10, "{most} packs, {} KiB copied", copied >> 10);
+        assert!(
+            most <= 17 && copied <= 48_000 << 10,
+            "{most} packs, {} KiB copied",
+            copied >> 10
+        );
     }
 }

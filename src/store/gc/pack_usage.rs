@@ -24,7 +24,11 @@ pub struct SurveyedPack {
 
 impl SurveyedPack {
     fn has_deltas(&self) -> bool {
-        is_low(&self.facts) && self.claimed.iter().any(|entry| is_delta(&self.pack, &entry.id))
+        is_low(&self.facts)
+            && self
+                .claimed
+                .iter()
+                .any(|entry| is_delta(&self.pack, &entry.id))
     }
 }
 
@@ -40,7 +44,13 @@ pub struct PackUsage {
 impl PackUsage {
     /// The figures of all packs. Searches packs with a low live share for deltas, which reads each header there.
     pub fn facts(&self) -> Vec<PackFacts> {
-        self.packs.iter().map(|found| PackFacts { has_deltas: found.has_deltas(), ..found.facts.clone() }).collect()
+        self.packs
+            .iter()
+            .map(|found| PackFacts {
+                has_deltas: found.has_deltas(),
+                ..found.facts.clone()
+            })
+            .collect()
     }
 
     /// The figures without a search for deltas, for which there is [`Self::has_deltas`].
@@ -65,11 +75,22 @@ impl PackUsage {
 pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<PackUsage> {
     objects.refresh()?;
     let loose = loose_files::list(objects.objects_dir())?;
-    let mut packs: Vec<SurveyedPack> = objects.pack_list().into_iter().map(|pack| first_look(pack, live)).collect();
+    let mut packs: Vec<SurveyedPack> = objects
+        .pack_list()
+        .into_iter()
+        .map(|pack| first_look(pack, live))
+        .collect();
     // Packs that will stay claim first, so that copies elsewhere are dead.
     packs.sort_by(|a, b| {
-        let rank = |found: &SurveyedPack| (is_low(&found.facts), std::cmp::Reverse(found.facts.total_bytes));
-        rank(a).cmp(&rank(b)).then_with(|| a.facts.name.cmp(&b.facts.name))
+        let rank = |found: &SurveyedPack| {
+            (
+                is_low(&found.facts),
+                std::cmp::Reverse(found.facts.total_bytes),
+            )
+        };
+        rank(a)
+            .cmp(&rank(b))
+            .then_with(|| a.facts.name.cmp(&b.facts.name))
     });
     let copies = count_copies(&packs, &loose);
     let mut taken = ObjectIds::default();
@@ -78,9 +99,17 @@ pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<PackUsage> {
         claim(found, &copies, &mut taken);
     }
     // Missing objects are left out: no removal can harm them. They can only be blobs, on which nothing depends.
-    let mut unclaimed: Vec<ObjectId> = live.difference(&taken).filter(|id| objects.holds(id)).copied().collect();
+    let mut unclaimed: Vec<ObjectId> = live
+        .difference(&taken)
+        .filter(|id| objects.holds(id))
+        .copied()
+        .collect();
     unclaimed.sort_unstable();
-    Ok(PackUsage { packs, unclaimed, loose })
+    Ok(PackUsage {
+        packs,
+        unclaimed,
+        loose,
+    })
 }
 
 fn first_look(pack: Arc<Pack>, live: &ObjectIds) -> SurveyedPack {
@@ -100,22 +129,33 @@ fn first_look(pack: Arc<Pack>, live: &ObjectIds) -> SurveyedPack {
         claimed.extend(index.entries().filter(|entry| live.contains(&entry.id)));
     }
     count_live(&pack, &claimed, &mut facts);
-    SurveyedPack { pack, facts, claimed }
+    SurveyedPack {
+        pack,
+        facts,
+        claimed,
+    }
 }
 
 fn count_live(pack: &Pack, claimed: &[IndexEntry], facts: &mut PackFacts) {
     facts.live_objects = claimed.len() as u64;
     if let (Ok(index), Ok(reader)) = (pack.index(), pack.reader()) {
         let end = reader.entries_end();
-        facts.live_bytes =
-            claimed.iter().map(|entry| index.end_of(entry.offset, end).saturating_sub(entry.offset)).sum();
+        facts.live_bytes = claimed
+            .iter()
+            .map(|entry| index.end_of(entry.offset, end).saturating_sub(entry.offset))
+            .sum();
     }
 }
 
 /// The number of copies of each object that has more than one.
 fn count_copies(packs: &[SurveyedPack], loose: &[ObjectId]) -> IdMap<u32> {
     let mut copies: IdMap<u32> = IdMap::default();
-    for id in packs.iter().flat_map(|found| &found.claimed).map(|entry| &entry.id).chain(loose) {
+    for id in packs
+        .iter()
+        .flat_map(|found| &found.claimed)
+        .map(|entry| &entry.id)
+        .chain(loose)
+    {
         *copies.entry(*id).or_default() += 1;
     }
     copies.retain(|_, count| *count > 1);

@@ -33,7 +33,11 @@ struct Links {
 impl<'s> Reach<'s> {
     /// Uses the packs as they are listed now.
     pub fn new(store: &'s Store) -> Self {
-        Self { store, catalogue: Catalogue::new(store.objects()), met: ObjectIds::default() }
+        Self {
+            store,
+            catalogue: Catalogue::new(store.objects()),
+            met: ObjectIds::default(),
+        }
     }
 
     pub fn catalogue(&self) -> &Catalogue<'s> {
@@ -45,7 +49,10 @@ impl<'s> Reach<'s> {
     /// # Errors
     /// A commit or a tree cannot be read.
     pub fn extend(&mut self, roots: Vec<ObjectId>, on_new: &mut dyn FnMut(ObjectId)) -> Result<()> {
-        let mut found = Links { to_read: roots, blobs: Vec::new() };
+        let mut found = Links {
+            to_read: roots,
+            blobs: Vec::new(),
+        };
         loop {
             for id in found.blobs.drain(..) {
                 if self.met.insert(id) {
@@ -75,7 +82,10 @@ impl<'s> Reach<'s> {
         let mut links = Links::default();
         for id in ids {
             self.read_one(*id, &mut links).map_err(|why| {
-                Error::damaged(format!("object {}", id.short()), format!("{why}; nothing is pruned while that is so"))
+                Error::damaged(
+                    format!("object {}", id.short()),
+                    format!("{why}; nothing is pruned while that is so"),
+                )
             })?;
         }
         Ok(links)
@@ -85,7 +95,9 @@ impl<'s> Reach<'s> {
         let (kind, bytes) = self.catalogue.read(&id)?;
         match kind {
             Some(ObjectKind::Blob) => {}
-            None => links.to_read.push(commit_codec::tagged(&bytes).ok_or("it is a tag that names nothing")?),
+            None => links
+                .to_read
+                .push(commit_codec::tagged(&bytes).ok_or("it is a tag that names nothing")?),
             Some(ObjectKind::Commit) => self.read_commit(&bytes, links)?,
             Some(ObjectKind::Tree) => {
                 for line in tree_codec::lines(&bytes) {
@@ -104,11 +116,18 @@ impl<'s> Reach<'s> {
     fn read_commit(&self, bytes: &[u8], links: &mut Links) -> Result<(), ReadFailure> {
         let commit = commit_codec::parse(bytes)?;
         // A commit of plain git does not need its lost ancestors.
-        let parents = commit.parents.into_iter().filter(|parent| self.store.objects().read(parent).is_ok());
+        let parents = commit
+            .parents
+            .into_iter()
+            .filter(|parent| self.store.objects().read(parent).is_ok());
         links.to_read.extend(parents);
         links.to_read.push(commit.tree);
         // Named here too, so that a lost meta ref does not lose the meta.
-        links.to_read.extend(message::parse(&commit.message).ok().and_then(|(_, meta)| meta));
+        links.to_read.extend(
+            message::parse(&commit.message)
+                .ok()
+                .and_then(|(_, meta)| meta),
+        );
         Ok(())
     }
 }

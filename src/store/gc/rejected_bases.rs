@@ -29,10 +29,16 @@ pub fn add(layout: &Layout, pairs: &[Pair], live: &ObjectIds) -> Result<()> {
     if pairs.is_empty() {
         return Ok(());
     }
-    let mut known: Vec<Pair> = read(layout).into_iter().chain(pairs.iter().copied()).collect();
+    let mut known: Vec<Pair> = read(layout)
+        .into_iter()
+        .chain(pairs.iter().copied())
+        .collect();
     known.retain(|(newer, older)| live.contains(newer) && live.contains(older));
     known.sort_unstable();
     known.dedup();
-    let text: String = known.iter().map(|(newer, older)| format!("{newer} {older}\n")).collect();
+    let text: String = known
+        .iter()
+        .map(|(newer, older)| format!("{newer} {older}\n"))
+        .collect();
     atomic_file::replace(&layout.rejected_bases(), text.as_bytes())
 }

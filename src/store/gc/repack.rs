@@ -96,16 +96,35 @@ impl<'a> RepackWork<'a> {
             sweep::remove_caches(self.objects_dir)?;
         }
         // Objects that no pack can give are claimed by none: save them before any copy is removed.
-        let (loose, packed): (Vec<ObjectId>, Vec<ObjectId>) =
-            self.survey.unclaimed.iter().partition(|id| self.survey.loose.binary_search(id).is_ok());
+        let (loose, packed): (Vec<ObjectId>, Vec<ObjectId>) = self
+            .survey
+            .unclaimed
+            .iter()
+            .partition(|id| self.survey.loose.binary_search(id).is_ok());
         self.take_in(&packed)?;
-        self.plan.drop.iter().try_for_each(|name| self.remove(name))?;
+        self.plan
+            .drop
+            .iter()
+            .try_for_each(|name| self.remove(name))?;
         if self.plan.loose {
-            self.remove_loose(outcome, |id| !self.live.contains(id) || !self.is_unclaimed(id))?;
+            self.remove_loose(outcome, |id| {
+                !self.live.contains(id) || !self.is_unclaimed(id)
+            })?;
         }
         match self.merge_all(&loose, outcome) {
-            Err(Error::Io { source, path, action }) if is_full(&source) => {
-                outcome.no_space = Some(Error::Io { action, path, source }.to_string());
+            Err(Error::Io {
+                source,
+                path,
+                action,
+            }) if is_full(&source) => {
+                outcome.no_space = Some(
+                    Error::Io {
+                        action,
+                        path,
+                        source,
+                    }
+                    .to_string(),
+                );
             }
             other => other?,
         }
@@ -129,12 +148,18 @@ impl<'a> RepackWork<'a> {
 
     /// Writes versions of large files, mostly as deltas. Their old copies go with the merged packs.
     fn write_runs(&mut self, outcome: &mut RepackOutcome) -> Result<()> {
-        let mut runs = RunWriter { objects: self.objects, survey: self.survey, rejected_bases: Vec::new() };
+        let mut runs = RunWriter {
+            objects: self.objects,
+            survey: self.survey,
+            rejected_bases: Vec::new(),
+        };
         let mut pending = self.plan.runs.iter().peekable();
         while pending.peek().is_some() && !(self.stop)() {
             let mut writer = PackWriter::begin(self.objects_dir, self.objects)?;
             let mut written = Vec::new();
-            while let Some(run) = pending.next_if(|_| writer.bytes_written() < WRITTEN_AT_ONCE_BYTES) {
+            while let Some(run) =
+                pending.next_if(|_| writer.bytes_written() < WRITTEN_AT_ONCE_BYTES)
+            {
                 runs.write(&mut writer, run)?;
                 written.extend(run.iter().map(|version| version.entry.id));
             }
@@ -148,14 +173,19 @@ impl<'a> RepackWork<'a> {
     /// Packs objects that no pack claims; returns whether there were any.
     fn take_in(&mut self, ids: &[ObjectId]) -> Result<bool> {
         let mut writer = self.writer()?;
-        ids.iter().try_for_each(|id| self.add_by_reading(&mut writer, id))?;
+        ids.iter()
+            .try_for_each(|id| self.add_by_reading(&mut writer, id))?;
         self.publish(writer)
     }
 
     fn merge(&mut self, group: &[String], outcome: &mut RepackOutcome) -> Result<()> {
         let mut writer = self.writer()?;
         for found in group.iter().filter_map(|name| self.survey.get(name)) {
-            for IndexEntry { id, .. } in found.claimed.iter().filter(|entry| !self.moved.contains(&entry.id)) {
+            for IndexEntry { id, .. } in found
+                .claimed
+                .iter()
+                .filter(|entry| !self.moved.contains(&entry.id))
+            {
                 if (self.stop)() {
                     outcome.stopped = true;
                     return Ok(());
@@ -183,7 +213,8 @@ impl<'a> RepackWork<'a> {
                 writer.copy_entry(reader, &entry, end)?;
                 break;
             }
-            let base = pack_usage::base_id(pack, entry.offset).filter(|base| self.is_copied_from(found, base));
+            let base = pack_usage::base_id(pack, entry.offset)
+                .filter(|base| self.is_copied_from(found, base));
             let Some(base) = base.filter(|_| deltas.len() <= found.claimed.len()) else {
                 self.add_by_reading(writer, &next)?;
                 break;
@@ -199,7 +230,11 @@ impl<'a> RepackWork<'a> {
     }
 
     fn is_copied_from(&self, found: &SurveyedPack, id: &ObjectId) -> bool {
-        found.claimed.binary_search_by_key(id, |entry| entry.id).is_ok() && !self.moved.contains(id)
+        found
+            .claimed
+            .binary_search_by_key(id, |entry| entry.id)
+            .is_ok()
+            && !self.moved.contains(id)
     }
 
     fn add_by_reading(&self, writer: &mut PackWriter<'_>, id: &ObjectId) -> Result<()> {
@@ -213,9 +248,14 @@ impl<'a> RepackWork<'a> {
 
     /// Publishes a pack and reads back each object in it; returns whether there was a pack to publish.
     fn publish(&mut self, writer: PackWriter<'_>) -> Result<bool> {
-        let Some(stamp) = writer.finish()? else { return Ok(false) };
+        let Some(stamp) = writer.finish()? else {
+            return Ok(false);
+        };
         let pack = Pack::stat(&self.pack_dir(), &stamp.name);
-        let checked = pack.as_ref().ok_or_else(|| ReadError::Damaged("it is gone".into())).and_then(read_back);
+        let checked = pack
+            .as_ref()
+            .ok_or_else(|| ReadError::Damaged("it is gone".into()))
+            .and_then(read_back);
         checked.map_err(|why| Error::damaged(format!("the new pack {}", stamp.name), why))?;
         self.published.insert(stamp.name);
         Ok(true)
@@ -223,7 +263,13 @@ impl<'a> RepackWork<'a> {
 
     /// Checks all sources for unreadable objects before anything is changed; returns whether to go on.
     fn check_sources(&self) -> Result<bool> {
-        for found in self.plan.merge.iter().flatten().filter_map(|name| self.survey.get(name)) {
+        for found in self
+            .plan
+            .merge
+            .iter()
+            .flatten()
+            .filter_map(|name| self.survey.get(name))
+        {
             for IndexEntry { id, .. } in &found.claimed {
                 if (self.stop)() {
                     return Ok(false);
@@ -239,7 +285,9 @@ impl<'a> RepackWork<'a> {
 
     fn check_source(&self, pack: &Pack, id: &ObjectId) -> Result<()> {
         let place = pack.place_of(id).map_err(|cause| pack.unreadable(cause))?;
-        let Some((entry, end)) = place else { return self.objects.read_any(id).map(drop).map_err(Error::from) };
+        let Some((entry, end)) = place else {
+            return self.objects.read_any(id).map(drop).map_err(Error::from);
+        };
         let reader = pack.reader().map_err(|cause| pack.unreadable(cause))?;
         let mut crc = EntryCrc::default();
         let read = reader.raw(entry.offset, end, &mut |bytes| {
@@ -251,14 +299,21 @@ impl<'a> RepackWork<'a> {
             return Ok(());
         }
         let what = format!("object {id} in {}", pack.pack_path.display());
-        Err(Error::damaged(what, "its bytes do not match their checksum"))
+        Err(Error::damaged(
+            what,
+            "its bytes do not match their checksum",
+        ))
     }
 
     fn is_unclaimed(&self, id: &ObjectId) -> bool {
         self.survey.unclaimed.binary_search(id).is_ok()
     }
 
-    fn remove_loose(&self, outcome: &mut RepackOutcome, goes: impl Fn(&ObjectId) -> bool) -> Result<()> {
+    fn remove_loose(
+        &self,
+        outcome: &mut RepackOutcome,
+        goes: impl Fn(&ObjectId) -> bool,
+    ) -> Result<()> {
         for id in self.survey.loose.iter().filter(|id| goes(id)) {
             let path = loose_files::path_of(self.objects_dir, id);
             outcome.loose_removed += u64::from(remove_if_there(&path)?);
@@ -294,6 +349,9 @@ fn measure(objects_dir: &Path) -> Result<(usize, u64)> {
         bytes += len_of(&path);
     }
     let loose = loose_files::list(objects_dir)?;
-    bytes += loose.iter().map(|id| len_of(&loose_files::path_of(objects_dir, id))).sum::<u64>();
+    bytes += loose
+        .iter()
+        .map(|id| len_of(&loose_files::path_of(objects_dir, id)))
+        .sum::<u64>();
     Ok((packs, bytes))
 }

@@ -55,20 +55,32 @@ impl RepackPlan {
 
 /// The plan of `prune`: drop dead packs, rewrite mostly dead ones one at a time, merge small ones.
 pub fn plan(facts: &[PackFacts]) -> RepackPlan {
-    RepackPlan { loose: true, ..make_plan(facts, stays) }
+    RepackPlan {
+        loose: true,
+        ..make_plan(facts, stays)
+    }
 }
 
 /// The plan of a tight prune: no dead byte is left in a pack of any size.
 pub fn plan_tight(facts: &[PackFacts]) -> RepackPlan {
-    let is_full = |pack: &PackFacts| pack.live_objects == pack.total_objects && pack.total_bytes > SMALL_BYTES;
-    RepackPlan { loose: true, ..make_plan(facts, is_full) }
+    let is_full = |pack: &PackFacts| {
+        pack.live_objects == pack.total_objects && pack.total_bytes > SMALL_BYTES
+    };
+    RepackPlan {
+        loose: true,
+        ..make_plan(facts, is_full)
+    }
 }
 
 /// The plan of the gc after a `create`, which cheaply brings the packs down to `at_most`. It drops all large dead
 /// packs, and as many small dead ones as needed; if that is not enough, it merges the small packs with the fewest live
 /// bytes. No large pack is rewritten. `has_deltas` is asked only for packs about to be merged, overriding their
 /// figures.
-pub fn plan_cheap(facts: &[PackFacts], at_most: usize, has_deltas: &dyn Fn(&PackFacts) -> bool) -> RepackPlan {
+pub fn plan_cheap(
+    facts: &[PackFacts],
+    at_most: usize,
+    has_deltas: &dyn Fn(&PackFacts) -> bool,
+) -> RepackPlan {
     let mut plan = RepackPlan::default();
     let (mut dead, mut small) = (Vec::new(), Vec::new());
     for pack in facts {
@@ -80,15 +92,25 @@ pub fn plan_cheap(facts: &[PackFacts], at_most: usize, has_deltas: &dyn Fn(&Pack
             small.push(pack);
         }
     }
-    dead.sort_by(|a, b| b.total_bytes.cmp(&a.total_bytes).then_with(|| a.name.cmp(&b.name)));
-    small.sort_by(|a, b| a.live_bytes.cmp(&b.live_bytes).then_with(|| a.name.cmp(&b.name)));
+    dead.sort_by(|a, b| {
+        b.total_bytes
+            .cmp(&a.total_bytes)
+            .then_with(|| a.name.cmp(&b.name))
+    });
+    small.sort_by(|a, b| {
+        a.live_bytes
+            .cmp(&b.live_bytes)
+            .then_with(|| a.name.cmp(&b.name))
+    });
     let over = facts.len().saturating_sub(at_most);
     let large = dead.partition_point(|pack| pack.total_bytes > SMALL_BYTES);
     let (gone, spared) = dead.split_at(large.max(over).min(dead.len()));
     let (merged, left) = cheap_to_merge(small, over.saturating_sub(gone.len()), has_deltas);
     plan.drop = names_of(gone);
-    plan.merge.extend((!merged.is_empty()).then(|| names_of(&merged)));
-    plan.keep.extend([names_of(spared), names_of(&left)].concat());
+    plan.merge
+        .extend((!merged.is_empty()).then(|| names_of(&merged)));
+    plan.keep
+        .extend([names_of(spared), names_of(&left)].concat());
     plan
 }
 
@@ -121,7 +143,11 @@ fn names_of(packs: &[&PackFacts]) -> Vec<String> {
 }
 
 fn stays(pack: &PackFacts) -> bool {
-    let percent = if pack.has_deltas { LIVE_PERCENT_OF_DELTAS } else { LIVE_PERCENT };
+    let percent = if pack.has_deltas {
+        LIVE_PERCENT_OF_DELTAS
+    } else {
+        LIVE_PERCENT
+    };
     // Merged deltas have to be unpacked to be read back.
     is_mostly_live(pack, percent) && (pack.total_bytes > SMALL_BYTES || pack.has_deltas)
 }
@@ -132,7 +158,8 @@ fn is_mostly_live(pack: &PackFacts, percent: u64) -> bool {
 
 /// Whether a pack is searched for deltas before the plan is made.
 pub fn is_low(pack: &PackFacts) -> bool {
-    pack.live_objects > 0 && (pack.total_bytes <= SMALL_BYTES || !is_mostly_live(pack, LIVE_PERCENT))
+    pack.live_objects > 0
+        && (pack.total_bytes <= SMALL_BYTES || !is_mostly_live(pack, LIVE_PERCENT))
 }
 
 fn make_plan(facts: &[PackFacts], stays: impl Fn(&PackFacts) -> bool) -> RepackPlan {
@@ -151,7 +178,11 @@ fn make_plan(facts: &[PackFacts], stays: impl Fn(&PackFacts) -> bool) -> RepackP
             plan.merge.push(vec![pack.name.clone()]);
         }
     }
-    small.sort_by(|a, b| a.live_bytes.cmp(&b.live_bytes).then_with(|| a.name.cmp(&b.name)));
+    small.sort_by(|a, b| {
+        a.live_bytes
+            .cmp(&b.live_bytes)
+            .then_with(|| a.name.cmp(&b.name))
+    });
     for group in in_groups(&small) {
         let names = group.iter().map(|pack| pack.name.clone());
         if is_worth_it(group) {
@@ -180,7 +211,10 @@ fn in_groups<'a, 'f>(small: &'a [&'f PackFacts]) -> Vec<&'a [&'f PackFacts]> {
 
 /// Whether a merge reduces the packs or drops dead objects.
 fn is_worth_it(group: &[&PackFacts]) -> bool {
-    group.len() > 1 || group.iter().any(|pack| pack.live_objects < pack.total_objects)
+    group.len() > 1
+        || group
+            .iter()
+            .any(|pack| pack.live_objects < pack.total_objects)
 }
 
 /// A version of a large file and its place.
@@ -227,20 +261,31 @@ mod tests {
 
     #[test]
     fn housekeeping_looks_for_deltas_where_it_would_merge_and_passes_them_over() {
-        let facts: Vec<_> = (0..40).map(|at| pack(&format!("{at:02}"), 100, 1000 + 100 * at)).collect();
+        let facts: Vec<_> = (0..40)
+            .map(|at| pack(&format!("{at:02}"), 100, 1000 + 100 * at))
+            .collect();
         let asked = std::cell::Cell::new(0);
         let plan = plan_cheap(&facts, 37, &|pack| {
             asked.set(asked.get() + 1);
             ["01", "02"].contains(&pack.name.as_str())
         });
-        assert_eq!((plan.merge, asked.get()), (vec![["00", "03", "04", "05"].map(String::from).to_vec()], 6));
+        assert_eq!(
+            (plan.merge, asked.get()),
+            (vec![["00", "03", "04", "05"].map(String::from).to_vec()], 6)
+        );
         assert_eq!(plan.keep.len(), 36);
     }
 
     #[test]
     fn each_pack_gets_what_its_figures_ask_for() {
-        let deltas = PackFacts { has_deltas: true, ..pack("deltas", 60, LARGE) };
-        let damaged = PackFacts { damaged: true, ..pack("damaged", 0, LARGE) };
+        let deltas = PackFacts {
+            has_deltas: true,
+            ..pack("deltas", 60, LARGE)
+        };
+        let damaged = PackFacts {
+            damaged: true,
+            ..pack("damaged", 0, LARGE)
+        };
         let facts = [
             pack("live", 80, LARGE),
             pack("dead", 0, LARGE),
@@ -255,9 +300,15 @@ mod tests {
         let plan = plan(&facts);
         assert_eq!(plan.keep, ["live", "deltas", "damaged"]);
         assert_eq!(plan.drop, ["dead"]);
-        assert_eq!(plan.merge, [vec!["half"], vec!["third"], vec!["s2", "s1", "rest"]]);
+        assert_eq!(
+            plan.merge,
+            [vec!["half"], vec!["third"], vec!["s2", "s1", "rest"]]
+        );
         let cheap = plan_cheap(&facts, 1, &as_told);
-        assert_eq!((cheap.drop, cheap.merge), (vec!["dead".into()], vec![vec!["s2".into(), "s1".into()]]));
+        assert_eq!(
+            (cheap.drop, cheap.merge),
+            (vec!["dead".into()], vec![vec!["s2".into(), "s1".into()]])
+        );
         assert!(!cheap.loose);
     }
 
@@ -274,13 +325,19 @@ mod tests {
         assert_eq!(drop(5), ["huge"]);
         assert_eq!(drop(3), ["huge", "d2"]);
         assert_eq!(drop(0), ["huge", "d2", "d3", "d1"]);
-        assert_eq!(plan_cheap(&facts, 0, &as_told).merge, Vec::<Vec<String>>::new(), "one pack is no merge");
+        assert_eq!(
+            plan_cheap(&facts, 0, &as_told).merge,
+            Vec::<Vec<String>>::new(),
+            "one pack is no merge"
+        );
     }
 
     #[test]
     fn housekeeping_merges_down_to_the_number_and_the_smallest_only() {
         let merged_of = |unit: u64, at_most: usize| {
-            let facts: Vec<_> = (0..60).map(|at| pack(&at.to_string(), 100, unit * (10 + at))).collect();
+            let facts: Vec<_> = (0..60)
+                .map(|at| pack(&at.to_string(), 100, unit * (10 + at)))
+                .collect();
             let merged = plan_cheap(&facts, at_most, &as_told).merge;
             assert!(merged.len() <= 1);
             merged.concat()
@@ -289,7 +346,11 @@ mod tests {
         assert_eq!(merged_of(100, 60), smallest(0));
         assert_eq!(merged_of(100, 59), smallest(2));
         assert_eq!(merged_of(100, 34), smallest(27));
-        assert_eq!(merged_of(3000, 34), smallest(11), "what is copied at once has a limit");
+        assert_eq!(
+            merged_of(3000, 34),
+            smallest(11),
+            "what is copied at once has a limit"
+        );
         assert_eq!(merged_of(30_000, 34), smallest(10), "but a few are");
         assert_eq!(merged_of(300_000, 34), smallest(0), "unless they are large");
     }

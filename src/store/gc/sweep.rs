@@ -7,11 +7,22 @@ use crate::store::files::atomic_file::{TMP_PREFIX, remove_if_there};
 use crate::store::objects::loose_files::names_in;
 
 /// Prefixes of temporary files of unfinished writers: ours, git's and libgit2's.
-const TEMPORARIES: [&str; 6] = [TMP_PREFIX, "tmp_pack_", "tmp_idx_", "tmp_obj_", "tmp_object_", "tmp_rev_"];
+const TEMPORARIES: [&str; 6] = [
+    TMP_PREFIX,
+    "tmp_pack_",
+    "tmp_idx_",
+    "tmp_obj_",
+    "tmp_object_",
+    "tmp_rev_",
+];
 /// The index goes first: a pack without one is invisible to readers, an index without a pack is an error to them.
 const ENDINGS_OF_A_PACK: [&str; 7] = ["idx", "pack", "rev", "keep", "mtimes", "bitmap", "promisor"];
 /// Caches of plain git that name packs or commits; invalid once some are gone.
-const CACHES: [&str; 3] = ["pack/multi-pack-index", "info/commit-graph", "info/commit-graphs/commit-graph-chain"];
+const CACHES: [&str; 3] = [
+    "pack/multi-pack-index",
+    "info/commit-graph",
+    "info/commit-graphs/commit-graph-chain",
+];
 
 /// Removes files that dead processes left under `objects/`; the caller holds the exclusive lock, so no process is
 /// writing. Returns the number of removed files.
@@ -20,8 +31,14 @@ const CACHES: [&str; 3] = ["pack/multi-pack-index", "info/commit-graph", "info/c
 /// A directory cannot be listed or a file cannot be removed.
 pub fn sweep_temporaries(objects_dir: &Path) -> Result<u64> {
     let mut removed = 0;
-    let fan_out = names_in(objects_dir)?.into_iter().filter(|name| name.len() == 2).map(|name| objects_dir.join(name));
-    for directory in [objects_dir.to_path_buf(), objects_dir.join("pack")].into_iter().chain(fan_out) {
+    let fan_out = names_in(objects_dir)?
+        .into_iter()
+        .filter(|name| name.len() == 2)
+        .map(|name| objects_dir.join(name));
+    for directory in [objects_dir.to_path_buf(), objects_dir.join("pack")]
+        .into_iter()
+        .chain(fan_out)
+    {
         for name in names_in(&directory)? {
             let path = directory.join(&name);
             let stale = TEMPORARIES.iter().any(|prefix| name.starts_with(prefix));
@@ -48,7 +65,10 @@ pub fn remove_pack(pack_dir: &Path, name: &str) -> Result<()> {
 ///
 /// # Errors
 /// A file cannot be removed.
-#[expect(clippy::disallowed_methods, reason = "the directory is one of the store's own")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the directory is one of the store's own"
+)]
 pub fn remove_caches(objects_dir: &Path) -> Result<()> {
     for cache in CACHES {
         remove_if_there(&objects_dir.join(cache))?;
@@ -61,7 +81,10 @@ pub fn remove_caches(objects_dir: &Path) -> Result<()> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make and break files directly"
+)]
 mod tests {
     use super::*;
 
@@ -72,13 +95,30 @@ mod tests {
         for path in ["pack", "ab", "info"] {
             std::fs::create_dir(objects.join(path)).unwrap();
         }
-        let stale =
-            ["pack/tmp_pack_1_ab", "pack/tmp_idx_x", "pack/.tmp-1-2", "ab/tmp_obj_x", "tmp_object_git2_x", ".tmp-1"];
-        let good = ["pack/pack-1.pack", "pack/pack-1.idx", "info/keep", "ab/cdef"];
-        stale.iter().chain(&good).for_each(|path| std::fs::write(objects.join(path), b"").unwrap());
+        let stale = [
+            "pack/tmp_pack_1_ab",
+            "pack/tmp_idx_x",
+            "pack/.tmp-1-2",
+            "ab/tmp_obj_x",
+            "tmp_object_git2_x",
+            ".tmp-1",
+        ];
+        let good = [
+            "pack/pack-1.pack",
+            "pack/pack-1.idx",
+            "info/keep",
+            "ab/cdef",
+        ];
+        stale
+            .iter()
+            .chain(&good)
+            .for_each(|path| std::fs::write(objects.join(path), b"").unwrap());
         assert_eq!(sweep_temporaries(objects).unwrap(), stale.len() as u64);
         assert!(good.iter().all(|path| objects.join(path).exists()));
         remove_pack(&objects.join("pack"), "pack-1").unwrap();
-        assert_eq!(names_in(&objects.join("pack")).unwrap(), Vec::<String>::new());
+        assert_eq!(
+            names_in(&objects.join("pack")).unwrap(),
+            Vec::<String>::new()
+        );
     }
 }

@@ -31,7 +31,13 @@ pub struct Description {
 impl Description {
     pub fn of_root(root: &Path, created_ms: i64, identity: Identity, forced: bool) -> Self {
         let root = root.as_os_str().as_encoded_bytes().to_vec();
-        Self { format: STORE_FORMAT, root, created_ms, identity, forced }
+        Self {
+            format: STORE_FORMAT,
+            root,
+            created_ms,
+            identity,
+            forced,
+        }
     }
 
     pub fn names(&self, root: &Path) -> bool {
@@ -41,7 +47,10 @@ impl Description {
     /// Returns the root as a path; `None` where the system does not allow such a name.
     pub fn root_path(&self) -> Option<PathBuf> {
         #[cfg(unix)]
-        return Some(<std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(self.root.clone()).into());
+        return Some(
+            <std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(self.root.clone())
+                .into(),
+        );
         #[cfg(not(unix))]
         return String::from_utf8(self.root.clone()).ok().map(PathBuf::from);
     }
@@ -57,7 +66,9 @@ impl Description {
             Err(e)
                 if matches!(
                     e.kind(),
-                    std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory | std::io::ErrorKind::InvalidData
+                    std::io::ErrorKind::NotFound
+                        | std::io::ErrorKind::NotADirectory
+                        | std::io::ErrorKind::InvalidData
                 ) =>
             {
                 Ok(None)
@@ -72,8 +83,17 @@ impl Description {
 
     /// Renders the text of the file.
     pub fn render(&self) -> String {
-        let Self { format, root, created_ms, identity, forced } = self;
-        let Identity { root: (dev, ino), parent: (parent_dev, parent_ino) } = identity;
+        let Self {
+            format,
+            root,
+            created_ms,
+            identity,
+            forced,
+        } = self;
+        let Identity {
+            root: (dev, ino),
+            parent: (parent_dev, parent_ino),
+        } = identity;
         let forced = if *forced { "forced\n" } else { "" };
         let root = percent_encode(root);
         checksummed_text::seal(&format!(
@@ -86,19 +106,32 @@ impl Description {
 /// checksum line, so a flipped byte is never taken for a newer format.
 pub fn format_of(layout: &Layout) -> Option<u32> {
     let text = read_regular::read_text(&layout.description()).ok()?;
-    checksummed_text::unseal(&text)?.lines().find_map(|line| line.strip_prefix("format "))?.parse().ok()
+    checksummed_text::unseal(&text)?
+        .lines()
+        .find_map(|line| line.strip_prefix("format "))?
+        .parse()
+        .ok()
 }
 
 fn parse(text: &str) -> Option<Description> {
     let text = checksummed_text::unseal(text)?;
-    let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
-    let pair = |text: &str| text.split_once(' ').and_then(|(dev, ino)| Some((dev.parse().ok()?, ino.parse().ok()?)));
+    let value = |key: &str| {
+        text.lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))
+    };
+    let pair = |text: &str| {
+        text.split_once(' ')
+            .and_then(|(dev, ino)| Some((dev.parse().ok()?, ino.parse().ok()?)))
+    };
     let parent = value("parent").and_then(pair).unwrap_or_default();
     Some(Description {
         format: value("format")?.parse().ok()?,
         root: percent_decode(value("root")?)?,
         created_ms: value("created")?.parse().ok()?,
-        identity: Identity { root: pair(value("identity")?)?, parent },
+        identity: Identity {
+            root: pair(value("identity")?)?,
+            parent,
+        },
         forced: text.lines().any(|line| line == "forced"),
     })
 }
@@ -109,13 +142,23 @@ mod tests {
 
     #[test]
     fn a_description_comes_back_and_garbage_is_none() {
-        let made = Description::of_root(Path::new("/a b/\u{fc}"), 5, Identity { root: (1, 2), parent: (3, 4) }, true);
+        let made = Description::of_root(
+            Path::new("/a b/\u{fc}"),
+            5,
+            Identity {
+                root: (1, 2),
+                parent: (3, 4),
+            },
+            true,
+        );
         assert_eq!(parse(&Description::render(&made)), Some(made.clone()));
         let text = Description::render(&made);
         for at in 0..text.len() {
             let mut flipped = text.clone().into_bytes();
             flipped[at] ^= 1;
-            let parsed = String::from_utf8(flipped).ok().and_then(|flipped| parse(&flipped));
+            let parsed = String::from_utf8(flipped)
+                .ok()
+                .and_then(|flipped| parse(&flipped));
             assert_eq!(parsed, None, "flipped at {at}");
         }
         for garbage in ["", "\0\0\0", "format 1\n", "format x\nroot %zz\n"] {

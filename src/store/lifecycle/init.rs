@@ -36,7 +36,9 @@ pub fn heal(layout: &Layout) -> Result<()> {
         directories::create_private(&dir)?;
     }
     directories::make_private(layout.dir())?;
-    constants(layout).iter().try_for_each(|(path, expected)| keep(&layout.own(), path, expected))
+    constants(layout)
+        .iter()
+        .try_for_each(|(path, expected)| keep(&layout.own(), path, expected))
 }
 
 /// Files that are the same in every store, except for its path.
@@ -65,7 +67,10 @@ pub fn write_founding_files(layout: &Layout, description: &Description) -> Resul
     let own = layout.own();
     let list = match layout.exclusion_list() {
         path if path.exists() => None,
-        path => Some((atomic_file::written_aside(&own, DEFAULT_STORE_LIST.as_bytes())?, path)),
+        path => Some((
+            atomic_file::written_aside(&own, DEFAULT_STORE_LIST.as_bytes())?,
+            path,
+        )),
     };
     let described = atomic_file::written_aside(&own, description.render().as_bytes())?;
     let files = list.iter().map(|(file, _)| file).chain([&described]);
@@ -83,7 +88,9 @@ fn keep(aside: &Path, path: &Path, expected: &[u8]) -> Result<()> {
     match std::fs::read(path) {
         Ok(found) if found == expected => Ok(()),
         Ok(_) => atomic_file::replace_derived(aside, path, expected),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => atomic_file::replace_derived(aside, path, expected),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            atomic_file::replace_derived(aside, path, expected)
+        }
         Err(e) => Err(Error::io("read", path)(e)),
     }
 }
@@ -102,5 +109,8 @@ fn config(layout: &Layout) -> String {
 /// Quotes a path for a value of git's config.
 fn quote(path: &Path) -> String {
     let text = path.to_string_lossy();
-    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t")
+    text.replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+        .replace('\t', "\\t")
 }

@@ -28,7 +28,13 @@ pub fn is_store(layout: &Layout) -> Result<bool> {
     if let Some(found) = lstat(layout.dir())?.filter(|found| !found.is_dir()) {
         return Err(wrong_kind(layout, layout.dir(), &found, "directory"));
     }
-    for path in [layout.own(), layout.head(), layout.refs(), layout.objects(), layout.manifest()] {
+    for path in [
+        layout.own(),
+        layout.head(),
+        layout.refs(),
+        layout.objects(),
+        layout.manifest(),
+    ] {
         if lstat(&path)?.is_some() {
             return Ok(true);
         }
@@ -39,8 +45,13 @@ pub fn is_store(layout: &Layout) -> Result<bool> {
 /// Refuses a store that another user owns, that leads elsewhere, or in which a file or directory has another type and
 /// could block a read. Goes by metadata; reads the manifest only if the objects are missing.
 pub fn check(layout: &Layout) -> Result<()> {
-    let refuse = |why: String| Error::HostileStore { store: layout.dir().to_path_buf(), why };
-    let Some(dir) = lstat(layout.dir())? else { return Ok(()) };
+    let refuse = |why: String| Error::HostileStore {
+        store: layout.dir().to_path_buf(),
+        why,
+    };
+    let Some(dir) = lstat(layout.dir())? else {
+        return Ok(());
+    };
     if !dir.is_dir() {
         return Err(wrong_kind(layout, layout.dir(), &dir, "directory"));
     }
@@ -51,11 +62,19 @@ pub fn check(layout: &Layout) -> Result<()> {
         }
     }
     if lstat(&layout.objects())?.is_none() && tells_of_nothing(layout) {
-        let why = "its objects are missing, and neither refs nor a manifest tell which they were".to_owned();
-        return Err(Error::StoreUnusable { store: layout.dir().to_path_buf(), why });
+        let why = "its objects are missing, and neither refs nor a manifest tell which they were"
+            .to_owned();
+        return Err(Error::StoreUnusable {
+            store: layout.dir().to_path_buf(),
+            why,
+        });
     }
     let unusable = parts_of_a_wrong_kind(layout)?;
-    match unusable.iter().find(|(_, found, _)| found.is_symlink()).or(unusable.first()) {
+    match unusable
+        .iter()
+        .find(|(_, found, _)| found.is_symlink())
+        .or(unusable.first())
+    {
         Some((path, found, wanted)) => Err(wrong_kind(layout, path, found, wanted)),
         None => Ok(()),
     }
@@ -64,7 +83,8 @@ pub fn check(layout: &Layout) -> Result<()> {
 /// Whether nothing tells which checkpoints existed, not even that there were none.
 fn tells_of_nothing(layout: &Layout) -> bool {
     let manifest = read_regular::read(&layout.manifest()).unwrap_or_default();
-    let has_refs = || ref_files::names(layout, Family::Checkpoints).is_ok_and(|names| !names.is_empty());
+    let has_refs =
+        || ref_files::names(layout, Family::Checkpoints).is_ok_and(|names| !names.is_empty());
     !manifest::is_readable(&manifest) && !has_refs()
 }
 
@@ -72,10 +92,18 @@ fn tells_of_nothing(layout: &Layout) -> bool {
 fn parts_of_a_wrong_kind(layout: &Layout) -> Result<Vec<(PathBuf, Metadata, &'static str)>> {
     let mut wrong = Vec::new();
     for path in layout.directories().into_iter().skip(1) {
-        wrong.extend(lstat(&path)?.filter(|found| !found.is_dir()).map(|found| (path, found, "directory")));
+        wrong.extend(
+            lstat(&path)?
+                .filter(|found| !found.is_dir())
+                .map(|found| (path, found, "directory")),
+        );
     }
     for path in layout.files() {
-        wrong.extend(lstat(&path)?.filter(|found| !found.is_file()).map(|found| (path, found, "plain file")));
+        wrong.extend(
+            lstat(&path)?
+                .filter(|found| !found.is_file())
+                .map(|found| (path, found, "plain file")),
+        );
     }
     Ok(wrong)
 }
@@ -83,9 +111,20 @@ fn parts_of_a_wrong_kind(layout: &Layout) -> Result<Vec<(PathBuf, Metadata, &'st
 /// Classifies a wrong file type: a link may lead to another user's file and is an attack, any other type is damage.
 fn wrong_kind(layout: &Layout, path: &Path, found: &Metadata, wanted: &str) -> Error {
     let inside = path.strip_prefix(layout.dir()).unwrap_or(path);
-    let named = if inside.as_os_str().is_empty() { "it".to_owned() } else { inside.display().to_string() };
-    let (store, why) = (layout.dir().to_path_buf(), format!("{named} is no {wanted}"));
-    if found.is_symlink() { Error::HostileStore { store, why } } else { Error::StoreUnusable { store, why } }
+    let named = if inside.as_os_str().is_empty() {
+        "it".to_owned()
+    } else {
+        inside.display().to_string()
+    };
+    let (store, why) = (
+        layout.dir().to_path_buf(),
+        format!("{named} is no {wanted}"),
+    );
+    if found.is_symlink() {
+        Error::HostileStore { store, why }
+    } else {
+        Error::StoreUnusable { store, why }
+    }
 }
 
 /// Whether a path exists; if so, it is a directory of this user.
@@ -93,9 +132,14 @@ fn wrong_kind(layout: &Layout, path: &Path, found: &Metadata, wanted: &str) -> E
 /// # Errors
 /// The path is of another type or owned by another user.
 pub fn is_own_directory(dir: &Path) -> Result<bool> {
-    let Some(found) = lstat(dir)? else { return Ok(false) };
+    let Some(found) = lstat(dir)? else {
+        return Ok(false);
+    };
     if !found.is_dir() {
-        return Err(Error::HostileStore { store: dir.to_path_buf(), why: "it is no directory".into() });
+        return Err(Error::HostileStore {
+            store: dir.to_path_buf(),
+            why: "it is no directory".into(),
+        });
     }
     check_owner(dir, &found)?;
     Ok(true)
@@ -106,8 +150,14 @@ fn check_owner(dir: &Path, found: &Metadata) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
     let me = rustix::process::geteuid().as_raw();
     if found.uid() != me {
-        let why = format!("it belongs to user {}, and this process runs as user {me}", found.uid());
-        return Err(Error::HostileStore { store: dir.to_path_buf(), why });
+        let why = format!(
+            "it belongs to user {}, and this process runs as user {me}",
+            found.uid()
+        );
+        return Err(Error::HostileStore {
+            store: dir.to_path_buf(),
+            why,
+        });
     }
     Ok(())
 }

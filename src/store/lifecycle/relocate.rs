@@ -30,7 +30,10 @@ const ENDINGS: [&str; 2] = ["pack", "idx"];
 pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
     if let Some(lost) = from.inventory().damaged.first() {
         let why = format!("{}; nothing is taken over while that is so", lost.why);
-        return Err(Error::Damaged { what: format!("checkpoint {}", lost.id.short()), why });
+        return Err(Error::Damaged {
+            what: format!("checkpoint {}", lost.id.short()),
+            why,
+        });
     }
     let (into, source) = (store.store().layout(), from.store().layout());
     copy_packs(&source.packs(), &into.packs())?;
@@ -59,13 +62,19 @@ pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> 
 /// unless one continues the other. Files written for runs are those of the incoming store, which belongs to the
 /// directory as it is.
 fn take_over_workflows(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
-    let (into, source, objects) = (store.store().layout(), from.store().layout(), store.store().objects());
+    let (into, source, objects) = (
+        store.store().layout(),
+        from.store().layout(),
+        store.store().objects(),
+    );
     let mut names = BTreeMap::new();
     for namespace in RefNamespace::BOTH {
         for (id, tip) in run_reader::tips(from.store(), namespace)?.found {
             let mut goes_on = false;
             let (name, is_there) = free_name(into, namespace, &id, &mut |value| {
-                let RefValue::Id(known) = value else { return false };
+                let RefValue::Id(known) = value else {
+                    return false;
+                };
                 goes_on = known != tip && run_reader::stands_on(objects, tip, known);
                 goes_on || run_reader::stands_on(objects, known, tip)
             })?;
@@ -88,7 +97,10 @@ fn take_over_workflows(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Resul
 }
 
 fn copy_packs(from: &Path, into: &Path) -> Result<()> {
-    for name in names_in(from)?.iter().filter_map(|name| name.strip_suffix(".idx")) {
+    for name in names_in(from)?
+        .iter()
+        .filter_map(|name| name.strip_suffix(".idx"))
+    {
         for ending in ENDINGS {
             let file = format!("{name}.{ending}");
             bring(&from.join(&file), &into.join(&file))?;
@@ -111,8 +123,15 @@ fn bring(from: &Path, to: &Path) -> Result<()> {
 ///
 /// # Errors
 /// A rename failed. Both stores exist; a second attempt continues.
-pub fn trade(store: LockedStore<'_>, other: LockedStore<'_>, description: &Description) -> Result<Detached> {
-    let (old, place) = (store.store().dir().to_path_buf(), other.store().dir().to_path_buf());
+pub fn trade(
+    store: LockedStore<'_>,
+    other: LockedStore<'_>,
+    description: &Description,
+) -> Result<Detached> {
+    let (old, place) = (
+        store.store().dir().to_path_buf(),
+        other.store().dir().to_path_buf(),
+    );
     if !atomic_file::exchange(&old, &place)? {
         let detached = StoreRemoval::of_locked(other).detach()?;
         return move_to(store, &place, description).map(|()| detached);

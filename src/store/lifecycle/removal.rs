@@ -41,10 +41,22 @@ impl StoreRemoval {
             return Ok(None);
         }
         let layout = Layout::new(dir.to_path_buf());
-        let place = layout.own().symlink_metadata().is_ok_and(|found| found.is_dir());
-        let can_be_locked = place && layout.lock().symlink_metadata().map_or(true, |found| found.is_file());
-        let lock = can_be_locked.then(|| lock::acquire(&layout.lock(), wait, Some(holder))).transpose()?;
-        Ok(Some(Self { dir: dir.to_path_buf(), lock }))
+        let place = layout
+            .own()
+            .symlink_metadata()
+            .is_ok_and(|found| found.is_dir());
+        let can_be_locked = place
+            && layout
+                .lock()
+                .symlink_metadata()
+                .map_or(true, |found| found.is_file());
+        let lock = can_be_locked
+            .then(|| lock::acquire(&layout.lock(), wait, Some(holder)))
+            .transpose()?;
+        Ok(Some(Self {
+            dir: dir.to_path_buf(),
+            lock,
+        }))
     }
 
     /// Removes a store whose lock is held.
@@ -55,7 +67,10 @@ impl StoreRemoval {
 
     /// Removes a locked store that was renamed meanwhile.
     pub fn of_locked_at(store: LockedStore<'_>, dir: PathBuf) -> Self {
-        Self { dir, lock: Some(store.into_lock()) }
+        Self {
+            dir,
+            lock: Some(store.into_lock()),
+        }
     }
 
     /// Removes a damaged copy that a repair kept.
@@ -63,7 +78,10 @@ impl StoreRemoval {
     /// # Errors
     /// The copy is another user's or no directory.
     pub fn of_copy(dir: &Path) -> Result<Option<Self>> {
-        Ok(ownership::is_own_directory(dir)?.then(|| Self { dir: dir.to_path_buf(), lock: None }))
+        Ok(ownership::is_own_directory(dir)?.then(|| Self {
+            dir: dir.to_path_buf(),
+            lock: None,
+        }))
     }
 
     /// Renames the directory. From here on the store is gone, even after a kill.
@@ -71,14 +89,23 @@ impl StoreRemoval {
     /// # Errors
     /// The rename failed; the store is as before.
     pub fn detach(self) -> Result<Detached> {
-        let name = self.dir.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = self
+            .dir
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
         let stem = name.get(..NAME_DIGITS).unwrap_or(name);
-        let aside = self.dir.with_file_name(format!("{stem}{DELETED_MARK}{}", random_hex()));
+        let aside = self
+            .dir
+            .with_file_name(format!("{stem}{DELETED_MARK}{}", random_hex()));
         atomic_file::rename(&self.dir, &aside)?;
         if let Some(parent) = aside.parent() {
             atomic_file::sync_directory(parent)?;
         }
-        Ok(Detached { aside, _lock: self.lock })
+        Ok(Detached {
+            aside,
+            _lock: self.lock,
+        })
     }
 }
 
@@ -97,8 +124,12 @@ impl Detached {
 pub fn clear_leftovers(folder: &Path, of: Option<&Path>) -> Result<()> {
     let wanted = of.and_then(Path::file_name).and_then(|name| name.to_str());
     for name in names_in(folder)? {
-        let Some((stem, _)) = name.split_once(DELETED_MARK) else { continue };
-        if wanted.is_none_or(|wanted| wanted == stem) && ownership::is_own_directory(&folder.join(&name))? {
+        let Some((stem, _)) = name.split_once(DELETED_MARK) else {
+            continue;
+        };
+        if wanted.is_none_or(|wanted| wanted == stem)
+            && ownership::is_own_directory(&folder.join(&name))?
+        {
             remove_tree(&folder.join(&name))?;
         }
     }
@@ -111,12 +142,23 @@ pub fn clear_leftovers(folder: &Path, of: Option<&Path>) -> Result<()> {
 /// A salvage runs for longer than `wait`, or a leftover cannot be removed.
 pub fn clear_unfinished(place: &Path, wait: Duration) -> Result<()> {
     let left = replace_store::unfinished(place);
-    let (Some(folder), false) = (place.parent(), left.is_empty()) else { return Ok(()) };
+    let (Some(folder), false) = (place.parent(), left.is_empty()) else {
+        return Ok(());
+    };
     let _nobody_else = lock::acquire_directory(folder, wait)?;
-    left.iter().try_for_each(|path| if ownership::is_own_directory(path)? { remove_tree(path) } else { Ok(()) })
+    left.iter().try_for_each(|path| {
+        if ownership::is_own_directory(path)? {
+            remove_tree(path)
+        } else {
+            Ok(())
+        }
+    })
 }
 
-#[expect(clippy::disallowed_methods, reason = "the directory was a store, and nothing in it is the user's")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the directory was a store, and nothing in it is the user's"
+)]
 fn remove_tree(dir: &Path) -> Result<()> {
     match std::fs::remove_dir_all(dir) {
         // Another process may be removing the same leftover.

@@ -24,7 +24,9 @@ pub struct BaseCache(Mutex<VecDeque<(u64, Shared)>>);
 impl BaseCache {
     pub fn get(&self, offset: u64) -> Option<Shared> {
         let kept = lock(&self.0);
-        kept.iter().find(|(at, _)| *at == offset).map(|(_, content)| Arc::clone(content))
+        kept.iter()
+            .find(|(at, _)| *at == offset)
+            .map(|(_, content)| Arc::clone(content))
     }
 
     pub fn put(&self, offset: u64, content: Shared) {
@@ -54,7 +56,9 @@ mod tests {
         for offset in 0..5 {
             cache.put(offset, content(CACHED_BYTES / 3));
         }
-        let kept: Vec<u64> = (0..5).filter(|offset| cache.get(*offset).is_some()).collect();
+        let kept: Vec<u64> = (0..5)
+            .filter(|offset| cache.get(*offset).is_some())
+            .collect();
         assert_eq!(kept, [2, 3, 4]);
         cache.put(9, content(CACHED_BYTES + 1));
         assert!(cache.get(9).is_some() && cache.get(4).is_none());

@@ -37,10 +37,19 @@ impl<'o> Catalogue<'o> {
         for (number, pack) in (0..).zip(&packs) {
             let Ok(index) = pack.index() else { continue };
             for position in 0..u32::try_from(index.count()).unwrap_or(u32::MAX) {
-                places.entry(index.id_at(position as usize)).or_insert(EntryPlace { pack: number, position });
+                places
+                    .entry(index.id_at(position as usize))
+                    .or_insert(EntryPlace {
+                        pack: number,
+                        position,
+                    });
             }
         }
-        Self { objects, packs, places }
+        Self {
+            objects,
+            packs,
+            places,
+        }
     }
 
     /// Kind and content of an object; the kind of a tag is `None`. For an undeltified entry the checksum in the index
@@ -56,7 +65,9 @@ impl<'o> Catalogue<'o> {
     }
 
     fn read_by_checksum(&self, id: &ObjectId) -> Result<Option<AnyObject>, ReadError> {
-        let Some((pack, entry)) = self.find(id) else { return Ok(None) };
+        let Some((pack, entry)) = self.find(id) else {
+            return Ok(None);
+        };
         let reader = pack.reader()?;
         let end = pack.index()?.end_of(entry.offset, reader.entries_end());
         let (header, content) = reader.content_by_crc(entry.offset, end, entry.crc)?;
@@ -77,7 +88,10 @@ impl<'o> Catalogue<'o> {
     pub fn room_of(&self, id: &ObjectId) -> u64 {
         let span = || {
             let (pack, entry) = self.find(id)?;
-            let end = pack.index().ok()?.end_of(entry.offset, pack.reader().ok()?.entries_end());
+            let end = pack
+                .index()
+                .ok()?
+                .end_of(entry.offset, pack.reader().ok()?.entries_end());
             Some(end.saturating_sub(entry.offset))
         };
         span().unwrap_or_default()

@@ -21,8 +21,12 @@ impl Objects {
             return self.has_rescued();
         }
         let before = self.refresh().map(|()| self.snapshot());
-        let rescue =
-            before.and_then(|before| Ok((unindexed_packs::rescue(&self.dir.join("pack"), &before.packs)?, before)));
+        let rescue = before.and_then(|before| {
+            Ok((
+                unindexed_packs::rescue(&self.dir.join("pack"), &before.packs)?,
+                before,
+            ))
+        });
         match rescue {
             Err(cause) => *lock(&self.unread) = Some(cause),
             Ok((Rescue { packs, unread }, before)) => {
@@ -30,7 +34,10 @@ impl Objects {
                 *lock(&self.unread) = unread;
                 // An object read through a damaged index may be elsewhere in the same pack.
                 lock(&self.bad_copies).clear();
-                self.replace_listing(ObjectListing { packs, loose_fan_out: before.loose_fan_out });
+                self.replace_listing(ObjectListing {
+                    packs,
+                    loose_fan_out: before.loose_fan_out,
+                });
             }
         }
         drop(looked);
@@ -57,7 +64,10 @@ impl Objects {
 
     /// Whether damaged packs were made readable.
     pub fn has_rescued(&self) -> bool {
-        self.snapshot().packs.iter().any(|pack| pack.rescued().is_some())
+        self.snapshot()
+            .packs
+            .iter()
+            .any(|pack| pack.rescued().is_some())
     }
 
     /// Forgets all damage found and lists the packs anew: they were mended or replaced on disk.
@@ -75,7 +85,12 @@ impl Objects {
         !bad.is_empty() && bad.contains(&(pack.stamp.clone(), *id))
     }
 
-    pub(in crate::store) fn fail(&self, pack: &Pack, id: &ObjectId, cause: ReadError) -> ObjectError {
+    pub(in crate::store) fn fail(
+        &self,
+        pack: &Pack,
+        id: &ObjectId,
+        cause: ReadError,
+    ) -> ObjectError {
         match cause {
             ReadError::Damaged(why) => {
                 lock(&self.bad_copies).insert((pack.stamp.clone(), *id));

@@ -26,14 +26,19 @@ impl Objects {
         let packs = self.pack_list();
         packs.iter().find_map(|pack| {
             let (base, delta) = delta_of(pack, id)?;
-            let (kind, base) = self.whole(&base).or_else(|| self.rebuild_at(&base, depth + 1))?;
+            let (kind, base) = self
+                .whole(&base)
+                .or_else(|| self.rebuild_at(&base, depth + 1))?;
             let content = delta::apply(&base, &delta).ok()?;
             (hash_any(kind, &content) == Ok(*id)).then_some((kind, content))
         })
     }
 
     fn whole(&self, id: &ObjectId) -> Option<AnyObject> {
-        self.whole_copy(id).ok().flatten().or_else(|| loose_files::read(&self.dir, id).ok())
+        self.whole_copy(id)
+            .ok()
+            .flatten()
+            .or_else(|| loose_files::read(&self.dir, id).ok())
     }
 }
 
@@ -43,5 +48,8 @@ fn delta_of(pack: &Pack, id: &ObjectId) -> Option<(ObjectId, Vec<u8>)> {
     if reader.header(entry.offset, end).ok()?.kind != EntryKind::Delta {
         return None;
     }
-    Some((base_id(pack, entry.offset)?, pack_delta::instructions(reader, entry.offset, end).ok()?))
+    Some((
+        base_id(pack, entry.offset)?,
+        pack_delta::instructions(reader, entry.offset, end).ok()?,
+    ))
 }

@@ -40,7 +40,9 @@ mod tests {
             bytes[19] = last;
             ObjectId::from_bytes(bytes)
         };
-        let ids: ObjectIds = (0..200).flat_map(|n| [id(n, 1), id(n, 2), id(7, n)]).collect();
+        let ids: ObjectIds = (0..200)
+            .flat_map(|n| [id(n, 1), id(n, 2), id(7, n)])
+            .collect();
         assert_eq!(ids.len(), 200 * 2 + 200 - 2);
         assert!(ids.contains(&id(9, 2)) && !ids.contains(&id(9, 3)));
         let map: IdMap<u8> = (0..200).map(|n| (id(n, 0), n)).collect();

@@ -29,7 +29,10 @@ type Stamp = (String, u64, Option<SystemTime>);
 
 impl Foreign {
     pub fn new(objects_dir: &Path) -> Self {
-        Self { dir: objects_dir.to_path_buf(), proven: Mutex::default() }
+        Self {
+            dir: objects_dir.to_path_buf(),
+            proven: Mutex::default(),
+        }
     }
 
     /// Reads an object whole; reading only the header of a damaged one makes the binding panic. `None` if libgit2 has
@@ -39,7 +42,11 @@ impl Foreign {
         let files = stamps(&self.dir.join("pack"))?;
         let mut proven = lock(&self.proven);
         if proven.as_ref().is_none_or(|known| known.files != files) {
-            let odb = if self.is_sane(&files) { self.open() } else { None };
+            let odb = if self.is_sane(&files) {
+                self.open()
+            } else {
+                None
+            };
             *proven = Some(Proven { files, odb });
         }
         let object = proven.as_ref()?.odb.as_ref()?.read(oid).ok()?;
@@ -54,7 +61,8 @@ impl Foreign {
             let path = folder.join(name);
             is_plain_or_absent(&path) || path.is_dir()
         };
-        let sane = |name: &str| Pack::stat(&packs, name).is_some_and(|pack| pack.check_places().is_ok());
+        let sane =
+            |name: &str| Pack::stat(&packs, name).is_some_and(|pack| pack.check_places().is_ok());
         names_in(&info).is_ok_and(|names| names.iter().all(|name| plain(&info, name)))
             && files.iter().all(|(name, _, _)| {
                 plain(&packs, name)
@@ -77,7 +85,11 @@ fn stamps(folder: &Path) -> Option<Vec<Stamp>> {
     for entry in std::fs::read_dir(folder).ok()? {
         let entry = entry.ok()?;
         let meta = entry.metadata().ok()?;
-        stamps.push((entry.file_name().into_string().ok()?, meta.len(), meta.modified().ok()));
+        stamps.push((
+            entry.file_name().into_string().ok()?,
+            meta.len(),
+            meta.modified().ok(),
+        ));
     }
     stamps.sort();
     Some(stamps)

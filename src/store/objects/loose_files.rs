@@ -28,7 +28,10 @@ pub fn fan_out(objects_dir: &Path) -> Result<[bool; 256]> {
     let mut present = [false; 256];
     for name in names_in(objects_dir)? {
         let digits = name.as_bytes();
-        let hex = digits.len() == 2 && digits.iter().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        let hex = digits.len() == 2
+            && digits
+                .iter()
+                .all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
         if let (true, Ok(first)) = (hex, usize::from_str_radix(&name, 16)) {
             present[first] = true;
         }
@@ -42,10 +45,18 @@ pub fn fan_out(objects_dir: &Path) -> Result<[bool; 256]> {
 /// A directory cannot be listed.
 pub fn list(objects_dir: &Path) -> Result<Vec<ObjectId>> {
     let mut ids = Vec::new();
-    for (first, _) in fan_out(objects_dir)?.iter().enumerate().filter(|(_, present)| **present) {
+    for (first, _) in fan_out(objects_dir)?
+        .iter()
+        .enumerate()
+        .filter(|(_, present)| **present)
+    {
         let digits = format!("{first:02x}");
         let names = names_in(&objects_dir.join(&digits))?;
-        ids.extend(names.iter().filter_map(|name| ObjectId::from_hex(&format!("{digits}{name}"))));
+        ids.extend(
+            names
+                .iter()
+                .filter_map(|name| ObjectId::from_hex(&format!("{digits}{name}"))),
+        );
     }
     ids.sort_unstable();
     Ok(ids)
@@ -57,10 +68,18 @@ pub fn list(objects_dir: &Path) -> Result<Vec<ObjectId>> {
 ///
 /// # Errors
 /// The object is missing, damaged, or does not match its name.
-pub fn read(objects_dir: &Path, id: &ObjectId) -> Result<(Option<ObjectKind>, Vec<u8>), ReadFailure> {
-    let stream = read_regular::read(&path_of(objects_dir, id)).map_err(|cause| cause.to_string())?;
+pub fn read(
+    objects_dir: &Path,
+    id: &ObjectId,
+) -> Result<(Option<ObjectKind>, Vec<u8>), ReadFailure> {
+    let stream =
+        read_regular::read(&path_of(objects_dir, id)).map_err(|cause| cause.to_string())?;
     let mut bytes = zlib::inflate_unsized(&stream, LARGEST_LOOSE_BYTES)?;
-    let nul = bytes.iter().take(LONGEST_HEADER_BYTES).position(|byte| *byte == 0).ok_or("it has no header")?;
+    let nul = bytes
+        .iter()
+        .take(LONGEST_HEADER_BYTES)
+        .position(|byte| *byte == 0)
+        .ok_or("it has no header")?;
     let content = bytes.split_off(nul + 1);
     let header = std::str::from_utf8(&bytes[..nul]).map_err(|_| "it has a garbled header")?;
     let (kind, size) = header.split_once(' ').ok_or("it has a garbled header")?;
@@ -83,7 +102,12 @@ pub fn read(objects_dir: &Path, id: &ObjectId) -> Result<(Option<ObjectKind>, Ve
 pub fn names_in(directory: &Path) -> Result<Vec<String>> {
     let listing = match std::fs::read_dir(directory) {
         Ok(listing) => listing,
-        Err(cause) if matches!(cause.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+        Err(cause)
+            if matches!(
+                cause.kind(),
+                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
+            ) =>
+        {
             return Ok(Vec::new());
         }
         Err(cause) => return Err(Error::io("list", directory)(cause)),

@@ -37,9 +37,17 @@ impl From<ObjectError> for Error {
     fn from(cause: ObjectError) -> Self {
         match cause {
             ObjectError::Io(cause) => cause,
-            ObjectError::Missing(id) => Self::Damaged { what: format!("object {id}"), why: "it is missing".into() },
-            ObjectError::Corrupt { id, why } => Self::Damaged { what: format!("object {id}"), why },
-            ObjectError::Sink(cause) => Self::Unexpected(anyhow::Error::new(cause).context("cannot hand on an object")),
+            ObjectError::Missing(id) => Self::Damaged {
+                what: format!("object {id}"),
+                why: "it is missing".into(),
+            },
+            ObjectError::Corrupt { id, why } => Self::Damaged {
+                what: format!("object {id}"),
+                why,
+            },
+            ObjectError::Sink(cause) => {
+                Self::Unexpected(anyhow::Error::new(cause).context("cannot hand on an object"))
+            }
         }
     }
 }

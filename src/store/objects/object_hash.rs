@@ -40,7 +40,9 @@ impl ObjectHasher {
 
     /// Creates a hasher by git's name of the kind, including kinds that no checkpoint has.
     pub fn named(kind: &str, len: u64) -> Self {
-        let mut hasher = Self { state: sha1dc::Hasher::new() };
+        let mut hasher = Self {
+            state: sha1dc::Hasher::new(),
+        };
         hasher.update(format!("{kind} {len}\0").as_bytes());
         hasher
     }
@@ -48,7 +50,9 @@ impl ObjectHasher {
     /// A hasher without git's header: the published colliding files collide only without it.
     #[cfg(test)]
     pub(crate) fn without_header() -> Self {
-        Self { state: sha1dc::Hasher::new() }
+        Self {
+            state: sha1dc::Hasher::new(),
+        }
     }
 
     pub fn update(&mut self, bytes: &[u8]) {
@@ -58,7 +62,10 @@ impl ObjectHasher {
     /// # Errors
     /// [`Collision`] if some block of the content was made for an attack.
     pub fn finish(self) -> Result<ObjectId, Collision> {
-        self.state.finalize().map(|id| ObjectId::from_bytes(id.to_bytes())).map_err(|_| Collision)
+        self.state
+            .finalize()
+            .map(|id| ObjectId::from_bytes(id.to_bytes()))
+            .map_err(|_| Collision)
     }
 }
 
@@ -77,7 +84,10 @@ pub fn hash_object(kind: ObjectKind, content: &[u8]) -> Result<ObjectId, Collisi
 /// # Errors
 /// [`Collision`], as [`ObjectHasher::finish`].
 pub fn hash_any(kind: Option<ObjectKind>, content: &[u8]) -> Result<ObjectId, Collision> {
-    let mut hasher = ObjectHasher::named(kind.as_ref().map_or("tag", ObjectKind::into_str), content.len() as u64);
+    let mut hasher = ObjectHasher::named(
+        kind.as_ref().map_or("tag", ObjectKind::into_str),
+        content.len() as u64,
+    );
     hasher.update(content);
     hasher.finish()
 }
@@ -136,16 +146,28 @@ pub(crate) mod tests {
         ))
         .unwrap();
         let mut partner = shattered_prefix();
-        partner[192..].iter_mut().zip(differing.iter().cycle()).for_each(|(byte, bits)| *byte ^= bits);
+        partner[192..]
+            .iter_mut()
+            .zip(differing.iter().cycle())
+            .for_each(|(byte, bits)| *byte ^= bits);
         partner
     }
 
     #[test]
     fn ids_are_those_of_git() {
         let id = |kind, content: &[u8]| hash_object(kind, content).unwrap().to_hex();
-        assert_eq!(id(ObjectKind::Blob, b""), "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391");
-        assert_eq!(id(ObjectKind::Tree, b""), "4b825dc642cb6eb9a060e54bf8d69288fbee4904");
-        assert_eq!(id(ObjectKind::Blob, b"hello\n"), "ce013625030ba8dba906f756967f9e9ca394464a");
+        assert_eq!(
+            id(ObjectKind::Blob, b""),
+            "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+        );
+        assert_eq!(
+            id(ObjectKind::Tree, b""),
+            "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+        );
+        assert_eq!(
+            id(ObjectKind::Blob, b"hello\n"),
+            "ce013625030ba8dba906f756967f9e9ca394464a"
+        );
     }
 
     #[test]
@@ -159,7 +181,11 @@ pub(crate) mod tests {
     #[test]
     fn a_published_collision_is_an_error_value() {
         let pair = [shattered_prefix(), shattered_partner()];
-        assert_eq!(trailer_of(&pair[0]), trailer_of(&pair[1]), "the plain hash does not tell them apart");
+        assert_eq!(
+            trailer_of(&pair[0]),
+            trailer_of(&pair[1]),
+            "the plain hash does not tell them apart"
+        );
         let hashed = |pieces: [&[u8]; 2]| {
             let mut hasher = ObjectHasher::without_header();
             hasher.update(pieces[0]);
@@ -167,9 +193,16 @@ pub(crate) mod tests {
             hasher.finish()
         };
         for half in pair {
-            assert!(hashed([&half[..200], &half[200..256]]).is_ok(), "the first of the two blocks");
+            assert!(
+                hashed([&half[..200], &half[200..256]]).is_ok(),
+                "the first of the two blocks"
+            );
             for behind in [0, 1, 64, 700] {
-                assert_eq!(hashed([&half, &vec![7; behind]]), Err(Collision), "{behind} bytes behind it");
+                assert_eq!(
+                    hashed([&half, &vec![7; behind]]),
+                    Err(Collision),
+                    "{behind} bytes behind it"
+                );
             }
         }
     }

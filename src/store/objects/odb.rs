@@ -12,7 +12,9 @@ use crate::store::objects::object_error::AnyObject;
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::object_hash::{ObjectKind, hash_any};
 use crate::store::objects::pack::pack_list::{self, Pack, PackHit, PackStamp};
-use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, ReadError, check_structure_size};
+use crate::store::objects::pack::pack_reader::{
+    EntryHeader, EntryKind, ReadError, check_structure_size,
+};
 use crate::store::objects::{base_cache, loose_files};
 
 pub use crate::store::objects::object_error::ObjectError;
@@ -44,7 +46,10 @@ impl Objects {
         for name in ["info/alternates", "info/http-alternates"] {
             if objects_dir.join(name).symlink_metadata().is_ok() {
                 let why = format!("objects/{name} makes it borrow objects from elsewhere");
-                return Err(Error::HostileStore { store: objects_dir.to_path_buf(), why });
+                return Err(Error::HostileStore {
+                    store: objects_dir.to_path_buf(),
+                    why,
+                });
             }
         }
         Ok(Self {
@@ -71,12 +76,23 @@ impl Objects {
 
     /// Adds packs that were just written, as the newest, without listing the others.
     pub fn add_packs(&self, stamps: &[PackStamp]) {
-        let ObjectListing { packs, loose_fan_out } = &*self.snapshot();
+        let ObjectListing {
+            packs,
+            loose_fan_out,
+        } = &*self.snapshot();
         let pack_dir = self.dir.join("pack");
-        let added = stamps.iter().filter_map(|stamp| Pack::stat(&pack_dir, &stamp.name)).map(Arc::new);
-        let known = packs.iter().filter(|pack| !stamps.iter().any(|stamp| stamp.name == pack.stamp.name));
+        let added = stamps
+            .iter()
+            .filter_map(|stamp| Pack::stat(&pack_dir, &stamp.name))
+            .map(Arc::new);
+        let known = packs
+            .iter()
+            .filter(|pack| !stamps.iter().any(|stamp| stamp.name == pack.stamp.name));
         let packs = added.chain(known.cloned()).collect();
-        self.replace_listing(ObjectListing { packs, loose_fan_out: *loose_fan_out });
+        self.replace_listing(ObjectListing {
+            packs,
+            loose_fan_out: *loose_fan_out,
+        });
     }
 
     pub(in crate::store) fn list_again(&self, known: &[Arc<Pack>]) -> Result<()> {
@@ -91,7 +107,9 @@ impl Objects {
     /// Repeats a failed attempt if damaged packs were made readable.
     fn twice<T>(&self, attempt: impl Fn() -> ObjectResult<T>) -> ObjectResult<T> {
         match attempt() {
-            Err(ObjectError::Missing(_) | ObjectError::Corrupt { .. }) if self.look_again() => attempt(),
+            Err(ObjectError::Missing(_) | ObjectError::Corrupt { .. }) if self.look_again() => {
+                attempt()
+            }
             other => other,
         }
     }
@@ -106,12 +124,20 @@ impl Objects {
     }
 
     pub fn packs(&self) -> Vec<PackStamp> {
-        self.snapshot().packs.iter().map(|pack| pack.stamp.clone()).collect()
+        self.snapshot()
+            .packs
+            .iter()
+            .map(|pack| pack.stamp.clone())
+            .collect()
     }
 
     /// Number of packs whose index has not been read.
     pub fn unread_indexes(&self) -> usize {
-        self.snapshot().packs.iter().filter(|pack| !pack.has_read_index()).count()
+        self.snapshot()
+            .packs
+            .iter()
+            .filter(|pack| !pack.has_read_index())
+            .count()
     }
 
     /// Lists the directories again if an index was read: objects of a pack removed since would still count as stored.
@@ -119,13 +145,19 @@ impl Objects {
     /// # Errors
     /// As [`Self::refresh`].
     pub fn refresh_if_used(&self) -> Result<()> {
-        let is_used = self.snapshot().packs.iter().any(|pack| pack.has_read_index());
+        let is_used = self
+            .snapshot()
+            .packs
+            .iter()
+            .any(|pack| pack.has_read_index());
         if is_used { self.refresh() } else { Ok(()) }
     }
 
     /// Whether an object exists, intact or not; lists the directories again if it is not found at once.
     pub fn contains(&self, id: &ObjectId) -> bool {
-        self.holds(id) || (self.refresh().is_ok() && self.holds(id)) || (self.look_again() && self.holds(id))
+        self.holds(id)
+            || (self.refresh().is_ok() && self.holds(id))
+            || (self.look_again() && self.holds(id))
     }
 
     /// As [`Self::contains`], by the last listing: cheap for ids that are probably new.
@@ -134,7 +166,9 @@ impl Objects {
         let packed = |pack: &Arc<Pack>| pack.index().is_ok_and(|index| index.find(id).is_some());
         listing.packs.iter().any(packed)
             || (listing.loose_fan_out[usize::from(id.as_bytes()[0])]
-                && loose_files::path_of(&self.dir, id).symlink_metadata().is_ok())
+                && loose_files::path_of(&self.dir, id)
+                    .symlink_metadata()
+                    .is_ok())
     }
 
     /// Reads kind and content, and verifies the hash.
@@ -143,7 +177,10 @@ impl Objects {
     /// The object is missing, has no intact copy, or the store cannot be read.
     pub fn read(&self, id: &ObjectId) -> ObjectResult<(ObjectKind, Vec<u8>)> {
         let (kind, content) = self.read_any(id)?;
-        Ok((kind.ok_or_else(|| corrupt(id, "it is neither blob nor tree nor commit"))?, content))
+        Ok((
+            kind.ok_or_else(|| corrupt(id, "it is neither blob nor tree nor commit"))?,
+            content,
+        ))
     }
 
     /// As [`Self::read`], including tags, whose kind is `None`.
@@ -192,9 +229,21 @@ impl Objects {
     fn kind_and_size(&self, id: &ObjectId) -> ObjectResult<(Option<ObjectKind>, u64)> {
         let found = self.first_copy(id, |pack| {
             Ok(match pack.header(id)? {
-                Some(EntryHeader { kind: EntryKind::Object(kind), size, .. }) => Copy::Whole((Some(kind), size)),
-                Some(EntryHeader { kind: EntryKind::Tag, size, .. }) => Copy::Whole((None, size)),
-                Some(_) => pack.kind_and_size(id).ok().flatten().map_or(Copy::Foreign, Copy::Whole),
+                Some(EntryHeader {
+                    kind: EntryKind::Object(kind),
+                    size,
+                    ..
+                }) => Copy::Whole((Some(kind), size)),
+                Some(EntryHeader {
+                    kind: EntryKind::Tag,
+                    size,
+                    ..
+                }) => Copy::Whole((None, size)),
+                Some(_) => pack
+                    .kind_and_size(id)
+                    .ok()
+                    .flatten()
+                    .map_or(Copy::Foreign, Copy::Whole),
                 None => Copy::None,
             })
         });
@@ -212,9 +261,15 @@ impl Objects {
             let missing = 40_usize.checked_sub(digits.len())?;
             ObjectId::from_hex(&format!("{digits}{}", fill.repeat(missing)))
         };
-        let (Some(low), Some(high)) = (bound("0"), bound("f")) else { return Vec::new() };
+        let (Some(low), Some(high)) = (bound("0"), bound("f")) else {
+            return Vec::new();
+        };
         let (found, is_all) = self.between(&low, &high);
-        if found.is_empty() && (self.look_again() || !is_all) { self.between(&low, &high).0 } else { found }
+        if found.is_empty() && (self.look_again() || !is_all) {
+            self.between(&low, &high).0
+        } else {
+            found
+        }
     }
 
     /// The ids found, and whether every place could be searched.
@@ -232,7 +287,12 @@ impl Objects {
         }
         let loose = loose_files::list(&self.dir).map_err(|cause| self.remember_unread(cause));
         is_all &= loose.is_ok();
-        ids.extend(loose.unwrap_or_default().into_iter().filter(|id| (low..=high).contains(&id)));
+        ids.extend(
+            loose
+                .unwrap_or_default()
+                .into_iter()
+                .filter(|id| (low..=high).contains(&id)),
+        );
         (ids.into_iter().collect(), is_all)
     }
 
@@ -287,17 +347,26 @@ impl Objects {
     }
 
     fn loose_exists(&self, id: &ObjectId) -> bool {
-        loose_files::path_of(&self.dir, id).symlink_metadata().is_ok()
+        loose_files::path_of(&self.dir, id)
+            .symlink_metadata()
+            .is_ok()
     }
 
-    fn foreign_header(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(Option<ObjectKind>, u64)> {
-        self.foreign(id, failure).map(|((kind, content), _)| (kind, content.len() as u64))
+    fn foreign_header(
+        &self,
+        id: &ObjectId,
+        failure: Option<ObjectError>,
+    ) -> ObjectResult<(Option<ObjectKind>, u64)> {
+        self.foreign(id, failure)
+            .map(|((kind, content), _)| (kind, content.len() as u64))
     }
 
     fn read_foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<AnyObject> {
         let ((kind, content), proven) = self.foreign(id, failure)?;
         let size = content.len() as u64;
-        if let Some(Err(ReadError::Damaged(why))) = kind.map(|kind| check_structure_size(kind, size)) {
+        if let Some(Err(ReadError::Damaged(why))) =
+            kind.map(|kind| check_structure_size(kind, size))
+        {
             return Err(corrupt(id, why));
         }
         if proven {
@@ -313,7 +382,11 @@ impl Objects {
     /// Reads loose files directly and resolves deltas within their pack. libgit2 is used only for objects that are in a
     /// pack but unreadable, and not loose, since it would read the loose file. Also returns whether the hash is
     /// verified.
-    fn foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<(AnyObject, bool)> {
+    fn foreign(
+        &self,
+        id: &ObjectId,
+        failure: Option<ObjectError>,
+    ) -> ObjectResult<(AnyObject, bool)> {
         let mut why = None;
         let is_loose = self.loose_exists(id);
         if is_loose {
@@ -329,13 +402,19 @@ impl Objects {
                 if let Some(found) = self.rebuild(id) {
                     return Ok((found, true));
                 }
-                if let (false, Some(found)) = (is_loose || self.loose_exists(id), self.foreign.read(id)) {
+                if let (false, Some(found)) =
+                    (is_loose || self.loose_exists(id), self.foreign.read(id))
+                {
                     return Ok((found, false));
                 }
                 why = why.or(Some(cause));
             }
         }
-        Err(failure.unwrap_or_else(|| why.map_or(ObjectError::Missing(*id), |why| corrupt(id, why.to_string()))))
+        Err(failure.unwrap_or_else(|| {
+            why.map_or(ObjectError::Missing(*id), |why| {
+                corrupt(id, why.to_string())
+            })
+        }))
     }
 
     /// The first intact copy in a pack, deltified or not; the error is the reason why none could be read.
@@ -350,8 +429,17 @@ impl Objects {
                 match pack.read_resolved(id) {
                     Ok(Some(found)) => return Ok(Some(base_cache::owned(found))),
                     Ok(None) => {}
-                    Err(ReadError::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => gone = true,
-                    Err(cause) => why = why.or_else(|| pack.index().ok()?.find(id).map(|_| cause.to_string().into())),
+                    Err(ReadError::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => {
+                        gone = true
+                    }
+                    Err(cause) => {
+                        why = why.or_else(|| {
+                            pack.index()
+                                .ok()?
+                                .find(id)
+                                .map(|_| cause.to_string().into())
+                        })
+                    }
                 }
             }
             if !gone {
@@ -370,9 +458,15 @@ enum Copy<T> {
 
 fn list(objects_dir: &Path, before: &[Arc<Pack>]) -> Result<ObjectListing> {
     let packs = pack_list::list(&objects_dir.join("pack"), before)?;
-    Ok(ObjectListing { packs, loose_fan_out: loose_files::fan_out(objects_dir)? })
+    Ok(ObjectListing {
+        packs,
+        loose_fan_out: loose_files::fan_out(objects_dir)?,
+    })
 }
 
 pub(in crate::store) fn corrupt(id: &ObjectId, why: impl Into<String>) -> ObjectError {
-    ObjectError::Corrupt { id: *id, why: why.into() }
+    ObjectError::Corrupt {
+        id: *id,
+        why: why.into(),
+    }
 }

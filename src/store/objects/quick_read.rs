@@ -25,7 +25,12 @@ impl Objects {
     /// # Errors
     /// As [`Self::stream_blob`].
     pub fn write_blob(&self, id: &ObjectId, sink: &mut dyn Write) -> Result<u64, ObjectError> {
-        match self.snapshot().packs.iter().find_map(|pack| content(pack, id)) {
+        match self
+            .snapshot()
+            .packs
+            .iter()
+            .find_map(|pack| content(pack, id))
+        {
             Some(content) => {
                 sink.write_all(&content).map_err(ObjectError::Sink)?;
                 Ok(content.len() as u64)

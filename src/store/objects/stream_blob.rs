@@ -29,7 +29,10 @@ impl Objects {
                 sink.write_all(&content).map_err(ObjectError::Sink)?;
                 Ok(content.len() as u64)
             }
-            (kind, _) => Err(ObjectError::Corrupt { id: *id, why: format!("it is a {}, not a blob", kind.into_str()) }),
+            (kind, _) => Err(ObjectError::Corrupt {
+                id: *id,
+                why: format!("it is a {}, not a blob", kind.into_str()),
+            }),
         }
     }
 
@@ -38,8 +41,12 @@ impl Objects {
             if self.is_bad(pack, id) {
                 continue;
             }
-            let Ok(Some(header)) = pack.header(id) else { continue };
-            if header.kind != EntryKind::Object(ObjectKind::Blob) || header.size <= STREAM_FROM_BYTES {
+            let Ok(Some(header)) = pack.header(id) else {
+                continue;
+            };
+            if header.kind != EntryKind::Object(ObjectKind::Blob)
+                || header.size <= STREAM_FROM_BYTES
+            {
                 continue;
             }
             return match pack.stream(id, &header, &mut |piece| sink.write_all(piece)) {

@@ -29,7 +29,11 @@ pub fn run(
     manifest: Option<&str>,
 ) -> Result<Vec<Checkpoint>> {
     let found = plain_git::candidates(layout, reader, &inventory.ids(), manifest)?;
-    let adopted = inventory.checkpoints.iter().filter(|c| c.adopted).chain(&found);
+    let adopted = inventory
+        .checkpoints
+        .iter()
+        .filter(|c| c.adopted)
+        .chain(&found);
     let places: BTreeMap<ObjectId, u64> = adopted.map(|c| (c.id, c.record.sequence)).collect();
     match adopted_places::remember(layout, &places) {
         // With nothing new to adopt a full disk is tolerated, so that commands which free space still run.
@@ -62,7 +66,9 @@ fn move_logs_away(layout: &Layout) -> Result<()> {
     if logs.symlink_metadata().is_err() {
         return Ok(());
     }
-    let aside = layout.own().join(format!("logs-of-plain-git-{}", random_hex()));
+    let aside = layout
+        .own()
+        .join(format!("logs-of-plain-git-{}", random_hex()));
     atomic_file::rename(&logs, &aside)
 }
 

@@ -9,7 +9,10 @@ use crate::store::layout::Layout;
 
 /// Reads the sequence number of each; empty if the file is missing or invalid.
 pub fn read(layout: &Layout) -> BTreeMap<ObjectId, u64> {
-    checksummed_text::read(&layout.adopted(), parse_line).ok().flatten().unwrap_or_default()
+    checksummed_text::read(&layout.adopted(), parse_line)
+        .ok()
+        .flatten()
+        .unwrap_or_default()
 }
 
 /// Writes the file if it lacks one of the places.
@@ -21,10 +24,16 @@ pub fn remember(layout: &Layout, places: &BTreeMap<ObjectId, u64>) -> Result<()>
         return Ok(());
     }
     let known = read(layout);
-    if places.iter().all(|(id, place)| known.get(id) == Some(place)) {
+    if places
+        .iter()
+        .all(|(id, place)| known.get(id) == Some(place))
+    {
         return Ok(());
     }
-    let lines: String = places.iter().map(|(id, place)| format!("{id} {place}\n")).collect();
+    let lines: String = places
+        .iter()
+        .map(|(id, place)| format!("{id} {place}\n"))
+        .collect();
     atomic_file::replace(&layout.adopted(), checksummed_text::seal(&lines).as_bytes())
 }
 

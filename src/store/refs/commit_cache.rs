@@ -60,11 +60,20 @@ pub fn is_sound(layout: &Layout) -> Option<bool> {
 
 /// Reads the commits that can be trusted; none if the file is invalid.
 pub fn read(layout: &Layout, objects: &Objects) -> CachedCommits {
-    let found = read_regular::read(&layout.commits()).ok().and_then(|bytes| parse(&bytes)).unwrap_or_default();
-    let packs: HashMap<PackStamp, _> = objects.pack_list().into_iter().map(|pack| (pack.stamp.clone(), pack)).collect();
+    let found = read_regular::read(&layout.commits())
+        .ok()
+        .and_then(|bytes| parse(&bytes))
+        .unwrap_or_default();
+    let packs: HashMap<PackStamp, _> = objects
+        .pack_list()
+        .into_iter()
+        .map(|pack| (pack.stamp.clone(), pack))
+        .collect();
     let mut kept = CachedCommits::default();
     for (holder, commits) in found {
-        let stands = packs.get(&holder.pack).is_some_and(|pack| stamp_of(&pack.index_path) == Some(holder.index));
+        let stands = packs
+            .get(&holder.pack)
+            .is_some_and(|pack| stamp_of(&pack.index_path) == Some(holder.index));
         if stands {
             for (id, content) in commits {
                 kept.put(holder.clone(), id, content);
@@ -78,26 +87,55 @@ pub fn read(layout: &Layout, objects: &Objects) -> CachedCommits {
 ///
 /// # Errors
 /// The file cannot be written; it is as before.
-pub fn keep(layout: &Layout, objects: &Objects, kept: &CachedCommits, read: Vec<(ObjectId, Vec<u8>)>) -> Result<()> {
+pub fn keep(
+    layout: &Layout,
+    objects: &Objects,
+    kept: &CachedCommits,
+    read: Vec<(ObjectId, Vec<u8>)>,
+) -> Result<()> {
     if read.len() < WORTH_WRITING {
         return Ok(());
     }
     let mut held = kept.held.clone();
     let packs = objects.pack_list();
     for (id, content) in read {
-        let has_it = |pack: &&std::sync::Arc<Pack>| pack.index().is_ok_and(|index| index.find(&id).is_some());
-        let Some(pack) = packs.iter().find(has_it).filter(|pack| pack.rescued().is_none()) else { continue };
-        let Some(index) = stamp_of(&pack.index_path) else { continue };
-        held.entry(Holder { pack: pack.stamp.clone(), index }).or_default().push((id, content));
+        let has_it = |pack: &&std::sync::Arc<Pack>| {
+            pack.index().is_ok_and(|index| index.find(&id).is_some())
+        };
+        let Some(pack) = packs
+            .iter()
+            .find(has_it)
+            .filter(|pack| pack.rescued().is_none())
+        else {
+            continue;
+        };
+        let Some(index) = stamp_of(&pack.index_path) else {
+            continue;
+        };
+        held.entry(Holder {
+            pack: pack.stamp.clone(),
+            index,
+        })
+        .or_default()
+        .push((id, content));
     }
     atomic_file::replace_derived(&layout.own(), &layout.commits(), &render(&held))
 }
 
 /// Size and time of a regular file.
 fn stamp_of(path: &Path) -> Option<(u64, i64)> {
-    let meta = std::fs::symlink_metadata(path).ok().filter(std::fs::Metadata::is_file)?;
-    let age = meta.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Some((meta.len(), i64::try_from(age.as_nanos()).unwrap_or(i64::MAX)))
+    let meta = std::fs::symlink_metadata(path)
+        .ok()
+        .filter(std::fs::Metadata::is_file)?;
+    let age = meta
+        .modified()
+        .ok()?
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Some((
+        meta.len(),
+        i64::try_from(age.as_nanos()).unwrap_or(i64::MAX),
+    ))
 }
 
 fn render(held: &BTreeMap<Holder, Vec<(ObjectId, Vec<u8>)>>) -> Vec<u8> {
@@ -130,7 +168,10 @@ fn parse(bytes: &[u8]) -> Option<Vec<Held>> {
 }
 
 fn parse_holder(input: &mut Input<'_>) -> Option<Held> {
-    let holder = Holder { pack: input.pack()?, index: (input.number()?, input.number()?.cast_signed()) };
+    let holder = Holder {
+        pack: input.pack()?,
+        index: (input.number()?, input.number()?.cast_signed()),
+    };
     let count = input.number()?;
     let mut commit = || {
         let id = ObjectId::from_slice(input.take(20)?)?;
@@ -147,8 +188,18 @@ mod tests {
     #[test]
     fn what_is_written_reads_the_same_and_a_flipped_byte_is_noticed() {
         let id = ObjectId::from_hex("4b825dc642cb6eb9a060e54bf8d69288fbee4904").unwrap();
-        let pack = PackStamp { name: "pack-x".into(), size_bytes: 7, mtime_ns: -5 };
-        let held = BTreeMap::from([(Holder { pack, index: (3, 4) }, vec![(id, b"tree".to_vec()), (id, Vec::new())])]);
+        let pack = PackStamp {
+            name: "pack-x".into(),
+            size_bytes: 7,
+            mtime_ns: -5,
+        };
+        let held = BTreeMap::from([(
+            Holder {
+                pack,
+                index: (3, 4),
+            },
+            vec![(id, b"tree".to_vec()), (id, Vec::new())],
+        )]);
         let bytes = render(&held);
         assert_eq!(parse(&bytes), Some(held.into_iter().collect()));
         for at in 0..bytes.len() {

@@ -22,8 +22,15 @@ pub fn encode(tree: ObjectId, seconds: i64, message: &str) -> Vec<u8> {
 }
 
 /// Encodes a commit with an optional parent.
-pub fn encode_after(tree: ObjectId, parent: Option<ObjectId>, seconds: i64, message: &str) -> Vec<u8> {
-    let parent = parent.map(|parent| format!("parent {parent}\n")).unwrap_or_default();
+pub fn encode_after(
+    tree: ObjectId,
+    parent: Option<ObjectId>,
+    seconds: i64,
+    message: &str,
+) -> Vec<u8> {
+    let parent = parent
+        .map(|parent| format!("parent {parent}\n"))
+        .unwrap_or_default();
     let time = format!("{IDENTITY} {seconds} +0000");
     format!("tree {tree}\n{parent}author {time}\ncommitter {time}\n\n{message}").into_bytes()
 }
@@ -41,7 +48,10 @@ pub fn parse(commit: &[u8]) -> Result<CommitParts, Malformed> {
     }
     let mut seconds = None;
     loop {
-        let end = rest.iter().position(|b| *b == b'\n').ok_or("the commit has no end of its header")?;
+        let end = rest
+            .iter()
+            .position(|b| *b == b'\n')
+            .ok_or("the commit has no end of its header")?;
         let (line, tail) = (&rest[..end], &rest[end + 1..]);
         rest = tail;
         if line.is_empty() {
@@ -52,21 +62,37 @@ pub fn parse(commit: &[u8]) -> Result<CommitParts, Malformed> {
         }
     }
     let seconds = seconds.ok_or("the commit has no committer")?;
-    Ok(CommitParts { tree, parents, seconds, message: String::from_utf8_lossy(rest).into_owned() })
+    Ok(CommitParts {
+        tree,
+        parents,
+        seconds,
+        message: String::from_utf8_lossy(rest).into_owned(),
+    })
 }
 
 /// Returns the rest and the id if the bytes start with a line of that key.
 fn id_line<'a>(bytes: &'a [u8], key: &[u8]) -> Result<Option<(&'a [u8], ObjectId)>, Malformed> {
-    let Some(rest) = bytes.strip_prefix(key) else { return Ok(None) };
+    let Some(rest) = bytes.strip_prefix(key) else {
+        return Ok(None);
+    };
     let malformed = || "the commit has a malformed id".to_owned();
     let (line, tail) = rest.split_at_checked(41).ok_or_else(malformed)?;
-    let digits = line.strip_suffix(b"\n").and_then(|hex| std::str::from_utf8(hex).ok()).ok_or_else(malformed)?;
-    Ok(Some((tail, ObjectId::from_hex(digits).ok_or_else(malformed)?)))
+    let digits = line
+        .strip_suffix(b"\n")
+        .and_then(|hex| std::str::from_utf8(hex).ok())
+        .ok_or_else(malformed)?;
+    Ok(Some((
+        tail,
+        ObjectId::from_hex(digits).ok_or_else(malformed)?,
+    )))
 }
 
 /// Parses the seconds in `name <mail> seconds zone`.
 fn time_of(person: &[u8]) -> Result<i64, Malformed> {
-    let after_mail = person.iter().rposition(|b| *b == b'>').map_or(person, |at| &person[at + 1..]);
+    let after_mail = person
+        .iter()
+        .rposition(|b| *b == b'>')
+        .map_or(person, |at| &person[at + 1..]);
     std::str::from_utf8(after_mail)
         .ok()
         .and_then(|text| text.split_ascii_whitespace().next())
@@ -76,7 +102,10 @@ fn time_of(person: &[u8]) -> Result<i64, Malformed> {
 
 /// The object that a tag names, by its first line.
 pub fn tagged(tag: &[u8]) -> Option<ObjectId> {
-    let line = tag.split(|byte| *byte == b'\n').next()?.strip_prefix(b"object ")?;
+    let line = tag
+        .split(|byte| *byte == b'\n')
+        .next()?
+        .strip_prefix(b"object ")?;
     ObjectId::from_hex(std::str::from_utf8(line).ok()?)
 }
 
@@ -90,9 +119,22 @@ mod tests {
     fn what_is_written_is_read_back() {
         let tree = ObjectId::from_hex(HEX).unwrap();
         let parts = parse(&encode(tree, -5, "a | b\n\nSequence: 1\n")).unwrap();
-        assert_eq!(parts, CommitParts { tree, parents: vec![], seconds: -5, message: "a | b\n\nSequence: 1\n".into() });
+        assert_eq!(
+            parts,
+            CommitParts {
+                tree,
+                parents: vec![],
+                seconds: -5,
+                message: "a | b\n\nSequence: 1\n".into()
+            }
+        );
         let parent = ObjectId::from_bytes([7; 20]);
-        assert_eq!(parse(&encode_after(tree, Some(parent), 1, "x\n")).unwrap().parents, [parent]);
+        assert_eq!(
+            parse(&encode_after(tree, Some(parent), 1, "x\n"))
+                .unwrap()
+                .parents,
+            [parent]
+        );
     }
 
     #[test]
@@ -102,8 +144,14 @@ mod tests {
              encoding latin1\ngpgsig -----BEGIN\n \n committer x\n -----END\n\nhello"
         );
         let parts = parse(text.as_bytes()).unwrap();
-        assert_eq!((parts.parents.len(), parts.seconds, parts.message.as_str()), (2, 1_700_000_000, "hello"));
-        assert_eq!(parse(&[text.as_bytes(), b"\xff"].concat()).unwrap().message, "hello\u{fffd}");
+        assert_eq!(
+            (parts.parents.len(), parts.seconds, parts.message.as_str()),
+            (2, 1_700_000_000, "hello")
+        );
+        assert_eq!(
+            parse(&[text.as_bytes(), b"\xff"].concat()).unwrap().message,
+            "hello\u{fffd}"
+        );
     }
 
     #[test]

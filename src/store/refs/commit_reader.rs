@@ -36,7 +36,14 @@ impl<'o> CommitReader<'o> {
 
     /// Creates a reader that takes commits from the commit cache where it can.
     pub fn with_kept(objects: &'o Objects, kept: CachedCommits) -> Self {
-        Self { objects, places: HashMap::new(), newest_format: 0, kept, read: Vec::new(), own: Vec::new() }
+        Self {
+            objects,
+            places: HashMap::new(),
+            newest_format: 0,
+            kept,
+            read: Vec::new(),
+            own: Vec::new(),
+        }
     }
 
     /// Saves commits that had to be read to the commit cache, if there are enough.
@@ -76,7 +83,14 @@ impl<'o> CommitReader<'o> {
             return Ok(own);
         }
         let record = adopted::record(&commit.message, commit.seconds, self.place_of(id));
-        Ok(Checkpoint { id, tree: commit.tree, meta: None, record, pinned: false, adopted: true })
+        Ok(Checkpoint {
+            id,
+            tree: commit.tree,
+            meta: None,
+            record,
+            pinned: false,
+            adopted: true,
+        })
     }
 
     /// Reads a commit of ours; `None` for one of plain git. Read ours first: the places of the others depend on them.
@@ -88,14 +102,29 @@ impl<'o> CommitReader<'o> {
         self.own_of(id, &commit)
     }
 
-    fn own_of(&mut self, id: ObjectId, commit: &CommitParts) -> Result<Option<Checkpoint>, ReadFailure> {
+    fn own_of(
+        &mut self,
+        id: ObjectId,
+        commit: &CommitParts,
+    ) -> Result<Option<Checkpoint>, ReadFailure> {
         let Some(ours) = message::read(&commit.message) else {
-            return if transition::is_ours(&commit.message) { Err(NO_CHECKPOINT.into()) } else { Ok(None) };
+            return if transition::is_ours(&commit.message) {
+                Err(NO_CHECKPOINT.into())
+            } else {
+                Ok(None)
+            };
         };
         self.newest_format = self.newest_format.max(ours.format.unwrap_or_default());
         let (record, meta) = ours.record?;
         self.own.push((record.time_ms, record.sequence));
-        Ok(Some(Checkpoint { id, tree: commit.tree, meta, record, pinned: false, adopted: false }))
+        Ok(Some(Checkpoint {
+            id,
+            tree: commit.tree,
+            meta,
+            record,
+            pinned: false,
+            adopted: false,
+        }))
     }
 
     /// # Errors
@@ -128,7 +157,11 @@ impl<'o> CommitReader<'o> {
                 continue;
             }
             if let Some(parents) = parents_of.get(&id) {
-                let place = parents.iter().filter_map(|parent| self.places.get(parent)).max().copied();
+                let place = parents
+                    .iter()
+                    .filter_map(|parent| self.places.get(parent))
+                    .max()
+                    .copied();
                 let place = place.unwrap_or_else(|| self.last_before(id));
                 self.places.insert(id, place.saturating_add(1));
                 continue;
@@ -138,7 +171,8 @@ impl<'o> CommitReader<'o> {
                     self.places.insert(id, 0);
                 }
                 Ok(commit) if message::is_ours(&commit.message) => {
-                    let told = message::parse(&commit.message).map_or(0, |(record, _)| record.sequence);
+                    let told =
+                        message::parse(&commit.message).map_or(0, |(record, _)| record.sequence);
                     self.places.insert(id, told);
                 }
                 Ok(commit) => {
@@ -156,7 +190,10 @@ impl<'o> CommitReader<'o> {
         // The commit's time is in seconds only.
         let until_ms = commit.seconds.saturating_mul(1000).saturating_add(999);
         let earlier = self.own.iter().filter(|(time_ms, _)| *time_ms <= until_ms);
-        earlier.map(|(_, sequence)| *sequence).max().unwrap_or_default()
+        earlier
+            .map(|(_, sequence)| *sequence)
+            .max()
+            .unwrap_or_default()
     }
 }
 

@@ -48,13 +48,18 @@ impl Inventory {
         for id in ref_files::names(layout, Family::Checkpoints)? {
             // Looking again for each of a million refs of missing commits would take minutes.
             let read = match inventory.damaged.len() {
-                LOOKED_FOR_ANEW.. if !reader.objects().holds(&id) => Err(ObjectError::Missing(id).into()),
+                LOOKED_FOR_ANEW.. if !reader.objects().holds(&id) => {
+                    Err(ObjectError::Missing(id).into())
+                }
                 _ => reader.own(id),
             };
             match read {
                 Ok(Some(own)) => inventory.checkpoints.push(own),
                 Ok(None) => of_plain_git.push(id),
-                Err(why) => inventory.damaged.push(DamagedCheckpoint { id: id.into(), why: why.to_string() }),
+                Err(why) => inventory.damaged.push(DamagedCheckpoint {
+                    id: id.into(),
+                    why: why.to_string(),
+                }),
             }
         }
         if !of_plain_git.is_empty() {
@@ -63,7 +68,10 @@ impl Inventory {
         for id in of_plain_git {
             match reader.checkpoint(id) {
                 Ok(adopted) => inventory.checkpoints.push(adopted),
-                Err(why) => inventory.damaged.push(DamagedCheckpoint { id: id.into(), why: why.to_string() }),
+                Err(why) => inventory.damaged.push(DamagedCheckpoint {
+                    id: id.into(),
+                    why: why.to_string(),
+                }),
             }
         }
         for checkpoint in &mut inventory.checkpoints {
@@ -80,9 +88,13 @@ impl Inventory {
     pub fn read_with_rows(layout: &Layout, mut reader: CommitReader<'_>) -> Result<Self> {
         let objects = reader.objects();
         let mut inventory = Self::read_by(layout, &mut reader)?;
-        let text = read_regular::read(&layout.manifest()).ok().filter(|bytes| manifest::is_readable(bytes));
+        let text = read_regular::read(&layout.manifest())
+            .ok()
+            .filter(|bytes| manifest::is_readable(bytes));
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        for checkpoint in plain_git::candidates(layout, &mut reader, &inventory.ids(), text.as_deref())? {
+        for checkpoint in
+            plain_git::candidates(layout, &mut reader, &inventory.ids(), text.as_deref())?
+        {
             inventory.add_without_ref(checkpoint);
         }
         let lost: Vec<ObjectId> = match &text {
@@ -98,7 +110,10 @@ impl Inventory {
             match reader.checkpoint(id) {
                 Ok(checkpoint) => inventory.add_without_ref(checkpoint),
                 Err(why) if text.is_some() && is_damaged(objects, id) => {
-                    inventory.damaged.push(DamagedCheckpoint { id: id.into(), why: why.to_string() });
+                    inventory.damaged.push(DamagedCheckpoint {
+                        id: id.into(),
+                        why: why.to_string(),
+                    });
                 }
                 Err(_) => {}
             }
@@ -121,12 +136,20 @@ impl Inventory {
             return Ok(());
         }
         // A checkpoint may have been made or dropped since the refs were read.
-        let made: HashSet<String> =
-            ref_files::names(layout, Family::Checkpoints)?.into_iter().map(ObjectId::short).collect();
+        let made: HashSet<String> = ref_files::names(layout, Family::Checkpoints)?
+            .into_iter()
+            .map(ObjectId::short)
+            .collect();
         let now = read_regular::read(&layout.manifest()).unwrap_or_default();
-        let still: HashSet<String> = manifest::ids(&String::from_utf8_lossy(&now)).into_iter().collect();
+        let still: HashSet<String> = manifest::ids(&String::from_utf8_lossy(&now))
+            .into_iter()
+            .collect();
         let named: HashSet<String> = manifest::ids(text).into_iter().collect();
-        let unnamed = self.checkpoints.iter().filter(|c| !named.contains(&c.id.short())).map(manifest::row);
+        let unnamed = self
+            .checkpoints
+            .iter()
+            .filter(|c| !named.contains(&c.id.short()))
+            .map(manifest::row);
         let unnamed: HashSet<String> = unnamed.map(|row| manifest::rest(&row).to_owned()).collect();
         let is_lost = |(id, row): &(String, &str)| {
             without.contains(id)
@@ -136,28 +159,43 @@ impl Inventory {
                 && !names_transition(objects, id)
         };
         let lost: BTreeMap<String, &str> = manifest::rows(text).filter(is_lost).collect();
-        self.damaged.extend(lost.into_iter().map(|(id, row)| lost_row(id, row)));
+        self.damaged
+            .extend(lost.into_iter().map(|(id, row)| lost_row(id, row)));
         Ok(())
     }
 
     /// Renders the manifest. Rows of damaged checkpoints stay as in `before`: they may be their only trace.
     pub fn manifest(&self, before: &str) -> String {
-        let damaged: HashSet<String> = self.damaged.iter().map(|damaged| damaged.id.short()).collect();
+        let damaged: HashSet<String> = self
+            .damaged
+            .iter()
+            .map(|damaged| damaged.id.short())
+            .collect();
         let is_kept = |id: &str| damaged.contains(&id[..ObjectId::SHORT_DIGITS]);
-        let kept: String =
-            manifest::rows(before).filter(|(id, _)| is_kept(id)).map(|(_, row)| format!("{row}\n")).collect();
+        let kept: String = manifest::rows(before)
+            .filter(|(id, _)| is_kept(id))
+            .map(|(_, row)| format!("{row}\n"))
+            .collect();
         manifest::render_after(&kept, &self.checkpoints)
     }
 
     fn add_without_ref(&mut self, checkpoint: Checkpoint) {
-        let list = if checkpoint.adopted { &mut self.unadopted } else { &mut self.without_ref };
+        let list = if checkpoint.adopted {
+            &mut self.unadopted
+        } else {
+            &mut self.without_ref
+        };
         list.push(checkpoint.id);
         self.checkpoints.push(checkpoint);
     }
 
     /// The ids of all commits, including damaged ones.
     pub fn ids(&self) -> ObjectIds {
-        self.checkpoints.iter().map(|c| c.id).chain(self.damaged.iter().filter_map(|lost| lost.id.commit())).collect()
+        self.checkpoints
+            .iter()
+            .map(|c| c.id)
+            .chain(self.damaged.iter().filter_map(|lost| lost.id.commit()))
+            .collect()
     }
 
     /// Ids in rows of a manifest that match none of these checkpoints.
@@ -172,13 +210,15 @@ impl Inventory {
     fn drop_evicted_meanwhile(&mut self, layout: &Layout) -> Result<()> {
         if !self.damaged.is_empty() {
             let still = ref_files::names(layout, Family::Checkpoints)?;
-            self.damaged.retain(|damaged| damaged.id.commit().is_none_or(|id| still.contains(&id)));
+            self.damaged
+                .retain(|damaged| damaged.id.commit().is_none_or(|id| still.contains(&id)));
         }
         Ok(())
     }
 
     pub fn sort(&mut self) {
-        self.checkpoints.sort_by_key(|c| (c.record.sequence, c.record.time_ms, c.id));
+        self.checkpoints
+            .sort_by_key(|c| (c.record.sequence, c.record.time_ms, c.id));
     }
 
     pub fn newest(&self) -> Option<&Checkpoint> {
@@ -195,39 +235,57 @@ impl Inventory {
 
     /// Finds a damaged checkpoint by prefix, after no intact one matched.
     pub fn damaged_by_prefix(&self, prefix: &str) -> Option<&DamagedCheckpoint> {
-        self.damaged.iter().find(|damaged| damaged.id.answers_to(prefix))
+        self.damaged
+            .iter()
+            .find(|damaged| damaged.id.answers_to(prefix))
     }
 }
 
 /// Whether an object exists but cannot be read.
 pub fn is_damaged(objects: &Objects, id: ObjectId) -> bool {
-    matches!(objects.read(&id), Err(ObjectError::Io(_) | ObjectError::Corrupt { .. }))
+    matches!(
+        objects.read(&id),
+        Err(ObjectError::Io(_) | ObjectError::Corrupt { .. })
+    )
 }
 
 /// Whether a row names a transition of a run, which is neither a checkpoint nor lost.
 pub fn names_transition(objects: &Objects, digits: &str) -> bool {
-    objects.by_prefix(digits).iter().any(|id| match objects.read(id) {
-        Ok((ObjectKind::Commit, bytes)) => {
-            commit_codec::parse(&bytes).is_ok_and(|commit| transition::is_ours(&commit.message))
-        }
-        _ => false,
-    })
+    objects
+        .by_prefix(digits)
+        .iter()
+        .any(|id| match objects.read(id) {
+            Ok((ObjectKind::Commit, bytes)) => {
+                commit_codec::parse(&bytes).is_ok_and(|commit| transition::is_ours(&commit.message))
+            }
+            _ => false,
+        })
 }
 
 /// Describes a checkpoint of which only its row is left.
 pub fn lost_row(id: String, row: &str) -> DamagedCheckpoint {
     let rest = escape(manifest::rest(row));
     let why = format!("its commit is nowhere in the store, all that is left is its row: {rest}");
-    DamagedCheckpoint { id: CheckpointId::Row(id), why }
+    DamagedCheckpoint {
+        id: CheckpointId::Row(id),
+        why,
+    }
 }
 
 /// Removes checkpoints from a report of damage that were evicted since the refs were read.
-pub fn drop_evicted(layout: &Layout, inventory: &Inventory, report: &mut CheckReport) -> Result<()> {
+pub fn drop_evicted(
+    layout: &Layout,
+    inventory: &Inventory,
+    report: &mut CheckReport,
+) -> Result<()> {
     if !report.damaged.is_empty() {
         let still = ref_files::names(layout, Family::Checkpoints)?;
-        let only_a_row = |id: &ObjectId| inventory.without_ref.contains(id) || inventory.unadopted.contains(id);
+        let only_a_row =
+            |id: &ObjectId| inventory.without_ref.contains(id) || inventory.unadopted.contains(id);
         let is_there = |id: ObjectId| still.contains(&id) || only_a_row(&id);
-        report.damaged.retain(|state| state.id.commit().is_none_or(is_there));
+        report
+            .damaged
+            .retain(|state| state.id.commit().is_none_or(is_there));
     }
     Ok(())
 }
@@ -236,6 +294,9 @@ pub fn drop_evicted(layout: &Layout, inventory: &Inventory, report: &mut CheckRe
 pub fn damage_or_eviction(layout: &Layout, checkpoint: ObjectId, why: String) -> Error {
     match ref_files::names(layout, Family::Checkpoints) {
         Ok(refs) if !refs.contains(&checkpoint) => Error::EvictedMeanwhile { id: checkpoint },
-        _ => Error::Damaged { what: format!("checkpoint {}", checkpoint.short()), why },
+        _ => Error::Damaged {
+            what: format!("checkpoint {}", checkpoint.short()),
+            why,
+        },
     }
 }

@@ -21,21 +21,36 @@ pub fn candidates(
     known: &ObjectIds,
     manifest: Option<&str>,
 ) -> Result<Vec<Checkpoint>> {
-    let tips: Vec<ObjectId> = ref_files::tips(layout)?.into_values().filter(|id| !known.contains(id)).collect();
+    let tips: Vec<ObjectId> = ref_files::tips(layout)?
+        .into_values()
+        .filter(|id| !known.contains(id))
+        .collect();
     if tips.is_empty() {
         return Ok(Vec::new());
     }
     let mut line = line_of(reader, &tips, known);
     let made_by_hand = known.is_empty();
-    if let Some(rows) = manifest.map(manifest::ids).filter(|rows| made_by_hand && !rows.is_empty()) {
+    if let Some(rows) = manifest
+        .map(manifest::ids)
+        .filter(|rows| made_by_hand && !rows.is_empty())
+    {
         // In a store kept by hand, removing a row evicts the checkpoint. A tip may be too new to have a row.
-        line.retain(|id| tips.contains(id) || rows.iter().any(|row| id.to_hex().starts_with(row.as_str())));
+        line.retain(|id| {
+            tips.contains(id) || rows.iter().any(|row| id.to_hex().starts_with(row.as_str()))
+        });
     }
-    Ok(line.into_iter().filter_map(|id| reader.checkpoint(id).ok()).collect())
+    Ok(line
+        .into_iter()
+        .filter_map(|id| reader.checkpoint(id).ok())
+        .collect())
 }
 
 /// The tips and their ancestors, down to a commit that is known or ours.
-pub fn line_of(reader: &mut CommitReader<'_>, tips: &[ObjectId], known: &ObjectIds) -> Vec<ObjectId> {
+pub fn line_of(
+    reader: &mut CommitReader<'_>,
+    tips: &[ObjectId],
+    known: &ObjectIds,
+) -> Vec<ObjectId> {
     let mut seen: HashSet<ObjectId> = HashSet::new();
     let mut line = Vec::new();
     let mut pending = tips.to_vec();
@@ -43,7 +58,9 @@ pub fn line_of(reader: &mut CommitReader<'_>, tips: &[ObjectId], known: &ObjectI
         if known.contains(&id) || !seen.insert(id) {
             continue;
         }
-        let Ok(commit) = reader.parts(id) else { continue };
+        let Ok(commit) = reader.parts(id) else {
+            continue;
+        };
         let ours = message::is_ours(&commit.message);
         if ours && !tips.contains(&id) {
             continue;

@@ -29,7 +29,13 @@ impl LockedStore<'_> {
         new: NewCheckpoint,
         announce: &mut dyn FnMut(ObjectId) -> Result<()>,
     ) -> Result<Checkpoint> {
-        let NewCheckpoint { mut pack, tree, meta, beside, mut record } = new;
+        let NewCheckpoint {
+            mut pack,
+            tree,
+            meta,
+            beside,
+            mut record,
+        } = new;
         record.sequence = record.sequence.max(self.inventory.next_sequence());
         let meta = add_meta(&mut pack, &meta, &beside)?;
         let text = message::render(&record, meta);
@@ -43,7 +49,9 @@ impl LockedStore<'_> {
         // Staged first, so that a full disk cannot stop us once the pack has its name: its commit would count as a
         // checkpoint where there is no manifest.
         let staged = ref_files::stage_checkpoint(layout, id)?;
-        let staged_meta = meta.map(|meta| ref_files::stage_meta(layout, meta)).transpose()?;
+        let staged_meta = meta
+            .map(|meta| ref_files::stage_meta(layout, meta))
+            .transpose()?;
         let published = pack.finish(Some(&staged))?;
         announce(id)?;
         if let Some(staged) = staged_meta {
@@ -57,13 +65,22 @@ impl LockedStore<'_> {
             .and_then(|()| check_still_there(layout, &published));
         if let Err(e) = done {
             // The caller gets the failure, so no ref may name this checkpoint; a second failure is not reported.
-            let _ = self.remove_refs(&[id]).and_then(|()| ref_files::sync(layout));
+            let _ = self
+                .remove_refs(&[id])
+                .and_then(|()| ref_files::sync(layout));
             return Err(e);
         }
         self.store().objects().add_packs(&published);
         // The checkpoint is recorded. Folded packs that could not be removed are duplicates, which a prune removes.
         let _ = self.drop_folded(&folded, &published);
-        let checkpoint = Checkpoint { id, tree, meta, record, pinned: false, adopted: false };
+        let checkpoint = Checkpoint {
+            id,
+            tree,
+            meta,
+            record,
+            pinned: false,
+            adopted: false,
+        };
         self.inventory.checkpoints.push(checkpoint.clone());
         Ok(checkpoint)
     }
@@ -78,5 +95,7 @@ fn add_meta(pack: &mut PackSet<'_>, meta: &Meta, beside: &Extras) -> Result<Opti
     if beside.is_empty() {
         return Ok(Some(blob));
     }
-    Ok(Some(pack.add(ObjectKind::Tree, &meta_tree::tree(blob, beside))?))
+    Ok(Some(
+        pack.add(ObjectKind::Tree, &meta_tree::tree(blob, beside))?,
+    ))
 }

@@ -45,10 +45,14 @@ pub enum RefValue {
 pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId, RefValue>> {
     let folder = layout.refs().join(family.into_str());
     let mut found = BTreeMap::new();
-    each_packed(layout, &format!("refs/{}/", family.into_str()), &mut |_, rest, value| {
-        let value = ObjectId::from_hex(value).map(RefValue::Id);
-        found.extend(ObjectId::from_hex(rest).zip(value));
-    })?;
+    each_packed(
+        layout,
+        &format!("refs/{}/", family.into_str()),
+        &mut |_, rest, value| {
+            let value = ObjectId::from_hex(value).map(RefValue::Id);
+            found.extend(ObjectId::from_hex(rest).zip(value));
+        },
+    )?;
     let entries = match std::fs::read_dir(&folder) {
         Ok(entries) => entries,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(found),
@@ -56,7 +60,9 @@ pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId,
     };
     for entry in entries {
         let name = entry.map_err(Error::io("read", &folder))?.file_name();
-        let Some(id) = name.to_str().and_then(ObjectId::from_hex) else { continue };
+        let Some(id) = name.to_str().and_then(ObjectId::from_hex) else {
+            continue;
+        };
         if let Some(value) = read_file(&folder.join(&name))? {
             found.insert(id, value);
         }
@@ -70,11 +76,19 @@ pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId,
 /// The directory cannot be listed.
 pub fn names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
     let mut found = BTreeSet::new();
-    each_packed(layout, &format!("refs/{}/", family.into_str()), &mut |_, rest, _| {
-        found.extend(ObjectId::from_hex(rest));
-    })?;
+    each_packed(
+        layout,
+        &format!("refs/{}/", family.into_str()),
+        &mut |_, rest, _| {
+            found.extend(ObjectId::from_hex(rest));
+        },
+    )?;
     let files = list(&layout.refs().join(family.into_str()))?;
-    found.extend(files.iter().filter_map(|entry| ObjectId::from_hex(entry.file_name().to_str()?)));
+    found.extend(
+        files
+            .iter()
+            .filter_map(|entry| ObjectId::from_hex(entry.file_name().to_str()?)),
+    );
     Ok(found)
 }
 
@@ -92,11 +106,21 @@ pub fn tips(layout: &Layout) -> Result<BTreeMap<String, ObjectId>> {
     let mut folders = FOLDERS.map(str::to_owned).to_vec();
     while let Some(folder) = folders.pop() {
         for entry in list(&layout.dir().join(&folder))? {
-            let Some(name) = entry.file_name().to_str().map(|name| format!("{folder}/{name}")) else { continue };
-            let kind = entry.file_type().map_err(Error::io("stat", &entry.path()))?;
+            let Some(name) = entry
+                .file_name()
+                .to_str()
+                .map(|name| format!("{folder}/{name}"))
+            else {
+                continue;
+            };
+            let kind = entry
+                .file_type()
+                .map_err(Error::io("stat", &entry.path()))?;
             if kind.is_dir() {
                 folders.push(name);
-            } else if let (true, Some(RefValue::Id(id))) = (kind.is_file(), read_file(&entry.path())?) {
+            } else if let (true, Some(RefValue::Id(id))) =
+                (kind.is_file(), read_file(&entry.path())?)
+            {
                 tips.insert(name, id);
             }
         }
@@ -131,7 +155,11 @@ pub fn stage_checkpoint(layout: &Layout, id: ObjectId) -> Result<TemporaryFile> 
 pub fn publish_checkpoint(layout: &Layout, id: ObjectId, staged: TemporaryFile) -> Result<()> {
     let folder = layout.refs().join(Family::Checkpoints.into_str());
     directories::create_private(&folder)?;
-    atomic_file::put_in_place(staged, &layout.own(), &path(layout, Family::Checkpoints, id))?;
+    atomic_file::put_in_place(
+        staged,
+        &layout.own(),
+        &path(layout, Family::Checkpoints, id),
+    )?;
     atomic_file::sync_directory(&folder)
 }
 
@@ -148,7 +176,11 @@ pub fn publish_meta(layout: &Layout, name: ObjectId, staged: TemporaryFile) -> R
 
 pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -> Result<()> {
     directories::create_private(&layout.refs().join(family.into_str()))?;
-    atomic_file::replace_through(&layout.own(), &path(layout, family, name), format!("{value}\n").as_bytes())
+    atomic_file::replace_through(
+        &layout.own(),
+        &path(layout, family, name),
+        format!("{value}\n").as_bytes(),
+    )
 }
 
 /// Points `main` at a commit. On a full disk it is overwritten in place: it is derived, and its length is the same.
@@ -195,7 +227,9 @@ pub fn remove(layout: &Layout, gone: &[(Family, ObjectId)]) -> Result<()> {
     for (family, id) in gone {
         atomic_file::remove_if_there(&path(layout, *family, *id))?;
     }
-    let names = gone.iter().map(|(family, id)| format!("refs/{}/{id}", family.into_str()));
+    let names = gone
+        .iter()
+        .map(|(family, id)| format!("refs/{}/{id}", family.into_str()));
     remove_packed(layout, &names.collect()).map(drop)
 }
 
@@ -218,7 +252,10 @@ fn write_packed(layout: &Layout, refs: &BTreeMap<String, ObjectId>) -> Result<()
     if refs.is_empty() {
         return atomic_file::remove_if_there(&layout.packed_refs()).map(drop);
     }
-    let lines: String = refs.iter().map(|(name, id)| format!("{id} {name}\n")).collect();
+    let lines: String = refs
+        .iter()
+        .map(|(name, id)| format!("{id} {name}\n"))
+        .collect();
     atomic_file::replace_through(&layout.own(), &layout.packed_refs(), lines.as_bytes())
 }
 
@@ -237,9 +274,12 @@ pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
         return Ok(());
     }
     let ours = ["refs/checkpoints/", "refs/meta/", "refs/pins/"];
-    let is_dead = |name: &str, id: &ObjectId| ours.iter().any(|folder| name.starts_with(folder)) && !objects.holds(id);
-    let (dead, live): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        packed(layout, "")?.into_iter().partition(|(name, id)| is_dead(name, id));
+    let is_dead = |name: &str, id: &ObjectId| {
+        ours.iter().any(|folder| name.starts_with(folder)) && !objects.holds(id)
+    };
+    let (dead, live): (BTreeMap<_, _>, BTreeMap<_, _>) = packed(layout, "")?
+        .into_iter()
+        .partition(|(name, id)| is_dead(name, id));
     if live.is_empty() && !dead.is_empty() {
         return Ok(());
     }
@@ -260,20 +300,34 @@ pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
 /// # Errors
 /// A foreign ref cannot be read; then nothing may be dropped.
 pub fn roots(layout: &Layout, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
-    let is_gone =
-        |name: &str| name.rsplit('/').next().and_then(ObjectId::from_hex).is_some_and(|id| gone.contains(&id));
-    let kept = packed(layout, "")?.into_iter().filter(|(name, _)| !is_gone(name));
+    let is_gone = |name: &str| {
+        name.rsplit('/')
+            .next()
+            .and_then(ObjectId::from_hex)
+            .is_some_and(|id| gone.contains(&id))
+    };
+    let kept = packed(layout, "")?
+        .into_iter()
+        .filter(|(name, _)| !is_gone(name));
     let mut roots: Vec<ObjectId> = kept.map(|(_, id)| id).collect();
     roots.extend(detached_head(layout)?);
     let mut folders = vec![layout.refs()];
     while let Some(folder) = folders.pop() {
         for entry in list(&folder)? {
             let path = entry.path();
-            if entry.file_type().map_err(Error::io("stat", &path))?.is_dir() {
+            if entry
+                .file_type()
+                .map_err(Error::io("stat", &path))?
+                .is_dir()
+            {
                 folders.push(path);
                 continue;
             }
-            if !path.file_name().and_then(|name| name.to_str()).is_some_and(is_gone) {
+            if !path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(is_gone)
+            {
                 roots.extend(root_of(&path)?);
             }
         }
@@ -302,23 +356,31 @@ pub fn unreadable(layout: &Layout) -> Result<Vec<PathBuf>> {
 }
 
 fn root_of(path: &Path) -> Result<Option<ObjectId>> {
-    let by_name = || path.file_name().and_then(|name| ObjectId::from_hex(name.to_str()?));
+    let by_name = || {
+        path.file_name()
+            .and_then(|name| ObjectId::from_hex(name.to_str()?))
+    };
     match read_file(path)? {
         Some(RefValue::Id(id)) => Ok(Some(id)),
         Some(RefValue::Torn) if by_name().is_some() => Ok(by_name()),
         Some(RefValue::Torn) if path.ends_with(MAIN) => Ok(None),
-        Some(RefValue::Torn) => {
-            Err(Error::Damaged { what: format!("ref {}", path.display()), why: "it names no object".into() })
-        }
+        Some(RefValue::Torn) => Err(Error::Damaged {
+            what: format!("ref {}", path.display()),
+            why: "it names no object".into(),
+        }),
         None => Ok(None),
     }
 }
 
 pub(in crate::store) fn list(folder: &Path) -> Result<Vec<std::fs::DirEntry>> {
     match std::fs::read_dir(folder) {
-        Ok(entries) => entries.collect::<std::io::Result<_>>().map_err(Error::io("read", folder)),
+        Ok(entries) => entries
+            .collect::<std::io::Result<_>>()
+            .map_err(Error::io("read", folder)),
         // A file in place of a folder has no refs below it.
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(Vec::new())
+        }
         Err(e) => Err(Error::io("read", folder)(e)),
     }
 }
@@ -332,11 +394,15 @@ pub fn path(layout: &Layout, family: Family, name: ObjectId) -> PathBuf {
 pub(in crate::store) fn read_file(path: &Path) -> Result<Option<RefValue>> {
     let bytes = match read_regular::read(path) {
         Ok(bytes) => bytes,
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
         Err(e) if e.kind() == ErrorKind::InvalidData => return Ok(Some(RefValue::Torn)),
         Err(e) => return Err(Error::io("read", path)(e)),
     };
-    let id = std::str::from_utf8(&bytes).ok().and_then(|text| ObjectId::from_hex(text.trim_end_matches(BLANKS)));
+    let id = std::str::from_utf8(&bytes)
+        .ok()
+        .and_then(|text| ObjectId::from_hex(text.trim_end_matches(BLANKS)));
     Ok(Some(id.map_or(RefValue::Torn, RefValue::Id)))
 }
 
@@ -350,7 +416,11 @@ pub fn packed(layout: &Layout, beginning: &str) -> Result<BTreeMap<String, Objec
 }
 
 /// Calls `see` with the name, the rest of it after `beginning`, and the value of each.
-fn each_packed(layout: &Layout, beginning: &str, see: &mut dyn FnMut(&str, &str, &str)) -> Result<()> {
+fn each_packed(
+    layout: &Layout,
+    beginning: &str,
+    see: &mut dyn FnMut(&str, &str, &str),
+) -> Result<()> {
     let path = layout.packed_refs();
     let bytes = match read_regular::read(&path) {
         Ok(bytes) => bytes,
@@ -358,8 +428,12 @@ fn each_packed(layout: &Layout, beginning: &str, see: &mut dyn FnMut(&str, &str,
         Err(e) => return Err(Error::io("read", &path)(e)),
     };
     for line in String::from_utf8_lossy(&bytes).lines() {
-        let Some((id, name)) = line.split_once(' ') else { continue };
-        let Some(rest) = name.strip_prefix(beginning) else { continue };
+        let Some((id, name)) = line.split_once(' ') else {
+            continue;
+        };
+        let Some(rest) = name.strip_prefix(beginning) else {
+            continue;
+        };
         if name.starts_with("refs/") && name.split('/').all(can_be_a_file) {
             see(name, rest, id);
         }
@@ -369,11 +443,14 @@ fn each_packed(layout: &Layout, beginning: &str, see: &mut dyn FnMut(&str, &str,
 
 /// Whether a part of a ref's name is valid as a file name. Git forbids control characters too.
 fn can_be_a_file(part: &str) -> bool {
-    !matches!(part, "" | "." | "..") && part.len() <= LONGEST_NAME_BYTES && !part.chars().any(char::is_control)
+    !matches!(part, "" | "." | "..")
+        && part.len() <= LONGEST_NAME_BYTES
+        && !part.chars().any(char::is_control)
 }
 
 /// Whether a checkpoint has a ref.
 pub fn exists(layout: &Layout, checkpoint: ObjectId) -> bool {
     path(layout, Family::Checkpoints, checkpoint).exists()
-        || packed(layout, &format!("refs/checkpoints/{checkpoint}")).is_ok_and(|refs| !refs.is_empty())
+        || packed(layout, &format!("refs/checkpoints/{checkpoint}"))
+            .is_ok_and(|refs| !refs.is_empty())
 }

@@ -57,7 +57,11 @@ pub fn write(layout: &Layout, files: &[Projected]) -> Result<()> {
 fn render(files: &[Projected]) -> String {
     let line = |file: &Projected| {
         let sum = file.sum.as_deref().unwrap_or(NO_SUM);
-        format!("{FILE}{sum} {} {}\n", percent_encode(file.path.as_bytes()), file.workflow)
+        format!(
+            "{FILE}{sum} {} {}\n",
+            percent_encode(file.path.as_bytes()),
+            file.workflow
+        )
     };
     checksummed_text::seal(&files.iter().map(line).collect::<String>())
 }
@@ -67,11 +71,16 @@ fn parse_line(line: &str) -> Option<Projected> {
     let (sum, path, workflow) = (words.next()?, words.next()?, words.next()?);
     let is_sum = sum.len() == SUM_DIGITS && sum.bytes().all(|digit| digit.is_ascii_hexdigit());
     let path = String::from_utf8(percent_decode(path)?).ok()?;
-    let makes_sense = RelPath::new(path.as_bytes()).is_ok_and(|path| !path.is_root()) && is_legal(workflow);
+    let makes_sense =
+        RelPath::new(path.as_bytes()).is_ok_and(|path| !path.is_root()) && is_legal(workflow);
     if words.next().is_some() || !makes_sense || !(is_sum || sum == NO_SUM) {
         return None;
     }
-    Some(Projected { path, sum: is_sum.then(|| sum.to_owned()), workflow: workflow.to_owned() })
+    Some(Projected {
+        path,
+        sum: is_sum.then(|| sum.to_owned()),
+        workflow: workflow.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -80,8 +89,15 @@ mod tests {
 
     #[test]
     fn files_come_back_and_senseless_ones_do_not() {
-        let file = |path: &str, sum: Option<String>| Projected { path: path.into(), sum, workflow: "w_1".into() };
-        let files = [file(".claude/pipeline-state.json", Some("ab".repeat(32))), file("a b/\u{e4}\n", None)];
+        let file = |path: &str, sum: Option<String>| Projected {
+            path: path.into(),
+            sum,
+            workflow: "w_1".into(),
+        };
+        let files = [
+            file(".claude/pipeline-state.json", Some("ab".repeat(32))),
+            file("a b/\u{e4}\n", None),
+        ];
         let parsed: Option<Vec<_>> = checksummed_text::parse(&render(&files), parse_line);
         assert_eq!(parsed.as_deref(), Some(&files[..]));
         for line in ["- ../x w", "- x ../w", "zz x w", "- x w more", "- x"] {

@@ -90,10 +90,23 @@ impl Store {
     /// # Errors
     /// [`Error::Damaged`] if it cannot be read.
     pub fn workflow_revision(&self, commit: ObjectId) -> Result<Revision> {
-        let damaged = |why| Error::damaged(format!("transition {} of a workflow", commit.short()), why);
-        let Transition { parent, time_ms, message, state, .. } = transition(self.objects(), commit).map_err(damaged)?;
+        let damaged =
+            |why| Error::damaged(format!("transition {} of a workflow", commit.short()), why);
+        let Transition {
+            parent,
+            time_ms,
+            message,
+            state,
+            ..
+        } = transition(self.objects(), commit).map_err(damaged)?;
         let state = state_of(self.objects(), state).map_err(damaged)?;
-        Ok(Revision { commit, parent, time_ms, message, state })
+        Ok(Revision {
+            commit,
+            parent,
+            time_ms,
+            message,
+            state,
+        })
     }
 
     /// The transitions from `tip` on, newest first. Reads no state.
@@ -124,8 +137,16 @@ impl Store {
     pub fn workflow_states(&self) -> Result<Vec<Vec<ObjectId>>> {
         let mut met = HashSet::new();
         let mut lines = Vec::new();
-        for (_, tip) in self.workflows()?.into_iter().chain(self.archived_workflows()?) {
-            let states = self.workflow_line(tip, usize::MAX).transitions.into_iter().map(|transition| transition.state);
+        for (_, tip) in self
+            .workflows()?
+            .into_iter()
+            .chain(self.archived_workflows()?)
+        {
+            let states = self
+                .workflow_line(tip, usize::MAX)
+                .transitions
+                .into_iter()
+                .map(|transition| transition.state);
             let line: Vec<ObjectId> = states.filter(|state| met.insert(*state)).collect();
             if line.len() >= WORTH_DELTAS {
                 lines.push(line);
@@ -141,27 +162,49 @@ impl Store {
 /// The refs cannot be read.
 pub fn tips(store: &Store, namespace: RefNamespace) -> Result<Tips> {
     let refs = run_refs::read(store.layout(), namespace)?;
-    let torn: BTreeSet<String> =
-        refs.iter().filter(|(_, value)| **value == RefValue::Torn).map(|(id, _)| id.clone()).collect();
+    let torn: BTreeSet<String> = refs
+        .iter()
+        .filter(|(_, value)| **value == RefValue::Torn)
+        .map(|(id, _)| id.clone())
+        .collect();
     let mut found: BTreeMap<String, ObjectId> = refs.into_iter().filter_map(named).collect();
     let mut taken: Vec<ObjectId> = found.values().copied().collect();
     if !torn.is_empty() {
-        for other in RefNamespace::BOTH.into_iter().filter(|other| *other != namespace) {
-            taken.extend(run_refs::read(store.layout(), other)?.into_iter().filter_map(named).map(|(_, id)| id));
+        for other in RefNamespace::BOTH
+            .into_iter()
+            .filter(|other| *other != namespace)
+        {
+            taken.extend(
+                run_refs::read(store.layout(), other)?
+                    .into_iter()
+                    .filter_map(named)
+                    .map(|(_, id)| id),
+            );
         }
         for ((on, id), tip) in run_roll::read(store.layout()).unwrap_or_default() {
             taken.extend(tip);
-            let is_told =
-                |tip: &ObjectId| on == namespace && torn.contains(&id) && transition(store.objects(), *tip).is_ok();
+            let is_told = |tip: &ObjectId| {
+                on == namespace && torn.contains(&id) && transition(store.objects(), *tip).is_ok()
+            };
             if let Some(tip) = tip.filter(is_told) {
                 found.insert(id, tip);
             }
         }
-        let unknown = torn.iter().filter(|id| !found.contains_key(*id)).cloned().collect();
+        let unknown = torn
+            .iter()
+            .filter(|id| !found.contains_key(*id))
+            .cloned()
+            .collect();
         found.extend(newest_of(store.objects(), &unknown, &taken));
     }
-    let torn = torn.into_iter().filter(|id| !found.contains_key(id)).collect();
-    Ok(Tips { found: found.into_iter().collect(), torn })
+    let torn = torn
+        .into_iter()
+        .filter(|id| !found.contains_key(id))
+        .collect();
+    Ok(Tips {
+        found: found.into_iter().collect(),
+        torn,
+    })
 }
 
 fn named((id, value): (String, RefValue)) -> Option<(String, ObjectId)> {
@@ -173,22 +216,39 @@ fn named((id, value): (String, RefValue)) -> Option<(String, ObjectId)> {
 
 /// The newest intact transition of each of these runs that has no later one and is not `taken` as the tip of another
 /// run. Reads every commit of the store.
-pub fn newest_of(objects: &Objects, ids: &BTreeSet<String>, taken: &[ObjectId]) -> BTreeMap<String, ObjectId> {
+pub fn newest_of(
+    objects: &Objects,
+    ids: &BTreeSet<String>,
+    taken: &[ObjectId],
+) -> BTreeMap<String, ObjectId> {
     let mut met: BTreeMap<String, Vec<Transition>> = BTreeMap::new();
     for id in objects.commits() {
-        let Ok(found) = transition(objects, id) else { continue };
-        let Some(workflow) = transition::workflow_of(&found.message).filter(|id| ids.contains(*id)) else { continue };
+        let Ok(found) = transition(objects, id) else {
+            continue;
+        };
+        let Some(workflow) = transition::workflow_of(&found.message).filter(|id| ids.contains(*id))
+        else {
+            continue;
+        };
         if state_of(objects, found.state).is_ok() {
             met.entry(workflow.to_owned()).or_default().push(found);
         }
     }
-    met.into_iter().filter_map(|(id, line)| Some((id, newest(&line, taken)?))).collect()
+    met.into_iter()
+        .filter_map(|(id, line)| Some((id, newest(&line, taken)?)))
+        .collect()
 }
 
 fn newest(line: &[Transition], taken: &[ObjectId]) -> Option<ObjectId> {
-    let below: HashSet<ObjectId> = line.iter().filter_map(|transition| transition.parent).collect();
-    let ends = line.iter().filter(|end| !below.contains(&end.commit) && !taken.contains(&end.commit));
-    ends.max_by_key(|end| (end.time_ms, end.commit)).map(|end| end.commit)
+    let below: HashSet<ObjectId> = line
+        .iter()
+        .filter_map(|transition| transition.parent)
+        .collect();
+    let ends = line
+        .iter()
+        .filter(|end| !below.contains(&end.commit) && !taken.contains(&end.commit));
+    ends.max_by_key(|end| (end.time_ms, end.commit))
+        .map(|end| end.commit)
 }
 
 /// Reads the commit and the tree of a transition.
@@ -196,12 +256,27 @@ fn newest(line: &[Transition], taken: &[ObjectId]) -> Option<ObjectId> {
 /// # Errors
 /// An object cannot be read, or the commit is no transition.
 pub fn transition(objects: &Objects, id: ObjectId) -> Result<Transition, ReadFailure> {
-    let CommitParts { tree, parents, seconds, message } = commit_of(objects, id)?;
+    let CommitParts {
+        tree,
+        parents,
+        seconds,
+        message,
+    } = commit_of(objects, id)?;
     let entries = convert::read_tree(objects, tree)?;
-    let state = entries.iter().find(|entry| *entry.name == *RUN_STATE.as_bytes());
-    let state = state.ok_or_else(|| format!("there is no {RUN_STATE} in it"))?.id;
+    let state = entries
+        .iter()
+        .find(|entry| *entry.name == *RUN_STATE.as_bytes());
+    let state = state
+        .ok_or_else(|| format!("there is no {RUN_STATE} in it"))?
+        .id;
     let time_ms = transition::time_of(&message).unwrap_or_else(|| seconds.saturating_mul(1000));
-    Ok(Transition { commit: id, parent: parents.first().copied(), time_ms, message, state })
+    Ok(Transition {
+        commit: id,
+        parent: parents.first().copied(),
+        time_ms,
+        message,
+        state,
+    })
 }
 
 /// Reads a commit.
@@ -230,7 +305,11 @@ pub fn state_of(objects: &Objects, id: ObjectId) -> Result<Vec<u8>, ReadFailure>
 
 /// Encodes the tree of a transition.
 pub fn tree_of(state: ObjectId) -> Vec<u8> {
-    tree_codec::encode(&mut [TreeEntry { mode: MODE_FILE, name: RUN_STATE.as_bytes().into(), id: state }])
+    tree_codec::encode(&mut [TreeEntry {
+        mode: MODE_FILE,
+        name: RUN_STATE.as_bytes().into(),
+        id: state,
+    }])
 }
 
 /// Whether `upper` is `lower` or a descendant of it.
@@ -240,7 +319,9 @@ pub fn stands_on(objects: &Objects, upper: ObjectId, lower: ObjectId) -> bool {
         if id == lower {
             return true;
         }
-        next = commit_of(objects, id).ok().and_then(|commit| commit.parents.first().copied());
+        next = commit_of(objects, id)
+            .ok()
+            .and_then(|commit| commit.parents.first().copied());
     }
     false
 }

@@ -54,12 +54,21 @@ pub fn stage(layout: &Layout, tip: ObjectId) -> Result<TemporaryFile> {
 ///
 /// # Errors
 /// The rename or the flush failed.
-pub fn publish(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId, staged: TemporaryFile) -> Result<()> {
+pub fn publish(
+    layout: &Layout,
+    namespace: RefNamespace,
+    id: &str,
+    tip: ObjectId,
+    staged: TemporaryFile,
+) -> Result<()> {
     let folder = layout.dir().join(namespace.folder());
     if !folder.is_dir() {
         clear_place(layout, &folder)?;
         directories::create_private(&folder)?;
-        let mut above = folder.ancestors().skip(1).take_while(|above| above.starts_with(layout.refs()));
+        let mut above = folder
+            .ancestors()
+            .skip(1)
+            .take_while(|above| above.starts_with(layout.refs()));
         above.try_for_each(atomic_file::sync_directory)?;
     }
     atomic_file::put_in_place(staged, &layout.own(), &path(layout, namespace, id))?;
@@ -71,12 +80,19 @@ pub fn publish(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId
 
 /// Moves a file in place of a folder out of the way; one that is a ref to plain git stays a ref, under another name.
 fn clear_place(layout: &Layout, folder: &Path) -> Result<()> {
-    let up_to_refs = folder.ancestors().take_while(|place| *place != layout.refs());
+    let up_to_refs = folder
+        .ancestors()
+        .take_while(|place| *place != layout.refs());
     for place in up_to_refs.filter(|place| !place.is_dir()) {
         match ref_files::read_file(place)? {
-            Some(RefValue::Id(_)) => atomic_file::rename(place, &ref_files::out_of_the_way(layout))?,
+            Some(RefValue::Id(_)) => {
+                atomic_file::rename(place, &ref_files::out_of_the_way(layout))?
+            }
             Some(RefValue::Torn) => {
-                atomic_file::rename(place, &layout.own().join(format!("in-the-way-{}", random_hex())))?;
+                atomic_file::rename(
+                    place,
+                    &layout.own().join(format!("in-the-way-{}", random_hex())),
+                )?;
             }
             None => {}
         }

@@ -18,7 +18,9 @@ pub type Roll = BTreeMap<(RefNamespace, String), Option<ObjectId>>;
 
 /// Reads the roll; `None` if it is missing or invalid.
 pub fn read(layout: &Layout) -> Option<Roll> {
-    checksummed_text::read(&layout.workflow_roll(), parse_line).ok().flatten()
+    checksummed_text::read(&layout.workflow_roll(), parse_line)
+        .ok()
+        .flatten()
 }
 
 /// Adds a run to the roll. A missing roll is made from the refs.
@@ -27,8 +29,14 @@ pub fn read(layout: &Layout) -> Option<Roll> {
 /// The refs cannot be read, or the roll cannot be written; then it is as before.
 pub fn enter(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId) -> Result<()> {
     let known = read(layout);
-    let entry = ((namespace, id.to_owned()), tip_of(namespace, RefValue::Id(tip)));
-    if known.as_ref().is_some_and(|roll| roll.get(&entry.0) == Some(&entry.1)) {
+    let entry = (
+        (namespace, id.to_owned()),
+        tip_of(namespace, RefValue::Id(tip)),
+    );
+    if known
+        .as_ref()
+        .is_some_and(|roll| roll.get(&entry.0) == Some(&entry.1))
+    {
         return Ok(());
     }
     let mut roll = match known {
@@ -36,7 +44,11 @@ pub fn enter(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId) 
         None => from_refs(layout)?,
     };
     roll.extend([entry]);
-    atomic_file::replace_derived(&layout.own(), &layout.workflow_roll(), render(&roll).as_bytes())
+    atomic_file::replace_derived(
+        &layout.own(),
+        &layout.workflow_roll(),
+        render(&roll).as_bytes(),
+    )
 }
 
 /// Removes a run from the roll, durably, before its ref goes, so that it is not reported as lost. If the roll cannot be
@@ -45,13 +57,16 @@ pub fn enter(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId) 
 /// # Errors
 /// The roll can neither be written nor removed.
 pub fn strike_out(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<()> {
-    let Some(mut roll) = read(layout) else { return Ok(()) };
+    let Some(mut roll) = read(layout) else {
+        return Ok(());
+    };
     if roll.remove(&(namespace, id.to_owned())).is_none() {
         return Ok(());
     }
     let path = layout.workflow_roll();
-    atomic_file::replace_through(&layout.own(), &path, render(&roll).as_bytes())
-        .or_else(|_| atomic_file::remove_if_there(&path).and_then(|_| atomic_file::sync_directory(&layout.own())))
+    atomic_file::replace_through(&layout.own(), &path, render(&roll).as_bytes()).or_else(|_| {
+        atomic_file::remove_if_there(&path).and_then(|_| atomic_file::sync_directory(&layout.own()))
+    })
 }
 
 /// Makes the roll if it is missing and there are runs.
@@ -66,14 +81,22 @@ pub fn make_if_missing(layout: &Layout) -> Result<()> {
     if roll.is_empty() {
         return Ok(());
     }
-    atomic_file::replace_derived(&layout.own(), &layout.workflow_roll(), render(&roll).as_bytes())
+    atomic_file::replace_derived(
+        &layout.own(),
+        &layout.workflow_roll(),
+        render(&roll).as_bytes(),
+    )
 }
 
 fn from_refs(layout: &Layout) -> Result<Roll> {
     let mut roll = Roll::new();
     for namespace in RefNamespace::BOTH {
         let stored = namespace::stored(layout, namespace)?;
-        roll.extend(stored.into_iter().map(|(id, value)| ((namespace, id), tip_of(namespace, value))));
+        roll.extend(
+            stored
+                .into_iter()
+                .map(|(id, value)| ((namespace, id), tip_of(namespace, value))),
+        );
     }
     Ok(roll)
 }
@@ -96,7 +119,11 @@ fn render(roll: &Roll) -> String {
 fn parse_line(line: &str) -> Option<((RefNamespace, String), Option<ObjectId>)> {
     let (tip, name) = line.split_once(' ')?;
     let (namespace, id) = RefNamespace::of_name(name).filter(|(_, id)| is_legal(id))?;
-    let tip = if tip == MOVES { None } else { Some(ObjectId::from_hex(tip)?) };
+    let tip = if tip == MOVES {
+        None
+    } else {
+        Some(ObjectId::from_hex(tip)?)
+    };
     Some(((namespace, id.to_owned()), tip))
 }
 
@@ -111,8 +138,16 @@ mod tests {
             ((RefNamespace::Live, "w_1".to_owned()), None),
             ((RefNamespace::Archived, "w_1-2".to_owned()), Some(tip)),
         ]);
-        assert_eq!(checksummed_text::parse(&render(&roll), parse_line), Some(roll));
-        for line in ["- refs/heads/main", "x refs/workflows/w", "- refs/workflows/../x", "-"] {
+        assert_eq!(
+            checksummed_text::parse(&render(&roll), parse_line),
+            Some(roll)
+        );
+        for line in [
+            "- refs/heads/main",
+            "x refs/workflows/w",
+            "- refs/workflows/../x",
+            "-",
+        ] {
             assert_eq!(parse_line(line), None, "{line}");
         }
     }

@@ -33,27 +33,44 @@ pub fn put_back(
     if checker.line_is_whole(tip)? {
         return run_refs::write(layout, namespace, id, tip).map(|()| None);
     }
-    let Some(newest) = newest_whole(objects, id, tip) else { return Ok(Some(name)) };
+    let Some(newest) = newest_whole(objects, id, tip) else {
+        return Ok(Some(name));
+    };
     if checker.line_is_whole(newest.commit)? {
         run_refs::write(layout, namespace, id, newest.commit)?;
-        return Ok(Some(format!("{name} (transitions after {})", newest.commit.short())));
+        return Ok(Some(format!(
+            "{name} (transitions after {})",
+            newest.commit.short()
+        )));
     }
-    run_refs::write(layout, namespace, id, without_parent(layout, objects, &newest)?)?;
-    Ok(Some(format!("{name} (transitions before {})", newest.commit.short())))
+    run_refs::write(
+        layout,
+        namespace,
+        id,
+        without_parent(layout, objects, &newest)?,
+    )?;
+    Ok(Some(format!(
+        "{name} (transitions before {})",
+        newest.commit.short()
+    )))
 }
 
 /// The first intact transition from `tip` downwards, or else the newest in the store that names this run.
 fn newest_whole(objects: &Objects, id: &str, tip: ObjectId) -> Option<Transition> {
     let whole = |commit: ObjectId| {
         let found = run_reader::transition(objects, commit).ok()?;
-        run_reader::state_of(objects, found.state).ok().map(|_| found)
+        run_reader::state_of(objects, found.state)
+            .ok()
+            .map(|_| found)
     };
     let mut next = Some(tip);
     while let Some(commit) = next {
         if let Some(found) = whole(commit) {
             return Some(found);
         }
-        next = run_reader::commit_of(objects, commit).ok().and_then(|parts| parts.parents.first().copied());
+        next = run_reader::commit_of(objects, commit)
+            .ok()
+            .and_then(|parts| parts.parents.first().copied());
     }
     let newest = run_reader::newest_of(objects, &BTreeSet::from([id.to_owned()]), &[]);
     newest.into_values().next().and_then(whole)

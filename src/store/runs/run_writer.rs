@@ -80,7 +80,11 @@ impl LockedStore<'_> {
         match transition::format_of(&commit.message) {
             Some(found) if found > transition::TRANSITION_FORMAT => {
                 let store = self.store().dir().to_path_buf();
-                Err(Error::StoreTooNew { store, found, supported: transition::TRANSITION_FORMAT })
+                Err(Error::StoreTooNew {
+                    store,
+                    found,
+                    supported: transition::TRANSITION_FORMAT,
+                })
             }
             _ => Ok(()),
         }
@@ -94,11 +98,16 @@ impl LockedStore<'_> {
     pub fn archive_workflow(&mut self, id: &str, name: &str) -> Result<Option<String>> {
         refuse_illegal(name)?;
         let layout = self.store().layout();
-        let Some(tip) = is_legal(id).then(|| present(layout, RefNamespace::Live, id)).transpose()?.flatten() else {
+        let Some(tip) = is_legal(id)
+            .then(|| present(layout, RefNamespace::Live, id))
+            .transpose()?
+            .flatten()
+        else {
             return Ok(None);
         };
-        let (name, is_there) =
-            free_name(layout, RefNamespace::Archived, name, &mut |value| value == RefValue::Id(tip))?;
+        let (name, is_there) = free_name(layout, RefNamespace::Archived, name, &mut |value| {
+            value == RefValue::Id(tip)
+        })?;
         if !is_there {
             run_refs::write(layout, RefNamespace::Archived, &name, tip)?;
         }
@@ -111,8 +120,16 @@ impl LockedStore<'_> {
     /// # Errors
     /// The ref cannot be removed.
     pub fn delete_workflow(&mut self, id: &str, archived: bool) -> Result<bool> {
-        let place = if archived { RefNamespace::Archived } else { RefNamespace::Live };
-        if is_legal(id) { run_refs::remove(self.store().layout(), place, id) } else { Ok(false) }
+        let place = if archived {
+            RefNamespace::Archived
+        } else {
+            RefNamespace::Live
+        };
+        if is_legal(id) {
+            run_refs::remove(self.store().layout(), place, id)
+        } else {
+            Ok(false)
+        }
     }
 
     /// Records which files of the project were last written for runs, and with which content.
@@ -128,7 +145,9 @@ fn refuse_illegal(id: &str) -> Result<()> {
     if is_legal(id) {
         Ok(())
     } else {
-        Err(Error::Usage { what: format!("'{}' cannot be the id of a workflow", id.escape_debug()) })
+        Err(Error::Usage {
+            what: format!("'{}' cannot be the id of a workflow", id.escape_debug()),
+        })
     }
 }
 
@@ -144,9 +163,10 @@ fn present(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Option<
     match run_refs::value(layout, namespace, id)? {
         None => Ok(None),
         Some(RefValue::Id(tip)) => Ok(Some(tip)),
-        Some(RefValue::Torn) => {
-            Err(Error::Damaged { what: format!("workflow {id}"), why: "its ref names no commit".to_owned() })
-        }
+        Some(RefValue::Torn) => Err(Error::Damaged {
+            what: format!("workflow {id}"),
+            why: "its ref names no commit".to_owned(),
+        }),
     }
 }
 
@@ -161,14 +181,20 @@ pub fn free_name(
     is_it: &mut dyn FnMut(RefValue) -> bool,
 ) -> Result<(String, bool)> {
     for number in 1..MOST_OF_A_NAME {
-        let candidate = if number == 1 { name.to_owned() } else { numbered(name, number) };
+        let candidate = if number == 1 {
+            name.to_owned()
+        } else {
+            numbered(name, number)
+        };
         match run_refs::value(layout, namespace, &candidate)? {
             None => return Ok((candidate, false)),
             Some(value) if is_it(value) => return Ok((candidate, true)),
             Some(_) => {}
         }
     }
-    Err(Error::unexpected(format!("there is no free name for workflow {name}")))
+    Err(Error::unexpected(format!(
+        "there is no free name for workflow {name}"
+    )))
 }
 
 /// Appends a number, cutting a name that would get too long.
@@ -178,7 +204,9 @@ fn numbered(name: &str, number: usize) -> String {
     if is_legal(&whole) {
         return whole;
     }
-    let kept = name.get(..name.len().saturating_sub(ending.len())).unwrap_or_default();
+    let kept = name
+        .get(..name.len().saturating_sub(ending.len()))
+        .unwrap_or_default();
     format!("{}{ending}", kept.trim_end_matches('.'))
 }
 
@@ -214,20 +242,49 @@ mod tests {
         let store = store(place.path());
         let mut locked = locked(&store);
         let one = done(locked.record_workflow("w", None, b"{1}", "begin", 5));
-        assert_eq!(locked.record_workflow("w", None, b"{2}", "x", 6).unwrap(), Recorded::Moved(Some(one)));
+        assert_eq!(
+            locked.record_workflow("w", None, b"{2}", "x", 6).unwrap(),
+            Recorded::Moved(Some(one))
+        );
         let two = done(locked.record_workflow("w", Some(one), b"{2}", "next\n\nPhase: a", 7_001));
-        assert_eq!(locked.record_workflow("w", Some(one), b"{3}", "x", 8).unwrap(), Recorded::Moved(Some(two)));
-        assert_eq!(locked.record_workflow("v", Some(one), b"{3}", "x", 8).unwrap(), Recorded::Moved(None));
+        assert_eq!(
+            locked
+                .record_workflow("w", Some(one), b"{3}", "x", 8)
+                .unwrap(),
+            Recorded::Moved(Some(two))
+        );
+        assert_eq!(
+            locked
+                .record_workflow("v", Some(one), b"{3}", "x", 8)
+                .unwrap(),
+            Recorded::Moved(None)
+        );
         assert!(locked.record_workflow("../x", None, b"", "x", 8).is_err());
         drop(locked);
         assert_eq!(store.workflows().unwrap(), [("w".to_owned(), two)]);
         let read = store.workflow_revision(two).unwrap();
-        assert_eq!((read.parent, read.time_ms, &*read.state), (Some(one), 7_001, &b"{2}"[..]));
-        assert!(read.message.starts_with("next\n\nPhase: a\n"), "{}", read.message);
+        assert_eq!(
+            (read.parent, read.time_ms, &*read.state),
+            (Some(one), 7_001, &b"{2}"[..])
+        );
+        assert!(
+            read.message.starts_with("next\n\nPhase: a\n"),
+            "{}",
+            read.message
+        );
         let line = store.workflow_line(two, 9);
-        assert_eq!(line.transitions.iter().map(|t| t.commit).collect::<Vec<_>>(), [two, one]);
+        assert_eq!(
+            line.transitions
+                .iter()
+                .map(|t| t.commit)
+                .collect::<Vec<_>>(),
+            [two, one]
+        );
         assert_eq!(store.workflow_line(two, 1).transitions.len(), 1);
-        assert!(store.inventory().unwrap().checkpoints.is_empty(), "a transition is no checkpoint");
+        assert!(
+            store.inventory().unwrap().checkpoints.is_empty(),
+            "a transition is no checkpoint"
+        );
     }
 
     #[test]
@@ -236,18 +293,30 @@ mod tests {
         let store = store(place.path());
         let mut locked = locked(&store);
         let first = done(locked.record_workflow("w", None, b"1", "a", 1));
-        assert_eq!(locked.archive_workflow("w", "w").unwrap().as_deref(), Some("w"));
+        assert_eq!(
+            locked.archive_workflow("w", "w").unwrap().as_deref(),
+            Some("w")
+        );
         assert_eq!(locked.archive_workflow("w", "w").unwrap(), None);
         let second = done(locked.record_workflow("w", None, b"2", "a", 2));
-        assert_eq!(locked.archive_workflow("w", "w").unwrap().as_deref(), Some("w-2"));
+        assert_eq!(
+            locked.archive_workflow("w", "w").unwrap().as_deref(),
+            Some("w-2")
+        );
         let archived = [("w".to_owned(), first), ("w-2".to_owned(), second)];
         assert_eq!(store.archived_workflows().unwrap(), archived);
         // A kill between the two steps leaves it in both namespaces.
         run_refs::write(store.layout(), RefNamespace::Live, "w", second).unwrap();
-        assert_eq!(locked.archive_workflow("w", "w").unwrap().as_deref(), Some("w-2"));
+        assert_eq!(
+            locked.archive_workflow("w", "w").unwrap().as_deref(),
+            Some("w-2")
+        );
         assert!(store.workflows().unwrap().is_empty());
         assert!(!locked.delete_workflow("w", false).unwrap());
-        assert!(locked.delete_workflow("w", true).unwrap() && locked.delete_workflow("w-2", true).unwrap());
+        assert!(
+            locked.delete_workflow("w", true).unwrap()
+                && locked.delete_workflow("w-2", true).unwrap()
+        );
         assert!(store.archived_workflows().unwrap().is_empty());
         assert_eq!(numbered(&"a".repeat(120), 12).len(), 120);
     }
@@ -263,20 +332,33 @@ mod tests {
         first.archive_workflow("v", "w").unwrap();
         let path = run_refs::path(store.layout(), RefNamespace::Live, "w");
         std::fs::write(&path, "").unwrap();
-        assert!(matches!(first.record_workflow("w", Some(two), b"3", "c", 4), Err(Error::Damaged { .. })));
+        assert!(matches!(
+            first.record_workflow("w", Some(two), b"3", "c", 4),
+            Err(Error::Damaged { .. })
+        ));
         drop(first);
-        assert_eq!(store.workflows().unwrap(), [("w".to_owned(), two)], "a reader finds it, and writes nothing");
+        assert_eq!(
+            store.workflows().unwrap(),
+            [("w".to_owned(), two)],
+            "a reader finds it, and writes nothing"
+        );
         assert_eq!(std::fs::read(&path).unwrap(), b"");
         let again = locked(&store);
         assert_eq!(again.recovery().workflows_restored, ["w"]);
         assert_eq!(std::fs::read_to_string(&path).unwrap(), format!("{two}\n"));
-        assert_eq!(store.archived_workflows().unwrap(), [("w".to_owned(), aside)]);
+        assert_eq!(
+            store.archived_workflows().unwrap(),
+            [("w".to_owned(), aside)]
+        );
         drop(again);
         let unknown = run_refs::path(store.layout(), RefNamespace::Live, "unknown");
         std::fs::write(&unknown, "nonsense").unwrap();
         assert!(locked(&store).recovery().workflows_restored.is_empty());
         assert_eq!(
-            (store.torn_workflows().unwrap(), store.workflows().unwrap().len()),
+            (
+                store.torn_workflows().unwrap(),
+                store.workflows().unwrap().len()
+            ),
             (vec!["unknown".to_owned()], 1)
         );
     }

@@ -27,7 +27,10 @@ pub fn write(layout: &Layout, holds: &[Hold]) -> Result<()> {
             Ok(())
         };
     }
-    let lines: String = holds.iter().map(|hold| format!("{HOLD}{}\n", hold.to_field())).collect();
+    let lines: String = holds
+        .iter()
+        .map(|hold| format!("{HOLD}{}\n", hold.to_field()))
+        .collect();
     atomic_file::replace(&layout.holds(), checksummed_text::seal(&lines).as_bytes())
 }
 

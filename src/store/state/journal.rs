@@ -55,7 +55,9 @@ pub fn read(layout: &Layout) -> Result<JournalState> {
     let path = layout.journal();
     match read_regular::read(&path) {
         Ok(bytes) => Ok(parse(&bytes).map_or(JournalState::Unreadable, JournalState::Open)),
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(JournalState::None),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Ok(JournalState::None)
+        }
         Err(e) if e.kind() == ErrorKind::InvalidData => Ok(JournalState::Unreadable),
         Err(e) => Err(Error::io("read", &path)(e)),
     }
@@ -112,19 +114,34 @@ pub fn parse(bytes: &[u8]) -> Option<Journal> {
     if lines.next() != Some(JOURNAL_FIRST_LINE) {
         return None;
     }
-    let value = |key: &str| body.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' '));
+    let value = |key: &str| {
+        body.lines()
+            .find_map(|line| line.strip_prefix(key)?.strip_prefix(' '))
+    };
     let flag = |key: &str| body.lines().any(|line| line == key);
     let paths = body.lines().filter_map(|line| line.strip_prefix("path "));
-    let paths = paths.map(|path| RelPath::new(&percent_decode(path)?).ok()).collect::<Option<_>>()?;
-    let within = Scope::from_fields(body.lines().filter_map(|line| line.strip_prefix("within "))).ok()?;
+    let paths = paths
+        .map(|path| RelPath::new(&percent_decode(path)?).ok())
+        .collect::<Option<_>>()?;
+    let within =
+        Scope::from_fields(body.lines().filter_map(|line| line.strip_prefix("within "))).ok()?;
     Some(Journal {
         stage: value("stage")?.parse().ok()?,
         verb: value("verb")?.parse().ok()?,
         target: ObjectId::from_hex(value("target")?)?,
         safety: ObjectId::from_hex(value("safety")?)?,
-        reach: RestoreScope { paths, within, overlay: flag("overlay"), special_bits: flag("special-bits") },
-        staging: value("staging").filter(|name| is_random_hex(name.as_bytes()))?.to_owned(),
-        filling: value("filling").filter(|name| is_random_hex(name.as_bytes())).map(str::to_owned),
+        reach: RestoreScope {
+            paths,
+            within,
+            overlay: flag("overlay"),
+            special_bits: flag("special-bits"),
+        },
+        staging: value("staging")
+            .filter(|name| is_random_hex(name.as_bytes()))?
+            .to_owned(),
+        filling: value("filling")
+            .filter(|name| is_random_hex(name.as_bytes()))
+            .map(str::to_owned),
         settles: flag("settles"),
     })
 }

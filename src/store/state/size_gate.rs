@@ -18,7 +18,12 @@ pub struct GateKey {
 
 impl GateKey {
     fn words(&self) -> String {
-        format!("{} {} {:016x}", percent_encode(self.session.as_bytes()), self.limit, self.rules)
+        format!(
+            "{} {} {:016x}",
+            percent_encode(self.session.as_bytes()),
+            self.limit,
+            self.rules
+        )
     }
 }
 
@@ -26,7 +31,10 @@ impl GateKey {
 pub fn recall(layout: &Layout, key: &GateKey) -> Option<bool> {
     let text = read_regular::read_text(&layout.size_gate()).ok()?;
     let prefix = format!("{} ", key.words());
-    text.lines().rev().find_map(|line| line.strip_prefix(&prefix)).map(|verdict| verdict == "over")
+    text.lines()
+        .rev()
+        .find_map(|line| line.strip_prefix(&prefix))
+        .map(|verdict| verdict == "over")
 }
 
 /// Remembers a decision. A failure only costs another count and is not reported.
@@ -37,8 +45,16 @@ pub fn remember(layout: &Layout, key: &GateKey, over: bool) {
     if text.lines().next_back() == Some(&line) {
         return;
     }
-    let others: Vec<&str> = text.lines().filter(|line| !line.starts_with(&format!("{words} "))).collect();
+    let others: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.starts_with(&format!("{words} ")))
+        .collect();
     let kept = &others[others.len().saturating_sub(REMEMBERED - 1)..];
-    let text = kept.iter().copied().chain([line.as_str()]).flat_map(|line| [line, "\n"]).collect::<String>();
+    let text = kept
+        .iter()
+        .copied()
+        .chain([line.as_str()])
+        .flat_map(|line| [line, "\n"])
+        .collect::<String>();
     let _ = atomic_file::replace_derived(&layout.own(), &layout.size_gate(), text.as_bytes());
 }

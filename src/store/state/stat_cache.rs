@@ -69,7 +69,11 @@ pub fn read(layout: &Layout) -> Option<StatCache> {
 
 /// The packs that the cache relies on, read from the smaller file alone.
 pub fn packs(layout: &Layout) -> Option<Vec<PackStamp>> {
-    Some(head::parse(read_regular::read(&layout.stat_cache_patch()).ok()?)?.0.packs)
+    Some(
+        head::parse(read_regular::read(&layout.stat_cache_patch()).ok()?)?
+            .0
+            .packs,
+    )
 }
 
 fn read_once(layout: &Layout) -> Option<StatCache> {
@@ -81,7 +85,10 @@ fn read_once(layout: &Layout) -> Option<StatCache> {
         return None;
     }
     let base = CachedBlock::parse(base, BASE_MAGIC.len(), end)?;
-    Some(StatCache { head, kept: Arc::new(CachedListing::new(base, patch)?) })
+    Some(StatCache {
+        head,
+        kept: Arc::new(CachedListing::new(base, patch)?),
+    })
 }
 
 /// Saves the listing of a scan: as a patch if possible, and not at all if the cache is the same already. `known` is the
@@ -89,21 +96,51 @@ fn read_once(layout: &Layout) -> Option<StatCache> {
 ///
 /// # Errors
 /// A file cannot be written; then the cache is invalid.
-pub fn save(layout: &Layout, basis: Basis, listing: &Listing, known: Option<&StatCache>) -> Result<()> {
-    let Basis { checkpoint, restored, packs, rules } = basis;
-    if let Some((known, patch)) = known.and_then(|known| Some((known, cache_writer::patch(listing, &known.kept)?))) {
+pub fn save(
+    layout: &Layout,
+    basis: Basis,
+    listing: &Listing,
+    known: Option<&StatCache>,
+) -> Result<()> {
+    let Basis {
+        checkpoint,
+        restored,
+        packs,
+        rules,
+    } = basis;
+    if let Some((known, patch)) =
+        known.and_then(|known| Some((known, cache_writer::patch(listing, &known.kept)?)))
+    {
         let base_sum = known.head.base_sum;
-        let head = Head { base_sum, checkpoint, restored, packs, rules };
+        let head = Head {
+            base_sum,
+            checkpoint,
+            restored,
+            packs,
+            rules,
+        };
         return write_patch(layout, &head, &patch);
     }
-    let Some(block) = cache_writer::base(listing) else { return remove(layout) };
+    let Some(block) = cache_writer::base(listing) else {
+        return remove(layout);
+    };
     let mut base = Vec::with_capacity(BASE_MAGIC.len() + block.len() + SUM_BYTES);
     base.extend(BASE_MAGIC);
     base.extend(block);
     let base_sum = xxh3_64(&base);
     base.extend(base_sum.to_le_bytes());
     put(layout, &base, &layout.stat_cache())?;
-    write_patch(layout, &Head { base_sum, checkpoint, restored, packs, rules }, &[])
+    write_patch(
+        layout,
+        &Head {
+            base_sum,
+            checkpoint,
+            restored,
+            packs,
+            rules,
+        },
+        &[],
+    )
 }
 
 /// Updates the packs of a cache that is in place, after its blobs moved to them.
@@ -111,13 +148,21 @@ pub fn save(layout: &Layout, basis: Basis, listing: &Listing, known: Option<&Sta
 /// # Errors
 /// The file cannot be written.
 pub fn save_packs(layout: &Layout, cache: &StatCache, packs: Vec<PackStamp>) -> Result<()> {
-    write_patch(layout, &Head { packs, ..cache.head.clone() }, cache.kept.patch_bytes())
+    write_patch(
+        layout,
+        &Head {
+            packs,
+            ..cache.head.clone()
+        },
+        cache.kept.patch_bytes(),
+    )
 }
 
 /// Whether `listing` equals the content of the cache, under the same rules.
 pub fn says_already(cache: &StatCache, listing: &Listing, rules: RulesStamp) -> bool {
     cache.head.rules == rules
-        && cache_writer::patch(listing, &cache.kept).is_some_and(|patch| patch == cache.kept.patch_bytes())
+        && cache_writer::patch(listing, &cache.kept)
+            .is_some_and(|patch| patch == cache.kept.patch_bytes())
 }
 
 /// Removes the files of the cache.
@@ -131,11 +176,16 @@ pub fn remove(layout: &Layout) -> Result<()> {
 }
 
 fn write_patch(layout: &Layout, head: &Head, block: &[u8]) -> Result<()> {
-    put(layout, &head::render(head, block), &layout.stat_cache_patch())
+    put(
+        layout,
+        &head::render(head, block),
+        &layout.stat_cache_patch(),
+    )
 }
 
 fn put(layout: &Layout, bytes: &[u8], path: &std::path::Path) -> Result<()> {
     let temporary = atomic_file::TemporaryFile::create(&layout.own(), ".tmp-", "-")?;
-    std::io::Write::write_all(&mut temporary.file(), bytes).map_err(Error::io("write", temporary.path()))?;
+    std::io::Write::write_all(&mut temporary.file(), bytes)
+        .map_err(Error::io("write", temporary.path()))?;
     temporary.publish(path)
 }

@@ -28,7 +28,11 @@ pub struct Head {
 pub fn render(head: &Head, block: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(4096 + block.len());
     out.extend(PATCH_MAGIC);
-    let RulesStamp { rules, index, names } = head.rules;
+    let RulesStamp {
+        rules,
+        index,
+        names,
+    } = head.rules;
     for number in [head.base_sum, rules, index, names, head.packs.len() as u64] {
         put(&mut out, number);
     }
@@ -57,14 +61,35 @@ pub fn parse(bytes: Vec<u8>) -> Option<(Head, Option<CachedBlock>)> {
     if input.take(PATCH_MAGIC.len())? != PATCH_MAGIC {
         return None;
     }
-    let (base_sum, rules, index, names) = (input.number()?, input.number()?, input.number()?, input.number()?);
+    let (base_sum, rules, index, names) = (
+        input.number()?,
+        input.number()?,
+        input.number()?,
+        input.number()?,
+    );
     let pack_count = input.number()?;
     let checkpoint = ObjectId::from_slice(input.take(20)?)?;
     let restored = ObjectId::from_slice(input.take(20)?).filter(|restored| *restored != checkpoint);
-    let packs = (0..pack_count).map(|_| input.pack()).collect::<Option<_>>()?;
+    let packs = (0..pack_count)
+        .map(|_| input.pack())
+        .collect::<Option<_>>()?;
     let at = end - input.0.len();
-    let head = Head { base_sum, checkpoint, restored, packs, rules: RulesStamp { rules, index, names } };
-    let block = if at == end { None } else { Some(CachedBlock::parse(bytes, at, end)?) };
+    let head = Head {
+        base_sum,
+        checkpoint,
+        restored,
+        packs,
+        rules: RulesStamp {
+            rules,
+            index,
+            names,
+        },
+    };
+    let block = if at == end {
+        None
+    } else {
+        Some(CachedBlock::parse(bytes, at, end)?)
+    };
     Some((head, block))
 }
 
@@ -95,7 +120,11 @@ impl<'b> Input<'b> {
     pub fn pack(&mut self) -> Option<PackStamp> {
         let length = usize::try_from(self.number()?).ok()?;
         let name = String::from_utf8(self.take(length)?.to_vec()).ok()?;
-        Some(PackStamp { name, size_bytes: self.number()?, mtime_ns: self.number()?.cast_signed() })
+        Some(PackStamp {
+            name,
+            size_bytes: self.number()?,
+            mtime_ns: self.number()?.cast_signed(),
+        })
     }
 }
 

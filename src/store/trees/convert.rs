@@ -9,13 +9,18 @@ use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
-use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_EXECUTABLE, MODE_GITLINK, MODE_SYMLINK, TreeEntry};
+use crate::store::trees::tree_codec::{
+    self, MODE_DIRECTORY, MODE_EXECUTABLE, MODE_GITLINK, MODE_SYMLINK, TreeEntry,
+};
 use crate::store::trees::tree_walk::TreeWalk;
 
 /// Computes the tree of every directory, children first, and passes each to `put`, which returns its id; unchanged
 /// directories keep their tree. Every file's blob must be known. Directories without a file below them get no tree,
 /// except the root.
-pub fn build<E>(listing: &mut Listing, put: &mut dyn FnMut(&[u8]) -> Result<ObjectId, E>) -> Result<ObjectId, E> {
+pub fn build<E>(
+    listing: &mut Listing,
+    put: &mut dyn FnMut(&[u8]) -> Result<ObjectId, E>,
+) -> Result<ObjectId, E> {
     let mut same = vec![false; listing.dirs.len()];
     // Parents have smaller indexes than their children: go backwards.
     for index in (0..listing.dirs.len()).rev() {
@@ -39,18 +44,27 @@ fn before_if_same<'l>(listing: &'l Listing, index: usize, same: &[bool]) -> Opti
     let dir = listing.dirs.get(index).filter(|dir| dir.unchanged)?;
     let kept = listing.kept.as_ref()?;
     let number = dir.kept?;
-    let has_all = dir.dirs.len() == kept.children(number).len() && dir.dirs.iter().all(|child| same[*child]);
+    let has_all =
+        dir.dirs.len() == kept.children(number).len() && dir.dirs.iter().all(|child| same[*child]);
     if has_all { kept.dir(number) } else { None }
 }
 
 fn entries_of(listing: &Listing, index: usize) -> Vec<TreeEntry> {
     let dir = &listing.dirs[index];
     let files = dir.files.iter().filter_map(|file| {
-        Some(TreeEntry { mode: git_mode(file.kind, file.stat.perm()), name: file.name.into(), id: file.id? })
+        Some(TreeEntry {
+            mode: git_mode(file.kind, file.stat.perm()),
+            name: file.name.into(),
+            id: file.id?,
+        })
     });
     let dirs = dir.dirs.iter().filter_map(|child| {
         let child = &listing.dirs[*child];
-        Some(TreeEntry { mode: MODE_DIRECTORY, name: child.name.clone(), id: child.tree? })
+        Some(TreeEntry {
+            mode: MODE_DIRECTORY,
+            name: child.name.clone(),
+            id: child.tree?,
+        })
     });
     files.chain(dirs).collect()
 }
@@ -65,7 +79,9 @@ pub fn read_snapshot(objects: &Objects, root: ObjectId) -> Result<Snapshot, Read
     let mut walk = TreeWalk::of(root);
     while let Some((dir, id)) = walk.next_tree() {
         let entries = read_tree(objects, id).map_err(|why| format!("{dir}: {why}"))?;
-        walk.enter(&dir, &entries).into_iter().for_each(|(path, entry)| put_entry(&mut snapshot, path, entry));
+        walk.enter(&dir, &entries)
+            .into_iter()
+            .for_each(|(path, entry)| put_entry(&mut snapshot, path, entry));
     }
     Ok(snapshot)
 }
@@ -74,14 +90,28 @@ pub fn read_snapshot(objects: &Objects, root: ObjectId) -> Result<Snapshot, Read
 pub fn put_entry(snapshot: &mut Snapshot, path: RelPath, entry: &TreeEntry) {
     let (kind, perm) = match entry.mode {
         MODE_GITLINK => {
-            snapshot.uncaptured.insert(path, UncapturedEntry { why: WhyNot::Gitlink, is_dir: true });
+            snapshot.uncaptured.insert(
+                path,
+                UncapturedEntry {
+                    why: WhyNot::Gitlink,
+                    is_dir: true,
+                },
+            );
             return;
         }
         MODE_SYMLINK => (Kind::Symlink, 0o777),
         MODE_EXECUTABLE => (Kind::File, 0o755),
         _ => (Kind::File, 0o644),
     };
-    snapshot.files.insert(path, Entry { kind, perm, id: entry.id, size_bytes: 0 });
+    snapshot.files.insert(
+        path,
+        Entry {
+            kind,
+            perm,
+            id: entry.id,
+            size_bytes: 0,
+        },
+    );
 }
 
 /// Reads and checks one tree.

@@ -25,9 +25,16 @@ pub fn write(pack: &mut PackSet<'_>, databases: &Databases) -> Result<Option<Obj
             Held::Content(id) => *id,
             Held::Absent => pack.add(ObjectKind::Blob, &[])?,
         };
-        entries.push(TreeEntry { mode: MODE_FILE, name: entry_name(database, *held).into_bytes().into(), id });
+        entries.push(TreeEntry {
+            mode: MODE_FILE,
+            name: entry_name(database, *held).into_bytes().into(),
+            id,
+        });
     }
-    Ok(Some(pack.add(ObjectKind::Tree, &tree_codec::encode(&mut entries))?))
+    Ok(Some(pack.add(
+        ObjectKind::Tree,
+        &tree_codec::encode(&mut entries),
+    )?))
 }
 
 /// Reads the tree; without one there are no databases.
@@ -35,10 +42,18 @@ pub fn write(pack: &mut PackSet<'_>, databases: &Databases) -> Result<Option<Obj
 /// # Errors
 /// The tree cannot be read, or a name in it is invalid.
 pub fn read(objects: &Objects, tree: Option<ObjectId>) -> Result<Databases, ReadFailure> {
-    let Some(tree) = tree else { return Ok(Databases::new()) };
+    let Some(tree) = tree else {
+        return Ok(Databases::new());
+    };
     let known = |entry: TreeEntry| {
         let found = from_entry(&entry.name, entry.id).filter(|_| entry.mode == MODE_FILE);
-        found.ok_or_else(|| format!("the name of a database makes no sense: {}", escape_bytes(&entry.name)).into())
+        found.ok_or_else(|| {
+            format!(
+                "the name of a database makes no sense: {}",
+                escape_bytes(&entry.name)
+            )
+            .into()
+        })
     };
     read_tree(objects, tree)?.into_iter().map(known).collect()
 }

@@ -49,14 +49,20 @@ impl ContentSink {
     pub fn finish(self) -> Facts {
         let unended = u64::from(self.size_bytes > 0 && !self.ends_a_line);
         let lines = (!self.is_binary).then_some(self.newlines + unended);
-        Facts { sha256: self.sum.finalize().into(), size_bytes: self.size_bytes, lines }
+        Facts {
+            sha256: self.sum.finalize().into(),
+            size_bytes: self.size_bytes,
+            lines,
+        }
     }
 }
 
 impl Write for ContentSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let near_start = BINARY_WITHIN_BYTES.saturating_sub(self.size_bytes);
-        let head = &bytes[..bytes.len().min(usize::try_from(near_start).unwrap_or(usize::MAX))];
+        let head = &bytes[..bytes
+            .len()
+            .min(usize::try_from(near_start).unwrap_or(usize::MAX))];
         self.is_binary |= head.contains(&0);
         self.sum.update(bytes);
         self.size_bytes += bytes.len() as u64;
@@ -78,7 +84,10 @@ pub struct Passing<'w> {
 
 impl<'w> Passing<'w> {
     pub fn new(to: &'w mut dyn Write) -> Self {
-        Self { to, sink: ContentSink::default() }
+        Self {
+            to,
+            sink: ContentSink::default(),
+        }
     }
 
     pub fn finish(self) -> Facts {
@@ -159,13 +168,21 @@ pub fn sum_of<'f>(
         sum.binary_files += u64::from(facts.lines.is_none());
     }
     if let Some(state) = beside.state {
-        digest.add("state", b"@state", &facts(objects, state).map_err(|why| format!("@state: {why}"))?);
+        digest.add(
+            "state",
+            b"@state",
+            &facts(objects, state).map_err(|why| format!("@state: {why}"))?,
+        );
     }
     if let Some(databases) = beside.databases {
         let mut entries = convert::read_tree(objects, databases)?;
         entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         for entry in entries {
-            digest.add("database", &entry.name, &facts(objects, entry.id).map_err(|why| format!("a database: {why}"))?);
+            digest.add(
+                "database",
+                &entry.name,
+                &facts(objects, entry.id).map_err(|why| format!("a database: {why}"))?,
+            );
         }
     }
     sum.hash = digest.finish();
@@ -235,5 +252,6 @@ mod tests {
         assert_eq!(digest.finish(), SHELL_FORMULA);
     }
 
-    const SHELL_FORMULA: &str = "sha256:1510be4e49f1584f45d9b5d4d52346c63937eba9ca9d0440f948843e161922f1";
+    const SHELL_FORMULA: &str =
+        "sha256:1510be4e49f1584f45d9b5d4d52346c63937eba9ca9d0440f948843e161922f1";
 }

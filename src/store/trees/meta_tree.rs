@@ -44,8 +44,13 @@ pub fn blob(meta: &Meta) -> Vec<u8> {
 
 /// Encodes the tree of a meta blob and the extras.
 pub fn tree(meta: ObjectId, beside: &Extras) -> Vec<u8> {
-    let entry =
-        |name: &str, mode, id: Option<ObjectId>| id.map(|id| TreeEntry { mode, name: name.as_bytes().into(), id });
+    let entry = |name: &str, mode, id: Option<ObjectId>| {
+        id.map(|id| TreeEntry {
+            mode,
+            name: name.as_bytes().into(),
+            id,
+        })
+    };
     let parts = [
         entry(META, MODE_FILE, Some(meta)),
         entry(RULES, MODE_DIRECTORY, beside.rules),
@@ -64,7 +69,11 @@ pub fn id_of(meta: &Meta, beside: &Extras) -> Result<Option<ObjectId>, Collision
         return Ok(None);
     }
     let meta = hash_object(ObjectKind::Blob, &blob(meta))?;
-    if beside.is_empty() { Ok(Some(meta)) } else { hash_object(ObjectKind::Tree, &tree(meta, beside)).map(Some) }
+    if beside.is_empty() {
+        Ok(Some(meta))
+    } else {
+        hash_object(ObjectKind::Tree, &tree(meta, beside)).map(Some)
+    }
 }
 
 /// Reads the extras in either form.
@@ -74,7 +83,10 @@ pub fn id_of(meta: &Meta, beside: &Extras) -> Result<Option<ObjectId>, Collision
 pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, ReadFailure> {
     let (kind, bytes) = objects.read(&id)?;
     if kind != ObjectKind::Tree {
-        return Ok(CheckpointExtras { meta: meta_text::parse(&bytes)?, beside: Extras::default() });
+        return Ok(CheckpointExtras {
+            meta: meta_text::parse(&bytes)?,
+            beside: Extras::default(),
+        });
     }
     let entries = tree_codec::parse(&bytes)?;
     let find = |name: &str, mode| {
@@ -91,5 +103,8 @@ pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, ReadFai
         state: find(STATE, MODE_FILE)?,
         databases: find(DATABASES, MODE_DIRECTORY)?,
     };
-    Ok(CheckpointExtras { meta: meta_text::parse(&text)?, beside })
+    Ok(CheckpointExtras {
+        meta: meta_text::parse(&text)?,
+        beside,
+    })
 }

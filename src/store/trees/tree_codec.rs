@@ -57,13 +57,18 @@ fn in_git_order(a: &TreeEntry, b: &TreeEntry) -> Ordering {
 fn compare((a, a_is_dir): (&[u8], bool), (b, b_is_dir): (&[u8], bool)) -> Ordering {
     let common = a.len().min(b.len());
     let next = |name: &[u8], is_dir: bool| name.get(common).copied().or(is_dir.then_some(b'/'));
-    a[..common].cmp(&b[..common]).then_with(|| next(a, a_is_dir).cmp(&next(b, b_is_dir))).then_with(|| a.cmp(b))
+    a[..common]
+        .cmp(&b[..common])
+        .then_with(|| next(a, a_is_dir).cmp(&next(b, b_is_dir)))
+        .then_with(|| a.cmp(b))
 }
 
 /// Finds the entry of a name in a tree returned by [`parse`].
 pub fn find<'t>(tree: &'t [TreeEntry], name: &[u8]) -> Option<&'t TreeEntry> {
     let found = |is_dir| {
-        let at = tree.binary_search_by(|entry| compare((&entry.name, entry.is_directory()), (name, is_dir))).ok()?;
+        let at = tree
+            .binary_search_by(|entry| compare((&entry.name, entry.is_directory()), (name, is_dir)))
+            .ok()?;
         tree.get(at)
     };
     found(false).or_else(|| found(true))
@@ -80,8 +85,15 @@ pub fn parse(tree: &[u8]) -> Result<Vec<TreeEntry>, Malformed> {
     while !rest.is_empty() {
         let (entry, tail) = parse_entry(rest)?;
         check_name(&entry.name)?;
-        if entries.last().is_some_and(|last| in_git_order(last, &entry) != Ordering::Less) {
-            return Err(format!("the tree entry '{}' is out of order", escape_bytes(&entry.name)).into());
+        if entries
+            .last()
+            .is_some_and(|last| in_git_order(last, &entry) != Ordering::Less)
+        {
+            return Err(format!(
+                "the tree entry '{}' is out of order",
+                escape_bytes(&entry.name)
+            )
+            .into());
         }
         entries.push(entry);
         rest = tail;
@@ -92,7 +104,14 @@ pub fn parse(tree: &[u8]) -> Result<Vec<TreeEntry>, Malformed> {
 
 fn parse_entry(bytes: &[u8]) -> Result<(TreeEntry, &[u8]), Malformed> {
     let (line, tail) = split_line(bytes)?;
-    Ok((TreeEntry { mode: line.mode, name: line.name.into(), id: line.id }, tail))
+    Ok((
+        TreeEntry {
+            mode: line.mode,
+            name: line.name.into(),
+            id: line.id,
+        },
+        tail,
+    ))
 }
 
 /// An entry borrowed from a tree. Its name is unchecked.
@@ -119,33 +138,49 @@ pub fn lines(tree: &[u8]) -> impl Iterator<Item = Result<TreeLine<'_>, Malformed
 
 fn split_line(bytes: &[u8]) -> Result<(TreeLine<'_>, &[u8]), Malformed> {
     const CUT: &str = "the tree is cut short";
-    let blank = bytes.iter().take(8).position(|b| *b == b' ').ok_or("a tree entry has no mode")?;
+    let blank = bytes
+        .iter()
+        .take(8)
+        .position(|b| *b == b' ')
+        .ok_or("a tree entry has no mode")?;
     let mode = parse_mode(&bytes[..blank])?;
     let rest = &bytes[blank + 1..];
     let nul = rest.iter().position(|b| *b == 0).ok_or(CUT)?;
     let (id, tail) = rest[nul + 1..].split_at_checked(20).ok_or(CUT)?;
     let id = ObjectId::from_slice(id).ok_or(CUT)?;
-    Ok((TreeLine { mode, name: &rest[..nul], id }, tail))
+    Ok((
+        TreeLine {
+            mode,
+            name: &rest[..nul],
+            id,
+        },
+        tail,
+    ))
 }
 
 fn parse_mode(digits: &[u8]) -> Result<u32, Malformed> {
     let mode = match digits {
         [] | [b'0', ..] => None,
-        digits => digits
-            .iter()
-            .try_fold(0_u32, |mode, digit| matches!(digit, b'0'..=b'7').then(|| mode * 8 + u32::from(digit - b'0'))),
+        digits => digits.iter().try_fold(0_u32, |mode, digit| {
+            matches!(digit, b'0'..=b'7').then(|| mode * 8 + u32::from(digit - b'0'))
+        }),
     };
     match mode {
-        Some(known @ (MODE_FILE | MODE_EXECUTABLE | MODE_SYMLINK | MODE_DIRECTORY | MODE_GITLINK | MODE_FILE_OLD)) => {
-            Ok(known)
-        }
+        Some(
+            known @ (MODE_FILE | MODE_EXECUTABLE | MODE_SYMLINK | MODE_DIRECTORY | MODE_GITLINK
+            | MODE_FILE_OLD),
+        ) => Ok(known),
         _ => Err(format!("the tree has the unknown mode '{}'", escape_bytes(digits)).into()),
     }
 }
 
 fn check_name(name: &[u8]) -> Result<(), Malformed> {
     let bad = matches!(name, b"" | b"." | b"..") || name.contains(&b'/') || is_dot_git(name);
-    if bad { Err(format!("the tree has the forbidden name '{}'", escape_bytes(name)).into()) } else { Ok(()) }
+    if bad {
+        Err(format!("the tree has the forbidden name '{}'", escape_bytes(name)).into())
+    } else {
+        Ok(())
+    }
 }
 
 /// Checks that no name is used twice: a file and a directory of one name need not be neighbours in git's order.
@@ -165,11 +200,18 @@ mod tests {
     use super::*;
 
     fn entry(mode: u32, name: &[u8]) -> TreeEntry {
-        TreeEntry { mode, name: name.into(), id: ObjectId::from_bytes([7; 20]) }
+        TreeEntry {
+            mode,
+            name: name.into(),
+            id: ObjectId::from_bytes([7; 20]),
+        }
     }
 
     fn raw(entries: &[(&str, &[u8])]) -> Vec<u8> {
-        entries.iter().flat_map(|(mode, name)| [mode.as_bytes(), b" ", name, b"\0", &[7; 20]].concat()).collect()
+        entries
+            .iter()
+            .flat_map(|(mode, name)| [mode.as_bytes(), b" ", name, b"\0", &[7; 20]].concat())
+            .collect()
     }
 
     #[test]
@@ -196,8 +238,22 @@ mod tests {
     #[test]
     fn names_that_could_lead_out_of_a_directory_are_refused() {
         let long = "git~1";
-        for name in ["", ".", "..", "a/b", ".git", ".GIT", long, ".git ", ".git::$INDEX_ALLOCATION", ".g\u{200c}it"] {
-            assert!(parse(&raw(&[("100644", name.as_bytes())])).is_err(), "{name:?}");
+        for name in [
+            "",
+            ".",
+            "..",
+            "a/b",
+            ".git",
+            ".GIT",
+            long,
+            ".git ",
+            ".git::$INDEX_ALLOCATION",
+            ".g\u{200c}it",
+        ] {
+            assert!(
+                parse(&raw(&[("100644", name.as_bytes())])).is_err(),
+                "{name:?}"
+            );
         }
         assert!(parse(&raw(&[("100644", b".gitignore")])).is_ok());
     }

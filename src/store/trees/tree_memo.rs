@@ -21,7 +21,10 @@ type Pair = (RelPath, Option<ObjectId>, Option<ObjectId>);
 
 impl<'o> TreeMemo<'o> {
     pub fn new(objects: &'o Objects) -> Self {
-        Self { objects, read: HashMap::new() }
+        Self {
+            objects,
+            read: HashMap::new(),
+        }
     }
 
     /// Files that differ between two trees, by path. Enters only directories accepted by `enters`, never equal ones.
@@ -41,12 +44,25 @@ impl<'o> TreeMemo<'o> {
                 continue;
             }
             let (before, after) = (self.side(&path, before)?, self.side(&path, after)?);
-            let mut older: HashMap<&[u8], &TreeEntry> = before.iter().map(|entry| (&*entry.name, entry)).collect();
+            let mut older: HashMap<&[u8], &TreeEntry> =
+                before.iter().map(|entry| (&*entry.name, entry)).collect();
             for entry in after.iter() {
-                compare(path.join(&entry.name), older.remove(&*entry.name), Some(entry), &mut pending, &mut changes);
+                compare(
+                    path.join(&entry.name),
+                    older.remove(&*entry.name),
+                    Some(entry),
+                    &mut pending,
+                    &mut changes,
+                );
             }
             for entry in older.into_values() {
-                compare(path.join(&entry.name), Some(entry), None, &mut pending, &mut changes);
+                compare(
+                    path.join(&entry.name),
+                    Some(entry),
+                    None,
+                    &mut pending,
+                    &mut changes,
+                );
             }
         }
         changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
@@ -70,7 +86,11 @@ impl<'o> TreeMemo<'o> {
     ///
     /// # Errors
     /// A tree on the way cannot be read.
-    pub fn entry_at(&mut self, root: ObjectId, path: &RelPath) -> Result<Option<TreeEntry>, ReadFailure> {
+    pub fn entry_at(
+        &mut self,
+        root: ObjectId,
+        path: &RelPath,
+    ) -> Result<Option<TreeEntry>, ReadFailure> {
         let mut found: Option<TreeEntry> = None;
         for name in path.components() {
             let tree = match &found {
@@ -87,8 +107,14 @@ impl<'o> TreeMemo<'o> {
         Ok(found)
     }
 
-    fn side(&mut self, path: &RelPath, tree: Option<ObjectId>) -> Result<Arc<[TreeEntry]>, ReadFailure> {
-        let Some(id) = tree else { return Ok(Arc::from([])) };
+    fn side(
+        &mut self,
+        path: &RelPath,
+        tree: Option<ObjectId>,
+    ) -> Result<Arc<[TreeEntry]>, ReadFailure> {
+        let Some(id) = tree else {
+            return Ok(Arc::from([]));
+        };
         self.tree(id).map_err(|why| format!("{path}: {why}").into())
     }
 }
@@ -108,6 +134,10 @@ fn compare(
         pending.push((path.clone(), tree(before), tree(after)));
     }
     if file(before) != file(after) {
-        changes.push(TreeChange { path, before: file(before), after: file(after) });
+        changes.push(TreeChange {
+            path,
+            before: file(before),
+            after: file(after),
+        });
     }
 }

@@ -11,7 +11,9 @@ pub struct TreeWalk {
 
 impl TreeWalk {
     pub fn of(root: ObjectId) -> Self {
-        Self { pending: vec![(RelPath::root(), root)] }
+        Self {
+            pending: vec![(RelPath::root(), root)],
+        }
     }
 
     /// Returns the next tree and its path.
@@ -20,9 +22,20 @@ impl TreeWalk {
     }
 
     /// Queues the directories among the entries of a tree; returns the others with their paths.
-    pub fn enter<'e>(&mut self, dir: &RelPath, entries: &'e [TreeEntry]) -> Vec<(RelPath, &'e TreeEntry)> {
-        let (dirs, others): (Vec<&TreeEntry>, Vec<&TreeEntry>) = entries.iter().partition(|entry| entry.is_directory());
-        self.pending.extend(dirs.into_iter().map(|entry| (dir.join(&entry.name), entry.id)));
-        others.into_iter().map(|entry| (dir.join(&entry.name), entry)).collect()
+    pub fn enter<'e>(
+        &mut self,
+        dir: &RelPath,
+        entries: &'e [TreeEntry],
+    ) -> Vec<(RelPath, &'e TreeEntry)> {
+        let (dirs, others): (Vec<&TreeEntry>, Vec<&TreeEntry>) =
+            entries.iter().partition(|entry| entry.is_directory());
+        self.pending.extend(
+            dirs.into_iter()
+                .map(|entry| (dir.join(&entry.name), entry.id)),
+        );
+        others
+            .into_iter()
+            .map(|entry| (dir.join(&entry.name), entry))
+            .collect()
     }
 }

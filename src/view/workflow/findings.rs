@@ -14,14 +14,22 @@ pub fn finding(finding: &Finding) -> String {
 
 /// Lists files that could not be taken in.
 pub fn troubles(troubles: &[Trouble]) -> String {
-    troubles.iter().map(|trouble| format!("{}\n", escape_line(&trouble.in_words()))).collect()
+    troubles
+        .iter()
+        .map(|trouble| format!("{}\n", escape_line(&trouble.in_words())))
+        .collect()
 }
 
 /// Lists findings, possible repairs and conflicts.
 pub fn remarks(status: &Status) -> String {
     let mut talk = troubles(&status.troubles);
     talk.push_str(&findings(status));
-    talk.extend(status.mends.iter().map(|mend| format!("to recover: {}\n", escape_line(&mend.what))));
+    talk.extend(
+        status
+            .mends
+            .iter()
+            .map(|mend| format!("to recover: {}\n", escape_line(&mend.what))),
+    );
     talk
 }
 

@@ -51,7 +51,8 @@ fn add_standing(data: &mut Value, status: &Status) {
 /// Returns what a user would be shown and asked before a run is resumed.
 pub fn undecided(status: &Status) -> Value {
     let last_activity = rfc3339_seconds(status.run.workflow.updated_ms);
-    let mut told = json!({"question": questions::first_line(status), "last_activity": last_activity});
+    let mut told =
+        json!({"question": questions::first_line(status), "last_activity": last_activity});
     add_standing(&mut told, status);
     told
 }
@@ -62,13 +63,20 @@ pub fn next(status: &Status, parallel: bool) -> String {
     add_report(&mut data, &status.report);
     data["recover"] = status.mends.iter().map(|mend| mend.what.clone()).collect();
     if parallel {
-        data["ready"] = workflow.ready().iter().map(|found| phase(workflow, found)).collect();
+        data["ready"] = workflow
+            .ready()
+            .iter()
+            .map(|found| phase(workflow, found))
+            .collect();
     }
     envelope("workflow.next", 0, &data, &status.warnings)
 }
 
 pub fn list(listed: &Listed) -> String {
-    let lost = listed.lost.iter().map(|lost| json!({"id": lost.id, "damaged": true, "why": lost.why}));
+    let lost = listed
+        .lost
+        .iter()
+        .map(|lost| json!({"id": lost.id, "damaged": true, "why": lost.why}));
     let data = json!({
         "workflows": listed.runs.iter().map(brief).collect::<Vec<_>>(),
         "damaged": lost.collect::<Vec<_>>(),
@@ -92,8 +100,10 @@ pub fn show(shown: &Shown) -> String {
 }
 
 pub fn diff(compared: &Compared) -> String {
-    let differences =
-        compared.differences.iter().map(|one| json!({"place": one.place, "before": one.before, "after": one.after}));
+    let differences = compared
+        .differences
+        .iter()
+        .map(|one| json!({"place": one.place, "before": one.before, "after": one.after}));
     let data = json!({"from": compared.from, "to": compared.to, "differences": differences.collect::<Vec<_>>()});
     envelope("workflow.diff", 0, &data, &compared.warnings)
 }
@@ -161,7 +171,11 @@ pub fn mini_commit(outcome: &MiniOutcome) -> String {
         "checkpoint": outcome.checkpoint.map(ObjectId::to_hex),
         "commit": outcome.commit,
     });
-    let warnings = outcome.step.as_ref().map(|step| &*step.warnings).unwrap_or_default();
+    let warnings = outcome
+        .step
+        .as_ref()
+        .map(|step| &*step.warnings)
+        .unwrap_or_default();
     envelope("workflow.mini_commit", 0, &data, warnings)
 }
 
@@ -176,15 +190,25 @@ pub fn document(command: &str, exported: &Exported) -> String {
 }
 
 pub fn shims(outcome: &ShimsOutcome) -> String {
-    envelope("workflow.shims", 0, &json!({"written": outcome.written, "left": outcome.left}), &[])
+    envelope(
+        "workflow.shims",
+        0,
+        &json!({"written": outcome.written, "left": outcome.left}),
+        &[],
+    )
 }
 
 pub fn tasks(status: &Status, only: Option<&str>) -> String {
-    let tasks =
-        status.run.workflow.tasks.iter().filter(|task| only.is_none_or(|phase| task.phase.as_deref() == Some(phase)));
+    let tasks = status
+        .run
+        .workflow
+        .tasks
+        .iter()
+        .filter(|task| only.is_none_or(|phase| task.phase.as_deref() == Some(phase)));
     let troubles: Vec<Value> = status.troubles.iter().map(trouble).collect();
     let id = &status.run.workflow.id;
-    let data = json!({"id": id, "tasks": tasks.map(task).collect::<Vec<_>>(), "troubles": troubles});
+    let data =
+        json!({"id": id, "tasks": tasks.map(task).collect::<Vec<_>>(), "troubles": troubles});
     envelope("task.list", 0, &data, &status.warnings)
 }
 
@@ -193,7 +217,10 @@ pub fn add_problem(told: &mut Value, problem: &WorkflowProblem) {
     if !problem.options.is_empty() {
         told["options"] = problem.options.iter().map(choice).collect();
     }
-    let state = problem.state.as_deref().and_then(|state| serde_json::from_value(state.clone()).ok());
+    let state = problem
+        .state
+        .as_deref()
+        .and_then(|state| serde_json::from_value(state.clone()).ok());
     if let Some(state) = state {
         told["state"] = state_of(&state);
     }
@@ -228,13 +255,17 @@ fn brief(run: &Run) -> Value {
 fn run(run: &Run) -> Value {
     let mut data = state_of(&run.workflow);
     // A state read from a file has no revision.
-    data["revision"] = (*run.tip.as_bytes() != [0; 20]).then(|| run.tip.to_hex()).into();
+    data["revision"] = (*run.tip.as_bytes() != [0; 20])
+        .then(|| run.tip.to_hex())
+        .into();
     data["archived_as"] = run.archived_as.clone().into();
     data
 }
 
 fn state_of(workflow: &Workflow) -> Value {
-    let ids = |phases: &mut dyn Iterator<Item = &Phase>| phases.map(|phase| phase.id.clone()).collect::<Vec<_>>();
+    let ids = |phases: &mut dyn Iterator<Item = &Phase>| {
+        phases.map(|phase| phase.id.clone()).collect::<Vec<_>>()
+    };
     json!({
         "id": workflow.id,
         "type": workflow.kind,

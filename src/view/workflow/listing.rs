@@ -13,12 +13,23 @@ use crate::workflow::rules::phase::Task;
 pub fn list(listed: &Listed) -> Output {
     if listed.runs.is_empty() && listed.lost.is_empty() {
         let talk = format!("{}no workflow is known here\n", troubles(&listed.troubles));
-        return Output { result: String::new(), talk };
+        return Output {
+            result: String::new(),
+            talk,
+        };
     }
-    let mut rows = vec![["workflow", "status", "done", "updated (UTC)", "description"].map(str::to_owned).to_vec()];
+    let mut rows = vec![
+        ["workflow", "status", "done", "updated (UTC)", "description"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
     for run in &listed.runs {
         let workflow = &run.workflow;
-        let word = if run.is_live() { workflow.word().to_owned() } else { format!("{}, put aside", workflow.word()) };
+        let word = if run.is_live() {
+            workflow.word().to_owned()
+        } else {
+            format!("{}, put aside", workflow.word())
+        };
         let done = format!("{}/{}", workflow.completed().count(), workflow.phases.len());
         rows.push(vec![
             run.id().to_owned(),
@@ -28,17 +39,28 @@ pub fn list(listed: &Listed) -> Output {
             escape(&workflow.description),
         ]);
     }
-    let mut talk: String =
-        listed.lost.iter().map(|lost| format!("damaged: {}: {}\n", lost.id, escape_line(&lost.why))).collect();
+    let mut talk: String = listed
+        .lost
+        .iter()
+        .map(|lost| format!("damaged: {}: {}\n", lost.id, escape_line(&lost.why)))
+        .collect();
     talk.push_str(&troubles(&listed.troubles));
-    Output { result: aligned(&rows, &[]), talk }
+    Output {
+        result: aligned(&rows, &[]),
+        talk,
+    }
 }
 
 pub fn show(shown: &Shown) -> Output {
     let mut result = summary::summary(&shown.run.workflow);
     result.push_str("\nLog, the newest first (UTC):\n");
     for logged in &shown.log {
-        let note = logged.event.note.as_ref().map(|note| format!(": {}", escape(note))).unwrap_or_default();
+        let note = logged
+            .event
+            .note
+            .as_ref()
+            .map(|note| format!(": {}", escape(note)))
+            .unwrap_or_default();
         let revision = logged.revision.get(..8).unwrap_or_default();
         let time = utc_seconds(logged.time_ms);
         result.push_str(&format!(
@@ -47,13 +69,25 @@ pub fn show(shown: &Shown) -> Output {
             escape(&logged.event.actor)
         ));
     }
-    let broken = shown.broken.as_ref().map(|why| format!("the log is damaged before that: {}\n", escape(why)));
-    Output { result, talk: broken.unwrap_or_default() + &troubles(&shown.troubles) }
+    let broken = shown
+        .broken
+        .as_ref()
+        .map(|why| format!("the log is damaged before that: {}\n", escape(why)));
+    Output {
+        result,
+        talk: broken.unwrap_or_default() + &troubles(&shown.troubles),
+    }
 }
 
 pub fn diff(compared: &Compared) -> Output {
-    let lines = compared.differences.iter().map(|one| format!("{}\n", escape(&one.in_words())));
-    Output { result: lines.collect(), talk: String::new() }
+    let lines = compared
+        .differences
+        .iter()
+        .map(|one| format!("{}\n", escape(&one.in_words())));
+    Output {
+        result: lines.collect(),
+        talk: String::new(),
+    }
 }
 
 pub fn tasks(status: &Status, only: Option<&str>) -> Output {
@@ -66,17 +100,37 @@ pub fn tasks(status: &Status, only: Option<&str>) -> Output {
         .collect();
     let talk = troubles(&status.troubles);
     if tasks.is_empty() {
-        return Output { result: String::new(), talk: format!("{talk}no tasks\n") };
+        return Output {
+            result: String::new(),
+            talk: format!("{talk}no tasks\n"),
+        };
     }
-    let mut rows = vec![["task", "status", "tries", "phase", "agent", "output"].map(str::to_owned).to_vec()];
+    let mut rows = vec![
+        ["task", "status", "tries", "phase", "agent", "output"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
     let text = |field: &Option<String>| field.as_ref().map_or("-".to_owned(), |text| escape(text));
     rows.extend(tasks.iter().map(|task| {
         let (id, word) = (escape(&task.id), task.status.into_str().to_owned());
-        vec![id, word, task.attempts.to_string(), text(&task.phase), text(&task.agent), text(&task.output)]
+        vec![
+            id,
+            word,
+            task.attempts.to_string(),
+            text(&task.phase),
+            text(&task.agent),
+            text(&task.output),
+        ]
     }));
-    Output { result: aligned(&rows, &[]), talk }
+    Output {
+        result: aligned(&rows, &[]),
+        talk,
+    }
 }
 
 pub fn findings(findings: &[Finding]) -> String {
-    findings.iter().map(|found| format!("{}\n", finding(found))).collect()
+    findings
+        .iter()
+        .map(|found| format!("{}\n", finding(found)))
+        .collect()
 }

@@ -21,20 +21,48 @@ use crate::workflow::rules::workflow::Workflow;
 /// A new run: the result is only its id.
 pub fn begun(outcome: &StepOutcome) -> Output {
     let workflow = &outcome.run.workflow;
-    let talk = format!("{}; {}\n", outcome.event.subject(), summary::place(workflow));
-    Output { result: format!("{}\n", workflow.id), talk }
+    let talk = format!(
+        "{}; {}\n",
+        outcome.event.subject(),
+        summary::place(workflow)
+    );
+    Output {
+        result: format!("{}\n", workflow.id),
+        talk,
+    }
 }
 
 /// A transition: what happened, and where the run is now.
 pub fn step(outcome: &StepOutcome) -> Output {
-    let result = format!("{}; {}\n", outcome.event.subject(), summary::place(&outcome.run.workflow));
+    let result = format!(
+        "{}; {}\n",
+        outcome.event.subject(),
+        summary::place(&outcome.run.workflow)
+    );
     let workflow = &outcome.run.workflow;
-    let checkpoint = outcome.event.checkpoints.first().map(|id| format!("checkpoint {}\n", id.get(..8).unwrap_or(id)));
-    let ended = outcome.event.phase.as_ref().and_then(|id| workflow.phase(id));
-    let waiting = ended.filter(|phase| phase.status == PhaseStatus::AwaitingApproval).map(|phase| {
-        format!("{} waits for its approval: {}\n", escape(&phase.id), escape_line(&approve_command(workflow, phase)))
-    });
-    Output { result, talk: checkpoint.into_iter().chain(waiting).collect() }
+    let checkpoint = outcome
+        .event
+        .checkpoints
+        .first()
+        .map(|id| format!("checkpoint {}\n", id.get(..8).unwrap_or(id)));
+    let ended = outcome
+        .event
+        .phase
+        .as_ref()
+        .and_then(|id| workflow.phase(id));
+    let waiting = ended
+        .filter(|phase| phase.status == PhaseStatus::AwaitingApproval)
+        .map(|phase| {
+            format!(
+                "{} waits for its approval: {}\n",
+                escape(&phase.id),
+                escape_line(&approve_command(workflow, phase))
+            )
+        });
+    Output {
+        result,
+        talk: checkpoint.into_iter().chain(waiting).collect(),
+    }
 }
 
 pub fn status(status: &Status, now_ms: i64) -> Output {
@@ -54,11 +82,26 @@ pub fn status(status: &Status, now_ms: i64) -> Output {
 pub fn next(status: &Status, parallel: bool) -> Output {
     let workflow = &status.run.workflow;
     if parallel {
-        let result = workflow.ready().iter().map(|phase| format!("{}\n", escape(&phase.id))).collect();
-        return Output { result, talk: String::new() };
+        let result = workflow
+            .ready()
+            .iter()
+            .map(|phase| format!("{}\n", escape(&phase.id)))
+            .collect();
+        return Output {
+            result,
+            talk: String::new(),
+        };
     }
-    let phase = status.advice.phase.as_ref().map(|id| format!("{}: ", escape(id))).unwrap_or_default();
-    Output { result: format!("{phase}{}\n", escape_line(&status.advice.words)), talk: remarks(status) }
+    let phase = status
+        .advice
+        .phase
+        .as_ref()
+        .map(|id| format!("{}: ", escape(id)))
+        .unwrap_or_default();
+    Output {
+        result: format!("{phase}{}\n", escape_line(&status.advice.words)),
+        talk: remarks(status),
+    }
 }
 
 /// `was_shown`: findings and changed files were shown already with a question.
@@ -66,24 +109,54 @@ pub fn resume(outcome: &ResumeOutcome, was_shown: bool, now_ms: i64) -> Output {
     let workflow = &outcome.run.workflow;
     let mut talk = String::new();
     if !was_shown && matches!(outcome.done, ResumeAction::Resumed | ResumeAction::Picked) {
-        let drift = outcome.before.drift.as_ref().filter(|drift| drift.count() > 0);
+        let drift = outcome
+            .before
+            .drift
+            .as_ref()
+            .filter(|drift| drift.count() > 0);
         talk.extend(drift.map(|drift| summary::drift(drift, now_ms)));
         talk.push_str(&findings(&outcome.before));
     }
-    talk.extend(outcome.mended.iter().map(|what| format!("recovered: {}\n", escape(what))));
-    let next = workflow.next().map(|phase| if is_phases(workflow) { phase.id.clone() } else { phase.name.clone() });
+    talk.extend(
+        outcome
+            .mended
+            .iter()
+            .map(|what| format!("recovered: {}\n", escape(what))),
+    );
+    let next = workflow.next().map(|phase| {
+        if is_phases(workflow) {
+            phase.id.clone()
+        } else {
+            phase.name.clone()
+        }
+    });
     match outcome.done {
         ResumeAction::Viewed => {}
         ResumeAction::Resumed | ResumeAction::Picked => {
-            let from = next.map(|next| format!(" from {} phase", escape(&next))).unwrap_or_default();
+            let from = next
+                .map(|next| format!(" from {} phase", escape(&next)))
+                .unwrap_or_default();
             talk.push_str(&format!("Resuming workflow {}{from}\n", workflow.id));
-            talk.push_str(&format!("Last activity: {}\n", rfc3339_seconds(outcome.before.run.workflow.updated_ms)));
-            let completed: Vec<String> = workflow.completed().map(|phase| escape(&phase.id)).collect();
-            let completed = if completed.is_empty() { "nothing yet".to_owned() } else { completed.join(", ") };
+            talk.push_str(&format!(
+                "Last activity: {}\n",
+                rfc3339_seconds(outcome.before.run.workflow.updated_ms)
+            ));
+            let completed: Vec<String> = workflow
+                .completed()
+                .map(|phase| escape(&phase.id))
+                .collect();
+            let completed = if completed.is_empty() {
+                "nothing yet".to_owned()
+            } else {
+                completed.join(", ")
+            };
             talk.push_str(&format!("Completed: {completed}\n"));
         }
         ResumeAction::StartedFresh => {
-            talk.push_str(&format!("Started {}; the old run is in the archive\n", workflow.id));
+            talk.push_str(&format!(
+                "Started {}; the old run is in the archive\n",
+                workflow.id
+            ));
         }
         ResumeAction::Deleted => talk.push_str("Deleted; it is kept in the archive\n"),
         ResumeAction::Abandoned => talk.push_str("Abandoned; it is kept in the archive\n"),
@@ -105,24 +178,50 @@ pub fn rewind(outcome: &RewindOutcome) -> Output {
     let would = if outcome.dry_run { "would go" } else { "went" };
     let mut result = String::new();
     if let Some(files) = &outcome.files {
-        let counts =
-            format!("{} written, {} deleted", files.plan.write.len() + files.plan.chmod.len(), files.plan.delete.len());
-        let undo = if files.safety.is_some() { "; 'checkpoint undo' takes that back" } else { "" };
-        result.push_str(&format!("The files {would} back to before {} ({counts}){undo}.\n", escape(&outcome.to)));
+        let counts = format!(
+            "{} written, {} deleted",
+            files.plan.write.len() + files.plan.chmod.len(),
+            files.plan.delete.len()
+        );
+        let undo = if files.safety.is_some() {
+            "; 'checkpoint undo' takes that back"
+        } else {
+            ""
+        };
+        result.push_str(&format!(
+            "The files {would} back to before {} ({counts}){undo}.\n",
+            escape(&outcome.to)
+        ));
     }
     if outcome.takes_state {
-        result.push_str(&format!("Workflow {} {would} back to before {}.\n", workflow.id, escape(&outcome.to)));
+        result.push_str(&format!(
+            "Workflow {} {would} back to before {}.\n",
+            workflow.id,
+            escape(&outcome.to)
+        ));
     }
-    Output { result, talk: String::new() }
+    Output {
+        result,
+        talk: String::new(),
+    }
 }
 
 pub fn recovered(id: &str, mended: &[String], dry_run: bool) -> Output {
     if mended.is_empty() {
-        return Output { result: format!("Nothing to recover in {id}.\n"), talk: String::new() };
+        return Output {
+            result: format!("Nothing to recover in {id}.\n"),
+            talk: String::new(),
+        };
     }
     let word = if dry_run { "would be" } else { "was" };
-    let listed: String = mended.iter().map(|what| format!("  {}\n", escape(what))).collect();
-    Output { result: format!("In {id} this {word} mended:\n{listed}"), talk: String::new() }
+    let listed: String = mended
+        .iter()
+        .map(|what| format!("  {}\n", escape(what)))
+        .collect();
+    Output {
+        result: format!("In {id} this {word} mended:\n{listed}"),
+        talk: String::new(),
+    }
 }
 
 pub fn settled(path: &str, outcome: &SettleOutcome) -> Output {
@@ -130,13 +229,23 @@ pub fn settled(path: &str, outcome: &SettleOutcome) -> Output {
     if outcome.is_left {
         let kept = kept.unwrap_or_default();
         return Output {
-            result: format!("A copy is kept as {kept}. Mend {path}, and the next command takes it in.\n"),
+            result: format!(
+                "A copy is kept as {kept}. Mend {path}, and the next command takes it in.\n"
+            ),
             talk: String::new(),
         };
     }
-    let kept = kept.map(|to| format!("; the file is kept as {to}")).unwrap_or_default();
-    let started = outcome.started.as_ref().map(|id| format!("Started {id}; the old run is in the archive\n"));
-    Output { result: format!("Settled {path}{kept}.\n{}", started.unwrap_or_default()), talk: String::new() }
+    let kept = kept
+        .map(|to| format!("; the file is kept as {to}"))
+        .unwrap_or_default();
+    let started = outcome
+        .started
+        .as_ref()
+        .map(|id| format!("Started {id}; the old run is in the archive\n"));
+    Output {
+        result: format!("Settled {path}{kept}.\n{}", started.unwrap_or_default()),
+        talk: String::new(),
+    }
 }
 
 pub fn ended(outcome: &EndOutcome) -> Output {
@@ -146,27 +255,59 @@ pub fn ended(outcome: &EndOutcome) -> Output {
         ("Put aside", "Dropped", "Removed")
     };
     let lines = outcome.archived.iter().map(|id| format!("{aside} {id}\n"));
-    let purged = outcome.purged.iter().map(|id| format!("{purged} {id} with all its transitions\n"));
+    let purged = outcome
+        .purged
+        .iter()
+        .map(|id| format!("{purged} {id} with all its transitions\n"));
     let removed = outcome.removed_folders.iter().chain(&outcome.removed_files);
     let removed = removed.map(|path| format!("{gone} {}\n", escape(path)));
     let result: String = lines.chain(purged).chain(removed).collect();
     if result.is_empty() {
-        return Output { result: "Nothing to clean up.\n".to_owned(), talk: String::new() };
+        return Output {
+            result: "Nothing to clean up.\n".to_owned(),
+            talk: String::new(),
+        };
     }
-    Output { result, talk: String::new() }
+    Output {
+        result,
+        talk: String::new(),
+    }
 }
 
 pub fn mini_commit(outcome: &MiniOutcome) -> Output {
     let Some(message) = &outcome.message else {
-        return Output { result: String::new(), talk: "none is due: one is after every third phase\n".to_owned() };
+        return Output {
+            result: String::new(),
+            talk: "none is due: one is after every third phase\n".to_owned(),
+        };
     };
-    let made = outcome.checkpoint.map(|id| format!("checkpoint {}\n", id.short())).unwrap_or_default();
-    let commit = outcome.commit.as_ref().map(|sha| format!("commit {sha}\n")).unwrap_or_default();
-    Output { result: format!("{}\n", message.trim_end()), talk: format!("{made}{commit}") }
+    let made = outcome
+        .checkpoint
+        .map(|id| format!("checkpoint {}\n", id.short()))
+        .unwrap_or_default();
+    let commit = outcome
+        .commit
+        .as_ref()
+        .map(|sha| format!("commit {sha}\n"))
+        .unwrap_or_default();
+    Output {
+        result: format!("{}\n", message.trim_end()),
+        talk: format!("{made}{commit}"),
+    }
 }
 
 pub fn shims(outcome: &ShimsOutcome) -> Output {
-    let result = outcome.written.iter().map(|path| format!("{path}\n")).collect();
-    let left = outcome.left.iter().map(|path| format!("{path} is another's and was left; --force writes over it\n"));
-    Output { result, talk: left.collect() }
+    let result = outcome
+        .written
+        .iter()
+        .map(|path| format!("{path}\n"))
+        .collect();
+    let left = outcome
+        .left
+        .iter()
+        .map(|path| format!("{path} is another's and was left; --force writes over it\n"));
+    Output {
+        result,
+        talk: left.collect(),
+    }
 }

@@ -23,13 +23,19 @@ pub fn question(question: &Question<'_>, now_ms: i64) -> String {
         Question::Resume(status) => resume(status, now_ms),
         Question::Unsound(status) => format!("{}{CORRUPTED} ", remarks(status)),
         Question::Refused(status) => remarks(status),
-        Question::AbandonOrPick => "Abandon pipeline or pick a different phase? (abandon/pick) ".to_owned(),
+        Question::AbandonOrPick => {
+            "Abandon pipeline or pick a different phase? (abandon/pick) ".to_owned()
+        }
         Question::Pick(workflow) => pick(workflow),
         Question::Restart(workflow) => {
             format!("Archive {} and begin its plan anew? [y/N] ", workflow.id)
         }
         Question::Again(workflow, given) => {
-            format!("'{}' is no answer here.\n{}", escape(given), letters(workflow))
+            format!(
+                "'{}' is no answer here.\n{}",
+                escape(given),
+                letters(workflow)
+            )
         }
         Question::Details(status) => {
             let workflow = &status.run.workflow;
@@ -49,30 +55,57 @@ pub fn unasked(question: &Question<'_>, now_ms: i64) -> String {
 
 /// Returns the last line of the first question.
 pub fn first_line(status: &Status) -> String {
-    let asked = if status.report.errors.is_empty() { letters(&status.run.workflow) } else { CORRUPTED.to_owned() };
+    let asked = if status.report.errors.is_empty() {
+        letters(&status.run.workflow)
+    } else {
+        CORRUPTED.to_owned()
+    };
     asked.trim_end().to_owned()
 }
 
 /// Formats the complete state.
 pub fn details(workflow: &Workflow) -> String {
-    workflow.to_json().lines().map(|line| format!("{}\n", escape(line))).collect()
+    workflow
+        .to_json()
+        .lines()
+        .map(|line| format!("{}\n", escape(line)))
+        .collect()
 }
 
 fn resume(status: &Status, now_ms: i64) -> String {
     let workflow = &status.run.workflow;
-    let drift = status.drift.as_ref().filter(|drift| drift.count() > 0).map(|drift| summary::drift(drift, now_ms));
+    let drift = status
+        .drift
+        .as_ref()
+        .filter(|drift| drift.count() > 0)
+        .map(|drift| summary::drift(drift, now_ms));
     let beside = format!("{}{}", drift.unwrap_or_default(), remarks(status));
     let gap = if beside.is_empty() { "" } else { "\n" };
     match voice(workflow) {
-        Some(Profile::Registry) => format!("{}{gap}{beside}\n{}", registry(workflow, now_ms), letters(workflow)),
+        Some(Profile::Registry) => format!(
+            "{}{gap}{beside}\n{}",
+            registry(workflow, now_ms),
+            letters(workflow)
+        ),
         Some(Profile::Phases) => {
             let started = rfc3339_seconds(workflow.created_ms);
-            let head = format!("Detected interrupted workflow: {} (started {started})\n", escape(workflow.named()));
+            let head = format!(
+                "Detected interrupted workflow: {} (started {started})\n",
+                escape(workflow.named())
+            );
             let is_stale = is_stale(workflow, now_ms);
-            let offer = if is_stale { "This state is old: answer n to archive it and start fresh.\n" } else { "" };
+            let offer = if is_stale {
+                "This state is old: answer n to archive it and start fresh.\n"
+            } else {
+                ""
+            };
             format!("{head}{beside}{offer}{}", letters(workflow))
         }
-        _ => format!("{}{gap}{beside}\n{}", summary::summary(workflow), letters(workflow)),
+        _ => format!(
+            "{}{gap}{beside}\n{}",
+            summary::summary(workflow),
+            letters(workflow)
+        ),
     }
 }
 
@@ -82,7 +115,10 @@ fn letters(workflow: &Workflow) -> String {
     match voice(workflow) {
         Some(Profile::Registry) => "Choice [r/s/v/d]: ".to_owned(),
         Some(Profile::Phases) => {
-            format!("Resume workflow from {}? [Y/n] ", next.map_or("its end".to_owned(), |phase| escape(&phase.id)))
+            format!(
+                "Resume workflow from {}? [Y/n] ",
+                next.map_or("its end".to_owned(), |phase| escape(&phase.id))
+            )
         }
         _ => format!(
             "Resume from \"{}\"? (y/n/restart) ",
@@ -93,18 +129,27 @@ fn letters(workflow: &Workflow) -> String {
 
 fn registry(workflow: &Workflow, now_ms: i64) -> String {
     let total = workflow.phases.len();
-    let last = workflow.phases.iter().rposition(|phase| phase.status == PhaseStatus::Complete);
+    let last = workflow
+        .phases
+        .iter()
+        .rposition(|phase| phase.status == PhaseStatus::Complete);
     let progress = match last {
         None => format!("No phase of {total} completed"),
         Some(at) => format!("Phase {} of {total} completed", at + 1),
     };
     let number = |phase: &Phase| workflow.number_of(&phase.id).unwrap_or_default();
-    let next = workflow.next().map_or("the end".to_owned(), |phase| format!("Phase {}", number(phase)));
+    let next = workflow.next().map_or("the end".to_owned(), |phase| {
+        format!("Phase {}", number(phase))
+    });
     format!(
         "Found existing checkpoint for \"{}\"\nCreated: {} ({})\nProgress: {progress}\n\nOptions:\n  \
          (r)esume - Continue from {next}\n  (s)tart fresh - Delete checkpoint and restart\n  \
          (v)iew details - Show checkpoint contents\n  (d)elete - Remove checkpoint without starting\n",
-        escape(if workflow.description.is_empty() { &workflow.id } else { &workflow.description }),
+        escape(if workflow.description.is_empty() {
+            &workflow.id
+        } else {
+            &workflow.description
+        }),
         utc_seconds(workflow.created_ms),
         in_words(workflow.created_ms, now_ms),
     )
@@ -114,8 +159,16 @@ fn pick(workflow: &Workflow) -> String {
     let line = |phase: &Phase| {
         let number = workflow.number_of(&phase.id).unwrap_or_default();
         let unmet = workflow.unmet(phase);
-        let waits = if unmet.is_empty() { String::new() } else { format!(", waits for {}", escape(&unmet.join(", "))) };
-        format!("  {number} {} ({}{waits})\n", escape(&phase.name), escape(&phase.id))
+        let waits = if unmet.is_empty() {
+            String::new()
+        } else {
+            format!(", waits for {}", escape(&unmet.join(", ")))
+        };
+        format!(
+            "  {number} {} ({}{waits})\n",
+            escape(&phase.name),
+            escape(&phase.id)
+        )
     };
     let listed: String = workflow.remaining().map(line).collect();
     format!("Remaining:\n{listed}Which phase? ")
@@ -125,10 +178,15 @@ fn pick(workflow: &Workflow) -> String {
 pub fn trouble(trouble: &Trouble) -> String {
     match &trouble.kind {
         TroubleKind::Malformed { findings, raw } => {
-            let listed: String =
-                findings.iter().map(|finding| format!("  {}\n", super::findings::finding(finding))).collect();
+            let listed: String = findings
+                .iter()
+                .map(|finding| format!("  {}\n", super::findings::finding(finding)))
+                .collect();
             let text = String::from_utf8_lossy(raw);
-            let shown: String = text.lines().map(|line| format!("  | {}\n", escape(line))).collect();
+            let shown: String = text
+                .lines()
+                .map(|line| format!("  | {}\n", escape(line)))
+                .collect();
             let ask = if trouble.path.starts_with("memory/") {
                 CORRUPTED
             } else if trouble.path.starts_with(".claude/checkpoints/") {
@@ -136,7 +194,10 @@ pub fn trouble(trouble: &Trouble) -> String {
             } else {
                 "Attempt manual recovery or start fresh? (recover/fresh)"
             };
-            format!("State file is malformed: {}\n{listed}It says:\n{shown}{ask} ", escape(&trouble.path))
+            format!(
+                "State file is malformed: {}\n{listed}It says:\n{shown}{ask} ",
+                escape(&trouble.path)
+            )
         }
         TroubleKind::Gone => format!(
             "{} was removed, and its workflow {} is open.\nHas it ended, or is the file to be written anew? (ended/anew) ",
@@ -144,7 +205,11 @@ pub fn trouble(trouble: &Trouble) -> String {
             trouble.workflow.as_deref().unwrap_or_default(),
         ),
         TroubleKind::BothChanged { file, state } => {
-            let lines = |text: String| text.lines().map(|line| format!("  | {}\n", escape(line))).collect::<String>();
+            let lines = |text: String| {
+                text.lines()
+                    .map(|line| format!("  | {}\n", escape(line)))
+                    .collect::<String>()
+            };
             format!(
                 "{} was edited while the workflow moved on.\nThe file says:\n{}The recorded state says:\n{}Which counts? (file/state) ",
                 trouble.path,

@@ -14,17 +14,28 @@ const LISTED_CHANGES: usize = 10;
 
 /// Formats the run and the progress of its phases.
 pub fn summary(workflow: &Workflow) -> String {
-    let title = if workflow.description.is_empty() { &workflow.id } else { &workflow.description };
+    let title = if workflow.description.is_empty() {
+        &workflow.id
+    } else {
+        &workflow.description
+    };
     let mut text = format!("Pipeline: {}\n", escape(title));
     if let Some(branch) = &workflow.context.branch {
         text.push_str(&format!("Branch: {}\n", escape(branch)));
     }
     if !workflow.status.is_open() || workflow.interrupted.is_some() {
-        let why = workflow.interrupted.as_ref().map(|cut| format!(" ({})", escape(&cut.reason))).unwrap_or_default();
+        let why = workflow
+            .interrupted
+            .as_ref()
+            .map(|cut| format!(" ({})", escape(&cut.reason)))
+            .unwrap_or_default();
         text.push_str(&format!("Status: {}{why}\n", workflow.word()));
     }
     let completed: Vec<&Phase> = workflow.completed().collect();
-    text.push_str(&format!("\nCompleted ({}):\n", count(completed.len(), "phase", "phases")));
+    text.push_str(&format!(
+        "\nCompleted ({}):\n",
+        count(completed.len(), "phase", "phases")
+    ));
     for phase in &completed {
         text.push_str(&done(workflow, phase));
     }
@@ -37,14 +48,20 @@ pub fn summary(workflow: &Workflow) -> String {
     }
     let remaining: Vec<&Phase> = workflow.remaining().collect();
     if !remaining.is_empty() {
-        text.push_str(&format!("\nRemaining ({}):\n", count(remaining.len(), "phase", "phases")));
+        text.push_str(&format!(
+            "\nRemaining ({}):\n",
+            count(remaining.len(), "phase", "phases")
+        ));
         for phase in &remaining {
             text.push_str(&format!("  · {}\n", named(workflow, phase)));
         }
     }
     let skipped: Vec<&Phase> = workflow.skipped().collect();
     if !skipped.is_empty() {
-        text.push_str(&format!("\nSkipped ({}):\n", count(skipped.len(), "phase", "phases")));
+        text.push_str(&format!(
+            "\nSkipped ({}):\n",
+            count(skipped.len(), "phase", "phases")
+        ));
         for phase in &skipped {
             text.push_str(&format!("  - {}\n", named(workflow, phase)));
         }
@@ -54,14 +71,30 @@ pub fn summary(workflow: &Workflow) -> String {
 }
 
 fn named(workflow: &Workflow, phase: &Phase) -> String {
-    format!("Phase {}: {}", workflow.number_of(&phase.id).unwrap_or_default(), escape(&phase.name))
+    format!(
+        "Phase {}: {}",
+        workflow.number_of(&phase.id).unwrap_or_default(),
+        escape(&phase.name)
+    )
 }
 
 fn done(workflow: &Workflow, phase: &Phase) -> String {
-    let time = phase.completed_ms.map(|time_ms| utc_seconds(time_ms).get(11..16).unwrap_or_default().to_owned());
-    let sha = phase.commit_sha.as_ref().map(|sha| format!("sha: {}", escape(sha)));
+    let time = phase.completed_ms.map(|time_ms| {
+        utc_seconds(time_ms)
+            .get(11..16)
+            .unwrap_or_default()
+            .to_owned()
+    });
+    let sha = phase
+        .commit_sha
+        .as_ref()
+        .map(|sha| format!("sha: {}", escape(sha)));
     let told: Vec<String> = time.into_iter().chain(sha).collect();
-    let told = if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) };
+    let told = if told.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", told.join(", "))
+    };
     format!("  ✓ {}{told}\n", named(workflow, phase))
 }
 
@@ -85,25 +118,48 @@ fn tasks(workflow: &Workflow) -> String {
     if workflow.tasks.is_empty() {
         return String::new();
     }
-    let of = |status| workflow.tasks.iter().filter(|task| task.status == status).count();
+    let of = |status| {
+        workflow
+            .tasks
+            .iter()
+            .filter(|task| task.status == status)
+            .count()
+    };
     let done = of(TaskStatus::Complete);
     let told = [
         (of(TaskStatus::Running), "running"),
         (of(TaskStatus::Failed), "failed"),
         (of(TaskStatus::Blocked), "blocked"),
     ];
-    let more: String =
-        told.iter().filter(|(number, _)| *number > 0).map(|(number, word)| format!(", {number} {word}")).collect();
-    format!("\nTasks: {done} of {} complete{more}\n", workflow.tasks.len())
+    let more: String = told
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| format!(", {number} {word}"))
+        .collect();
+    format!(
+        "\nTasks: {done} of {} complete{more}\n",
+        workflow.tasks.len()
+    )
 }
 
 /// Formats the progress in a few words, after a transition.
 pub fn place(workflow: &Workflow) -> String {
     let (done, skipped) = (workflow.completed().count(), workflow.skipped().count());
     let all = workflow.phases.len();
-    let now = workflow.current().map(|phase| format!(", in {}", escape(&phase.id))).unwrap_or_default();
-    let skipped = if skipped > 0 { format!(", {skipped} skipped") } else { String::new() };
-    format!("{}: {done} of {}{skipped}{now}", workflow.word(), count(all, "phase", "phases"))
+    let now = workflow
+        .current()
+        .map(|phase| format!(", in {}", escape(&phase.id)))
+        .unwrap_or_default();
+    let skipped = if skipped > 0 {
+        format!(", {skipped} skipped")
+    } else {
+        String::new()
+    };
+    format!(
+        "{}: {done} of {}{skipped}{now}",
+        workflow.word(),
+        count(all, "phase", "phases")
+    )
 }
 
 /// Formats `5 files changed since write-source began (a1b2c3d4, 12 minutes ago)`, and the paths.
@@ -112,11 +168,22 @@ pub fn drift(drift: &FileDrift, now_ms: i64) -> String {
     let since = in_words(drift.since_ms, now_ms);
     let phase = escape(&drift.phase);
     let files = count(number, "file", "files");
-    let mut text = format!("{files} changed since {phase} began ({}, {since})\n", drift.checkpoint.short());
+    let mut text = format!(
+        "{files} changed since {phase} began ({}, {since})\n",
+        drift.checkpoint.short()
+    );
     let marked = |mark: &'static str, paths: &[RelPath]| {
-        paths.iter().map(|path| format!("  {mark} {path}\n")).collect::<Vec<_>>()
+        paths
+            .iter()
+            .map(|path| format!("  {mark} {path}\n"))
+            .collect::<Vec<_>>()
     };
-    let all = [marked("+", &drift.added), marked("~", &drift.changed), marked("-", &drift.deleted)].concat();
+    let all = [
+        marked("+", &drift.added),
+        marked("~", &drift.changed),
+        marked("-", &drift.deleted),
+    ]
+    .concat();
     text.extend(all.iter().take(LISTED_CHANGES).map(String::as_str));
     if number > LISTED_CHANGES {
         text.push_str(&format!("  and {} more\n", number - LISTED_CHANGES));
@@ -128,7 +195,10 @@ pub fn drift(drift: &FileDrift, now_ms: i64) -> String {
 pub fn in_words(time_ms: i64, now_ms: i64) -> String {
     let minutes = now_ms.saturating_sub(time_ms) / 60_000;
     let words = |number: i64, one: &str, many: &str| {
-        format!("{} ago", count(usize::try_from(number).unwrap_or_default(), one, many))
+        format!(
+            "{} ago",
+            count(usize::try_from(number).unwrap_or_default(), one, many)
+        )
     };
     match minutes {
         i64::MIN..0 => age(time_ms, now_ms),

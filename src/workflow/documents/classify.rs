@@ -55,7 +55,11 @@ pub struct Removed {
 
 impl Removed {
     pub fn trouble(&self) -> Trouble {
-        Trouble { path: self.path.clone(), workflow: Some(self.run.workflow.id.clone()), kind: TroubleKind::Gone }
+        Trouble {
+            path: self.path.clone(),
+            workflow: Some(self.run.workflow.id.clone()),
+            kind: TroubleKind::Gone,
+        }
     }
 }
 
@@ -66,21 +70,38 @@ pub fn removed(context: &Context, store: &Store) -> Result<Vec<Removed>> {
         return Ok(Vec::new());
     }
     let work = WorkTree::open(context.root.path())?;
-    let is_there = |path: &str| !matches!(state_file::read(&work, &find_documents::rel(path)), Ok(None));
-    let notes = store.projected().into_iter().filter(|note| note.sum.is_some() && note.path != EXECUTION_FILE);
+    let is_there = |path: &str| {
+        !matches!(
+            state_file::read(&work, &find_documents::rel(path)),
+            Ok(None)
+        )
+    };
+    let notes = store
+        .projected()
+        .into_iter()
+        .filter(|note| note.sum.is_some() && note.path != EXECUTION_FILE);
     let gone: Vec<Projected> = notes.filter(|note| !is_there(&note.path)).collect();
     if gone.is_empty() {
         return Ok(Vec::new());
     }
     let of_run = |run: Run| {
-        let is_kept =
-            |path: &str| dispatch::profile_of_path(path).is_some_and(|kept| run.workflow.profiles.contains(&kept));
+        let is_kept = |path: &str| {
+            dispatch::profile_of_path(path)
+                .is_some_and(|kept| run.workflow.profiles.contains(&kept))
+        };
         let is_its = |note: &&Projected| note.workflow == run.workflow.id && is_kept(&note.path);
         let path = gone.iter().find(is_its)?.path.clone();
         let is_put_aside = registry::failed_path(&path).is_some_and(|path| is_there(&path));
-        Some(Removed { run, path, is_put_aside })
+        Some(Removed {
+            run,
+            path,
+            is_put_aside,
+        })
     };
-    let open = Runs::live(store)?.runs.into_iter().filter(|run| run.workflow.status.is_open());
+    let open = Runs::live(store)?
+        .runs
+        .into_iter()
+        .filter(|run| run.workflow.status.is_open());
     Ok(open.filter_map(of_run).collect())
 }
 
@@ -93,7 +114,11 @@ pub fn judge(store: &Store, file: &OnDisk) -> Result<Verdict> {
 /// Returns what was last written for each file, except for runs that lost their ref: only their files are left.
 fn noted(store: &Store) -> Result<Vec<Projected>> {
     let lost = store.torn_workflows()?;
-    Ok(store.projected().into_iter().filter(|note| !lost.contains(&note.workflow)).collect())
+    Ok(store
+        .projected()
+        .into_iter()
+        .filter(|note| !lost.contains(&note.workflow))
+        .collect())
 }
 
 fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
@@ -102,39 +127,61 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
     if run.is_some_and(|run| run_owner::is_left_over(run, entry, file)) {
         return Verdict::Nothing;
     }
-    let entry = entry.filter(|entry| run.is_none_or(|run| !run_owner::is_from_another(run, entry, file)));
+    let entry =
+        entry.filter(|entry| run.is_none_or(|run| !run_owner::is_from_another(run, entry, file)));
     let trouble = |kind| {
         let workflow = run.map(|run| run.workflow.id.clone());
-        Verdict::Trouble(Trouble { path: file.path.clone(), workflow, kind })
+        Verdict::Trouble(Trouble {
+            path: file.path.clone(),
+            workflow,
+            kind,
+        })
     };
     let value = match &file.read {
         Ok(value) => value.clone(),
         Err(why) => {
             let findings = vec![Finding::new("no_json", String::new(), why.clone())];
-            return trouble(TroubleKind::Malformed { findings, raw: file.bytes.clone() });
+            return trouble(TroubleKind::Malformed {
+                findings,
+                raw: file.bytes.clone(),
+            });
         }
     };
     let on_disk = file.sum();
     let written = entry.and_then(|entry| entry.sum.clone());
     let Some(run) = run else {
         // The run was archived: a file as we last wrote it is not a new run.
-        return if entry.is_some() && written == on_disk { Verdict::Nothing } else { Verdict::New(value, None) };
+        return if entry.is_some() && written == on_disk {
+            Verdict::Nothing
+        } else {
+            Verdict::New(value, None)
+        };
     };
     let expected = run.workflow.documents.get(&file.path);
     let told = expected.map(find_documents::sum);
     if told == on_disk {
         // Killed between writing and noting: note it now, or the next write would be taken for an edit.
         let is_noted = written == on_disk || !run.workflow.profiles.contains(&file.profile);
-        if is_noted { Verdict::Nothing } else { Verdict::Stale(run.workflow.clone()) }
+        if is_noted {
+            Verdict::Nothing
+        } else {
+            Verdict::Stale(run.workflow.clone())
+        }
     } else if written == on_disk {
         Verdict::Stale(run.workflow.clone())
     } else if let Some(finding) = run_owner::other_run(run, file, &value) {
-        trouble(TroubleKind::Malformed { findings: vec![finding], raw: file.bytes.clone() })
+        trouble(TroubleKind::Malformed {
+            findings: vec![finding],
+            raw: file.bytes.clone(),
+        })
     } else if run_owner::is_of_another(run, file, &value) {
         Verdict::New(value, Some(run.clone()))
     } else if written.is_none() || written == told {
         Verdict::Edited(run.clone(), value)
     } else {
-        trouble(TroubleKind::BothChanged { file: value, state: expected.cloned().unwrap_or_default() })
+        trouble(TroubleKind::BothChanged {
+            file: value,
+            state: expected.cloned().unwrap_or_default(),
+        })
     }
 }

@@ -21,7 +21,10 @@ pub struct Trouble {
 #[derive(Clone, Debug)]
 pub enum TroubleKind {
     /// Not JSON, or not in this format.
-    Malformed { findings: Vec<Finding>, raw: Vec<u8> },
+    Malformed {
+        findings: Vec<Finding>,
+        raw: Vec<u8>,
+    },
     /// The file was edited while the state moved on.
     BothChanged { file: Value, state: Value },
     /// The file of an open run was removed by hand.
@@ -43,10 +46,17 @@ impl Trouble {
         match &self.kind {
             TroubleKind::Malformed { findings, .. } => {
                 let first = findings.first().map(in_words).unwrap_or_default();
-                format!("State file is malformed: {}: {}", self.path, one_of(first, findings.len()))
+                format!(
+                    "State file is malformed: {}: {}",
+                    self.path,
+                    one_of(first, findings.len())
+                )
             }
             TroubleKind::BothChanged { .. } => {
-                format!("{} was edited while the workflow moved on: both sides changed", self.path)
+                format!(
+                    "{} was edited while the workflow moved on: both sides changed",
+                    self.path
+                )
             }
             TroubleKind::Gone => format!("{} was removed while its workflow is open", self.path),
         }
@@ -54,12 +64,23 @@ impl Trouble {
 
     /// Returns the error for a command that needs this file.
     pub fn problem(&self, workflow: Option<&Workflow>) -> WorkflowProblem {
-        let recover = format!("checkpoint workflow recover {}", shell_word(self.path.as_bytes()));
+        let recover = format!(
+            "checkpoint workflow recover {}",
+            shell_word(self.path.as_bytes())
+        );
         let command = |key: &str| format!("{recover} --take {key}");
-        let choice = |key: &str, label: &str| Choice { key: key.into(), label: label.into(), command: command(key) };
+        let choice = |key: &str, label: &str| Choice {
+            key: key.into(),
+            label: label.into(),
+            command: command(key),
+        };
         let mut problem = match &self.kind {
-            TroubleKind::Malformed { .. } => WorkflowProblem::damaged("state_file_malformed", self.in_words()),
-            TroubleKind::BothChanged { .. } => WorkflowProblem::refused("both_changed", self.in_words()),
+            TroubleKind::Malformed { .. } => {
+                WorkflowProblem::damaged("state_file_malformed", self.in_words())
+            }
+            TroubleKind::BothChanged { .. } => {
+                WorkflowProblem::refused("both_changed", self.in_words())
+            }
             TroubleKind::Gone => WorkflowProblem::refused("state_file_gone", self.in_words()),
         };
         problem.detail = Some(Box::new(self.detail()));
@@ -68,19 +89,27 @@ impl Trouble {
                 let is_usable = findings.iter().all(|finding| finding.code == "other_run");
                 let file = is_usable.then(|| choice("file", "take it as of this run"));
                 let others = [
-                    choice("state", "archive the file, and write it anew from the recorded state"),
+                    choice(
+                        "state",
+                        "archive the file, and write it anew from the recorded state",
+                    ),
                     choice("none", "archive the file and its run, and start fresh"),
                 ];
                 file.into_iter().chain(others).collect()
             }
-            (TroubleKind::Malformed { .. }, None) => vec![choice("none", "archive the file, and start fresh")],
+            (TroubleKind::Malformed { .. }, None) => {
+                vec![choice("none", "archive the file, and start fresh")]
+            }
             (TroubleKind::Gone, _) => vec![
                 choice("none", "the run has ended: it goes to the archive"),
                 choice("state", "go on with the run, and write the file anew"),
             ],
             (TroubleKind::BothChanged { .. }, _) => vec![
                 choice("file", "go on with what the file says"),
-                choice("state", "archive the file, and write it anew from the recorded state"),
+                choice(
+                    "state",
+                    "archive the file, and write it anew from the recorded state",
+                ),
             ],
         };
         let told = |choice: &Choice| format!("'{}': {}", choice.command, choice.label);
@@ -88,7 +117,9 @@ impl Trouble {
         let ways = ways.join("; ");
         let hint = match &self.kind {
             TroubleKind::Gone => format!("nothing was changed; choose: {ways}"),
-            _ => format!("the file is left as it is, and '{recover} -n' shows it; mend it, or choose: {ways}"),
+            _ => format!(
+                "the file is left as it is, and '{recover} -n' shows it; mend it, or choose: {ways}"
+            ),
         };
         let problem = problem.hint(hint);
         match workflow {
@@ -105,7 +136,9 @@ impl Trouble {
                 "findings": findings.iter().map(told).collect::<Vec<_>>(),
                 "raw": String::from_utf8_lossy(raw),
             }),
-            TroubleKind::BothChanged { file, state } => json!({"path": self.path, "file": file, "state": state}),
+            TroubleKind::BothChanged { file, state } => {
+                json!({"path": self.path, "file": file, "state": state})
+            }
             TroubleKind::Gone => json!({"path": self.path}),
         }
     }
@@ -117,5 +150,9 @@ pub fn told(finding: &Finding) -> Value {
 
 pub fn in_words(finding: &Finding) -> String {
     let what = escape_line(&finding.what);
-    if finding.place.is_empty() { what } else { format!("{}: {what}", escape(&finding.place)) }
+    if finding.place.is_empty() {
+        what
+    } else {
+        format!("{}: {what}", escape(&finding.place))
+    }
 }

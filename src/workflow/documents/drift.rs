@@ -35,24 +35,44 @@ impl FileDrift {
 /// # Errors
 /// The directory cannot be read.
 pub fn drift(context: &Context, store: &Store, workflow: &Workflow) -> Result<Option<FileDrift>> {
-    let begun = workflow.running().find_map(|phase| Some((phase, ObjectId::from_hex(phase.before.as_ref()?)?)));
-    let Some((phase, id)) = begun.filter(|_| context.root.exists()) else { return Ok(None) };
+    let begun = workflow
+        .running()
+        .find_map(|phase| Some((phase, ObjectId::from_hex(phase.before.as_ref()?)?)));
+    let Some((phase, id)) = begun.filter(|_| context.root.exists()) else {
+        return Ok(None);
+    };
     let inventory = store.inventory()?;
-    let Some(checkpoint) = inventory.get(id) else { return Ok(None) };
-    let Ok(held) = store.snapshot(checkpoint) else { return Ok(None) };
+    let Some(checkpoint) = inventory.get(id) else {
+        return Ok(None);
+    };
+    let Ok(held) = store.snapshot(checkpoint) else {
+        return Ok(None);
+    };
     let worktree = WorkTree::open(context.root.path())?;
     let options = CaptureOptions::default();
-    let CaptureOutcome::Done(captured) = capture(context, Some(store), &worktree, &options, Sink::HashOnly)? else {
+    let CaptureOutcome::Done(captured) =
+        capture(context, Some(store), &worktree, &options, Sink::HashOnly)?
+    else {
         return Ok(None);
     };
     let present = Snapshot::from(&captured.listing);
     let plan = RestorePlan::between(&held, &present, &RestoreScope::default(), &|_, _| true);
-    let (added, mut changed): (Vec<_>, Vec<_>) = plan.write.iter().partition(|(_, write)| write.before.is_none());
+    let (added, mut changed): (Vec<_>, Vec<_>) = plan
+        .write
+        .iter()
+        .partition(|(_, write)| write.before.is_none());
     let name = |(path, _): &(&RelPath, _)| (*path).clone();
     let added = added.iter().map(name).collect();
     let mut changed: Vec<RelPath> = changed.drain(..).map(|(path, _)| path.clone()).collect();
     changed.extend(plan.chmod.keys().cloned());
     let deleted = plan.delete.keys().cloned().collect();
     let since_ms = phase.started_ms.unwrap_or(checkpoint.record.time_ms);
-    Ok(Some(FileDrift { phase: phase.id.clone(), checkpoint: id, since_ms, added, changed, deleted }))
+    Ok(Some(FileDrift {
+        phase: phase.id.clone(),
+        checkpoint: id,
+        since_ms,
+        added,
+        changed,
+        deleted,
+    }))
 }

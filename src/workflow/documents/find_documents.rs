@@ -39,7 +39,10 @@ impl OnDisk {
 
 /// Renders a document as it is written to disk.
 pub fn render(value: &Value) -> String {
-    format!("{}\n", serde_json::to_string_pretty(value).unwrap_or_default())
+    format!(
+        "{}\n",
+        serde_json::to_string_pretty(value).unwrap_or_default()
+    )
 }
 
 pub fn sum(value: &Value) -> String {
@@ -68,30 +71,46 @@ pub fn on_disk(context: &Context) -> Result<Vec<OnDisk>> {
 
 /// As [`on_disk`], in an open root.
 pub fn in_place(work: &WorkTree) -> Vec<OnDisk> {
-    let mut paths: Vec<String> =
-        [profile::PHASE_FILE, profile::EXECUTION_FILE, pipeline::FILE].map(str::to_owned).to_vec();
+    let mut paths: Vec<String> = [profile::PHASE_FILE, profile::EXECUTION_FILE, pipeline::FILE]
+        .map(str::to_owned)
+        .to_vec();
     let names = state_file::list(work, &rel(registry::FOLDER)).unwrap_or_default();
-    paths.extend(names.iter().map(|name| format!("{}/{name}", registry::FOLDER)));
-    paths.into_iter().filter_map(|path| read(work, path)).collect()
+    paths.extend(
+        names
+            .iter()
+            .map(|name| format!("{}/{name}", registry::FOLDER)),
+    );
+    paths
+        .into_iter()
+        .filter_map(|path| read(work, path))
+        .collect()
 }
 
 /// Paths of old files that other programs archived in the folders that we use as well.
 pub fn put_aside(work: &WorkTree) -> Vec<String> {
     let below = |folder: &str| {
         let names = state_file::list(work, &rel(folder)).unwrap_or_default();
-        names.into_iter().map(|name| format!("{folder}/{name}")).collect::<Vec<_>>()
+        names
+            .into_iter()
+            .map(|name| format!("{folder}/{name}"))
+            .collect::<Vec<_>>()
     };
     let mut paths = below(registry::FAILED);
     for archive in [phases::ARCHIVE, pipeline::ARCHIVE] {
         let folders = state_file::folders(work, &rel(archive)).unwrap_or_default();
-        paths.extend(folders.iter().flat_map(|folder| below(&format!("{archive}/{folder}"))));
+        paths.extend(
+            folders
+                .iter()
+                .flat_map(|folder| below(&format!("{archive}/{folder}"))),
+        );
     }
     paths.retain(|path| {
         let bytes = state_file::read(work, &rel(path)).ok().flatten();
         let value = bytes.and_then(|bytes| parse(&bytes).ok());
         let is_list = path.ends_with("/execution.json");
         value.is_some_and(|value| {
-            dispatch::profile_of_document(&value).is_some() || (is_list && value.get("tasks").is_some())
+            dispatch::profile_of_document(&value).is_some()
+                || (is_list && value.get("tasks").is_some())
         })
     });
     paths
@@ -107,5 +126,10 @@ fn read(work: &WorkTree, path: String) -> Option<OnDisk> {
         }
         Err(error) => (Vec::new(), Err(error.to_string())),
     };
-    Some(OnDisk { path, profile, bytes, read })
+    Some(OnDisk {
+        path,
+        profile,
+        bytes,
+        read,
+    })
 }

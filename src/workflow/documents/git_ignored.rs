@@ -20,11 +20,20 @@ pub fn lines_missing(context: &Context, workflow: &Workflow) -> Vec<Warning> {
     if workflow.profiles.is_empty() || git_head::read(root).is_none() {
         return Vec::new();
     }
-    let (Ok(work), Ok(tracked)) = (WorkTree::open(root), find_index::load(root)) else { return Vec::new() };
-    let ignore_file_of = |dir: &RelPath| state_file::read(&work, &dir.join(IGNORE_FILE)).ok().flatten();
+    let (Ok(work), Ok(tracked)) = (WorkTree::open(root), find_index::load(root)) else {
+        return Vec::new();
+    };
+    let ignore_file_of = |dir: &RelPath| {
+        state_file::read(&work, &dir.join(IGNORE_FILE))
+            .ok()
+            .flatten()
+    };
     let rules = Rules::new(RuleSources::default());
     let is_taken_up = |path: &str| {
-        let is_ignored = matches!(rules.judge_at(&rel(path), false, &ignore_file_of), RuleVerdict::LeaveOut(_));
+        let is_ignored = matches!(
+            rules.judge_at(&rel(path), false, &ignore_file_of),
+            RuleVerdict::LeaveOut(_)
+        );
         !is_ignored && !tracked.contains(path.as_bytes())
     };
     let file = |profile: &Profile| match profile {
@@ -32,6 +41,18 @@ pub fn lines_missing(context: &Context, workflow: &Workflow) -> Vec<Warning> {
         Profile::Pipeline => (pipeline::FILE.to_owned(), pipeline::FILE.to_owned()),
         Profile::Registry => (registry::path(workflow), format!("{}/", registry::FOLDER)),
     };
-    let files = workflow.profiles.iter().map(file).filter(|(path, _)| is_taken_up(path));
-    files.map(|(_, pattern)| RunWarning::NotIgnored { pattern, ignore_file: root.join(".gitignore") }.into()).collect()
+    let files = workflow
+        .profiles
+        .iter()
+        .map(file)
+        .filter(|(path, _)| is_taken_up(path));
+    files
+        .map(|(_, pattern)| {
+            RunWarning::NotIgnored {
+                pattern,
+                ignore_file: root.join(".gitignore"),
+            }
+            .into()
+        })
+        .collect()
 }

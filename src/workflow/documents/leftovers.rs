@@ -17,13 +17,21 @@ const TIME_LENGTH: usize = 16;
 ///
 /// # Errors
 /// The runs cannot be read, or a file cannot be removed.
-pub fn drop_failed(context: &Context, store: &Store, max_age_ms: i64, dry_run: bool) -> Result<Vec<String>> {
+pub fn drop_failed(
+    context: &Context,
+    store: &Store,
+    max_age_ms: i64,
+    dry_run: bool,
+) -> Result<Vec<String>> {
     if !context.root.exists() {
         return Ok(Vec::new());
     }
     let work = WorkTree::open(context.root.path())?;
     let names = state_file::list(&work, &rel(registry::FAILED)).unwrap_or_default();
-    let mut paths: Vec<String> = names.iter().map(|name| format!("{}/{name}", registry::FAILED)).collect();
+    let mut paths: Vec<String> = names
+        .iter()
+        .map(|name| format!("{}/{name}", registry::FAILED))
+        .collect();
     if paths.is_empty() {
         return Ok(paths);
     }
@@ -32,16 +40,24 @@ pub fn drop_failed(context: &Context, store: &Store, max_age_ms: i64, dry_run: b
         !run.workflow.status.is_open() && context.now_ms.saturating_sub(ended_ms) > max_age_ms
     };
     let old: Vec<Run> = Runs::all(store)?.runs.into_iter().filter(is_old).collect();
-    paths.retain(|path| old.iter().any(|run| failed(&run.workflow).any(|own| own == *path)));
+    paths.retain(|path| {
+        old.iter()
+            .any(|run| failed(&run.workflow).any(|own| own == *path))
+    });
     if !dry_run {
-        paths.iter().try_for_each(|path| state_file::remove(&work, &rel(path)).map(drop))?;
+        paths
+            .iter()
+            .try_for_each(|path| state_file::remove(&work, &rel(path)).map(drop))?;
     }
     Ok(paths)
 }
 
 /// Paths of the files of a run in the folder of failed files.
 fn failed(workflow: &Workflow) -> impl Iterator<Item = String> {
-    workflow.documents.keys().filter_map(|path| registry::failed_path(path))
+    workflow
+        .documents
+        .keys()
+        .filter_map(|path| registry::failed_path(path))
 }
 
 /// Removes the failed file of a run.
@@ -67,8 +83,14 @@ pub fn remove_archives(context: &Context, id: &str) -> Result<Vec<String>> {
     let work = WorkTree::open(context.root.path())?;
     let mut removed = Vec::new();
     for above in [pipeline::ARCHIVE, phases::ARCHIVE] {
-        let is_its = |name: &String| name.len() == id.len() + TIME_LENGTH && name.starts_with(&format!("{id}_"));
-        for name in state_file::folders(&work, &rel(above)).unwrap_or_default().into_iter().filter(is_its) {
+        let is_its = |name: &String| {
+            name.len() == id.len() + TIME_LENGTH && name.starts_with(&format!("{id}_"))
+        };
+        for name in state_file::folders(&work, &rel(above))
+            .unwrap_or_default()
+            .into_iter()
+            .filter(is_its)
+        {
             let folder = format!("{above}/{name}");
             for file in state_file::list(&work, &rel(&folder))? {
                 state_file::remove(&work, &rel(&format!("{folder}/{file}")))?;

@@ -17,8 +17,9 @@ pub fn of<'r>(runs: &'r Runs, entry: Option<&Projected>, file: &OnDisk) -> Optio
     };
     let known = |run: &&Run| entry.is_some_and(|entry| run.workflow.id == entry.workflow);
     let keeps = |run: &&Run| run.workflow.documents.contains_key(&file.path);
-    let mut runs =
-        [&is_beside as &dyn Fn(&&Run) -> bool, &known, &keeps].into_iter().map(|is| runs.runs.iter().find(is));
+    let mut runs = [&is_beside as &dyn Fn(&&Run) -> bool, &known, &keeps]
+        .into_iter()
+        .map(|is| runs.runs.iter().find(is));
     runs.find_map(|run| run)
 }
 
@@ -41,9 +42,17 @@ pub fn is_left_over(run: &Run, entry: Option<&Projected>, file: &OnDisk) -> bool
 pub fn other_run(run: &Run, file: &OnDisk, value: &Value) -> Option<Finding> {
     let workflow = &run.workflow;
     let named = value.get("workflow_id").and_then(Value::as_str)?;
-    let known = [profile::PHASE_FILE, profile::EXECUTION_FILE].map(|path| workflow.documents.get(path));
-    let mut known = known.into_iter().flatten().filter_map(|document| document.get("workflow_id"));
-    if !is_list(file) || !workflow.status.is_open() || named == workflow.id || known.any(|known| known == named) {
+    let known =
+        [profile::PHASE_FILE, profile::EXECUTION_FILE].map(|path| workflow.documents.get(path));
+    let mut known = known
+        .into_iter()
+        .flatten()
+        .filter_map(|document| document.get("workflow_id"));
+    if !is_list(file)
+        || !workflow.status.is_open()
+        || named == workflow.id
+        || known.any(|known| known == named)
+    {
         return None;
     }
     let what = format!("it is of the run '{named}', not of '{}'", workflow.named());
@@ -62,9 +71,13 @@ pub fn is_of_another(run: &Run, file: &OnDisk, value: &Value) -> bool {
             return began(value).is_some_and(|began| known != Some(began));
         }
     };
-    let known = run.workflow.documents.get(&file.path).and_then(|known| match file.profile {
-        Profile::Phases => known.get("workflow_id"),
-        _ => known.get("checkpoint_id"),
-    });
+    let known = run
+        .workflow
+        .documents
+        .get(&file.path)
+        .and_then(|known| match file.profile {
+            Profile::Phases => known.get("workflow_id"),
+            _ => known.get("checkpoint_id"),
+        });
     id.is_some() && known.is_some() && id != known
 }

@@ -9,15 +9,30 @@ use crate::worktree::tree_handle::WorkTree;
 
 /// Name and command line of each script.
 const SHIMS: [(&str, &str); 6] = [
-    ("init-pipeline.sh", "checkpoint workflow skeleton --branch \"$1\""),
-    ("show-status.sh", "checkpoint workflow status ${1:+--file \"$1\"}"),
+    (
+        "init-pipeline.sh",
+        "checkpoint workflow skeleton --branch \"$1\"",
+    ),
+    (
+        "show-status.sh",
+        "checkpoint workflow status ${1:+--file \"$1\"}",
+    ),
     (
         "save-checkpoint.sh",
         "printf '%s' \"$2\" | checkpoint workflow import - --type \"$1\" --profile registry --keep-files",
     ),
-    ("load-checkpoint.sh", "checkpoint workflow export --type \"$1\" ${2:+--project \"$2\"} --format registry"),
-    ("list-checkpoints.sh", "checkpoint workflow list ${1:+--type \"$1\"}"),
-    ("cleanup-checkpoints.sh", "checkpoint workflow cleanup ${1:+--max-age \"${1}d\"}"),
+    (
+        "load-checkpoint.sh",
+        "checkpoint workflow export --type \"$1\" ${2:+--project \"$2\"} --format registry",
+    ),
+    (
+        "list-checkpoints.sh",
+        "checkpoint workflow list ${1:+--type \"$1\"}",
+    ),
+    (
+        "cleanup-checkpoints.sh",
+        "checkpoint workflow cleanup ${1:+--max-age \"${1}d\"}",
+    ),
 ];
 
 #[derive(Debug)]
@@ -34,14 +49,21 @@ pub struct ShimsOutcome {
 /// The directory lies outside the root, or cannot be written.
 pub fn shims(context: &Context, dir: &[u8], force: bool) -> Result<ShimsOutcome> {
     let dirs = restore_paths::parse(&context.root, &[dir.to_vec()])?;
-    let dir = dirs.into_iter().next().ok_or_else(|| Error::Usage { what: "--into is empty".to_owned() })?;
+    let dir = dirs.into_iter().next().ok_or_else(|| Error::Usage {
+        what: "--into is empty".to_owned(),
+    })?;
     let work = WorkTree::open(context.root.path())?;
-    let mut outcome = ShimsOutcome { written: Vec::new(), left: Vec::new() };
+    let mut outcome = ShimsOutcome {
+        written: Vec::new(),
+        left: Vec::new(),
+    };
     for (name, command) in SHIMS {
         let path: RelPath = dir.join(name.as_bytes());
         let text = format!("#!/bin/sh\n{command}\n");
         let found = state_file::read(&work, &path)?;
-        let is_other = found.as_ref().is_some_and(|found| *found != text.as_bytes());
+        let is_other = found
+            .as_ref()
+            .is_some_and(|found| *found != text.as_bytes());
         if is_other && !force {
             outcome.left.push(path.to_string());
             continue;

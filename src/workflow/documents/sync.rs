@@ -40,7 +40,11 @@ pub fn require_store(context: &Context) -> Result<Store> {
         return Ok(store);
     }
     if find_documents::on_disk(context)?.is_empty() {
-        return Err(if context.root.exists() { runs::none().into() } else { context.no_store() });
+        return Err(if context.root.exists() {
+            runs::none().into()
+        } else {
+            context.no_store()
+        });
     }
     open_usable(context, false)
 }
@@ -62,16 +66,32 @@ pub fn settle(context: &Context) -> Result<Option<Settled>> {
     };
     let verdicts = judge_all(&store, files)?;
     let removed = removed(context, &store)?;
-    let is_all_written = unwritten(&store)?.is_empty() && !removed.iter().any(|one| one.is_put_aside);
-    if is_all_written && verdicts.iter().all(|(_, verdict)| matches!(verdict, Verdict::Nothing | Verdict::Trouble(_))) {
-        let troubles = troubles(verdicts).into_iter().chain(removed.iter().map(Removed::trouble)).collect();
-        return Ok(Some(Settled { store, troubles, warnings: Vec::new() }));
+    let is_all_written =
+        unwritten(&store)?.is_empty() && !removed.iter().any(|one| one.is_put_aside);
+    if is_all_written
+        && verdicts
+            .iter()
+            .all(|(_, verdict)| matches!(verdict, Verdict::Nothing | Verdict::Trouble(_)))
+    {
+        let troubles = troubles(verdicts)
+            .into_iter()
+            .chain(removed.iter().map(Removed::trouble))
+            .collect();
+        return Ok(Some(Settled {
+            store,
+            troubles,
+            warnings: Vec::new(),
+        }));
     }
     let mut session = session::begin(context, &store)?;
     let troubles = sync(context, &mut session)?;
     let warnings = std::mem::take(&mut session.warnings);
     drop(session);
-    Ok(Some(Settled { store, troubles, warnings }))
+    Ok(Some(Settled {
+        store,
+        troubles,
+        warnings,
+    }))
 }
 
 /// Takes in every edited file, under the lock. Files that cannot be taken in stay unchanged and are returned.
@@ -90,7 +110,12 @@ pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Trouble>
     }
     for one in removed(context, session.locked.store())? {
         if one.is_put_aside {
-            end(context, session, &one.run, &format!("{} was put aside by hand", one.path))?;
+            end(
+                context,
+                session,
+                &one.run,
+                &format!("{} was put aside by hand", one.path),
+            )?;
         } else {
             left.push(one.trouble());
         }
@@ -108,7 +133,13 @@ pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Trouble>
 pub fn end(context: &Context, session: &mut Session<'_>, run: &Run, why: &str) -> Result<()> {
     let outcome = abandon::abandon_run(context, session, run, why, BY_HAND)?;
     session.warnings.extend(outcome.warnings);
-    session.warnings.push(RunWarning::PutAside { id: run.workflow.id.clone(), why: why.to_owned() }.into());
+    session.warnings.push(
+        RunWarning::PutAside {
+            id: run.workflow.id.clone(),
+            why: why.to_owned(),
+        }
+        .into(),
+    );
     Ok(())
 }
 
@@ -116,12 +147,27 @@ pub fn end(context: &Context, session: &mut Session<'_>, run: &Run, why: &str) -
 fn unwritten(store: &Store) -> Result<Vec<Run>> {
     let notes = store.projected();
     let is_unwritten = |run: &Run| {
-        let is_known = |path: &str| notes.iter().any(|note| note.path == path && note.workflow == run.workflow.id);
-        let is_kept =
-            |path: &str| dispatch::profile_of_path(path).is_some_and(|kept| run.workflow.profiles.contains(&kept));
-        run.workflow.status.is_open() && run.workflow.documents.keys().any(|path| is_kept(path) && !is_known(path))
+        let is_known = |path: &str| {
+            notes
+                .iter()
+                .any(|note| note.path == path && note.workflow == run.workflow.id)
+        };
+        let is_kept = |path: &str| {
+            dispatch::profile_of_path(path)
+                .is_some_and(|kept| run.workflow.profiles.contains(&kept))
+        };
+        run.workflow.status.is_open()
+            && run
+                .workflow
+                .documents
+                .keys()
+                .any(|path| is_kept(path) && !is_known(path))
     };
-    Ok(Runs::live(store)?.runs.into_iter().filter(is_unwritten).collect())
+    Ok(Runs::live(store)?
+        .runs
+        .into_iter()
+        .filter(is_unwritten)
+        .collect())
 }
 
 fn write_files(context: &Context, session: &mut Session<'_>, workflow: &Workflow) {
@@ -131,11 +177,22 @@ fn write_files(context: &Context, session: &mut Session<'_>, workflow: &Workflow
 }
 
 fn troubles(verdicts: Vec<(OnDisk, Verdict)>) -> Vec<Trouble> {
-    let trouble = |(_, verdict)| if let Verdict::Trouble(trouble) = verdict { Some(trouble) } else { None };
+    let trouble = |(_, verdict)| {
+        if let Verdict::Trouble(trouble) = verdict {
+            Some(trouble)
+        } else {
+            None
+        }
+    };
     verdicts.into_iter().filter_map(trouble).collect()
 }
 
-fn act(context: &Context, session: &mut Session<'_>, file: &OnDisk, verdict: Verdict) -> Result<Option<Trouble>> {
+fn act(
+    context: &Context,
+    session: &mut Session<'_>,
+    file: &OnDisk,
+    verdict: Verdict,
+) -> Result<Option<Trouble>> {
     match verdict {
         Verdict::Nothing => Ok(None),
         Verdict::Trouble(trouble) => Ok(Some(trouble)),
@@ -162,7 +219,10 @@ fn edited(
     }
     // Keep the time given in the file, so that the file stays as it was written.
     end_if_settled(&mut next, context.now_ms);
-    let event = Event { note: Some(file.path.clone()), ..Event::new("external edit", BY_HAND) };
+    let event = Event {
+        note: Some(file.path.clone()),
+        ..Event::new("external edit", BY_HAND)
+    };
     record(context, session, Some(&run), next, event, Some(file))?;
     Ok(None)
 }
@@ -179,7 +239,13 @@ fn begun(
         Ok(next) => next,
         // A task list alone does not make a run.
         Err(_) if file.path == profile::EXECUTION_FILE => return Ok(None),
-        Err(findings) => return Ok(Some(malformed(file, before.map(|run| run.workflow.id), findings))),
+        Err(findings) => {
+            return Ok(Some(malformed(
+                file,
+                before.map(|run| run.workflow.id),
+                findings,
+            )));
+        }
     };
     if let Some(run) = before.filter(|run| run.workflow.status.is_open()) {
         let reason = format!("{} was replaced by hand", file.path);
@@ -192,13 +258,23 @@ fn begun(
     }
     next.id = free_id(session.locked.store(), &next.id)?;
     end_if_settled(&mut next, context.now_ms);
-    let event = Event { note: Some(file.path.clone()), ..Event::new("import", BY_HAND) };
+    let event = Event {
+        note: Some(file.path.clone()),
+        ..Event::new("import", BY_HAND)
+    };
     record(context, session, None, next, event, Some(file))?;
     Ok(None)
 }
 
 fn malformed(file: &OnDisk, workflow: Option<String>, findings: Vec<Finding>) -> Trouble {
-    Trouble { path: file.path.clone(), workflow, kind: TroubleKind::Malformed { findings, raw: file.bytes.clone() } }
+    Trouble {
+        path: file.path.clone(),
+        workflow,
+        kind: TroubleKind::Malformed {
+            findings,
+            raw: file.bytes.clone(),
+        },
+    }
 }
 
 fn record(
@@ -209,7 +285,14 @@ fn record(
     event: Event,
     taken: Option<&OnDisk>,
 ) -> Result<()> {
-    let outcome = transition::record_taken(context, session, before.map(|run| run.tip), next, event, taken)?;
+    let outcome = transition::record_taken(
+        context,
+        session,
+        before.map(|run| run.tip),
+        next,
+        event,
+        taken,
+    )?;
     session.warnings.extend(outcome.warnings);
     Ok(())
 }
@@ -228,7 +311,10 @@ pub fn free_id(store: &Store, wanted: &str) -> Result<String> {
     taken.extend(store.archived_workflows()?.into_iter().map(|(id, _)| id));
     taken.extend(store.torn_workflows()?);
     let numbered = (2..).map(|number| run_id::numbered(wanted, number));
-    Ok(std::iter::once(wanted.to_owned()).chain(numbered).find(|id| !taken.contains(id)).unwrap_or_default())
+    Ok(std::iter::once(wanted.to_owned())
+        .chain(numbered)
+        .find(|id| !taken.contains(id))
+        .unwrap_or_default())
 }
 
 /// Takes in a file as that of its run by the user's decision, even if the state differs.
@@ -242,21 +328,32 @@ pub fn take_file(
     run: Option<&Run>,
     actor: &str,
 ) -> Result<()> {
-    let file = find_documents::on_disk(context)?.into_iter().find(|file| file.path == path);
-    let (Some(file), Some(run)) = (file, run) else { return Err(runs::none().into()) };
+    let file = find_documents::on_disk(context)?
+        .into_iter()
+        .find(|file| file.path == path);
+    let (Some(file), Some(run)) = (file, run) else {
+        return Err(runs::none().into());
+    };
     let value = match &file.read {
         Ok(value) => value.clone(),
         Err(why) => {
             let findings = vec![Finding::new("no_json", String::new(), why.clone())];
-            return Err(malformed(&file, Some(run.workflow.id.clone()), findings).problem(Some(&run.workflow)).into());
+            return Err(malformed(&file, Some(run.workflow.id.clone()), findings)
+                .problem(Some(&run.workflow))
+                .into());
         }
     };
     let root = context.root.path().display().to_string();
     let mut next = run.workflow.clone();
     if let Err(findings) = dispatch::take(&mut next, file.profile, path, &value, &root) {
-        return Err(malformed(&file, Some(run.workflow.id.clone()), findings).problem(Some(&run.workflow)).into());
+        return Err(malformed(&file, Some(run.workflow.id.clone()), findings)
+            .problem(Some(&run.workflow))
+            .into());
     }
     end_if_settled(&mut next, context.now_ms);
-    let event = Event { note: Some(path.to_owned()), ..Event::new("external edit", actor) };
+    let event = Event {
+        note: Some(path.to_owned()),
+        ..Event::new("external edit", actor)
+    };
     record(context, session, Some(run), next, event, Some(&file))
 }

@@ -51,22 +51,38 @@ pub fn project(
             }
             Err(error) => {
                 is_partial = true;
-                warnings.push(RunWarning::NotWritten { path, why: error.to_string() }.into());
+                warnings.push(
+                    RunWarning::NotWritten {
+                        path,
+                        why: error.to_string(),
+                    }
+                    .into(),
+                );
             }
         }
     }
-    if workflow.profiles.contains(&Profile::Pipeline) && !notes.iter().any(|note| note.path == SCHEMA_FILE) {
+    if workflow.profiles.contains(&Profile::Pipeline)
+        && !notes.iter().any(|note| note.path == SCHEMA_FILE)
+    {
         match add_schema(context, workflow, &mut notes) {
             Ok(()) => {}
             Err(error) => {
-                warnings.push(RunWarning::NotWritten { path: SCHEMA_FILE.to_owned(), why: error.to_string() }.into());
+                warnings.push(
+                    RunWarning::NotWritten {
+                        path: SCHEMA_FILE.to_owned(),
+                        why: error.to_string(),
+                    }
+                    .into(),
+                );
             }
         }
     }
     if notes != known
         && let Err(e) = session.locked.write_projected(&notes)
     {
-        warnings.push(Warning::bookkeeping("noting which state files were written")(e));
+        warnings.push(Warning::bookkeeping(
+            "noting which state files were written",
+        )(e));
     }
     is_partial
 }
@@ -78,25 +94,42 @@ fn add_schema(context: &Context, workflow: &Workflow, notes: &mut Vec<Projected>
     if state_file::read(&work, &place)?.is_some() {
         return Ok(());
     }
-    state_file::replace(&work, &place, format!("{}\n", PIPELINE_SCHEMA.trim_end()).as_bytes())?;
-    notes.push(Projected { path: SCHEMA_FILE.to_owned(), sum: None, workflow: workflow.id.clone() });
+    state_file::replace(
+        &work,
+        &place,
+        format!("{}\n", PIPELINE_SCHEMA.trim_end()).as_bytes(),
+    )?;
+    notes.push(Projected {
+        path: SCHEMA_FILE.to_owned(),
+        sum: None,
+        workflow: workflow.id.clone(),
+    });
     Ok(())
 }
 
 fn fates(workflow: &Workflow, now_ms: i64) -> Vec<(String, DocumentFate)> {
-    let stands =
-        |path: &String| workflow.documents.get(path).cloned().map_or(DocumentFate::Removed, DocumentFate::Stands);
-    let mine = workflow.documents.keys().filter_map(|path| Some((path, dispatch::profile_of_path(path)?)));
+    let stands = |path: &String| {
+        workflow
+            .documents
+            .get(path)
+            .cloned()
+            .map_or(DocumentFate::Removed, DocumentFate::Stands)
+    };
+    let mine = workflow
+        .documents
+        .keys()
+        .filter_map(|path| Some((path, dispatch::profile_of_path(path)?)));
     let mine = mine.filter(|(_, profile)| workflow.profiles.contains(profile));
     mine.map(|(path, profile)| {
         let fate = match (profile, workflow.status) {
             (Profile::Registry, RunStatus::Failed | RunStatus::Abandoned) => {
                 DocumentFate::MovedTo(registry::failed_path(path).unwrap_or_default())
             }
-            (Profile::Phases, RunStatus::Abandoned) => DocumentFate::MovedTo(archived(workflow, path, now_ms)),
-            (Profile::Registry, RunStatus::Complete) | (Profile::Pipeline, RunStatus::Abandoned) => {
-                DocumentFate::Removed
+            (Profile::Phases, RunStatus::Abandoned) => {
+                DocumentFate::MovedTo(archived(workflow, path, now_ms))
             }
+            (Profile::Registry, RunStatus::Complete)
+            | (Profile::Pipeline, RunStatus::Abandoned) => DocumentFate::Removed,
             _ => stands(path),
         };
         (path.clone(), fate)
@@ -110,7 +143,11 @@ fn name_of(path: &str) -> &str {
 
 /// Returns the archive path of a file of a run: below a folder named by its id and the time.
 pub fn archived(workflow: &Workflow, path: &str, now_ms: i64) -> String {
-    let folder = if path == pipeline::FILE { pipeline::ARCHIVE } else { phases::ARCHIVE };
+    let folder = if path == pipeline::FILE {
+        pipeline::ARCHIVE
+    } else {
+        phases::ARCHIVE
+    };
     let time = crate::base::time::utc_compact(now_ms);
     format!("{folder}/{}_{time}/{}", workflow.id, name_of(path))
 }
@@ -127,13 +164,17 @@ fn bring(
     let work = WorkTree::open(context.root.path())?;
     let place = rel(path);
     let on_disk = state_file::read(&work, &place)?;
-    let said = on_disk.as_ref().map(|bytes| find_documents::sum_of_text(bytes));
+    let said = on_disk
+        .as_ref()
+        .map(|bytes| find_documents::sum_of_text(bytes));
     let note = notes.iter().position(|note| note.path == path);
     let written = note.and_then(|at| notes[at].sum.clone());
     let expected = workflow.documents.get(path).map(find_documents::sum);
     let is_ours = match &said {
         None => true,
-        Some(sum) => sum.is_some() && (*sum == written || *sum == expected || sum.as_deref() == taken),
+        Some(sum) => {
+            sum.is_some() && (*sum == written || *sum == expected || sum.as_deref() == taken)
+        }
     };
     if !is_ours {
         return Ok(false);
@@ -141,8 +182,8 @@ fn bring(
     let sum = match fate {
         DocumentFate::Stands(value) => {
             let bytes = find_documents::render(&value);
-            let is_written =
-                said.flatten() == expected || replace_known(&work, &place, on_disk.as_deref(), bytes.as_bytes())?;
+            let is_written = said.flatten() == expected
+                || replace_known(&work, &place, on_disk.as_deref(), bytes.as_bytes())?;
             if !is_written {
                 return Ok(false);
             }
@@ -158,7 +199,11 @@ fn bring(
         }
         DocumentFate::MovedTo(to) => {
             if let Some(known) = &on_disk {
-                let last = workflow.documents.get(path).map(find_documents::render).unwrap_or_default();
+                let last = workflow
+                    .documents
+                    .get(path)
+                    .map(find_documents::render)
+                    .unwrap_or_default();
                 state_file::replace(&work, &rel(&to), last.as_bytes())?;
                 if !remove_known(&work, &place, known)? {
                     return Ok(false);
@@ -167,7 +212,11 @@ fn bring(
             None
         }
     };
-    let entry = Projected { path: path.to_owned(), sum, workflow: workflow.id.clone() };
+    let entry = Projected {
+        path: path.to_owned(),
+        sum,
+        workflow: workflow.id.clone(),
+    };
     match note {
         Some(at) => notes[at] = entry,
         None => notes.push(entry),

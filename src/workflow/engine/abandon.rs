@@ -27,7 +27,9 @@ pub fn abandon_run(
     reason: &str,
     actor: &str,
 ) -> Result<StepOutcome> {
-    let change = Change::Abandon { reason: reason.to_owned() };
+    let change = Change::Abandon {
+        reason: reason.to_owned(),
+    };
     let mut outcome = change_run(context, session, run, &change, actor)?;
     let id = outcome.run.workflow.id.clone();
     outcome.run.archived_as = session.locked.archive_workflow(&id, &id)?;
@@ -38,20 +40,37 @@ pub fn abandon_run(
 /// Removes all but the newest archive folders. An error is only a warning, because the run has ended.
 pub fn trim_archives(context: &Context, session: &Session<'_>) -> Option<Warning> {
     let dropped = drop_old_archives(context, session, USUAL_ARCHIVES, false);
-    dropped.err().map(Warning::bookkeeping("dropping old archives"))
+    dropped
+        .err()
+        .map(Warning::bookkeeping("dropping old archives"))
 }
 
 /// Removes the oldest archive folders of the `phases` profile whose runs are archived in the store too.
-pub fn drop_old_archives(context: &Context, session: &Session<'_>, keep: usize, dry_run: bool) -> Result<Vec<String>> {
+pub fn drop_old_archives(
+    context: &Context,
+    session: &Session<'_>,
+    keep: usize,
+    dry_run: bool,
+) -> Result<Vec<String>> {
     if !context.root.exists() {
         return Ok(Vec::new());
     }
-    let known: Vec<String> = session.locked.store().archived_workflows()?.into_iter().map(|(id, _)| id).collect();
+    let known: Vec<String> = session
+        .locked
+        .store()
+        .archived_workflows()?
+        .into_iter()
+        .map(|(id, _)| id)
+        .collect();
     let work = WorkTree::open(context.root.path())?;
     let mut folders = state_file::folders(&work, &rel(phases::ARCHIVE)).unwrap_or_default();
     // `<id>_<YYYYMMDD_HHMMSS>`: the time is at the end.
-    folders
-        .retain(|name| known.iter().any(|id| name.strip_prefix(id.as_str()).is_some_and(|rest| rest.starts_with('_'))));
+    folders.retain(|name| {
+        known.iter().any(|id| {
+            name.strip_prefix(id.as_str())
+                .is_some_and(|rest| rest.starts_with('_'))
+        })
+    });
     folders.sort_by_key(|name| name.get(name.len().saturating_sub(15)..).map(str::to_owned));
     let surplus = folders.len().saturating_sub(keep);
     folders.truncate(surplus);
@@ -64,5 +83,8 @@ pub fn drop_old_archives(context: &Context, session: &Session<'_>, keep: usize, 
             state_file::remove_empty_folder(&work, &folder)?;
         }
     }
-    Ok(folders.iter().map(|name| format!("{}/{name}", phases::ARCHIVE)).collect())
+    Ok(folders
+        .iter()
+        .map(|name| format!("{}/{name}", phases::ARCHIVE))
+        .collect())
 }

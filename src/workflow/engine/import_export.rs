@@ -46,19 +46,39 @@ pub struct ImportOptions {
 /// # Errors
 /// The format is unknown, or the document is invalid; every finding is reported.
 pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome> {
-    let value: Value =
-        parse(&options.bytes).map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
-    if value.get("phases").is_some_and(Value::is_array) && dispatch::profile_of_document(&value).is_none() {
+    let value: Value = parse(&options.bytes)
+        .map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
+    if value.get("phases").is_some_and(Value::is_array)
+        && dispatch::profile_of_document(&value).is_none()
+    {
         let plan = Some(options.bytes.clone());
-        let (kind, project, actor) = (options.kind.clone(), options.project.clone(), options.actor.clone());
-        return init_run::init(context, &InitOptions { kind, project, plan, actor, ..InitOptions::default() });
+        let (kind, project, actor) = (
+            options.kind.clone(),
+            options.project.clone(),
+            options.actor.clone(),
+        );
+        return init_run::init(
+            context,
+            &InitOptions {
+                kind,
+                project,
+                plan,
+                actor,
+                ..InitOptions::default()
+            },
+        );
     }
     let (value, bare) = match (&options.kind, dispatch::profile_of_document(&value)) {
-        (Some(kind), None) => (as_state_of(kind, options.project.as_deref(), &value, context), Some(value)),
+        (Some(kind), None) => (
+            as_state_of(kind, options.project.as_deref(), &value, context),
+            Some(value),
+        ),
         _ => (value, None),
     };
     let named = options.profile.as_deref().map(|word| {
-        word.parse().map_err(|_| Error::Usage { what: format!("'{word}' is no profile: phases, pipeline, registry") })
+        word.parse().map_err(|_| Error::Usage {
+            what: format!("'{word}' is no profile: phases, pipeline, registry"),
+        })
     });
     let unknown = || {
         malformed(&[Finding::new(
@@ -67,7 +87,10 @@ pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome>
             "no format that is known; --type says whose state it is",
         )])
     };
-    let profile = named.transpose()?.or_else(|| dispatch::profile_of_document(&value)).ok_or_else(unknown)?;
+    let profile = named
+        .transpose()?
+        .or_else(|| dispatch::profile_of_document(&value))
+        .ok_or_else(unknown)?;
     record(context, options, profile, &value, bare.as_ref())
 }
 
@@ -81,15 +104,26 @@ fn record(
 ) -> Result<StepOutcome> {
     let root = context.root.path().display().to_string();
     let path = path_of(profile, value);
-    let mut next = dispatch::begin(profile, &path, value, &root).map_err(|findings| malformed(&findings))?;
+    let mut next =
+        dispatch::begin(profile, &path, value, &root).map_err(|findings| malformed(&findings))?;
     let store = open_usable(context, false)?;
     let mut session = session::begin(context, &store)?;
     sync::sync(context, &mut session)?;
-    let who = actor(context, &StepOptions { actor: options.actor.clone(), ..StepOptions::default() });
-    let event = Event { note: Some(profile.into_str().to_owned()), ..Event::new("import", &who) };
+    let who = actor(
+        context,
+        &StepOptions {
+            actor: options.actor.clone(),
+            ..StepOptions::default()
+        },
+    );
+    let event = Event {
+        note: Some(profile.into_str().to_owned()),
+        ..Event::new("import", &who)
+    };
     // A registry document that was not made here names its run itself.
     let is_named = profile == Profile::Registry && bare.is_none();
-    let is_known = |run: &Run| run.workflow.id == next.id || (!is_named && is_of_type(run, &next, options));
+    let is_known =
+        |run: &Run| run.workflow.id == next.id || (!is_named && is_of_type(run, &next, options));
     let known = Runs::live(&store)?.runs.into_iter().find(is_known);
     if let Some(run) = known.filter(|run| run.workflow.status.is_open()) {
         let mut state = run.workflow.clone();
@@ -101,7 +135,8 @@ fn record(
             .unwrap_or(path);
         let newer = bare.map(|bare| newer_state(&state, value, bare, &root));
         let value = newer.as_ref().unwrap_or(value);
-        dispatch::take(&mut state, profile, &path, value, &root).map_err(|findings| malformed(&findings))?;
+        dispatch::take(&mut state, profile, &path, value, &root)
+            .map_err(|findings| malformed(&findings))?;
         state.updated_ms = context.now_ms.max(state.updated_ms);
         sync::end_if_settled(&mut state, context.now_ms);
         return transition::record(context, &mut session, Some(run.tip), state, event);
@@ -118,8 +153,18 @@ fn record(
 /// Returns the document of a run with the newer state, and the other fields that `bare` has.
 fn newer_state(workflow: &Workflow, made: &Value, bare: &Value, root: &str) -> Value {
     let exported = dispatch::export(workflow, Profile::Registry, root);
-    let mut document = exported.into_iter().next().map_or_else(|| made.clone(), |document| document.value);
-    let said = ["workflow_description", "status", "current_phase", "total_phases", "completed_phases", "last_error"];
+    let mut document = exported
+        .into_iter()
+        .next()
+        .map_or_else(|| made.clone(), |document| document.value);
+    let said = [
+        "workflow_description",
+        "status",
+        "current_phase",
+        "total_phases",
+        "completed_phases",
+        "last_error",
+    ];
     let said = said.into_iter().filter(|key| bare.get(key).is_some());
     for key in said.chain(["workflow_state", "updated_at"]) {
         document[key] = made[key].clone();
@@ -129,9 +174,17 @@ fn newer_state(workflow: &Workflow, made: &Value, bare: &Value, root: &str) -> V
 
 /// Whether this run is meant by type (and project, if given); the newest such run is used.
 fn is_of_type(run: &Run, next: &Workflow, options: &ImportOptions) -> bool {
-    let named = options.project.as_deref().or_else(|| next.state.get("project_name")?.as_str());
-    let is_of_project = named.is_none_or(|project| run_id::snake(&run.workflow.project) == run_id::snake(project));
-    options.kind.as_ref().is_some_and(|kind| run.workflow.kind == *kind) && is_of_project
+    let named = options
+        .project
+        .as_deref()
+        .or_else(|| next.state.get("project_name")?.as_str());
+    let is_of_project =
+        named.is_none_or(|project| run_id::snake(&run.workflow.project) == run_id::snake(project));
+    options
+        .kind
+        .as_ref()
+        .is_some_and(|kind| run.workflow.kind == *kind)
+        && is_of_project
 }
 
 /// Returns the path of the file in its profile.
@@ -147,24 +200,57 @@ fn path_of(profile: Profile, value: &Value) -> String {
 /// Wraps a state that names neither run nor type in a registry document.
 fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Context) -> Value {
     let get = |key: &str| value.get(key).cloned();
-    let state = get("workflow_state")
-        .unwrap_or_else(|| if value.is_object() { value.clone() } else { json!({"value": value}) });
-    let named = project.map(str::to_owned).or_else(|| state.get("project_name")?.as_str().map(str::to_owned));
+    let state = get("workflow_state").unwrap_or_else(|| {
+        if value.is_object() {
+            value.clone()
+        } else {
+            json!({"value": value})
+        }
+    });
+    let named = project
+        .map(str::to_owned)
+        .or_else(|| state.get("project_name")?.as_str().map(str::to_owned));
     let project = named.unwrap_or_else(|| {
-        context.root.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        context
+            .root
+            .path()
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default()
     });
     let now = rfc3339_seconds(context.now_ms);
     let mut made = Map::new();
     let mut put = |key: &str, value: Value| made.insert(key.to_owned(), value);
-    put("checkpoint_id", run_id::make(kind, &project, context.now_ms).into());
+    put(
+        "checkpoint_id",
+        run_id::make(kind, &project, context.now_ms).into(),
+    );
     put("workflow_type", kind.into());
-    put("workflow_description", get("workflow_description").unwrap_or_else(|| "".into()));
-    put("created_at", get("created_at").unwrap_or_else(|| now.clone().into()));
+    put(
+        "workflow_description",
+        get("workflow_description").unwrap_or_else(|| "".into()),
+    );
+    put(
+        "created_at",
+        get("created_at").unwrap_or_else(|| now.clone().into()),
+    );
     put("updated_at", now.into());
-    put("status", get("status").unwrap_or_else(|| "in_progress".into()));
-    put("current_phase", get("current_phase").unwrap_or_else(|| 1.into()));
-    put("total_phases", get("total_phases").unwrap_or_else(|| 1.into()));
-    put("completed_phases", get("completed_phases").unwrap_or_else(|| json!([])));
+    put(
+        "status",
+        get("status").unwrap_or_else(|| "in_progress".into()),
+    );
+    put(
+        "current_phase",
+        get("current_phase").unwrap_or_else(|| 1.into()),
+    );
+    put(
+        "total_phases",
+        get("total_phases").unwrap_or_else(|| 1.into()),
+    );
+    put(
+        "completed_phases",
+        get("completed_phases").unwrap_or_else(|| json!([])),
+    );
     put("workflow_state", state);
     put("last_error", get("last_error").unwrap_or_default());
     Value::Object(made)
@@ -175,22 +261,33 @@ fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Conte
 /// # Errors
 /// The format is unknown, or the document is invalid.
 pub fn look_at(context: &Context, bytes: &[u8]) -> Result<Status> {
-    let value: Value =
-        parse(bytes).map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
-    let unknown = || malformed(&[Finding::new("unknown_format", String::new(), "no format that is known")]);
+    let value: Value = parse(bytes)
+        .map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
+    let unknown = || {
+        malformed(&[Finding::new(
+            "unknown_format",
+            String::new(),
+            "no format that is known",
+        )])
+    };
     let profile = dispatch::profile_of_document(&value).ok_or_else(unknown)?;
     let root = context.root.path().display().to_string();
     let path = path_of(profile, &value);
-    let mut workflow = dispatch::begin(profile, &path, &value, &root).map_err(|findings| malformed(&findings))?;
+    let mut workflow =
+        dispatch::begin(profile, &path, &value, &root).map_err(|findings| malformed(&findings))?;
     sync::end_if_settled(&mut workflow, context.now_ms);
     report::of_state(context, workflow)
 }
 
 fn malformed(findings: &[Finding]) -> WorkflowProblem {
     let listed: Vec<String> = findings.iter().map(conflict::in_words).collect();
-    let mut problem =
-        WorkflowProblem::damaged("document_malformed", format!("State file is malformed: {}", listed.join("; ")));
-    problem.detail = Some(Box::new(json!({"findings": findings.iter().map(conflict::told).collect::<Vec<_>>()})));
+    let mut problem = WorkflowProblem::damaged(
+        "document_malformed",
+        format!("State file is malformed: {}", listed.join("; ")),
+    );
+    problem.detail = Some(Box::new(
+        json!({"findings": findings.iter().map(conflict::told).collect::<Vec<_>>()}),
+    ));
     problem.hint("nothing was recorded; mend the document")
 }
 
@@ -217,28 +314,46 @@ pub struct Exported {
 /// # Errors
 /// There is no such run or format.
 pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
-    let Settled { store, troubles, warnings } = report::known(context)?;
-    Ok(Exported { text: text_of(context, &store, options)?, troubles, warnings })
+    let Settled {
+        store,
+        troubles,
+        warnings,
+    } = report::known(context)?;
+    Ok(Exported {
+        text: text_of(context, &store, options)?,
+        troubles,
+        warnings,
+    })
 }
 
 fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<String> {
-    let mut runs = if options.workflow.is_some() { Runs::all(store)? } else { Runs::live(store)? };
+    let mut runs = if options.workflow.is_some() {
+        Runs::all(store)?
+    } else {
+        Runs::live(store)?
+    };
     let fits = |run: &Run| {
-        options.kind.as_ref().is_none_or(|kind| run.workflow.kind == *kind)
-            && options
-                .project
-                .as_ref()
-                .is_none_or(|project| run_id::snake(&run.workflow.project) == run_id::snake(project))
+        options
+            .kind
+            .as_ref()
+            .is_none_or(|kind| run.workflow.kind == *kind)
+            && options.project.as_ref().is_none_or(|project| {
+                run_id::snake(&run.workflow.project) == run_id::snake(project)
+            })
     };
     runs.runs.retain(fits);
     let run = runs.pick(options.workflow.as_deref())?;
     let workflow = &run.workflow;
-    let own = workflow
-        .profiles
-        .first()
-        .copied()
-        .or_else(|| workflow.documents.keys().find_map(|path| dispatch::profile_of_path(path)));
-    let form = options.form.clone().or_else(|| own.map(|profile| profile.into_str().to_owned()));
+    let own = workflow.profiles.first().copied().or_else(|| {
+        workflow
+            .documents
+            .keys()
+            .find_map(|path| dispatch::profile_of_path(path))
+    });
+    let form = options
+        .form
+        .clone()
+        .or_else(|| own.map(|profile| profile.into_str().to_owned()));
     match form.as_deref().unwrap_or("state") {
         "state" => Ok(workflow.to_json()),
         "plan" => Ok(find_documents::render(&plan::to_document(workflow))),
@@ -248,7 +363,9 @@ fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<
             let root = context.root.path().display().to_string();
             let documents = dispatch::export(workflow, profile, &root);
             let first: Option<&Document> = documents.first();
-            Ok(first.map(|document| find_documents::render(&document.value)).unwrap_or_default())
+            Ok(first
+                .map(|document| find_documents::render(&document.value))
+                .unwrap_or_default())
         }
     }
 }

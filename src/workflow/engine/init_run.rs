@@ -49,7 +49,9 @@ pub struct InitOptions {
 pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
     let mut workflow = planned(context, options)?;
     if !context.root.exists() {
-        return Err(Error::RootMissing { root: context.root.path().to_path_buf() });
+        return Err(Error::RootMissing {
+            root: context.root.path().to_path_buf(),
+        });
     }
     let store = open_usable(context, false)?;
     let mut session = session::begin(context, &store)?;
@@ -61,37 +63,80 @@ pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
     }
     let wanted = options.id.clone().unwrap_or_else(|| workflow.id.clone());
     workflow.id = sync::free_id(&store, &wanted)?;
-    if options.id.as_ref().is_some_and(|wanted| *wanted != workflow.id) {
-        return Err(WorkflowProblem::refused("workflow_exists", format!("there is a workflow {wanted} already")).into());
+    if options
+        .id
+        .as_ref()
+        .is_some_and(|wanted| *wanted != workflow.id)
+    {
+        return Err(WorkflowProblem::refused(
+            "workflow_exists",
+            format!("there is a workflow {wanted} already"),
+        )
+        .into());
     }
     for profile in &workflow.profiles {
-        let is_in_way =
-            |trouble: &&Trouble| dispatch::profile_of_path(&trouble.path) == Some(*profile) && !trouble.is_gone();
-        if let Some(trouble) = troubles.iter().find(is_in_way).filter(|_| *profile != Profile::Registry) {
+        let is_in_way = |trouble: &&Trouble| {
+            dispatch::profile_of_path(&trouble.path) == Some(*profile) && !trouble.is_gone()
+        };
+        if let Some(trouble) = troubles
+            .iter()
+            .find(is_in_way)
+            .filter(|_| *profile != Profile::Registry)
+        {
             return Err(trouble.problem(None).into());
         }
         make_room(context, &mut session, *profile, &workflow)?;
     }
-    let actor = step::actor(context, &StepOptions { actor: options.actor.clone(), ..StepOptions::default() });
+    let actor = step::actor(
+        context,
+        &StepOptions {
+            actor: options.actor.clone(),
+            ..StepOptions::default()
+        },
+    );
     // A plan may mark all its phases as complete.
     sync::end_if_settled(&mut workflow, context.now_ms);
-    let event = Event { note: Some(workflow.kind.clone()), ..Event::new("init", &actor) };
+    let event = Event {
+        note: Some(workflow.kind.clone()),
+        ..Event::new("init", &actor)
+    };
     let mut outcome = transition::record(context, &mut session, None, workflow, event)?;
-    outcome.warnings.extend(git_ignored::lines_missing(context, &outcome.run.workflow));
+    outcome
+        .warnings
+        .extend(git_ignored::lines_missing(context, &outcome.run.workflow));
     Ok(outcome)
 }
 
 /// Ends runs whose file was removed and whose place this run takes.
-fn end_removed(context: &Context, session: &mut Session<'_>, workflow: &Workflow, troubles: &[Trouble]) -> Result<()> {
-    let gone: Vec<&Trouble> = troubles.iter().filter(|trouble| trouble.is_gone()).collect();
+fn end_removed(
+    context: &Context,
+    session: &mut Session<'_>,
+    workflow: &Workflow,
+    troubles: &[Trouble],
+) -> Result<()> {
+    let gone: Vec<&Trouble> = troubles
+        .iter()
+        .filter(|trouble| trouble.is_gone())
+        .collect();
     if gone.is_empty() {
         return Ok(());
     }
     for run in Runs::live(session.locked.store())?.runs {
-        let shares = |profile: &Profile| *profile != Profile::Registry && workflow.profiles.contains(profile);
-        let is_replaced = run.workflow.profiles.iter().any(shares) || is_same(&run.workflow, workflow);
-        if let Some(trouble) = gone.iter().find(|trouble| is_replaced && trouble.concerns(&run.workflow)) {
-            sync::end(context, session, &run, &format!("{} was removed, and another run began", trouble.path))?;
+        let shares = |profile: &Profile| {
+            *profile != Profile::Registry && workflow.profiles.contains(profile)
+        };
+        let is_replaced =
+            run.workflow.profiles.iter().any(shares) || is_same(&run.workflow, workflow);
+        if let Some(trouble) = gone
+            .iter()
+            .find(|trouble| is_replaced && trouble.concerns(&run.workflow))
+        {
+            sync::end(
+                context,
+                session,
+                &run,
+                &format!("{} was removed, and another run began", trouble.path),
+            )?;
         }
     }
     Ok(())
@@ -100,8 +145,15 @@ fn end_removed(context: &Context, session: &mut Session<'_>, workflow: &Workflow
 /// Refuses a task that an open run already has; a new session may not know about it.
 fn refuse_same(store: &Store, workflow: &Workflow) -> Result<()> {
     let runs = Runs::live(store)?.runs;
-    match runs.iter().find(|run| run.workflow.status.is_open() && is_same(&run.workflow, workflow)) {
-        Some(run) => Err(open_already(run, "is open and has the same task", "; --id begins another beside it")),
+    match runs
+        .iter()
+        .find(|run| run.workflow.status.is_open() && is_same(&run.workflow, workflow))
+    {
+        Some(run) => Err(open_already(
+            run,
+            "is open and has the same task",
+            "; --id begins another beside it",
+        )),
         None => Ok(()),
     }
 }
@@ -109,16 +161,25 @@ fn refuse_same(store: &Store, workflow: &Workflow) -> Result<()> {
 /// Compares by description, or without one by phases and profiles.
 fn is_same(one: &Workflow, other: &Workflow) -> bool {
     fn phases(workflow: &Workflow) -> Vec<&str> {
-        workflow.phases.iter().map(|phase| phase.id.as_str()).collect()
+        workflow
+            .phases
+            .iter()
+            .map(|phase| phase.id.as_str())
+            .collect()
     }
-    let is_alike = one.kind == other.kind && one.project == other.project && one.description == other.description;
-    is_alike && (!one.description.is_empty() || (phases(one) == phases(other) && one.profiles == other.profiles))
+    let is_alike = one.kind == other.kind
+        && one.project == other.project
+        && one.description == other.description;
+    is_alike
+        && (!one.description.is_empty()
+            || (phases(one) == phases(other) && one.profiles == other.profiles))
 }
 
 fn open_already(run: &Run, why: &str, or_else: &str) -> Error {
     let id = &run.workflow.id;
-    let hint =
-        format!("'checkpoint workflow resume {id}' goes on, 'checkpoint workflow abandon {id}' ends it{or_else}");
+    let hint = format!(
+        "'checkpoint workflow resume {id}' goes on, 'checkpoint workflow abandon {id}' ends it{or_else}"
+    );
     WorkflowProblem::refused("workflow_open", format!("workflow {id} {why}"))
         .hint(hint)
         .with_state(&run.workflow)
@@ -128,43 +189,70 @@ fn open_already(run: &Run, why: &str, or_else: &str) -> Error {
 fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
     let usage = |what: String| Error::Usage { what };
     let root = context.root.path();
-    let named = root.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let named = root
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let project = options.project.clone().unwrap_or(named);
-    let kind = options.kind.clone().unwrap_or_else(|| options.preset.clone().unwrap_or_else(|| USUAL_KIND.to_owned()));
-    let id = options.id.clone().unwrap_or_else(|| run_id::make(&kind, &project, context.now_ms));
+    let kind = options.kind.clone().unwrap_or_else(|| {
+        options
+            .preset
+            .clone()
+            .unwrap_or_else(|| USUAL_KIND.to_owned())
+    });
+    let id = options
+        .id
+        .clone()
+        .unwrap_or_else(|| run_id::make(&kind, &project, context.now_ms));
     if !run_id::is_legal(&id) {
-        return Err(usage(format!("'{id}' is no id: letters, digits, '_', '-' and '.', at most 120")));
+        return Err(usage(format!(
+            "'{id}' is no id: letters, digits, '_', '-' and '.', at most 120"
+        )));
     }
     let mut workflow = Workflow::new(id, kind, project, context.now_ms);
     workflow.description = options.description.clone().unwrap_or_default();
-    workflow.context.branch = options.branch.clone().or_else(|| git_head::read(root)?.branch);
+    workflow.context.branch = options
+        .branch
+        .clone()
+        .or_else(|| git_head::read(root)?.branch);
     for word in options.profiles.iter().flat_map(|list| list.split(',')) {
-        let unknown = |_| usage(format!("'{word}' is no profile: phases, pipeline, registry"));
+        let unknown = |_| {
+            usage(format!(
+                "'{word}' is no profile: phases, pipeline, registry"
+            ))
+        };
         let profile = word.trim().parse().map_err(unknown)?;
         if !workflow.profiles.contains(&profile) {
             workflow.profiles.push(profile);
         }
     }
     if let Some(name) = &options.preset {
-        workflow.phases = plan::preset(name).ok_or_else(|| usage(format!("'{name}' is no preset: dotagent")))?;
+        workflow.phases =
+            plan::preset(name).ok_or_else(|| usage(format!("'{name}' is no preset: dotagent")))?;
     }
     if let Some(bytes) = &options.plan {
-        let value: Value = parse(bytes).map_err(|why| usage(format!("the plan is no JSON: {why}")))?;
-        workflow.phases.extend(plan::from_document(&value).map_err(|findings| usage(wrong("the plan", &findings)))?);
+        let value: Value =
+            parse(bytes).map_err(|why| usage(format!("the plan is no JSON: {why}")))?;
+        workflow.phases.extend(
+            plan::from_document(&value).map_err(|findings| usage(wrong("the plan", &findings)))?,
+        );
         // Kept whole, so that an export preserves unknown fields.
         workflow.documents.insert(plan::PLAN.to_owned(), value);
     }
     for words in &options.phases {
-        workflow
-            .phases
-            .push(plan::from_words(words).map_err(|finding| usage(format!("--phase '{words}': {}", finding.what)))?);
+        workflow.phases.push(
+            plan::from_words(words)
+                .map_err(|finding| usage(format!("--phase '{words}': {}", finding.what)))?,
+        );
     }
     let findings = plan::check(&workflow.phases);
     if !findings.is_empty() {
         return Err(usage(wrong("the plan", &findings)));
     }
     if workflow.phases.is_empty() {
-        return Err(usage("a workflow needs phases: give --plan, --preset or --phase".to_owned()));
+        return Err(usage(
+            "a workflow needs phases: give --plan, --preset or --phase".to_owned(),
+        ));
     }
     Ok(workflow)
 }
@@ -176,30 +264,54 @@ fn wrong(what: &str, findings: &[Finding]) -> String {
 
 /// Frees the file that this run needs. Two profiles have a single file: an open run keeps it, an ended run gives it up.
 /// In the registry each run has its own, unless invalid ids map to the same name.
-fn make_room(context: &Context, session: &mut Session<'_>, profile: Profile, workflow: &Workflow) -> Result<()> {
+fn make_room(
+    context: &Context,
+    session: &mut Session<'_>,
+    profile: Profile,
+    workflow: &Workflow,
+) -> Result<()> {
     let runs = Runs::live(session.locked.store())?.runs;
     if profile == Profile::Registry {
         let path = registry::path(workflow);
-        let taken = runs.iter().find(|run| run.workflow.documents.contains_key(&path));
-        return taken.map_or(Ok(()), |run| Err(open_already(run, "keeps its state in the same file", "")));
+        let taken = runs
+            .iter()
+            .find(|run| run.workflow.documents.contains_key(&path));
+        return taken.map_or(Ok(()), |run| {
+            Err(open_already(run, "keeps its state in the same file", ""))
+        });
     }
-    for run in runs.into_iter().filter(|run| run.workflow.profiles.contains(&profile)) {
+    for run in runs
+        .into_iter()
+        .filter(|run| run.workflow.profiles.contains(&profile))
+    {
         if run.workflow.status.is_open() {
-            return Err(open_already(&run, "is open and keeps its state in the same file", ""));
+            return Err(open_already(
+                &run,
+                "is open and keeps its state in the same file",
+                "",
+            ));
         }
         give_up_file(context, session, &run, profile)?;
     }
     Ok(())
 }
 
-fn give_up_file(context: &Context, session: &mut Session<'_>, run: &Run, profile: Profile) -> Result<()> {
+fn give_up_file(
+    context: &Context,
+    session: &mut Session<'_>,
+    run: &Run,
+    profile: Profile,
+) -> Result<()> {
     run_lifecycle::put_files_aside(context, session, &run.workflow, false)?;
     let mut next = run.workflow.clone();
     next.profiles.retain(|kept| *kept != profile);
-    next.documents.retain(|path, _| dispatch::profile_of_path(path) != Some(profile));
+    next.documents
+        .retain(|path, _| dispatch::profile_of_path(path) != Some(profile));
     let event = Event::new("archive files", "checkpoint");
     transition::record(context, session, Some(run.tip), next, event)?;
-    session.locked.archive_workflow(&run.workflow.id, &run.workflow.id)?;
+    session
+        .locked
+        .archive_workflow(&run.workflow.id, &run.workflow.id)?;
     let warning = abandon::trim_archives(context, session);
     session.warnings.extend(warning);
     Ok(())
@@ -208,7 +320,10 @@ fn give_up_file(context: &Context, session: &mut Session<'_>, run: &Run, profile
 /// Returns the plan of a run as it was at the beginning, under a new id and without its results.
 pub fn anew(context: &Context, session: &Session<'_>, old: &Workflow) -> Result<Workflow> {
     let mut next = old.clone();
-    next.id = sync::free_id(session.locked.store(), &run_id::make(&old.kind, &old.project, context.now_ms))?;
+    next.id = sync::free_id(
+        session.locked.store(),
+        &run_id::make(&old.kind, &old.project, context.now_ms),
+    )?;
     next.status = crate::workflow::rules::status::RunStatus::Open;
     (next.created_ms, next.updated_ms, next.finished_ms) = (context.now_ms, context.now_ms, None);
     (next.resume_count, next.interrupted, next.last_error) = (0, None, None);

@@ -13,7 +13,9 @@ use crate::workflow::engine::runs::Run;
 use crate::workflow::engine::step::{StepOptions, actor, step, with_run};
 use crate::workflow::engine::transition::{StepOutcome, change_run};
 use crate::workflow::rules::change::Change;
-use crate::workflow::rules::mini_commit::{mini_commit_due, mini_commit_message, project_commit_due};
+use crate::workflow::rules::mini_commit::{
+    mini_commit_due, mini_commit_message, project_commit_due,
+};
 use crate::workflow::rules::workflow::MiniCommit;
 use crate::worktree::git::git_head;
 
@@ -42,12 +44,18 @@ pub fn mini_commit(
     run: &Run,
     commit: Option<&CommitInProject<'_>>,
 ) -> Result<MiniOutcome> {
-    let of_run = StepOptions { workflow: Some(run.workflow.id.clone()), expect: None, ..options.clone() };
+    let of_run = StepOptions {
+        workflow: Some(run.workflow.id.clone()),
+        expect: None,
+        ..options.clone()
+    };
     let who = actor(context, &of_run);
     if commit.is_some() && project_commit_due(&run.workflow).is_some() {
         check_project(context)?;
     }
-    let made = with_run(context, &of_run, |session, run| in_shadow(context, session, run, &who))?;
+    let made = with_run(context, &of_run, |session, run| {
+        in_shadow(context, session, run, &who)
+    })?;
     let mut outcome = made.unwrap_or_default();
     let due = project_commit_due(&run.workflow);
     if let (Some(commit), Some(range)) = (commit, due) {
@@ -56,7 +64,13 @@ pub fn mini_commit(
         outcome.commit = git_head::read(context.root.path()).and_then(|head| head.commit);
         let change = noted(&range, None, outcome.commit.clone());
         let mut step = step(context, &of_run, &mut |_| Ok(change.clone()))?;
-        step.warnings.extend(outcome.step.take().map(|step| step.warnings).unwrap_or_default());
+        step.warnings.extend(
+            outcome
+                .step
+                .take()
+                .map(|step| step.warnings)
+                .unwrap_or_default(),
+        );
         (outcome.message, outcome.step) = (Some(message), Some(step));
     }
     Ok(outcome)
@@ -64,7 +78,11 @@ pub fn mini_commit(
 
 /// Refuses cases where git would use a repository above the root, or finish an operation under way.
 fn check_project(context: &Context) -> Result<()> {
-    let refused = |what: String, hint: &str| Err(WorkflowProblem::refused("no_commit", what).hint(hint).into());
+    let refused = |what: String, hint: &str| {
+        Err(WorkflowProblem::refused("no_commit", what)
+            .hint(hint)
+            .into())
+    };
     match git_head::under_way(context.root.path()) {
         Ok(None) => Ok(()),
         Ok(Some(what)) => refused(
@@ -82,17 +100,38 @@ fn check_project(context: &Context) -> Result<()> {
 ///
 /// # Errors
 /// The checkpoint cannot be made, or not be recorded.
-pub fn in_shadow(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) -> Result<Option<MiniOutcome>> {
-    let Some(range) = mini_commit_due(&run.workflow) else { return Ok(None) };
+pub fn in_shadow(
+    context: &Context,
+    session: &mut Session<'_>,
+    run: &Run,
+    actor: &str,
+) -> Result<Option<MiniOutcome>> {
+    let Some(range) = mini_commit_due(&run.workflow) else {
+        return Ok(None);
+    };
     let message = mini_commit_message(&run.workflow, &range);
     let reason = message.lines().next().unwrap_or_default();
-    let (checkpoint, warnings) = snapshot(context, session, &run.workflow, reason, DedupPolicy::Never)?;
+    let (checkpoint, warnings) =
+        snapshot(context, session, &run.workflow, reason, DedupPolicy::Never)?;
     let change = noted(&range, checkpoint.map(ObjectId::to_hex), None);
     let mut step = change_run(context, session, run, &change, actor)?;
     step.warnings.extend(warnings);
-    Ok(Some(MiniOutcome { message: Some(message), checkpoint, commit: None, step: Some(step) }))
+    Ok(Some(MiniOutcome {
+        message: Some(message),
+        checkpoint,
+        commit: None,
+        step: Some(step),
+    }))
 }
 
-fn noted(range: &RangeInclusive<usize>, checkpoint: Option<String>, commit: Option<String>) -> Change {
-    Change::MiniCommit(MiniCommit { completed: *range.end(), checkpoint, commit })
+fn noted(
+    range: &RangeInclusive<usize>,
+    checkpoint: Option<String>,
+    commit: Option<String>,
+) -> Change {
+    Change::MiniCommit(MiniCommit {
+        completed: *range.end(),
+        checkpoint,
+        commit,
+    })
 }

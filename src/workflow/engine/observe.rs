@@ -28,9 +28,15 @@ pub fn look(context: &Context, workflow: &Workflow) -> Result<Sights> {
 }
 
 fn find(work: &WorkTree, root: &Path, path: &str) -> Option<ObservedFile> {
-    let (folder, is_folder) = path.strip_suffix('/').map_or((path, false), |folder| (folder, true));
-    let inside = Path::new(folder).strip_prefix(root).unwrap_or(Path::new(folder));
-    let parsed = RelPath::new(plain(inside)?.as_os_str().as_encoded_bytes()).ok().filter(|path| !path.is_root())?;
+    let (folder, is_folder) = path
+        .strip_suffix('/')
+        .map_or((path, false), |folder| (folder, true));
+    let inside = Path::new(folder)
+        .strip_prefix(root)
+        .unwrap_or(Path::new(folder));
+    let parsed = RelPath::new(plain(inside)?.as_os_str().as_encoded_bytes())
+        .ok()
+        .filter(|path| !path.is_root())?;
     Some(if is_folder {
         of_folder(work, &parsed)
     } else if parsed.name().contains(&b'*') {
@@ -57,14 +63,19 @@ fn plain(path: &Path) -> Option<PathBuf> {
 fn of_file(work: &WorkTree, path: &RelPath) -> ObservedFile {
     match state_file::read(work, path) {
         Ok(None) => ObservedFile::Missing,
-        Ok(Some(bytes)) => ObservedFile::of_file(&path.to_string(), &bytes, digest::sum_of_bytes(&bytes)),
+        Ok(Some(bytes)) => {
+            ObservedFile::of_file(&path.to_string(), &bytes, digest::sum_of_bytes(&bytes))
+        }
         Err(error) => ObservedFile::Broken(error.to_string()),
     }
 }
 
 fn of_folder(work: &WorkTree, path: &RelPath) -> ObservedFile {
     match (state_file::list(work, path), work.stat(path)) {
-        (Ok(names), _) if !names.is_empty() => ObservedFile::There { sum: None, status: None },
+        (Ok(names), _) if !names.is_empty() => ObservedFile::There {
+            sum: None,
+            status: None,
+        },
         (_, Ok(None)) => ObservedFile::Missing,
         (Ok(_), _) => ObservedFile::Empty,
         (Err(error), _) => ObservedFile::Broken(error.to_string()),
@@ -74,10 +85,22 @@ fn of_folder(work: &WorkTree, path: &RelPath) -> ObservedFile {
 /// Returns the first usable file by name that matches, else the first match.
 fn of_pattern(work: &WorkTree, path: &RelPath) -> ObservedFile {
     let folder = path.parent().unwrap_or_default();
-    let Ok(mut names) = state_file::list(work, &folder) else { return ObservedFile::Missing };
-    let Some(glob) = Glob::compile(path.name()) else { return ObservedFile::Missing };
+    let Ok(mut names) = state_file::list(work, &folder) else {
+        return ObservedFile::Missing;
+    };
+    let Some(glob) = Glob::compile(path.name()) else {
+        return ObservedFile::Missing;
+    };
     names.retain(|name| glob.matches(name.as_bytes()));
     names.sort_unstable();
-    let found: Vec<ObservedFile> = names.iter().map(|name| of_file(work, &folder.join(name.as_bytes()))).collect();
-    found.iter().find(|found| found.is_usable()).or(found.first()).cloned().unwrap_or(ObservedFile::Missing)
+    let found: Vec<ObservedFile> = names
+        .iter()
+        .map(|name| of_file(work, &folder.join(name.as_bytes())))
+        .collect();
+    found
+        .iter()
+        .find(|found| found.is_usable())
+        .or(found.first())
+        .cloned()
+        .unwrap_or(ObservedFile::Missing)
 }

@@ -58,18 +58,36 @@ pub struct DoneOptions {
 /// The rules forbid it, or the files cannot be captured; then nothing is changed.
 pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
     with_run(context, &options.step, |session, run| {
-        let mut begin = Start { phase: options.phase.clone(), force: options.force, ..Start::default() };
+        let mut begin = Start {
+            phase: options.phase.clone(),
+            force: options.force,
+            ..Start::default()
+        };
         // Check the rules before any checkpoint is made.
-        run.workflow.after(&Change::StartPhase(begin.clone()), context.now_ms)?;
+        run.workflow
+            .after(&Change::StartPhase(begin.clone()), context.now_ms)?;
         let id = phases::to_start(&run.workflow, begin.phase.as_deref())?;
         let reason = format!("pre-{id}");
-        let beside = run.workflow.running().find(|other| other.id != id && other.status == PhaseStatus::InProgress);
+        let beside = run
+            .workflow
+            .running()
+            .find(|other| other.id != id && other.status == PhaseStatus::InProgress);
         let (before, warnings) = match beside {
             Some(other) if !options.no_snapshot => {
                 let why = format!("phase {} is under way beside it", escape(&other.id));
-                (None, vec![RunWarning::SnapshotLeftOut { reason, why }.into()])
+                (
+                    None,
+                    vec![RunWarning::SnapshotLeftOut { reason, why }.into()],
+                )
             }
-            _ => around(context, session, run, &reason, options.no_snapshot, DedupPolicy::Never)?,
+            _ => around(
+                context,
+                session,
+                run,
+                &reason,
+                options.no_snapshot,
+                DedupPolicy::Never,
+            )?,
         };
         begin.before = before.map(ObjectId::to_hex);
         begin.phase = Some(id);
@@ -89,9 +107,17 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
 pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
     with_run(context, &options.step, |session, run| {
         let mut finish = finish(context, options, &run.workflow)?;
-        run.workflow.after(&Change::FinishPhase(finish.clone()), context.now_ms)?;
+        run.workflow
+            .after(&Change::FinishPhase(finish.clone()), context.now_ms)?;
         let reason = format!("post-{}", finish.phase.as_deref().unwrap_or_default());
-        let (after, warnings) = around(context, session, run, &reason, options.no_snapshot, DedupPolicy::Always)?;
+        let (after, warnings) = around(
+            context,
+            session,
+            run,
+            &reason,
+            options.no_snapshot,
+            DedupPolicy::Always,
+        )?;
         finish.after = after.map(ObjectId::to_hex);
         let mut warnings = warnings;
         if finish.files.is_empty() && run.workflow.profiles.contains(&Profile::Pipeline) {
@@ -112,25 +138,42 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
 }
 
 /// Makes the named checkpoint that is due after every third phase. A failure is a warning: the phase stays done.
-fn add_mini_commit(context: &Context, session: &mut Session<'_>, actor: &str, outcome: &mut StepOutcome) {
+fn add_mini_commit(
+    context: &Context,
+    session: &mut Session<'_>,
+    actor: &str,
+    outcome: &mut StepOutcome,
+) {
     match make_mini_commit::in_shadow(context, session, &outcome.run, actor) {
-        Ok(Some(MiniOutcome { step: Some(step), .. })) => {
+        Ok(Some(MiniOutcome {
+            step: Some(step), ..
+        })) => {
             outcome.run = step.run;
             outcome.warnings.extend(step.warnings);
         }
         // A hold delays it until the next phase is done.
         Ok(_) | Err(Error::Held { .. }) => {}
-        Err(e) => outcome.warnings.push(Warning::bookkeeping("making the checkpoint of every third phase")(e)),
+        Err(e) => outcome.warnings.push(Warning::bookkeeping(
+            "making the checkpoint of every third phase",
+        )(e)),
     }
 }
 
 /// Reads the run again: a file of it may have been edited while a large directory was captured.
-fn as_it_is_now(context: &Context, session: &mut Session<'_>, options: &StepOptions, run: &Run) -> Result<Run> {
+fn as_it_is_now(
+    context: &Context,
+    session: &mut Session<'_>,
+    options: &StepOptions,
+    run: &Run,
+) -> Result<Run> {
     if run.workflow.profiles.is_empty() {
         return Ok(run.clone());
     }
     let troubles = sync::sync(context, session)?;
-    let of_run = StepOptions { workflow: Some(run.workflow.id.clone()), ..options.clone() };
+    let of_run = StepOptions {
+        workflow: Some(run.workflow.id.clone()),
+        ..options.clone()
+    };
     choose(session.locked.store(), &of_run, &troubles)
 }
 
@@ -148,7 +191,11 @@ fn around(
     }
     match snapshot(context, session, &run.workflow, reason, standing) {
         Err(Error::Held { hold, .. }) => {
-            let left_out = RunWarning::SnapshotLeftOut { reason: reason.to_owned(), why: hold.in_words() }.into();
+            let left_out = RunWarning::SnapshotLeftOut {
+                reason: reason.to_owned(),
+                why: hold.in_words(),
+            }
+            .into();
             Ok((None, vec![left_out]))
         }
         made => made,
@@ -158,17 +205,30 @@ fn around(
 /// Returns files created during the phase, as far as the checkpoints around it show.
 fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> Result<Vec<String>> {
     let phase = finish.phase.as_deref().and_then(|id| workflow.phase(id));
-    let around = [phase.and_then(|phase| phase.before.as_deref()), finish.after.as_deref()];
-    let [Some(before), Some(after)] = around.map(|id| ObjectId::from_hex(id?)) else { return Ok(Vec::new()) };
+    let around = [
+        phase.and_then(|phase| phase.before.as_deref()),
+        finish.after.as_deref(),
+    ];
+    let [Some(before), Some(after)] = around.map(|id| ObjectId::from_hex(id?)) else {
+        return Ok(Vec::new());
+    };
     let tree = |id: ObjectId| read_checkpoint(store.objects(), id).map(|read| read.tree);
     // One of the checkpoints has been dropped since.
-    let (Ok(before), Ok(after)) = (tree(before), tree(after)) else { return Ok(Vec::new()) };
-    let changes =
-        TreeMemo::new(store.objects()).diff(Some(before), Some(after), &|_| true).map_err(Error::unexpected)?;
+    let (Ok(before), Ok(after)) = (tree(before), tree(after)) else {
+        return Ok(Vec::new());
+    };
+    let changes = TreeMemo::new(store.objects())
+        .diff(Some(before), Some(after), &|_| true)
+        .map_err(Error::unexpected)?;
     let new = changes.iter().filter(|change| change.before.is_none());
-    let files: Vec<String> = new.filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok()).collect();
+    let files: Vec<String> = new
+        .filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok())
+        .collect();
     if files.len() > MOST_NEW_FILES {
-        return Err(Error::unexpected(format!("{} are too many; --file names those that matter", files.len())));
+        return Err(Error::unexpected(format!(
+            "{} are too many; --file names those that matter",
+            files.len()
+        )));
     }
     Ok(files)
 }
@@ -181,10 +241,19 @@ fn finish(context: &Context, options: &DoneOptions, workflow: &Workflow) -> Resu
     let was = phase.and_then(|phase| phase.head.clone());
     let moved = head.filter(|head| was.as_ref().is_some_and(|was| was != head));
     Ok(Finish {
-        present: phase.map(|phase| recover::present(phase, &sights)).unwrap_or_default(),
-        flaws: phase.map(|phase| recover::flaws(phase, &sights)).unwrap_or_default(),
-        task_flaws: phase.map(|phase| recover::task_flaws(workflow, phase, &sights)).unwrap_or_default(),
-        commit_sha: options.commit.clone().or_else(|| moved.map(|head| head.chars().take(SHORT_SHA).collect())),
+        present: phase
+            .map(|phase| recover::present(phase, &sights))
+            .unwrap_or_default(),
+        flaws: phase
+            .map(|phase| recover::flaws(phase, &sights))
+            .unwrap_or_default(),
+        task_flaws: phase
+            .map(|phase| recover::task_flaws(workflow, phase, &sights))
+            .unwrap_or_default(),
+        commit_sha: options
+            .commit
+            .clone()
+            .or_else(|| moved.map(|head| head.chars().take(SHORT_SHA).collect())),
         files: options.files.clone(),
         decisions: options.decisions.clone(),
         force: options.force,

@@ -21,7 +21,11 @@ use crate::workflow::rules::recover;
 ///
 /// # Errors
 /// There is no such run.
-pub fn mend(context: &Context, options: &StepOptions, dry_run: bool) -> Result<(Run, Vec<String>, Vec<Warning>)> {
+pub fn mend(
+    context: &Context,
+    options: &StepOptions,
+    dry_run: bool,
+) -> Result<(Run, Vec<String>, Vec<Warning>)> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     let troubles = sync::sync(context, &mut session)?;
@@ -30,7 +34,13 @@ pub fn mend(context: &Context, options: &StepOptions, dry_run: bool) -> Result<(
     let (mut mended, mut warnings) = (Vec::new(), std::mem::take(&mut session.warnings));
     for mend in recover::mends(&run.workflow, &sights) {
         if !dry_run {
-            let outcome = change_run(context, &mut session, &run, &mend.change, &actor(context, options))?;
+            let outcome = change_run(
+                context,
+                &mut session,
+                &run,
+                &mend.change,
+                &actor(context, options),
+            )?;
             warnings.extend(outcome.warnings);
             run = outcome.run;
         }
@@ -65,15 +75,25 @@ pub struct SettleOutcome {
 ///
 /// # Errors
 /// The path has no conflict, or the content of the file is invalid.
-pub fn settle(context: &Context, options: &StepOptions, path: &str, take: Take) -> Result<SettleOutcome> {
+pub fn settle(
+    context: &Context,
+    options: &StepOptions,
+    path: &str,
+    take: Take,
+) -> Result<SettleOutcome> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     let troubles = sync::sync(context, &mut session)?;
     let Some(trouble) = troubles.iter().find(|trouble| trouble.path == path) else {
         let what = format!("{path} needs no decision");
-        return Err(WorkflowProblem::no_such("nothing_to_settle", what).hint("checkpoint workflow status").into());
+        return Err(WorkflowProblem::no_such("nothing_to_settle", what)
+            .hint("checkpoint workflow status")
+            .into());
     };
-    let run = Runs::live(&store)?.runs.into_iter().find(|run| trouble.concerns(&run.workflow));
+    let run = Runs::live(&store)?
+        .runs
+        .into_iter()
+        .find(|run| trouble.concerns(&run.workflow));
     let actor = actor(context, options);
     let mut outcome = SettleOutcome::default();
     match take {
@@ -104,7 +124,12 @@ fn settle_gone(
     take: Take,
 ) -> Result<()> {
     match (take, run) {
-        (Take::None, Some(run)) => sync::end(context, session, run, &format!("{} was removed by hand", trouble.path)),
+        (Take::None, Some(run)) => sync::end(
+            context,
+            session,
+            run,
+            &format!("{} was removed by hand", trouble.path),
+        ),
         (Take::State, Some(run)) => run_lifecycle::force_write(context, session, run),
         _ => Err(trouble.problem(run.map(|run| &run.workflow)).into()),
     }
@@ -118,8 +143,15 @@ fn fresh(
     actor: &str,
 ) -> Result<SettleOutcome> {
     let open = run.filter(|run| run.workflow.status.is_open());
-    let kept_as = run_lifecycle::put_aside(context, &trouble.path, open.map(|run| run.workflow.id.as_str()))?;
-    let mut outcome = SettleOutcome { kept_as: Some(kept_as), ..SettleOutcome::default() };
+    let kept_as = run_lifecycle::put_aside(
+        context,
+        &trouble.path,
+        open.map(|run| run.workflow.id.as_str()),
+    )?;
+    let mut outcome = SettleOutcome {
+        kept_as: Some(kept_as),
+        ..SettleOutcome::default()
+    };
     let Some(run) = open else {
         if trouble.path == profile::PHASE_FILE {
             // A task list without its phase file would block the next run.
@@ -128,7 +160,8 @@ fn fresh(
         return Ok(outcome);
     };
     if dispatch::profile_of_path(&trouble.path) == Some(Profile::Registry) {
-        outcome.warnings = abandon::abandon_run(context, session, run, "its file was damaged", actor)?.warnings;
+        outcome.warnings =
+            abandon::abandon_run(context, session, run, "its file was damaged", actor)?.warnings;
     } else {
         let begun = start_fresh(context, session, run, actor)?;
         (outcome.started, outcome.warnings) = (Some(begun.run.workflow.id), begun.warnings);

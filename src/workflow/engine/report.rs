@@ -38,13 +38,21 @@ pub struct Status {
 /// # Errors
 /// There is no such run.
 pub fn status(context: &Context, named: Option<&str>, with_drift: bool) -> Result<Status> {
-    let Settled { store, troubles, warnings } = known(context)?;
+    let Settled {
+        store,
+        troubles,
+        warnings,
+    } = known(context)?;
     let run = pick(&store, named, &troubles)?;
     let (report, sights) = validated(context, &run.workflow)?;
     Ok(Status {
         advice: advice::advice(&run.workflow, &sights),
         mends: recover::mends(&run.workflow, &sights),
-        drift: if with_drift { drift::drift(context, &store, &run.workflow)? } else { None },
+        drift: if with_drift {
+            drift::drift(context, &store, &run.workflow)?
+        } else {
+            None
+        },
         report,
         run,
         troubles,
@@ -63,7 +71,11 @@ pub fn of_state(context: &Context, workflow: Workflow) -> Result<Status> {
         mends: recover::mends(&workflow, &sights),
         drift: None,
         report,
-        run: Run { tip: ObjectId::from_bytes([0; 20]), archived_as: None, workflow },
+        run: Run {
+            tip: ObjectId::from_bytes([0; 20]),
+            archived_as: None,
+            workflow,
+        },
         troubles: Vec::new(),
         warnings: Vec::new(),
     })
@@ -83,7 +95,11 @@ pub fn known(context: &Context) -> Result<Settled> {
 
 /// Picks the run. Without a name, an unreadable file is an error, because its run may be meant.
 fn pick(store: &Store, named: Option<&str>, troubles: &[Trouble]) -> Result<Run> {
-    let runs = if named.is_some() { Runs::all(store)? } else { Runs::live(store)? };
+    let runs = if named.is_some() {
+        Runs::all(store)?
+    } else {
+        Runs::live(store)?
+    };
     match (runs.pick(named), troubles.first()) {
         (Ok(run), _) => Ok(run.clone()),
         (Err(_), Some(trouble)) if named.is_none() => Err(trouble.problem(None).into()),
@@ -96,8 +112,15 @@ fn pick(store: &Store, named: Option<&str>, troubles: &[Trouble]) -> Result<Run>
 /// # Errors
 /// The directory cannot be opened.
 pub fn validated(context: &Context, workflow: &Workflow) -> Result<(ValidationReport, Sights)> {
-    let sights = if context.root.exists() { observe::look(context, workflow)? } else { Sights::new() };
-    Ok((validate::validate(workflow, &sights, context.now_ms), sights))
+    let sights = if context.root.exists() {
+        observe::look(context, workflow)?
+    } else {
+        Sights::new()
+    };
+    Ok((
+        validate::validate(workflow, &sights, context.now_ms),
+        sights,
+    ))
 }
 
 #[derive(Debug, Default)]
@@ -111,10 +134,26 @@ pub struct Listed {
 /// # Errors
 /// The refs cannot be read.
 pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<Listed> {
-    let Some(Settled { store, troubles, warnings }) = sync::settle(context)? else { return Ok(Listed::default()) };
-    let Runs { mut runs, lost } = if all { Runs::all(&store)? } else { Runs::live(&store)? };
+    let Some(Settled {
+        store,
+        troubles,
+        warnings,
+    }) = sync::settle(context)?
+    else {
+        return Ok(Listed::default());
+    };
+    let Runs { mut runs, lost } = if all {
+        Runs::all(&store)?
+    } else {
+        Runs::live(&store)?
+    };
     runs.retain(|run| kind.is_none_or(|kind| run.workflow.kind == kind));
-    Ok(Listed { runs, lost, troubles, warnings })
+    Ok(Listed {
+        runs,
+        lost,
+        troubles,
+        warnings,
+    })
 }
 
 /// One line of the log of a run.
@@ -140,7 +179,11 @@ pub struct Shown {
 /// # Errors
 /// There is no such run.
 pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Result<Shown> {
-    let Settled { store, troubles, warnings } = known(context)?;
+    let Settled {
+        store,
+        troubles,
+        warnings,
+    } = known(context)?;
     let run = pick(&store, named, &troubles)?;
     let line = store.workflow_line(run.tip, limit.unwrap_or(LONGEST_LOG));
     let log = line.transitions.iter().map(|transition| Logged {
@@ -148,7 +191,13 @@ pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Res
         time_ms: transition.time_ms,
         event: Event::read(&transition.message),
     });
-    Ok(Shown { log: log.collect(), broken: line.broken, run, troubles, warnings })
+    Ok(Shown {
+        log: log.collect(),
+        broken: line.broken,
+        run,
+        troubles,
+        warnings,
+    })
 }
 
 #[derive(Debug)]
@@ -164,15 +213,26 @@ pub struct Compared {
 /// # Errors
 /// There is no such run or revision.
 pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Result<Compared> {
-    let Settled { store, troubles, warnings } = known(context)?;
+    let Settled {
+        store,
+        troubles,
+        warnings,
+    } = known(context)?;
     let run = pick(&store, named, &troubles)?;
     let line = store.workflow_line(run.tip, LONGEST_LOG).transitions;
     let find = |words: &str| -> Result<usize> {
-        let found = line.iter().position(|transition| transition.commit.to_hex().starts_with(words));
-        let back = words.strip_prefix("@~").and_then(|count| count.parse().ok()).or((words == "@").then_some(0));
+        let found = line
+            .iter()
+            .position(|transition| transition.commit.to_hex().starts_with(words));
+        let back = words
+            .strip_prefix("@~")
+            .and_then(|count| count.parse().ok())
+            .or((words == "@").then_some(0));
         found.or(back.filter(|at| *at < line.len())).ok_or_else(|| {
             let what = format!("workflow {} has no revision '{words}'", run.workflow.id);
-            WorkflowProblem::no_such("no_such_revision", what).hint("'checkpoint workflow show' lists them").into()
+            WorkflowProblem::no_such("no_such_revision", what)
+                .hint("'checkpoint workflow show' lists them")
+                .into()
         })
     };
     let (from, to) = match revisions {
@@ -182,12 +242,23 @@ pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Res
     };
     let state = |at: usize| -> Result<Workflow> {
         let revision = store.workflow_revision(line[at].commit)?;
-        let what = || format!("revision {} of workflow {}", line[at].commit.short(), run.workflow.id);
+        let what = || {
+            format!(
+                "revision {} of workflow {}",
+                line[at].commit.short(),
+                run.workflow.id
+            )
+        };
         Workflow::from_json(&revision.state).map_err(|why| Error::damaged(what(), why))
     };
     let differences = compare::compare(&state(from)?, &state(to)?);
     let name = |at: usize| line[at].commit.to_hex();
-    Ok(Compared { from: name(from), to: name(to), differences, warnings })
+    Ok(Compared {
+        from: name(from),
+        to: name(to),
+        differences,
+        warnings,
+    })
 }
 
 /// Returns findings about the order of the plan.
@@ -195,7 +266,9 @@ pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Res
 /// # Errors
 /// There is no such run.
 pub fn lint(context: &Context, named: Option<&str>) -> Result<(Run, Vec<Finding>)> {
-    let Settled { store, troubles, .. } = known(context)?;
+    let Settled {
+        store, troubles, ..
+    } = known(context)?;
     let run = pick(&store, named, &troubles)?;
     let findings = plan::lint(&run.workflow);
     Ok((run, findings))

@@ -89,30 +89,50 @@ pub enum ResumeAction {
 
 /// # Errors
 /// There is nothing to resume, the user cannot be asked (the error has the options), or a file cannot be understood.
-pub fn resume(context: &Context, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<ResumeOutcome> {
+pub fn resume(
+    context: &Context,
+    options: &ResumeOptions,
+    ask: &mut Ask<'_>,
+) -> Result<ResumeOutcome> {
     let status = report::status(context, options.step.workflow.as_deref(), true)?;
-    if let Some(trouble) = status.troubles.iter().find(|trouble| trouble.concerns(&status.run.workflow)) {
+    if let Some(trouble) = status
+        .troubles
+        .iter()
+        .find(|trouble| trouble.concerns(&status.run.workflow))
+    {
         return Err(trouble.problem(Some(&status.run.workflow)).into());
     }
     let workflow = &status.run.workflow;
     if !workflow.status.is_open() {
-        let what = format!("nothing to resume: workflow {} is {}", workflow.id, workflow.word());
+        let what = format!(
+            "nothing to resume: workflow {} is {}",
+            workflow.id,
+            workflow.word()
+        );
         let id = status.run.id();
         let hint = format!(
             "'checkpoint workflow init' begins one, and 'checkpoint workflow init --plan -' one that goes on with what \
              'checkpoint workflow export {id} --format plan' prints"
         );
-        return Err(WorkflowProblem::no_such("nothing_to_resume", what).hint(hint).into());
+        return Err(WorkflowProblem::no_such("nothing_to_resume", what)
+            .hint(hint)
+            .into());
     }
     let chosen = match &options.choose {
-        Some(word) => choices::understand(workflow, word).ok_or_else(|| no_answer(&status, word))?,
+        Some(word) => {
+            choices::understand(workflow, word).ok_or_else(|| no_answer(&status, word))?
+        }
         None => first(&status, options, ask)?,
     };
     if options.choose.is_some() && chosen.goes_on() && !options.anyway && !is_sound(&status) {
         ask(&Question::Refused(&status))?;
         return Err(unsound(&status).into());
     }
-    let chosen = if chosen == Chosen::Decline { decline(&status, options, ask)? } else { chosen };
+    let chosen = if chosen == Chosen::Decline {
+        decline(&status, options, ask)?
+    } else {
+        chosen
+    };
     let acted = match chosen {
         Chosen::View => Acted {
             run: status.run.clone(),
@@ -123,8 +143,21 @@ pub fn resume(context: &Context, options: &ResumeOptions, ask: &mut Ask<'_>) -> 
         },
         other => act(context, options, &status, other)?,
     };
-    let Acted { run, done, mended, advice, warnings } = acted;
-    Ok(ResumeOutcome { run, done, mended, advice, before: status, warnings })
+    let Acted {
+        run,
+        done,
+        mended,
+        advice,
+        warnings,
+    } = acted;
+    Ok(ResumeOutcome {
+        run,
+        done,
+        mended,
+        advice,
+        before: status,
+        warnings,
+    })
 }
 
 fn is_sound(status: &Status) -> bool {
@@ -154,7 +187,11 @@ fn first(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<
             Some(Chosen::View) => ask(&Question::Details(status))?.unwrap_or_default(),
             Some(Chosen::StartFresh) if choices::is_confirmed(workflow) && !options.yes => {
                 let answer = ask(&Question::Restart(workflow))?.unwrap_or_default();
-                return if is_yes(&answer) { Ok(Chosen::StartFresh) } else { Err(Error::Declined) };
+                return if is_yes(&answer) {
+                    Ok(Chosen::StartFresh)
+                } else {
+                    Err(Error::Declined)
+                };
             }
             Some(chosen) => return Ok(chosen),
             None => ask(&Question::Again(workflow, answer.trim().to_owned()))?.unwrap_or_default(),
@@ -170,15 +207,25 @@ fn decline(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Resul
     let workflow = &status.run.workflow;
     let undecided = || decision(status, choices::after_no(workflow, is_sound(status)));
     // A choice on the command line answers the further questions as well.
-    let answer = if options.choose.is_some() { None } else { ask(&Question::AbandonOrPick)? };
+    let answer = if options.choose.is_some() {
+        None
+    } else {
+        ask(&Question::AbandonOrPick)?
+    };
     let answer = answer.ok_or_else(undecided)?.trim().to_ascii_lowercase();
     match answer.as_str() {
         "abandon" | "a" => Ok(Chosen::Abandon),
         "pick" | "p" => {
             let picked = ask(&Question::Pick(workflow))?.ok_or_else(undecided)?;
             let picked = picked.trim();
-            let numbered = picked.parse::<usize>().ok().and_then(|at| workflow.phases.get(at.checked_sub(1)?));
-            let phase = workflow.phase(picked).or(numbered).ok_or_else(|| no_answer(status, picked))?;
+            let numbered = picked
+                .parse::<usize>()
+                .ok()
+                .and_then(|at| workflow.phases.get(at.checked_sub(1)?));
+            let phase = workflow
+                .phase(picked)
+                .or(numbered)
+                .ok_or_else(|| no_answer(status, picked))?;
             Ok(Chosen::Pick(phase.id.clone()))
         }
         _ => Err(no_answer(status, &answer).into()),
@@ -188,8 +235,13 @@ fn decline(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Resul
 /// The error if the user cannot be asked; nothing is changed.
 fn decision(status: &Status, options: Vec<Choice>) -> WorkflowProblem {
     let workflow = &status.run.workflow;
-    let unsound = what_is_wrong(status).map(|wrong| format!(" and not sound: {wrong}")).unwrap_or_default();
-    let what = format!("workflow {} is open{unsound}; what is to become of it?", workflow.id);
+    let unsound = what_is_wrong(status)
+        .map(|wrong| format!(" and not sound: {wrong}"))
+        .unwrap_or_default();
+    let what = format!(
+        "workflow {} is open{unsound}; what is to become of it?",
+        workflow.id
+    );
     with_choices(WorkflowProblem::refused("decision_needed", what), options).with_state(workflow)
 }
 
@@ -197,8 +249,15 @@ fn decision(status: &Status, options: Vec<Choice>) -> WorkflowProblem {
 fn unsound(status: &Status) -> WorkflowProblem {
     let workflow = &status.run.workflow;
     let wrong = what_is_wrong(status).unwrap_or_default();
-    let what = format!("workflow {} is not sound: {wrong}; nothing was changed", workflow.id);
-    with_choices(WorkflowProblem::refused("unsound", what), choices::choices(workflow, false)).with_state(workflow)
+    let what = format!(
+        "workflow {} is not sound: {wrong}; nothing was changed",
+        workflow.id
+    );
+    with_choices(
+        WorkflowProblem::refused("unsound", what),
+        choices::choices(workflow, false),
+    )
+    .with_state(workflow)
 }
 
 fn what_is_wrong(status: &Status) -> Option<String> {
@@ -212,7 +271,10 @@ fn with_choices(problem: WorkflowProblem, options: Vec<Choice>) -> WorkflowProbl
     let told = |choice: &Choice| format!("'{}': {}", choice.command, choice.label);
     let mut hint: Vec<String> = options.iter().take(NAMED_CHOICES).map(told).collect();
     if options.len() > NAMED_CHOICES {
-        hint.push(format!("{} more with --json", options.len() - NAMED_CHOICES));
+        hint.push(format!(
+            "{} more with --json",
+            options.len() - NAMED_CHOICES
+        ));
     }
     problem.hint(hint.join("; ")).with_options(options)
 }
@@ -221,14 +283,24 @@ fn no_answer(status: &Status, given: &str) -> WorkflowProblem {
     let options = choices::choices(&status.run.workflow, is_sound(status));
     let keys: Vec<&str> = options.iter().map(|choice| choice.key.as_str()).collect();
     let what = format!("'{given}' is no answer here; nothing was changed");
-    WorkflowProblem::refused("no_answer", what).hint(format!("one of {}", keys.join(", "))).with_options(options)
+    WorkflowProblem::refused("no_answer", what)
+        .hint(format!("one of {}", keys.join(", ")))
+        .with_options(options)
 }
 
-fn act(context: &Context, options: &ResumeOptions, status: &Status, chosen: Chosen) -> Result<Acted> {
+fn act(
+    context: &Context,
+    options: &ResumeOptions,
+    status: &Status,
+    chosen: Chosen,
+) -> Result<Acted> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     let troubles = sync::sync(context, &mut session)?;
-    let of_run = StepOptions { workflow: Some(status.run.workflow.id.clone()), ..options.step.clone() };
+    let of_run = StepOptions {
+        workflow: Some(status.run.workflow.id.clone()),
+        ..options.step.clone()
+    };
     let run = choose(&store, &of_run, &troubles)?;
     if run.tip != status.run.tip {
         let what = format!("workflow {} was moved on by somebody else", run.workflow.id);
@@ -239,7 +311,9 @@ fn act(context: &Context, options: &ResumeOptions, status: &Status, chosen: Chos
     }
     let actor = actor(context, &of_run);
     match chosen {
-        Chosen::Resume | Chosen::View | Chosen::Decline => go_on(context, &mut session, run, &actor),
+        Chosen::Resume | Chosen::View | Chosen::Decline => {
+            go_on(context, &mut session, run, &actor)
+        }
         Chosen::Pick(id) => {
             check_pick(&run.workflow, &id, context.now_ms)?;
             let outcome = leave_current(context, &mut session, run, &actor)?;
@@ -248,11 +322,18 @@ fn act(context: &Context, options: &ResumeOptions, status: &Status, chosen: Chos
         }
         Chosen::StartFresh => {
             let outcome = start_fresh(context, &mut session, &run, &actor)?;
-            let advice = advice::advice(&outcome.run.workflow, &look(context, &outcome.run.workflow)?);
+            let advice = advice::advice(
+                &outcome.run.workflow,
+                &look(context, &outcome.run.workflow)?,
+            );
             Ok(ended(outcome, ResumeAction::StartedFresh, advice))
         }
         Chosen::Delete | Chosen::Abandon => {
-            let done = if chosen == Chosen::Delete { ResumeAction::Deleted } else { ResumeAction::Abandoned };
+            let done = if chosen == Chosen::Delete {
+                ResumeAction::Deleted
+            } else {
+                ResumeAction::Abandoned
+            };
             let outcome = abandon::abandon_run(context, &mut session, &run, "", &actor)?;
             let advice = advice::advice(&outcome.run.workflow, &Sights::new());
             Ok(ended(outcome, done, advice))
@@ -276,27 +357,64 @@ fn go_on(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) ->
         run = outcome.run;
     }
     let advice = advice::advice(&run.workflow, &look(context, &run.workflow)?);
-    Ok(Acted { run, done: ResumeAction::Resumed, mended, advice, warnings })
+    Ok(Acted {
+        run,
+        done: ResumeAction::Resumed,
+        mended,
+        advice,
+        warnings,
+    })
 }
 
 fn ended(outcome: StepOutcome, done: ResumeAction, advice: Advice) -> Acted {
     let StepOutcome { run, warnings, .. } = outcome;
-    Acted { run, done, mended: Vec::new(), advice, warnings }
+    Acted {
+        run,
+        done,
+        mended: Vec::new(),
+        advice,
+        warnings,
+    }
 }
 
 /// Checks that the phase can begin once the running ones are pending again, before those are changed.
 fn check_pick(workflow: &Workflow, id: &str, now_ms: i64) -> Result<()> {
-    let running = workflow.running().map(|phase| Change::Reset { phase: phase.id.clone() });
-    let begin = Change::StartPhase(Start { phase: Some(id.to_owned()), ..Start::default() });
-    let waiting = running.chain([begin]).try_fold(workflow.clone(), |state, change| state.after(&change, now_ms));
-    let ways = || format!("'checkpoint workflow next {} --parallel' names what can begin", workflow.id);
-    waiting.map(drop).map_err(|problem| problem.hint(ways()).with_state(workflow).into())
+    let running = workflow.running().map(|phase| Change::Reset {
+        phase: phase.id.clone(),
+    });
+    let begin = Change::StartPhase(Start {
+        phase: Some(id.to_owned()),
+        ..Start::default()
+    });
+    let waiting = running
+        .chain([begin])
+        .try_fold(workflow.clone(), |state, change| {
+            state.after(&change, now_ms)
+        });
+    let ways = || {
+        format!(
+            "'checkpoint workflow next {} --parallel' names what can begin",
+            workflow.id
+        )
+    };
+    waiting
+        .map(drop)
+        .map_err(|problem| problem.hint(ways()).with_state(workflow).into())
 }
 
 /// Makes the running phases pending again, and keeps their progress notes.
-fn leave_current(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) -> Result<Run> {
+fn leave_current(
+    context: &Context,
+    session: &mut Session<'_>,
+    run: Run,
+    actor: &str,
+) -> Result<Run> {
     let mut run = run;
-    let running: Vec<String> = run.workflow.running().map(|phase| phase.id.clone()).collect();
+    let running: Vec<String> = run
+        .workflow
+        .running()
+        .map(|phase| phase.id.clone())
+        .collect();
     for phase in running {
         run = change_run(context, session, &run, &Change::Reset { phase }, actor)?.run;
     }
@@ -304,13 +422,26 @@ fn leave_current(context: &Context, session: &mut Session<'_>, run: Run, actor: 
 }
 
 fn picked(context: &Context, options: &StepOptions, run: &Run, id: String) -> Result<Acted> {
-    let step = StepOptions { expect: None, ..options.clone() };
-    let started = phase_transitions::start(context, &StartOptions { step, phase: Some(id), ..StartOptions::default() });
+    let step = StepOptions {
+        expect: None,
+        ..options.clone()
+    };
+    let started = phase_transitions::start(
+        context,
+        &StartOptions {
+            step,
+            phase: Some(id),
+            ..StartOptions::default()
+        },
+    );
     let outcome = started.map_err(|error| match error {
         Error::Workflow(problem) => problem.with_state(&run.workflow).into(),
         other => other,
     })?;
-    let advice = advice::advice(&outcome.run.workflow, &look(context, &outcome.run.workflow)?);
+    let advice = advice::advice(
+        &outcome.run.workflow,
+        &look(context, &outcome.run.workflow)?,
+    );
     Ok(ended(outcome, ResumeAction::Picked, advice))
 }
 
@@ -318,10 +449,18 @@ fn picked(context: &Context, options: &StepOptions, run: &Run, id: String) -> Re
 ///
 /// # Errors
 /// A transition cannot be recorded.
-pub fn start_fresh(context: &Context, session: &mut Session<'_>, run: &Run, actor: &str) -> Result<StepOutcome> {
+pub fn start_fresh(
+    context: &Context,
+    session: &mut Session<'_>,
+    run: &Run,
+    actor: &str,
+) -> Result<StepOutcome> {
     let next = init_run::anew(context, session, &run.workflow)?;
     let old = abandon::abandon_run(context, session, run, "started fresh", actor)?;
-    let event = Event { note: Some(old.run.workflow.id), ..Event::new("init", actor) };
+    let event = Event {
+        note: Some(old.run.workflow.id),
+        ..Event::new("init", actor)
+    };
     let mut outcome = transition::record(context, session, None, next, event)?;
     outcome.warnings.extend(old.warnings);
     Ok(outcome)

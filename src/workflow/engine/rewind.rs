@@ -58,8 +58,12 @@ pub fn rewind(
     consent: &mut Consent<'_>,
     agree: &mut dyn FnMut(String) -> Result<()>,
 ) -> Result<RewindOutcome> {
-    let Settled { store, warnings, .. } = report::known(context)?;
-    let run = Runs::live(&store)?.pick(options.step.workflow.as_deref())?.clone();
+    let Settled {
+        store, warnings, ..
+    } = report::known(context)?;
+    let run = Runs::live(&store)?
+        .pick(options.step.workflow.as_deref())?
+        .clone();
     let goal = goal(&store, &run, options)?;
     let mut outcome = RewindOutcome {
         run,
@@ -73,7 +77,10 @@ pub fn rewind(
     if options.files {
         outcome.files = Some(files(context, options, &goal, consent)?);
     } else if !options.common.yes && !options.common.dry_run {
-        agree(format!("take workflow {} back to before {}", outcome.run.workflow.id, options.to))?;
+        agree(format!(
+            "take workflow {} back to before {}",
+            outcome.run.workflow.id, options.to
+        ))?;
     }
     if options.state && !options.common.dry_run {
         let made = state(context, options, &outcome.run, goal)?;
@@ -83,17 +90,32 @@ pub fn rewind(
     Ok(outcome)
 }
 
-fn files(context: &Context, options: &RewindOptions, goal: &Goal, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
+fn files(
+    context: &Context,
+    options: &RewindOptions,
+    goal: &Goal,
+    consent: &mut Consent<'_>,
+) -> Result<RestoreOutcome> {
     let checkpoint = goal.checkpoint.ok_or_else(|| {
-        WorkflowProblem::no_such("no_checkpoint", format!("no checkpoint was made before phase {}", options.to))
-            .hint("--state takes the state back without the files")
+        WorkflowProblem::no_such(
+            "no_checkpoint",
+            format!("no checkpoint was made before phase {}", options.to),
+        )
+        .hint("--state takes the state back without the files")
     })?;
-    let restore_options =
-        RestoreOptions { selector: checkpoint.to_hex(), common: options.common.clone(), ..RestoreOptions::default() };
+    let restore_options = RestoreOptions {
+        selector: checkpoint.to_hex(),
+        common: options.common.clone(),
+        ..RestoreOptions::default()
+    };
     restore(context, &restore_options, consent).map_err(|error| match error {
         Error::NoSuchCheckpoint { .. } => WorkflowProblem::no_such(
             "no_checkpoint",
-            format!("checkpoint {} of phase {} is gone", checkpoint.short(), options.to),
+            format!(
+                "checkpoint {} of phase {} is gone",
+                checkpoint.short(),
+                options.to
+            ),
         )
         .hint("--state takes the state back without the files")
         .into(),
@@ -121,7 +143,9 @@ fn state(context: &Context, options: &RewindOptions, run: &Run, goal: Goal) -> R
     if !run.workflow.status.is_open()
         && let Err(error) = leftovers::remove_failed(context, &run.workflow)
     {
-        outcome.warnings.push(Warning::bookkeeping("removing the file of the run that had failed")(error));
+        outcome.warnings.push(Warning::bookkeeping(
+            "removing the file of the run that had failed",
+        )(error));
     }
     Ok(outcome)
 }
@@ -131,23 +155,45 @@ fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
     let line = store.workflow_line(run.tip, usize::MAX).transitions;
     let begins = |message: &str| {
         let event = Event::read(message);
-        (event.verb == "phase start" && event.phase.as_deref() == Some(&*options.to)).then_some(event)
+        (event.verb == "phase start" && event.phase.as_deref() == Some(&*options.to))
+            .then_some(event)
     };
-    if let Some((transition, event)) = line.iter().find_map(|found| Some((found, begins(&found.message)?))) {
+    if let Some((transition, event)) = line
+        .iter()
+        .find_map(|found| Some((found, begins(&found.message)?)))
+    {
         let revision = transition.parent.unwrap_or(transition.commit);
-        let checkpoint = event.checkpoints.first().and_then(|id| ObjectId::from_hex(id));
-        return Ok(Goal { checkpoint, revision, state: read(store, run, revision)? });
+        let checkpoint = event
+            .checkpoints
+            .first()
+            .and_then(|id| ObjectId::from_hex(id));
+        return Ok(Goal {
+            checkpoint,
+            revision,
+            state: read(store, run, revision)?,
+        });
     }
     let is_revision = options.to.len() >= 7;
-    let found = line.iter().find(|found| is_revision && found.commit.to_hex().starts_with(&options.to));
+    let found = line
+        .iter()
+        .find(|found| is_revision && found.commit.to_hex().starts_with(&options.to));
     let found = found.ok_or_else(|| {
-        let what = format!("workflow {} never began a phase {}", run.workflow.id, options.to);
-        WorkflowProblem::no_such("no_such_phase", what).hint("'checkpoint workflow show' lists what happened")
+        let what = format!(
+            "workflow {} never began a phase {}",
+            run.workflow.id, options.to
+        );
+        WorkflowProblem::no_such("no_such_phase", what)
+            .hint("'checkpoint workflow show' lists what happened")
     })?;
-    Ok(Goal { checkpoint: None, revision: found.commit, state: read(store, run, found.commit)? })
+    Ok(Goal {
+        checkpoint: None,
+        revision: found.commit,
+        state: read(store, run, found.commit)?,
+    })
 }
 
 fn read(store: &Store, run: &Run, revision: ObjectId) -> Result<Workflow> {
     let state = store.workflow_revision(revision)?.state;
-    Workflow::from_json(&state).map_err(|why| Error::damaged(format!("workflow {}", run.workflow.id), why))
+    Workflow::from_json(&state)
+        .map_err(|why| Error::damaged(format!("workflow {}", run.workflow.id), why))
 }

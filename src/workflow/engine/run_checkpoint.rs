@@ -33,6 +33,11 @@ pub fn snapshot(
         // The transitions merge packs themselves.
         outcome.warnings.extend(auto_gc(context, session, &|| true));
     }
-    outcome.warnings.retain(|warning| !matches!(warning, Warning::Dedup { .. }));
-    Ok((outcome.checkpoint.map(|checkpoint| checkpoint.id), outcome.warnings))
+    outcome
+        .warnings
+        .retain(|warning| !matches!(warning, Warning::Dedup { .. }));
+    Ok((
+        outcome.checkpoint.map(|checkpoint| checkpoint.id),
+        outcome.warnings,
+    ))
 }

@@ -37,7 +37,13 @@ pub fn abandon(context: &Context, options: &StepOptions, reason: &str) -> Result
     // Abandoning the run is a valid answer to its missing file.
     troubles.retain(|trouble| !trouble.is_gone());
     let run = choose(&store, options, &troubles)?;
-    abandon_run(context, &mut session, &run, reason, &actor(context, options))
+    abandon_run(
+        context,
+        &mut session,
+        &run,
+        reason,
+        &actor(context, options),
+    )
 }
 
 /// Outcome of `archive`, `delete` or `cleanup`.
@@ -63,12 +69,21 @@ pub fn archive(context: &Context, options: &StepOptions) -> Result<EndOutcome> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     sync::sync(context, &mut session)?;
-    let run = Runs::live(&store)?.pick(options.workflow.as_deref())?.clone();
+    let run = Runs::live(&store)?
+        .pick(options.workflow.as_deref())?
+        .clone();
     put_files_aside(context, &mut session, &run.workflow, false)?;
-    let name = session.locked.archive_workflow(&run.workflow.id, &run.workflow.id)?;
+    let name = session
+        .locked
+        .archive_workflow(&run.workflow.id, &run.workflow.id)?;
     let removed_folders = drop_old_archives(context, &session, USUAL_ARCHIVES, false)?;
     let warnings = std::mem::take(&mut session.warnings);
-    Ok(EndOutcome { archived: name.into_iter().collect(), removed_folders, warnings, ..EndOutcome::default() })
+    Ok(EndOutcome {
+        archived: name.into_iter().collect(),
+        removed_folders,
+        warnings,
+        ..EndOutcome::default()
+    })
 }
 
 /// Archives a run, or with `purge` drops it with all its transitions; its files in the project are removed.
@@ -79,7 +94,11 @@ pub fn delete(context: &Context, options: &StepOptions, purge: bool) -> Result<E
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     sync::sync(context, &mut session)?;
-    let runs = if purge { Runs::all(&store)? } else { Runs::live(&store)? };
+    let runs = if purge {
+        Runs::all(&store)?
+    } else {
+        Runs::live(&store)?
+    };
     let run = runs.pick(options.workflow.as_deref())?.clone();
     let mut outcome = EndOutcome::default();
     if run.is_live() {
@@ -93,7 +112,9 @@ pub fn delete(context: &Context, options: &StepOptions, purge: bool) -> Result<E
         session.locked.delete_workflow(&name, !run.is_live())?;
         outcome.purged.push(name);
     } else {
-        outcome.archived.extend(session.locked.archive_workflow(&name, &name)?);
+        outcome
+            .archived
+            .extend(session.locked.archive_workflow(&name, &name)?);
     }
     outcome.warnings = std::mem::take(&mut session.warnings);
     Ok(outcome)
@@ -102,8 +123,16 @@ pub fn delete(context: &Context, options: &StepOptions, purge: bool) -> Result<E
 /// Clears the notes of files written for a purged run; else it would look like a run that lost its ref.
 fn forget_notes(session: &Session<'_>, id: &str) -> Result<()> {
     let notes = session.locked.store().projected().into_iter();
-    let forgotten = notes.map(|note| if note.workflow == id { Projected { sum: None, ..note } } else { note });
-    session.locked.write_projected(&forgotten.collect::<Vec<_>>())
+    let forgotten = notes.map(|note| {
+        if note.workflow == id {
+            Projected { sum: None, ..note }
+        } else {
+            note
+        }
+    });
+    session
+        .locked
+        .write_projected(&forgotten.collect::<Vec<_>>())
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -119,8 +148,16 @@ pub struct CleanupOptions {
 /// # Errors
 /// A run or file cannot be read or written.
 pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome> {
-    let mut outcome = EndOutcome { dry_run: options.dry_run, ..EndOutcome::default() };
-    let Some(Settled { store, warnings, .. }) = sync::settle(context)? else { return Ok(outcome) };
+    let mut outcome = EndOutcome {
+        dry_run: options.dry_run,
+        ..EndOutcome::default()
+    };
+    let Some(Settled {
+        store, warnings, ..
+    }) = sync::settle(context)?
+    else {
+        return Ok(outcome);
+    };
     outcome.warnings = warnings;
     let mut session = session::begin(context, &store)?;
     for run in Runs::live(&store)?.runs {
@@ -132,18 +169,24 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome>
             outcome.archived.push(id);
         } else {
             put_files_aside(context, &mut session, &run.workflow, true)?;
-            outcome.archived.extend(session.locked.archive_workflow(&id, &id)?);
+            outcome
+                .archived
+                .extend(session.locked.archive_workflow(&id, &id)?);
         }
     }
-    outcome.removed_files = leftovers::drop_failed(context, &store, options.failed_max_age_ms, options.dry_run)?;
-    outcome.removed_folders = drop_old_archives(context, &session, options.keep_archives, options.dry_run)?;
+    outcome.removed_files =
+        leftovers::drop_failed(context, &store, options.failed_max_age_ms, options.dry_run)?;
+    outcome.removed_folders =
+        drop_old_archives(context, &session, options.keep_archives, options.dry_run)?;
     Ok(outcome)
 }
 
 /// Archives expired runs of the registry, as its readers expect when a run begins. A failure is a warning.
 pub fn expire(context: &Context, session: &mut Session<'_>) {
     if let Err(error) = expire_registry(context, session) {
-        session.warnings.push(Warning::bookkeeping("putting aside what is too old")(error));
+        session
+            .warnings
+            .push(Warning::bookkeeping("putting aside what is too old")(error));
     }
 }
 
@@ -156,17 +199,35 @@ fn expire_registry(context: &Context, session: &mut Session<'_>) -> Result<()> {
     };
     for run in Runs::live(session.locked.store())?.runs {
         let workflow = &run.workflow;
-        let is_meant = workflow.profiles.contains(&Profile::Registry) && workflow.status != RunStatus::Complete;
+        let is_meant = workflow.profiles.contains(&Profile::Registry)
+            && workflow.status != RunStatus::Complete;
         if is_meant && is_old(workflow, options, context.now_ms) {
             put_files_aside(context, session, workflow, true)?;
-            session.locked.archive_workflow(&workflow.id, &workflow.id)?;
+            session
+                .locked
+                .archive_workflow(&workflow.id, &workflow.id)?;
             let days = context.now_ms.saturating_sub(workflow.updated_ms) / DAY_MS;
             let why = format!("nothing happened in it for {days} days");
-            session.warnings.push(RunWarning::PutAside { id: workflow.id.clone(), why }.into());
+            session.warnings.push(
+                RunWarning::PutAside {
+                    id: workflow.id.clone(),
+                    why,
+                }
+                .into(),
+            );
         }
     }
-    let removed = leftovers::drop_failed(context, session.locked.store(), USUAL_FAILED_MAX_AGE_MS, false)?;
-    session.warnings.extend(removed.into_iter().map(|path| Warning::from(RunWarning::FailedFileRemoved { path })));
+    let removed = leftovers::drop_failed(
+        context,
+        session.locked.store(),
+        USUAL_FAILED_MAX_AGE_MS,
+        false,
+    )?;
+    session.warnings.extend(
+        removed
+            .into_iter()
+            .map(|path| Warning::from(RunWarning::FailedFileRemoved { path })),
+    );
     Ok(())
 }
 
@@ -191,7 +252,8 @@ pub fn put_files_aside(
     is_expired: bool,
 ) -> Result<()> {
     for_files(context, session, workflow, &mut |work, path| {
-        let goes = workflow.status == RunStatus::Complete || (is_expired && is_as_recorded(work, workflow, path)?);
+        let goes = workflow.status == RunStatus::Complete
+            || (is_expired && is_as_recorded(work, workflow, path)?);
         let to = match registry::failed_path(path) {
             Some(_) if goes => return state_file::remove(work, &rel(path)).map(drop),
             Some(failed) => failed,
@@ -203,7 +265,9 @@ pub fn put_files_aside(
 
 /// Whether a file matches the last transition, so that removing it loses nothing.
 fn is_as_recorded(work: &WorkTree, workflow: &Workflow, path: &str) -> Result<bool> {
-    let Some(bytes) = state_file::read(work, &rel(path))? else { return Ok(true) };
+    let Some(bytes) = state_file::read(work, &rel(path))? else {
+        return Ok(true);
+    };
     let said = find_documents::sum_of_text(&bytes);
     Ok(said.is_some() && said == workflow.documents.get(path).map(find_documents::sum))
 }
@@ -225,8 +289,9 @@ fn for_files(
     workflow: &Workflow,
     act: &mut dyn FnMut(&WorkTree, &str) -> Result<()>,
 ) -> Result<()> {
-    let mine =
-        |path: &&String| dispatch::profile_of_path(path).is_some_and(|profile| workflow.profiles.contains(&profile));
+    let mine = |path: &&String| {
+        dispatch::profile_of_path(path).is_some_and(|profile| workflow.profiles.contains(&profile))
+    };
     let paths: Vec<String> = workflow.documents.keys().filter(mine).cloned().collect();
     if paths.is_empty() || !context.root.exists() {
         return Ok(());
@@ -237,10 +302,16 @@ fn for_files(
         act(&work, path)?;
         notes.retain(|note| note.path != *path);
         // Stays noted as one of our files, which no checkpoint captures.
-        notes.push(Projected { path: path.clone(), sum: None, workflow: workflow.id.clone() });
+        notes.push(Projected {
+            path: path.clone(),
+            sum: None,
+            workflow: workflow.id.clone(),
+        });
     }
     if let Err(e) = session.locked.write_projected(&notes) {
-        session.warnings.push(Warning::bookkeeping("noting which state files were written")(e));
+        session.warnings.push(Warning::bookkeeping(
+            "noting which state files were written",
+        )(e));
     }
     Ok(())
 }
@@ -264,7 +335,10 @@ pub fn put_aside(context: &Context, path: &str, of: Option<&str>) -> Result<Stri
 /// # Errors
 /// The file cannot be read, or the copy not be written.
 pub fn copy_aside(context: &Context, path: &str) -> Result<String> {
-    let (work, to) = (WorkTree::open(context.root.path())?, aside(context, path, None));
+    let (work, to) = (
+        WorkTree::open(context.root.path())?,
+        aside(context, path, None),
+    );
     let bytes = state_file::read(&work, &rel(path))?.unwrap_or_default();
     state_file::replace(&work, &rel(&to), &bytes)?;
     Ok(to)
@@ -272,7 +346,11 @@ pub fn copy_aside(context: &Context, path: &str) -> Result<String> {
 
 fn aside(context: &Context, path: &str, of: Option<&str>) -> String {
     let time = crate::base::time::utc_compact(context.now_ms);
-    let folder = if path.starts_with("memory/") { phases::ARCHIVE } else { pipeline::ARCHIVE };
+    let folder = if path.starts_with("memory/") {
+        phases::ARCHIVE
+    } else {
+        pipeline::ARCHIVE
+    };
     let name = path.rsplit('/').next().unwrap_or(path);
     format!("{folder}/{}_{time}/{name}", of.unwrap_or("corrupt"))
 }
@@ -291,7 +369,11 @@ pub fn force_write(context: &Context, session: &mut Session<'_>, run: &Run) -> R
         state_file::replace(&work, &rel(path), find_documents::render(value).as_bytes())?;
         notes.retain(|note| note.path != *path);
         let sum = Some(find_documents::sum(value));
-        notes.push(Projected { path: path.clone(), sum, workflow: run.workflow.id.clone() });
+        notes.push(Projected {
+            path: path.clone(),
+            sum,
+            workflow: run.workflow.id.clone(),
+        });
     }
     session.locked.write_projected(&notes)
 }

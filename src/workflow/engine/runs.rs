@@ -42,7 +42,10 @@ impl Runs {
             runs.add(store, id, tip, false);
         }
         let torn = store.torn_workflows()?.into_iter();
-        runs.lost.extend(torn.map(|id| LostRun { id, why: "its ref names no commit".to_owned() }));
+        runs.lost.extend(torn.map(|id| LostRun {
+            id,
+            why: "its ref names no commit".to_owned(),
+        }));
         runs.sort();
         Ok(runs)
     }
@@ -61,9 +64,17 @@ impl Runs {
     }
 
     fn add(&mut self, store: &Store, name: String, tip: ObjectId, is_archived: bool) {
-        let read = store.workflow_revision(tip).map_err(|error| error.to_string());
-        match read.and_then(|revision| Workflow::from_json(&revision.state).map_err(|why| why.to_string())) {
-            Ok(workflow) => self.runs.push(Run { tip, archived_as: is_archived.then_some(name), workflow }),
+        let read = store
+            .workflow_revision(tip)
+            .map_err(|error| error.to_string());
+        match read.and_then(|revision| {
+            Workflow::from_json(&revision.state).map_err(|why| why.to_string())
+        }) {
+            Ok(workflow) => self.runs.push(Run {
+                tip,
+                archived_as: is_archived.then_some(name),
+                workflow,
+            }),
             Err(why) => self.lost.push(LostRun { id: name, why }),
         }
     }
@@ -98,10 +109,12 @@ impl Runs {
         if let Some(run) = ways.into_iter().find_map(|is| self.runs.iter().find(is)) {
             return Ok(run);
         }
-        Err(match self.lost.iter().find(|lost| lost.id.starts_with(name)) {
-            Some(lost) => damaged(lost),
-            None => no_such(name).into(),
-        })
+        Err(
+            match self.lost.iter().find(|lost| lost.id.starts_with(name)) {
+                Some(lost) => damaged(lost),
+                None => no_such(name).into(),
+            },
+        )
     }
 }
 
@@ -117,23 +130,33 @@ impl Run {
 }
 
 fn rank(run: &Run) -> (bool, bool, i64, String) {
-    (run.is_live(), run.workflow.status.is_open(), run.workflow.updated_ms, run.workflow.id.clone())
+    (
+        run.is_live(),
+        run.workflow.status.is_open(),
+        run.workflow.updated_ms,
+        run.workflow.id.clone(),
+    )
 }
 
 fn is_meant(run: &Run, name: &str) -> bool {
     let workflow = &run.workflow;
     // Registry files have the project in lower case.
     let is_project = [workflow.project.as_str(), &run_id::snake(&workflow.project)].contains(&name);
-    let is_described = !name.is_empty() && workflow.description.trim().to_lowercase() == name.trim().to_lowercase();
+    let is_described = !name.is_empty()
+        && workflow.description.trim().to_lowercase() == name.trim().to_lowercase();
     run.id().starts_with(name) || is_project || workflow.kind == name || is_described
 }
 
 fn damaged(lost: &LostRun) -> Error {
-    Error::Damaged { what: format!("workflow {}", lost.id), why: lost.why.clone() }
+    Error::Damaged {
+        what: format!("workflow {}", lost.id),
+        why: lost.why.clone(),
+    }
 }
 
 pub fn none() -> WorkflowProblem {
-    WorkflowProblem::no_such("no_workflow", "no workflow is known here").hint("'checkpoint workflow init' begins one")
+    WorkflowProblem::no_such("no_workflow", "no workflow is known here")
+        .hint("'checkpoint workflow init' begins one")
 }
 
 fn no_such(name: &str) -> WorkflowProblem {

@@ -60,17 +60,32 @@ pub fn choose(store: &Store, options: &StepOptions, troubles: &[Trouble]) -> Res
     let run = match runs.pick(options.workflow.as_deref()) {
         Err(Error::Workflow(problem)) if options.workflow.is_none() => {
             // The unreadable file may belong to the run that is meant.
-            return Err(troubles.first().map_or(Error::Workflow(problem), |trouble| trouble.problem(None).into()));
+            return Err(troubles
+                .first()
+                .map_or(Error::Workflow(problem), |trouble| {
+                    trouble.problem(None).into()
+                }));
         }
         picked => picked?.clone(),
     };
-    if let Some(expected) = options.expect.as_ref().filter(|expected| !run.tip.to_hex().starts_with(expected.as_str()))
+    if let Some(expected) = options
+        .expect
+        .as_ref()
+        .filter(|expected| !run.tip.to_hex().starts_with(expected.as_str()))
     {
-        let what = format!("workflow {} is at {}, not at {expected}", run.workflow.id, run.tip.short());
-        let problem = WorkflowProblem::refused("moved_on", what).hint("look at it again, then decide");
+        let what = format!(
+            "workflow {} is at {}, not at {expected}",
+            run.workflow.id,
+            run.tip.short()
+        );
+        let problem =
+            WorkflowProblem::refused("moved_on", what).hint("look at it again, then decide");
         return Err(problem.with_state(&run.workflow).into());
     }
-    match troubles.iter().find(|trouble| trouble.concerns(&run.workflow)) {
+    match troubles
+        .iter()
+        .find(|trouble| trouble.concerns(&run.workflow))
+    {
         Some(trouble) => Err(trouble.problem(Some(&run.workflow)).into()),
         None => Ok(run),
     }
@@ -78,6 +93,12 @@ pub fn choose(store: &Store, options: &StepOptions, troubles: &[Trouble]) -> Res
 
 /// Returns the actor: as given, else from the environment, else `cli`.
 pub fn actor(context: &Context, options: &StepOptions) -> String {
-    let told = options.actor.as_deref().or(context.environment.source.as_deref()).map(str::trim);
-    told.filter(|told| !told.is_empty()).unwrap_or("cli").to_owned()
+    let told = options
+        .actor
+        .as_deref()
+        .or(context.environment.source.as_deref())
+        .map(str::trim);
+    told.filter(|told| !told.is_empty())
+        .unwrap_or("cli")
+        .to_owned()
 }

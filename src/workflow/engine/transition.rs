@@ -71,10 +71,20 @@ pub fn record_taken(
     render_documents(context, &mut next);
     let _shield = context.interrupt.shield();
     let tip = record_state(context, session, before, &next, &event)?;
-    let run = Run { tip, archived_as: None, workflow: next };
+    let run = Run {
+        tip,
+        archived_as: None,
+        workflow: next,
+    };
     let mut warnings = std::mem::take(&mut session.warnings);
-    let is_partial = write_documents::project(context, session, &run.workflow, taken, &mut warnings);
-    Ok(StepOutcome { run, event, warnings, is_partial })
+    let is_partial =
+        write_documents::project(context, session, &run.workflow, taken, &mut warnings);
+    Ok(StepOutcome {
+        run,
+        event,
+        warnings,
+        is_partial,
+    })
 }
 
 /// Renders the files into the state, so that later edits can be told from our own writes.
@@ -99,13 +109,20 @@ pub fn record_state(
     event: &Event,
 ) -> Result<ObjectId> {
     let said = event.render(context.now_ms);
-    let recorded =
-        session.locked.record_workflow(&next.id, before, next.to_json().as_bytes(), &said, context.now_ms)?;
+    let recorded = session.locked.record_workflow(
+        &next.id,
+        before,
+        next.to_json().as_bytes(),
+        &said,
+        context.now_ms,
+    )?;
     match recorded {
         Recorded::Done(tip) => Ok(tip),
         Recorded::Moved(_) => {
             let what = format!("workflow {} was moved on by somebody else", next.id);
-            Err(WorkflowProblem::refused("moved_on", what).hint("look at it again, then decide").into())
+            Err(WorkflowProblem::refused("moved_on", what)
+                .hint("look at it again, then decide")
+                .into())
         }
     }
 }

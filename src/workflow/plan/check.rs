@@ -16,15 +16,31 @@ pub fn check(phases: &[Phase]) -> Vec<Finding> {
         }
         if !seen.insert(phase.id.as_str()) {
             let what = format!("another phase has the id '{}' already", phase.id);
-            findings.push(Finding::new("duplicate_id", format!("phases[{at}].id"), what));
+            findings.push(Finding::new(
+                "duplicate_id",
+                format!("phases[{at}].id"),
+                what,
+            ));
         }
-        for (number, id) in phase.dependencies.iter().enumerate().filter(|(_, id)| !ids.contains(id.as_str())) {
+        for (number, id) in phase
+            .dependencies
+            .iter()
+            .enumerate()
+            .filter(|(_, id)| !ids.contains(id.as_str()))
+        {
             let what = format!("'{}' depends on '{id}', and no phase has that id", phase.id);
-            findings.push(Finding::new("unknown_dependency", format!("phases[{at}].dependencies[{number}]"), what));
+            findings.push(Finding::new(
+                "unknown_dependency",
+                format!("phases[{at}].dependencies[{number}]"),
+                what,
+            ));
         }
     }
     if let Some(around) = cycle(phases) {
-        let what = format!("the dependencies lead around a circle: {}", around.join(" → "));
+        let what = format!(
+            "the dependencies lead around a circle: {}",
+            around.join(" → ")
+        );
         findings.push(Finding::new("cycle", "phases", what));
     }
     findings
@@ -37,15 +53,25 @@ pub fn cycle(phases: &[Phase]) -> Option<Vec<String>> {
     loop {
         let ids: BTreeSet<&str> = left.iter().map(|phase| phase.id.as_str()).collect();
         let count = left.len();
-        left.retain(|phase| phase.dependencies.iter().any(|id| ids.contains(id.as_str())));
+        left.retain(|phase| {
+            phase
+                .dependencies
+                .iter()
+                .any(|id| ids.contains(id.as_str()))
+        });
         if left.len() == count {
             break;
         }
     }
     let mut way: Vec<&str> = vec![&left.first()?.id];
     loop {
-        let here = left.iter().find(|phase| Some(&phase.id.as_str()) == way.last())?;
-        let onward = here.dependencies.iter().find(|id| left.iter().any(|phase| phase.id == **id))?;
+        let here = left
+            .iter()
+            .find(|phase| Some(&phase.id.as_str()) == way.last())?;
+        let onward = here
+            .dependencies
+            .iter()
+            .find(|id| left.iter().any(|phase| phase.id == **id))?;
         way.push(onward);
         if let Some(start) = way[..way.len() - 1].iter().position(|id| id == onward) {
             return Some(way[start..].iter().map(ToString::to_string).collect());
@@ -58,7 +84,8 @@ pub fn wrong_id(id: &str) -> Option<&'static str> {
     if id.trim().is_empty() {
         return Some("the id is empty");
     }
-    id.contains(char::is_control).then_some("the id has control characters in it")
+    id.contains(char::is_control)
+        .then_some("the id has control characters in it")
 }
 
 #[cfg(test)]
@@ -76,14 +103,20 @@ mod tests {
 
     #[test]
     fn a_plan_may_name_what_comes_later() {
-        assert_eq!(check(&plan(&[("a", &["b"]), ("b", &[]), ("c", &["a", "b"])])), []);
+        assert_eq!(
+            check(&plan(&[("a", &["b"]), ("b", &[]), ("c", &["a", "b"])])),
+            []
+        );
         assert_eq!(check(&[]), []);
     }
 
     #[test]
     fn what_is_wrong_is_said_with_its_place() {
         let findings = check(&plan(&[("a", &["x"]), ("", &[]), ("a", &[]), ("b\n", &[])]));
-        let found: Vec<_> = findings.iter().map(|finding| (finding.code, finding.place.as_str())).collect();
+        let found: Vec<_> = findings
+            .iter()
+            .map(|finding| (finding.code, finding.place.as_str()))
+            .collect();
         assert_eq!(
             found,
             [
@@ -98,7 +131,10 @@ mod tests {
     #[test]
     fn a_circle_is_named_without_the_way_that_leads_there() {
         let around = |phases| cycle(&plan(phases)).map(|ids| ids.join(" "));
-        assert_eq!(around(&[("z", &["a"]), ("a", &["b"]), ("b", &["c"]), ("c", &["a"])]), Some("a b c a".to_owned()));
+        assert_eq!(
+            around(&[("z", &["a"]), ("a", &["b"]), ("b", &["c"]), ("c", &["a"])]),
+            Some("a b c a".to_owned())
+        );
         assert_eq!(around(&[("a", &["a"])]), Some("a a".to_owned()));
         assert_eq!(around(&[("a", &[]), ("b", &["a"])]), None);
         let findings = check(&plan(&[("a", &["b"]), ("b", &["a"])]));

@@ -5,7 +5,13 @@ use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Phase, PhaseOutput};
 
 /// The five phases of `dotagent`; a run of that format ends with the last one.
-pub const DOTAGENT: [&str; 5] = ["REQUIREMENTS", "ARCHITECTURE", "IMPLEMENTATION", "VERIFICATION", "REFLECTION"];
+pub const DOTAGENT: [&str; 5] = [
+    "REQUIREMENTS",
+    "ARCHITECTURE",
+    "IMPLEMENTATION",
+    "VERIFICATION",
+    "REFLECTION",
+];
 
 /// Parses `id`, `id:Name` or `id:Name:dep1,dep2`. The name may contain colons if dependencies, or a final colon,
 /// follow.
@@ -19,8 +25,18 @@ pub fn from_words(words: &str) -> Result<Phase, Finding> {
     if let Some(why) = wrong_id(id) {
         return Err(Finding::new("bad_name", words, why));
     }
-    let mut phase = Phase::new(id, &if name.is_empty() { title(id) } else { name.to_owned() });
-    let given = dependencies.split(',').map(str::trim).filter(|id| !id.is_empty());
+    let mut phase = Phase::new(
+        id,
+        &if name.is_empty() {
+            title(id)
+        } else {
+            name.to_owned()
+        },
+    );
+    let given = dependencies
+        .split(',')
+        .map(str::trim)
+        .filter(|id| !id.is_empty());
     phase.dependencies = given.map(str::to_owned).collect();
     Ok(phase)
 }
@@ -33,16 +49,26 @@ pub fn preset(name: &str) -> Option<Vec<Phase>> {
 fn dotagent() -> Vec<Phase> {
     let outputs: [&[(&str, bool)]; 5] = [
         &[("memory/reports/demand.json", true)],
-        &[("memory/reports/final_design.json", true), ("memory/reports/designs/", false)],
+        &[
+            ("memory/reports/final_design.json", true),
+            ("memory/reports/designs/", false),
+        ],
         &[("memory/state/execution.json", true)],
         &[("memory/reports/verification.json", true)],
         &[("memory/reports/reflection*.json", true)],
     ];
-    let output =
-        |(path, required): &(&str, bool)| PhaseOutput { path: (*path).to_owned(), required: *required, sha256: None };
+    let output = |(path, required): &(&str, bool)| PhaseOutput {
+        path: (*path).to_owned(),
+        required: *required,
+        sha256: None,
+    };
     let phase = |(at, id): (usize, &&str)| {
         let mut phase = Phase::new(id, &title(id));
-        phase.dependencies = DOTAGENT[..at].last().map(ToString::to_string).into_iter().collect();
+        phase.dependencies = DOTAGENT[..at]
+            .last()
+            .map(ToString::to_string)
+            .into_iter()
+            .collect();
         phase.requires_approval = *id == "ARCHITECTURE";
         phase.outputs = outputs[at].iter().map(output).collect();
         phase
@@ -55,9 +81,16 @@ fn title(id: &str) -> String {
     let word = |word: &str| {
         let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
         let is_shouted = word.len() > 1 && word == word.to_uppercase();
-        first.to_uppercase() + &if is_shouted { rest.to_lowercase() } else { rest.to_owned() }
+        first.to_uppercase()
+            + &if is_shouted {
+                rest.to_lowercase()
+            } else {
+                rest.to_owned()
+            }
     };
-    let words = id.split(['-', '_', ' ', '.']).filter(|word| !word.is_empty());
+    let words = id
+        .split(['-', '_', ' ', '.'])
+        .filter(|word| !word.is_empty());
     let made = words.map(word).collect::<Vec<_>>().join(" ");
     if made.is_empty() { id.to_owned() } else { made }
 }
@@ -91,8 +124,16 @@ mod tests {
     fn every_preset_is_a_sound_plan() {
         let phases = preset("dotagent").unwrap();
         assert_eq!(check(&phases), []);
-        assert_eq!(phases.iter().map(|phase| phase.id.as_str()).collect::<Vec<_>>(), DOTAGENT);
+        assert_eq!(
+            phases
+                .iter()
+                .map(|phase| phase.id.as_str())
+                .collect::<Vec<_>>(),
+            DOTAGENT
+        );
         assert_eq!(phases[4].dependencies, ["VERIFICATION"]);
-        assert!(phases[1].requires_approval && !phases[1].outputs[1].required && preset("x").is_none());
+        assert!(
+            phases[1].requires_approval && !phases[1].outputs[1].required && preset("x").is_none()
+        );
     }
 }

@@ -10,15 +10,31 @@ use crate::workflow::rules::workflow::Workflow;
 const CLASS_WORDS: [(Class, &[&str]); 3] = [
     (Class::Issues, &["issue", "issues"]),
     (Class::Commits, &["commit", "commits"]),
-    (Class::Docs, &["doc", "docs", "documentation", "readme", "reference", "references"]),
+    (
+        Class::Docs,
+        &[
+            "doc",
+            "docs",
+            "documentation",
+            "readme",
+            "reference",
+            "references",
+        ],
+    ),
 ];
 
 /// Returns the class as given, or guessed from id and name; the default is files.
 fn class_of(phase: &Phase) -> Class {
     let text = format!("{} {}", phase.id, phase.name).to_lowercase();
     let words: BTreeSet<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
-    let guess = || CLASS_WORDS.iter().find(|(_, known)| known.iter().any(|word| words.contains(word)));
-    phase.class.unwrap_or_else(|| guess().map_or(Class::Files, |(class, _)| *class))
+    let guess = || {
+        CLASS_WORDS
+            .iter()
+            .find(|(_, known)| known.iter().any(|word| words.contains(word)))
+    };
+    phase
+        .class
+        .unwrap_or_else(|| guess().map_or(Class::Files, |(class, _)| *class))
 }
 
 /// Finds phases that come too late: a pending phase of a more precious class than an earlier pending one, unless it
@@ -27,15 +43,26 @@ fn class_of(phase: &Phase) -> Class {
 /// A commit gathers earlier work, so one after files is in place if an earlier commit precedes those files. Issues have
 /// no such exception.
 pub fn lint(workflow: &Workflow) -> Vec<Finding> {
-    let pending = |phase: &&Phase| phase.status == PhaseStatus::Pending && class_of(phase) != Class::Other;
+    let pending =
+        |phase: &&Phase| phase.status == PhaseStatus::Pending && class_of(phase) != Class::Other;
     let mut findings = Vec::new();
-    for (at, late) in workflow.phases.iter().enumerate().filter(|(_, phase)| pending(phase)) {
+    for (at, late) in workflow
+        .phases
+        .iter()
+        .enumerate()
+        .filter(|(_, phase)| pending(phase))
+    {
         let class = class_of(late);
         let needed = all_before(workflow, late);
-        let is_due_later = |early: &Phase| class_of(early) > class && !needed.contains(early.id.as_str());
+        let is_due_later =
+            |early: &Phase| class_of(early) > class && !needed.contains(early.id.as_str());
         let is_excused = |at: usize| class == Class::Commits && has_commit(&workflow.phases[..at]);
-        let mut before = workflow.phases[..at].iter().enumerate().filter(|(_, phase)| pending(phase));
-        if let Some((_, early)) = before.find(|(at, early)| is_due_later(early) && !is_excused(*at)) {
+        let mut before = workflow.phases[..at]
+            .iter()
+            .enumerate()
+            .filter(|(_, phase)| pending(phase));
+        if let Some((_, early)) = before.find(|(at, early)| is_due_later(early) && !is_excused(*at))
+        {
             findings.push(out_of_order(at, late, early));
         }
     }
@@ -76,13 +103,23 @@ mod tests {
 
     fn late(phases: &[&str]) -> Vec<String> {
         let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);
-        workflow.phases = phases.iter().map(|words| from_words(words).unwrap()).collect();
-        lint(&workflow).into_iter().map(|finding| finding.what).collect()
+        workflow.phases = phases
+            .iter()
+            .map(|words| from_words(words).unwrap())
+            .collect();
+        lint(&workflow)
+            .into_iter()
+            .map(|finding| finding.what)
+            .collect()
     }
 
     #[test]
     fn files_before_issues_are_out_of_order() {
-        let found = late(&["write-files:Write all", "create-issues:Create GitHub issues", "commit:Commit changes"]);
+        let found = late(&[
+            "write-files:Write all",
+            "create-issues:Create GitHub issues",
+            "commit:Commit changes",
+        ]);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].contains("'create-issues'") && found[0].contains("'write-files'"));
         assert!(found[1].contains("'commit'") && found[1].contains("'write-files'"));
@@ -91,7 +128,12 @@ mod tests {
     #[test]
     fn a_later_commit_and_what_depends_on_the_other_are_in_order() {
         for fine in [
-            &["create-issues", "commit-scaffold", "write-files", "commit-final"][..],
+            &[
+                "create-issues",
+                "commit-scaffold",
+                "write-files",
+                "commit-final",
+            ][..],
             &["write-source", "final-commit::write-source"],
             &["write-source", "test::write-source", "final-commit::test"],
             &["create-issues", "commit", "files", "docs"],
@@ -106,7 +148,10 @@ mod tests {
     #[test]
     fn the_class_given_wins_and_what_was_begun_stays_where_it_is() {
         let mut workflow = Workflow::new("x".into(), "a".into(), "b".into(), 0);
-        workflow.phases = ["write", "issues"].iter().map(|words| from_words(words).unwrap()).collect();
+        workflow.phases = ["write", "issues"]
+            .iter()
+            .map(|words| from_words(words).unwrap())
+            .collect();
         assert_eq!(lint(&workflow).len(), 1);
         workflow.phases[0].class = Some(Class::Other);
         assert_eq!(lint(&workflow), []);

@@ -3,7 +3,11 @@
 /// Whether one file may match patterns of both: the fixed directory of one lies at or below that of the other. A phase
 /// without patterns shares with no other: what it writes is unknown, and the plan named nothing.
 pub fn share_writes(one: &[String], other: &[String]) -> bool {
-    one.iter().any(|one| other.iter().any(|other| may_meet(&fixed_part(one), &fixed_part(other))))
+    one.iter().any(|one| {
+        other
+            .iter()
+            .any(|other| may_meet(&fixed_part(one), &fixed_part(other)))
+    })
 }
 
 fn may_meet(one: &[&str], other: &[&str]) -> bool {
@@ -13,10 +17,16 @@ fn may_meet(one: &[&str], other: &[&str]) -> bool {
 /// Returns the components before the first wildcard.
 fn fixed_part(pattern: &str) -> Vec<&str> {
     let has_marks = |name: &str| name.contains(['*', '?', '[', '{', '\\']);
-    let names = pattern.split('/').filter(|name| !name.is_empty() && *name != ".");
+    let names = pattern
+        .split('/')
+        .filter(|name| !name.is_empty() && *name != ".");
     let fixed: Vec<&str> = names.take_while(|name| !has_marks(name)).collect();
     // A `..` may lead anywhere.
-    if fixed.contains(&"..") { Vec::new() } else { fixed }
+    if fixed.contains(&"..") {
+        Vec::new()
+    } else {
+        fixed
+    }
 }
 
 #[cfg(test)]
@@ -41,7 +51,12 @@ mod tests {
         ] {
             assert!(share(one, other), "{one} {other}");
         }
-        for (one, other) in [("a", "ab"), ("src/a/**", "src/b/*.rs"), ("a/x", "a/y"), ("a/b*", "c")] {
+        for (one, other) in [
+            ("a", "ab"),
+            ("src/a/**", "src/b/*.rs"),
+            ("a/x", "a/y"),
+            ("a/b*", "c"),
+        ] {
             assert!(!share(one, other), "{one} {other}");
         }
         assert!(!share_writes(&[], &["a".to_owned()]) && !share_writes(&[], &[]));

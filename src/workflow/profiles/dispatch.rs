@@ -45,7 +45,12 @@ pub fn export(workflow: &Workflow, profile: Profile, root: &str) -> Vec<Document
 ///
 /// # Errors
 /// Every finding about the document.
-pub fn begin(profile: Profile, path: &str, value: &Value, root: &str) -> Result<Workflow, Vec<Finding>> {
+pub fn begin(
+    profile: Profile,
+    path: &str,
+    value: &Value,
+    root: &str,
+) -> Result<Workflow, Vec<Finding>> {
     let mut workflow = match profile {
         Profile::Phases => phases::begin(value, root),
         Profile::Pipeline => pipeline::begin(value, root),

@@ -12,5 +12,7 @@ pub struct Document {
 
 /// Returns the last component of the root: the default project name.
 pub fn project_of(root: &str) -> &str {
-    root.rsplit(['/', '\\']).find(|name| !name.is_empty()).unwrap_or("work")
+    root.rsplit(['/', '\\'])
+        .find(|name| !name.is_empty())
+        .unwrap_or("work")
 }

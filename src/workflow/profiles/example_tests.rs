@@ -94,24 +94,47 @@ pub fn begun(profile: Profile, path: &str, value: &Value) -> Workflow {
 
 #[track_caller]
 pub fn written(workflow: &Workflow, path: &str) -> Value {
-    let documents: Vec<Document> =
-        workflow.profiles.iter().flat_map(|profile| export(workflow, *profile, ROOT)).collect();
-    documents.into_iter().find(|document| document.path == path).unwrap().value
+    let documents: Vec<Document> = workflow
+        .profiles
+        .iter()
+        .flat_map(|profile| export(workflow, *profile, ROOT))
+        .collect();
+    documents
+        .into_iter()
+        .find(|document| document.path == path)
+        .unwrap()
+        .value
 }
 
 pub fn codes(findings: &[Finding]) -> Vec<(&str, &str)> {
-    findings.iter().map(|finding| (finding.code, finding.place.as_str())).collect()
+    findings
+        .iter()
+        .map(|finding| (finding.code, finding.place.as_str()))
+        .collect()
 }
 
 #[test]
 fn the_pipeline_of_the_format_comes_back() {
     let workflow = begun(Profile::Pipeline, PIPELINE, &pipeline());
-    assert_eq!((&*workflow.kind, &*workflow.project), ("pipeline", "project"));
+    assert_eq!(
+        (&*workflow.kind, &*workflow.project),
+        ("pipeline", "project")
+    );
     assert_eq!(workflow.id, "pipeline_project_20260219_100000");
-    let statuses: Vec<&str> = workflow.phases.iter().map(|phase| phase.status.into_str()).collect();
-    assert_eq!(statuses, ["complete", "complete", "in_progress", "pending", "pending"]);
+    let statuses: Vec<&str> = workflow
+        .phases
+        .iter()
+        .map(|phase| phase.status.into_str())
+        .collect();
+    assert_eq!(
+        statuses,
+        ["complete", "complete", "in_progress", "pending", "pending"]
+    );
     assert_eq!(workflow.phases[1].commit_sha.as_deref(), Some("a1b2c3d"));
-    assert_eq!(workflow.phases[2].progress.as_deref(), Some("auth module done, starting billing"));
+    assert_eq!(
+        workflow.phases[2].progress.as_deref(),
+        Some("auth module done, starting billing")
+    );
     assert_eq!(workflow.context.file_paths, ["src/auth/login.ts"]);
     assert_eq!(workflow.next().unwrap().id, "write-source");
 }
@@ -131,17 +154,26 @@ fn a_pipeline_with_nothing_under_way_comes_back_however_it_says_so() {
     value["completed_phases"] = json!([]);
     value["current_phase"] = json!({"id": "c", "name": "C", "status": "pending"});
     value["remaining_phases"] = json!([]);
-    assert_eq!(begun(Profile::Pipeline, PIPELINE, &value).phases[0].status, PhaseStatus::Pending);
+    assert_eq!(
+        begun(Profile::Pipeline, PIPELINE, &value).phases[0].status,
+        PhaseStatus::Pending
+    );
 }
 
 #[test]
 fn the_registry_of_the_format_comes_back() {
     let workflow = begun(Profile::Registry, REGISTRY, &registry());
     assert_eq!(workflow.id, "orchestrate_auth_system_20251003_184530");
-    assert_eq!((&*workflow.kind, &*workflow.project), ("orchestrate", "auth_system"));
+    assert_eq!(
+        (&*workflow.kind, &*workflow.project),
+        ("orchestrate", "auth_system")
+    );
     assert_eq!(workflow.description, "Implement authentication system");
-    let names: Vec<_> =
-        workflow.phases.iter().map(|phase| (&*phase.id, &*phase.name, phase.status.into_str())).collect();
+    let names: Vec<_> = workflow
+        .phases
+        .iter()
+        .map(|phase| (&*phase.id, &*phase.name, phase.status.into_str()))
+        .collect();
     assert_eq!(names[0], ("1", "Phase 1", "complete"));
     assert_eq!(names[1], ("2", "Phase 2", "in_progress"));
     assert_eq!((names.len(), names[4]), (5, ("5", "Phase 5", "pending")));
@@ -150,8 +182,21 @@ fn the_registry_of_the_format_comes_back() {
 
 #[test]
 fn a_registry_comes_back_at_every_stage() {
-    for status in ["in_progress", "pending", "running", "paused", "failed", "completed", "abandoned"] {
-        for (current, completed) in [(0, json!([])), (1, json!([])), (2, json!([2, 1])), (5, json!([1, 2, 3, 4, 5]))] {
+    for status in [
+        "in_progress",
+        "pending",
+        "running",
+        "paused",
+        "failed",
+        "completed",
+        "abandoned",
+    ] {
+        for (current, completed) in [
+            (0, json!([])),
+            (1, json!([])),
+            (2, json!([2, 1])),
+            (5, json!([1, 2, 3, 4, 5])),
+        ] {
             let mut value = registry();
             value["status"] = status.into();
             value["current_phase"] = current.into();
@@ -161,7 +206,11 @@ fn a_registry_comes_back_at_every_stage() {
     }
     let mut value = registry();
     (value["checkpoint_id"], value["workflow_state"]) = ("../x".into(), json!({}));
-    let workflow = begun(Profile::Registry, ".claude/checkpoints/orchestrate_odd_20251003_184530.json", &value);
+    let workflow = begun(
+        Profile::Registry,
+        ".claude/checkpoints/orchestrate_odd_20251003_184530.json",
+        &value,
+    );
     assert_eq!(workflow.id, "orchestrate_project_20251003_184530");
 }
 
@@ -173,7 +222,11 @@ fn every_phase_in_every_status_comes_back() {
             let workflow = begun(Profile::Phases, PHASES, &value);
             assert_eq!(workflow.phases.len(), 5, "{current} {status}");
             let is_over = (current, status) == ("REFLECTION", "complete");
-            assert_eq!(workflow.status == RunStatus::Complete, is_over, "{current} {status}");
+            assert_eq!(
+                workflow.status == RunStatus::Complete,
+                is_over,
+                "{current} {status}"
+            );
             let of = |id: &str| workflow.phase(id).unwrap().status.into_str();
             let expected = match status {
                 "in_progress" | "failed" => status,
@@ -196,7 +249,11 @@ fn phases_of_other_names_come_back() {
     value["completed_phases"][0]["phase"] = "design".into();
     value["user_checkpoints"] = json!([]);
     let workflow = begun(Profile::Phases, PHASES, &value);
-    let ids: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
+    let ids: Vec<&str> = workflow
+        .phases
+        .iter()
+        .map(|phase| phase.id.as_str())
+        .collect();
     assert_eq!(ids, ["design", "build"]);
     value.as_object_mut().unwrap().remove("user_checkpoints");
     value.as_object_mut().unwrap().remove("interruption_safe");
@@ -210,17 +267,31 @@ fn phases_in_small_letters_are_the_known_ones_and_come_back_as_they_were_written
         value["completed_phases"][0]["phase"] = "Requirements".into();
         value["user_checkpoints"][0]["phase"] = "requirements".into();
         let mut workflow = begun(Profile::Phases, PHASES, &value);
-        let ids: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
-        assert_eq!((ids.as_slice(), workflow.phases[0].status), (&DOTAGENT[..], PhaseStatus::Complete), "{status}");
+        let ids: Vec<&str> = workflow
+            .phases
+            .iter()
+            .map(|phase| phase.id.as_str())
+            .collect();
+        assert_eq!(
+            (ids.as_slice(), workflow.phases[0].status),
+            (&DOTAGENT[..], PhaseStatus::Complete),
+            "{status}"
+        );
         assert!(workflow.phases[0].approved_ms.is_some() && !workflow.phases[1].is_unplanned);
         let before = workflow.clone();
         take(&mut workflow, Profile::Phases, PHASES, &value, ROOT).unwrap();
         assert_eq!(workflow, before, "{status}");
         let again = value["completed_phases"][0].clone();
-        value["completed_phases"].as_array_mut().unwrap().push(again);
+        value["completed_phases"]
+            .as_array_mut()
+            .unwrap()
+            .push(again);
         value["completed_phases"][1]["phase"] = "REQUIREMENTS".into();
         let findings = begin(Profile::Phases, PHASES, &value, ROOT).unwrap_err();
-        assert_eq!(codes(&findings), [("duplicate_id", "completed_phases[1].phase")]);
+        assert_eq!(
+            codes(&findings),
+            [("duplicate_id", "completed_phases[1].phase")]
+        );
     }
 }
 
@@ -228,13 +299,27 @@ fn phases_in_small_letters_are_the_known_ones_and_come_back_as_they_were_written
 fn tasks_come_back_in_either_shape() {
     let path = "memory/state/execution.json";
     let task = json!({"z": 1, "id": "task-001", "status": "Completed", "started_at": null, "attempts": 2, "x": {}});
-    let by_id = json!({"task-001": {"status": "running", "output": "o.json"}, "b": {"status": "todo"}});
-    for tasks in [json!([task]), by_id, json!([{"task_id": "t", "status": "blocked"}]), json!([]), json!(null)] {
-        let mut workflow = begun(Profile::Phases, PHASES, &phases("IMPLEMENTATION", "in_progress"));
+    let by_id =
+        json!({"task-001": {"status": "running", "output": "o.json"}, "b": {"status": "todo"}});
+    for tasks in [
+        json!([task]),
+        by_id,
+        json!([{"task_id": "t", "status": "blocked"}]),
+        json!([]),
+        json!(null),
+    ] {
+        let mut workflow = begun(
+            Profile::Phases,
+            PHASES,
+            &phases("IMPLEMENTATION", "in_progress"),
+        );
         let value = json!({"workflow_id": "other", "k": [1], "tasks": tasks, "updated_at": "2026-02-19T12:00:00Z"});
         take(&mut workflow, Profile::Phases, path, &value, ROOT).unwrap();
         assert_eq!(written(&workflow, path).to_string(), value.to_string());
-        assert_eq!(written(&workflow, PHASES).to_string(), phases("IMPLEMENTATION", "in_progress").to_string());
+        assert_eq!(
+            written(&workflow, PHASES).to_string(),
+            phases("IMPLEMENTATION", "in_progress").to_string()
+        );
     }
 }
 
@@ -243,7 +328,9 @@ fn the_plans_of_the_format_are_read_and_judged() {
     let judged = |value: &Value| {
         let mut workflow = Workflow::new("x".into(), "pipeline".into(), "b".into(), 0);
         workflow.phases = plan::from_document(value).unwrap();
-        workflow.documents.insert(plan::PLAN.to_owned(), value.clone());
+        workflow
+            .documents
+            .insert(plan::PLAN.to_owned(), value.clone());
         assert_eq!(plan::to_document(&workflow).to_string(), value.to_string());
         plan::lint(&workflow)
     };
@@ -258,7 +345,10 @@ fn the_plans_of_the_format_are_read_and_judged() {
         {"id": "create-issues", "name": "Create GitHub issues"},
         {"id": "commit", "name": "Commit changes"}
     ]});
-    assert_eq!(codes(&judged(&incorrect)), [("phase_order", "phases[1]"), ("phase_order", "phases[2]")]);
+    assert_eq!(
+        codes(&judged(&incorrect)),
+        [("phase_order", "phases[1]"), ("phase_order", "phases[2]")]
+    );
     let correct = json!({"phases": [
         {"id": "create-issues", "name": "Create GitHub issues"},
         {"id": "commit-scaffold", "name": "Commit initial scaffold"},
@@ -277,18 +367,27 @@ fn the_schema_takes_what_we_write_and_the_example() {
     workflow.phases = ["a", "b"].map(|id| Phase::new(id, id)).to_vec();
     workflow.phases[0].commit_sha = Some("a1b2c3d".to_owned());
     for value in [pipeline(), written(&workflow, PIPELINE)] {
-        assert!(validator.is_valid(&value), "{:?}", validator.iter_errors(&value).collect::<Vec<_>>());
+        assert!(
+            validator.is_valid(&value),
+            "{:?}",
+            validator.iter_errors(&value).collect::<Vec<_>>()
+        );
     }
     workflow.phases[0].status = PhaseStatus::Complete;
     workflow.phases[1].status = PhaseStatus::Skipped;
     assert!(
-        validator.is_valid(&written(&workflow, PIPELINE)) && written(&workflow, PIPELINE)["current_phase"].is_null()
+        validator.is_valid(&written(&workflow, PIPELINE))
+            && written(&workflow, PIPELINE)["current_phase"].is_null()
     );
     let mut odd = pipeline();
     odd["remaining_phases"][0]["status"] = "pending".into();
     odd["current_phase"] = json!({});
     assert!(validator.is_valid(&odd));
-    for (place, wrong) in [("/more", json!(1)), ("/created_at", json!("noon")), ("/current_phase", json!({"id": ""}))] {
+    for (place, wrong) in [
+        ("/more", json!(1)),
+        ("/created_at", json!("noon")),
+        ("/current_phase", json!({"id": ""})),
+    ] {
         let mut value = pipeline();
         value[place.trim_start_matches('/')] = wrong;
         assert!(!validator.is_valid(&value), "{place}");

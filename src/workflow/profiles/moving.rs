@@ -14,7 +14,9 @@ pub fn move_to(phase: &mut Phase, status: PhaseStatus, at_ms: i64) {
         (phase.started_ms, phase.completed_ms) = (Some(at_ms), None);
     }
     if status.is_settled() {
-        phase.attempts = phase.attempts.max(u32::from(status == PhaseStatus::Complete));
+        phase.attempts = phase
+            .attempts
+            .max(u32::from(status == PhaseStatus::Complete));
         phase.completed_ms = Some(at_ms);
         phase.last_error = None;
     } else if status == PhaseStatus::Pending {
@@ -58,9 +60,15 @@ mod tests {
         move_to(&mut phase, PhaseStatus::InProgress, 5);
         assert_eq!((phase.attempts, phase.started_ms), (1, Some(5)));
         move_to(&mut phase, PhaseStatus::Complete, 7);
-        assert_eq!((phase.attempts, phase.completed_ms, phase.started_ms), (1, Some(7), Some(5)));
+        assert_eq!(
+            (phase.attempts, phase.completed_ms, phase.started_ms),
+            (1, Some(7), Some(5))
+        );
         move_to(&mut phase, PhaseStatus::Pending, 8);
-        assert_eq!((phase.completed_ms, phase.before.as_deref(), phase.attempts), (None, Some("b"), 1));
+        assert_eq!(
+            (phase.completed_ms, phase.before.as_deref(), phase.attempts),
+            (None, Some("b"), 1)
+        );
     }
 
     #[test]

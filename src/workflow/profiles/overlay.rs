@@ -17,7 +17,11 @@ impl Overlay {
     /// Starts from what was last read or written; empty if that is not an object.
     pub fn on(base: Option<&Value>, order: &'static [&'static str]) -> Self {
         let base = base.and_then(Value::as_object);
-        Self { map: base.cloned().unwrap_or_default(), order, is_new: base.is_none() }
+        Self {
+            map: base.cloned().unwrap_or_default(),
+            order,
+            is_new: base.is_none(),
+        }
     }
 
     pub fn get(&self, key: &str) -> Option<&Value> {
@@ -51,14 +55,22 @@ impl Overlay {
     }
 
     /// As [`Self::put`], but an existing document without the key stays without it while the value is the default.
-    pub fn put_or_leave(&mut self, key: &str, value: Value, is_usual: bool, is_same: impl FnOnce(&Value) -> bool) {
+    pub fn put_or_leave(
+        &mut self,
+        key: &str,
+        value: Value,
+        is_usual: bool,
+        is_same: impl FnOnce(&Value) -> bool,
+    ) {
         if self.is_new || self.has(key) || !is_usual {
             self.put(key, value, is_same);
         }
     }
 
     pub fn set_time(&mut self, key: &str, time_ms: i64) {
-        self.put(key, rfc3339_seconds(time_ms).into(), |stands| says_time(stands, time_ms));
+        self.put(key, rfc3339_seconds(time_ms).into(), |stands| {
+            says_time(stands, time_ms)
+        });
     }
 
     /// Writes an optional text: `null` and a missing key both mean none, and either is kept.
@@ -83,7 +95,9 @@ impl Overlay {
     /// Returns the position after the last key that precedes this one in the format.
     fn place_of(&self, key: &str) -> usize {
         let rank = |key: &str| self.order.iter().position(|listed| *listed == key);
-        let Some(own) = rank(key) else { return self.map.len() };
+        let Some(own) = rank(key) else {
+            return self.map.len();
+        };
         let is_before = |other: &String| rank(other).is_some_and(|other| other < own);
         let keys: Vec<&String> = self.map.keys().collect();
         keys.into_iter().rposition(is_before).map_or(0, |at| at + 1)
@@ -97,12 +111,20 @@ pub fn is_same_time(said_ms: i64, time_ms: i64) -> bool {
 
 /// Whether a value means this time, in any notation.
 pub fn says_time(value: &Value, time_ms: i64) -> bool {
-    value.as_str().and_then(parse_iso).is_some_and(|said_ms| is_same_time(said_ms, time_ms))
+    value
+        .as_str()
+        .and_then(parse_iso)
+        .is_some_and(|said_ms| is_same_time(said_ms, time_ms))
 }
 
 /// Sorts a list as in a document; items that the document lacks go last in their old order.
 pub fn in_order_of<T>(list: &mut [T], order: &[&str], id: impl Fn(&T) -> &str) {
-    list.sort_by_cached_key(|one| order.iter().position(|known| *known == id(one)).unwrap_or(usize::MAX));
+    list.sort_by_cached_key(|one| {
+        order
+            .iter()
+            .position(|known| *known == id(one))
+            .unwrap_or(usize::MAX)
+    });
 }
 
 #[cfg(test)]
@@ -123,7 +145,10 @@ mod tests {
         overlay.set("d", 4);
         overlay.set("z", 6);
         let made = overlay.finish().to_string();
-        assert_eq!(made, r#"{"a":1,"x":1,"c":"2026-01-01T01:00:00+01:00","b":5,"d":4,"y":3,"z":6}"#);
+        assert_eq!(
+            made,
+            r#"{"a":1,"x":1,"c":"2026-01-01T01:00:00+01:00","b":5,"d":4,"y":3,"z":6}"#
+        );
     }
 
     #[test]

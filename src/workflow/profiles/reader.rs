@@ -40,7 +40,11 @@ impl<'v> Fields<'v> {
     }
 
     pub fn place(&self, key: &str) -> String {
-        if self.place.is_empty() { key.to_owned() } else { format!("{}.{key}", self.place) }
+        if self.place.is_empty() {
+            key.to_owned()
+        } else {
+            format!("{}.{key}", self.place)
+        }
     }
 }
 
@@ -65,19 +69,34 @@ impl DocumentReader {
     /// Reads the top-level object.
     pub fn document<'v>(&mut self, value: &'v Value) -> Option<Fields<'v>> {
         let Some(map) = value.as_object() else {
-            self.note("wrong_type", "", format!("the document is {}, not an object", kind(value)));
+            self.note(
+                "wrong_type",
+                "",
+                format!("the document is {}, not an object", kind(value)),
+            );
             return None;
         };
-        Some(Fields { map, place: String::new() })
+        Some(Fields {
+            map,
+            place: String::new(),
+        })
     }
 
     /// Reads the top-level object of a versioned format, and checks the version.
     pub fn versioned<'v>(&mut self, value: &'v Value) -> Option<Fields<'v>> {
         let fields = self.document(value)?;
         for key in VERSION_KEYS {
-            if fields.get(key).and_then(major_version).is_some_and(|found| found > NEWEST_VERSION) {
+            if fields
+                .get(key)
+                .and_then(major_version)
+                .is_some_and(|found| found > NEWEST_VERSION)
+            {
                 let found = &fields.map[key];
-                self.note("version_mismatch", key, format!("it has version {found}; this program knows 1"));
+                self.note(
+                    "version_mismatch",
+                    key,
+                    format!("it has version {found}; this program knows 1"),
+                );
             }
         }
         Some(fields)
@@ -85,14 +104,21 @@ impl DocumentReader {
 
     pub fn object<'v>(&mut self, value: &'v Value, place: &str) -> Option<Fields<'v>> {
         let map = self.typed(value, place, "an object", Value::as_object)?;
-        Some(Fields { map, place: place.to_owned() })
+        Some(Fields {
+            map,
+            place: place.to_owned(),
+        })
     }
 
     /// Returns the value, even `null`; a missing key is a finding.
     pub fn required<'v>(&mut self, fields: &Fields<'v>, key: &str) -> Option<&'v Value> {
         let value = fields.map.get(key);
         if value.is_none() {
-            self.note("missing_field", fields.place(key), format!("the field '{key}' is missing"));
+            self.note(
+                "missing_field",
+                fields.place(key),
+                format!("the field '{key}' is missing"),
+            );
         }
         value
     }
@@ -106,14 +132,23 @@ impl DocumentReader {
     pub fn name<'v>(&mut self, fields: &Fields<'v>, key: &str) -> Option<&'v str> {
         let text = self.text(fields, key)?;
         if text.trim().is_empty() || text.contains(char::is_control) {
-            self.note("bad_name", fields.place(key), "it is empty or has control characters in it");
+            self.note(
+                "bad_name",
+                fields.place(key),
+                "it is empty or has control characters in it",
+            );
             return None;
         }
         Some(text)
     }
 
     pub fn text_if<'v>(&mut self, fields: &Fields<'v>, key: &str) -> Option<&'v str> {
-        self.typed(fields.get(key)?, &fields.place(key), "a text", Value::as_str)
+        self.typed(
+            fields.get(key)?,
+            &fields.place(key),
+            "a text",
+            Value::as_str,
+        )
     }
 
     pub fn time(&mut self, fields: &Fields<'_>, key: &str) -> Option<i64> {
@@ -137,7 +172,12 @@ impl DocumentReader {
     }
 
     pub fn flag_if(&mut self, fields: &Fields<'_>, key: &str) -> Option<bool> {
-        self.typed(fields.get(key)?, &fields.place(key), "true or false", Value::as_bool)
+        self.typed(
+            fields.get(key)?,
+            &fields.place(key),
+            "true or false",
+            Value::as_bool,
+        )
     }
 
     pub fn list<'v>(&mut self, fields: &Fields<'v>, key: &str) -> Vec<(String, &'v Value)> {
@@ -148,23 +188,38 @@ impl DocumentReader {
     }
 
     /// Returns the items of a list with their places.
-    pub fn list_if<'v>(&mut self, fields: &Fields<'v>, key: &str) -> Option<Vec<(String, &'v Value)>> {
+    pub fn list_if<'v>(
+        &mut self,
+        fields: &Fields<'v>,
+        key: &str,
+    ) -> Option<Vec<(String, &'v Value)>> {
         let place = fields.place(key);
         let list = self.typed(fields.get(key)?, &place, "a list", Value::as_array)?;
-        Some(list.iter().enumerate().map(|(at, value)| (format!("{place}[{at}]"), value)).collect())
+        Some(
+            list.iter()
+                .enumerate()
+                .map(|(at, value)| (format!("{place}[{at}]"), value))
+                .collect(),
+        )
     }
 
     pub fn texts_if(&mut self, fields: &Fields<'_>, key: &str) -> Option<Vec<String>> {
         let list = self.list_if(fields, key)?;
-        let text =
-            |(place, value): (String, &Value)| self.typed(value, &place, "a text", Value::as_str).map(str::to_owned);
+        let text = |(place, value): (String, &Value)| {
+            self.typed(value, &place, "a text", Value::as_str)
+                .map(str::to_owned)
+        };
         Some(list.into_iter().filter_map(text).collect())
     }
 
     fn instant(&mut self, text: &str, place: String) -> Option<i64> {
         let time = parse_iso(text);
         if time.is_none() {
-            self.note("bad_time", place, format!("'{}' is no ISO 8601 time", text.escape_debug()));
+            self.note(
+                "bad_time",
+                place,
+                format!("'{}' is no ISO 8601 time", text.escape_debug()),
+            );
         }
         time
     }
@@ -178,7 +233,11 @@ impl DocumentReader {
     ) -> Option<T> {
         let typed = as_wanted(value);
         if typed.is_none() {
-            self.note("wrong_type", place, format!("it is {}, not {wanted}", kind(value)));
+            self.note(
+                "wrong_type",
+                place,
+                format!("it is {}, not {wanted}", kind(value)),
+            );
         }
         typed
     }
@@ -188,7 +247,12 @@ impl DocumentReader {
 fn major_version(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64().map(f64::trunc),
-        Value::String(text) => text.trim_start_matches(['v', 'V']).split('.').next()?.parse().ok(),
+        Value::String(text) => text
+            .trim_start_matches(['v', 'V'])
+            .split('.')
+            .next()?
+            .parse()
+            .ok(),
         _ => None,
     }
 }
@@ -212,7 +276,8 @@ mod tests {
 
     #[test]
     fn all_that_is_wrong_is_said_with_its_place() {
-        let value = json!({"a": 1, "b": {"t": "noon"}, "l": ["x", 2], "version": "2.1", "n": -1, "w": " "});
+        let value =
+            json!({"a": 1, "b": {"t": "noon"}, "l": ["x", 2], "version": "2.1", "n": -1, "w": " "});
         let mut reader = DocumentReader::default();
         let fields = reader.versioned(&value).unwrap();
         let inner = reader.object(&value["b"], "b").unwrap();
@@ -223,7 +288,10 @@ mod tests {
         reader.count(&fields, "n");
         reader.name(&fields, "w");
         let findings = reader.finish(Some(())).unwrap_err();
-        let found: Vec<_> = findings.iter().map(|finding| (finding.code, finding.place.as_str())).collect();
+        let found: Vec<_> = findings
+            .iter()
+            .map(|finding| (finding.code, finding.place.as_str()))
+            .collect();
         assert_eq!(
             found,
             [
@@ -240,7 +308,10 @@ mod tests {
 
     #[test]
     fn a_byte_order_mark_says_nothing() {
-        assert_eq!(parse(b"\xef\xbb\xbf{\"a\": 1}\r\n").unwrap(), json!({"a": 1}));
+        assert_eq!(
+            parse(b"\xef\xbb\xbf{\"a\": 1}\r\n").unwrap(),
+            json!({"a": 1})
+        );
         for bad in [&b""[..], b"\xef\xbb\xbf", b"\xef\xbb\xbf\xef\xbb\xbf{}"] {
             assert!(parse(bad).is_err());
         }
@@ -248,7 +319,14 @@ mod tests {
 
     #[test]
     fn versions_that_are_known_are_no_findings() {
-        for version in [json!(1), json!("1.9"), json!("v1"), json!(null), json!("draft"), json!(0.5)] {
+        for version in [
+            json!(1),
+            json!("1.9"),
+            json!("v1"),
+            json!(null),
+            json!("draft"),
+            json!(0.5),
+        ] {
             let mut reader = DocumentReader::default();
             reader.versioned(&json!({"version": version, "schema_version": version}));
             assert!(reader.finish(Some(())).is_ok(), "{version}");

@@ -38,17 +38,29 @@ pub fn choices(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
     let named: &[(&str, String)] = &match voice(workflow) {
         Some(Profile::Registry) => vec![
             ("r", format!("resume: {}", next_words(workflow))),
-            ("s", "start fresh: the old run goes to the archive".to_owned()),
+            (
+                "s",
+                "start fresh: the old run goes to the archive".to_owned(),
+            ),
             ("v", "view details".to_owned()),
-            ("d", "delete: it goes to the archive, nothing is started".to_owned()),
+            (
+                "d",
+                "delete: it goes to the archive, nothing is started".to_owned(),
+            ),
         ],
         Some(Profile::Phases) => {
-            vec![("y", format!("resume from {}", next_words(workflow))), ("n", "archive it and start fresh".to_owned())]
+            vec![
+                ("y", format!("resume from {}", next_words(workflow))),
+                ("n", "archive it and start fresh".to_owned()),
+            ]
         }
         _ => vec![
             ("y", next_words(workflow)),
             ("n", "abandon it, or pick another phase".to_owned()),
-            ("restart", "archive it and begin the same plan anew".to_owned()),
+            (
+                "restart",
+                "archive it and begin the same plan anew".to_owned(),
+            ),
         ],
     };
     of(workflow, named, is_sound)
@@ -56,32 +68,59 @@ pub fn choices(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
 
 /// Returns the answers after `n` in the pipeline profile.
 pub fn after_no(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
-    let mut named = vec![("abandon".to_owned(), "end it; it goes to the archive".to_owned())];
+    let mut named = vec![(
+        "abandon".to_owned(),
+        "end it; it goes to the archive".to_owned(),
+    )];
     let can_begin = |phase: &&Phase| workflow.unmet(phase).is_empty();
     let others = workflow.remaining().filter(can_begin);
-    named.extend(others.map(|phase| (format!("pick:{}", phase.id), format!("go on with {}", phase.name))));
-    let named: Vec<(&str, String)> = named.iter().map(|(key, label)| (key.as_str(), label.clone())).collect();
+    named.extend(others.map(|phase| {
+        (
+            format!("pick:{}", phase.id),
+            format!("go on with {}", phase.name),
+        )
+    }));
+    let named: Vec<(&str, String)> = named
+        .iter()
+        .map(|(key, label)| (key.as_str(), label.clone()))
+        .collect();
     of(workflow, &named, is_sound)
 }
 
 fn of(workflow: &Workflow, named: &[(&str, String)], is_sound: bool) -> Vec<Choice> {
     let command = |key: &str| {
         let goes_on = understand(workflow, key).is_some_and(|chosen| chosen.goes_on());
-        let anyway = if goes_on && !is_sound { " --anyway" } else { "" };
+        let anyway = if goes_on && !is_sound {
+            " --anyway"
+        } else {
+            ""
+        };
         let word = |text: &str| shell_word(text.as_bytes());
-        format!("checkpoint workflow resume {} --choose {}{anyway}", word(&workflow.id), word(key))
+        format!(
+            "checkpoint workflow resume {} --choose {}{anyway}",
+            word(&workflow.id),
+            word(key)
+        )
     };
     named
         .iter()
-        .map(|(key, label)| Choice { key: (*key).to_owned(), label: label.clone(), command: command(key) })
+        .map(|(key, label)| Choice {
+            key: (*key).to_owned(),
+            label: label.clone(),
+            command: command(key),
+        })
         .collect()
 }
 
 fn next_words(workflow: &Workflow) -> String {
-    workflow.next().map_or("nothing is left to do".to_owned(), |phase| match voice(workflow) {
-        Some(Profile::Phases) => phase.id.clone(),
-        _ => format!("continue from {}", phase.name),
-    })
+    workflow
+        .next()
+        .map_or("nothing is left to do".to_owned(), |phase| {
+            match voice(workflow) {
+                Some(Profile::Phases) => phase.id.clone(),
+                _ => format!("continue from {}", phase.name),
+            }
+        })
 }
 
 /// Whether starting fresh needs confirmation: the first question of other profiles says what it does.
@@ -92,7 +131,11 @@ pub fn is_confirmed(workflow: &Workflow) -> bool {
 /// Interprets a typed line; an empty one is the capitalized default in the prompt, if there is one.
 pub fn understand_line(workflow: &Workflow, line: &str) -> Option<Chosen> {
     let is_default = line.trim().is_empty() && voice(workflow) == Some(Profile::Phases);
-    if is_default { Some(Chosen::Resume) } else { understand(workflow, line) }
+    if is_default {
+        Some(Chosen::Resume)
+    } else {
+        understand(workflow, line)
+    }
 }
 
 /// Interprets an answer for this run.

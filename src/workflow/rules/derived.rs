@@ -29,23 +29,33 @@ impl Workflow {
 
     /// Returns all phases under way, in the order of the plan.
     pub fn running(&self) -> impl Iterator<Item = &Phase> {
-        self.phases.iter().filter(|phase| phase.status.is_under_way())
+        self.phases
+            .iter()
+            .filter(|phase| phase.status.is_under_way())
     }
 
     /// Returns completed phases, in the order of completion.
     pub fn completed(&self) -> impl Iterator<Item = &Phase> {
-        let mut done: Vec<&Phase> = self.phases.iter().filter(|phase| phase.status == PhaseStatus::Complete).collect();
+        let mut done: Vec<&Phase> = self
+            .phases
+            .iter()
+            .filter(|phase| phase.status == PhaseStatus::Complete)
+            .collect();
         done.sort_by_key(|phase| phase.completed_ms);
         done.into_iter()
     }
 
     pub fn skipped(&self) -> impl Iterator<Item = &Phase> {
-        self.phases.iter().filter(|phase| phase.status == PhaseStatus::Skipped)
+        self.phases
+            .iter()
+            .filter(|phase| phase.status == PhaseStatus::Skipped)
     }
 
     /// Returns pending phases, in the order of the plan.
     pub fn remaining(&self) -> impl Iterator<Item = &Phase> {
-        self.phases.iter().filter(|phase| phase.status == PhaseStatus::Pending)
+        self.phases
+            .iter()
+            .filter(|phase| phase.status == PhaseStatus::Pending)
     }
 
     pub fn is_all_settled(&self) -> bool {
@@ -54,23 +64,34 @@ impl Workflow {
 
     /// Returns the dependencies of a phase that are not settled.
     pub fn unmet(&self, phase: &Phase) -> Vec<String> {
-        let is_met = |id: &String| self.phase(id).is_some_and(|phase| phase.status.is_settled());
-        phase.dependencies.iter().filter(|id| !is_met(id)).cloned().collect()
+        let is_met = |id: &String| {
+            self.phase(id)
+                .is_some_and(|phase| phase.status.is_settled())
+        };
+        phase
+            .dependencies
+            .iter()
+            .filter(|id| !is_met(id))
+            .cloned()
+            .collect()
     }
 
     /// Returns the tasks of a phase. A task without a known phase belongs to the task phase, or to every phase if there
     /// is none.
     pub fn tasks_of<'w>(&'w self, phase: &'w Phase) -> impl Iterator<Item = &'w Task> {
         let takes_others = phase.is_of_tasks() || !self.phases.iter().any(Phase::is_of_tasks);
-        self.tasks.iter().filter(move |task| match task.phase.as_deref() {
-            Some(id) if self.phase(id).is_some() => id == phase.id,
-            _ => takes_others,
-        })
+        self.tasks
+            .iter()
+            .filter(move |task| match task.phase.as_deref() {
+                Some(id) if self.phase(id).is_some() => id == phase.id,
+                _ => takes_others,
+            })
     }
 
     /// Returns the phase to continue or begin: the one under way, else the first with settled dependencies.
     pub fn next(&self) -> Option<&Phase> {
-        self.current().or_else(|| self.remaining().find(|phase| self.unmet(phase).is_empty()))
+        self.current()
+            .or_else(|| self.remaining().find(|phase| self.unmet(phase).is_empty()))
     }
 
     /// Returns phases that may begin in parallel with those under way: dependencies settled, no shared files, and at
@@ -78,7 +99,10 @@ impl Workflow {
     pub fn ready(&self) -> Vec<&Phase> {
         let mut beside: Vec<&Phase> = self.running().collect();
         let mut ready = Vec::new();
-        for phase in self.remaining().filter(|phase| self.unmet(phase).is_empty()) {
+        for phase in self
+            .remaining()
+            .filter(|phase| self.unmet(phase).is_empty())
+        {
             if beside.iter().all(|other| may_run_beside(phase, other)) {
                 beside.push(phase);
                 ready.push(phase);
@@ -89,8 +113,14 @@ impl Workflow {
 
     /// Returns the percentage of settled phases.
     pub fn percent(&self) -> usize {
-        let settled = self.phases.iter().filter(|phase| phase.status.is_settled()).count();
-        (settled * 100).checked_div(self.phases.len()).unwrap_or_default()
+        let settled = self
+            .phases
+            .iter()
+            .filter(|phase| phase.status.is_settled())
+            .count();
+        (settled * 100)
+            .checked_div(self.phases.len())
+            .unwrap_or_default()
     }
 }
 
@@ -116,7 +146,11 @@ mod tests {
     }
 
     fn ready(workflow: &Workflow) -> Vec<&str> {
-        workflow.ready().iter().map(|phase| phase.id.as_str()).collect()
+        workflow
+            .ready()
+            .iter()
+            .map(|phase| phase.id.as_str())
+            .collect()
     }
 
     #[test]
@@ -133,7 +167,10 @@ mod tests {
         assert_eq!(ready(&workflow), ["b", "c", "d"]);
         workflow.phases[1].status = PhaseStatus::InProgress;
         assert_eq!(ready(&workflow), ["c", "d"]);
-        assert_eq!((workflow.next().map(|phase| &*phase.id), workflow.percent()), (Some("b"), 20));
+        assert_eq!(
+            (workflow.next().map(|phase| &*phase.id), workflow.percent()),
+            (Some("b"), 20)
+        );
     }
 
     #[test]

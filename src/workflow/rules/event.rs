@@ -23,7 +23,11 @@ pub struct Event {
 
 impl Event {
     pub fn new(verb: &str, actor: &str) -> Self {
-        Self { verb: verb.to_owned(), actor: actor.to_owned(), ..Self::default() }
+        Self {
+            verb: verb.to_owned(),
+            actor: actor.to_owned(),
+            ..Self::default()
+        }
     }
 
     /// Describes a change. `before` is the state that it applies to, which tells the phase if none is named.
@@ -52,7 +56,9 @@ impl Event {
                 event.phase = Some(phase.clone());
                 event.note = (!reason.is_empty()).then(|| reason.clone());
             }
-            Change::AwaitApproval { phase } | Change::Reset { phase } => event.phase = Some(phase.clone()),
+            Change::AwaitApproval { phase } | Change::Reset { phase } => {
+                event.phase = Some(phase.clone())
+            }
             Change::AddTask { id, .. }
             | Change::StartTask { id, .. }
             | Change::FinishTask { id, .. }
@@ -62,12 +68,20 @@ impl Event {
                 event.note = Some(error.clone());
             }
             Change::Set(pairs) => {
-                event.note = Some(pairs.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>().join(", "));
+                event.note = Some(
+                    pairs
+                        .iter()
+                        .map(|(key, _)| key.as_str())
+                        .collect::<Vec<_>>()
+                        .join(", "),
+                );
             }
             Change::Interrupt { reason } | Change::Abandon { reason } => {
                 event.note = (!reason.is_empty()).then(|| reason.clone());
             }
-            Change::MiniCommit(made) => event.checkpoints = made.checkpoint.iter().cloned().collect(),
+            Change::MiniCommit(made) => {
+                event.checkpoints = made.checkpoint.iter().cloned().collect()
+            }
             Change::Note { .. } | Change::Resume => {}
         }
         event
@@ -76,31 +90,50 @@ impl Event {
     /// Returns the verb and the phase or task.
     pub fn subject(&self) -> String {
         let object = self.phase.as_ref().or(self.task.as_ref());
-        object.map_or(self.verb.clone(), |object| format!("{} {}", self.verb, escape(object)))
+        object.map_or(self.verb.clone(), |object| {
+            format!("{} {}", self.verb, escape(object))
+        })
     }
 
     /// Renders the commit message, without the trailers that the store adds.
     pub fn render(&self, time_ms: i64) -> String {
-        let first = format!("{} | {} | {}", self.subject(), utc_seconds(time_ms), escape(&self.actor));
+        let first = format!(
+            "{} | {} | {}",
+            self.subject(),
+            utc_seconds(time_ms),
+            escape(&self.actor)
+        );
         let mut trailers = vec![format!("Event: {}", coded(&self.verb))];
         let mut add = |key: &str, value: &Option<String>| {
-            trailers.extend(value.as_ref().map(|value| format!("{key}: {}", coded(value))));
+            trailers.extend(
+                value
+                    .as_ref()
+                    .map(|value| format!("{key}: {}", coded(value))),
+            );
         };
         add("Phase", &self.phase);
         add("Task", &self.task);
         add("Session", &self.session);
         add("Note", &self.note);
         trailers.push(format!("Actor: {}", coded(&self.actor)));
-        trailers.extend(self.checkpoints.iter().map(|id| format!("Checkpoint: {id}")));
+        trailers.extend(
+            self.checkpoints
+                .iter()
+                .map(|id| format!("Checkpoint: {id}")),
+        );
         format!("{first}\n\n{}\n", trailers.join("\n"))
     }
 
     /// Parses what [`Self::render`] wrote; missing fields stay empty.
     pub fn read(message: &str) -> Self {
-        let last = message.trim_end().rsplit_once("\n\n").map_or("", |(_, last)| last);
+        let last = message
+            .trim_end()
+            .rsplit_once("\n\n")
+            .map_or("", |(_, last)| last);
         let mut event = Self::default();
         for (key, value) in last.lines().filter_map(|line| line.split_once(": ")) {
-            let text = || percent_decode(value).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+            let text =
+                || percent_decode(value).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
             match key {
                 "Event" => event.verb = text().unwrap_or_default(),
                 "Phase" => event.phase = text(),

@@ -12,6 +12,10 @@ pub struct Finding {
 
 impl Finding {
     pub fn new(code: &'static str, place: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { code, place: place.into(), what: what.into() }
+        Self {
+            code,
+            place: place.into(),
+            what: what.into(),
+        }
     }
 }

@@ -15,10 +15,19 @@ pub fn mini_commit_due(workflow: &Workflow) -> Option<RangeInclusive<usize>> {
 
 /// As [`mini_commit_due`], for the commit in the project's own repository.
 pub fn project_commit_due(workflow: &Workflow) -> Option<RangeInclusive<usize>> {
-    due_after(workflow, workflow.mini_commits.iter().filter(|made| made.commit.is_some()))
+    due_after(
+        workflow,
+        workflow
+            .mini_commits
+            .iter()
+            .filter(|made| made.commit.is_some()),
+    )
 }
 
-fn due_after<'w>(workflow: &Workflow, made: impl Iterator<Item = &'w MiniCommit>) -> Option<RangeInclusive<usize>> {
+fn due_after<'w>(
+    workflow: &Workflow,
+    made: impl Iterator<Item = &'w MiniCommit>,
+) -> Option<RangeInclusive<usize>> {
     let last = workflow.completed().count() / EVERY * EVERY;
     let made = made.map(|made| made.completed).max().unwrap_or_default();
     (last > made).then(|| made + 1..=last)
@@ -32,12 +41,23 @@ pub fn mini_commit_message(workflow: &Workflow, range: &RangeInclusive<usize>) -
     } else {
         format!("checkpoint: phases {first}-{last} complete\n\nCompleted:\n")
     };
-    for (phase, number) in workflow.completed().zip(1..).filter(|(_, number)| range.contains(number)) {
+    for (phase, number) in workflow
+        .completed()
+        .zip(1..)
+        .filter(|(_, number)| range.contains(number))
+    {
         let name: Vec<&str> = phase.name.split_whitespace().collect();
         message += &format!("- Phase {number}: {}\n", name.join(" "));
     }
-    let remaining = workflow.phases.iter().filter(|phase| !phase.status.is_settled()).count();
-    message + &format!("\nRemaining: {remaining} phases\n\nCo-Authored-By: Claude <noreply@anthropic.com>\n")
+    let remaining = workflow
+        .phases
+        .iter()
+        .filter(|phase| !phase.status.is_settled())
+        .count();
+    message
+        + &format!(
+            "\nRemaining: {remaining} phases\n\nCo-Authored-By: Claude <noreply@anthropic.com>\n"
+        )
 }
 
 #[cfg(test)]
@@ -51,7 +71,8 @@ mod tests {
         for number in 1..=all {
             let mut phase = Phase::new(&number.to_string(), &format!("Name\n{number}"));
             if number <= completed {
-                (phase.status, phase.completed_ms) = (PhaseStatus::Complete, i64::try_from(number).ok());
+                (phase.status, phase.completed_ms) =
+                    (PhaseStatus::Complete, i64::try_from(number).ok());
             }
             workflow.phases.push(phase);
         }
@@ -60,11 +81,21 @@ mod tests {
 
     #[test]
     fn it_is_due_after_every_third_phase_and_stays_due_until_it_is_made() {
-        for (completed, due) in [(0, None), (2, None), (3, Some(1..=3)), (4, Some(1..=3)), (6, Some(1..=6))] {
+        for (completed, due) in [
+            (0, None),
+            (2, None),
+            (3, Some(1..=3)),
+            (4, Some(1..=3)),
+            (6, Some(1..=6)),
+        ] {
             assert_eq!(mini_commit_due(&with(completed, 8)), due, "{completed}");
         }
         let mut workflow = with(5, 8);
-        workflow.mini_commits.push(MiniCommit { completed: 3, checkpoint: None, commit: None });
+        workflow.mini_commits.push(MiniCommit {
+            completed: 3,
+            checkpoint: None,
+            commit: None,
+        });
         assert_eq!(mini_commit_due(&workflow), None);
         workflow.phases[5].status = PhaseStatus::Complete;
         assert_eq!(mini_commit_due(&workflow), Some(4..=6));
@@ -73,9 +104,20 @@ mod tests {
     #[test]
     fn the_commit_in_the_project_stays_due_when_the_checkpoint_is_made() {
         let mut workflow = with(6, 8);
-        workflow.mini_commits.push(MiniCommit { completed: 6, checkpoint: Some("c".into()), commit: None });
-        assert_eq!((mini_commit_due(&workflow), project_commit_due(&workflow)), (None, Some(1..=6)));
-        workflow.mini_commits.push(MiniCommit { completed: 3, checkpoint: None, commit: Some("a".into()) });
+        workflow.mini_commits.push(MiniCommit {
+            completed: 6,
+            checkpoint: Some("c".into()),
+            commit: None,
+        });
+        assert_eq!(
+            (mini_commit_due(&workflow), project_commit_due(&workflow)),
+            (None, Some(1..=6))
+        );
+        workflow.mini_commits.push(MiniCommit {
+            completed: 3,
+            checkpoint: None,
+            commit: Some("a".into()),
+        });
         assert_eq!(project_commit_due(&workflow), Some(4..=6));
     }
 

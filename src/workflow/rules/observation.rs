@@ -33,9 +33,9 @@ impl ObservedFile {
     /// Whether it is usable and does not say itself that the work goes on or failed. An unknown status word is ignored.
     pub fn is_finished(&self) -> bool {
         match self {
-            Self::There { status: Some(word), .. } => {
-                TaskStatus::from_word(word).is_none_or(|status| status == TaskStatus::Complete)
-            }
+            Self::There {
+                status: Some(word), ..
+            } => TaskStatus::from_word(word).is_none_or(|status| status == TaskStatus::Complete),
             other => other.is_usable(),
         }
     }
@@ -44,7 +44,9 @@ impl ObservedFile {
     /// word is unknown.
     pub fn task_status(&self) -> Option<TaskStatus> {
         match self {
-            Self::There { status: Some(word), .. } => TaskStatus::from_word(word),
+            Self::There {
+                status: Some(word), ..
+            } => TaskStatus::from_word(word),
             Self::There { status: None, .. } => Some(TaskStatus::Complete),
             _ => None,
         }
@@ -52,7 +54,10 @@ impl ObservedFile {
 
     /// Whether it is usable and does not contradict completion.
     pub fn bears_out_completion(&self) -> bool {
-        self.is_usable() && self.task_status().is_none_or(|status| status == TaskStatus::Complete)
+        self.is_usable()
+            && self
+                .task_status()
+                .is_none_or(|status| status == TaskStatus::Complete)
     }
 
     /// Returns what is wrong with it, to follow its path; `None` if it is usable.
@@ -70,20 +75,32 @@ impl ObservedFile {
         if bytes.is_empty() {
             return Self::Empty;
         }
-        let is_json = std::path::Path::new(path).extension().is_some_and(|extension| extension == "json");
+        let is_json = std::path::Path::new(path)
+            .extension()
+            .is_some_and(|extension| extension == "json");
         if !is_json {
-            return Self::There { sum: Some(sum), status: None };
+            return Self::There {
+                sum: Some(sum),
+                status: None,
+            };
         }
         match parse(bytes) {
             Err(why) => Self::Broken(why.to_string()),
-            Ok(value) => Self::There { sum: Some(sum), status: status_in(&value) },
+            Ok(value) => Self::There {
+                sum: Some(sum),
+                status: status_in(&value),
+            },
         }
     }
 }
 
 /// Returns the status word; `"success": false` outweighs it.
 fn status_in(value: &Value) -> Option<String> {
-    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let word = |value: &Value| {
+        value
+            .as_str()
+            .map_or_else(|| value.to_string(), str::to_owned)
+    };
     match (value.get("success"), value.get("status")) {
         (Some(Value::Bool(false)), _) => Some(TaskStatus::Failed.into_str().to_owned()),
         (_, Some(status)) => Some(word(status)),
@@ -94,8 +111,13 @@ fn status_in(value: &Value) -> Option<String> {
 
 /// Returns every path to look at before a run is judged.
 pub fn paths(workflow: &Workflow) -> Vec<String> {
-    let outputs = workflow.phases.iter().flat_map(|phase| phase.outputs.iter().map(|output| output.path.clone()));
-    let mut paths: Vec<String> = outputs.chain(workflow.tasks.iter().filter_map(|task| task.output.clone())).collect();
+    let outputs = workflow
+        .phases
+        .iter()
+        .flat_map(|phase| phase.outputs.iter().map(|output| output.path.clone()));
+    let mut paths: Vec<String> = outputs
+        .chain(workflow.tasks.iter().filter_map(|task| task.output.clone()))
+        .collect();
     paths.sort_unstable();
     paths.dedup();
     paths

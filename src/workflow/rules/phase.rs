@@ -124,14 +124,22 @@ impl Phase {
 
     /// Whether the task list is an output of the phase.
     pub fn is_of_tasks(&self) -> bool {
-        self.outputs.iter().any(|output| output.path == EXECUTION_FILE)
+        self.outputs
+            .iter()
+            .any(|output| output.path == EXECUTION_FILE)
     }
 
     /// Makes the phase pending again; the checkpoint before it and the number of attempts stay.
     pub fn reset(&mut self) {
         self.status = PhaseStatus::Pending;
         (self.started_ms, self.completed_ms, self.approved_ms) = (None, None, None);
-        (self.progress, self.commit_sha, self.head, self.last_error, self.after) = (None, None, None, None, None);
+        (
+            self.progress,
+            self.commit_sha,
+            self.head,
+            self.last_error,
+            self.after,
+        ) = (None, None, None, None, None);
         for output in &mut self.outputs {
             output.sha256 = None;
         }

@@ -17,60 +17,120 @@ pub struct Mend {
 
 /// Returns all repairs, tasks first.
 pub fn mends(workflow: &Workflow, sights: &Sights) -> Vec<Mend> {
-    let tasks =
-        workflow.tasks.iter().filter(|task| task.status == TaskStatus::Running).map(|task| of_task(task, sights));
-    let phases = workflow.phases.iter().filter(|phase| phase.status == PhaseStatus::InProgress);
-    tasks.chain(phases.filter_map(|phase| of_phase(workflow, phase, sights))).collect()
+    let tasks = workflow
+        .tasks
+        .iter()
+        .filter(|task| task.status == TaskStatus::Running)
+        .map(|task| of_task(task, sights));
+    let phases = workflow
+        .phases
+        .iter()
+        .filter(|phase| phase.status == PhaseStatus::InProgress);
+    tasks
+        .chain(phases.filter_map(|phase| of_phase(workflow, phase, sights)))
+        .collect()
 }
 
 fn of_task(task: &Task, sights: &Sights) -> Mend {
     let id = task.id.clone();
-    let seen = task.output.as_ref().and_then(|path| Some((path, sights.get(path)?)));
-    let (path, word, change) = match seen.and_then(|(path, found)| Some((path, found.task_status()?))) {
-        Some((path, TaskStatus::Complete)) => {
-            (path, "complete", Change::FinishTask { id: id.clone(), output: None, note: None })
-        }
-        Some((path, TaskStatus::Failed)) => {
-            (path, "failed", Change::FailTask { id: id.clone(), error: format!("as {path} says") })
-        }
-        _ => return cut_off(task, seen),
-    };
+    let seen = task
+        .output
+        .as_ref()
+        .and_then(|path| Some((path, sights.get(path)?)));
+    let (path, word, change) =
+        match seen.and_then(|(path, found)| Some((path, found.task_status()?))) {
+            Some((path, TaskStatus::Complete)) => (
+                path,
+                "complete",
+                Change::FinishTask {
+                    id: id.clone(),
+                    output: None,
+                    note: None,
+                },
+            ),
+            Some((path, TaskStatus::Failed)) => (
+                path,
+                "failed",
+                Change::FailTask {
+                    id: id.clone(),
+                    error: format!("as {path} says"),
+                },
+            ),
+            _ => return cut_off(task, seen),
+        };
     let what = format!("task {id} was running and its output {path} is there: it is {word}");
     Mend { what, change }
 }
 
 fn cut_off(task: &Task, seen: Option<(&String, &ObservedFile)>) -> Mend {
     let why = match (seen, &task.output) {
-        (Some((path, ObservedFile::Broken(_) | ObservedFile::Empty)), _) => format!("its output {path} was cut off"),
+        (Some((path, ObservedFile::Broken(_) | ObservedFile::Empty)), _) => {
+            format!("its output {path} was cut off")
+        }
         (Some((path, ObservedFile::There { status, .. })), _) => {
-            format!("its output {path} says '{}'", status.as_deref().unwrap_or_default())
+            format!(
+                "its output {path} says '{}'",
+                status.as_deref().unwrap_or_default()
+            )
         }
         (Some((path, ObservedFile::Missing)), _) => format!("its output {path} is not there"),
         (None, Some(path)) => format!("its output {path} is none of this directory"),
         (None, None) => "no output is known of it".to_owned(),
     };
     let number = task.attempts + u32::from(!task.is_next_counted);
-    let what = format!("task {} was running and {why}: it is pending again, for attempt {number}", task.id);
-    Mend { what, change: Change::ResetTask { id: task.id.clone(), cut_off: true } }
+    let what = format!(
+        "task {} was running and {why}: it is pending again, for attempt {number}",
+        task.id
+    );
+    Mend {
+        what,
+        change: Change::ResetTask {
+            id: task.id.clone(),
+            cut_off: true,
+        },
+    }
 }
 
 fn of_phase(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Mend> {
     let usable = |path: &str| sights.get(path).is_some_and(ObservedFile::is_finished);
-    let mut required = phase.outputs.iter().filter(|output| output.required).peekable();
+    let mut required = phase
+        .outputs
+        .iter()
+        .filter(|output| output.required)
+        .peekable();
     required.peek()?;
     if required.all(|output| usable(&output.path)) && !has_open_tasks(workflow, phase, sights) {
         let id = phase.id.clone();
-        let now = if phase.lacks_approval() { "it waits for its approval" } else { "it is done" };
-        let what = format!("phase {id} was in progress and all that it had to write is there: {now}");
-        let finish = Finish { phase: Some(id), present: present(phase, sights), ..Finish::default() };
-        return Some(Mend { what, change: Change::FinishPhase(finish) });
+        let now = if phase.lacks_approval() {
+            "it waits for its approval"
+        } else {
+            "it is done"
+        };
+        let what =
+            format!("phase {id} was in progress and all that it had to write is there: {now}");
+        let finish = Finish {
+            phase: Some(id),
+            present: present(phase, sights),
+            ..Finish::default()
+        };
+        return Some(Mend {
+            what,
+            change: Change::FinishPhase(finish),
+        });
     }
-    let drafts = phase.outputs.iter().any(|output| !output.required && usable(&output.path));
+    let drafts = phase
+        .outputs
+        .iter()
+        .any(|output| !output.required && usable(&output.path));
     if phase.lacks_approval() && drafts {
         let id = phase.id.clone();
-        let what =
-            format!("phase {id} was cut off at its approval: what it made is there and is shown again, not made again");
-        return Some(Mend { what, change: Change::AwaitApproval { phase: id } });
+        let what = format!(
+            "phase {id} was cut off at its approval: what it made is there and is shown again, not made again"
+        );
+        return Some(Mend {
+            what,
+            change: Change::AwaitApproval { phase: id },
+        });
     }
     None
 }
@@ -93,13 +153,21 @@ pub fn present(phase: &Phase, sights: &Sights) -> Vec<(String, Option<String>)> 
         ObservedFile::There { sum, .. } => Some((path.clone(), sum.clone())),
         _ => None,
     };
-    phase.outputs.iter().filter_map(|output| of(&output.path)).collect()
+    phase
+        .outputs
+        .iter()
+        .filter_map(|output| of(&output.path))
+        .collect()
 }
 
 /// Returns what is wrong with each unusable output of a phase.
 pub fn flaws(phase: &Phase, sights: &Sights) -> Vec<(String, String)> {
     let of = |path: &String| Some((path.clone(), sights.get(path)?.flaw()?));
-    phase.outputs.iter().filter_map(|output| of(&output.path)).collect()
+    phase
+        .outputs
+        .iter()
+        .filter_map(|output| of(&output.path))
+        .collect()
 }
 
 /// As [`flaws`], for its completed tasks.
@@ -117,7 +185,10 @@ mod tests {
     use crate::workflow::rules::phase::PhaseOutput;
 
     fn there(status: Option<&str>) -> ObservedFile {
-        ObservedFile::There { sum: Some("ab".into()), status: status.map(str::to_owned) }
+        ObservedFile::There {
+            sum: Some("ab".into()),
+            status: status.map(str::to_owned),
+        }
     }
 
     fn running() -> Workflow {
@@ -125,22 +196,35 @@ mod tests {
         let mut phase = Phase::new("IMPLEMENTATION", "x");
         phase.status = PhaseStatus::InProgress;
         workflow.phases = vec![phase];
-        let task =
-            Task { status: TaskStatus::Running, output: Some("o.json".into()), attempts: 1, ..Task::new("task-001") };
+        let task = Task {
+            status: TaskStatus::Running,
+            output: Some("o.json".into()),
+            attempts: 1,
+            ..Task::new("task-001")
+        };
         workflow.tasks = vec![task];
         workflow
     }
 
     fn after(workflow: &Workflow, sights: &Sights) -> Workflow {
         let mends = mends(workflow, sights);
-        mends.iter().fold(workflow.clone(), |workflow, mend| workflow.after(&mend.change, 9).expect("it can be mended"))
+        mends.iter().fold(workflow.clone(), |workflow, mend| {
+            workflow.after(&mend.change, 9).expect("it can be mended")
+        })
     }
 
     #[test]
     fn a_task_cut_off_before_its_output_is_tried_again() {
-        for found in [ObservedFile::Missing, ObservedFile::Empty, ObservedFile::Broken("x".into())] {
+        for found in [
+            ObservedFile::Missing,
+            ObservedFile::Empty,
+            ObservedFile::Broken("x".into()),
+        ] {
             let mended = after(&running(), &Sights::from([("o.json".into(), found)]));
-            assert_eq!((mended.tasks[0].status, mended.tasks[0].attempts), (TaskStatus::Pending, 2));
+            assert_eq!(
+                (mended.tasks[0].status, mended.tasks[0].attempts),
+                (TaskStatus::Pending, 2)
+            );
         }
     }
 
@@ -151,8 +235,14 @@ mod tests {
             (Some("completed"), TaskStatus::Complete),
             (Some("failed"), TaskStatus::Failed),
         ] {
-            let mended = after(&running(), &Sights::from([("o.json".into(), there(status))]));
-            assert_eq!((mended.tasks[0].status, mended.tasks[0].attempts), (expected, 1));
+            let mended = after(
+                &running(),
+                &Sights::from([("o.json".into(), there(status))]),
+            );
+            assert_eq!(
+                (mended.tasks[0].status, mended.tasks[0].attempts),
+                (expected, 1)
+            );
         }
     }
 
@@ -163,15 +253,37 @@ mod tests {
         let phase = &mut workflow.phases[0];
         phase.requires_approval = true;
         phase.outputs = vec![
-            PhaseOutput { path: "final.json".into(), required: true, sha256: None },
-            PhaseOutput { path: "designs/".into(), required: false, sha256: None },
+            PhaseOutput {
+                path: "final.json".into(),
+                required: true,
+                sha256: None,
+            },
+            PhaseOutput {
+                path: "designs/".into(),
+                required: false,
+                sha256: None,
+            },
         ];
-        let designs = Sights::from([("designs/".into(), there(None)), ("final.json".into(), ObservedFile::Missing)]);
-        assert_eq!(after(&workflow, &designs).phases[0].status, PhaseStatus::AwaitingApproval);
-        let nothing =
-            Sights::from([("designs/".into(), ObservedFile::Empty), ("final.json".into(), ObservedFile::Missing)]);
+        let designs = Sights::from([
+            ("designs/".into(), there(None)),
+            ("final.json".into(), ObservedFile::Missing),
+        ]);
+        assert_eq!(
+            after(&workflow, &designs).phases[0].status,
+            PhaseStatus::AwaitingApproval
+        );
+        let nothing = Sights::from([
+            ("designs/".into(), ObservedFile::Empty),
+            ("final.json".into(), ObservedFile::Missing),
+        ]);
         assert!(mends(&workflow, &nothing).is_empty());
-        let both = Sights::from([("designs/".into(), there(None)), ("final.json".into(), there(None))]);
-        assert!(matches!(mends(&workflow, &both)[0].change, Change::FinishPhase(_)));
+        let both = Sights::from([
+            ("designs/".into(), there(None)),
+            ("final.json".into(), there(None)),
+        ]);
+        assert!(matches!(
+            mends(&workflow, &both)[0].change,
+            Change::FinishPhase(_)
+        ));
     }
 }

@@ -51,7 +51,10 @@ impl PhaseStatus {
 
     /// Whether it has begun and is not settled; failed ones count.
     pub fn is_under_way(self) -> bool {
-        matches!(self, Self::InProgress | Self::AwaitingApproval | Self::Failed)
+        matches!(
+            self,
+            Self::InProgress | Self::AwaitingApproval | Self::Failed
+        )
     }
 }
 
@@ -69,13 +72,21 @@ pub enum TaskStatus {
 impl TaskStatus {
     /// Parses a status word in any spelling.
     pub fn from_word(word: &str) -> Option<Self> {
-        Some(match word.trim().to_ascii_lowercase().replace(['-', ' '], "_").as_str() {
-            "pending" | "todo" | "queued" => Self::Pending,
-            "running" | "in_progress" | "started" | "partial" => Self::Running,
-            "complete" | "completed" | "done" | "success" => Self::Complete,
-            "failed" | "error" | "timeout" | "timed_out" | "cancelled" | "canceled" | "aborted" => Self::Failed,
-            "blocked" => Self::Blocked,
-            _ => return None,
-        })
+        Some(
+            match word
+                .trim()
+                .to_ascii_lowercase()
+                .replace(['-', ' '], "_")
+                .as_str()
+            {
+                "pending" | "todo" | "queued" => Self::Pending,
+                "running" | "in_progress" | "started" | "partial" => Self::Running,
+                "complete" | "completed" | "done" | "success" => Self::Complete,
+                "failed" | "error" | "timeout" | "timed_out" | "cancelled" | "canceled"
+                | "aborted" => Self::Failed,
+                "blocked" => Self::Blocked,
+                _ => return None,
+            },
+        )
     }
 }

@@ -126,7 +126,10 @@ impl Workflow {
     /// The state is invalid or of a newer schema; the text says why.
     pub fn from_json(bytes: &[u8]) -> Result<Self, Malformed> {
         let value: Value = serde_json::from_slice(bytes).map_err(|why| why.to_string())?;
-        let schema = value.get("schema").and_then(Value::as_u64).ok_or("it names no schema")?;
+        let schema = value
+            .get("schema")
+            .and_then(Value::as_u64)
+            .ok_or("it names no schema")?;
         if schema > u64::from(SCHEMA) {
             return Err(format!("it has schema {schema}; this program knows {SCHEMA}").into());
         }
@@ -135,14 +138,20 @@ impl Workflow {
 
     /// Returns the id in the phase file; that differs from ours if it is no valid ref name or was taken.
     pub fn named(&self) -> &str {
-        let said =
-            self.documents.get(PHASE_FILE).and_then(|document| document.get("workflow_id")).and_then(Value::as_str);
+        let said = self
+            .documents
+            .get(PHASE_FILE)
+            .and_then(|document| document.get("workflow_id"))
+            .and_then(Value::as_str);
         said.unwrap_or(&self.id)
     }
 
     /// Clears the mark of an interrupted write in `phase.json`: our transition rewrites that file completely.
     pub fn end_foreign_write(&mut self) {
-        let flag = self.documents.get_mut(PHASE_FILE).and_then(|document| document.get_mut("interruption_safe"));
+        let flag = self
+            .documents
+            .get_mut(PHASE_FILE)
+            .and_then(|document| document.get_mut("interruption_safe"));
         if let Some(flag) = flag.filter(|flag| **flag == false) {
             *flag = true.into();
         }
@@ -159,7 +168,8 @@ impl Workflow {
     /// Drops unplanned phases that are no longer mentioned; without any planned phases, all are kept.
     pub fn forget_unplanned(&mut self, is_spoken_of: impl Fn(&str) -> bool) {
         if self.phases.iter().any(|phase| !phase.is_unplanned) {
-            self.phases.retain(|phase| !phase.is_unplanned || is_spoken_of(&phase.id));
+            self.phases
+                .retain(|phase| !phase.is_unplanned || is_spoken_of(&phase.id));
         }
     }
 
@@ -169,7 +179,10 @@ impl Workflow {
 
     /// Returns the position of a phase in the plan, from 1.
     pub fn number_of(&self, id: &str) -> Option<usize> {
-        self.phases.iter().position(|phase| phase.id == id).map(|at| at + 1)
+        self.phases
+            .iter()
+            .position(|phase| phase.id == id)
+            .map(|at| at + 1)
     }
 }
 
@@ -186,7 +199,12 @@ mod tests {
         let text = workflow.to_json();
         assert_eq!(Workflow::from_json(text.as_bytes()), Ok(workflow));
         let newer = text.replacen("\"schema\": 1", "\"schema\": 2", 1);
-        assert!(Workflow::from_json(newer.as_bytes()).unwrap_err().to_string().contains("schema 2"));
+        assert!(
+            Workflow::from_json(newer.as_bytes())
+                .unwrap_err()
+                .to_string()
+                .contains("schema 2")
+        );
         assert!(Workflow::from_json(b"{}").is_err());
     }
 }

@@ -128,7 +128,9 @@ impl AppliedStep {
     pub(in crate::worktree) fn waiting(&self) -> Option<(&str, &Stat)> {
         match self {
             Self::Moved { gone, expected, .. } => Some((gone, expected)),
-            Self::Exchanged { staged, expected, .. } => Some((staged, expected)),
+            Self::Exchanged {
+                staged, expected, ..
+            } => Some((staged, expected)),
             _ => None,
         }
     }

@@ -18,20 +18,39 @@ const SPELLED_OTHERWISE: &str = "stands there under another spelling of its name
 pub(in crate::worktree) fn removals_first(work: &WorkTree, plan: &ApplyPlan) -> Option<ApplyPlan> {
     let mut looker = Looker::new(work);
     let mut look = |path: &RelPath| looker.stat(path).ok().flatten().map(|stat| place(&stat));
-    let standing: Vec<_> = coming(plan).filter_map(|path| Some((path, look(path)?))).collect();
+    let standing: Vec<_> = coming(plan)
+        .filter_map(|path| Some((path, look(path)?)))
+        .collect();
     let taken: HashSet<Place> = standing.iter().map(|(_, place)| *place).collect();
     let goes = |place: &Place| taken.contains(place);
-    let dirs: HashMap<&RelPath, Place> =
-        plan.remove_dirs.iter().filter_map(|path| Some((path, look(path).filter(goes)?))).collect();
-    let is_below = |path: &RelPath| dirs.contains_key(path) || path.ancestors().any(|above| dirs.contains_key(&above));
+    let dirs: HashMap<&RelPath, Place> = plan
+        .remove_dirs
+        .iter()
+        .filter_map(|path| Some((path, look(path).filter(goes)?)))
+        .collect();
+    let is_below = |path: &RelPath| {
+        dirs.contains_key(path) || path.ancestors().any(|above| dirs.contains_key(&above))
+    };
     let goes_first = |removal: &Removal| goes(&place(&removal.expect)) || is_below(&removal.path);
     let mut turned = plan.clone();
-    turned.displaced.extend(turned.deletes.extract_if(.., |removal| goes_first(removal)));
-    turned.displaced_dirs.extend(turned.remove_dirs.extract_if(.., |path| is_below(path)));
-    let freed: HashSet<Place> =
-        turned.displaced.iter().map(|removal| place(&removal.expect)).chain(dirs.into_values()).collect();
+    turned
+        .displaced
+        .extend(turned.deletes.extract_if(.., |removal| goes_first(removal)));
+    turned
+        .displaced_dirs
+        .extend(turned.remove_dirs.extract_if(.., |path| is_below(path)));
+    let freed: HashSet<Place> = turned
+        .displaced
+        .iter()
+        .map(|removal| place(&removal.expect))
+        .chain(dirs.into_values())
+        .collect();
     let is_freed = |(_, place): &&(&RelPath, Place)| freed.contains(place);
-    turned.freed = standing.iter().filter(is_freed).map(|(path, _)| (*path).clone()).collect();
+    turned.freed = standing
+        .iter()
+        .filter(is_freed)
+        .map(|(path, _)| (*path).clone())
+        .collect();
     (!turned.freed.is_empty()).then_some(turned)
 }
 
@@ -44,19 +63,37 @@ fn place(stat: &Stat) -> Place {
 
 /// Returns the paths that the plan expects to be free.
 fn coming(plan: &ApplyPlan) -> impl Iterator<Item = &RelPath> {
-    let absent = plan.writes.iter().filter(|write| write.expect == Expect::Absent).map(|write| &write.path);
-    let dirs = plan.make_dirs.iter().map(|(path, _)| path).chain(plan.grafts.iter().map(|graft| &graft.path));
+    let absent = plan
+        .writes
+        .iter()
+        .filter(|write| write.expect == Expect::Absent)
+        .map(|write| &write.path);
+    let dirs = plan
+        .make_dirs
+        .iter()
+        .map(|(path, _)| path)
+        .chain(plan.grafts.iter().map(|graft| &graft.path));
     absent.chain(dirs)
 }
 
 /// Changes the reason of each occupied path that its directory lists under another spelling only.
 pub(in crate::worktree) fn tell_spellings(work: &WorkTree, obstacles: &mut [Obstacle]) {
     let mut listed: HashMap<RelPath, HashSet<Name>> = HashMap::new();
-    for obstacle in obstacles.iter_mut().filter(|obstacle| obstacle.why == APPEARED) {
+    for obstacle in obstacles
+        .iter_mut()
+        .filter(|obstacle| obstacle.why == APPEARED)
+    {
         let parent = obstacle.path.parent().unwrap_or_default();
         let names = listed.entry(parent).or_insert_with_key(|parent| {
-            let items = work.root().open_below(parent, Access::Read).and_then(|dir| dir.list());
-            items.unwrap_or_default().into_iter().map(|item| item.name).collect()
+            let items = work
+                .root()
+                .open_below(parent, Access::Read)
+                .and_then(|dir| dir.list());
+            items
+                .unwrap_or_default()
+                .into_iter()
+                .map(|item| item.name)
+                .collect()
         });
         if !names.contains(obstacle.path.name()) {
             SPELLED_OTHERWISE.clone_into(&mut obstacle.why);
@@ -66,7 +103,10 @@ pub(in crate::worktree) fn tell_spellings(work: &WorkTree, obstacles: &mut [Obst
 
 #[cfg(test)]
 #[cfg(unix)]
-#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make and break files directly"
+)]
 mod tests {
     use super::*;
     use crate::worktree::apply::apply_steps::WriteStep;
@@ -84,13 +124,31 @@ mod tests {
         }
         std::fs::hard_link(temp.path().join("Readme"), temp.path().join("README")).unwrap();
         let work = WorkTree::open(temp.path()).unwrap();
-        let removal = |name: &str| Removal { path: path(name), expect: work.stat(&path(name)).unwrap().unwrap() };
-        let write = |name: &str| WriteStep { path: path(name), staged: 0, expect: Expect::Absent };
-        let mut plan = ApplyPlan { deletes: vec![removal("Readme"), removal("other")], ..ApplyPlan::default() };
+        let removal = |name: &str| Removal {
+            path: path(name),
+            expect: work.stat(&path(name)).unwrap().unwrap(),
+        };
+        let write = |name: &str| WriteStep {
+            path: path(name),
+            staged: 0,
+            expect: Expect::Absent,
+        };
+        let mut plan = ApplyPlan {
+            deletes: vec![removal("Readme"), removal("other")],
+            ..ApplyPlan::default()
+        };
         plan.writes = vec![write("README"), write("new")];
         let turned = removals_first(&work, &plan).unwrap();
-        let paths = |removals: &[Removal]| removals.iter().map(|one| one.path.to_string()).collect::<Vec<_>>();
-        assert_eq!([paths(&turned.displaced), paths(&turned.deletes)], [["Readme"], ["other"]]);
+        let paths = |removals: &[Removal]| {
+            removals
+                .iter()
+                .map(|one| one.path.to_string())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            [paths(&turned.displaced), paths(&turned.deletes)],
+            [["Readme"], ["other"]]
+        );
         assert_eq!(turned.freed, [path("README")]);
         plan.writes = vec![write("new")];
         assert!(removals_first(&work, &plan).is_none());
@@ -101,9 +159,19 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         std::fs::write(temp.path().join("there"), "").unwrap();
         let work = WorkTree::open(temp.path()).unwrap();
-        let obstacle = |name: &str, why: &str| Obstacle { path: path(name), why: why.to_owned() };
-        let mut obstacles = [obstacle("there", APPEARED), obstacle("There", APPEARED), obstacle("x", "is gone")];
+        let obstacle = |name: &str, why: &str| Obstacle {
+            path: path(name),
+            why: why.to_owned(),
+        };
+        let mut obstacles = [
+            obstacle("there", APPEARED),
+            obstacle("There", APPEARED),
+            obstacle("x", "is gone"),
+        ];
         tell_spellings(&work, &mut obstacles);
-        assert_eq!(obstacles.map(|one| one.why), [APPEARED, SPELLED_OTHERWISE, "is gone"]);
+        assert_eq!(
+            obstacles.map(|one| one.why),
+            [APPEARED, SPELLED_OTHERWISE, "is gone"]
+        );
     }
 }

@@ -19,14 +19,22 @@ pub(in crate::worktree) struct DirOpener<'w> {
 
 impl<'w> DirOpener<'w> {
     pub(in crate::worktree) fn new(work: &'w WorkTree) -> Self {
-        Self { work, current: None, unlocked: BTreeMap::new() }
+        Self {
+            work,
+            current: None,
+            unlocked: BTreeMap::new(),
+        }
     }
 
     /// Returns the parent directory of `path`, with its owner's permission to change it.
     ///
     /// # Errors
     /// I/O errors; [`sys::is_absent`] if the directory can no longer be reached through directories alone.
-    pub(in crate::worktree) fn parent_of(&mut self, path: &RelPath, log: &mut Vec<AppliedStep>) -> io::Result<&Dir> {
+    pub(in crate::worktree) fn parent_of(
+        &mut self,
+        path: &RelPath,
+        log: &mut Vec<AppliedStep>,
+    ) -> io::Result<&Dir> {
         let parent = path.parent().unwrap_or_default();
         let held = match self.current.take() {
             Some(held) if held.0 == parent => held,
@@ -46,7 +54,9 @@ impl<'w> DirOpener<'w> {
     ) -> io::Result<Dir> {
         let parent = path.parent().unwrap_or_default();
         match self.work.root().open_below(&parent, Access::Search) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => self.open(&parent, log),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                self.open(&parent, log)
+            }
             opened => opened,
         }
     }
@@ -64,7 +74,9 @@ impl<'w> DirOpener<'w> {
 
     fn open(&mut self, path: &RelPath, log: &mut Vec<AppliedStep>) -> io::Result<Dir> {
         let dir = match self.work.root().open_below(path, Access::Read) {
-            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return self.open_by_component(path, log),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return self.open_by_component(path, log);
+            }
             opened => opened?,
         };
         self.unlock(path, &dir, log)?;
@@ -105,6 +117,9 @@ impl<'w> DirOpener<'w> {
 
     fn note(&mut self, path: &RelPath, perm: u32, log: &mut Vec<AppliedStep>) {
         self.unlocked.entry(path.clone()).or_insert(perm);
-        log.push(AppliedStep::ChangedMode { path: path.clone(), perm });
+        log.push(AppliedStep::ChangedMode {
+            path: path.clone(),
+            perm,
+        });
     }
 }

@@ -9,7 +9,9 @@ use crate::error::{Error, Obstacle};
 use crate::model::state::entry::{RWX_BITS, SPECIAL_BITS};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
-use crate::worktree::apply::apply_steps::{AppliedStep, ApplyPlan, Expect, Graft, Removal, WriteStep};
+use crate::worktree::apply::apply_steps::{
+    AppliedStep, ApplyPlan, Expect, Graft, Removal, WriteStep,
+};
 use crate::worktree::apply::case_folding::{self, APPEARED};
 use crate::worktree::apply::dir_opener::DirOpener;
 use crate::worktree::apply::rollback::{self, is_same_after_rename};
@@ -54,49 +56,89 @@ impl<'a> ApplyRun<'a> {
         plan: &'a ApplyPlan,
         interrupt: &'a Interrupt,
     ) -> Self {
-        Self { work, stage, reach: DirOpener::new(work), plan, interrupt, progress: ApplyProgress::default() }
+        Self {
+            work,
+            stage,
+            reach: DirOpener::new(work),
+            plan,
+            interrupt,
+            progress: ApplyProgress::default(),
+        }
     }
 
     /// Checks every path before the first change, so that the error names all that differ.
     pub(in crate::worktree) fn check_all(&self) -> Result<(), Stop> {
         let plan = self.plan;
-        let will_be_free: BTreeSet<&RelPath> =
-            plan.displaced.iter().map(|removal| &removal.path).chain(&plan.displaced_dirs).chain(&plan.freed).collect();
+        let will_be_free: BTreeSet<&RelPath> = plan
+            .displaced
+            .iter()
+            .map(|removal| &removal.path)
+            .chain(&plan.displaced_dirs)
+            .chain(&plan.freed)
+            .collect();
         let removals = plan.displaced.iter().chain(&plan.deletes);
         let expected = removals.map(|removal| (&removal.path, Expect::Present(removal.expect)));
-        let grafts = plan.grafts.iter().map(|graft| (&graft.path, Expect::Absent));
+        let grafts = plan
+            .grafts
+            .iter()
+            .map(|graft| (&graft.path, Expect::Absent));
         let writes = grafts.chain(plan.writes.iter().map(|write| (&write.path, write.expect)));
         let expected = expected.chain(writes.filter(|(path, _)| !will_be_free.contains(path)));
-        let expected = expected.chain(plan.chmods.iter().map(|(path, _, stat)| (path, Expect::Present(*stat))));
+        let expected = expected.chain(
+            plan.chmods
+                .iter()
+                .map(|(path, _, stat)| (path, Expect::Present(*stat))),
+        );
         let mut obstacles = Vec::new();
         let mut looker = Looker::new(self.work);
         for (path, expect) in expected {
             // A path that is unreadable now is checked again once its directory is opened up.
             let Ok(now) = looker.stat(path) else { continue };
             if let Some(why) = difference(now.as_ref(), &expect) {
-                obstacles.push(Obstacle { path: path.clone(), why: why.into() });
+                obstacles.push(Obstacle {
+                    path: path.clone(),
+                    why: why.into(),
+                });
             }
         }
         case_folding::tell_spellings(self.work, &mut obstacles);
-        if obstacles.is_empty() { Ok(()) } else { Err(Stop::Changed(obstacles)) }
+        if obstacles.is_empty() {
+            Ok(())
+        } else {
+            Err(Stop::Changed(obstacles))
+        }
     }
 
     pub(in crate::worktree) fn go(&mut self) -> Result<(), Stop> {
         let plan = self.plan;
-        plan.displaced.iter().try_for_each(|removal| self.remove(removal))?;
-        plan.displaced_dirs.iter().try_for_each(|path| self.displace_dir(path))?;
-        plan.make_dirs.iter().try_for_each(|(path, _)| self.make_dir(path))?;
+        plan.displaced
+            .iter()
+            .try_for_each(|removal| self.remove(removal))?;
+        plan.displaced_dirs
+            .iter()
+            .try_for_each(|path| self.displace_dir(path))?;
+        plan.make_dirs
+            .iter()
+            .try_for_each(|(path, _)| self.make_dir(path))?;
         plan.grafts.iter().try_for_each(|graft| self.graft(graft))?;
         plan.writes.iter().try_for_each(|write| self.write(write))?;
-        plan.chmods.iter().try_for_each(|(path, perm, expect)| self.chmod(path, *perm, expect))?;
-        plan.deletes.iter().try_for_each(|removal| self.remove(removal))?;
-        plan.remove_dirs.iter().try_for_each(|path| self.remove_dir(path))?;
+        plan.chmods
+            .iter()
+            .try_for_each(|(path, perm, expect)| self.chmod(path, *perm, expect))?;
+        plan.deletes
+            .iter()
+            .try_for_each(|removal| self.remove(removal))?;
+        plan.remove_dirs
+            .iter()
+            .try_for_each(|path| self.remove_dir(path))?;
         self.set_dir_modes()?;
         self.check_waiting()
     }
 
     fn check_interrupt(&self) -> Result<(), Stop> {
-        self.interrupt.check().map_err(|signal| Stop::Failed(signal.into()))
+        self.interrupt
+            .check()
+            .map_err(|signal| Stop::Failed(signal.into()))
     }
 
     fn fail(&self, action: &'static str, path: &RelPath, error: io::Error) -> Stop {
@@ -115,19 +157,29 @@ impl<'a> ApplyRun<'a> {
         let (path, expected) = (&removal.path, removal.expect);
         let gone = format!("gone-{}", self.progress.done.len());
         let stage = self.stage.dir();
-        let moved = self.reach.parent_of(path, &mut self.progress.done).and_then(|dir| {
-            if let Some(why) = difference(Some(&dir.stat_child(path.name())?), &Expect::Present(expected)) {
-                return Ok(Some(why));
-            }
-            dir.rename_no_replace(path.name(), stage, gone.as_bytes())?;
-            Ok(None)
-        });
+        let moved = self
+            .reach
+            .parent_of(path, &mut self.progress.done)
+            .and_then(|dir| {
+                if let Some(why) = difference(
+                    Some(&dir.stat_child(path.name())?),
+                    &Expect::Present(expected),
+                ) {
+                    return Ok(Some(why));
+                }
+                dir.rename_no_replace(path.name(), stage, gone.as_bytes())?;
+                Ok(None)
+            });
         match moved {
             Ok(None) => {}
             Ok(Some(why)) => return Err(changed(path, why)),
             Err(error) => return Err(self.fail("remove", path, error)),
         }
-        self.progress.done.push(AppliedStep::Moved { path: path.clone(), gone: gone.clone(), expected });
+        self.progress.done.push(AppliedStep::Moved {
+            path: path.clone(),
+            gone: gone.clone(),
+            expected,
+        });
         self.compare_waiting(path, &gone, &expected)
     }
 
@@ -152,7 +204,11 @@ impl<'a> ApplyRun<'a> {
     }
 
     fn displace_dir(&mut self, path: &RelPath) -> Result<(), Stop> {
-        if self.rmdir(path)? { Ok(()) } else { Err(changed(path, "holds something new")) }
+        if self.rmdir(path)? {
+            Ok(())
+        } else {
+            Err(changed(path, "holds something new"))
+        }
     }
 
     fn remove_dir(&mut self, path: &RelPath) -> Result<(), Stop> {
@@ -169,14 +225,20 @@ impl<'a> ApplyRun<'a> {
     /// Removes a directory; returns `false` if it is not empty.
     fn rmdir(&mut self, path: &RelPath) -> Result<bool, Stop> {
         self.check_interrupt()?;
-        let removed = self.reach.parent_of(path, &mut self.progress.done).and_then(|dir| {
-            let stat = dir.stat_child(path.name())?;
-            dir.rmdir(path.name()).map(|()| stat)
-        });
+        let removed = self
+            .reach
+            .parent_of(path, &mut self.progress.done)
+            .and_then(|dir| {
+                let stat = dir.stat_child(path.name())?;
+                dir.rmdir(path.name()).map(|()| stat)
+            });
         match removed {
             Ok(stat) => {
                 self.reach.forget(path);
-                self.progress.done.push(AppliedStep::RemovedDir { path: path.clone(), perm: stat.perm() });
+                self.progress.done.push(AppliedStep::RemovedDir {
+                    path: path.clone(),
+                    perm: stat.perm(),
+                });
                 Ok(true)
             }
             Err(error) if is_not_empty(&error) => Ok(false),
@@ -188,9 +250,14 @@ impl<'a> ApplyRun<'a> {
     fn make_dir(&mut self, path: &RelPath) -> Result<(), Stop> {
         self.check_interrupt()?;
         let done = &mut self.progress.done;
-        let made = self.reach.parent_of(path, done).and_then(|dir| dir.make_dir(path.name()));
+        let made = self
+            .reach
+            .parent_of(path, done)
+            .and_then(|dir| dir.make_dir(path.name()));
         made.map_err(|error| self.fail("make", path, error))?;
-        self.progress.done.push(AppliedStep::MadeDir { path: path.clone() });
+        self.progress
+            .done
+            .push(AppliedStep::MadeDir { path: path.clone() });
         Ok(())
     }
 
@@ -198,9 +265,14 @@ impl<'a> ApplyRun<'a> {
         self.check_interrupt()?;
         let (path, staged, stage) = (&graft.path, tree_name(graft.staged), self.stage.dir());
         let parent = self.reach.parent_of(path, &mut self.progress.done);
-        let put = parent.and_then(|dir| stage.rename_dir_no_replace(staged.as_bytes(), dir, path.name()));
+        let put =
+            parent.and_then(|dir| stage.rename_dir_no_replace(staged.as_bytes(), dir, path.name()));
         put.map_err(|error| self.fail("make", path, error))?;
-        self.progress.done.push(AppliedStep::Grafted { path: path.clone(), staged, holds: Arc::clone(&graft.holds) });
+        self.progress.done.push(AppliedStep::Grafted {
+            path: path.clone(),
+            staged,
+            holds: Arc::clone(&graft.holds),
+        });
         Ok(())
     }
 
@@ -217,10 +289,21 @@ impl<'a> ApplyRun<'a> {
             Err(error) => return Err(self.fail("write", path, error)),
         };
         let step = match write.expect {
-            Expect::Absent => AppliedStep::Placed { path: path.clone(), staged, ours },
-            Expect::Present(expected) => AppliedStep::Exchanged { path: path.clone(), staged, expected, ours },
+            Expect::Absent => AppliedStep::Placed {
+                path: path.clone(),
+                staged,
+                ours,
+            },
+            Expect::Present(expected) => AppliedStep::Exchanged {
+                path: path.clone(),
+                staged,
+                expected,
+                ours,
+            },
         };
-        let waiting = step.waiting().map(|(name, expected)| (name.to_owned(), *expected));
+        let waiting = step
+            .waiting()
+            .map(|(name, expected)| (name.to_owned(), *expected));
         self.progress.done.push(step);
         if let Some((name, expected)) = waiting {
             self.compare_waiting(path, &name, &expected)?;
@@ -239,16 +322,29 @@ impl<'a> ApplyRun<'a> {
             let why = anyhow::anyhow!("{path} has another hard link, whose mode would change too");
             return Err(Stop::Failed(why.into()));
         }
-        let dir = self.reach.look_into_parent_of(path, &mut self.progress.done);
+        let dir = self
+            .reach
+            .look_into_parent_of(path, &mut self.progress.done);
         let dir = dir.map_err(|error| self.fail("change the mode of", path, error))?;
-        let now = dir.stat_child(path.name()).map_err(|error| self.fail("look at", path, error))?;
+        let now = dir
+            .stat_child(path.name())
+            .map_err(|error| self.fail("look at", path, error))?;
         if let Some(why) = difference(Some(&now), &Expect::Present(*expect)) {
             return Err(changed(path, why));
         }
-        let special = if self.plan.special_bits { SPECIAL_BITS } else { now.perm() & SPECIAL_BITS };
+        let special = if self.plan.special_bits {
+            SPECIAL_BITS
+        } else {
+            now.perm() & SPECIAL_BITS
+        };
         let wanted = perm & (RWX_BITS | special);
-        self.progress.done.push(AppliedStep::ChangedMode { path: path.clone(), perm: now.perm() });
-        let after = dir.chmod_child(path.name(), wanted).and_then(|()| dir.stat_child(path.name()));
+        self.progress.done.push(AppliedStep::ChangedMode {
+            path: path.clone(),
+            perm: now.perm(),
+        });
+        let after = dir
+            .chmod_child(path.name(), wanted)
+            .and_then(|()| dir.stat_child(path.name()));
         let after = after.map_err(|error| self.fail("change the mode of", path, error))?;
         self.progress.stats.push((path.clone(), after));
         Ok(())
@@ -257,7 +353,12 @@ impl<'a> ApplyRun<'a> {
     /// Sets the directory modes, children first, since a parent may lose search permission.
     fn set_dir_modes(&mut self) -> Result<(), Stop> {
         let mut wanted: BTreeMap<RelPath, FinalMode> = BTreeMap::new();
-        wanted.extend(self.reach.take_unlocked().into_iter().map(|(path, perm)| (path, FinalMode::Exactly(perm))));
+        wanted.extend(
+            self.reach
+                .take_unlocked()
+                .into_iter()
+                .map(|(path, perm)| (path, FinalMode::Exactly(perm))),
+        );
         let named = self.plan.make_dirs.iter().chain(&self.plan.dir_modes);
         wanted.extend(named.map(|(path, perm)| (path.clone(), FinalMode::Wanted(*perm))));
         // A path sorts after its ancestors, so the last one is never an ancestor of another.
@@ -275,7 +376,11 @@ impl<'a> ApplyRun<'a> {
         let special_bits = self.plan.special_bits;
         let done = &mut self.progress.done;
         let changed_mode = self.reach.look_into_parent_of(path, done).and_then(|dir| {
-            let stat = if path.is_root() { dir.stat()? } else { dir.stat_child(path.name())? };
+            let stat = if path.is_root() {
+                dir.stat()?
+            } else {
+                dir.stat_child(path.name())?
+            };
             if sys::kind_of(&stat) != ItemKind::Dir {
                 return Err(io::ErrorKind::NotADirectory.into());
             }
@@ -287,7 +392,10 @@ impl<'a> ApplyRun<'a> {
             if stat.perm() == wanted {
                 return Ok(());
             }
-            done.push(AppliedStep::ChangedMode { path: path.clone(), perm: stat.perm() });
+            done.push(AppliedStep::ChangedMode {
+                path: path.clone(),
+                perm: stat.perm(),
+            });
             rollback::set_mode(&dir, path, wanted)
         });
         changed_mode.map_err(|error| self.fail("change the mode of", path, error))
@@ -324,15 +432,23 @@ fn difference(now: Option<&Stat>, expect: &Expect) -> Option<&'static str> {
         (Some(now), Expect::Present(expected)) if expected.links > 1 => {
             (!is_same_after_rename(now, expected)).then_some("was changed")
         }
-        (Some(now), Expect::Present(expected)) => (!now.same_content_as(expected)).then_some("was changed"),
+        (Some(now), Expect::Present(expected)) => {
+            (!now.same_content_as(expected)).then_some("was changed")
+        }
     }
 }
 
 fn changed(path: &RelPath, why: &str) -> Stop {
-    Stop::Changed(vec![Obstacle { path: path.clone(), why: why.into() }])
+    Stop::Changed(vec![Obstacle {
+        path: path.clone(),
+        why: why.into(),
+    }])
 }
 
 /// Whether rmdir failed on a directory that is not empty; some systems report that as `AlreadyExists`.
 fn is_not_empty(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
+    matches!(
+        error.kind(),
+        io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists
+    )
 }

@@ -39,9 +39,20 @@ pub fn materialize(
     content: &mut Content<'_>,
     stop: &Interrupt,
 ) -> Result<()> {
-    let kept_bits = if wanted.special_bits { RWX_BITS | SPECIAL_BITS } else { RWX_BITS };
-    let mut writer = Writer { work, kept_bits, made: Vec::new(), holder: None };
-    writer.write_all(wanted, content, stop).map_err(|error| writer.take_back(error))
+    let kept_bits = if wanted.special_bits {
+        RWX_BITS | SPECIAL_BITS
+    } else {
+        RWX_BITS
+    };
+    let mut writer = Writer {
+        work,
+        kept_bits,
+        made: Vec::new(),
+        holder: None,
+    };
+    writer
+        .write_all(wanted, content, stop)
+        .map_err(|error| writer.take_back(error))
 }
 
 struct Writer<'w> {
@@ -54,7 +65,12 @@ struct Writer<'w> {
 }
 
 impl Writer<'_> {
-    fn write_all(&mut self, wanted: &WantedEntry<'_>, content: &mut Content<'_>, stop: &Interrupt) -> Result<()> {
+    fn write_all(
+        &mut self,
+        wanted: &WantedEntry<'_>,
+        content: &mut Content<'_>,
+        stop: &Interrupt,
+    ) -> Result<()> {
         // Bytewise order: parents come first.
         for path in wanted.dirs.keys() {
             self.make_dir(path)?;
@@ -70,9 +86,13 @@ impl Writer<'_> {
         // Children first: a parent may lose its write or search bit.
         for (path, perm) in wanted.dirs.iter().rev() {
             let bits = perm & self.kept_bits;
-            self.within(path, "set the mode of", |dir| dir.chmod_child(path.name(), bits))?;
+            self.within(path, "set the mode of", |dir| {
+                dir.chmod_child(path.name(), bits)
+            })?;
         }
-        let top = wanted.top.map_or(Ok(()), |perm| self.work.root().chmod(perm & self.kept_bits));
+        let top = wanted
+            .top
+            .map_or(Ok(()), |perm| self.work.root().chmod(perm & self.kept_bits));
         top.map_err(|error| self.work.io("set the mode of", &RelPath::root(), error))
     }
 
@@ -80,20 +100,34 @@ impl Writer<'_> {
         self.within(path, "make", |dir| dir.make_dir(path.name()))?;
         self.made.push((path.clone(), true));
         // The umask may have removed bits needed to fill it.
-        self.within(path, "set the mode of", |dir| dir.chmod_child(path.name(), OWNER_RWX))
+        self.within(path, "set the mode of", |dir| {
+            dir.chmod_child(path.name(), OWNER_RWX)
+        })
     }
 
-    fn write_file(&mut self, path: &RelPath, entry: &Entry, content: &mut Content<'_>) -> Result<()> {
+    fn write_file(
+        &mut self,
+        path: &RelPath,
+        entry: &Entry,
+        content: &mut Content<'_>,
+    ) -> Result<()> {
         let file = self.within(path, "make", |dir| dir.create_file(path.name()))?;
         self.made.push((path.clone(), false));
         let failed = |error: io::Error| self.work.io("write", path, error);
         let mut buffered = BufWriter::with_capacity(WRITE_BUFFER_BYTES, file);
         content(path, entry.id, &mut buffered)?;
-        let file = buffered.into_inner().map_err(|error| failed(error.into_error()))?;
+        let file = buffered
+            .into_inner()
+            .map_err(|error| failed(error.into_error()))?;
         sys::set_file_mode(&file, entry.perm & self.kept_bits).map_err(failed)
     }
 
-    fn make_link(&mut self, path: &RelPath, entry: &Entry, content: &mut Content<'_>) -> Result<()> {
+    fn make_link(
+        &mut self,
+        path: &RelPath,
+        entry: &Entry,
+        content: &mut Content<'_>,
+    ) -> Result<()> {
         let mut text = Vec::new();
         content(path, entry.id, &mut text)?;
         self.within(path, "make", |dir| dir.make_symlink(path.name(), &text))?;
@@ -102,14 +136,22 @@ impl Writer<'_> {
     }
 
     /// Runs `act` in the parent directory of a path.
-    fn within<T>(&mut self, path: &RelPath, action: &'static str, act: impl Fn(&Dir) -> io::Result<T>) -> Result<T> {
+    fn within<T>(
+        &mut self,
+        path: &RelPath,
+        action: &'static str,
+        act: impl Fn(&Dir) -> io::Result<T>,
+    ) -> Result<T> {
         let parent = path.parent().unwrap_or_default();
         if self.holder.as_ref().is_none_or(|(held, _)| *held != parent) {
             let opened = self.work.root().open_below(&parent, Access::Search);
             let dir = opened.map_err(|error| self.work.io("open", &parent, error))?;
             self.holder = Some((parent, dir));
         }
-        let dir = self.holder.as_ref().map_or_else(|| self.work.root(), |(_, dir)| dir);
+        let dir = self
+            .holder
+            .as_ref()
+            .map_or_else(|| self.work.root(), |(_, dir)| dir);
         act(dir).map_err(|error| self.work.io(action, path, error))
     }
 
@@ -118,11 +160,19 @@ impl Writer<'_> {
         let made = std::mem::take(&mut self.made);
         for (path, _) in made.iter().filter(|(_, is_dir)| *is_dir) {
             // Needed only where the final mode is already set.
-            let _ = self.within(path, "set the mode of", |dir| dir.chmod_child(path.name(), OWNER_RWX));
+            let _ = self.within(path, "set the mode of", |dir| {
+                dir.chmod_child(path.name(), OWNER_RWX)
+            });
         }
         let mut left = None;
         for (path, is_dir) in made.iter().rev() {
-            let remove = |dir: &Dir| if *is_dir { dir.rmdir(path.name()) } else { dir.unlink(path.name()) };
+            let remove = |dir: &Dir| {
+                if *is_dir {
+                    dir.rmdir(path.name())
+                } else {
+                    dir.unlink(path.name())
+                }
+            };
             left = left.or(self.within(path, "remove", remove).err());
         }
         match left {
@@ -133,7 +183,10 @@ impl Writer<'_> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make and break files directly"
+)]
 mod tests {
     use super::*;
 
@@ -142,18 +195,36 @@ mod tests {
     }
 
     fn entry(perm: u32) -> Entry {
-        Entry { kind: Kind::File, perm, id: ObjectId::from_bytes([0; 20]), size_bytes: 1 }
+        Entry {
+            kind: Kind::File,
+            perm,
+            id: ObjectId::from_bytes([0; 20]),
+            size_bytes: 1,
+        }
     }
 
     fn write(temp: &tempfile::TempDir, fail_at: &str, closed_dir: u32) -> Result<()> {
         let work = WorkTree::open(temp.path()).unwrap();
-        let dirs = BTreeMap::from([(path("d"), closed_dir), (path("d/e"), 0o755), (path("x"), 0o700)]);
+        let dirs = BTreeMap::from([
+            (path("d"), closed_dir),
+            (path("d/e"), 0o755),
+            (path("x"), 0o700),
+        ]);
         let paths = [path("a"), path("d/e/f"), path("d/z")];
         let files = paths.iter().map(|path| (path, entry(0o644))).collect();
-        let wanted = WantedEntry { top: None, dirs: &dirs, files, special_bits: false };
+        let wanted = WantedEntry {
+            top: None,
+            dirs: &dirs,
+            files,
+            special_bits: false,
+        };
         let mut content = |path: &RelPath, _: ObjectId, out: &mut dyn Write| {
             out.write_all(b"1").unwrap();
-            if path.to_string() == fail_at { Err(Error::unexpected("no such bytes")) } else { Ok(1) }
+            if path.to_string() == fail_at {
+                Err(Error::unexpected("no such bytes"))
+            } else {
+                Ok(1)
+            }
         };
         materialize(&work, &wanted, &mut content, &Interrupt::default())
     }
@@ -163,11 +234,20 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         for failing in ["a", "d/e/f", "d/z"] {
             write(&temp, failing, 0o755).unwrap_err();
-            assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0, "{failing}");
+            assert_eq!(
+                std::fs::read_dir(temp.path()).unwrap().count(),
+                0,
+                "{failing}"
+            );
         }
         write(&temp, "", 0o500).unwrap();
         assert_eq!(std::fs::read(temp.path().join("d/e/f")).unwrap(), b"1");
-        assert!(std::fs::read_dir(temp.path().join("x")).unwrap().next().is_none());
+        assert!(
+            std::fs::read_dir(temp.path().join("x"))
+                .unwrap()
+                .next()
+                .is_none()
+        );
     }
 
     #[test]
@@ -190,7 +270,12 @@ mod tests {
         let stop = Interrupt::default();
         stop.set(15);
         let dirs = BTreeMap::from([(path("d"), 0o755)]);
-        let wanted = WantedEntry { top: None, dirs: &dirs, files: Vec::new(), special_bits: false };
+        let wanted = WantedEntry {
+            top: None,
+            dirs: &dirs,
+            files: Vec::new(),
+            special_bits: false,
+        };
         let error = materialize(&work, &wanted, &mut |_, _, _| Ok(0), &stop).unwrap_err();
         assert!(matches!(error, Error::Interrupted { signal: 15 }));
         assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);

@@ -21,23 +21,36 @@ pub(in crate::worktree) fn is_same_after_rename(now: &Stat, before: &Stat) -> bo
 }
 
 /// Rolls back all steps, last one first, continuing after failures. Returns the paths that could not be rolled back.
-pub(in crate::worktree) fn take_back(work: &WorkTree, stage: &Stage, done: &[AppliedStep]) -> Vec<Obstacle> {
+pub(in crate::worktree) fn take_back(
+    work: &WorkTree,
+    stage: &Stage,
+    done: &[AppliedStep],
+) -> Vec<Obstacle> {
     let mut reach = DirOpener::new(work);
     let mut problems = Vec::new();
     // Mode changes made by the rollback itself.
     let mut opened_up = Vec::new();
     for step in done.iter().rev() {
         if let Err(error) = undo(&mut reach, &mut opened_up, stage, step) {
-            problems.push(Obstacle { path: step.path().clone(), why: sys::reason(&error) });
+            problems.push(Obstacle {
+                path: step.path().clone(),
+                why: sys::reason(&error),
+            });
         }
     }
     for step in std::mem::take(&mut opened_up).iter().rev() {
         if let Err(error) = undo(&mut reach, &mut opened_up, stage, step) {
-            problems.push(Obstacle { path: step.path().clone(), why: sys::reason(&error) });
+            problems.push(Obstacle {
+                path: step.path().clone(),
+                why: sys::reason(&error),
+            });
         }
     }
     if let Some(lost) = stage.half_exchanged() {
-        problems.push(Obstacle { path: lost, why: "could not be put back after half an exchange".into() });
+        problems.push(Obstacle {
+            path: lost,
+            why: "could not be put back after half an exchange".into(),
+        });
     }
     problems
 }
@@ -53,20 +66,40 @@ fn undo(
         AppliedStep::ChangedMode { perm, .. } => {
             let dir = reach.look_into_parent_of(path, opened_up)?;
             // A refused chmod left the old mode in place.
-            if has_mode(&dir, path, *perm) { Ok(()) } else { set_mode(&dir, path, *perm) }
+            if has_mode(&dir, path, *perm) {
+                Ok(())
+            } else {
+                set_mode(&dir, path, *perm)
+            }
         }
-        AppliedStep::Moved { gone, .. } => {
-            stage.dir().rename_no_replace(gone.as_bytes(), reach.parent_of(path, opened_up)?, path.name())
-        }
-        AppliedStep::Exchanged { staged, ours, .. } => {
-            exchange_back(stage.dir(), staged.as_bytes(), reach.parent_of(path, opened_up)?, path.name(), ours)
-        }
-        AppliedStep::Placed { staged, ours, .. } => {
-            take_out(stage.dir(), staged.as_bytes(), reach.parent_of(path, opened_up)?, path.name(), ours)
-        }
+        AppliedStep::Moved { gone, .. } => stage.dir().rename_no_replace(
+            gone.as_bytes(),
+            reach.parent_of(path, opened_up)?,
+            path.name(),
+        ),
+        AppliedStep::Exchanged { staged, ours, .. } => exchange_back(
+            stage.dir(),
+            staged.as_bytes(),
+            reach.parent_of(path, opened_up)?,
+            path.name(),
+            ours,
+        ),
+        AppliedStep::Placed { staged, ours, .. } => take_out(
+            stage.dir(),
+            staged.as_bytes(),
+            reach.parent_of(path, opened_up)?,
+            path.name(),
+            ours,
+        ),
         AppliedStep::Grafted { staged, holds, .. } => {
             reach.forget(path);
-            take_tree_out(stage.dir(), staged.as_bytes(), reach.parent_of(path, opened_up)?, path.name(), holds)
+            take_tree_out(
+                stage.dir(),
+                staged.as_bytes(),
+                reach.parent_of(path, opened_up)?,
+                path.name(),
+                holds,
+            )
         }
         AppliedStep::MadeDir { .. } => {
             let removed = reach.parent_of(path, opened_up)?.rmdir(path.name());
@@ -76,7 +109,11 @@ fn undo(
         AppliedStep::RemovedDir { perm, .. } => {
             let dir = reach.parent_of(path, opened_up)?;
             match dir.make_dir(path.name()) {
-                Err(error) if error.kind() != io::ErrorKind::AlreadyExists || !is_dir(dir, path) => Err(error),
+                Err(error)
+                    if error.kind() != io::ErrorKind::AlreadyExists || !is_dir(dir, path) =>
+                {
+                    Err(error)
+                }
                 _ => dir.chmod_child(path.name(), *perm),
             }
         }
@@ -85,16 +122,26 @@ fn undo(
 
 /// Sets the mode of `path` in its parent directory; for the root path, `parent` is the root itself.
 pub(in crate::worktree) fn set_mode(parent: &Dir, path: &RelPath, perm: u32) -> io::Result<()> {
-    if path.is_root() { parent.chmod(perm) } else { parent.chmod_child(path.name(), perm) }
+    if path.is_root() {
+        parent.chmod(perm)
+    } else {
+        parent.chmod_child(path.name(), perm)
+    }
 }
 
 fn has_mode(parent: &Dir, path: &RelPath, perm: u32) -> bool {
-    let stat = if path.is_root() { parent.stat() } else { parent.stat_child(path.name()) };
+    let stat = if path.is_root() {
+        parent.stat()
+    } else {
+        parent.stat_child(path.name())
+    };
     stat.is_ok_and(|stat| stat.perm() == perm)
 }
 
 fn is_dir(parent: &Dir, path: &RelPath) -> bool {
-    parent.stat_child(path.name()).is_ok_and(|stat| sys::kind_of(&stat) == ItemKind::Dir)
+    parent
+        .stat_child(path.name())
+        .is_ok_and(|stat| sys::kind_of(&stat) == ItemKind::Dir)
 }
 
 fn if_present(done: io::Result<()>) -> io::Result<()> {
@@ -105,9 +152,17 @@ fn if_present(done: io::Result<()>) -> io::Result<()> {
 }
 
 /// Puts the old file back; fails and leaves the new one in place if another process wrote to it meanwhile.
-fn exchange_back(stage: &Dir, staged: &[u8], dir: &Dir, name: &[u8], ours: &Stat) -> io::Result<()> {
+fn exchange_back(
+    stage: &Dir,
+    staged: &[u8],
+    dir: &Dir,
+    name: &[u8],
+    ours: &Stat,
+) -> io::Result<()> {
     match stage.rename_exchange(staged, dir, name) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return stage.rename_no_replace(staged, dir, name),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return stage.rename_no_replace(staged, dir, name);
+        }
         exchanged => exchanged?,
     }
     if is_same_after_rename(&stage.stat_child(staged)?, ours) {
@@ -130,7 +185,13 @@ fn take_out(stage: &Dir, staged: &[u8], dir: &Dir, name: &[u8], ours: &Stat) -> 
 }
 
 /// Moves a tree back into the stage; fails and leaves it in place if another process changed or added something.
-fn take_tree_out(stage: &Dir, staged: &[u8], dir: &Dir, name: &[u8], holds: &[GraftedDir]) -> io::Result<()> {
+fn take_tree_out(
+    stage: &Dir,
+    staged: &[u8],
+    dir: &Dir,
+    name: &[u8],
+    holds: &[GraftedDir],
+) -> io::Result<()> {
     match dir.rename_dir_no_replace(name, stage, staged) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         moved => moved?,
@@ -150,12 +211,19 @@ fn is_as_staged(stage: &Dir, staged: &[u8], holds: &[GraftedDir]) -> io::Result<
             Err(error) if sys::is_absent(&error) => continue,
             opened => opened?,
         };
-        let files: HashMap<&[u8], &Stat> = held.files.iter().map(|(name, stat)| (&**name, stat)).collect();
+        let files: HashMap<&[u8], &Stat> = held
+            .files
+            .iter()
+            .map(|(name, stat)| (&**name, stat))
+            .collect();
         for item in dir.list()? {
             let now = dir.stat_child(&item.name)?;
             let is_ours = match files.get(&*item.name) {
                 Some(ours) => is_same_after_rename(&now, ours),
-                None => sys::kind_of(&now) == ItemKind::Dir && dirs.contains(&held.below.join(&item.name)),
+                None => {
+                    sys::kind_of(&now) == ItemKind::Dir
+                        && dirs.contains(&held.below.join(&item.name))
+                }
             };
             if !is_ours {
                 return Ok(false);

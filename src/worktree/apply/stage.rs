@@ -67,8 +67,14 @@ impl Stage {
             dir.chmod(0o700)?;
             Ok(dir)
         };
-        let dir = in_writable_root(work, || make(path.name())).map_err(|error| work.io("make", &path, error))?;
-        Ok(Self { dir, path, kept_bits: RWX_BITS, unsynced: Mutex::default() })
+        let dir = in_writable_root(work, || make(path.name()))
+            .map_err(|error| work.io("make", &path, error))?;
+        Ok(Self {
+            dir,
+            path,
+            kept_bits: RWX_BITS,
+            unsynced: Mutex::default(),
+        })
     }
 
     /// Sets set-uid, set-gid and sticky bits too from now on.
@@ -90,7 +96,10 @@ impl Stage {
     /// The directory is missing.
     pub fn place(&self, work: &WorkTree, below: &RelPath) -> Result<StagePlace> {
         let path = self.path.join_all(below);
-        let dir = self.dir.open_below(below, Access::Read).map_err(|error| work.io("open", &path, error))?;
+        let dir = self
+            .dir
+            .open_below(below, Access::Read)
+            .map_err(|error| work.io("open", &path, error))?;
         Ok(StagePlace { dir, path })
     }
 
@@ -113,7 +122,10 @@ impl Stage {
         if !can_be_moved(perm) {
             return Ok(());
         }
-        place.dir.chmod(perm & self.kept_bits).map_err(|error| work.io("set the mode of", &place.path, error))
+        place
+            .dir
+            .chmod(perm & self.kept_bits)
+            .map_err(|error| work.io("set the mode of", &place.path, error))
     }
 
     /// Makes the file `<index>` in the stage itself; see [`Self::add_in`].
@@ -128,7 +140,13 @@ impl Stage {
         perm: u32,
         writer: &mut dyn FnMut(&mut dyn Write) -> Result<u64>,
     ) -> Result<Stat> {
-        self.make_file(work, (&self.dir, &self.path), index.to_string().as_bytes(), (kind, perm), writer)
+        self.make_file(
+            work,
+            (&self.dir, &self.path),
+            index.to_string().as_bytes(),
+            (kind, perm),
+            writer,
+        )
     }
 
     /// Makes a file from the output of `writer`; for a symlink that is its target.
@@ -163,7 +181,9 @@ impl Stage {
         }
         let wanted = perm & self.kept_bits;
         // The stage is closed to other users, so the file may have its bits from the start.
-        let mut file = dir.create_file_with(name, wanted & RWX_BITS).map_err(failed)?;
+        let mut file = dir
+            .create_file_with(name, wanted & RWX_BITS)
+            .map_err(failed)?;
         writer(&mut file)?;
         let mut stat = sys::stat_file(&file).map_err(failed)?;
         if stat.perm() != wanted {
@@ -177,7 +197,9 @@ impl Stage {
     /// Returns the path in the stage of a user's file that an emulated exchange moved out and could not put back.
     pub(in crate::worktree) fn half_exchanged(&self) -> Option<RelPath> {
         let items = self.dir.list().ok()?;
-        let found = items.iter().find(|item| item.name.ends_with(sys::SWAP_SUFFIX))?;
+        let found = items
+            .iter()
+            .find(|item| item.name.ends_with(sys::SWAP_SUFFIX))?;
         Some(self.path.join(&found.name))
     }
 
@@ -189,7 +211,11 @@ impl Stage {
             return Ok(());
         }
         drop(unsynced);
-        if cfg!(target_os = "linux") { Ok(()) } else { file.sync_all() }
+        if cfg!(target_os = "linux") {
+            Ok(())
+        } else {
+            file.sync_all()
+        }
     }
 
     /// Whether one sync of the whole file system is cheaper than one for each file.
@@ -202,7 +228,10 @@ impl Stage {
     /// # Errors
     /// I/O errors.
     pub(in crate::worktree) fn sync_files(&self) -> io::Result<()> {
-        lock(&self.unsynced).files.iter().try_for_each(File::sync_all)
+        lock(&self.unsynced)
+            .files
+            .iter()
+            .try_for_each(File::sync_all)
     }
 
     /// Removes the stage and its remaining content.
@@ -217,7 +246,10 @@ impl Stage {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make and break files directly"
+)]
 mod tests {
     use super::*;
     use crate::worktree::apply::stage_removal::{STAGE_PREFIX, is_stage_name};
@@ -264,7 +296,9 @@ mod tests {
             out.write_all(target.as_bytes()).unwrap();
             Ok(0)
         };
-        stage.add(&work, 0, Kind::Symlink, 0o777, &mut write).unwrap();
+        stage
+            .add(&work, 0, Kind::Symlink, 0o777, &mut write)
+            .unwrap();
         drop(stage);
         let foreign = temp.path().join(format!("{STAGE_PREFIX}{HEX}/theirs"));
         std::fs::create_dir(&foreign).unwrap();
@@ -274,7 +308,11 @@ mod tests {
         std::fs::remove_file(foreign.join("f")).unwrap();
         stage_removal::remove_leftover(&work, HEX).unwrap();
         assert!(outside.path().join("keep").exists());
-        std::os::unix::fs::symlink(outside.path(), temp.path().join(format!("{STAGE_PREFIX}{HEX}"))).unwrap();
+        std::os::unix::fs::symlink(
+            outside.path(),
+            temp.path().join(format!("{STAGE_PREFIX}{HEX}")),
+        )
+        .unwrap();
         assert!(stage_removal::remove_leftover(&work, HEX).is_err());
         assert!(outside.path().join("keep").exists());
     }
@@ -282,9 +320,12 @@ mod tests {
     #[test]
     fn only_sixteen_hex_digits_make_a_stage_name() {
         assert!(is_stage_name(b".checkpoint-stage-0123456789abcdef"));
-        for name in
-            ["x", ".checkpoint-stage-", ".checkpoint-stage-0123456789abcdeg", ".checkpoint-stage-0123456789abcdef0"]
-        {
+        for name in [
+            "x",
+            ".checkpoint-stage-",
+            ".checkpoint-stage-0123456789abcdeg",
+            ".checkpoint-stage-0123456789abcdef0",
+        ] {
             assert!(!is_stage_name(name.as_bytes()), "{name}");
         }
     }

@@ -74,7 +74,9 @@ fn is_ours_to_enter(place: &Dir, below: &RelPath, item: &Item) -> bool {
 }
 
 fn is_dir(place: &Dir, name: &[u8]) -> bool {
-    place.stat_child(name).is_ok_and(|stat| sys::kind_of(&stat) == ItemKind::Dir)
+    place
+        .stat_child(name)
+        .is_ok_and(|stat| sys::kind_of(&stat) == ItemKind::Dir)
 }
 
 /// Removes an open stage and its content.
@@ -85,7 +87,11 @@ pub(in crate::worktree) fn remove(work: &WorkTree, dir: &Dir, path: &RelPath) ->
     while let Some(below) = places.get(at).cloned() {
         let entered = empty(dir, &below).map_err(|(name, error)| {
             let place = path.join_all(&below);
-            if name.is_empty() { work.io("read", &place, error) } else { work.io("remove", &place.join(&name), error) }
+            if name.is_empty() {
+                work.io("read", &place, error)
+            } else {
+                work.io("remove", &place.join(&name), error)
+            }
         })?;
         places.extend(entered);
         at += 1;
@@ -118,7 +124,12 @@ fn holds_only_hidden(dir: &Dir) -> bool {
 /// stage that reappeared would belong to no journal. A failure is ignored, as an orphaned stage is the worst outcome.
 fn flush_root(work: &WorkTree) {
     let root = RelPath::root();
-    if work.root().open_below(&root, Access::Read).and_then(|root| root.sync()).is_err() {
+    if work
+        .root()
+        .open_below(&root, Access::Read)
+        .and_then(|root| root.sync())
+        .is_err()
+    {
         let _ = work.root().sync_file_system();
     }
 }
@@ -139,20 +150,28 @@ fn empty(stage: &Dir, below: &RelPath) -> std::result::Result<Vec<RelPath>, Refu
         let (one, other) = items.split_at(items.len() / 2);
         let one = scope.spawn(|| remove_items(&place, below, one));
         let other = remove_items(&place, below, other);
-        let mut left = one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let mut left = one
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         left.extend(other?);
         Ok(left)
     })
 }
 
-fn remove_items(place: &Dir, below: &RelPath, items: &[Item]) -> std::result::Result<Vec<RelPath>, Refusal> {
+fn remove_items(
+    place: &Dir,
+    below: &RelPath,
+    items: &[Item],
+) -> std::result::Result<Vec<RelPath>, Refusal> {
     let mut left = Vec::new();
     for item in items {
         match place.unlink(&item.name) {
             Ok(()) => {}
             Err(_) if is_ours_to_enter(place, below, item) => left.push(below.join(&item.name)),
             Err(_) if is_dir(place, &item.name) => {
-                place.rmdir(&item.name).map_err(|error| (item.name.to_vec(), error))?;
+                place
+                    .rmdir(&item.name)
+                    .map_err(|error| (item.name.to_vec(), error))?;
             }
             Err(error) => return Err((item.name.to_vec(), error)),
         }
@@ -178,13 +197,16 @@ fn open_for_change(stage: &Dir, below: &RelPath) -> io::Result<Dir> {
 
 /// Whether this is the name of a tree in a stage.
 pub fn is_tree_name(name: &[u8]) -> bool {
-    name.strip_prefix(TREE_PREFIX.as_bytes()).is_some_and(|number| number.iter().all(u8::is_ascii_digit))
+    name.strip_prefix(TREE_PREFIX.as_bytes())
+        .is_some_and(|number| number.iter().all(u8::is_ascii_digit))
 }
 
 pub fn stage_path(hex16: &str) -> Result<RelPath> {
     let name = format!("{STAGE_PREFIX}{hex16}");
     if !is_stage_name(name.as_bytes()) {
-        return Err(Error::Unexpected(anyhow::anyhow!("'{name}' is no name of a stage")));
+        return Err(Error::Unexpected(anyhow::anyhow!(
+            "'{name}' is no name of a stage"
+        )));
     }
     Ok(RelPath::root().join(name.as_bytes()))
 }

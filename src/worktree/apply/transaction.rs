@@ -28,7 +28,11 @@ pub enum ApplyError {
     Changed(Vec<Obstacle>),
     /// If `problems` is not empty, it names the paths that could not be rolled back, and the stage stays with its
     /// files.
-    Failed { error: Error, rolled_back: bool, problems: Vec<Obstacle> },
+    Failed {
+        error: Error,
+        rolled_back: bool,
+        problems: Vec<Obstacle>,
+    },
 }
 
 /// An applied plan; the replaced files are still in the stage.
@@ -53,13 +57,31 @@ pub fn apply<'w>(
 ) -> std::result::Result<Applied<'w>, ApplyError> {
     let checked = ApplyRun::new(work, &stage, plan, interrupt).check_all();
     // Only an occupied path can be another spelling of a name to be removed.
-    let turned = if checked.is_err() { case_folding::removals_first(work, plan) } else { None };
+    let turned = if checked.is_err() {
+        case_folding::removals_first(work, plan)
+    } else {
+        None
+    };
     let mut run = ApplyRun::new(work, &stage, turned.as_ref().unwrap_or(plan), interrupt);
-    let checked = if turned.is_some() { run.check_all() } else { checked };
+    let checked = if turned.is_some() {
+        run.check_all()
+    } else {
+        checked
+    };
     let ended = checked.and_then(|()| run.go());
-    let ApplyProgress { done, stats, left_alone } = run.progress;
+    let ApplyProgress {
+        done,
+        stats,
+        left_alone,
+    } = run.progress;
     match ended {
-        Ok(()) => Ok(Applied { work, stage, done, stats, left_alone }),
+        Ok(()) => Ok(Applied {
+            work,
+            stage,
+            done,
+            stats,
+            left_alone,
+        }),
         Err(stop) => Err(take_back(work, stage, &done, stop)),
     }
 }
@@ -73,10 +95,16 @@ fn take_back(work: &WorkTree, stage: Stage, done: &[AppliedStep], stop: Stop) ->
     }
     match stop {
         Stop::Changed(obstacles) if rolled_back => ApplyError::Changed(obstacles),
-        Stop::Changed(obstacles) => {
-            ApplyError::Failed { error: Error::ChangedMeanwhile { obstacles }, rolled_back, problems }
-        }
-        Stop::Failed(error) => ApplyError::Failed { error, rolled_back, problems },
+        Stop::Changed(obstacles) => ApplyError::Failed {
+            error: Error::ChangedMeanwhile { obstacles },
+            rolled_back,
+            problems,
+        },
+        Stop::Failed(error) => ApplyError::Failed {
+            error,
+            rolled_back,
+            problems,
+        },
     }
 }
 
@@ -95,7 +123,11 @@ impl Applied<'_> {
                 now.is_ok_and(|now| !rollback::is_same_after_rename(&now, expected))
             })
         };
-        self.done.iter().filter(late).map(|step| step.path().clone()).collect()
+        self.done
+            .iter()
+            .filter(late)
+            .map(|step| step.path().clone())
+            .collect()
     }
 
     /// Returns the directories that were to be removed but are not empty.
@@ -109,7 +141,9 @@ impl Applied<'_> {
     /// I/O errors.
     pub fn sync(&self) -> Result<()> {
         let mut places = BTreeSet::new();
-        self.done.iter().for_each(|step| add_places(step, &mut places));
+        self.done
+            .iter()
+            .for_each(|step| add_places(step, &mut places));
         let whole = || {
             let synced = self.work.root().sync_file_system();
             synced.map_err(|error| self.work.io("write", &RelPath::root(), error))
@@ -118,9 +152,13 @@ impl Applied<'_> {
         if are_many && whole()? {
             return Ok(());
         }
-        self.stage.sync_files().map_err(|error| self.work.io("write", self.stage.path(), error))?;
+        self.stage
+            .sync_files()
+            .map_err(|error| self.work.io("write", self.stage.path(), error))?;
         if self.stage.holds_many() {
-            self.done.iter().for_each(|step| add_files(step, &mut places));
+            self.done
+                .iter()
+                .for_each(|step| add_files(step, &mut places));
         }
         for place in &places {
             match self.sync_place(place) {
@@ -128,7 +166,9 @@ impl Applied<'_> {
                     // Its mode forbids opening it even to its owner.
                     whole()?;
                 }
-                Err(error) if !sys::is_absent(&error) => return Err(self.work.io("write", place, error)),
+                Err(error) if !sys::is_absent(&error) => {
+                    return Err(self.work.io("write", place, error));
+                }
                 _ => {}
             }
         }
@@ -141,7 +181,10 @@ impl Applied<'_> {
             Err(error) if sys::is_absent(&error) => {}
             opened => return opened?.sync(),
         }
-        let parent = self.work.root().open_below(&path.parent().unwrap_or_default(), sys::Access::Search)?;
+        let parent = self
+            .work
+            .root()
+            .open_below(&path.parent().unwrap_or_default(), sys::Access::Search)?;
         match sys::kind_of(&parent.stat_child(path.name())?) {
             sys::ItemKind::File => parent.sync_file(path.name()),
             _ => Ok(()),
@@ -162,8 +205,12 @@ fn add_places(step: &AppliedStep, places: &mut BTreeSet<RelPath>) {
     let path = step.path();
     places.insert(path.parent().unwrap_or_default());
     match step {
-        AppliedStep::MadeDir { .. } | AppliedStep::ChangedMode { .. } => drop(places.insert(path.clone())),
-        AppliedStep::Grafted { holds, .. } => places.extend(holds.iter().map(|dir| path.join_all(&dir.below))),
+        AppliedStep::MadeDir { .. } | AppliedStep::ChangedMode { .. } => {
+            drop(places.insert(path.clone()))
+        }
+        AppliedStep::Grafted { holds, .. } => {
+            places.extend(holds.iter().map(|dir| path.join_all(&dir.below)))
+        }
         _ => {}
     }
 }
@@ -172,7 +219,9 @@ fn add_places(step: &AppliedStep, places: &mut BTreeSet<RelPath>) {
 fn add_files(step: &AppliedStep, places: &mut BTreeSet<RelPath>) {
     let path = step.path();
     match step {
-        AppliedStep::Placed { .. } | AppliedStep::Exchanged { .. } => drop(places.insert(path.clone())),
+        AppliedStep::Placed { .. } | AppliedStep::Exchanged { .. } => {
+            drop(places.insert(path.clone()))
+        }
         AppliedStep::Grafted { holds, .. } => {
             for dir in holds.iter() {
                 let within = path.join_all(&dir.below);
@@ -199,7 +248,10 @@ mod tests {
     /// Sets up a root with the file `f`, a stage, and a plan that writes the bytes `ours` to the named files.
     fn scene(names: &[&str]) -> (tempfile::TempDir, WorkTree, Stage, ApplyPlan) {
         let temp = tempfile::tempdir().unwrap();
-        fs::File::create_new(temp.path().join("f")).unwrap().write_all(b"old").unwrap();
+        fs::File::create_new(temp.path().join("f"))
+            .unwrap()
+            .write_all(b"old")
+            .unwrap();
         let work = WorkTree::open(temp.path()).unwrap();
         let stage = Stage::create(&work, HEX).unwrap();
         let mut plan = ApplyPlan::default();
@@ -209,9 +261,18 @@ mod tests {
                 out.write_all(b"ours").unwrap();
                 Ok(4)
             };
-            stage.add(&work, staged, Kind::File, 0o644, &mut write).unwrap();
-            let expect = work.stat(&path).unwrap().map_or(Expect::Absent, Expect::Present);
-            plan.writes.push(WriteStep { path, staged, expect });
+            stage
+                .add(&work, staged, Kind::File, 0o644, &mut write)
+                .unwrap();
+            let expect = work
+                .stat(&path)
+                .unwrap()
+                .map_or(Expect::Absent, Expect::Present);
+            plan.writes.push(WriteStep {
+                path,
+                staged,
+                expect,
+            });
         }
         (temp, work, stage, plan)
     }
@@ -221,11 +282,17 @@ mod tests {
         let (temp, work, stage, plan) = scene(&["f", "g"]);
         let applied = apply(&work, stage, &plan, &Interrupt::default()).unwrap();
         for name in ["f", "g"] {
-            let file = fs::File::options().write(true).truncate(true).open(temp.path().join(name));
+            let file = fs::File::options()
+                .write(true)
+                .truncate(true)
+                .open(temp.path().join(name));
             file.unwrap().write_all(b"edited since").unwrap();
         }
         let problems = rollback::take_back(&work, &applied.stage, &applied.done);
-        let paths: Vec<String> = problems.iter().map(|problem| problem.path.to_string()).collect();
+        let paths: Vec<String> = problems
+            .iter()
+            .map(|problem| problem.path.to_string())
+            .collect();
         assert_eq!(paths, ["g", "f"]);
         let read = |name: &str| fs::read_to_string(temp.path().join(name)).unwrap();
         assert_eq!([read("f"), read("g")], ["edited since", "edited since"]);
@@ -235,7 +302,10 @@ mod tests {
     #[test]
     fn late_bytes_in_a_replaced_file_take_the_change_back() {
         let (temp, work, stage, plan) = scene(&["f"]);
-        let mut open = fs::File::options().append(true).open(temp.path().join("f")).unwrap();
+        let mut open = fs::File::options()
+            .append(true)
+            .open(temp.path().join("f"))
+            .unwrap();
         let interrupt = Interrupt::default();
         let mut run = ApplyRun::new(&work, &stage, &plan, &interrupt);
         assert!(run.check_all().is_ok() && run.go().is_ok());
@@ -243,6 +313,9 @@ mod tests {
         open.write_all(b" and late").unwrap();
         assert!(matches!(run.check_waiting(), Err(Stop::Changed(_))));
         assert!(rollback::take_back(&work, &stage, &run.progress.done).is_empty());
-        assert_eq!(fs::read_to_string(temp.path().join("f")).unwrap(), "old and late");
+        assert_eq!(
+            fs::read_to_string(temp.path().join("f")).unwrap(),
+            "old and late"
+        );
     }
 }

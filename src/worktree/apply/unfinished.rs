@@ -28,8 +28,14 @@ impl<'w> Unfinished<'w> {
     /// # Errors
     /// The directory cannot be made.
     pub fn begin(holder: &'w WorkTree, hex16: &str) -> Result<Self> {
-        let items = holder.root().list().map_err(|error| holder.io("read", &RelPath::root(), error))?;
-        for item in items.iter().filter(|item| is_random_name(&item.name, UNFINISHED_PREFIX.as_bytes())) {
+        let items = holder
+            .root()
+            .list()
+            .map_err(|error| holder.io("read", &RelPath::root(), error))?;
+        for item in items
+            .iter()
+            .filter(|item| is_random_name(&item.name, UNFINISHED_PREFIX.as_bytes()))
+        {
             // A leftover that cannot be removed does no harm.
             let _ = remove(holder.root(), &item.name);
         }
@@ -52,7 +58,9 @@ impl<'w> Unfinished<'w> {
         flushed.map_err(|error| self.holder.io("flush", &self.name, error))?;
         let top = self.holder.root();
         let renamed = top.rename_dir_no_replace(self.name.name(), top, name.name());
-        renamed.and_then(|()| top.sync()).map_err(|error| self.holder.io("make", name, error))
+        renamed
+            .and_then(|()| top.sync())
+            .map_err(|error| self.holder.io("make", name, error))
     }
 
     /// Removes the directory and its content.
@@ -60,12 +68,16 @@ impl<'w> Unfinished<'w> {
     /// # Errors
     /// I/O errors; the next [`Self::begin`] removes the rest.
     pub fn give_up(self) -> Result<()> {
-        remove(self.holder.root(), self.name.name()).map_err(|error| self.holder.io("remove", &self.name, error))
+        remove(self.holder.root(), self.name.name())
+            .map_err(|error| self.holder.io("remove", &self.name, error))
     }
 }
 
 /// Returns `top` and the directories below it, parents first; `each` is called for every item, directories included.
-fn walk(top: &Dir, each: &mut dyn FnMut(&Dir, &Item) -> io::Result<()>) -> io::Result<Vec<RelPath>> {
+fn walk(
+    top: &Dir,
+    each: &mut dyn FnMut(&Dir, &Item) -> io::Result<()>,
+) -> io::Result<Vec<RelPath>> {
     let mut places = vec![RelPath::root()];
     let mut at = 0;
     while let Some(below) = places.get(at).cloned() {
@@ -82,22 +94,31 @@ fn walk(top: &Dir, each: &mut dyn FnMut(&Dir, &Item) -> io::Result<()>) -> io::R
 }
 
 fn flush(top: &Dir) -> io::Result<()> {
-    let places = walk(top, &mut |dir, item| match kind_of(&dir.stat_child(&item.name)?) {
-        ItemKind::File => dir.sync_file(&item.name),
-        _ => Ok(()),
-    })?;
-    places.iter().try_for_each(|place| top.open_below(place, Access::Read)?.sync())
+    let places = walk(
+        top,
+        &mut |dir, item| match kind_of(&dir.stat_child(&item.name)?) {
+            ItemKind::File => dir.sync_file(&item.name),
+            _ => Ok(()),
+        },
+    )?;
+    places
+        .iter()
+        .try_for_each(|place| top.open_below(place, Access::Read)?.sync())
 }
 
 fn remove(holder: &Dir, name: &[u8]) -> io::Result<()> {
     holder.chmod_child(name, OWNER_RWX)?;
     let top = holder.open_child(name, Access::Read)?;
-    let places = walk(&top, &mut |dir, item| match kind_of(&dir.stat_child(&item.name)?) {
-        ItemKind::Dir => dir.chmod_child(&item.name, OWNER_RWX),
-        _ => dir.unlink(&item.name),
-    })?;
+    let places = walk(
+        &top,
+        &mut |dir, item| match kind_of(&dir.stat_child(&item.name)?) {
+            ItemKind::Dir => dir.chmod_child(&item.name, OWNER_RWX),
+            _ => dir.unlink(&item.name),
+        },
+    )?;
     for place in places.iter().skip(1).rev() {
-        top.open_below(&place.parent().unwrap_or_default(), Access::Search)?.rmdir(place.name())?;
+        top.open_below(&place.parent().unwrap_or_default(), Access::Search)?
+            .rmdir(place.name())?;
     }
     holder.rmdir(name)
 }
@@ -110,7 +131,10 @@ mod tests {
     fn fill(work: &WorkTree) {
         let top = work.root();
         top.make_dir(b"d").unwrap();
-        top.open_child(b"d", Access::Read).unwrap().create_file(b"f").unwrap();
+        top.open_child(b"d", Access::Read)
+            .unwrap()
+            .create_file(b"f")
+            .unwrap();
         top.make_symlink(b"l", b"../..").unwrap();
         top.chmod_child(b"d", 0o500).unwrap();
     }
@@ -138,7 +162,10 @@ mod tests {
         std::fs::create_dir(temp.path().join(".unfinished-mine")).unwrap();
         let holder = WorkTree::open(temp.path()).unwrap();
         fill(&Unfinished::begin(&holder, "0123456789abcdef").unwrap().work);
-        Unfinished::begin(&holder, "fedcba9876543210").unwrap().give_up().unwrap();
+        Unfinished::begin(&holder, "fedcba9876543210")
+            .unwrap()
+            .give_up()
+            .unwrap();
         assert!(temp.path().join(".unfinished-mine").exists());
         assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 1);
     }

@@ -36,18 +36,24 @@ pub fn check(
     let (mut file, stat) = match dir.open_file(path.name()) {
         Ok(opened) => opened,
         // Missing, a symlink, or otherwise no regular file.
-        Err(error) if sys::is_absent(&error) || error.kind() == io::ErrorKind::InvalidInput => return Ok(None),
+        Err(error) if sys::is_absent(&error) || error.kind() == io::ErrorKind::InvalidInput => {
+            return Ok(None);
+        }
         Err(error) => return Err(failed(error)),
     };
     let compared = if cfg!(unix) { RWX_BITS } else { 0o200 };
-    if stat.perm() & compared != expected.perm & compared || stat.size_bytes != expected.size_bytes {
+    if stat.perm() & compared != expected.perm & compared || stat.size_bytes != expected.size_bytes
+    {
         return Ok(None);
     }
     Ok((hash(&mut file, stat.size_bytes)? == expected.id).then_some(stat))
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make and break files directly"
+)]
 mod tests {
     use std::path::Path;
 
@@ -57,7 +63,9 @@ mod tests {
     /// Stands for a hash: the content itself, cut to the length of an id.
     fn content(reader: &mut dyn Read, _len: u64) -> Result<ObjectId> {
         let mut bytes = Vec::new();
-        reader.read_to_end(&mut bytes).map_err(Error::io("read", Path::new("f")))?;
+        reader
+            .read_to_end(&mut bytes)
+            .map_err(Error::io("read", Path::new("f")))?;
         bytes.resize(20, 0);
         Ok(ObjectId::from_slice(&bytes).unwrap())
     }
@@ -70,13 +78,46 @@ mod tests {
         let path = RelPath::new(b"f").unwrap();
         let stat = work.stat(&path).unwrap().unwrap();
         let id = content(&mut b"abc".as_slice(), 3).unwrap();
-        let entry = Entry { kind: Kind::File, perm: stat.perm(), id, size_bytes: 3 };
-        let is = |entry: Entry, at: &RelPath| check(&work, work.root(), at, &entry, &content).unwrap().is_some();
+        let entry = Entry {
+            kind: Kind::File,
+            perm: stat.perm(),
+            id,
+            size_bytes: 3,
+        };
+        let is = |entry: Entry, at: &RelPath| {
+            check(&work, work.root(), at, &entry, &content)
+                .unwrap()
+                .is_some()
+        };
         assert!(is(entry, &path));
-        assert!(!is(Entry { kind: Kind::Symlink, ..entry }, &path));
-        assert!(!is(Entry { perm: entry.perm ^ 0o200, ..entry }, &path));
-        assert!(!is(Entry { size_bytes: 4, ..entry }, &path));
-        assert!(!is(Entry { id: content(&mut b"abd".as_slice(), 3).unwrap(), ..entry }, &path));
+        assert!(!is(
+            Entry {
+                kind: Kind::Symlink,
+                ..entry
+            },
+            &path
+        ));
+        assert!(!is(
+            Entry {
+                perm: entry.perm ^ 0o200,
+                ..entry
+            },
+            &path
+        ));
+        assert!(!is(
+            Entry {
+                size_bytes: 4,
+                ..entry
+            },
+            &path
+        ));
+        assert!(!is(
+            Entry {
+                id: content(&mut b"abd".as_slice(), 3).unwrap(),
+                ..entry
+            },
+            &path
+        ));
         assert!(!is(entry, &RelPath::new(b"none").unwrap()));
     }
 }

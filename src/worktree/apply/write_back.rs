@@ -14,13 +14,18 @@ const GATHERED_FOR: Duration = Duration::from_millis(120);
 /// not reported here; the caller syncs afterwards.
 pub fn meanwhile<T>(dir: &Dir, act: impl FnOnce() -> T) -> T {
     // A separate descriptor: a write error reported here is reported again through the others.
-    let Ok(own) = dir.open_below(&RelPath::root(), Access::Read) else { return act() };
+    let Ok(own) = dir.open_below(&RelPath::root(), Access::Read) else {
+        return act();
+    };
     let (ended, end) = (Mutex::new(false), Condvar::new());
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let mut is_over = lock(&ended);
             loop {
-                is_over = end.wait_timeout(is_over, GATHERED_FOR).unwrap_or_else(PoisonError::into_inner).0;
+                is_over = end
+                    .wait_timeout(is_over, GATHERED_FOR)
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .0;
                 if *is_over {
                     return;
                 }

@@ -38,7 +38,9 @@ pub fn make_empty(work: &WorkTree, path: &RelPath) -> Result<()> {
         reached = reached.join(name);
         dir = enter(&dir, name).map_err(|error| work.io("make", &reached, error))?;
     }
-    dir.create_file(path.name()).map(drop).map_err(|error| work.io("make", path, error))
+    dir.create_file(path.name())
+        .map(drop)
+        .map_err(|error| work.io("make", path, error))
 }
 
 pub fn enter(dir: &Dir, name: &[u8]) -> std::io::Result<Dir> {
@@ -59,7 +61,10 @@ pub fn append(work: &WorkTree, dir: &RelPath, file: &RelPath, line: &str) -> Res
     let dir = open_or_make(work, dir)?;
     let written = dir.root().open_to_append(file.name()).and_then(|mut log| {
         if stat_file(&log)?.links > 1 {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a hard link, a file with another name too"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "it is a hard link, a file with another name too",
+            ));
         }
         log.write_all(line.as_bytes())
     });
@@ -68,7 +73,10 @@ pub fn append(work: &WorkTree, dir: &RelPath, file: &RelPath, line: &str) -> Res
 
 #[cfg(test)]
 #[cfg(unix)]
-#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make and break files directly"
+)]
 mod tests {
     use super::*;
 
@@ -83,13 +91,22 @@ mod tests {
         let add = |dir: &str, file: &str| append(&work, &path(dir), &path(file), "x\n");
         add("logs", "a").unwrap();
         add("logs", "a").unwrap();
-        assert_eq!(std::fs::read(temp.path().join("logs/a")).unwrap(), b"x\nx\n");
+        assert_eq!(
+            std::fs::read(temp.path().join("logs/a")).unwrap(),
+            b"x\nx\n"
+        );
         std::fs::write(temp.path().join("theirs"), "1").unwrap();
         std::os::unix::fs::symlink("../theirs", temp.path().join("logs/link")).unwrap();
         std::fs::hard_link(temp.path().join("theirs"), temp.path().join("logs/hard")).unwrap();
         std::os::unix::fs::symlink("logs", temp.path().join("away")).unwrap();
         std::fs::create_dir(temp.path().join("logs/dir")).unwrap();
-        for (dir, file) in [("logs", "link"), ("logs", "hard"), ("away", "b"), ("logs", "dir"), ("theirs", "b")] {
+        for (dir, file) in [
+            ("logs", "link"),
+            ("logs", "hard"),
+            ("away", "b"),
+            ("logs", "dir"),
+            ("theirs", "b"),
+        ] {
             add(dir, file).unwrap_err();
         }
         assert_eq!(std::fs::read(temp.path().join("theirs")).unwrap(), b"1");

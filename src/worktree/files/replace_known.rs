@@ -16,7 +16,12 @@ use crate::worktree::tree_handle::WorkTree;
 ///
 /// # Errors
 /// As [`super::state_file::replace`].
-pub fn replace_known(work: &WorkTree, path: &RelPath, known: Option<&[u8]>, bytes: &[u8]) -> Result<bool> {
+pub fn replace_known(
+    work: &WorkTree,
+    path: &RelPath,
+    known: Option<&[u8]>,
+    bytes: &[u8],
+) -> Result<bool> {
     let failed = |error| work.io("write", path, error);
     let dir = make_parent(work, path)?;
     let before = look(work, &dir, path)?;
@@ -56,7 +61,8 @@ fn exchange_known(dir: &Dir, ours: &[u8], name: &[u8], known: Option<&[u8]>) -> 
 fn holds(dir: &Dir, name: &[u8], known: &[u8]) -> io::Result<bool> {
     let (file, _) = dir.open_file(name)?;
     let mut found = Vec::new();
-    file.take(LARGEST_STATE_FILE_BYTES).read_to_end(&mut found)?;
+    file.take(LARGEST_STATE_FILE_BYTES)
+        .read_to_end(&mut found)?;
     Ok(found == known)
 }
 
@@ -66,7 +72,9 @@ fn holds(dir: &Dir, name: &[u8], known: &[u8]) -> io::Result<bool> {
 /// As [`super::state_file::remove`].
 pub fn remove_known(work: &WorkTree, path: &RelPath, known: &[u8]) -> Result<bool> {
     let failed = |error| work.io("remove", path, error);
-    let Some(dir) = open_parent(work, path)? else { return Ok(true) };
+    let Some(dir) = open_parent(work, path)? else {
+        return Ok(true);
+    };
     let aside = [TEMPORARY_PREFIX, random_hex().as_bytes()].concat();
     match dir.rename_no_replace(path.name(), &dir, &aside) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
@@ -92,10 +100,17 @@ mod tests {
     fn only_what_is_known_is_replaced() {
         let temp = tempfile::tempdir().unwrap();
         let work = WorkTree::open(temp.path()).unwrap();
-        let (path, at) = (RelPath::new(b"a/state.json").unwrap(), temp.path().join("a/state.json"));
+        let (path, at) = (
+            RelPath::new(b"a/state.json").unwrap(),
+            temp.path().join("a/state.json"),
+        );
         let write = |known: Option<&str>, bytes: &str| {
-            let is_done = replace_known(&work, &path, known.map(str::as_bytes), bytes.as_bytes()).unwrap();
-            assert_eq!(std::fs::read_dir(temp.path().join("a")).unwrap().count(), usize::from(at.exists()));
+            let is_done =
+                replace_known(&work, &path, known.map(str::as_bytes), bytes.as_bytes()).unwrap();
+            assert_eq!(
+                std::fs::read_dir(temp.path().join("a")).unwrap().count(),
+                usize::from(at.exists())
+            );
             (is_done, std::fs::read_to_string(&at).unwrap_or_default())
         };
         assert_eq!(write(Some("x"), "one"), (false, String::new()));

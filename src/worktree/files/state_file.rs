@@ -30,15 +30,22 @@ pub fn is_temporary(name: &[u8]) -> bool {
 /// The file is not regular or too large, or an I/O error.
 pub fn read(work: &WorkTree, path: &RelPath) -> Result<Option<Vec<u8>>> {
     let failed = |error| work.io("read", path, error);
-    let Some(dir) = open_parent(work, path)? else { return Ok(None) };
+    let Some(dir) = open_parent(work, path)? else {
+        return Ok(None);
+    };
     if look(work, &dir, path)?.is_none() {
         return Ok(None);
     }
     let (file, stat) = dir.open_file(path.name()).map_err(failed)?;
     let mut bytes = Vec::new();
-    file.take(LARGEST_STATE_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    file.take(LARGEST_STATE_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
     if stat.size_bytes.max(bytes.len() as u64) > LARGEST_STATE_FILE_BYTES {
-        return Err(failed(io::Error::new(ErrorKind::FileTooLarge, "it is larger than 16 MiB")));
+        return Err(failed(io::Error::new(
+            ErrorKind::FileTooLarge,
+            "it is larger than 16 MiB",
+        )));
     }
     Ok(Some(bytes))
 }
@@ -69,11 +76,15 @@ pub fn replace(work: &WorkTree, path: &RelPath, bytes: &[u8]) -> Result<()> {
 /// The path is no regular file, or an I/O error.
 pub fn remove(work: &WorkTree, path: &RelPath) -> Result<bool> {
     let failed = |error| work.io("remove", path, error);
-    let Some(dir) = open_parent(work, path)? else { return Ok(false) };
+    let Some(dir) = open_parent(work, path)? else {
+        return Ok(false);
+    };
     if look(work, &dir, path)?.is_none() {
         return Ok(false);
     }
-    dir.unlink(path.name()).and_then(|()| dir.sync()).map_err(failed)?;
+    dir.unlink(path.name())
+        .and_then(|()| dir.sync())
+        .map_err(failed)?;
     Ok(true)
 }
 
@@ -82,7 +93,9 @@ pub fn remove(work: &WorkTree, path: &RelPath) -> Result<bool> {
 /// # Errors
 /// As [`replace`] and [`remove`].
 pub fn move_to(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
-    let Some(dir) = open_parent(work, from)? else { return Ok(false) };
+    let Some(dir) = open_parent(work, from)? else {
+        return Ok(false);
+    };
     if look(work, &dir, from)?.is_none() {
         return Ok(false);
     }
@@ -94,13 +107,18 @@ pub fn move_to(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
 /// # Errors
 /// As [`replace`].
 pub fn move_any(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
-    let Some(dir) = open_parent(work, from)? else { return Ok(false) };
+    let Some(dir) = open_parent(work, from)? else {
+        return Ok(false);
+    };
     if work.stat(from)?.is_none() {
         return Ok(false);
     }
     let target = make_parent(work, to)?;
     let moved = dir.rename_no_replace(from.name(), &target, to.name());
-    moved.and_then(|()| target.sync()).and_then(|()| dir.sync()).map_err(|error| work.io("move to", to, error))?;
+    moved
+        .and_then(|()| target.sync())
+        .and_then(|()| dir.sync())
+        .map_err(|error| work.io("move to", to, error))?;
     Ok(true)
 }
 
@@ -113,7 +131,8 @@ pub fn replace_program(work: &WorkTree, path: &RelPath, bytes: &[u8]) -> Result<
     let failed = |error| work.io("set the mode of", path, error);
     let dir = make_parent(work, path)?;
     let mode = dir.stat_child(path.name()).map_err(failed)?.mode;
-    dir.chmod_child(path.name(), (mode | (mode & 0o444) >> 2) & 0o777).map_err(failed)
+    dir.chmod_child(path.name(), (mode | (mode & 0o444) >> 2) & 0o777)
+        .map_err(failed)
 }
 
 /// Removes a directory if it is empty; returns whether it did.
@@ -121,10 +140,14 @@ pub fn replace_program(work: &WorkTree, path: &RelPath, bytes: &[u8]) -> Result<
 /// # Errors
 /// I/O errors.
 pub fn remove_empty_folder(work: &WorkTree, path: &RelPath) -> Result<bool> {
-    let Some(dir) = open_parent(work, path)? else { return Ok(false) };
+    let Some(dir) = open_parent(work, path)? else {
+        return Ok(false);
+    };
     match dir.rmdir(path.name()) {
         Ok(()) => Ok(true),
-        Err(error) if sys::is_absent(&error) || error.kind() == ErrorKind::DirectoryNotEmpty => Ok(false),
+        Err(error) if sys::is_absent(&error) || error.kind() == ErrorKind::DirectoryNotEmpty => {
+            Ok(false)
+        }
         Err(error) => Err(work.io("remove", path, error)),
     }
 }
@@ -155,11 +178,18 @@ fn names(work: &WorkTree, path: &RelPath, wanted: ItemKind) -> Result<Vec<String
     let mut names = Vec::new();
     for item in dir.list().map_err(failed)? {
         let kind = match item.kind {
-            ItemKind::Unknown => dir.stat_child(&item.name).map_or(ItemKind::Unknown, |stat| kind_of(&stat)),
+            ItemKind::Unknown => dir
+                .stat_child(&item.name)
+                .map_or(ItemKind::Unknown, |stat| kind_of(&stat)),
             kind => kind,
         };
-        let name = std::str::from_utf8(&item.name).ok().filter(|_| kind == wanted);
-        names.extend(name.filter(|name| !is_temporary(name.as_bytes())).map(str::to_owned));
+        let name = std::str::from_utf8(&item.name)
+            .ok()
+            .filter(|_| kind == wanted);
+        names.extend(
+            name.filter(|name| !is_temporary(name.as_bytes()))
+                .map(str::to_owned),
+        );
     }
     names.sort();
     Ok(names)
@@ -170,7 +200,9 @@ pub(super) fn open_parent(work: &WorkTree, path: &RelPath) -> Result<Option<Dir>
     let parent = parent_of(path)?;
     match work.root().open_below(&parent, Access::Read) {
         Err(error) if sys::is_absent(&error) => no_symlink_on_the_way(work, &parent).map(|()| None),
-        opened => opened.map(Some).map_err(|error| work.io("open", &parent, error)),
+        opened => opened
+            .map(Some)
+            .map_err(|error| work.io("open", &parent, error)),
     }
 }
 
@@ -180,14 +212,19 @@ fn no_symlink_on_the_way(work: &WorkTree, parent: &RelPath) -> Result<()> {
         if let Some(stat) = work.stat(&above)?
             && kind_of(&stat) != ItemKind::Dir
         {
-            return Err(work.io("open", &above, io::Error::new(ErrorKind::NotADirectory, "it is no directory")));
+            return Err(work.io(
+                "open",
+                &above,
+                io::Error::new(ErrorKind::NotADirectory, "it is no directory"),
+            ));
         }
     }
     Ok(())
 }
 
 fn parent_of(path: &RelPath) -> Result<RelPath> {
-    path.parent().ok_or_else(|| Error::unexpected("the root is no file"))
+    path.parent()
+        .ok_or_else(|| Error::unexpected("the root is no file"))
 }
 
 /// Opens the parent directory of a file, making and syncing missing directories.
@@ -222,7 +259,11 @@ fn enter(above: &Dir, name: &[u8]) -> io::Result<Dir> {
 pub(super) fn look(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<Option<Stat>> {
     match dir.stat_child(path.name()) {
         Ok(stat) if kind_of(&stat) == ItemKind::File => Ok(Some(stat)),
-        Ok(_) => Err(work.io("use", path, io::Error::new(ErrorKind::InvalidInput, "it is no regular file"))),
+        Ok(_) => Err(work.io(
+            "use",
+            path,
+            io::Error::new(ErrorKind::InvalidInput, "it is no regular file"),
+        )),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(work.io("look at", path, error)),
     }
@@ -236,7 +277,12 @@ pub(super) fn sweep(dir: &Dir) -> io::Result<()> {
     Ok(())
 }
 
-pub(super) fn write_aside(dir: &Dir, name: &[u8], before: Option<&Stat>, bytes: &[u8]) -> io::Result<()> {
+pub(super) fn write_aside(
+    dir: &Dir,
+    name: &[u8],
+    before: Option<&Stat>,
+    bytes: &[u8],
+) -> io::Result<()> {
     let mut file = dir.create_file_with(name, NEW_FILE_MODE)?;
     file.write_all(bytes)?;
     if let Some(before) = before {
@@ -247,7 +293,10 @@ pub(super) fn write_aside(dir: &Dir, name: &[u8], before: Option<&Stat>, bytes: 
 
 #[cfg(test)]
 #[cfg(unix)]
-#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make and break files directly"
+)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
@@ -266,13 +315,26 @@ mod tests {
         replace(&work, &file, b"one").unwrap();
         std::fs::set_permissions(&at, std::fs::Permissions::from_mode(0o640)).unwrap();
         std::fs::hard_link(&at, temp.path().join("other")).unwrap();
-        std::fs::write(temp.path().join("a/b/.checkpoint-state-0123456789abcdef"), "left").unwrap();
+        std::fs::write(
+            temp.path().join("a/b/.checkpoint-state-0123456789abcdef"),
+            "left",
+        )
+        .unwrap();
         replace(&work, &file, b"two").unwrap();
         assert_eq!(read(&work, &file).unwrap().as_deref(), Some(&b"two"[..]));
-        assert_eq!(std::fs::metadata(&at).unwrap().permissions().mode() & 0o7777, 0o640);
+        assert_eq!(
+            std::fs::metadata(&at).unwrap().permissions().mode() & 0o7777,
+            0o640
+        );
         assert_eq!(std::fs::read(temp.path().join("other")).unwrap(), b"one");
-        assert_eq!(std::fs::read_dir(temp.path().join("a/b")).unwrap().count(), 1);
-        std::fs::File::create(&at).unwrap().set_len(LARGEST_STATE_FILE_BYTES + 1).unwrap();
+        assert_eq!(
+            std::fs::read_dir(temp.path().join("a/b")).unwrap().count(),
+            1
+        );
+        std::fs::File::create(&at)
+            .unwrap()
+            .set_len(LARGEST_STATE_FILE_BYTES + 1)
+            .unwrap();
         read(&work, &file).unwrap_err();
         replace(&work, &path("top"), b"x").unwrap();
     }
@@ -281,7 +343,12 @@ mod tests {
     fn files_are_listed_moved_and_removed() {
         let temp = tempfile::tempdir().unwrap();
         let work = WorkTree::open(temp.path()).unwrap();
-        for name in ["d/b", "d/a", "d/.checkpoint-state-0123456789abcdef", "d/sub/c"] {
+        for name in [
+            "d/b",
+            "d/a",
+            "d/.checkpoint-state-0123456789abcdef",
+            "d/sub/c",
+        ] {
             replace(&work, &path(name), b"x").unwrap();
         }
         assert_eq!(list(&work, &path("d")).unwrap(), ["a", "b"]);

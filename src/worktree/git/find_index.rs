@@ -23,14 +23,26 @@ const MAX_LINK_BYTES: u64 = 64 << 10;
 /// # Errors
 /// Why it cannot be read, for a warning.
 pub fn load(root: &Path) -> Result<Tracked> {
-    let Some(git_dir) = git_dir(root)? else { return Ok(Tracked::none()) };
-    let Some(index) = read_index(&git_dir.join("index"))? else { return Ok(Tracked::none()) };
+    let Some(git_dir) = git_dir(root)? else {
+        return Ok(Tracked::none());
+    };
+    let Some(index) = read_index(&git_dir.join("index"))? else {
+        return Ok(Tracked::none());
+    };
     let shared = match index.shared {
         None => None,
         Some(id) => {
-            let name = format!("sharedindex.{}", ObjectId::from_slice(&id).map(ObjectId::to_hex).unwrap_or_default());
+            let name = format!(
+                "sharedindex.{}",
+                ObjectId::from_slice(&id)
+                    .map(ObjectId::to_hex)
+                    .unwrap_or_default()
+            );
             let path = git_dir.join(name);
-            Some(read_index(&path)?.ok_or_else(|| unusable(&path, "it is missing, and the index refers to it"))?)
+            Some(
+                read_index(&path)?
+                    .ok_or_else(|| unusable(&path, "it is missing, and the index refers to it"))?,
+            )
         }
     };
     Ok(Tracked::from_parts(shared.into_iter().chain([index])))
@@ -45,10 +57,19 @@ pub type Blobs = HashMap<Box<[u8]>, ObjectId>;
 /// # Errors
 /// As [`load`].
 pub fn blobs(root: &Path) -> Result<Option<Blobs>> {
-    let Some(git_dir) = git_dir(root)? else { return Ok(None) };
-    let Some(index) = read_index(&git_dir.join("index"))? else { return Ok(None) };
+    let Some(git_dir) = git_dir(root)? else {
+        return Ok(None);
+    };
+    let Some(index) = read_index(&git_dir.join("index"))? else {
+        return Ok(None);
+    };
     let repositories: HashSet<&Box<[u8]>> = index.repositories.iter().collect();
-    let files: Vec<Box<[u8]>> = index.paths.iter().filter(|path| !repositories.contains(path)).cloned().collect();
+    let files: Vec<Box<[u8]>> = index
+        .paths
+        .iter()
+        .filter(|path| !repositories.contains(path))
+        .cloned()
+        .collect();
     let comparable = index.shared.is_none() && files.len() == index.blobs.len();
     Ok(comparable.then(|| files.into_iter().zip(index.blobs).collect()))
 }
@@ -56,19 +77,29 @@ pub fn blobs(root: &Path) -> Result<Option<Blobs>> {
 /// Returns the stat of the index, to notice changes: a default one without an index, and `None` if it is racy.
 pub fn stamp(root: &Path) -> Option<Stat> {
     let started_ns = sys::coarse_now_ns();
-    let index = git_dir(root).ok()?.and_then(|dir| sys::stat_path(&dir.join("index")).ok()).unwrap_or_default();
+    let index = git_dir(root)
+        .ok()?
+        .and_then(|dir| sys::stat_path(&dir.join("index")).ok())
+        .unwrap_or_default();
     (!is_racy(&index, started_ns)).then_some(index)
 }
 
 /// Whether the index names a path more than once, as in a conflict.
 pub(in crate::worktree) fn has_conflicts(git_dir: &Path) -> bool {
-    let index = read_index(&git_dir.join("index")).ok().flatten().unwrap_or_default();
+    let index = read_index(&git_dir.join("index"))
+        .ok()
+        .flatten()
+        .unwrap_or_default();
     index.paths.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 fn read_index(path: &Path) -> Result<Option<IndexNames>> {
-    let Some(bytes) = read_regular(path, MAX_INDEX_BYTES)? else { return Ok(None) };
-    git_index::parse(&bytes).map(Some).map_err(|why| unusable(path, why))
+    let Some(bytes) = read_regular(path, MAX_INDEX_BYTES)? else {
+        return Ok(None);
+    };
+    git_index::parse(&bytes)
+        .map(Some)
+        .map_err(|why| unusable(path, why))
 }
 
 /// Returns the repository's directory: `.git` itself, or the target of a `.git` file in a linked worktree or submodule.
@@ -81,9 +112,15 @@ pub(in crate::worktree) fn git_dir(root: &Path) -> Result<Option<PathBuf>> {
         Err(error) => return Err(Error::io("read", &dot_git)(error)),
     }
     let text = read_regular(&dot_git, MAX_LINK_BYTES)?.unwrap_or_default();
-    let named = text.strip_prefix(b"gitdir: ").ok_or_else(|| unusable(&dot_git, "it names no git directory"))?;
-    let end = named.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r')).map_or(0, |at| at + 1);
-    let named = path_from(&named[..end]).ok_or_else(|| unusable(&dot_git, "its path is not UTF-8"))?;
+    let named = text
+        .strip_prefix(b"gitdir: ")
+        .ok_or_else(|| unusable(&dot_git, "it names no git directory"))?;
+    let end = named
+        .iter()
+        .rposition(|byte| !matches!(byte, b'\n' | b'\r'))
+        .map_or(0, |at| at + 1);
+    let named =
+        path_from(&named[..end]).ok_or_else(|| unusable(&dot_git, "its path is not UTF-8"))?;
     Ok(Some(root.join(named)))
 }
 
@@ -97,7 +134,9 @@ pub(in crate::worktree) fn read_regular(path: &Path, max_bytes: u64) -> Result<O
     }
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(Error::io("read", path))?;
-    file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(Error::io("read", path))?;
+    file.take(max_bytes + 1)
+        .read_to_end(&mut bytes)
+        .map_err(Error::io("read", path))?;
     if bytes.len() as u64 > max_bytes {
         return Err(unusable(path, "it is too large"));
     }
@@ -105,7 +144,10 @@ pub(in crate::worktree) fn read_regular(path: &Path, max_bytes: u64) -> Result<O
 }
 
 fn is_absent(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 fn unusable(path: &Path, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
@@ -125,7 +167,10 @@ fn path_from(bytes: &[u8]) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make and break files directly"
+)]
 mod tests {
     use super::*;
 

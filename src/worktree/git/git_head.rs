@@ -25,17 +25,24 @@ pub fn read(root: &Path) -> Option<GitHead> {
     let git_dir = git_dir(root).ok()??;
     let text = text(&git_dir.join("HEAD"))?;
     let Some(name) = text.trim_end().strip_prefix("ref: ") else {
-        return id(&text).map(|commit| GitHead { branch: None, commit: Some(commit) });
+        return id(&text).map(|commit| GitHead {
+            branch: None,
+            commit: Some(commit),
+        });
     };
     let branch = name.strip_prefix("refs/heads/").unwrap_or(name).to_owned();
     let commit = is_plain(name).then(|| commit_of(&git_dir, name)).flatten();
-    Some(GitHead { branch: Some(branch), commit })
+    Some(GitHead {
+        branch: Some(branch),
+        commit,
+    })
 }
 
 /// Returns the unfinished operation of the repository at this root that will end with a commit, if any. `Err` if there
 /// is no repository or it is unreadable.
 pub fn under_way(root: &Path) -> Result<Option<&'static str>> {
-    let git_dir = git_dir(root)?.ok_or_else(|| Error::unexpected("there is none of its own here"))?;
+    let git_dir =
+        git_dir(root)?.ok_or_else(|| Error::unexpected("there is none of its own here"))?;
     let begun = [
         ("MERGE_HEAD", "a merge"),
         ("CHERRY_PICK_HEAD", "a cherry-pick"),
@@ -44,7 +51,10 @@ pub fn under_way(root: &Path) -> Result<Option<&'static str>> {
         ("rebase-apply", "a rebase"),
         ("sequencer", "a row of cherry-picks or reverts"),
     ];
-    let begun = begun.into_iter().find(|(name, _)| git_dir.join(name).exists()).map(|(_, what)| what);
+    let begun = begun
+        .into_iter()
+        .find(|(name, _)| git_dir.join(name).exists())
+        .map(|(_, what)| what);
     // A `stash pop` leaves conflicts but no marker file.
     Ok(begun.or_else(|| has_conflicts(&git_dir).then_some("the settling of conflicts")))
 }
@@ -62,17 +72,22 @@ fn commit_of(git_dir: &Path, name: &str) -> Option<String> {
             _ => return id(&found),
         }
     }
-    dirs.iter().flatten().find_map(|dir| packed(&text(&dir.join("packed-refs"))?, &name))
+    dirs.iter()
+        .flatten()
+        .find_map(|dir| packed(&text(&dir.join("packed-refs"))?, &name))
 }
 
 fn packed(text: &str, name: &str) -> Option<String> {
-    let line = text.lines().find_map(|line| line.split_once(' ').filter(|(_, found)| *found == name))?;
+    let line = text
+        .lines()
+        .find_map(|line| line.split_once(' ').filter(|(_, found)| *found == name))?;
     id(line.0)
 }
 
 fn id(text: &str) -> Option<String> {
     let text = text.trim_end();
-    let is_hex = matches!(text.len(), SHA1_DIGITS | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_hex =
+        matches!(text.len(), SHA1_DIGITS | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_hex.then(|| text.to_owned())
 }
 
@@ -103,11 +118,20 @@ mod tests {
 
     #[test]
     fn a_branch_is_found_loose_packed_and_from_a_worktree() {
-        let head = Some(GitHead { branch: Some("feat/x".into()), commit: Some(ID.into()) });
-        let loose = with(&[(".git/HEAD", "ref: refs/heads/feat/x\n"), (".git/refs/heads/feat/x", &format!("{ID}\n"))]);
+        let head = Some(GitHead {
+            branch: Some("feat/x".into()),
+            commit: Some(ID.into()),
+        });
+        let loose = with(&[
+            (".git/HEAD", "ref: refs/heads/feat/x\n"),
+            (".git/refs/heads/feat/x", &format!("{ID}\n")),
+        ]);
         assert_eq!(read(loose.path()), head);
         let packed = format!("# pack-refs\n{ID} refs/heads/feat/x\n^{ID}\n");
-        let packed = with(&[(".git/HEAD", "ref: refs/heads/feat/x\n"), (".git/packed-refs", &packed)]);
+        let packed = with(&[
+            (".git/HEAD", "ref: refs/heads/feat/x\n"),
+            (".git/packed-refs", &packed),
+        ]);
         assert_eq!(read(packed.path()), head);
         let tree = with(&[
             ("tree/.git", "gitdir: ../main/.git/worktrees/tree\n"),
@@ -123,9 +147,19 @@ mod tests {
         assert_eq!(read(with(&[("a", "")]).path()), None);
         for text in ["", "nonsense", "ref: refs/heads/../../x"] {
             let repository = with(&[(".git/HEAD", text)]);
-            assert_eq!(read(repository.path()).and_then(|head| head.commit), None, "{text}");
+            assert_eq!(
+                read(repository.path()).and_then(|head| head.commit),
+                None,
+                "{text}"
+            );
         }
         let detached = with(&[(".git/HEAD", ID)]);
-        assert_eq!(read(detached.path()), Some(GitHead { branch: None, commit: Some(ID.into()) }));
+        assert_eq!(
+            read(detached.path()),
+            Some(GitHead {
+                branch: None,
+                commit: Some(ID.into())
+            })
+        );
     }
 }

@@ -50,22 +50,36 @@ impl DirRules {
 
     /// Returns the rules of a child directory.
     pub(super) fn below(&self, path: &[u8], ignore_file: Option<&[u8]>) -> Self {
-        Self { path: path.into(), ..self.clone() }.with_ignore_file(ignore_file)
+        Self {
+            path: path.into(),
+            ..self.clone()
+        }
+        .with_ignore_file(ignore_file)
     }
 
     fn with_ignore_file(mut self, text: Option<&[u8]>) -> Self {
         let patterns = text.map(PatternList::parse).unwrap_or_default();
         if !patterns.is_empty() {
             let above = self.ignore_files.take();
-            self.ignore_files = Some(Arc::new(IgnoreFile { base_len: self.path.len(), patterns, above }));
+            self.ignore_files = Some(Arc::new(IgnoreFile {
+                base_len: self.path.len(),
+                patterns,
+                above,
+            }));
         }
         self
     }
 
     /// Returns the deciding pattern, with the path length of its ignore file's directory.
     pub(super) fn deciding(&self, subject: Subject<'_>) -> Option<(&Pattern, usize)> {
-        let files = std::iter::successors(self.ignore_files.as_deref(), |file| file.above.as_deref());
-        files.into_iter().find_map(|file| Some((file.patterns.deciding(subject, file.base_len)?, file.base_len)))
+        let files =
+            std::iter::successors(self.ignore_files.as_deref(), |file| file.above.as_deref());
+        files.into_iter().find_map(|file| {
+            Some((
+                file.patterns.deciding(subject, file.base_len)?,
+                file.base_len,
+            ))
+        })
     }
 }
 

@@ -52,8 +52,17 @@ impl Pattern {
         if body.is_empty() {
             return None;
         }
-        let shape = if body.contains(&b'/') { path_shape(body)? } else { name_shape(body)? };
-        Some(Self { text: text.into(), is_negated, only_dirs, shape })
+        let shape = if body.contains(&b'/') {
+            path_shape(body)?
+        } else {
+            name_shape(body)?
+        };
+        Some(Self {
+            text: text.into(),
+            is_negated,
+            only_dirs,
+            shape,
+        })
     }
 
     /// Returns the name if the pattern matches exactly one.
@@ -84,7 +93,9 @@ impl Pattern {
             RuleShape::Path { prefix, rest } => {
                 let start = if base_len == 0 { 0 } else { base_len + 1 };
                 let from_base = subject.path.get(start..).unwrap_or_default();
-                from_base.strip_prefix(&**prefix).is_some_and(|tail| rest.matches(tail))
+                from_base
+                    .strip_prefix(&**prefix)
+                    .is_some_and(|tail| rest.matches(tail))
             }
         }
     }
@@ -136,11 +147,16 @@ fn name_shape(body: &[u8]) -> Option<RuleShape> {
 fn path_shape(body: &[u8]) -> Option<RuleShape> {
     let body = body.strip_prefix(b"/").unwrap_or(body);
     let (prefix, rest) = body.split_at(literal_len(body));
-    Some(RuleShape::Path { prefix: prefix.into(), rest: Glob::compile(rest)? })
+    Some(RuleShape::Path {
+        prefix: prefix.into(),
+        rest: Glob::compile(rest)?,
+    })
 }
 
 fn literal_len(body: &[u8]) -> usize {
-    body.iter().position(|byte| matches!(byte, b'*' | b'?' | b'[' | b'\\')).unwrap_or(body.len())
+    body.iter()
+        .position(|byte| matches!(byte, b'*' | b'?' | b'[' | b'\\'))
+        .unwrap_or(body.len())
 }
 
 #[cfg(test)]
@@ -148,7 +164,8 @@ mod tests {
     use super::*;
 
     fn text_of(line: &str) -> Option<String> {
-        Pattern::parse(line.as_bytes()).map(|pattern| String::from_utf8_lossy(&pattern.text).into_owned())
+        Pattern::parse(line.as_bytes())
+            .map(|pattern| String::from_utf8_lossy(&pattern.text).into_owned())
     }
 
     #[test]
@@ -167,7 +184,9 @@ mod tests {
         ] {
             assert_eq!(text_of(line).as_deref(), Some(expected), "{line:?}");
         }
-        for line in ["", "#", "# a", "  ", "\r", "/", "!", "!/", "a\\", "[", "\0a"] {
+        for line in [
+            "", "#", "# a", "  ", "\r", "/", "!", "!/", "a\\", "[", "\0a",
+        ] {
             assert_eq!(text_of(line), None, "{line:?}");
         }
     }
@@ -176,8 +195,13 @@ mod tests {
     fn a_slash_ties_a_pattern_to_its_directory() {
         let matches = |line: &str, path: &str, base_len| {
             let name = path.rsplit('/').next().unwrap_or_default().as_bytes();
-            let subject = Subject { path: path.as_bytes(), name, is_dir: false };
-            Pattern::parse(line.as_bytes()).is_some_and(|pattern| pattern.matches(subject, base_len))
+            let subject = Subject {
+                path: path.as_bytes(),
+                name,
+                is_dir: false,
+            };
+            Pattern::parse(line.as_bytes())
+                .is_some_and(|pattern| pattern.matches(subject, base_len))
         };
         assert!(matches("b", "a/b", 0));
         assert!(!matches("/b", "a/b", 0));

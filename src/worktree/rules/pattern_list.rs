@@ -22,10 +22,15 @@ impl PatternList {
         let text = text.strip_prefix(UTF8_BOM).unwrap_or(text);
         let mut seen = HashSet::new();
         // Only the last of equal lines can decide; hostile files have millions of them.
-        let lines = text.rsplit(|byte| *byte == b'\n').filter(|line| seen.insert(*line));
+        let lines = text
+            .rsplit(|byte| *byte == b'\n')
+            .filter(|line| seen.insert(*line));
         let mut patterns: Vec<Pattern> = lines.filter_map(Pattern::parse).collect();
         patterns.reverse();
-        let mut list = Self { patterns, ..Self::default() };
+        let mut list = Self {
+            patterns,
+            ..Self::default()
+        };
         for (index, pattern) in list.patterns.iter().enumerate() {
             match pattern.exact_name() {
                 Some(name) => list.exact.entry(name.into()).or_default().push(index),
@@ -43,15 +48,29 @@ impl PatternList {
     /// of the path.
     pub fn deciding(&self, subject: Subject<'_>, base_len: usize) -> Option<&Pattern> {
         let decides = |index: &&usize| self.patterns[**index].matches(subject, base_len);
-        let exact = self.exact.get(subject.name).and_then(|found| found.iter().rev().find(decides));
-        let later = self.others.iter().rev().take_while(|index| Some(*index) > exact).find(decides);
+        let exact = self
+            .exact
+            .get(subject.name)
+            .and_then(|found| found.iter().rev().find(decides));
+        let later = self
+            .others
+            .iter()
+            .rev()
+            .take_while(|index| Some(*index) > exact)
+            .find(decides);
         later.or(exact).map(|index| &self.patterns[*index])
     }
 
     /// Whether a path pattern names something below this directory, judging by its literal prefix.
     pub fn names_below(&self, dir: &[u8]) -> bool {
-        let reaches = |prefix: &[u8]| prefix.strip_prefix(dir).is_some_and(|tail| tail.first() == Some(&b'/'));
-        self.patterns.iter().any(|pattern| !pattern.is_negated && pattern.path_prefix().is_some_and(reaches))
+        let reaches = |prefix: &[u8]| {
+            prefix
+                .strip_prefix(dir)
+                .is_some_and(|tail| tail.first() == Some(&b'/'))
+        };
+        self.patterns
+            .iter()
+            .any(|pattern| !pattern.is_negated && pattern.path_prefix().is_some_and(reaches))
     }
 }
 
@@ -61,7 +80,11 @@ mod tests {
 
     fn verdict(list: &PatternList, path: &str) -> Option<bool> {
         let name = path.rsplit('/').next().unwrap_or_default().as_bytes();
-        let subject = Subject { path: path.as_bytes(), name, is_dir: false };
+        let subject = Subject {
+            path: path.as_bytes(),
+            name,
+            is_dir: false,
+        };
         list.deciding(subject, 0).map(|pattern| !pattern.is_negated)
     }
 
@@ -91,6 +114,10 @@ mod tests {
         }
         let long = [b"**/*a".repeat(2_000_000), b"b".to_vec()].concat();
         assert_eq!(verdict(&PatternList::parse(&long), "aaaaaaaaa"), None);
-        assert!(begin.elapsed() < std::time::Duration::from_mins(1), "{:?}", begin.elapsed());
+        assert!(
+            begin.elapsed() < std::time::Duration::from_mins(1),
+            "{:?}",
+            begin.elapsed()
+        );
     }
 }

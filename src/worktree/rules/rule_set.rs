@@ -102,7 +102,11 @@ impl Rules {
     /// Returns the rules of a directory that [`Self::judge`] answered with `Capture` or `OnlyTracked`.
     pub fn enter(&self, dir: &DirRules, name: &[u8], ignore_file: Option<&[u8]>) -> DirRules {
         let path = join(&dir.path, name);
-        let subject = Subject { path: &path, name, is_dir: true };
+        let subject = Subject {
+            path: &path,
+            name,
+            is_dir: true,
+        };
         let cover = match self.decide(dir, subject) {
             Decision::Take | Decision::TakeUnless(_) => None,
             Decision::Covered { cover, .. } => Some(cover.into()),
@@ -117,7 +121,11 @@ impl Rules {
 
     /// Returns the rules of a directory that a scan has reached; `ignore_file_of` gives the `.gitignore` of each
     /// directory on the way.
-    pub fn on_the_way_to(&self, path: &RelPath, ignore_file_of: &dyn Fn(&RelPath) -> Option<Vec<u8>>) -> DirRules {
+    pub fn on_the_way_to(
+        &self,
+        path: &RelPath,
+        ignore_file_of: &dyn Fn(&RelPath) -> Option<Vec<u8>>,
+    ) -> DirRules {
         let mut above = RelPath::root();
         let mut dir = self.enter_root(ignore_file_of(&above).as_deref());
         for name in path.components() {
@@ -130,12 +138,33 @@ impl Rules {
     /// Judges one name in a directory. `is_dir` is false for a symlink, whatever it points to.
     pub fn judge(&self, dir: &DirRules, name: &[u8], is_dir: bool) -> RuleVerdict {
         let path = join(&dir.path, name);
-        match self.decide(dir, Subject { path: &path, name, is_dir }) {
+        match self.decide(
+            dir,
+            Subject {
+                path: &path,
+                name,
+                is_dir,
+            },
+        ) {
             Decision::Take => RuleVerdict::Capture,
             Decision::TakeUnless(peek) => RuleVerdict::Peek(peek),
             Decision::Covered { descend: true, .. } => RuleVerdict::OnlyTracked,
-            Decision::Covered { cover: Cover { rule, is_secret: true }, .. } => RuleVerdict::Secret(rule),
-            Decision::Covered { cover: Cover { rule, is_secret: false }, .. } => RuleVerdict::LeaveOut(rule),
+            Decision::Covered {
+                cover:
+                    Cover {
+                        rule,
+                        is_secret: true,
+                    },
+                ..
+            } => RuleVerdict::Secret(rule),
+            Decision::Covered {
+                cover:
+                    Cover {
+                        rule,
+                        is_secret: false,
+                    },
+                ..
+            } => RuleVerdict::LeaveOut(rule),
         }
     }
 
@@ -151,10 +180,17 @@ impl Rules {
         if path.components().any(is_dot_git) {
             return false;
         }
-        if !is_dir && self.max_file_size_bytes.is_some_and(|limit| size_bytes > limit) {
+        if !is_dir
+            && self
+                .max_file_size_bytes
+                .is_some_and(|limit| size_bytes > limit)
+        {
             return false;
         }
-        !matches!(self.judge_at(path, is_dir, ignore_file_of), RuleVerdict::LeaveOut(_) | RuleVerdict::Secret(_))
+        !matches!(
+            self.judge_at(path, is_dir, ignore_file_of),
+            RuleVerdict::LeaveOut(_) | RuleVerdict::Secret(_)
+        )
     }
 
     /// Judges a path from the root down, as a scan would.
@@ -182,14 +218,28 @@ impl Rules {
     /// Whether a file is captured even if it is a private key: the user allows it, or the project's git tracks it.
     pub fn takes_secret_content(&self, path: &RelPath) -> bool {
         let dir = self.on_the_way_to(&path.parent().unwrap_or_default(), &|_| None);
-        let subject = Subject { path: path.as_bytes(), name: path.name(), is_dir: false };
+        let subject = Subject {
+            path: path.as_bytes(),
+            name: path.name(),
+            is_dir: false,
+        };
         self.is_tracked(subject) || self.lets_through(&dir, subject)
     }
 
     fn decide(&self, dir: &DirRules, subject: Subject<'_>) -> Decision {
-        let dir_name = dir.path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let dir_name = dir
+            .path
+            .rsplit(|byte| *byte == b'/')
+            .next()
+            .unwrap_or_default();
         if self.is_ours(dir, subject) {
-            return Decision::Covered { cover: Cover { rule: OWN_RULE.to_owned(), is_secret: false }, descend: false };
+            return Decision::Covered {
+                cover: Cover {
+                    rule: OWN_RULE.to_owned(),
+                    is_secret: false,
+                },
+                descend: false,
+            };
         }
         let sensitive = secrets::sensitive(dir_name, subject.name, subject.is_dir);
         if dir.takes_ignored {
@@ -214,7 +264,9 @@ impl Rules {
         };
         match (self.leaving_out(dir, subject), peek) {
             (Some(_), _) if self.is_tracked(subject) => Decision::Take,
-            (Some(_), peek) if self.is_named(subject) => peek.map_or(Decision::Take, Decision::TakeUnless),
+            (Some(_), peek) if self.is_named(subject) => {
+                peek.map_or(Decision::Take, Decision::TakeUnless)
+            }
             (Some(rule), _) => covered(rule, false),
             (None, Some(peek)) => Decision::TakeUnless(peek),
             (None, None) => Decision::Take,
@@ -244,7 +296,10 @@ impl Rules {
             Some(Sensitive::ByContent(_)) | None => None,
         };
         let cover = match own_rule {
-            Some(rule) => Cover { rule: rule.to_string(), is_secret: true },
+            Some(rule) => Cover {
+                rule: rule.to_string(),
+                is_secret: true,
+            },
             None => cover.clone(),
         };
         let descend = self.has_exception_below(subject, cover.is_secret);
@@ -252,7 +307,12 @@ impl Rules {
     }
 
     /// Decides below a directory that the user named: only secrets stay out.
-    fn decide_named(&self, dir: &DirRules, subject: Subject<'_>, sensitive: Option<Sensitive>) -> Decision {
+    fn decide_named(
+        &self,
+        dir: &DirRules,
+        subject: Subject<'_>,
+        sensitive: Option<Sensitive>,
+    ) -> Decision {
         let rule = match sensitive {
             None => return Decision::Take,
             Some(_) if self.lets_through(dir, subject) => return Decision::Take,
@@ -261,25 +321,39 @@ impl Rules {
             Some(Sensitive::Environment { rule } | Sensitive::Named { rule }) => rule,
         };
         let descend = self.has_exception_below(subject, true);
-        Decision::Covered { cover: Cover { rule: rule.to_string(), is_secret: true }, descend }
+        Decision::Covered {
+            cover: Cover {
+                rule: rule.to_string(),
+                is_secret: true,
+            },
+            descend,
+        }
     }
 
     /// Whether this program keeps the path itself.
     fn is_ours(&self, dir: &DirRules, subject: Subject<'_>) -> bool {
-        let is_directory = || dir.path.is_empty() && subject.is_dir && OWN_DIRECTORIES.contains(&subject.name);
+        let is_directory =
+            || dir.path.is_empty() && subject.is_dir && OWN_DIRECTORIES.contains(&subject.name);
         is_directory()
             || !subject.is_dir && state_file::is_temporary(subject.name)
-            || self.own_files.binary_search_by(|path| path.as_bytes().cmp(subject.path)).is_ok()
+            || self
+                .own_files
+                .binary_search_by(|path| path.as_bytes().cmp(subject.path))
+                .is_ok()
     }
 
     fn is_named(&self, subject: Subject<'_>) -> bool {
-        self.named.binary_search_by(|path| path.as_bytes().cmp(subject.path)).is_ok()
+        self.named
+            .binary_search_by(|path| path.as_bytes().cmp(subject.path))
+            .is_ok()
     }
 
     fn is_any_named_below(&self, dir: &[u8]) -> bool {
         let first = [dir, b"/"].concat();
         let at = self.named.partition_point(|path| *path.as_bytes() < *first);
-        self.named.get(at).is_some_and(|path| path.as_bytes().starts_with(&first))
+        self.named
+            .get(at)
+            .is_some_and(|path| path.as_bytes().starts_with(&first))
     }
 
     /// Whether the user named this directory although a rule leaves it or an ancestor out.
@@ -289,7 +363,11 @@ impl Rules {
 
     /// Whether the index names this file, or this directory as a nested repository.
     fn is_tracked(&self, subject: Subject<'_>) -> bool {
-        if subject.is_dir { self.tracked.is_repository(subject.path) } else { self.tracked.contains(subject.path) }
+        if subject.is_dir {
+            self.tracked.is_repository(subject.path)
+        } else {
+            self.tracked.contains(subject.path)
+        }
     }
 
     fn has_exception_below(&self, subject: Subject<'_>, is_secret: bool) -> bool {
@@ -327,5 +405,9 @@ fn sorted(mut paths: Vec<RelPath>) -> Vec<RelPath> {
 }
 
 fn join(dir: &[u8], name: &[u8]) -> Vec<u8> {
-    if dir.is_empty() { name.to_vec() } else { [dir, b"/", name].concat() }
+    if dir.is_empty() {
+        name.to_vec()
+    } else {
+        [dir, b"/", name].concat()
+    }
 }

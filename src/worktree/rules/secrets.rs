@@ -84,8 +84,14 @@ const FILES_IN: &[(&str, &str, &str)] = &[
 const KEY_FILE_ENDS: &[(&str, &str)] = &[(".pem", "*.pem"), (".key", "*.key")];
 const REGISTRY_FILES: &[&str] = &[".npmrc", ".pypirc", ".yarnrc.yml"];
 /// Samples, which list variables without their values.
-const ENVIRONMENT_SAMPLES: &[&str] =
-    &[".env.example", ".env.sample", ".env.template", "example.env", "sample.env", "template.env"];
+const ENVIRONMENT_SAMPLES: &[&str] = &[
+    ".env.example",
+    ".env.sample",
+    ".env.template",
+    "example.env",
+    "sample.env",
+    "template.env",
+];
 
 /// Judges a name and that of its directory, ignoring ASCII case.
 pub fn sensitive(dir_name: &[u8], name: &[u8], is_dir: bool) -> Option<Sensitive> {
@@ -97,7 +103,10 @@ pub fn sensitive(dir_name: &[u8], name: &[u8], is_dir: bool) -> Option<Sensitive
         return Some(Sensitive::Environment { rule });
     }
     if is_dir {
-        return DIRS.iter().find(|(dir, _)| is(dir)).map(|(_, rule)| Sensitive::Named { rule });
+        return DIRS
+            .iter()
+            .find(|(dir, _)| is(dir))
+            .map(|(_, rule)| Sensitive::Named { rule });
     }
     if let Some(rule) = FILES.iter().find(|file| is(file)) {
         return Some(Sensitive::Named { rule });
@@ -106,14 +115,25 @@ pub fn sensitive(dir_name: &[u8], name: &[u8], is_dir: bool) -> Option<Sensitive
         return Some(Sensitive::Named { rule });
     }
     let is_in = |dir: &str| dir_name.eq_ignore_ascii_case(dir.as_bytes());
-    if let Some((_, _, rule)) = FILES_IN.iter().find(|(dir, file, _)| is_in(dir) && is(file)) {
+    if let Some((_, _, rule)) = FILES_IN
+        .iter()
+        .find(|(dir, file, _)| is_in(dir) && is(file))
+    {
         return Some(Sensitive::Named { rule });
     }
     if let Some((_, rule)) = KEY_FILE_ENDS.iter().find(|(end, _)| ends_with(name, end)) {
-        return Some(Sensitive::ByContent(Peek { rule, form: SecretForm::KeyFile }));
+        return Some(Sensitive::ByContent(Peek {
+            rule,
+            form: SecretForm::KeyFile,
+        }));
     }
     let registry = REGISTRY_FILES.iter().find(|file| is(file));
-    registry.map(|rule| Sensitive::ByContent(Peek { rule, form: SecretForm::Registry }))
+    registry.map(|rule| {
+        Sensitive::ByContent(Peek {
+            rule,
+            form: SecretForm::Registry,
+        })
+    })
 }
 
 /// Whether a file of this name may be a secret.
@@ -140,7 +160,10 @@ fn ends_with(name: &[u8], end: &str) -> bool {
 
 impl Peek {
     /// Check for any other file, done when it is read anyway.
-    pub const ANY_FILE: Self = Self { rule: "a private key by its header", form: SecretForm::AnyFile };
+    pub const ANY_FILE: Self = Self {
+        rule: "a private key by its header",
+        form: SecretForm::AnyFile,
+    };
 
     /// Returns the number of leading bytes to check.
     pub fn len_bytes(&self) -> usize {
@@ -162,18 +185,28 @@ impl Peek {
             return has_header_line(looked_at);
         }
         // Text in UTF-16, as some shells write it, is ASCII with NULs between.
-        let plain: Vec<u8> = looked_at.iter().copied().filter(|byte| *byte != 0).collect();
+        let plain: Vec<u8> = looked_at
+            .iter()
+            .copied()
+            .filter(|byte| *byte != 0)
+            .collect();
         let mut lines = plain.split(|byte| matches!(byte, b'\n' | b'\r'));
         match self.form {
             SecretForm::KeyFile | SecretForm::AnyFile => lines.any(has_private_key_header),
-            SecretForm::Registry => lines.any(|line| has_private_key_header(line) || sets_a_token(line)),
+            SecretForm::Registry => {
+                lines.any(|line| has_private_key_header(line) || sets_a_token(line))
+            }
         }
     }
 }
 
 /// Words of which every header contains one.
-static WORDS: LazyLock<[Finder<'static>; 2]> =
-    LazyLock::new(|| [Finder::new(b"PRIVATE KEY"), Finder::new(b"AGE-SECRET-KEY-1")]);
+static WORDS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| {
+    [
+        Finder::new(b"PRIVATE KEY"),
+        Finder::new(b"AGE-SECRET-KEY-1"),
+    ]
+});
 
 /// Whether a line is nothing but a header. Runs for every file read, so most are ruled out by lacking a word, and most
 /// other lines by their first byte. UTF-16 has NULs between.
@@ -198,7 +231,11 @@ fn has_header_line(mut text: &[u8]) -> bool {
 /// Whether a line is a private key header of PEM, OpenSSH, PGP, SSH2 or age.
 fn is_header(line: &[u8]) -> bool {
     // Drops a byte order mark and the NULs of UTF-16.
-    let plain: Vec<u8> = line.iter().copied().filter(|byte| byte.is_ascii() && *byte != 0).collect();
+    let plain: Vec<u8> = line
+        .iter()
+        .copied()
+        .filter(|byte| byte.is_ascii() && *byte != 0)
+        .collect();
     let plain = plain.trim_ascii();
     if let Some(key) = plain.strip_prefix(b"AGE-SECRET-KEY-1") {
         return !key.is_empty() && key.iter().all(u8::is_ascii_alphanumeric);
@@ -208,7 +245,8 @@ fn is_header(line: &[u8]) -> bool {
 
 /// Whether a line has `-----BEGIN … PRIVATE KEY`, as in PEM, PGP, OpenSSH and SSH2.
 fn has_private_key_header(line: &[u8]) -> bool {
-    find(line, b"BEGIN ").is_some_and(|at| line[..at].contains(&b'-') && find(&line[at..], b"PRIVATE KEY").is_some())
+    find(line, b"BEGIN ")
+        .is_some_and(|at| line[..at].contains(&b'-') && find(&line[at..], b"PRIVATE KEY").is_some())
 }
 
 /// Whether a line assigns a value to a key called token, password or the like; comments count, as they may hold a real
@@ -219,12 +257,26 @@ fn sets_a_token(line: &[u8]) -> bool {
     // In `//host:8080/:_authToken=x` the colons belong to the key, in `npmAuthIdent: "user:pass="` all that follows the
     // first belongs to the value; in `password: x` there is no `=` before the colon.
     let equals = line.iter().position(|byte| *byte == b'=');
-    let separators = [find(line, b": "), equals.or_else(|| line.iter().rposition(|byte| *byte == b':'))];
-    separators.into_iter().flatten().any(|at| names_a_token(&line[..at]) && !line[at + 1..].trim_ascii().is_empty())
+    let separators = [
+        find(line, b": "),
+        equals.or_else(|| line.iter().rposition(|byte| *byte == b':')),
+    ];
+    separators
+        .into_iter()
+        .flatten()
+        .any(|at| names_a_token(&line[..at]) && !line[at + 1..].trim_ascii().is_empty())
 }
 
 fn names_a_token(key: &[u8]) -> bool {
-    const ENDS: &[&str] = &["authtoken", "authident", "_auth", "password", "token", "passwd", "secret"];
+    const ENDS: &[&str] = &[
+        "authtoken",
+        "authident",
+        "_auth",
+        "password",
+        "token",
+        "passwd",
+        "secret",
+    ];
     let key = key.trim_ascii();
     let key = key.strip_suffix(b"[]").unwrap_or(key);
     let key = key.strip_suffix(b"\"").unwrap_or(key);
@@ -232,7 +284,8 @@ fn names_a_token(key: &[u8]) -> bool {
 }
 
 fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
-    text.windows(wanted.len()).position(|window| window == wanted)
+    text.windows(wanted.len())
+        .position(|window| window == wanted)
 }
 
 #[cfg(test)]
@@ -250,7 +303,13 @@ mod tests {
             master.key";
         for name in files.split_whitespace() {
             let found = sensitive(b"x", name.as_bytes(), false);
-            assert!(matches!(found, Some(Sensitive::Named { .. } | Sensitive::Environment { .. })), "{name}");
+            assert!(
+                matches!(
+                    found,
+                    Some(Sensitive::Named { .. } | Sensitive::Environment { .. })
+                ),
+                "{name}"
+            );
         }
         for (dir, name) in [
             (".aws", "credentials"),
@@ -260,11 +319,17 @@ mod tests {
             (".cargo", "credentials.toml"),
             ("gh", "hosts.yml"),
         ] {
-            assert!(matches!(sensitive(dir.as_bytes(), name.as_bytes(), false), Some(Sensitive::Named { .. })));
+            assert!(matches!(
+                sensitive(dir.as_bytes(), name.as_bytes(), false),
+                Some(Sensitive::Named { .. })
+            ));
             assert_eq!(sensitive(b"x", name.as_bytes(), false), None);
         }
         for name in [".ssh", ".gnupg", ".SSH"] {
-            assert!(matches!(sensitive(b"", name.as_bytes(), true), Some(Sensitive::Named { .. })));
+            assert!(matches!(
+                sensitive(b"", name.as_bytes(), true),
+                Some(Sensitive::Named { .. })
+            ));
             assert_eq!(sensitive(b"", name.as_bytes(), false), None);
         }
     }
@@ -318,13 +383,23 @@ mod tests {
             "-----BEGIN PGP PRIVATE KEY BLOCK-----",
             "---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----",
         ] {
-            assert!(peek("a.pem", format!("Bag Attributes\r\n{header}\nMII").as_bytes()), "{header}");
+            assert!(
+                peek(
+                    "a.pem",
+                    format!("Bag Attributes\r\n{header}\nMII").as_bytes()
+                ),
+                "{header}"
+            );
             let wide: Vec<u8> = header.encode_utf16().flat_map(u16::to_le_bytes).collect();
             assert!(peek("A.KEY", &wide), "{header}");
         }
-        for text in
-            ["", "-----BEGIN CERTIFICATE-----", "-----BEGIN PUBLIC KEY-----", "PRIVATE KEY", "-----BEGIN\nPRIVATE KEY"]
-        {
+        for text in [
+            "",
+            "-----BEGIN CERTIFICATE-----",
+            "-----BEGIN PUBLIC KEY-----",
+            "PRIVATE KEY",
+            "-----BEGIN\nPRIVATE KEY",
+        ] {
             assert!(!peek("a.key", text.as_bytes()), "{text}");
         }
         let late = [vec![b'\n'; 4096], b"-----BEGIN PRIVATE KEY-----".to_vec()].concat();
@@ -334,7 +409,10 @@ mod tests {
     #[test]
     fn in_any_file_a_header_counts_that_has_its_line_for_itself() {
         let is_secret = |text: &str| {
-            let wide: Vec<u8> = format!("\u{feff}{text}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+            let wide: Vec<u8> = format!("\u{feff}{text}")
+                .encode_utf16()
+                .flat_map(u16::to_le_bytes)
+                .collect();
             let answers = [text.as_bytes(), &wide].map(|bytes| Peek::ANY_FILE.is_secret(bytes));
             assert_eq!(answers[0], answers[1], "{text}");
             answers[0]
@@ -384,7 +462,10 @@ mod tests {
             "npmScopes:\n  mine:\n    npmAuthToken: \"YWJj==\"",
             "npmAuthIdent: \"user:pass=\"",
         ] {
-            assert!(peek(".npmrc", text.as_bytes()) && peek(".PyPIrc", text.as_bytes()), "{text}");
+            assert!(
+                peek(".npmrc", text.as_bytes()) && peek(".PyPIrc", text.as_bytes()),
+                "{text}"
+            );
             assert!(peek(".yarnrc.yml", text.as_bytes()), "{text}");
         }
         for text in [

@@ -65,7 +65,9 @@ impl Tracked {
         }
         let first = [dir, b"/"].concat();
         let at = self.paths.partition_point(|path| **path < *first);
-        self.paths.get(at).is_some_and(|path| path.starts_with(&first))
+        self.paths
+            .get(at)
+            .is_some_and(|path| path.starts_with(&first))
     }
 
     /// Whether this path is a nested repository, so that everything below it belongs to the project.
@@ -121,8 +123,13 @@ mod tests {
 
     #[test]
     fn below_is_by_component() {
-        let paths = ["a.b", "a/c", "b", "dir/x/y"].map(|path| path.as_bytes().into()).to_vec();
-        let tracked = Tracked::from_parts([IndexNames { paths, ..IndexNames::default() }]);
+        let paths = ["a.b", "a/c", "b", "dir/x/y"]
+            .map(|path| path.as_bytes().into())
+            .to_vec();
+        let tracked = Tracked::from_parts([IndexNames {
+            paths,
+            ..IndexNames::default()
+        }]);
         for dir in ["", "a", "dir", "dir/x"] {
             assert!(tracked.any_below(dir.as_bytes()), "{dir}");
         }

@@ -30,17 +30,40 @@ pub struct Segment {
 /// Joins all parts and renumbers their directories.
 pub fn assemble(mut segments: Vec<Segment>) -> Vec<ListedDir> {
     segments.sort_unstable_by_key(|segment| segment.number);
-    let index_of: HashMap<usize, usize> =
-        segments.iter().enumerate().map(|(index, segment)| (segment.number, index)).collect();
+    let index_of: HashMap<usize, usize> = segments
+        .iter()
+        .enumerate()
+        .map(|(index, segment)| (segment.number, index))
+        .collect();
     let mut brought: HashMap<DirPlace, Vec<DirPlace>> = HashMap::new();
     // A part is numbered after the part that gave it away.
     for index in (1..segments.len()).rev() {
-        let Segment { number, within: Some(within), dirs } = &mut segments[index] else { continue };
+        let Segment {
+            number,
+            within: Some(within),
+            dirs,
+        } = &mut segments[index]
+        else {
+            continue;
+        };
         let (number, within, first) = (*number, *within, std::mem::replace(&mut dirs[0], empty()));
-        let more = first.dirs.iter().map(|dir| DirPlace { segment: number, dir: *dir });
-        let deeper = brought.remove(&DirPlace { segment: number, dir: 0 }).unwrap_or_default();
-        brought.entry(within).or_default().extend(more.chain(deeper));
-        let Some(holder) = index_of.get(&within.segment) else { continue };
+        let more = first.dirs.iter().map(|dir| DirPlace {
+            segment: number,
+            dir: *dir,
+        });
+        let deeper = brought
+            .remove(&DirPlace {
+                segment: number,
+                dir: 0,
+            })
+            .unwrap_or_default();
+        brought
+            .entry(within)
+            .or_default()
+            .extend(more.chain(deeper));
+        let Some(holder) = index_of.get(&within.segment) else {
+            continue;
+        };
         bring(&mut segments[*holder].dirs[within.dir], first);
     }
     number_by_level(segments, &index_of, &brought)
@@ -66,8 +89,12 @@ fn number_by_level(
     let count = segments.iter().map(|segment| segment.dirs.len()).sum();
     let (mut places, mut dirs) = (Vec::with_capacity(count), Vec::with_capacity(count));
     let mut take = |place: DirPlace| {
-        let segment = index_of.get(&place.segment).map(|index| &mut segments[*index]);
-        segment.map_or_else(empty, |segment| std::mem::replace(&mut segment.dirs[place.dir], empty()))
+        let segment = index_of
+            .get(&place.segment)
+            .map(|index| &mut segments[*index]);
+        segment.map_or_else(empty, |segment| {
+            std::mem::replace(&mut segment.dirs[place.dir], empty())
+        })
     };
     places.push(DirPlace { segment: 0, dir: 0 });
     dirs.push(take(places[0]));
@@ -75,9 +102,13 @@ fn number_by_level(
     while at < dirs.len() {
         let place = places[at];
         let own = std::mem::take(&mut dirs[at].dirs);
-        let own = own.into_iter().map(|dir| DirPlace { segment: place.segment, dir });
+        let own = own.into_iter().map(|dir| DirPlace {
+            segment: place.segment,
+            dir,
+        });
         let more = brought.get(&place).into_iter().flatten().copied();
-        let mut children: Vec<(DirPlace, ListedDir)> = own.chain(more).map(|place| (place, take(place))).collect();
+        let mut children: Vec<(DirPlace, ListedDir)> =
+            own.chain(more).map(|place| (place, take(place))).collect();
         if !children.is_sorted_by(|one, other| one.1.name <= other.1.name) {
             children.sort_by(|one, other| one.1.name.cmp(&other.1.name));
         }
@@ -94,7 +125,11 @@ fn number_by_level(
 }
 
 fn empty() -> ListedDir {
-    ListedDir::empty(0, Name::default(), crate::model::state::stat::Stat::default())
+    ListedDir::empty(
+        0,
+        Name::default(),
+        crate::model::state::stat::Stat::default(),
+    )
 }
 
 /// Returns the top-level folders with most files, largest first.
@@ -102,13 +137,19 @@ pub fn largest(dirs: &[ListedDir]) -> Vec<(RelPath, u64)> {
     let mut tops: Vec<usize> = Vec::with_capacity(dirs.len());
     let mut counts: BTreeMap<usize, u64> = BTreeMap::new();
     for (index, dir) in dirs.iter().enumerate() {
-        let top = if dir.parent == 0 { index } else { tops[dir.parent] };
+        let top = if dir.parent == 0 {
+            index
+        } else {
+            tops[dir.parent]
+        };
         tops.push(top);
         if top != 0 && !dir.files.is_empty() {
             *counts.entry(top).or_default() += dir.files.len() as u64;
         }
     }
-    let named = counts.into_iter().map(|(top, count)| (RelPath::root().join(&dirs[top].name), count));
+    let named = counts
+        .into_iter()
+        .map(|(top, count)| (RelPath::root().join(&dirs[top].name), count));
     let mut largest: Vec<(RelPath, u64)> = named.collect();
     largest.sort_by(|one, other| other.1.cmp(&one.1).then_with(|| one.0.cmp(&other.0)));
     largest.truncate(LARGEST_SHOWN);

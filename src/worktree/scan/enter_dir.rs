@@ -32,15 +32,24 @@ enum Entered {
 impl Walk<'_> {
     pub(super) fn descend(&mut self, pending: PendingDir) -> Result<()> {
         self.check_interrupt()?;
-        let Some(top) = self.stack.last() else { return Ok(()) };
+        let Some(top) = self.stack.last() else {
+            return Ok(());
+        };
         let Some(above) = top.handle.clone() else {
             let why = WhyNot::Unreadable("its directory was replaced during the scan".into());
             self.leave(pending.name, why);
             return Ok(());
         };
         let may_keep = pending.kept.is_some() && !top.rules_changed;
-        let access = if may_keep { Access::Search } else { Access::Read };
-        match self.enter(&above, &pending.name, access).map_err(|error| self.failure(top.index, error))? {
+        let access = if may_keep {
+            Access::Search
+        } else {
+            Access::Read
+        };
+        match self
+            .enter(&above, &pending.name, access)
+            .map_err(|error| self.failure(top.index, error))?
+        {
             Entered::Yes { dir, stat } => self.begin(&above, pending, dir, stat, access),
             Entered::No(why) => {
                 self.leave(pending.name, why);
@@ -57,7 +66,9 @@ impl Walk<'_> {
 
     /// Opens a directory and decides whether it belongs to the scan.
     fn enter(&self, above: &Dir, name: &[u8], access: Access) -> std::io::Result<Entered> {
-        let opened = above.open_child(name, access).and_then(|dir| Ok((dir.look()?, dir)));
+        let opened = above
+            .open_child(name, access)
+            .and_then(|dir| Ok((dir.look()?, dir)));
         let ((stat, mount), dir) = match opened {
             Ok(opened) => opened,
             Err(error) if sys::is_exhausted(&error) => return Err(error),
@@ -75,9 +86,18 @@ impl Walk<'_> {
     }
 
     /// Adds an open directory to the listing, and reads it unless it is unchanged.
-    fn begin(&mut self, above: &Dir, pending: PendingDir, dir: Dir, stat: Stat, access: Access) -> Result<()> {
+    fn begin(
+        &mut self,
+        above: &Dir,
+        pending: PendingDir,
+        dir: Dir,
+        stat: Stat,
+        access: Access,
+    ) -> Result<()> {
         let PendingDir { name, kept } = pending;
-        let Some(parent) = self.stack.last().map(|frame| frame.index) else { return Ok(()) };
+        let Some(parent) = self.stack.last().map(|frame| frame.index) else {
+            return Ok(());
+        };
         let rules_changed = self.stack.last().is_some_and(|frame| frame.rules_changed);
         let index = self.dirs.len();
         self.dirs.push(ListedDir::empty(parent, name, stat));
@@ -101,7 +121,9 @@ impl Walk<'_> {
         };
         match listed {
             Ok((_, items)) if scan_dir::is_store(&items) => {
-                let Some(store) = self.dirs.pop() else { return Ok(()) };
+                let Some(store) = self.dirs.pop() else {
+                    return Ok(());
+                };
                 self.leave(store.name, WhyNot::LeftOut(STORES_RULE.into()));
                 Ok(())
             }
@@ -110,10 +132,14 @@ impl Walk<'_> {
                 self.read(Frame::new(index, kept, rules_changed, dir), items)
             }
             Err(error) => {
-                let Some(unread) = self.dirs.pop() else { return Ok(()) };
+                let Some(unread) = self.dirs.pop() else {
+                    return Ok(());
+                };
                 match error {
                     error if sys::is_exhausted(&error) => return Err(self.failure(parent, error)),
-                    error if error.kind() == std::io::ErrorKind::NotFound => self.dirs[parent].unchanged = false,
+                    error if error.kind() == std::io::ErrorKind::NotFound => {
+                        self.dirs[parent].unchanged = false
+                    }
                     error => self.leave(unread.name, WhyNot::Unreadable(sys::reason(&error))),
                 }
                 Ok(())
@@ -122,22 +148,38 @@ impl Walk<'_> {
     }
 
     /// Takes a directory from the stat cache if it is unchanged; returns whether it did.
-    pub(super) fn keep(&mut self, dir: &Arc<Dir>, index: usize, kept: Option<usize>, rules_changed: bool) -> bool {
-        let Some((previous, number)) = self.previous().zip(kept).filter(|_| !rules_changed) else { return false };
-        let Some(before) = previous.dir(number) else { return false };
+    pub(super) fn keep(
+        &mut self,
+        dir: &Arc<Dir>,
+        index: usize,
+        kept: Option<usize>,
+        rules_changed: bool,
+    ) -> bool {
+        let Some((previous, number)) = self.previous().zip(kept).filter(|_| !rules_changed) else {
+            return false;
+        };
+        let Some(before) = previous.dir(number) else {
+            return false;
+        };
         let listed = &mut self.dirs[index];
         let files = before.files();
         if !is_unchanged(&before, &files, dir, &listed.stat) {
             return false;
         }
-        let Some(uncaptured) = before.uncaptured() else { return false };
+        let Some(uncaptured) = before.uncaptured() else {
+            return false;
+        };
         let count = files.len();
         (listed.files, listed.uncaptured) = (files, uncaptured);
         (listed.kept, listed.unchanged, listed.decided_by_names) = (kept, true, true);
         let mut frame = Frame::new(index, kept, false, Arc::clone(dir));
         let children = previous.children(number).rev();
-        frame.pending =
-            children.map(|kept| PendingDir { name: previous.name(kept).into(), kept: Some(kept) }).collect();
+        frame.pending = children
+            .map(|kept| PendingDir {
+                name: previous.name(kept).into(),
+                kept: Some(kept),
+            })
+            .collect();
         self.note_read(count);
         self.push(frame);
         true
@@ -152,20 +194,28 @@ impl Walk<'_> {
     /// Judges the names of an open directory and pushes it on the stack.
     pub(super) fn read(&mut self, mut frame: Frame, mut items: Vec<Item>) -> Result<()> {
         sys::sort_items(&mut items);
-        let Some(dir) = frame.handle.clone() else { return Ok(()) };
+        let Some(dir) = frame.handle.clone() else {
+            return Ok(());
+        };
         let room = self.shared.room();
         let index = frame.index;
         let has_ignore_file = items.iter().any(scan_dir::may_be_ignore_file);
         let (rules, is_unread) = self.rules_in(&dir, index, has_ignore_file);
-        let known = self.previous().zip(frame.kept).and_then(|(previous, kept)| previous.dir(kept));
+        let known = self
+            .previous()
+            .zip(frame.kept)
+            .and_then(|(previous, kept)| previous.dir(kept));
         frame.rules_changed |= known.as_ref().is_some_and(CachedDir::has_hidden_rules);
-        let known = known.map(|before| Known { files: before.files() });
+        let known = known.map(|before| Known {
+            files: before.files(),
+        });
         let mut scan = DirScan::new(self.shared.rules, &rules, known);
         for (at, item) in items.into_iter().enumerate() {
             if at % NAMES_BETWEEN_CHECKS == 0 {
                 self.check_interrupt()?;
             }
-            scan.consider(&dir, item.name, item.kind).map_err(|error| self.failure(index, error))?;
+            scan.consider(&dir, item.name, item.kind)
+                .map_err(|error| self.failure(index, error))?;
             if scan.files.len() as u64 > room {
                 break;
             }
@@ -173,15 +223,28 @@ impl Walk<'_> {
         frame.rules_changed |= scan.ignore_file_changed(has_ignore_file);
         // Unreadable rules may be readable next time, and count as changed then.
         let has_hidden_rules = has_ignore_file && (!scan.has_ignore_file() || is_unread);
-        let DirScan { files, uncaptured, mut subdirs, is_decided_by_names, .. } = scan;
+        let DirScan {
+            files,
+            uncaptured,
+            mut subdirs,
+            is_decided_by_names,
+            ..
+        } = scan;
         self.note_read(files.len());
         let listed = &mut self.dirs[index];
         (listed.decided_by_names, listed.has_hidden_rules) =
             (is_decided_by_names && !has_hidden_rules, has_hidden_rules);
-        (listed.files, listed.uncaptured, listed.kept) = (Files::from(files), uncaptured, frame.kept);
+        (listed.files, listed.uncaptured, listed.kept) =
+            (Files::from(files), uncaptured, frame.kept);
         subdirs.reverse();
         let number_of = |name: &[u8]| self.previous()?.child(frame.kept?, name);
-        frame.pending = subdirs.into_iter().map(|name| PendingDir { kept: number_of(&name), name }).collect();
+        frame.pending = subdirs
+            .into_iter()
+            .map(|name| PendingDir {
+                kept: number_of(&name),
+                name,
+            })
+            .collect();
         let _ = frame.rules.set(rules);
         self.push(frame);
         Ok(())
@@ -190,35 +253,55 @@ impl Walk<'_> {
     /// Returns the rules of a directory about to be read, below those on the stack, and whether its ignore file is
     /// unreadable.
     fn rules_in(&self, dir: &Dir, index: usize, has_ignore_file: bool) -> (DirRules, bool) {
-        let ignore_file = has_ignore_file.then(|| scan_dir::read_ignore_file(dir)).flatten();
+        let ignore_file = has_ignore_file
+            .then(|| scan_dir::read_ignore_file(dir))
+            .flatten();
         let is_unread = has_ignore_file && ignore_file.is_none();
         let rules = match self.stack.len().checked_sub(1) {
             None => self.shared.rules.enter_root(ignore_file.as_deref()),
-            Some(above) => {
-                self.shared.rules.enter(self.rules_at(above), &self.dirs[index].name, ignore_file.as_deref())
-            }
+            Some(above) => self.shared.rules.enter(
+                self.rules_at(above),
+                &self.dirs[index].name,
+                ignore_file.as_deref(),
+            ),
         };
         (rules, is_unread)
     }
 
     /// Returns the rules of a directory on the stack, computing those of its ancestors as needed.
     pub(super) fn rules_at(&self, depth: usize) -> &DirRules {
-        let known = (0..=depth).rev().find(|depth| self.stack[*depth].rules.get().is_some());
+        let known = (0..=depth)
+            .rev()
+            .find(|depth| self.stack[*depth].rules.get().is_some());
         for at in known.map_or(0, |known| known + 1)..=depth {
             let frame = &self.stack[at];
-            let rules = match at.checked_sub(1).and_then(|above| self.stack[above].rules.get()) {
+            let rules = match at
+                .checked_sub(1)
+                .and_then(|above| self.stack[above].rules.get())
+            {
                 Some(above) => {
                     let ignore_file = self.ignore_file_of(frame);
-                    self.shared.rules.enter(above, &self.dirs[frame.index].name, ignore_file.as_deref())
+                    self.shared.rules.enter(
+                        above,
+                        &self.dirs[frame.index].name,
+                        ignore_file.as_deref(),
+                    )
                 }
                 None => self.shared.rules.on_the_way_to(&self.path, &|path| {
-                    let dir = self.shared.work.root().open_below(path, Access::Search).ok()?;
+                    let dir = self
+                        .shared
+                        .work
+                        .root()
+                        .open_below(path, Access::Search)
+                        .ok()?;
                     scan_dir::read_ignore_file(&dir)
                 }),
             };
             let _ = frame.rules.set(rules);
         }
-        self.stack[depth].rules.get_or_init(|| self.shared.rules.enter_root(None))
+        self.stack[depth]
+            .rules
+            .get_or_init(|| self.shared.rules.enter_root(None))
     }
 
     fn ignore_file_of(&self, frame: &Frame) -> Option<Vec<u8>> {
@@ -226,7 +309,12 @@ impl Walk<'_> {
         if let Some(dir) = &frame.handle {
             return scan_dir::read_ignore_file(dir);
         }
-        let dir = self.shared.work.root().open_below(&self.path_of(frame.index), Access::Search).ok()?;
+        let dir = self
+            .shared
+            .work
+            .root()
+            .open_below(&self.path_of(frame.index), Access::Search)
+            .ok()?;
         scan_dir::read_ignore_file(&dir)
     }
 }

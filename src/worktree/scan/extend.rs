@@ -47,17 +47,31 @@ pub fn add_paths(work: &WorkTree, listing: &mut Listing, paths: &[RelPath]) -> R
 type Added = BTreeMap<usize, Vec<ListedFile>>;
 
 fn settle(listing: &mut Listing, at: usize, added: Vec<ListedFile>) {
-    let is_dir: HashSet<Name> = listing.dirs[at].dirs.iter().map(|child| listing.dirs[*child].name.clone()).collect();
+    let is_dir: HashSet<Name> = listing.dirs[at]
+        .dirs
+        .iter()
+        .map(|child| listing.dirs[*child].name.clone())
+        .collect();
     let dir = &mut listing.dirs[at];
     (dir.unchanged, dir.decided_by_names) = (false, false);
     let files = dir.files.make_listed();
-    files.extend(added.into_iter().filter(|file| !is_dir.contains(&file.name)));
+    files.extend(
+        added
+            .into_iter()
+            .filter(|file| !is_dir.contains(&file.name)),
+    );
     files.sort_by(|a, b| a.name.cmp(&b.name));
     files.dedup_by(|later, kept| later.name == kept.name);
-    dir.uncaptured.retain(|item| !is_dir.contains(&item.name) && dir.files.get(&item.name).is_none());
+    dir.uncaptured
+        .retain(|item| !is_dir.contains(&item.name) && dir.files.get(&item.name).is_none());
 }
 
-fn add_path(work: &WorkTree, listing: &mut Listing, path: &RelPath, added: &mut Added) -> std::io::Result<()> {
+fn add_path(
+    work: &WorkTree,
+    listing: &mut Listing,
+    path: &RelPath,
+    added: &mut Added,
+) -> std::io::Result<()> {
     let parent = path.parent().unwrap_or_default();
     let last = work.root().open_below(&parent, Access::Search)?;
     let kind = sys::kind_of(&last.stat_child(path.name())?);
@@ -107,7 +121,9 @@ fn bring_in(
     name: &[u8],
     dir: &Dir,
 ) -> std::io::Result<Option<usize>> {
-    let found = listing.dirs[above].uncaptured.binary_search_by(|item| (*item.name).cmp(name));
+    let found = listing.dirs[above]
+        .uncaptured
+        .binary_search_by(|item| (*item.name).cmp(name));
     let why = match found.map(|at| listing.dirs[above].uncaptured[at].why.clone()) {
         Ok(WhyNot::LeftOut(rule)) if rule == STORES_RULE => return Ok(None),
         Ok(why @ (WhyNot::LeftOut(_) | WhyNot::Secret(_))) => why,
@@ -126,25 +142,49 @@ fn bring_in(
     let mut listed = ListedDir::empty(above, name.into(), stat);
     sys::sort_items(&mut items);
     for item in items {
-        let why = if is_dot_git(&item.name) { dot_git_reason(&item.name) } else { why.clone() };
+        let why = if is_dot_git(&item.name) {
+            dot_git_reason(&item.name)
+        } else {
+            why.clone()
+        };
         let is_dir = match item.kind {
-            ItemKind::Unknown => dir.stat_child(&item.name).is_ok_and(|stat| sys::kind_of(&stat) == ItemKind::Dir),
+            ItemKind::Unknown => dir
+                .stat_child(&item.name)
+                .is_ok_and(|stat| sys::kind_of(&stat) == ItemKind::Dir),
             kind => kind == ItemKind::Dir,
         };
-        insert_uncaptured(&mut listed.uncaptured, Uncaptured { name: item.name, why, is_dir });
+        insert_uncaptured(
+            &mut listed.uncaptured,
+            Uncaptured {
+                name: item.name,
+                why,
+                is_dir,
+            },
+        );
     }
     listing.dirs.push(listed);
     let names = &listing.dirs;
-    let place = names[above].dirs.partition_point(|sibling| *names[*sibling].name < *name);
+    let place = names[above]
+        .dirs
+        .partition_point(|sibling| *names[*sibling].name < *name);
     listing.dirs[above].dirs.insert(place, index);
     Ok(Some(index))
 }
 
 fn dot_git_reason(name: &[u8]) -> WhyNot {
-    if name == b".git" { WhyNot::DotGit } else { WhyNot::ReservedName }
+    if name == b".git" {
+        WhyNot::DotGit
+    } else {
+        WhyNot::ReservedName
+    }
 }
 
-fn file_to_add(listing: &Listing, at: usize, dir: &Dir, name: &[u8]) -> std::io::Result<Option<ListedFile>> {
+fn file_to_add(
+    listing: &Listing,
+    at: usize,
+    dir: &Dir,
+    name: &[u8],
+) -> std::io::Result<Option<ListedFile>> {
     if listing.dirs[at].files.get(name).is_some() || listing.child(at, name).is_some() {
         return Ok(None);
     }
@@ -154,11 +194,20 @@ fn file_to_add(listing: &Listing, at: usize, dir: &Dir, name: &[u8]) -> std::io:
         ItemKind::Symlink => Kind::Symlink,
         _ => return Ok(None),
     };
-    Ok(Some(ListedFile { name: Name::from(name), kind, stat, id: None, racy: false }))
+    Ok(Some(ListedFile {
+        name: Name::from(name),
+        kind,
+        stat,
+        id: None,
+        racy: false,
+    }))
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make and break files directly"
+)]
 mod tests {
     use super::*;
     use crate::model::state::stat::Stat;
@@ -175,7 +224,13 @@ mod tests {
     fn what_was_a_file_when_it_was_scanned_is_no_directory_too() {
         let (temp, work, mut listing) = place();
         let name = Name::from(&b"d"[..]);
-        let link = ListedFile { name, kind: Kind::Symlink, stat: Stat::default(), id: None, racy: false };
+        let link = ListedFile {
+            name,
+            kind: Kind::Symlink,
+            stat: Stat::default(),
+            id: None,
+            racy: false,
+        };
         insert_file(listing.dirs[0].files.make_listed(), link);
         std::fs::create_dir(temp.path().join("d")).unwrap();
         std::fs::write(temp.path().join("d/f"), "1").unwrap();
@@ -188,7 +243,9 @@ mod tests {
     #[test]
     fn what_was_a_directory_when_it_was_scanned_is_no_file_too() {
         let (temp, work, mut listing) = place();
-        listing.dirs.push(ListedDir::empty(0, Name::from(&b"d"[..]), Stat::default()));
+        listing
+            .dirs
+            .push(ListedDir::empty(0, Name::from(&b"d"[..]), Stat::default()));
         listing.dirs[0].dirs.push(1);
         std::fs::write(temp.path().join("d"), "1").unwrap();
         add_paths(&work, &mut listing, &[RelPath::new(b"d").unwrap()]).unwrap();

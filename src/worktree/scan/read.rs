@@ -105,12 +105,16 @@ pub fn read_in(
             Err(Failure::Read(error)) => match opened.stat_child(name).as_ref().map(sys::kind_of) {
                 Ok(ItemKind::File) if kind == Kind::Symlink => kind = Kind::File,
                 Ok(ItemKind::Symlink) if kind == Kind::File => kind = Kind::Symlink,
-                Ok(ItemKind::File | ItemKind::Symlink) | Err(_) => return no_read(work, &dir.join(name), error),
+                Ok(ItemKind::File | ItemKind::Symlink) | Err(_) => {
+                    return no_read(work, &dir.join(name), error);
+                }
                 Ok(_) => return Ok(ReadOutcome::NotAFile),
             },
         }
     }
-    Ok(ReadOutcome::Unreadable("it kept changing while it was read".into()))
+    Ok(ReadOutcome::Unreadable(
+        "it kept changing while it was read".into(),
+    ))
 }
 
 enum Tried {
@@ -139,7 +143,12 @@ fn no_read(work: &WorkTree, path: &RelPath, error: io::Error) -> error::Result<R
     Ok(ReadOutcome::Unreadable(sys::reason(&error)))
 }
 
-fn read_symlink(dir: &Dir, name: &[u8], is_last: bool, sink: &mut dyn BlobSink) -> Result<Tried, Failure> {
+fn read_symlink(
+    dir: &Dir,
+    name: &[u8],
+    is_last: bool,
+    sink: &mut dyn BlobSink,
+) -> Result<Tried, Failure> {
     let before = dir.stat_child(name)?;
     let text = dir.read_link(name)?;
     let after = dir.stat_child(name)?;
@@ -148,11 +157,24 @@ fn read_symlink(dir: &Dir, name: &[u8], is_last: bool, sink: &mut dyn BlobSink) 
         return Ok(Tried::Again);
     }
     let id = sink.blob(&text).map_err(Failure::Sink)?;
-    let stat = Stat { size_bytes: text.len() as u64, ..before };
-    Ok(Tried::Done(ReadOutcome::Captured { id, stat, kind: Kind::Symlink, racy: !is_steady }))
+    let stat = Stat {
+        size_bytes: text.len() as u64,
+        ..before
+    };
+    Ok(Tried::Done(ReadOutcome::Captured {
+        id,
+        stat,
+        kind: Kind::Symlink,
+        racy: !is_steady,
+    }))
 }
 
-fn read_regular(dir: &Dir, name: &[u8], is_last: bool, sink: &mut dyn BlobSink) -> Result<Tried, Failure> {
+fn read_regular(
+    dir: &Dir,
+    name: &[u8],
+    is_last: bool,
+    sink: &mut dyn BlobSink,
+) -> Result<Tried, Failure> {
     let (mut file, before) = dir.open_file(name)?;
     if before.size_bytes >= STREAM_FROM_BYTES {
         return stream(&file, &before, is_last, sink);
@@ -167,8 +189,16 @@ fn read_regular(dir: &Dir, name: &[u8], is_last: bool, sink: &mut dyn BlobSink) 
             return Ok(Tried::Again);
         }
         let id = sink.blob(bytes).map_err(Failure::Sink)?;
-        let stat = Stat { size_bytes: bytes.len() as u64, ..before };
-        Ok(Tried::Done(ReadOutcome::Captured { id, stat, kind: Kind::File, racy: !is_steady }))
+        let stat = Stat {
+            size_bytes: bytes.len() as u64,
+            ..before
+        };
+        Ok(Tried::Done(ReadOutcome::Captured {
+            id,
+            stat,
+            kind: Kind::File,
+            racy: !is_steady,
+        }))
     })
 }
 
@@ -178,8 +208,18 @@ thread_local! {
 }
 
 /// Streams a large file; its blob is made before it is known whether the file changed meanwhile.
-fn stream(file: &File, before: &Stat, is_last: bool, sink: &mut dyn BlobSink) -> Result<Tried, Failure> {
-    let mut reader = WatchedFile { file, left_bytes: before.size_bytes, failed: None, is_short: false };
+fn stream(
+    file: &File,
+    before: &Stat,
+    is_last: bool,
+    sink: &mut dyn BlobSink,
+) -> Result<Tried, Failure> {
+    let mut reader = WatchedFile {
+        file,
+        left_bytes: before.size_bytes,
+        failed: None,
+        is_short: false,
+    };
     let id = match sink.blob_stream(before.size_bytes, &mut reader) {
         Ok(id) => id,
         Err(error) => {
@@ -194,7 +234,12 @@ fn stream(file: &File, before: &Stat, is_last: bool, sink: &mut dyn BlobSink) ->
     if !is_steady && !is_last {
         return Ok(Tried::Again);
     }
-    Ok(Tried::Done(ReadOutcome::Captured { id, stat: *before, kind: Kind::File, racy: !is_steady }))
+    Ok(Tried::Done(ReadOutcome::Captured {
+        id,
+        stat: *before,
+        kind: Kind::File,
+        racy: !is_steady,
+    }))
 }
 
 /// Reads at most the announced length, and records whether the file, not the sink, caused a failure.
@@ -207,7 +252,9 @@ struct WatchedFile<'f> {
 
 impl Read for WatchedFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let wanted = buffer.len().min(usize::try_from(self.left_bytes).unwrap_or(usize::MAX));
+        let wanted = buffer
+            .len()
+            .min(usize::try_from(self.left_bytes).unwrap_or(usize::MAX));
         match self.file.read(&mut buffer[..wanted]) {
             Ok(count) => {
                 self.is_short |= count == 0 && wanted > 0;

@@ -39,7 +39,9 @@ pub fn read_ignore_file(dir: &Dir) -> Option<Vec<u8>> {
         return None;
     }
     let mut text = Vec::new();
-    file.take(MAX_IGNORE_FILE_BYTES).read_to_end(&mut text).ok()?;
+    file.take(MAX_IGNORE_FILE_BYTES)
+        .read_to_end(&mut text)
+        .ok()?;
     Some(text)
 }
 
@@ -51,12 +53,23 @@ pub fn may_be_ignore_file(item: &sys::Item) -> bool {
 /// Whether these names are those of a store (of any base) or of its remains: our names beside git's, one of the two
 /// sets complete.
 pub fn is_store(items: &[sys::Item]) -> bool {
-    let has = |name: &[u8], kind| items.iter().any(|item| *item.name == *name && is_kind(item.kind, kind));
-    let ours = [has(b"checkpoint-manifest.md", ItemKind::File), has(b"checkpoint", ItemKind::Dir)];
+    let has = |name: &[u8], kind| {
+        items
+            .iter()
+            .any(|item| *item.name == *name && is_kind(item.kind, kind))
+    };
+    let ours = [
+        has(b"checkpoint-manifest.md", ItemKind::File),
+        has(b"checkpoint", ItemKind::Dir),
+    ];
     if ours == [false; 2] {
         return false;
     }
-    let of_git = [has(b"HEAD", ItemKind::File), has(b"objects", ItemKind::Dir), has(b"refs", ItemKind::Dir)];
+    let of_git = [
+        has(b"HEAD", ItemKind::File),
+        has(b"objects", ItemKind::Dir),
+        has(b"refs", ItemKind::Dir),
+    ];
     of_git == [true; 3] || (ours == [true; 2] && of_git != [false; 3])
 }
 
@@ -68,7 +81,15 @@ fn is_kind(told: ItemKind, kind: ItemKind) -> bool {
 impl<'a> DirScan<'a> {
     pub fn new(rules: &'a Rules, dir_rules: &'a DirRules, known: Option<Known>) -> Self {
         let (files, uncaptured, subdirs) = (Vec::new(), Vec::new(), Vec::new());
-        Self { rules, dir_rules, known, files, uncaptured, subdirs, is_decided_by_names: true }
+        Self {
+            rules,
+            dir_rules,
+            known,
+            files,
+            uncaptured,
+            subdirs,
+            is_decided_by_names: true,
+        }
     }
 
     /// Judges one name. `kind` comes from the directory listing; an unknown one is looked up.
@@ -81,7 +102,11 @@ impl<'a> DirScan<'a> {
             return Ok(());
         }
         if kind == ItemKind::Unnameable {
-            self.leave(name, WhyNot::Unreadable("its name is not Unicode".into()), kind);
+            self.leave(
+                name,
+                WhyNot::Unreadable("its name is not Unicode".into()),
+                kind,
+            );
             return Ok(());
         }
         let mut stat = None;
@@ -102,7 +127,13 @@ impl<'a> DirScan<'a> {
         self.judge(dir, name, kind, stat)
     }
 
-    fn judge(&mut self, dir: &Dir, name: Name, kind: ItemKind, stat: Option<Stat>) -> io::Result<()> {
+    fn judge(
+        &mut self,
+        dir: &Dir,
+        name: Name,
+        kind: ItemKind,
+        stat: Option<Stat>,
+    ) -> io::Result<()> {
         let is_dir = kind == ItemKind::Dir;
         let peek = match self.rules.judge(self.dir_rules, &name, is_dir) {
             RuleVerdict::Capture => None,
@@ -152,7 +183,11 @@ impl<'a> DirScan<'a> {
             // The kind changed since the listing, so other rules may apply.
             return self.judge(dir, name, kind_now, Some(stat));
         }
-        let file_kind = if kind == ItemKind::Symlink { Kind::Symlink } else { Kind::File };
+        let file_kind = if kind == ItemKind::Symlink {
+            Kind::Symlink
+        } else {
+            Kind::File
+        };
         let is_over = |limit: u64| file_kind == Kind::File && stat.size_bytes > limit;
         if self.rules.max_file_size_bytes().is_some_and(is_over) {
             self.leave(name, WhyNot::TooLarge, kind);
@@ -168,7 +203,16 @@ impl<'a> DirScan<'a> {
             self.leave(name, WhyNot::Secret(peek.rule().into()), kind);
             return Ok(());
         }
-        insert_file(&mut self.files, ListedFile { name, kind: file_kind, stat, id, racy: false });
+        insert_file(
+            &mut self.files,
+            ListedFile {
+                name,
+                kind: file_kind,
+                stat,
+                id,
+                racy: false,
+            },
+        );
         Ok(())
     }
 
@@ -179,7 +223,11 @@ impl<'a> DirScan<'a> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) if sys::is_exhausted(&error) => Err(error),
             Err(error) => {
-                self.leave(name.into(), WhyNot::Unreadable(sys::reason(&error)), ItemKind::Unknown);
+                self.leave(
+                    name.into(),
+                    WhyNot::Unreadable(sys::reason(&error)),
+                    ItemKind::Unknown,
+                );
                 Ok(None)
             }
         }
@@ -199,21 +247,37 @@ impl<'a> DirScan<'a> {
 
     /// Whether the ignore file may differ from that of the last scan; `stands` says whether one exists now.
     pub fn ignore_file_changed(&self, stands: bool) -> bool {
-        let stood = self.known.as_ref().is_some_and(|known| known.files.get(IGNORE_FILE).is_some());
-        let is_same = || self.files.iter().any(|file| *file.name == *IGNORE_FILE && file.id.is_some());
+        let stood = self
+            .known
+            .as_ref()
+            .is_some_and(|known| known.files.get(IGNORE_FILE).is_some());
+        let is_same = || {
+            self.files
+                .iter()
+                .any(|file| *file.name == *IGNORE_FILE && file.id.is_some())
+        };
         stands != stood || stands && !is_same()
     }
 
     fn leave(&mut self, name: Name, why: WhyNot, kind: ItemKind) {
         self.is_decided_by_names &= !matches!(why, WhyNot::TooLarge | WhyNot::Unreadable(_));
-        insert_uncaptured(&mut self.uncaptured, Uncaptured { name, why, is_dir: kind == ItemKind::Dir });
+        insert_uncaptured(
+            &mut self.uncaptured,
+            Uncaptured {
+                name,
+                why,
+                is_dir: kind == ItemKind::Dir,
+            },
+        );
     }
 }
 
 /// Whether the content makes the file a secret; an unreadable file passes and is reported when its content is read.
 fn is_secret(peek: &Peek, dir: &Dir, name: &[u8]) -> io::Result<bool> {
     let mut head = Vec::new();
-    let read = dir.open_file(name).and_then(|(file, _)| file.take(peek.len_bytes() as u64).read_to_end(&mut head));
+    let read = dir
+        .open_file(name)
+        .and_then(|(file, _)| file.take(peek.len_bytes() as u64).read_to_end(&mut head));
     match read {
         Ok(_) => Ok(peek.is_secret(&head)),
         Err(error) if sys::is_exhausted(&error) => Err(error),
@@ -251,7 +315,11 @@ mod tests {
 
     #[test]
     fn a_name_that_comes_late_finds_its_place() {
-        let item = |name: &[u8]| Uncaptured { name: name.into(), why: WhyNot::Fifo, is_dir: false };
+        let item = |name: &[u8]| Uncaptured {
+            name: name.into(),
+            why: WhyNot::Fifo,
+            is_dir: false,
+        };
         let mut items = Vec::new();
         for name in [b"b", b"c", b"a", b"b"] {
             insert_uncaptured(&mut items, item(name));

@@ -54,22 +54,37 @@ pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result
                 scope.spawn(|| help(&shared));
             }
         };
-        run(&shared, Walk::from_root(&shared, Arc::new(root), &call_help)?);
+        run(
+            &shared,
+            Walk::from_root(&shared, Arc::new(root), &call_help)?,
+        );
         while let Some(job) = shared.queue.next() {
             run(&shared, Walk::go_on(&shared, job));
         }
         Ok(())
     })?;
-    let Shared { failure, done, is_over, .. } = shared;
+    let Shared {
+        failure,
+        done,
+        is_over,
+        ..
+    } = shared;
     if let Some(error) = mutex::into_inner(failure) {
         return Err(error);
     }
     let dirs = assemble::assemble(mutex::into_inner(done));
     if let (true, Some(limit)) = (is_over.into_inner(), options.limit_files) {
-        return Ok(Scan::OverLimit { limit, largest: assemble::largest(&dirs) });
+        return Ok(Scan::OverLimit {
+            limit,
+            largest: assemble::largest(&dirs),
+        });
     }
     work.check_still_there()?;
-    Ok(Scan::Done(Listing { dirs, started_ns, kept: options.previous.cloned() }))
+    Ok(Scan::Done(Listing {
+        dirs,
+        started_ns,
+        kept: options.previous.cloned(),
+    }))
 }
 
 /// Runs a walk to its end and stores its part.

@@ -65,7 +65,9 @@ impl Shared<'_> {
     /// Returns the number of files left before the limit.
     pub fn room(&self) -> u64 {
         let counted = || self.file_count.load(Relaxed);
-        self.options.limit_files.map_or(u64::MAX, |limit| limit.saturating_sub(counted()))
+        self.options
+            .limit_files
+            .map_or(u64::MAX, |limit| limit.saturating_sub(counted()))
     }
 }
 

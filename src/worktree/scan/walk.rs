@@ -54,7 +54,11 @@ pub(super) struct Frame {
 }
 
 impl<'a> Walk<'a> {
-    pub fn from_root(shared: &'a Shared<'a>, root: Arc<Dir>, call_help: &'a dyn Fn()) -> Result<Self> {
+    pub fn from_root(
+        shared: &'a Shared<'a>,
+        root: Arc<Dir>,
+        call_help: &'a dyn Fn(),
+    ) -> Result<Self> {
         let mut walk = Self {
             shared,
             number: 0,
@@ -80,7 +84,15 @@ impl<'a> Walk<'a> {
 
     /// Starts a walk from a part that another walk gave away.
     pub fn go_on(shared: &'a Shared<'a>, job: Job) -> Self {
-        let Job { within, path, stat, handle, kept, rules_changed, pending } = job;
+        let Job {
+            within,
+            path,
+            stat,
+            handle,
+            kept,
+            rules_changed,
+            pending,
+        } = job;
         let mut first = ListedDir::empty(0, Name::default(), stat);
         first.unchanged = true;
         let mut frame = Frame::new(0, kept, rules_changed, handle);
@@ -98,12 +110,18 @@ impl<'a> Walk<'a> {
     }
 
     pub fn into_segment(self) -> Segment {
-        Segment { number: self.number, within: self.within, dirs: self.dirs }
+        Segment {
+            number: self.number,
+            within: self.within,
+            dirs: self.dirs,
+        }
     }
 
     pub fn run(&mut self) -> Result<()> {
         while !self.shared.is_over_limit() {
-            let Some(top) = self.stack.last_mut() else { break };
+            let Some(top) = self.stack.last_mut() else {
+                break;
+            };
             match top.pending.pop() {
                 Some(pending) => self.descend(pending)?,
                 None => self.ascend(),
@@ -121,7 +139,10 @@ impl<'a> Walk<'a> {
             return;
         }
         let left: usize = self.stack.iter().map(|frame| frame.pending.len()).sum();
-        let Some(depth) = self.stack.iter().position(|frame| !frame.pending.is_empty() && frame.handle.is_some())
+        let Some(depth) = self
+            .stack
+            .iter()
+            .position(|frame| !frame.pending.is_empty() && frame.handle.is_some())
         else {
             return;
         };
@@ -130,10 +151,15 @@ impl<'a> Walk<'a> {
         }
         let path = self.path_of(self.stack[depth].index);
         let frame = &mut self.stack[depth];
-        let Some(handle) = frame.handle.clone() else { return };
+        let Some(handle) = frame.handle.clone() else {
+            return;
+        };
         let half = frame.pending.len().div_ceil(2);
         let job = Job {
-            within: DirPlace { segment: self.number, dir: frame.index },
+            within: DirPlace {
+                segment: self.number,
+                dir: frame.index,
+            },
             path,
             stat: self.dirs[frame.index].stat,
             handle,
@@ -148,7 +174,8 @@ impl<'a> Walk<'a> {
     }
 
     fn is_known_to_be_large(&self) -> bool {
-        self.previous().is_some_and(|previous| previous.size() >= HELP_AT_ONCE_FROM)
+        self.previous()
+            .is_some_and(|previous| previous.size() >= HELP_AT_ONCE_FROM)
     }
 
     pub(super) fn previous(&self) -> Option<&'a Arc<CachedListing>> {
@@ -164,12 +191,23 @@ impl<'a> Walk<'a> {
 
     /// Judges a name again that was listed as a directory and no longer is one.
     pub(super) fn reconsider(&mut self, name: Name) -> Result<()> {
-        let Some(depth) = self.stack.len().checked_sub(1) else { return Ok(()) };
-        let Some(dir) = self.stack[depth].handle.clone() else { return Ok(()) };
+        let Some(depth) = self.stack.len().checked_sub(1) else {
+            return Ok(());
+        };
+        let Some(dir) = self.stack[depth].handle.clone() else {
+            return Ok(());
+        };
         let index = self.stack[depth].index;
         let mut again = DirScan::new(self.shared.rules, self.rules_at(depth), None);
-        again.consider(&dir, name, ItemKind::Unknown).map_err(|error| self.failure(index, error))?;
-        let DirScan { files, uncaptured, subdirs, .. } = again;
+        again
+            .consider(&dir, name, ItemKind::Unknown)
+            .map_err(|error| self.failure(index, error))?;
+        let DirScan {
+            files,
+            uncaptured,
+            subdirs,
+            ..
+        } = again;
         self.shared.count(files.len() as u64);
         let listed = &mut self.dirs[index];
         (listed.unchanged, listed.decided_by_names) = (false, false);
@@ -180,7 +218,10 @@ impl<'a> Walk<'a> {
             scan_dir::insert_uncaptured(&mut listed.uncaptured, item);
         }
         for flickering in subdirs {
-            self.leave(flickering, WhyNot::Unreadable("it changed its kind during the scan".into()));
+            self.leave(
+                flickering,
+                WhyNot::Unreadable("it changed its kind during the scan".into()),
+            );
         }
         Ok(())
     }
@@ -188,18 +229,29 @@ impl<'a> Walk<'a> {
     /// Pops the finished directory, and reopens its parent if that was closed.
     fn ascend(&mut self) {
         let Some(left) = self.stack.pop() else { return };
-        let Some(above) = self.stack.last() else { return };
+        let Some(above) = self.stack.last() else {
+            return;
+        };
         if above.handle.is_some() {
             return;
         }
         let expected = self.dirs[above.index].stat;
-        let is_expected = |dir: &Dir| dir.stat().is_ok_and(|stat| sys::is_same_place(&stat, &expected));
+        let is_expected = |dir: &Dir| {
+            dir.stat()
+                .is_ok_and(|stat| sys::is_same_place(&stat, &expected))
+        };
         let by_child = left.handle.as_ref().and_then(|dir| dir.open_parent().ok());
         let mut handle = by_child.filter(is_expected);
         if handle.is_none() {
             // The child was moved or removed: open the parent from the root.
             let path = self.path_of(above.index);
-            handle = self.shared.work.root().open_below(&path, Access::Search).ok().filter(is_expected);
+            handle = self
+                .shared
+                .work
+                .root()
+                .open_below(&path, Access::Search)
+                .ok()
+                .filter(is_expected);
         }
         if let Some(above) = self.stack.last_mut() {
             above.handle = handle.map(Arc::new);
@@ -211,7 +263,14 @@ impl<'a> Walk<'a> {
         let Some(top) = self.stack.last() else { return };
         let listed = &mut self.dirs[top.index];
         (listed.unchanged, listed.decided_by_names) = (false, false);
-        scan_dir::insert_uncaptured(&mut listed.uncaptured, Uncaptured { name, why, is_dir: true });
+        scan_dir::insert_uncaptured(
+            &mut listed.uncaptured,
+            Uncaptured {
+                name,
+                why,
+                is_dir: true,
+            },
+        );
     }
 
     pub(super) fn path_of(&self, mut index: usize) -> RelPath {
@@ -220,7 +279,10 @@ impl<'a> Walk<'a> {
             names.push(&*self.dirs[index].name);
             index = self.dirs[index].parent;
         }
-        names.into_iter().rev().fold(self.path.clone(), |path, name| path.join(name))
+        names
+            .into_iter()
+            .rev()
+            .fold(self.path.clone(), |path, name| path.join(name))
     }
 
     pub(super) fn check_interrupt(&self) -> Result<()> {
@@ -233,7 +295,19 @@ impl<'a> Walk<'a> {
 }
 
 impl Frame {
-    pub(super) fn new(index: usize, kept: Option<usize>, rules_changed: bool, handle: Arc<Dir>) -> Self {
-        Self { index, kept, rules: OnceCell::new(), rules_changed, handle: Some(handle), pending: Vec::new() }
+    pub(super) fn new(
+        index: usize,
+        kept: Option<usize>,
+        rules_changed: bool,
+        handle: Arc<Dir>,
+    ) -> Self {
+        Self {
+            index,
+            kept,
+            rules: OnceCell::new(),
+            rules_changed,
+            handle: Some(handle),
+            pending: Vec::new(),
+        }
     }
 }

@@ -11,7 +11,12 @@ pub const SWAP_SUFFIX: &[u8] = b".swap";
 ///
 /// Not atomic: `theirs` is missing for a moment. A process killed then leaves the old `theirs` in `our_dir`, named
 /// `our` plus `.swap`.
-pub fn exchange_by_renames(our_dir: &Dir, our: &[u8], their_dir: &Dir, theirs: &[u8]) -> io::Result<()> {
+pub fn exchange_by_renames(
+    our_dir: &Dir,
+    our: &[u8],
+    their_dir: &Dir,
+    theirs: &[u8],
+) -> io::Result<()> {
     let aside = [our, SWAP_SUFFIX].concat();
     their_dir.rename_no_replace(theirs, our_dir, &aside)?;
     if let Err(error) = our_dir.rename_no_replace(our, their_dir, theirs) {

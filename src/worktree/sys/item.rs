@@ -70,10 +70,25 @@ mod tests {
 
     #[test]
     fn a_name_that_is_listed_twice_is_kept_once_and_asked_for_its_kind() {
-        let item = |name: &[u8], kind| Item { name: name.into(), kind };
+        let item = |name: &[u8], kind| Item {
+            name: name.into(),
+            kind,
+        };
         let (file, dir) = (ItemKind::File, ItemKind::Dir);
-        let mut items = vec![item(b"d", dir), item(b"b", file), item(b"d", file), item(b"a", dir)];
+        let mut items = vec![
+            item(b"d", dir),
+            item(b"b", file),
+            item(b"d", file),
+            item(b"a", dir),
+        ];
         sort_items(&mut items);
-        assert_eq!(items, [item(b"a", dir), item(b"b", file), item(b"d", ItemKind::Unknown)]);
+        assert_eq!(
+            items,
+            [
+                item(b"a", dir),
+                item(b"b", file),
+                item(b"d", ItemKind::Unknown)
+            ]
+        );
     }
 }

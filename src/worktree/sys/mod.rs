@@ -20,7 +20,8 @@ pub use item::{Access, Item, ItemKind, is_same_place, kind_of, sort_items};
 
 #[cfg(any(not(unix), checkpoint_portable))]
 pub use portable::{
-    Dir, coarse_now_ns, fine_now_ns, is_exhausted, is_symlink_met, set_file_mode, stat_file, stat_path,
+    Dir, coarse_now_ns, fine_now_ns, is_exhausted, is_symlink_met, set_file_mode, stat_file,
+    stat_path,
 };
 #[cfg(all(unix, not(checkpoint_portable)))]
 pub use unix::{Dir, is_exhausted, is_symlink_met, set_file_mode};

@@ -29,7 +29,9 @@ impl Dir {
         if !metadata.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self { path: path.to_path_buf() })
+        Ok(Self {
+            path: path.to_path_buf(),
+        })
     }
 
     pub fn open_child(&self, name: &[u8], _access: Access) -> io::Result<Self> {
@@ -46,8 +48,11 @@ impl Dir {
     /// # Errors
     /// I/O errors; [`super::is_absent`] also if a component is a symlink.
     pub fn open_below(&self, path: &RelPath, access: Access) -> io::Result<Self> {
-        let start = Self { path: self.path.clone() };
-        path.components().try_fold(start, |dir, name| dir.open_child(name, access))
+        let start = Self {
+            path: self.path.clone(),
+        };
+        path.components()
+            .try_fold(start, |dir, name| dir.open_child(name, access))
     }
 
     /// Lists all names except `.` and `..`, unordered.
@@ -57,8 +62,14 @@ impl Dir {
             let entry = entry?;
             let kind = entry.file_type().map_or(ItemKind::Unknown, kind_of_type);
             items.push(match to_bytes(entry.file_name()) {
-                Ok(name) => Item { name: name.into(), kind },
-                Err(name) => Item { name: name.to_string_lossy().as_bytes().into(), kind: ItemKind::Unnameable },
+                Ok(name) => Item {
+                    name: name.into(),
+                    kind,
+                },
+                Err(name) => Item {
+                    name: name.to_string_lossy().as_bytes().into(),
+                    kind: ItemKind::Unnameable,
+                },
             });
         }
         Ok(items)
@@ -96,7 +107,9 @@ impl Dir {
     /// As [`Self::open_file`].
     pub fn sync_file(&self, name: &[u8]) -> io::Result<()> {
         // Windows flushes only files open for writing.
-        self.open_regular(name, File::options().read(true).write(cfg!(windows)))?.0.sync_all()
+        self.open_regular(name, File::options().read(true).write(cfg!(windows)))?
+            .0
+            .sync_all()
     }
 
     fn open_regular(&self, name: &[u8], options: &fs::OpenOptions) -> io::Result<(File, Stat)> {
@@ -104,19 +117,26 @@ impl Dir {
         // Checked before opening: opening a FIFO would block.
         let before = to_stat(&fs::symlink_metadata(&path)?);
         if kind_of(&before) != ItemKind::File {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a regular file",
+            ));
         }
         let file = options.open(&path)?;
         let stat = stat_file(&file)?;
         if !is_same_place(&before, &stat) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "replaced while it was opened"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "replaced while it was opened",
+            ));
         }
         Ok((file, stat))
     }
 
     pub fn read_link(&self, name: &[u8]) -> io::Result<Vec<u8>> {
         let text = fs::read_link(self.child(name)?)?;
-        to_bytes(text.into_os_string()).map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not Unicode"))
+        to_bytes(text.into_os_string())
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not Unicode"))
     }
 
     /// Creates a file that only its owner can read and write.
@@ -137,7 +157,10 @@ impl Dir {
     pub fn open_to_append(&self, name: &[u8]) -> io::Result<File> {
         let path = self.child(name)?;
         if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a regular file",
+            ));
         }
         let mut options = File::options();
         options.append(true).create(true);
@@ -151,7 +174,10 @@ impl Dir {
     }
 
     /// Creates a directory with at most these permission bits, which only Unix has.
-    #[cfg_attr(not(unix), expect(unused_variables, reason = "only Unix has a mode to set"))]
+    #[cfg_attr(
+        not(unix),
+        expect(unused_variables, reason = "only Unix has a mode to set")
+    )]
     pub fn make_dir_with(&self, name: &[u8], perm: u32) -> io::Result<()> {
         #[cfg_attr(not(unix), expect(unused_mut, reason = "only Unix has a mode to set"))]
         let mut builder = fs::DirBuilder::new();
@@ -186,7 +212,9 @@ impl Dir {
         let place = to.child(to_name)?;
         match fs::symlink_metadata(&place) {
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => fs::rename(self.child(name)?, place),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::rename(self.child(name)?, place)
+            }
             Err(error) => Err(error),
         }
     }
@@ -216,19 +244,32 @@ impl Dir {
     /// Sets the permission bits of a regular file or directory; follows no symlink.
     pub fn chmod_child(&self, name: &[u8], perm: u32) -> io::Result<()> {
         let path = self.child(name)?;
-        if !matches!(kind_of(&self.stat_child(name)?), ItemKind::File | ItemKind::Dir) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file nor a directory"));
+        if !matches!(
+            kind_of(&self.stat_child(name)?),
+            ItemKind::File | ItemKind::Dir
+        ) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "neither a file nor a directory",
+            ));
         }
         fs::set_permissions(&path, to_permissions(&fs::symlink_metadata(&path)?, perm))
     }
 
     pub fn chmod(&self, perm: u32) -> io::Result<()> {
-        fs::set_permissions(&self.path, to_permissions(&fs::symlink_metadata(&self.path)?, perm))
+        fs::set_permissions(
+            &self.path,
+            to_permissions(&fs::symlink_metadata(&self.path)?, perm),
+        )
     }
 
     /// Syncs the entries of this directory, where the system allows that.
     pub fn sync(&self) -> io::Result<()> {
-        if cfg!(unix) { File::open(&self.path)?.sync_all() } else { Ok(()) }
+        if cfg!(unix) {
+            File::open(&self.path)?.sync_all()
+        } else {
+            Ok(())
+        }
     }
 
     /// Returns `false` always: the standard library has no call for it.
@@ -242,7 +283,10 @@ impl Dir {
         let mut components = Path::new(&name).components();
         match (components.next(), components.next()) {
             (Some(Component::Normal(only)), None) if only == name => Ok(self.path.join(name)),
-            _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "this name cannot be used on this system")),
+            _ => Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "this name cannot be used on this system",
+            )),
         }
     }
 }
@@ -267,14 +311,18 @@ fn to_bytes(name: OsString) -> Result<Vec<u8>, OsString> {
 }
 
 #[cfg(unix)]
-#[expect(clippy::unnecessary_wraps, reason = "names of other systems are Unicode")]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "names of other systems are Unicode"
+)]
 fn to_os(name: &[u8]) -> io::Result<OsString> {
     Ok(std::os::unix::ffi::OsStringExt::from_vec(name.to_vec()))
 }
 
 #[cfg(not(unix))]
 fn to_os(name: &[u8]) -> io::Result<OsString> {
-    let text = std::str::from_utf8(name).map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
+    let text = std::str::from_utf8(name)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
     Ok(text.into())
 }
 
@@ -293,12 +341,17 @@ fn to_permissions(now: &Metadata, perm: u32) -> fs::Permissions {
 #[cfg(unix)]
 fn to_stat(metadata: &Metadata) -> Stat {
     use std::os::unix::fs::MetadataExt;
-    let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
+    let nanoseconds =
+        |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
     let is_symlink = metadata.mode() & TYPE_BITS == SYMLINK_BITS;
     Stat {
         dev: metadata.dev(),
         ino: metadata.ino(),
-        mode: if is_symlink { SYMLINK_BITS | 0o777 } else { metadata.mode() },
+        mode: if is_symlink {
+            SYMLINK_BITS | 0o777
+        } else {
+            metadata.mode()
+        },
         size_bytes: metadata.size(),
         mtime_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
         ctime_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
@@ -309,7 +362,11 @@ fn to_stat(metadata: &Metadata) -> Stat {
 /// Converts metadata; without inodes, the creation time stands in for inode and ctime.
 #[cfg(not(unix))]
 fn to_stat(metadata: &Metadata) -> Stat {
-    let write = if metadata.permissions().readonly() { 0 } else { 0o200 };
+    let write = if metadata.permissions().readonly() {
+        0
+    } else {
+        0o200
+    };
     let mode = match metadata.file_type() {
         kind if kind.is_symlink() => SYMLINK_BITS | 0o777,
         kind if kind.is_dir() => super::item::DIR_BITS | 0o755,
@@ -369,5 +426,6 @@ pub fn is_symlink_met(error: &io::Error) -> bool {
 pub fn is_exhausted(error: &io::Error) -> bool {
     const ENFILE: i32 = 23;
     const EMFILE: i32 = 24;
-    error.kind() == io::ErrorKind::OutOfMemory || cfg!(unix) && matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
+    error.kind() == io::ErrorKind::OutOfMemory
+        || cfg!(unix) && matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
 }

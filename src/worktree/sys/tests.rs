@@ -1,6 +1,9 @@
 //! Tests of the interface, which hold for either form of it.
 
-#![expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "tests make and break files directly"
+)]
 
 use std::io;
 
@@ -29,8 +32,14 @@ fn a_file_is_flushed_by_its_name_and_nothing_else_is() {
     std::fs::create_dir(temp.path().join("d")).unwrap();
     let dir = Dir::open_root(temp.path()).unwrap();
     dir.sync_file(b"f").unwrap();
-    assert_eq!(dir.sync_file(b"d").unwrap_err().kind(), io::ErrorKind::InvalidInput);
-    assert_eq!(dir.sync_file(b"none").unwrap_err().kind(), io::ErrorKind::NotFound);
+    assert_eq!(
+        dir.sync_file(b"d").unwrap_err().kind(),
+        io::ErrorKind::InvalidInput
+    );
+    assert_eq!(
+        dir.sync_file(b"none").unwrap_err().kind(),
+        io::ErrorKind::NotFound
+    );
 }
 
 #[test]
@@ -42,11 +51,16 @@ fn no_directory_is_opened_through_a_symlink() {
         std::fs::create_dir_all(temp.path().join("real/in")).unwrap();
         std::os::unix::fs::symlink("real", temp.path().join("link")).unwrap();
         let dir = Dir::open_root(temp.path()).unwrap();
-        assert!(is_absent(&dir.open_child(b"link", Access::Read).unwrap_err()));
+        assert!(is_absent(
+            &dir.open_child(b"link", Access::Read).unwrap_err()
+        ));
         for access in [Access::Read, Access::Search] {
             let path = RelPath::new(b"link/in").unwrap();
             assert!(is_absent(&dir.open_below(&path, access).unwrap_err()));
-            assert!(dir.open_below(&RelPath::new(b"real/in").unwrap(), access).is_ok());
+            assert!(
+                dir.open_below(&RelPath::new(b"real/in").unwrap(), access)
+                    .is_ok()
+            );
         }
     }
 }

@@ -29,8 +29,14 @@ const TO_APPEND: OFlags = NEVER_FOLLOW
     .union(OFlags::CREATE)
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY);
-const TO_READ_FILE: OFlags = NEVER_FOLLOW.union(OFlags::RDONLY).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
-const NEW_FILE: OFlags = NEVER_FOLLOW.union(OFlags::WRONLY).union(OFlags::CREATE).union(OFlags::EXCL);
+const TO_READ_FILE: OFlags = NEVER_FOLLOW
+    .union(OFlags::RDONLY)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY);
+const NEW_FILE: OFlags = NEVER_FOLLOW
+    .union(OFlags::WRONLY)
+    .union(OFlags::CREATE)
+    .union(OFlags::EXCL);
 /// Upper bound on the path passed to one call; the limit is 4096 with the closing NUL on Linux, 1024 on macOS.
 const PATH_CHUNK_BYTES: usize = 1000;
 
@@ -67,12 +73,18 @@ impl Dir {
     /// I/O errors; [`super::is_absent`] also if a component is a symlink.
     pub fn open_below(&self, path: &RelPath, access: Access) -> io::Result<Self> {
         let mut chunks = path_chunks(path.as_bytes());
-        let Some(first) = chunks.next() else { return self.open_child(b".", access) };
+        let Some(first) = chunks.next() else {
+            return self.open_child(b".", access);
+        };
         let mut next = first;
         let mut dir: Option<Self> = None;
         loop {
             let after = chunks.next();
-            let wanted = if after.is_some() { Access::Search } else { access };
+            let wanted = if after.is_some() {
+                Access::Search
+            } else {
+                access
+            };
             dir = Some(dir.as_ref().unwrap_or(self).open_chunk(next, wanted)?);
             match (after, dir) {
                 (Some(chunk), held) => (next, dir) = (chunk, held),
@@ -93,7 +105,11 @@ impl Dir {
         let mut dir: Option<Self> = None;
         let mut names = chunk.split(|b| *b == b'/').peekable();
         while let Some(name) = names.next() {
-            let wanted = if names.peek().is_some() { Access::Search } else { access };
+            let wanted = if names.peek().is_some() {
+                Access::Search
+            } else {
+                access
+            };
             dir = Some(dir.as_ref().unwrap_or(self).open_child(name, wanted)?);
         }
         dir.ok_or_else(|| Errno::NOENT.into())
@@ -177,7 +193,11 @@ impl Dir {
     }
 
     pub fn stat_child(&self, name: &[u8]) -> io::Result<Stat> {
-        Ok(to_stat(&fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)?))
+        Ok(to_stat(&fs::statat(
+            &self.fd,
+            name,
+            AtFlags::SYMLINK_NOFOLLOW,
+        )?))
     }
 
     /// Opens a regular file for reading, with its stat. Never blocks.
@@ -185,10 +205,15 @@ impl Dir {
     /// # Errors
     /// [`super::is_symlink_met`] for a symlink; `InvalidInput` for any other kind that is no regular file.
     pub fn open_file(&self, name: &[u8]) -> io::Result<(File, Stat)> {
-        let file = File::from(retry_on_intr(|| fs::openat(&self.fd, name, TO_READ_FILE, Mode::empty()))?);
+        let file = File::from(retry_on_intr(|| {
+            fs::openat(&self.fd, name, TO_READ_FILE, Mode::empty())
+        })?);
         let stat = stat_file(&file)?;
         if kind_of(&stat) != ItemKind::File {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a regular file",
+            ));
         }
         Ok((file, stat))
     }
@@ -206,9 +231,14 @@ impl Dir {
     /// # Errors
     /// As [`Self::open_file`].
     pub fn open_to_append(&self, name: &[u8]) -> io::Result<File> {
-        let file = File::from(retry_on_intr(|| fs::openat(&self.fd, name, TO_APPEND, to_mode(0o600)))?);
+        let file = File::from(retry_on_intr(|| {
+            fs::openat(&self.fd, name, TO_APPEND, to_mode(0o600))
+        })?);
         if kind_of(&stat_file(&file)?) != ItemKind::File {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "not a regular file",
+            ));
         }
         Ok(file)
     }
@@ -225,7 +255,9 @@ impl Dir {
     /// Creates a file with at most these permission bits.
     pub fn create_file_with(&self, name: &[u8], perm: u32) -> io::Result<File> {
         let mode = to_mode(perm);
-        Ok(File::from(retry_on_intr(|| fs::openat(&self.fd, name, NEW_FILE, mode))?))
+        Ok(File::from(retry_on_intr(|| {
+            fs::openat(&self.fd, name, NEW_FILE, mode)
+        })?))
     }
 
     pub fn make_dir(&self, name: &[u8]) -> io::Result<()> {
@@ -266,7 +298,9 @@ impl Dir {
         }
         match to.stat_child(to_name) {
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => self.rename_over(name, to, to_name),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.rename_over(name, to, to_name)
+            }
             Err(error) => Err(error),
         }
     }
@@ -274,7 +308,13 @@ impl Dir {
     /// Exchanges two names atomically where the file system can, by [`exchange_by_renames`] otherwise.
     pub fn rename_exchange(&self, name: &[u8], with: &Dir, with_name: &[u8]) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-        match fs::renameat_with(&self.fd, name, &with.fd, with_name, fs::RenameFlags::EXCHANGE) {
+        match fs::renameat_with(
+            &self.fd,
+            name,
+            &with.fd,
+            with_name,
+            fs::RenameFlags::EXCHANGE,
+        ) {
             Err(error) if may_do_otherwise(error) => {}
             done => return Ok(done?),
         }
@@ -296,8 +336,14 @@ impl Dir {
 
     /// Sets the permission bits of a regular file or directory; follows no symlink.
     pub fn chmod_child(&self, name: &[u8], perm: u32) -> io::Result<()> {
-        if !matches!(kind_of(&self.stat_child(name)?), ItemKind::File | ItemKind::Dir) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "neither a file nor a directory"));
+        if !matches!(
+            kind_of(&self.stat_child(name)?),
+            ItemKind::File | ItemKind::Dir
+        ) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "neither a file nor a directory",
+            ));
         }
         match retry_on_intr(|| fs::openat(&self.fd, name, TO_READ_FILE, Mode::empty())) {
             Ok(fd) => Ok(fs::fchmod(fd, to_mode(perm))?),
@@ -314,18 +360,31 @@ impl Dir {
         if kind_of(&to_stat(&fs::fstat(&fd)?)) == ItemKind::Symlink {
             return Err(Errno::LOOP.into());
         }
-        Ok(fs::chmod(format!("/proc/self/fd/{}", fd.as_raw_fd()), to_mode(perm))?)
+        Ok(fs::chmod(
+            format!("/proc/self/fd/{}", fd.as_raw_fd()),
+            to_mode(perm),
+        )?)
     }
 
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     fn chmod_unreadable(&self, name: &[u8], perm: u32) -> io::Result<()> {
-        Ok(fs::chmodat(&self.fd, name, to_mode(perm), AtFlags::SYMLINK_NOFOLLOW)?)
+        Ok(fs::chmodat(
+            &self.fd,
+            name,
+            to_mode(perm),
+            AtFlags::SYMLINK_NOFOLLOW,
+        )?)
     }
 
     pub fn chmod(&self, perm: u32) -> io::Result<()> {
         match fs::fchmod(&self.fd, to_mode(perm)) {
             // `fchmod` refuses an `O_PATH` descriptor; chmod `.` relative to it instead.
-            Err(Errno::BADF) => Ok(fs::chmodat(&self.fd, c".", to_mode(perm), AtFlags::empty())?),
+            Err(Errno::BADF) => Ok(fs::chmodat(
+                &self.fd,
+                c".",
+                to_mode(perm),
+                AtFlags::empty(),
+            )?),
             changed => Ok(changed?),
         }
     }
@@ -355,7 +414,10 @@ impl Dir {
 /// filter answers `EPERM`; where permission is really missing, the fallback fails likewise.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn may_do_otherwise(error: Errno) -> bool {
-    matches!(error, Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM)
+    matches!(
+        error,
+        Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM
+    )
 }
 
 /// Splits a path at component boundaries into pieces short enough for one call.
@@ -370,7 +432,9 @@ fn path_chunks(path: &[u8]) -> impl Iterator<Item = &[u8]> {
         }
         let is_slash = |b: &u8| *b == b'/';
         let within = rest[..PATH_CHUNK_BYTES].iter().rposition(is_slash);
-        let end = within.or_else(|| rest.iter().position(is_slash)).unwrap_or(rest.len());
+        let end = within
+            .or_else(|| rest.iter().position(is_slash))
+            .unwrap_or(rest.len());
         let chunk = &rest[..end];
         rest = rest.get(end + 1..).unwrap_or_default();
         Some(chunk)
@@ -390,7 +454,10 @@ fn push_item(items: &mut Vec<Item>, name: &[u8], kind: fs::FileType) {
         fs::FileType::CharacterDevice | fs::FileType::BlockDevice => ItemKind::Device,
         fs::FileType::Unknown => ItemKind::Unknown,
     };
-    items.push(Item { name: name.into(), kind });
+    items.push(Item {
+        name: name.into(),
+        kind,
+    });
 }
 
 fn to_mode(perm: u32) -> Mode {
@@ -408,7 +475,10 @@ pub fn is_symlink_met(error: &io::Error) -> bool {
 
 /// Whether the process, not the file, is the cause: no descriptors or memory left.
 pub fn is_exhausted(error: &io::Error) -> bool {
-    matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM))
+    matches!(
+        Errno::from_io_error(error),
+        Some(Errno::MFILE | Errno::NFILE | Errno::NOMEM)
+    )
 }
 
 #[cfg(test)]

@@ -14,7 +14,11 @@ pub fn to_stat(stat: &fs::Stat) -> Stat {
     Stat {
         dev: natural(stat.st_dev),
         ino: natural(stat.st_ino),
-        mode: if is_symlink { SYMLINK_BITS | 0o777 } else { mode },
+        mode: if is_symlink {
+            SYMLINK_BITS | 0o777
+        } else {
+            mode
+        },
         size_bytes: natural(stat.st_size),
         mtime_ns: nanoseconds(stat.st_mtime, stat.st_mtime_nsec),
         ctime_ns: nanoseconds(stat.st_ctime, stat.st_ctime_nsec),

@@ -7,7 +7,8 @@ use git2::build::CheckoutBuilder;
 use git2::{IndexAddOption, Oid, Repository, Signature};
 
 fn open(store: &Path, tree: &Path) -> Result<Repository> {
-    let repository = Repository::open(store).with_context(|| format!("cannot open {}", store.display()))?;
+    let repository =
+        Repository::open(store).with_context(|| format!("cannot open {}", store.display()))?;
     repository.set_workdir(tree, false)?;
     Ok(repository)
 }
@@ -18,7 +19,10 @@ fn commit(repository: &Repository) -> Result<Oid> {
     index.write()?;
     let tree = repository.find_tree(index.write_tree()?)?;
     let name = Signature::now("bench", "bench@example.org")?;
-    let parent = repository.head().ok().and_then(|head| head.peel_to_commit().ok());
+    let parent = repository
+        .head()
+        .ok()
+        .and_then(|head| head.peel_to_commit().ok());
     let parents: Vec<_> = parent.iter().collect();
     Ok(repository.commit(Some("HEAD"), &name, &name, "x", &tree, &parents)?)
 }

@@ -20,7 +20,10 @@ pub fn job(what: &str, dir: &Path) -> Job {
 
 pub fn run(words: &[OsString]) -> Result<()> {
     let path = |at: usize| words.get(at).map(Path::new).context("a word is missing");
-    let what = words.first().and_then(|word| word.to_str()).unwrap_or_default();
+    let what = words
+        .first()
+        .and_then(|word| word.to_str())
+        .unwrap_or_default();
     let said = match what {
         "libgit2-create" => libgit2::create(path(1)?, path(2)?)?,
         "libgit2-restore" => libgit2::restore(path(1)?, path(2)?, &path(3)?.to_string_lossy())?,

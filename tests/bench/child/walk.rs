@@ -31,7 +31,10 @@ impl Shared {
             if queue.busy == 0 {
                 return None;
             }
-            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue = self
+                .changed
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -45,11 +48,21 @@ impl Shared {
 
 /// The number of names below `top`.
 pub fn count(top: &Path) -> Result<String> {
-    let queue = Queue { waiting: vec![top.to_path_buf()], busy: 0 };
-    let shared = Shared { queue: Mutex::new(queue), changed: Condvar::new() };
+    let queue = Queue {
+        waiting: vec![top.to_path_buf()],
+        busy: 0,
+    };
+    let shared = Shared {
+        queue: Mutex::new(queue),
+        changed: Condvar::new(),
+    };
     let total: Result<usize> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(|| work(&shared))).collect();
-        let joined = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| Ok(0)));
+        let threads: Vec<_> = (0..THREADS)
+            .map(|_| scope.spawn(|| work(&shared)))
+            .collect();
+        let joined = threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|_| Ok(0)));
         joined.sum()
     });
     Ok(total?.to_string())

@@ -16,14 +16,19 @@ const SETTINGS: &str = "dedup_window = \"0s\"\n";
 pub struct Checkpoint;
 
 fn start(seat: &Seat) -> Job {
-    Job::new(PROGRAM, &seat.tree).env("HOME", &seat.home).env("CHECKPOINT_HOME", &seat.store)
+    Job::new(PROGRAM, &seat.tree)
+        .env("HOME", &seat.home)
+        .env("CHECKPOINT_HOME", &seat.store)
 }
 
 /// The store, in the only project folder below the base of a seat.
 fn store_in(base: &Path) -> Result<PathBuf> {
     let pattern = |dir: &Path| -> Result<PathBuf> {
         let doing = || format!("no store below {}", dir.display());
-        let first = std::fs::read_dir(dir).with_context(doing)?.next().with_context(doing)?;
+        let first = std::fs::read_dir(dir)
+            .with_context(doing)?
+            .next()
+            .with_context(doing)?;
         Ok(first.with_context(doing)?.path())
     };
     pattern(&pattern(&base.join("projects"))?.join("checkpoints"))
@@ -59,7 +64,11 @@ impl Contender for Checkpoint {
 
     fn create(&self, seat: &Seat) -> Job {
         let job = start(seat).args(["create", "--reason", "x", "--source", "bench"]);
-        if seat.is_huge { job.args(["--max-files", "0"]) } else { job }
+        if seat.is_huge {
+            job.args(["--max-files", "0"])
+        } else {
+            job
+        }
     }
 
     fn made(&self, _seat: &Seat, done: &Done) -> Result<String> {
@@ -74,7 +83,10 @@ impl Contender for Checkpoint {
 
     fn tree_id(&self, seat: &Seat, id: &str) -> Result<Option<String>> {
         let name = format!("{id}^{{tree}}");
-        let done = super::git(&seat.tree).env("GIT_DIR", store_in(&seat.store)?).args(["rev-parse", &name]).run()?;
+        let done = super::git(&seat.tree)
+            .env("GIT_DIR", store_in(&seat.store)?)
+            .args(["rev-parse", &name])
+            .run()?;
         Ok(Some(done.text()))
     }
 

@@ -14,7 +14,9 @@ pub struct Libgit2 {
 
 impl Libgit2 {
     pub fn new(list: &Path) -> Self {
-        Self { list: list.to_path_buf() }
+        Self {
+            list: list.to_path_buf(),
+        }
     }
 }
 
@@ -28,7 +30,9 @@ impl Contender for Libgit2 {
     }
 
     fn create(&self, seat: &Seat) -> Job {
-        child::job("libgit2-create", &seat.tree).arg(&seat.store).arg(&seat.tree)
+        child::job("libgit2-create", &seat.tree)
+            .arg(&seat.store)
+            .arg(&seat.tree)
     }
 
     fn made(&self, _seat: &Seat, done: &Done) -> Result<String> {
@@ -36,7 +40,10 @@ impl Contender for Libgit2 {
     }
 
     fn restore(&self, seat: &Seat, id: &str) -> Job {
-        child::job("libgit2-restore", &seat.tree).arg(&seat.store).arg(&seat.tree).arg(id)
+        child::job("libgit2-restore", &seat.tree)
+            .arg(&seat.store)
+            .arg(&seat.tree)
+            .arg(id)
     }
 
     fn tree_id(&self, seat: &Seat, id: &str) -> Result<Option<String>> {

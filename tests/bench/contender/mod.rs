@@ -27,8 +27,15 @@ pub enum Who {
 }
 
 impl Who {
-    pub const ALL: [Self; 7] =
-        [Self::Checkpoint, Self::Recipe, Self::Best, Self::Libgit2, Self::Stepback, Self::Restic, Self::Walk];
+    pub const ALL: [Self; 7] = [
+        Self::Checkpoint,
+        Self::Recipe,
+        Self::Best,
+        Self::Libgit2,
+        Self::Stepback,
+        Self::Restic,
+        Self::Walk,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -121,7 +128,10 @@ impl Contenders {
     /// # Errors
     /// There is no git.
     pub fn gather(args: &Args, work: &Path, list: &Path) -> Result<Self> {
-        let mut all = Self { present: Vec::new(), absent: Vec::new() };
+        let mut all = Self {
+            present: Vec::new(),
+            absent: Vec::new(),
+        };
         recipe::version(work).run()?;
         for who in Who::ALL {
             if who == Who::Walk {
@@ -154,7 +164,11 @@ fn enter(who: Who, args: &Args, work: &Path, list: &Path) -> Result<Box<dyn Cont
         Who::Recipe => Box::new(recipe::Recipe::plain(list)),
         Who::Best => Box::new(recipe::Recipe::best(list)),
         Who::Libgit2 => Box::new(libgit2::Libgit2::new(list)),
-        Who::Stepback => Box::new(stepback::Stepback::find(args.stepback.as_deref(), work, list)?),
+        Who::Stepback => Box::new(stepback::Stepback::find(
+            args.stepback.as_deref(),
+            work,
+            list,
+        )?),
         Who::Restic => Box::new(restic::Restic::find(work, list)?),
         Who::Walk => return Err("no contender".to_owned()),
     })

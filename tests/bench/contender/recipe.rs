@@ -11,8 +11,7 @@ use crate::place;
 const CREATE: &str = "git add -A && git commit -q --allow-empty -m x && git log -1";
 
 /// Settings for both: no background repack during another's run, a name to commit under, and bytes as they are.
-const BASIC: &str =
-    "[gc]\n\tauto = 0\n[user]\n\tname = bench\n\temail = bench@example.org\n[core]\n\tautocrlf = false\n";
+const BASIC: &str = "[gc]\n\tauto = 0\n[user]\n\tname = bench\n\temail = bench@example.org\n[core]\n\tautocrlf = false\n";
 
 /// The settings with which git is fastest here.
 const FASTEST: &str = "\
@@ -36,17 +35,25 @@ pub struct Recipe {
 
 impl Recipe {
     pub fn plain(list: &Path) -> Self {
-        Self { list: list.to_path_buf(), is_best: false }
+        Self {
+            list: list.to_path_buf(),
+            is_best: false,
+        }
     }
 
     pub fn best(list: &Path) -> Self {
-        Self { list: list.to_path_buf(), is_best: true }
+        Self {
+            list: list.to_path_buf(),
+            is_best: true,
+        }
     }
 }
 
 /// A shell command line over a store of the recipe.
 fn line(line: &str, seat: &Seat) -> Job {
-    with_git_env(Job::shell(line, &seat.tree)).env("GIT_DIR", &seat.store).env("GIT_WORK_TREE", &seat.tree)
+    with_git_env(Job::shell(line, &seat.tree))
+        .env("GIT_DIR", &seat.store)
+        .env("GIT_WORK_TREE", &seat.tree)
 }
 
 /// Git without any user's configuration.
@@ -55,7 +62,9 @@ pub fn git(dir: &Path) -> Job {
 }
 
 fn with_git_env(job: Job) -> Job {
-    job.env("HOME", "/nonexistent").env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_ATTR_NOSYSTEM", "1")
+    job.env("HOME", "/nonexistent")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_ATTR_NOSYSTEM", "1")
 }
 
 pub fn version(dir: &Path) -> Job {
@@ -65,13 +74,22 @@ pub fn version(dir: &Path) -> Job {
 /// Makes a git directory with the basic settings and `more`.
 pub fn init(store: &Path, list: &Path, more: &str) -> Result<()> {
     place::make_dir(store)?;
-    git(store).env("GIT_DIR", store).args(["-c", "init.defaultBranch=main", "init", "-q", "--bare"]).run()?;
-    let excludes = format!("[core]\n\tbare = false\n\texcludesFile = {}\n", list.display());
+    git(store)
+        .env("GIT_DIR", store)
+        .args(["-c", "init.defaultBranch=main", "init", "-q", "--bare"])
+        .run()?;
+    let excludes = format!(
+        "[core]\n\tbare = false\n\texcludesFile = {}\n",
+        list.display()
+    );
     let config = store.join("config");
     let own = std::fs::read_to_string(&config)?;
     place::write(&config, format!("{own}{BASIC}{excludes}{more}"))?;
     // Attributes in a tree would change bytes, and so the id of the recorded tree.
-    place::write(&store.join("info/attributes"), "* -text -filter -ident -working-tree-encoding\n")
+    place::write(
+        &store.join("info/attributes"),
+        "* -text -filter -ident -working-tree-encoding\n",
+    )
 }
 
 impl Contender for Recipe {
@@ -80,7 +98,11 @@ impl Contender for Recipe {
     }
 
     fn open(&self, seat: &Seat) -> Result<()> {
-        init(&seat.store, &self.list, if self.is_best { FASTEST } else { "" })
+        init(
+            &seat.store,
+            &self.list,
+            if self.is_best { FASTEST } else { "" },
+        )
     }
 
     fn create(&self, seat: &Seat) -> Job {
@@ -88,12 +110,17 @@ impl Contender for Recipe {
     }
 
     fn made(&self, seat: &Seat, _done: &Done) -> Result<String> {
-        Ok(git(&seat.tree).env("GIT_DIR", &seat.store).args(["rev-parse", "HEAD"]).run()?.text())
+        Ok(git(&seat.tree)
+            .env("GIT_DIR", &seat.store)
+            .args(["rev-parse", "HEAD"])
+            .run()?
+            .text())
     }
 
     fn restore(&self, seat: &Seat, id: &str) -> Job {
-        let command =
-            format!("git add -A && git commit -q --allow-empty -m pre-restore-safety && git checkout {id} -- .");
+        let command = format!(
+            "git add -A && git commit -q --allow-empty -m pre-restore-safety && git checkout {id} -- ."
+        );
         line(&command, seat)
     }
 
@@ -107,7 +134,11 @@ impl Contender for Recipe {
     }
 
     fn list(&self, seat: &Seat) -> Option<Job> {
-        (!self.is_best).then(|| git(&seat.tree).env("GIT_DIR", &seat.store).args(["log", "-n", "50"]))
+        (!self.is_best).then(|| {
+            git(&seat.tree)
+                .env("GIT_DIR", &seat.store)
+                .args(["log", "-n", "50"])
+        })
     }
 
     fn version(&self) -> Option<Job> {
@@ -121,5 +152,9 @@ impl Contender for Recipe {
 
 pub fn tree_id(store: &Path, id: &str) -> Result<String> {
     let name = format!("{id}^{{tree}}");
-    Ok(git(store).env("GIT_DIR", store).args(["rev-parse", &name]).run()?.text())
+    Ok(git(store)
+        .env("GIT_DIR", store)
+        .args(["rev-parse", &name])
+        .run()?
+        .text())
 }

@@ -15,10 +15,15 @@ pub struct Restic {
 
 impl Restic {
     pub fn find(work: &Path, list: &Path) -> Result<Self, String> {
-        Job::new("restic", work).arg("version").run().map_err(|_| "restic is not installed".to_owned())?;
+        Job::new("restic", work)
+            .arg("version")
+            .run()
+            .map_err(|_| "restic is not installed".to_owned())?;
         let text = std::fs::read_to_string(list).map_err(|e| e.to_string())?;
         let named = text.lines().filter(|line| !line.starts_with('!'));
-        let own: String = named.map(|line| format!("{}\n", line.trim_end_matches('/'))).collect();
+        let own: String = named
+            .map(|line| format!("{}\n", line.trim_end_matches('/')))
+            .collect();
         let list = work.join("exclusions-of-restic");
         place::write(&list, own).map_err(|e| e.to_string())?;
         Ok(Self { list })
@@ -40,7 +45,11 @@ impl Contender for Restic {
     fn open(&self, seat: &Seat) -> Result<()> {
         place::make_dir(&seat.home)?;
         place::make_dir(&seat.store)?;
-        with_env(Job::new("restic", &seat.tree).args(["init", "--quiet"]), seat).run()?;
+        with_env(
+            Job::new("restic", &seat.tree).args(["init", "--quiet"]),
+            seat,
+        )
+        .run()?;
         Ok(())
     }
 
@@ -50,9 +59,18 @@ impl Contender for Restic {
     }
 
     fn made(&self, seat: &Seat, _done: &Done) -> Result<String> {
-        let text = with_env(Job::new("restic", &seat.tree).args(["snapshots", "--json", "latest"]), seat).run()?.text();
-        let found: serde_json::Value = serde_json::from_str(&text).context("restic snapshots printed no JSON")?;
-        let id = found.as_array().and_then(|all| all.last()).and_then(|last| last["short_id"].as_str());
+        let text = with_env(
+            Job::new("restic", &seat.tree).args(["snapshots", "--json", "latest"]),
+            seat,
+        )
+        .run()?
+        .text();
+        let found: serde_json::Value =
+            serde_json::from_str(&text).context("restic snapshots printed no JSON")?;
+        let id = found
+            .as_array()
+            .and_then(|all| all.last())
+            .and_then(|last| last["short_id"].as_str());
         Ok(id.context("restic has no snapshot")?.to_owned())
     }
 

@@ -45,7 +45,11 @@ pub struct Stepback {
 impl Stepback {
     pub fn find(library: Option<&Path>, work: &Path, list: &Path) -> Result<Self, String> {
         let library = library.map(|dir| dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf()));
-        let found = Self { library, work: work.to_path_buf(), list: list.to_path_buf() };
+        let found = Self {
+            library,
+            work: work.to_path_buf(),
+            list: list.to_path_buf(),
+        };
         match found.python("import stepback.engine", work).run() {
             Ok(_) => Ok(found),
             Err(_) => Err("python3 finds no stepback (pip install --target DIR stepback, then --stepback DIR)".into()),
@@ -53,8 +57,12 @@ impl Stepback {
     }
 
     fn python(&self, program: &str, dir: &Path) -> Job {
-        let job = Job::new("python3", dir).args(["-c", program]).env("GIT_CONFIG_NOSYSTEM", "1");
-        let job = job.env("GIT_CEILING_DIRECTORIES", self.work.join("trees")).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        let job = Job::new("python3", dir)
+            .args(["-c", program])
+            .env("GIT_CONFIG_NOSYSTEM", "1");
+        let job = job
+            .env("GIT_CEILING_DIRECTORIES", self.work.join("trees"))
+            .env("GIT_CONFIG_GLOBAL", "/dev/null");
         match &self.library {
             Some(library) => job.env("PYTHONPATH", library),
             None => job,
@@ -76,9 +84,14 @@ impl Contender for Stepback {
         place::make_dir(&seat.home)?;
         let inside = seat.tree.join(".stepback");
         if inside.exists() {
-            std::fs::rename(&inside, &seat.store).context("cannot move the former .stepback aside")?;
+            std::fs::rename(&inside, &seat.store)
+                .context("cannot move the former .stepback aside")?;
         }
-        self.at("from pathlib import Path\nfrom stepback.engine import Engine\nEngine(Path('.'))", seat).run()?;
+        self.at(
+            "from pathlib import Path\nfrom stepback.engine import Engine\nEngine(Path('.'))",
+            seat,
+        )
+        .run()?;
         let exclude = inside.join("shadow.git/info/exclude");
         let own = std::fs::read_to_string(&exclude).context("stepback made no shadow.git")?;
         let list = std::fs::read_to_string(&self.list).context("cannot read the exclusion list")?;
@@ -94,7 +107,11 @@ impl Contender for Stepback {
 
     fn made(&self, seat: &Seat, done: &Done) -> Result<String> {
         let id = done.text();
-        if id == "unchanged" { Ok(self.at(LATEST, seat).run()?.text()) } else { Ok(id) }
+        if id == "unchanged" {
+            Ok(self.at(LATEST, seat).run()?.text())
+        } else {
+            Ok(id)
+        }
     }
 
     fn restore(&self, seat: &Seat, id: &str) -> Job {

@@ -31,10 +31,22 @@ impl<'a> Cold<'a> {
     pub fn new(stage: &'a Stage, tree: &'a Tree, rounds: usize) -> Result<Self> {
         let mut first = BTreeMap::new();
         for contender in stage.contenders.iter() {
-            first.insert(contender.who(), seats::seat(stage, tree, contender, "cold", false)?);
+            first.insert(
+                contender.who(),
+                seats::seat(stage, tree, contender, "cold", false)?,
+            );
         }
         let (current, sound, sizes) = (BTreeMap::new(), BTreeSet::new(), BTreeMap::new());
-        Ok(Self { stage, tree, rounds, first, current, sound, sizes, agreement: Agreement::default() })
+        Ok(Self {
+            stage,
+            tree,
+            rounds,
+            first,
+            current,
+            sound,
+            sizes,
+            agreement: Agreement::default(),
+        })
     }
 }
 
@@ -56,14 +68,26 @@ impl Scene for Cold<'_> {
     }
 
     fn before_round(&mut self, _round: usize) -> Result<()> {
-        let roots: BTreeSet<_> = self.first.values().map(|seat| seat.tree.as_path()).collect();
+        let roots: BTreeSet<_> = self
+            .first
+            .values()
+            .map(|seat| seat.tree.as_path())
+            .collect();
         roots.into_iter().try_for_each(place::warm_up)
     }
 
     fn job(&mut self, who: Who, round: usize) -> Result<Job> {
-        let contender = self.stage.contenders.get(who).context("no such contender")?;
+        let contender = self
+            .stage
+            .contenders
+            .get(who)
+            .context("no such contender")?;
         let mut seat = self.first.get(&who).context("no tree")?.clone();
-        seat.store = self.stage.place.fresh_store(&format!("cold-{}-{}-{round}", self.tree.name, who.name()))?;
+        seat.store = self.stage.place.fresh_store(&format!(
+            "cold-{}-{}-{round}",
+            self.tree.name,
+            who.name()
+        ))?;
         contender.open(&seat)?;
         let job = contender.create(&seat);
         self.current.insert(who, seat);
@@ -71,10 +95,15 @@ impl Scene for Cold<'_> {
     }
 
     fn check(&mut self, who: Who, round: usize, done: &Done) -> Result<()> {
-        let contender = self.stage.contenders.get(who).context("no such contender")?;
+        let contender = self
+            .stage
+            .contenders
+            .get(who)
+            .context("no such contender")?;
         let seat = self.current.get(&who).context("no store")?;
         let id = contender.made(seat, done)?;
-        self.agreement.hear(round, who, contender.tree_id(seat, &id)?)?;
+        self.agreement
+            .hear(round, who, contender.tree_id(seat, &id)?)?;
         self.sound.insert(who);
         Ok(())
     }
@@ -82,7 +111,11 @@ impl Scene for Cold<'_> {
     /// Checks and measures each store at once, then frees its blocks, or the disk would soon be full.
     fn after_round(&mut self, _round: usize) -> Result<()> {
         for (who, seat) in std::mem::take(&mut self.current) {
-            let contender = self.stage.contenders.get(who).context("no such contender")?;
+            let contender = self
+                .stage
+                .contenders
+                .get(who)
+                .context("no such contender")?;
             if self.sound.remove(&who)
                 && let Some(store) = contender.git_dir(&seat)?
             {

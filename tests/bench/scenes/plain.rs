@@ -31,7 +31,11 @@ impl<'a> List<'a> {
                 contender.create(seat).run()?;
             }
         }
-        Ok(Self { seats, rows, rounds })
+        Ok(Self {
+            seats,
+            rows,
+            rounds,
+        })
     }
 }
 
@@ -58,10 +62,19 @@ impl Scene for List<'_> {
     }
 
     fn check(&mut self, who: Who, _round: usize, done: &Done) -> Result<()> {
-        let mark = if who == Who::Checkpoint { "| x | bench |" } else { "commit " };
+        let mark = if who == Who::Checkpoint {
+            "| x | bench |"
+        } else {
+            "commit "
+        };
         let text = done.text();
         let found = text.lines().filter(|line| line.contains(mark)).count();
-        ensure!(found >= self.rows.min(50), "{} listed {found} of {}", who.name(), self.rows);
+        ensure!(
+            found >= self.rows.min(50),
+            "{} listed {found} of {}",
+            who.name(),
+            self.rows
+        );
         Ok(())
     }
 }
@@ -86,16 +99,27 @@ impl Scene for Start<'_> {
     }
 
     fn takes_part(&self, who: Who) -> bool {
-        self.stage.contenders.get(who).is_some_and(|one| one.version().is_some())
+        self.stage
+            .contenders
+            .get(who)
+            .is_some_and(|one| one.version().is_some())
     }
 
     fn job(&mut self, who: Who, _round: usize) -> Result<Job> {
-        let contender = self.stage.contenders.get(who).context("no such contender")?;
+        let contender = self
+            .stage
+            .contenders
+            .get(who)
+            .context("no such contender")?;
         contender.version().context("it has no version")
     }
 
     fn check(&mut self, who: Who, _round: usize, done: &Done) -> Result<()> {
-        ensure!(done.text().contains('.'), "{} printed no version", who.name());
+        ensure!(
+            done.text().contains('.'),
+            "{} printed no version",
+            who.name()
+        );
         Ok(())
     }
 }

@@ -44,23 +44,45 @@ impl<'a> Prune<'a> {
         let seats = Seats::fill(stage, tree, "prune", false, &[Who::Checkpoint, Who::Recipe])?;
         // As a user would have done: the base is in one pack on git's side too.
         let (_, seat, _) = seats.get(Who::Recipe)?;
-        git(&seat.tree).env("GIT_DIR", &seat.store).args(["gc", "--quiet", "--prune=now"]).run()?;
+        git(&seat.tree)
+            .env("GIT_DIR", &seat.store)
+            .args(["gc", "--quiet", "--prune=now"])
+            .run()?;
         let between = Between::Edits(Edits::of(&tree.root, &tree.captured)?);
         add_checkpoints(&seats, &between, 2 * keep)?;
-        Ok(Self { seats, path: "prune", keep, left: keep, rounds, current: BTreeMap::new() })
+        Ok(Self {
+            seats,
+            path: "prune",
+            keep,
+            left: keep,
+            rounds,
+            current: BTreeMap::new(),
+        })
     }
 
     /// Makes stores of `count` checkpoints of one large file that is edited again and again; all of them stay.
     ///
     /// # Errors
     /// A create fails.
-    pub fn large_file(stage: &'a Stage, tree: &'a Tree, count: usize, rounds: usize) -> Result<Self> {
+    pub fn large_file(
+        stage: &'a Stage,
+        tree: &'a Tree,
+        count: usize,
+        rounds: usize,
+    ) -> Result<Self> {
         let seats = Seats::fill(stage, tree, "prune", false, &[Who::Checkpoint, Who::Recipe])?;
         let file = tree.captured.first().context("there is no file")?;
         add_checkpoints(&seats, &Between::Large(tree.root.join(file)), count)?;
         // Filling the store made two checkpoints of the first state.
         let (left, current) = (count + 2, BTreeMap::new());
-        Ok(Self { seats, path: "prune, large text", keep: 1000, left, rounds, current })
+        Ok(Self {
+            seats,
+            path: "prune, large text",
+            keep: 1000,
+            left,
+            rounds,
+            current,
+        })
     }
 }
 
@@ -76,7 +98,11 @@ fn add_checkpoints(seats: &Seats<'_>, between: &Between, count: usize) -> Result
         for who in [Who::Checkpoint, Who::Recipe] {
             let (contender, seat, _) = seats.get(who)?;
             let job = contender.create(seat);
-            let job = if who == Who::Checkpoint { job.args(["--keep", "1000"]) } else { job };
+            let job = if who == Who::Checkpoint {
+                job.args(["--keep", "1000"])
+            } else {
+                job
+            };
             job.run()?;
         }
     }
@@ -105,8 +131,13 @@ impl Scene for Prune<'_> {
         let place = &self.seats.stage.place;
         let store = place.fresh_store(&format!("pruned-{}-{}-{round}", self.tree(), who.name()))?;
         place::copy(&[seat.store.join(".")], &store)?;
-        let seat = Seat { store, ..seat.clone() };
-        let job = contender.prune(&seat, self.keep).context("it has no prune")?;
+        let seat = Seat {
+            store,
+            ..seat.clone()
+        };
+        let job = contender
+            .prune(&seat, self.keep)
+            .context("it has no prune")?;
         self.seats.stage.will_be_checked(contender.git_dir(&seat)?);
         self.current.insert(who, seat);
         Ok(job)
@@ -119,12 +150,19 @@ impl Scene for Prune<'_> {
             let text = list.run()?.text();
             // Two lines are the head of the table.
             let rows = text.lines().count().saturating_sub(2);
-            ensure!(rows == self.left, "{rows} checkpoints are left, not {}", self.left);
+            ensure!(
+                rows == self.left,
+                "{rows} checkpoints are left, not {}",
+                self.left
+            );
         }
         Ok(())
     }
 
     fn size(&self, who: Who) -> Result<Option<Size>> {
-        self.current.get(&who).map(|seat| place::size_of(&seat.store)).transpose()
+        self.current
+            .get(&who)
+            .map(|seat| place::size_of(&seat.store))
+            .transpose()
     }
 }

@@ -30,12 +30,25 @@ pub struct Restore<'a> {
 }
 
 impl<'a> Restore<'a> {
-    pub fn new(seats: &'a Seats<'a>, edits: &'a Edits, picture: &'a Picture, damage: Damage, rounds: usize) -> Self {
+    pub fn new(
+        seats: &'a Seats<'a>,
+        edits: &'a Edits,
+        picture: &'a Picture,
+        damage: Damage,
+        rounds: usize,
+    ) -> Self {
         let path = match damage {
             Damage::Changed(count) => format!("restore, {count} changed"),
             Damage::Gone => "restore, all gone".to_owned(),
         };
-        Self { seats, edits, picture, damage, path, rounds }
+        Self {
+            seats,
+            edits,
+            picture,
+            damage,
+            path,
+            rounds,
+        }
     }
 
     /// Moves everything that was recorded out of the tree; its blocks are freed, its inodes stay.
@@ -44,7 +57,13 @@ impl<'a> Restore<'a> {
             Some(Component::Normal(name)) => Some(root.join(name)),
             _ => None,
         };
-        let names: BTreeSet<_> = self.seats.tree.captured.iter().filter_map(|path| top(path)).collect();
+        let names: BTreeSet<_> = self
+            .seats
+            .tree
+            .captured
+            .iter()
+            .filter_map(|path| top(path))
+            .collect();
         for path in names {
             place::cut_to_nothing(&self.seats.stage.place.put_aside(&path)?)?;
         }

@@ -22,12 +22,29 @@ impl<'a> Seats<'a> {
     ///
     /// # Errors
     /// A create fails, or two recorded different trees.
-    pub fn fill(stage: &'a Stage, tree: &'a Tree, label: &str, own_trees: bool, who: &[Who]) -> Result<Self> {
-        let mut seats = Self { stage, tree, by_who: BTreeMap::new() };
+    pub fn fill(
+        stage: &'a Stage,
+        tree: &'a Tree,
+        label: &str,
+        own_trees: bool,
+        who: &[Who],
+    ) -> Result<Self> {
+        let mut seats = Self {
+            stage,
+            tree,
+            by_who: BTreeMap::new(),
+        };
         let mut agreement = Agreement::default();
-        for contender in stage.contenders.iter().filter(|one| who.contains(&one.who())) {
+        for contender in stage
+            .contenders
+            .iter()
+            .filter(|one| who.contains(&one.who()))
+        {
             let name = contender.who().name();
-            report::say(&format!("{label} {}: first checkpoint of {name}", tree.name));
+            report::say(&format!(
+                "{label} {}: first checkpoint of {name}",
+                tree.name
+            ));
             match seats.add(contender, label, own_trees, &mut agreement) {
                 Err(e) if contender.who().is_peer() => {
                     stage.note(format!("{name} has no store of {}: {e:#}", tree.name));
@@ -65,14 +82,25 @@ impl<'a> Seats<'a> {
     /// # Errors
     /// It does not take part here.
     pub fn get(&self, who: Who) -> Result<(&'a dyn Contender, &Seat, &str)> {
-        let contender = self.stage.contenders.get(who).context("no such contender")?;
-        let (seat, id) = self.by_who.get(&who).context("this contender has no store here")?;
+        let contender = self
+            .stage
+            .contenders
+            .get(who)
+            .context("no such contender")?;
+        let (seat, id) = self
+            .by_who
+            .get(&who)
+            .context("this contender has no store here")?;
         Ok((contender, seat, id))
     }
 
     /// Each directory that a contender records, once.
     pub fn roots(&self) -> Vec<PathBuf> {
-        let mut roots: Vec<PathBuf> = self.by_who.values().map(|(seat, _)| seat.tree.clone()).collect();
+        let mut roots: Vec<PathBuf> = self
+            .by_who
+            .values()
+            .map(|(seat, _)| seat.tree.clone())
+            .collect();
         roots.push(self.tree.root.clone());
         roots.sort();
         roots.dedup();
@@ -90,7 +118,13 @@ fn settle_and_create(stage: &Stage, contender: &dyn Contender, seat: &Seat) -> R
 ///
 /// # Errors
 /// The copy cannot be made.
-pub fn seat(stage: &Stage, tree: &Tree, contender: &dyn Contender, label: &str, own_tree: bool) -> Result<Seat> {
+pub fn seat(
+    stage: &Stage,
+    tree: &Tree,
+    contender: &dyn Contender,
+    label: &str,
+    own_tree: bool,
+) -> Result<Seat> {
     let name = format!("{label}-{}-{}", tree.name, contender.who().name());
     let root = if own_tree {
         stage.own_copy(tree, &name)?
@@ -100,5 +134,10 @@ pub fn seat(stage: &Stage, tree: &Tree, contender: &dyn Contender, label: &str, 
         tree.root.clone()
     };
     let store = stage.place.fresh_store(&name)?;
-    Ok(Seat { tree: root, store, home: stage.place.home(contender.who().name()), is_huge: tree.is_huge() })
+    Ok(Seat {
+        tree: root,
+        store,
+        home: stage.place.home(contender.who().name()),
+        is_huge: tree.is_huge(),
+    })
 }

@@ -20,7 +20,11 @@ impl<'a> Series<'a> {
     /// The first checkpoint fails.
     pub fn new(stage: &'a Stage, tree: &'a Tree, rounds: usize) -> Result<Self> {
         let seats = Seats::fill(stage, tree, "series", false, &[Who::Checkpoint])?;
-        Ok(Self { seats, edits: Edits::of(&tree.root, &tree.captured)?, rounds })
+        Ok(Self {
+            seats,
+            edits: Edits::of(&tree.root, &tree.captured)?,
+            rounds,
+        })
     }
 }
 

@@ -25,8 +25,20 @@ pub struct Warm<'a> {
 
 impl<'a> Warm<'a> {
     pub fn new(seats: &'a Seats<'a>, edits: &'a Edits, changed: usize, rounds: usize) -> Self {
-        let path = if changed == 0 { "nothing changed".to_owned() } else { format!("{changed} changed") };
-        Self { seats, edits, path, changed, rounds, last: BTreeMap::new(), agreement: Agreement::default() }
+        let path = if changed == 0 {
+            "nothing changed".to_owned()
+        } else {
+            format!("{changed} changed")
+        };
+        Self {
+            seats,
+            edits,
+            path,
+            changed,
+            rounds,
+            last: BTreeMap::new(),
+            agreement: Agreement::default(),
+        }
     }
 }
 
@@ -73,7 +85,11 @@ impl Scene for Warm<'_> {
         let tree = contender.tree_id(seat, &id)?;
         // stepback documents that it records nothing when nothing has changed.
         let before = self.last.insert(who, id.clone());
-        ensure!(before.as_ref() != Some(&id) || who == Who::Stepback, "{} recorded nothing", who.name());
+        ensure!(
+            before.as_ref() != Some(&id) || who == Who::Stepback,
+            "{} recorded nothing",
+            who.name()
+        );
         self.agreement.hear(round, who, tree)
     }
 }

@@ -10,20 +10,32 @@ use super::{captured, packages, project};
 use crate::args::Args;
 use crate::place::Place;
 
-const TEXT: [&str; 10] = ["js", "ts", "mjs", "cjs", "json", "md", "css", "map", "rs", "txt"];
+const TEXT: [&str; 10] = [
+    "js", "ts", "mjs", "cjs", "json", "md", "css", "map", "rs", "txt",
+];
 
 pub fn make(root: &Path, args: &Args, place: &Place, list: &Path) -> Result<String> {
-    let (pairs, bytes) = if args.small { (2, 2_000_000) } else { (10, 50_000_000) };
+    let (pairs, bytes) = if args.small {
+        (2, 2_000_000)
+    } else {
+        (10, 50_000_000)
+    };
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     for number in 0..pairs {
         write_noise(&root.join(format!("noise-{number}.bin")), bytes, &mut state)?;
     }
     let sources = sources(args, place, list)?;
-    let mut text = Text { sources: &sources, next: 0, rest: Vec::new() };
+    let mut text = Text {
+        sources: &sources,
+        next: 0,
+        rest: Vec::new(),
+    };
     for number in 0..pairs {
         text.write(&root.join(format!("text-{number}.txt")), bytes)?;
     }
-    Ok(format!("{pairs} incompressible files and {pairs} of real text"))
+    Ok(format!(
+        "{pairs} incompressible files and {pairs} of real text"
+    ))
 }
 
 /// Makes a directory with one text file.
@@ -33,7 +45,12 @@ pub fn make(root: &Path, args: &Args, place: &Place, list: &Path) -> Result<Stri
 pub fn make_text(root: &Path, bytes: usize, args: &Args, place: &Place, list: &Path) -> Result<()> {
     crate::place::make_dir(root)?;
     let sources = sources(args, place, list)?;
-    Text { sources: &sources, next: 0, rest: Vec::new() }.write(&root.join("text.txt"), bytes)
+    Text {
+        sources: &sources,
+        next: 0,
+        rest: Vec::new(),
+    }
+    .write(&root.join("text.txt"), bytes)
 }
 
 /// The text files of tree b, or of this project where there is no tree b.
@@ -49,9 +66,16 @@ fn sources(args: &Args, place: &Place, list: &Path) -> Result<Vec<PathBuf>> {
         }
         own
     };
-    let is_text = |path: &PathBuf| path.extension().and_then(|e| e.to_str()).is_some_and(|e| TEXT.contains(&e));
+    let is_text = |path: &PathBuf| {
+        path.extension()
+            .and_then(|e| e.to_str())
+            .is_some_and(|e| TEXT.contains(&e))
+    };
     let paths = captured(&root, list)?.into_iter().filter(is_text);
-    Ok(paths.map(|path| root.join(path)).filter(|path| path.symlink_metadata().is_ok_and(|m| m.is_file())).collect())
+    Ok(paths
+        .map(|path| root.join(path))
+        .filter(|path| path.symlink_metadata().is_ok_and(|m| m.is_file()))
+        .collect())
 }
 
 /// Writes noise: xorshift from a fixed seed, the same bytes everywhere, and incompressible.
@@ -79,8 +103,10 @@ impl Text<'_> {
         while self.rest.len() < bytes {
             let source = &self.sources[self.next % self.sources.len()];
             self.next += 1;
-            let mut file = File::open(source).with_context(|| format!("cannot open {}", source.display()))?;
-            file.read_to_end(&mut self.rest).with_context(|| format!("cannot read {}", source.display()))?;
+            let mut file =
+                File::open(source).with_context(|| format!("cannot open {}", source.display()))?;
+            file.read_to_end(&mut self.rest)
+                .with_context(|| format!("cannot read {}", source.display()))?;
         }
         let rest = self.rest.split_off(bytes);
         crate::place::write(path, &self.rest)?;

@@ -11,7 +11,11 @@ use crate::place::{self, Place};
 pub fn make(root: &Path, args: &Args, place: &Place, list: &Path) -> Result<String> {
     // Makes tree b if need be.
     let b = make_tree('b', args, place, list)?;
-    let wanted = if args.small { 2 * b.captured.len() } else { 300_000 };
+    let wanted = if args.small {
+        2 * b.captured.len()
+    } else {
+        300_000
+    };
     let copies = wanted.div_ceil(captured(&b.root, list)?.len());
     for number in 0..copies {
         let to = root.join(format!("copy-{number}"));

@@ -82,31 +82,67 @@ pub fn make_text(args: &Args, place: &Place, list: &Path) -> Result<Tree> {
 
 fn look_at(name: char, root: &Path, what: String, list: &Path) -> Result<Tree> {
     let captured = captured(root, list)?;
-    ensure!(!captured.is_empty(), "tree {name} in {} is empty", root.display());
+    ensure!(
+        !captured.is_empty(),
+        "tree {name} in {} is empty",
+        root.display()
+    );
     let mut bytes = 0;
     let mut dirs = std::collections::BTreeSet::new();
     for path in &captured {
-        let found = root.join(path).symlink_metadata().with_context(|| format!("cannot look at {}", path.display()))?;
+        let found = root
+            .join(path)
+            .symlink_metadata()
+            .with_context(|| format!("cannot look at {}", path.display()))?;
         bytes += found.len();
         dirs.extend(path.ancestors().skip(1));
     }
     let dirs = dirs.len();
-    let all = WalkDir::new(root).into_iter().filter(|entry| entry.as_ref().is_ok_and(|e| !e.file_type().is_dir()));
+    let all = WalkDir::new(root)
+        .into_iter()
+        .filter(|entry| entry.as_ref().is_ok_and(|e| !e.file_type().is_dir()));
     let left_out = all.count().saturating_sub(captured.len());
-    Ok(Tree { name, root: root.to_path_buf(), what, captured, bytes, dirs, left_out })
+    Ok(Tree {
+        name,
+        root: root.to_path_buf(),
+        what,
+        captured,
+        bytes,
+        dirs,
+        left_out,
+    })
 }
 
 /// The captured paths by git itself: with an empty index everything not ignored is untracked.
 fn captured(root: &Path, list: &Path) -> Result<Vec<PathBuf>> {
     let scratch = root.with_extension("git");
     if !scratch.exists() {
-        git(root).env("GIT_DIR", &scratch).args(["init", "-q", "--bare"]).run()?;
+        git(root)
+            .env("GIT_DIR", &scratch)
+            .args(["init", "-q", "--bare"])
+            .run()?;
     }
-    let job = git(root).env("GIT_DIR", &scratch).env("GIT_WORK_TREE", root);
-    let job = job.args(["-c", "core.bare=false", "ls-files", "-z", "--others", "--exclude-per-directory=.gitignore"]);
-    let done = job.arg(format!("--exclude-from={}", list.display())).run()?;
-    let names = done.stdout.split(|&byte| byte == 0).filter(|name| !name.is_empty());
-    let mut paths: Vec<PathBuf> = names.map(|name| std::ffi::OsString::from_vec(name.to_vec()).into()).collect();
+    let job = git(root)
+        .env("GIT_DIR", &scratch)
+        .env("GIT_WORK_TREE", root);
+    let job = job.args([
+        "-c",
+        "core.bare=false",
+        "ls-files",
+        "-z",
+        "--others",
+        "--exclude-per-directory=.gitignore",
+    ]);
+    let done = job
+        .arg(format!("--exclude-from={}", list.display()))
+        .run()?;
+    let names = done
+        .stdout
+        .split(|&byte| byte == 0)
+        .filter(|name| !name.is_empty());
+    let mut paths: Vec<PathBuf> = names
+        .map(|name| std::ffi::OsString::from_vec(name.to_vec()).into())
+        .collect();
     paths.sort();
     Ok(paths)
 }

@@ -13,7 +13,12 @@ use crate::job::Job;
 use crate::place::{self, Place};
 
 /// Packages left out, so that fewer than 50,000 files are recorded: folders of icons, and lists that change weekly.
-const SKIPPED: [&str; 4] = ["@mui/icons-material", "@ant-design/icons", "@ant-design/icons-svg", "caniuse-lite"];
+const SKIPPED: [&str; 4] = [
+    "@mui/icons-material",
+    "@ant-design/icons",
+    "@ant-design/icons-svg",
+    "caniuse-lite",
+];
 
 /// Packages in the ignored `node_modules`: some 12,000 files.
 const IGNORED: [&str; 2] = ["@mui/icons-material/esm", "caniuse-lite"];
@@ -35,11 +40,15 @@ pub fn make(root: &Path, args: &Args, place: &Place) -> Result<String> {
 
 /// Copies any directory without its repositories: git would record a nested one as a link.
 fn take(dir: &Path, root: &Path, place: &Place) -> Result<String> {
-    let dir = dir.canonicalize().with_context(|| format!("cannot find {}", dir.display()))?;
+    let dir = dir
+        .canonicalize()
+        .with_context(|| format!("cannot find {}", dir.display()))?;
     place::copy(&[dir.join(".")], root)?;
     let all = WalkDir::new(root).into_iter().filter_map(Result::ok);
-    let repositories: Vec<PathBuf> =
-        all.filter(|e| e.file_name() == ".git").map(walkdir::DirEntry::into_path).collect();
+    let repositories: Vec<PathBuf> = all
+        .filter(|e| e.file_name() == ".git")
+        .map(walkdir::DirEntry::into_path)
+        .collect();
     for path in repositories {
         if path.symlink_metadata().is_ok() {
             place.put_aside(&path)?;
@@ -53,7 +62,10 @@ fn small(root: &Path) -> Result<String> {
         project::copy_to(&root.join(name))?;
     }
     for number in 0..50 {
-        place::write(&root.join(format!("node_modules/some/{number}.js")), format!("export default {number}\n"))?;
+        place::write(
+            &root.join(format!("node_modules/some/{number}.js")),
+            format!("export default {number}\n"),
+        )?;
     }
     place::write(&root.join("packages/one/rules/data.txt"), "text\n")?;
     symlink("one/src", root.join("packages/src"))?;
@@ -64,11 +76,22 @@ fn small(root: &Path) -> Result<String> {
 /// An installed `node_modules`: the given one, or one that npm makes.
 fn modules(args: &Args, place: &Place) -> Result<PathBuf> {
     if let Some(dir) = &args.npm_modules {
-        return dir.canonicalize().with_context(|| format!("cannot find {}", dir.display()));
+        return dir
+            .canonicalize()
+            .with_context(|| format!("cannot find {}", dir.display()));
     }
     let dir = place.top().join("npm");
-    place::write(&dir.join("package.json"), include_str!("../tree-b/package.json"))?;
-    let words = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--legacy-peer-deps"];
+    place::write(
+        &dir.join("package.json"),
+        include_str!("../tree-b/package.json"),
+    )?;
+    let words = [
+        "install",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--legacy-peer-deps",
+    ];
     let home = std::env::var_os("HOME").unwrap_or_default();
     if let Err(e) = Job::new("npm", &dir).args(words).env("HOME", home).run() {
         bail!("tree b needs npm and a network, or --npm-modules DIR, or --tree-b DIR ({e:#})");
@@ -81,12 +104,17 @@ fn from_npm(root: &Path, modules: &Path, place: &Place) -> Result<String> {
     let packages = root.join("packages");
     let mut whole = Vec::new();
     for name in names_in(modules)? {
-        let inside: Vec<&str> = SKIPPED.iter().filter_map(|path| path.strip_prefix(&format!("{name}/"))).collect();
+        let inside: Vec<&str> = SKIPPED
+            .iter()
+            .filter_map(|path| path.strip_prefix(&format!("{name}/")))
+            .collect();
         if inside.is_empty() {
             whole.push(name);
             continue;
         }
-        let kept = names_in(&modules.join(&name))?.into_iter().filter(|sub| !inside.contains(&sub.as_str()));
+        let kept = names_in(&modules.join(&name))?
+            .into_iter()
+            .filter(|sub| !inside.contains(&sub.as_str()));
         let from: Vec<PathBuf> = kept.map(|sub| modules.join(&name).join(sub)).collect();
         place::copy(&from, &packages.join(&name))?;
     }
@@ -94,9 +122,17 @@ fn from_npm(root: &Path, modules: &Path, place: &Place) -> Result<String> {
     let from: Vec<PathBuf> = whole.iter().map(|name| modules.join(name)).collect();
     place::copy(&from, &packages)?;
     put_tools_output_aside(&packages, place)?;
-    let ignored: Vec<PathBuf> = IGNORED.iter().map(|name| modules.join(name)).filter(|path| path.exists()).collect();
+    let ignored: Vec<PathBuf> = IGNORED
+        .iter()
+        .map(|name| modules.join(name))
+        .filter(|path| path.exists())
+        .collect();
     place::copy(&ignored, &root.join("node_modules"))?;
-    let plain: Vec<&str> = whole.iter().map(String::as_str).filter(|name| !name.starts_with(['.', '@'])).collect();
+    let plain: Vec<&str> = whole
+        .iter()
+        .map(String::as_str)
+        .filter(|name| !name.starts_with(['.', '@']))
+        .collect();
     dress(root, &plain)?;
     Ok("npm packages of tests/bench/tree-b/package.json".to_owned())
 }
@@ -106,7 +142,12 @@ fn put_tools_output_aside(packages: &Path, place: &Place) -> Result<()> {
     let mut walk = WalkDir::new(packages).into_iter();
     while let Some(entry) = walk.next() {
         let entry = entry.context("cannot walk the packages")?;
-        if entry.file_type().is_dir() && entry.file_name().to_str().is_some_and(|name| TOOLS_OUTPUT.contains(&name)) {
+        if entry.file_type().is_dir()
+            && entry
+                .file_name()
+                .to_str()
+                .is_some_and(|name| TOOLS_OUTPUT.contains(&name))
+        {
             walk.skip_current_dir();
             place::cut_to_nothing(&place.put_aside(entry.path())?)?;
         }
@@ -135,7 +176,10 @@ fn dress(root: &Path, packages: &[&str]) -> Result<()> {
             place::write(&dir.join(".gitignore"), FOLDER_RULES)?;
         }
         place::write(&dir.join("made.tmp"), "not kept\n")?;
-        symlink(format!("packages/{name}"), root.join(format!("link-{number}")))?;
+        symlink(
+            format!("packages/{name}"),
+            root.join(format!("link-{number}")),
+        )?;
     }
     Ok(())
 }

@@ -25,7 +25,9 @@ impl Picture {
     /// # Errors
     /// A path cannot be read.
     pub fn of(root: &Path) -> Result<Self> {
-        let entries = WalkDir::new(root).into_iter().filter_entry(|entry| entry.file_name() != ".stepback");
+        let entries = WalkDir::new(root)
+            .into_iter()
+            .filter_entry(|entry| entry.file_name() != ".stepback");
         let mut paths = Vec::new();
         for entry in entries {
             let entry = entry.with_context(|| format!("cannot walk {}", root.display()))?;
@@ -39,9 +41,15 @@ impl Picture {
             part.iter().map(one).collect()
         };
         let parts: Vec<Result<Vec<_>>> = std::thread::scope(|scope| {
-            let threads: Vec<_> = paths.chunks(half).map(|part| scope.spawn(move || read(part))).collect();
+            let threads: Vec<_> = paths
+                .chunks(half)
+                .map(|part| scope.spawn(move || read(part)))
+                .collect();
             let panicked = |_| Err(anyhow::anyhow!("a reading thread panicked"));
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(panicked))
+                .collect()
         });
         let mut nodes = BTreeMap::new();
         for part in parts {
@@ -56,10 +64,17 @@ impl Picture {
         for path in captured {
             let (was, is) = (self.nodes.get(path), now.nodes.get(path));
             if was != is {
-                bail!("{} is not what it was: {was:?}, restored {is:?}", path.display());
+                bail!(
+                    "{} is not what it was: {was:?}, restored {is:?}",
+                    path.display()
+                );
             }
         }
-        match now.nodes.keys().find(|path| !self.nodes.contains_key(*path)) {
+        match now
+            .nodes
+            .keys()
+            .find(|path| !self.nodes.contains_key(*path))
+        {
             Some(more) => bail!("{} was not there before", more.display()),
             None => Ok(()),
         }
@@ -73,5 +88,8 @@ fn look(path: &Path) -> Result<Node> {
         return Ok(Node::Link(path.read_link().with_context(doing)?));
     }
     let digest = xxh3_128(&std::fs::read(path).with_context(doing)?);
-    Ok(Node::File { is_executable: found.permissions().mode() & 0o100 != 0, digest })
+    Ok(Node::File {
+        is_executable: found.permissions().mode() & 0o100 != 0,
+        digest,
+    })
 }

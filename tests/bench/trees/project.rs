@@ -33,10 +33,20 @@ pub fn copy_to(root: &Path) -> Result<()> {
 fn sources() -> Result<Vec<PathBuf>> {
     let is_file = |path: &PathBuf| package().join(path).is_file();
     if let Ok(done) = git(package()).args(["ls-files", "-z"]).run() {
-        let names = done.stdout.split(|&byte| byte == 0).filter(|name| !name.is_empty());
-        return Ok(names.map(|name| PathBuf::from(OsString::from_vec(name.to_vec()))).filter(is_file).collect());
+        let names = done
+            .stdout
+            .split(|&byte| byte == 0)
+            .filter(|name| !name.is_empty());
+        return Ok(names
+            .map(|name| PathBuf::from(OsString::from_vec(name.to_vec())))
+            .filter(is_file)
+            .collect());
     }
-    let mut found = vec![PathBuf::from("Cargo.toml"), PathBuf::from("Cargo.lock"), PathBuf::from("README.md")];
+    let mut found = vec![
+        PathBuf::from("Cargo.toml"),
+        PathBuf::from("Cargo.lock"),
+        PathBuf::from("README.md"),
+    ];
     for folder in ["src", "tests"] {
         for entry in WalkDir::new(package().join(folder)) {
             let entry = entry.context("cannot walk the source")?;

@@ -20,6 +20,9 @@ pub fn check(data: &[u8]) {
     }
     let instructions = draw.rest();
     if let Ok(made) = delta::apply(&base, instructions) {
-        assert_eq!(delta::sizes(instructions), Ok((base.len() as u64, made.len() as u64)));
+        assert_eq!(
+            delta::sizes(instructions),
+            Ok((base.len() as u64, made.len() as u64))
+        );
     }
 }

@@ -1,6 +1,8 @@
 //! Values drawn from bytes: a change of the bytes changes the values. An empty row gives zeros.
 
-use checkpoint::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, Operation, Record, Verb};
+use checkpoint::model::checkpoint::record::{
+    Checkpoint, CheckpointKind, Coverage, Operation, Record, Verb,
+};
 use checkpoint::model::checkpoint::terms::CheckpointTerms;
 use checkpoint::model::checkpoint::terms::Expiry;
 use checkpoint::model::state::object_id::ObjectId;
@@ -24,7 +26,9 @@ impl<'b> Draw<'b> {
     }
 
     pub fn byte(&mut self) -> u8 {
-        let Some((first, rest)) = self.0.split_first() else { return 0 };
+        let Some((first, rest)) = self.0.split_first() else {
+            return 0;
+        };
         self.0 = rest;
         *first
     }
@@ -81,28 +85,52 @@ impl<'b> Draw<'b> {
         });
         let scope = self.scope();
         let coverage = [Coverage::Complete, Coverage::Partial][self.below(2)];
-        let expiry = [None, Some(Expiry::Never), Some(Expiry::At(self.number().cast_signed()))][self.below(3)];
-        let types = ["git_stash", "file_backup", "state_snapshot", "database_savepoint"];
-        let mechanism = self.flag().then(|| types[self.below(4)]).and_then(|word| word.parse().ok());
+        let expiry = [
+            None,
+            Some(Expiry::Never),
+            Some(Expiry::At(self.number().cast_signed())),
+        ][self.below(3)];
+        let types = [
+            "git_stash",
+            "file_backup",
+            "state_snapshot",
+            "database_savepoint",
+        ];
+        let mechanism = self
+            .flag()
+            .then(|| types[self.below(4)])
+            .and_then(|word| word.parse().ok());
         Record {
             sequence: self.number(),
             time_ms: self.number().cast_signed(),
             kind: [CheckpointKind::Regular, CheckpointKind::Safety][self.below(2)],
-            coverage: if scope.is_some() { Coverage::Scoped } else { coverage },
+            coverage: if scope.is_some() {
+                Coverage::Scoped
+            } else {
+                coverage
+            },
             files: self.number(),
             content_bytes: self.number(),
             reason: self.text(),
             source: self.text(),
             operation,
             during_pending: self.flag(),
-            terms: CheckpointTerms { scope, mechanism, expiry },
+            terms: CheckpointTerms {
+                scope,
+                mechanism,
+                expiry,
+            },
         }
     }
 
     pub fn scope(&mut self) -> Option<Scope> {
         self.flag().then(|| {
             let parts = self.several(|draw| {
-                if draw.flag() { Some(ScopePart::path(draw.path())) } else { ScopePart::glob(draw.bytes()) }
+                if draw.flag() {
+                    Some(ScopePart::path(draw.path()))
+                } else {
+                    ScopePart::glob(draw.bytes())
+                }
             });
             Scope::new(parts.into_iter().flatten().collect())
         })

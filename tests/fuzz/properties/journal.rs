@@ -24,12 +24,19 @@ pub fn check(data: &[u8]) {
     let at = usize::try_from(draw.number()).expect("64 bits") % text.len();
     assert_eq!(parse(&text[..at]), None, "cut at {at}");
     text[at] ^= draw.byte();
-    assert!(parse(&text).is_none_or(|read| read == journal), "misread with another byte at {at}");
+    assert!(
+        parse(&text).is_none_or(|read| read == journal),
+        "misread with another byte at {at}"
+    );
 }
 
 fn drawn(draw: &mut Draw<'_>) -> Journal {
     Journal {
-        stage: [JournalStage::Preparing, JournalStage::Applying, JournalStage::Finished][draw.below(3)],
+        stage: [
+            JournalStage::Preparing,
+            JournalStage::Applying,
+            JournalStage::Finished,
+        ][draw.below(3)],
         verb: [Verb::Restore, Verb::Undo, Verb::Redo, Verb::Resume][draw.below(4)],
         target: draw.id(),
         safety: draw.id(),

@@ -18,18 +18,30 @@ fn read(data: &[u8]) {
     let parsed = parse(&text);
     let ours = message::read(&text);
     assert_eq!(ours.is_some(), message::is_ours(&text));
-    assert!(ours.is_some() || parsed.is_err(), "read as ours without a trailer of ours");
+    assert!(
+        ours.is_some() || parsed.is_err(),
+        "read as ours without a trailer of ours"
+    );
     if let Some(ours) = ours {
         assert_eq!(ours.record, parsed);
     }
     if let Ok((record, meta)) = parsed {
-        assert!(text.contains("During-Pending: yes") || !record.during_pending, "pending by another word");
+        assert!(
+            text.contains("During-Pending: yes") || !record.during_pending,
+            "pending by another word"
+        );
         assert_eq!(parse(&render(&record, meta)), Ok((record, meta)));
     }
     assert!(!adopted::record(&text, i64::MAX, 1).reason.is_empty());
     if let Ok(parts) = commit_codec::parse(data) {
         let again = commit_codec::encode(parts.tree, parts.seconds, &parts.message);
-        assert_eq!(commit_codec::parse(&again), Ok(commit_codec::CommitParts { parents: Vec::new(), ..parts }));
+        assert_eq!(
+            commit_codec::parse(&again),
+            Ok(commit_codec::CommitParts {
+                parents: Vec::new(),
+                ..parts
+            })
+        );
     }
 }
 
@@ -38,9 +50,21 @@ fn written(data: &[u8]) {
     let meta = draw.flag().then(|| draw.id());
     let record = draw.record();
     let text = render(&record, meta);
-    assert_eq!(text.lines().next().expect("a subject").split(" | ").count(), 3, "{text}");
-    assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+    assert_eq!(
+        text.lines().next().expect("a subject").split(" | ").count(),
+        3,
+        "{text}"
+    );
+    assert!(
+        text.chars().all(|c| c == '\n' || !c.is_control()),
+        "{text:?}"
+    );
     let commit = commit_codec::encode(draw.id(), draw.number().cast_signed(), &text);
-    assert_eq!(commit_codec::parse(&commit).expect("our own commit").message, text);
+    assert_eq!(
+        commit_codec::parse(&commit)
+            .expect("our own commit")
+            .message,
+        text
+    );
     assert_eq!(parse(&text), Ok((record, meta)));
 }

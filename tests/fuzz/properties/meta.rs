@@ -20,7 +20,10 @@ pub fn check(data: &[u8]) {
         let Ok(meta) = parse(bytes) else { continue };
         assert_eq!(parse(&render(&meta)).as_ref(), Ok(&meta));
         let text = std::str::from_utf8(bytes).expect("only text is a meta");
-        text.strip_prefix(FIRST_LINE).expect("it begins with its format").lines().for_each(means_what_it_says);
+        text.strip_prefix(FIRST_LINE)
+            .expect("it begins with its format")
+            .lines()
+            .for_each(means_what_it_says);
     }
     let drawn = meta(&mut Draw::new(data));
     assert_eq!(parse(&render(&drawn)), Ok(drawn));
@@ -28,9 +31,13 @@ pub fn check(data: &[u8]) {
 
 /// Asserts that a line read alone is written unchanged, except for leading zeros and needless escapes.
 fn means_what_it_says(line: &str) {
-    let meta = parse(format!("{FIRST_LINE}{line}\n").as_bytes()).expect("each line stands for itself");
+    let meta =
+        parse(format!("{FIRST_LINE}{line}\n").as_bytes()).expect("each line stands for itself");
     let rendered = String::from_utf8(render(&meta)).expect("text");
-    let facts: Vec<&str> = rendered.lines().skip(if line.starts_with("usual ") { 1 } else { 2 }).collect();
+    let facts: Vec<&str> = rendered
+        .lines()
+        .skip(if line.starts_with("usual ") { 1 } else { 2 })
+        .collect();
     let words: Vec<String> = line.split(' ').map(plain).collect();
     assert_eq!(facts, [words.join(" ")], "{line:?}");
 }
@@ -39,7 +46,10 @@ fn plain(word: &str) -> String {
     match word {
         "%2D" => word.to_owned(),
         _ if !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()) => {
-            Some(word.trim_start_matches('0')).filter(|rest| !rest.is_empty()).unwrap_or("0").to_owned()
+            Some(word.trim_start_matches('0'))
+                .filter(|rest| !rest.is_empty())
+                .unwrap_or("0")
+                .to_owned()
         }
         _ => percent_encode(&percent_decode(word).expect("every word is percent-encoded")),
     }
@@ -47,10 +57,20 @@ fn plain(word: &str) -> String {
 
 fn meta(draw: &mut Draw<'_>) -> Meta {
     Meta {
-        usual: UsualModes { file: draw.perm(), executable: draw.perm(), directory: draw.perm() },
-        unusual: draw.several(|draw| (draw.path(), draw.perm())).into_iter().collect(),
+        usual: UsualModes {
+            file: draw.perm(),
+            executable: draw.perm(),
+            directory: draw.perm(),
+        },
+        unusual: draw
+            .several(|draw| (draw.path(), draw.perm()))
+            .into_iter()
+            .collect(),
         empty_dirs: draw.several(Draw::path).into_iter().collect(),
-        uncaptured: draw.several(|draw| (draw.path(), standing(draw))).into_iter().collect(),
+        uncaptured: draw
+            .several(|draw| (draw.path(), standing(draw)))
+            .into_iter()
+            .collect(),
         rules: RuleRecord {
             store_list: draw.flag().then(|| draw.bytes().to_vec()),
             excludes: draw.several(Draw::text),
@@ -72,6 +92,12 @@ fn standing(draw: &mut Draw<'_>) -> UncapturedEntry {
         WhyNot::Collision,
         WhyNot::Gitlink,
     ];
-    let why = plain.get(draw.below(9)).cloned().unwrap_or_else(|| WhyNot::Unreadable(draw.text()));
-    UncapturedEntry { why, is_dir: draw.flag() }
+    let why = plain
+        .get(draw.below(9))
+        .cloned()
+        .unwrap_or_else(|| WhyNot::Unreadable(draw.text()));
+    UncapturedEntry {
+        why,
+        is_dir: draw.flag(),
+    }
 }

@@ -22,7 +22,9 @@ pub fn matches(pattern: &[u8], text: &[u8]) -> Option<bool> {
                 Token::Any => next.is_some_and(|byte| *byte != b'/') && after[at + 1],
                 Token::Star => after[at] || next.is_some_and(|byte| *byte != b'/') && here[at + 1],
                 Token::Deep => after[at] || next.is_some() && here[at + 1],
-                Token::DeepSlash => after[at] || (at..text.len()).any(|to| text[to] == b'/' && after[to + 1]),
+                Token::DeepSlash => {
+                    after[at] || (at..text.len()).any(|to| text[to] == b'/' && after[to + 1])
+                }
             };
         }
         after = here;
@@ -34,13 +36,18 @@ fn tokens(pattern: &[u8]) -> Option<Vec<Token>> {
     let mut tokens = Vec::new();
     let mut at = 0;
     while let Some(byte) = pattern.get(at) {
-        let stars = pattern[at..].iter().take_while(|byte| **byte == b'*').count();
+        let stars = pattern[at..]
+            .iter()
+            .take_while(|byte| **byte == b'*')
+            .count();
         let is_deep = stars > 1 && (at == 0 || pattern[at - 1] == b'/');
         let behind = &pattern[at + stars..];
         let (token, length) = match byte {
             b'[' => return None,
             b'*' if is_deep && behind.starts_with(b"/") => (Token::DeepSlash, stars + 1),
-            b'*' if is_deep && (behind.is_empty() || behind.starts_with(b"\\/")) => (Token::Deep, stars),
+            b'*' if is_deep && (behind.is_empty() || behind.starts_with(b"\\/")) => {
+                (Token::Deep, stars)
+            }
             b'*' => (Token::Star, stars),
             b'?' => (Token::Any, 1),
             b'\\' => (Token::Byte(*pattern.get(at + 1)?), 2),

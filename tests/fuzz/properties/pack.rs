@@ -33,15 +33,24 @@ pub fn check(data: &[u8]) {
         holds_what_it_says(reader, &walk(reader));
     });
     let mut draw = Draw::new(data);
-    let (damage_at, damage) = (usize::from(draw.byte()) << 8 | usize::from(draw.byte()), draw.byte());
+    let (damage_at, damage) = (
+        usize::from(draw.byte()) << 8 | usize::from(draw.byte()),
+        draw.byte(),
+    );
     let (plain, mut entries, mut body) = built(&mut draw);
     let mut pack = framed(entries.len(), &std::mem::take(&mut body));
     with_reader(&pack, |reader| {
         let found = walk(reader);
         holds_what_it_says(reader, &found);
-        assert!(plain.iter().all(|entry| found.entries.contains(entry)), "a walk passes over a whole entry");
+        assert!(
+            plain.iter().all(|entry| found.entries.contains(entry)),
+            "a walk passes over a whole entry"
+        );
         let is_plain = plain.len() == entries.len();
-        assert!(found.is_whole || !is_plain, "a whole pack is not seen as one");
+        assert!(
+            found.is_whole || !is_plain,
+            "a whole pack is not seen as one"
+        );
         by_index(reader, &mut entries);
     });
     let at = damage_at % pack.len();
@@ -74,12 +83,23 @@ fn framed(count: usize, body: &[u8]) -> Vec<u8> {
 /// Asserts that every entry found by a walk resolves to the content of its id.
 fn holds_what_it_says(reader: &PackReader, found: &PackWalk) {
     let cache = BaseCache::default();
-    let offset_of = |id: &ObjectId| found.entries.iter().find(|entry| entry.id == *id).map(|entry| entry.offset);
-    let places = Places { offset_of: &offset_of, end_of: &|_| reader.entries_end() };
+    let offset_of = |id: &ObjectId| {
+        found
+            .entries
+            .iter()
+            .find(|entry| entry.id == *id)
+            .map(|entry| entry.offset)
+    };
+    let places = Places {
+        offset_of: &offset_of,
+        end_of: &|_| reader.entries_end(),
+    };
     for entry in &found.entries {
-        let content = pack_delta::resolve(reader, entry.offset, &places, &cache).expect("the walk has read it");
+        let content = pack_delta::resolve(reader, entry.offset, &places, &cache)
+            .expect("the walk has read it");
         assert_eq!(hash_any(content.0, &content.1), Ok(entry.id));
-        let (kind, size) = pack_delta::kind_and_size(reader, entry.offset, &places).expect("the walk has read it");
+        let (kind, size) =
+            pack_delta::kind_and_size(reader, entry.offset, &places).expect("the walk has read it");
         assert_eq!((kind, size), (content.0, content.1.len() as u64));
     }
 }
@@ -96,7 +116,10 @@ fn by_index(reader: &PackReader, entries: &mut [IndexEntry]) {
         let resolved = pack_delta::resolve(reader, entry.offset, &places, &cache);
         let size = pack_delta::kind_and_size(reader, entry.offset, &places);
         if let Ok(content) = resolved {
-            assert_eq!(size.expect("its content was read").1, content.1.len() as u64);
+            assert_eq!(
+                size.expect("its content was read").1,
+                content.1.len() as u64
+            );
         }
     }
 }
@@ -111,17 +134,26 @@ fn built(draw: &mut Draw<'_>) -> (Vec<IndexEntry>, Vec<IndexEntry>, Vec<u8>) {
         let content = draw.bytes().repeat(repeats);
         let id = match choice {
             0..=3 => {
-                let kind = [Some(ObjectKind::Blob), Some(ObjectKind::Tree), Some(ObjectKind::Commit), None][choice];
+                let kind = [
+                    Some(ObjectKind::Blob),
+                    Some(ObjectKind::Tree),
+                    Some(ObjectKind::Commit),
+                    None,
+                ][choice];
                 body.extend(pack_reader::encode_header(kind, content.len() as u64));
                 hash_any(kind, &content).expect("no attack")
             }
             4 => {
-                let back = all.get(draw.below(12)).map_or(u64::from(draw.byte()), |base| offset - base.offset);
+                let back = all
+                    .get(draw.below(12))
+                    .map_or(u64::from(draw.byte()), |base| offset - base.offset);
                 body.extend(pack_delta::encode_header(content.len() as u64, back));
                 draw.id()
             }
             _ => {
-                let base = all.get(draw.below(12)).map_or_else(|| draw.id(), |base| base.id);
+                let base = all
+                    .get(draw.below(12))
+                    .map_or_else(|| draw.id(), |base| base.id);
                 body.extend(pack_reader::encode_start(7, content.len() as u64));
                 body.extend(base.as_bytes());
                 draw.id()

@@ -17,8 +17,15 @@ pub fn check(data: &[u8]) {
         let mut id = [draw.byte(); 20];
         id[19] = draw.byte();
         let (id, offset) = (ObjectId::from_bytes(id), draw.number() >> 1);
-        if entries.iter().all(|entry| entry.id != id && entry.offset != offset) {
-            entries.push(IndexEntry { id, offset, crc: u32::from(draw.byte()) });
+        if entries
+            .iter()
+            .all(|entry| entry.id != id && entry.offset != offset)
+        {
+            entries.push(IndexEntry {
+                id,
+                offset,
+                crc: u32::from(draw.byte()),
+            });
         }
     }
     let mut bytes = encode(&mut entries, [draw.byte(); 20]);
@@ -32,14 +39,20 @@ pub fn check(data: &[u8]) {
     let at = usize::try_from(draw.number()).expect("64 bits") % bytes.len();
     bytes[at] ^= draw.byte().max(1);
     if let Ok(index) = PackIndex::parse(bytes) {
-        assert!(!index.checksum_is_right(), "another byte at {at} is not noticed");
+        assert!(
+            !index.checksum_is_right(),
+            "another byte at {at} is not noticed"
+        );
         answers(&index);
     }
 }
 
 fn answers(index: &PackIndex) {
     assert!(index.count() <= index.bytes().len() / 28);
-    let all = [ObjectId::from_bytes([0; 20]), ObjectId::from_bytes([0xff; 20])];
+    let all = [
+        ObjectId::from_bytes([0; 20]),
+        ObjectId::from_bytes([0xff; 20]),
+    ];
     let ids = index.entries().take(64).map(|entry| entry.id);
     for id in ids.chain(all) {
         assert!(index.find(&id).is_none_or(|found| found.id == id));

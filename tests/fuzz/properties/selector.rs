@@ -19,18 +19,29 @@ pub fn check(data: &[u8]) {
     selects(&query, &checkpoints, now_ms);
     for checkpoint in &checkpoints {
         let by_id = resolve(&checkpoint.id.to_hex(), &checkpoints, now_ms);
-        assert_eq!(by_id.map(|found| found.id), Ok(checkpoint.id), "a whole id names its checkpoint");
+        assert_eq!(
+            by_id.map(|found| found.id),
+            Ok(checkpoint.id),
+            "a whole id names its checkpoint"
+        );
     }
 }
 
 fn selects(query: &str, checkpoints: &[Checkpoint], now_ms: i64) {
     match resolve(query, checkpoints, now_ms) {
         Ok(found) => {
-            let steps = ["latest", "@"].iter().any(|word| query.starts_with(word)) && !found.is_safety();
-            let by_id = query.len() >= MIN_PREFIX && found.id.to_hex().starts_with(&query.to_ascii_lowercase());
+            let steps =
+                ["latest", "@"].iter().any(|word| query.starts_with(word)) && !found.is_safety();
+            let by_id = query.len() >= MIN_PREFIX
+                && found.id.to_hex().starts_with(&query.to_ascii_lowercase());
             let until = time::parse_until(query, now_ms);
-            let by_time = until.is_some_and(|until| found.record.time_ms <= until) && !found.is_safety();
-            assert!(steps || by_id || found.record.reason == query || by_time, "{query:?} found {}", found.id);
+            let by_time =
+                until.is_some_and(|until| found.record.time_ms <= until) && !found.is_safety();
+            assert!(
+                steps || by_id || found.record.reason == query || by_time,
+                "{query:?} found {}",
+                found.id
+            );
         }
         Err(SelectorProblem::Empty) => assert!(query.is_empty()),
         Err(SelectorProblem::Ambiguous { candidates, .. }) => {
@@ -39,7 +50,12 @@ fn selects(query: &str, checkpoints: &[Checkpoint], now_ms: i64) {
         }
         Err(SelectorProblem::NoMatch { .. }) => {
             let is_steps = query.starts_with("latest") || query.starts_with('@');
-            assert!(checkpoints.iter().all(|checkpoint| checkpoint.record.reason != query) || is_steps);
+            assert!(
+                checkpoints
+                    .iter()
+                    .all(|checkpoint| checkpoint.record.reason != query)
+                    || is_steps
+            );
         }
     }
 }
@@ -53,14 +69,30 @@ fn times(query: &str, now_ms: i64, checkpoints: &[Checkpoint]) {
     if let Some(span) = time::parse_span(query) {
         assert!(span >= 0);
     }
-    for time_ms in checkpoints.iter().map(|checkpoint| checkpoint.record.time_ms).chain(range.0) {
+    for time_ms in checkpoints
+        .iter()
+        .map(|checkpoint| checkpoint.record.time_ms)
+        .chain(range.0)
+    {
         let age = time::age(time_ms, now_ms);
-        assert_eq!(age == "in the future", time_ms.saturating_sub(now_ms) >= 1000, "{age}");
+        assert_eq!(
+            age == "in the future",
+            time_ms.saturating_sub(now_ms) >= 1000,
+            "{age}"
+        );
         // A displayed time names the same second when typed.
         let shown = format!("{}Z", time::utc_seconds(time_ms));
         if (0..253_402_300_800_000).contains(&time_ms) {
-            assert_eq!(time::parse(&shown, now_ms), Some(time_ms / 1000 * 1000), "{shown}");
-            assert_eq!(time::parse(&time::rfc3339(time_ms), now_ms), Some(time_ms), "{shown}");
+            assert_eq!(
+                time::parse(&shown, now_ms),
+                Some(time_ms / 1000 * 1000),
+                "{shown}"
+            );
+            assert_eq!(
+                time::parse(&time::rfc3339(time_ms), now_ms),
+                Some(time_ms),
+                "{shown}"
+            );
         }
     }
 }

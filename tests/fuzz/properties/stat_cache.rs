@@ -31,11 +31,19 @@ pub fn check(data: &[u8]) {
 
 fn head(data: &[u8]) {
     let mut bytes = [data, &xxh3_64(data).to_le_bytes()].concat();
-    let Some((head, block)) = parse(bytes.clone()) else { return };
-    assert_eq!(render(&head, block.as_ref().map_or(&[], |block| block.as_bytes())), bytes);
+    let Some((head, block)) = parse(bytes.clone()) else {
+        return;
+    };
+    assert_eq!(
+        render(&head, block.as_ref().map_or(&[], |block| block.as_bytes())),
+        bytes
+    );
     let at = usize::from(data[0]) % bytes.len();
     bytes[at] ^= 1;
-    assert!(parse(bytes).is_none(), "another byte at {at} is not noticed");
+    assert!(
+        parse(bytes).is_none(),
+        "another byte at {at} is not noticed"
+    );
 }
 
 /// Reads a base and a patch of it, as in damaged files whose sums are right.
@@ -56,13 +64,23 @@ fn read_all(kept: &CachedListing, most: usize) {
     for number in 0..=kept.dir_count() {
         let children = kept.children(number);
         assert!(children.is_empty() || children.start > number && children.end <= kept.dir_count());
-        assert!(kept.child(number, kept.name(number)).is_none_or(|child| children.contains(&child)));
-        let Some(dir) = kept.dir(number) else { continue };
+        assert!(
+            kept.child(number, kept.name(number))
+                .is_none_or(|child| children.contains(&child))
+        );
+        let Some(dir) = kept.dir(number) else {
+            continue;
+        };
         let mut files = dir.files();
         assert!(files.len() <= most, "{} files in {most} bytes", files.len());
         assert!(files.iter().all(|file| file.name.len() <= most));
         assert_eq!(files.make_listed().len(), dir.files().len());
-        let _ = (dir.uncaptured(), dir.tree(), dir.is_decided_by_names(), dir.stat());
+        let _ = (
+            dir.uncaptured(),
+            dir.tree(),
+            dir.is_decided_by_names(),
+            dir.stat(),
+        );
     }
 }
 
@@ -88,30 +106,63 @@ fn listing(data: &[u8]) {
     let mut pairs = vec![(0, 0)];
     while let Some((index, number)) = pairs.pop() {
         same(&listing.dirs[index], &kept, number);
-        pairs.extend(listing.dirs[index].dirs.iter().copied().zip(kept.children(number)));
+        pairs.extend(
+            listing.dirs[index]
+                .dirs
+                .iter()
+                .copied()
+                .zip(kept.children(number)),
+        );
     }
 }
 
 fn same(dir: &ListedDir, kept: &CachedListing, number: usize) {
     let found = kept.dir(number).expect("it was written");
-    assert_eq!((kept.name(number), found.stat(), found.tree()), (&*dir.name, &dir.stat, dir.tree));
-    assert_eq!((found.is_decided_by_names(), found.has_hidden_rules()), (dir.decided_by_names, dir.has_hidden_rules));
+    assert_eq!(
+        (kept.name(number), found.stat(), found.tree()),
+        (&*dir.name, &dir.stat, dir.tree)
+    );
+    assert_eq!(
+        (found.is_decided_by_names(), found.has_hidden_rules()),
+        (dir.decided_by_names, dir.has_hidden_rules)
+    );
     assert_eq!(found.uncaptured().as_ref(), Some(&dir.uncaptured));
     assert_eq!(kept.children(number).len(), dir.dirs.len());
     let files = found.files();
     assert_eq!(files.len(), dir.files.len());
     for (written, read) in dir.files.iter().zip(files.iter()) {
-        assert_eq!((written.name, written.kind, written.stat), (read.name, read.kind, read.stat));
-        assert_eq!(written.id.filter(|id| *id.as_bytes() != [0; 20] && !written.racy), read.id);
+        assert_eq!(
+            (written.name, written.kind, written.stat),
+            (read.name, read.kind, read.stat)
+        );
+        assert_eq!(
+            written
+                .id
+                .filter(|id| *id.as_bytes() != [0; 20] && !written.racy),
+            read.id
+        );
     }
 }
 
 fn fill(draw: &mut Draw<'_>, dir: &mut ListedDir) {
     let files = draw.several(|draw| {
         let is_link = draw.flag();
-        let (kind, bits) = if is_link { (Kind::Symlink, SYMLINK_BITS) } else { (Kind::File, 0o100_000) };
-        let stat = Stat { dev: 0, ..stat(draw, bits) };
-        ListedFile { name: name(draw), kind, stat, id: draw.flag().then(|| draw.id()), racy: draw.flag() }
+        let (kind, bits) = if is_link {
+            (Kind::Symlink, SYMLINK_BITS)
+        } else {
+            (Kind::File, 0o100_000)
+        };
+        let stat = Stat {
+            dev: 0,
+            ..stat(draw, bits)
+        };
+        ListedFile {
+            name: name(draw),
+            kind,
+            stat,
+            id: draw.flag().then(|| draw.id()),
+            racy: draw.flag(),
+        }
     });
     dir.files = files.into();
     dir.uncaptured = draw.several(|draw| {
@@ -121,7 +172,11 @@ fn fill(draw: &mut Draw<'_>, dir: &mut ListedDir) {
             2 => WhyNot::LeftOut(draw.text()),
             _ => WhyNot::Unreadable(draw.text()),
         };
-        Uncaptured { name: name(draw), why, is_dir: draw.flag() }
+        Uncaptured {
+            name: name(draw),
+            why,
+            is_dir: draw.flag(),
+        }
     });
     dir.tree = Some(draw.id()).filter(|id| *id.as_bytes() != [0; 20]);
     (dir.decided_by_names, dir.has_hidden_rules) = (draw.flag(), draw.flag());

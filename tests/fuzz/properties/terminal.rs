@@ -15,7 +15,12 @@ pub fn check(data: &[u8]) {
     assert!(!name.chars().any(acts), "{name:?}");
     assert_eq!(unescaped(&name), data, "two names look the same: {name}");
     let content = escape_content(data);
-    assert!(!content.chars().any(|c| acts(c) && !matches!(c, '\t' | '\n')), "{content:?}");
+    assert!(
+        !content
+            .chars()
+            .any(|c| acts(c) && !matches!(c, '\t' | '\n')),
+        "{content:?}"
+    );
     assert_eq!(in_pieces(data), content);
     if let Ok(path) = RelPath::new(data) {
         assert!(!path.to_string().chars().any(acts));
@@ -61,8 +66,15 @@ fn unescaped(name: &str) -> Vec<u8> {
             bytes.push(u8::from_str_radix(&tail[..2], 16).expect("two hex digits"));
             rest = &tail[2..];
         } else {
-            let (digits, tail) = rest.strip_prefix("u{").expect("an escape").split_once('}').expect("its end");
-            let c = u32::from_str_radix(digits, 16).ok().and_then(char::from_u32).expect("a character");
+            let (digits, tail) = rest
+                .strip_prefix("u{")
+                .expect("an escape")
+                .split_once('}')
+                .expect("its end");
+            let c = u32::from_str_radix(digits, 16)
+                .ok()
+                .and_then(char::from_u32)
+                .expect("a character");
             bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
             rest = tail;
         }
@@ -72,10 +84,17 @@ fn unescaped(name: &str) -> Vec<u8> {
 
 /// Asserts that a `%` is followed by two hex digits, or the text is refused.
 fn decodes_as_it_says(data: &[u8]) {
-    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
     let mut parts = text.split('%');
     let plain = parts.next().unwrap_or_default().len();
     let sound = |part: &str| part.len() >= 2 && part.bytes().take(2).all(|b| b.is_ascii_hexdigit());
-    let lengths: Option<Vec<usize>> = parts.map(|part| sound(part).then(|| part.len() - 1)).collect();
-    assert_eq!(percent_decode(text).map(|bytes| bytes.len()), lengths.map(|all| plain + all.iter().sum::<usize>()));
+    let lengths: Option<Vec<usize>> = parts
+        .map(|part| sound(part).then(|| part.len() - 1))
+        .collect();
+    assert_eq!(
+        percent_decode(text).map(|bytes| bytes.len()),
+        lengths.map(|all| plain + all.iter().sum::<usize>())
+    );
 }

@@ -8,7 +8,10 @@ use checkpoint::store::trees::tree_codec::parse;
 pub fn check(data: &[u8]) {
     let followed = lines(data).all(|line| line.is_ok());
     let Ok(mut entries) = parse(data) else { return };
-    assert!(followed, "who follows the ids sees all that the strict reader sees");
+    assert!(
+        followed,
+        "who follows the ids sees all that the strict reader sees"
+    );
     assert_eq!(encode(&mut entries), data);
     for entry in &entries {
         let path = RelPath::new(&entry.name).expect("a name is a path");

@@ -27,11 +27,26 @@ pub struct Copy {
 
 impl Specimen {
     pub fn new() -> Self {
-        let mut specimen = Maker { sandbox: Sandbox::new(), states: BTreeMap::new() };
-        let text = |at: usize| (0..400).map(|line| format!("line {line} of {}\n", at / (line + 1))).collect::<String>();
-        specimen.sandbox.mkdir("empty").write("run.sh", "x").chmod("run.sh", 0o700).symlink("link", "text");
+        let mut specimen = Maker {
+            sandbox: Sandbox::new(),
+            states: BTreeMap::new(),
+        };
+        let text = |at: usize| {
+            (0..400)
+                .map(|line| format!("line {line} of {}\n", at / (line + 1)))
+                .collect::<String>()
+        };
+        specimen
+            .sandbox
+            .mkdir("empty")
+            .write("run.sh", "x")
+            .chmod("run.sh", 0o700)
+            .symlink("link", "text");
         for at in 0..8 {
-            specimen.sandbox.write("text", text(at)).write(format!("d/{at}"), fixtures::noise(at as u64, 3000));
+            specimen
+                .sandbox
+                .write("text", text(at))
+                .write(format!("d/{at}"), fixtures::noise(at as u64, 3000));
             specimen.make(&format!("state {at}"));
             match at {
                 2 => drop(specimen.sandbox.run(&["prune"]).success()),
@@ -40,16 +55,35 @@ impl Specimen {
                 _ => {}
             }
         }
-        let pinned = specimen.sandbox.shown("state 1")["id"].as_str().expect("an id").to_owned();
+        let pinned = specimen.sandbox.shown("state 1")["id"]
+            .as_str()
+            .expect("an id")
+            .to_owned();
         let pin = specimen.sandbox.store().join("refs/pins").join(&pinned);
         fs::write(pin, format!("{pinned}\n")).expect("a pin can be written");
         specimen.sandbox.write("text", "edited");
         specimen.sandbox.restore("state 7").success();
-        specimen.sandbox.run(&["create", "--session", "s", "-r", "with a session"]).success();
-        specimen.states.insert(specimen.sandbox.listed_ids()[0].clone(), specimen.sandbox.tree());
+        specimen
+            .sandbox
+            .run(&["create", "--session", "s", "-r", "with a session"])
+            .success();
+        specimen.states.insert(
+            specimen.sandbox.listed_ids()[0].clone(),
+            specimen.sandbox.tree(),
+        );
         let Maker { sandbox, states } = specimen;
-        let (root, store, ids) = (sandbox.root().to_path_buf(), sandbox.store(), sandbox.listed_ids());
-        Self { _sandbox: Mutex::new(sandbox), root, store, states, ids }
+        let (root, store, ids) = (
+            sandbox.root().to_path_buf(),
+            sandbox.store(),
+            sandbox.listed_ids(),
+        );
+        Self {
+            _sandbox: Mutex::new(sandbox),
+            root,
+            store,
+            states,
+            ids,
+        }
     }
 
     /// Makes a copy: a working directory as at the newest checkpoint, and this store as its own.
@@ -62,7 +96,10 @@ impl Specimen {
         let watched = super::place::store(&sandbox.base(), &other);
         for entry in walkdir::WalkDir::new(&self.root).min_depth(1) {
             let entry = entry.expect("the root can be walked");
-            let relative = entry.path().strip_prefix(&self.root).expect("below the root");
+            let relative = entry
+                .path()
+                .strip_prefix(&self.root)
+                .expect("below the root");
             if relative.starts_with(".git") {
                 continue;
             }
@@ -75,7 +112,11 @@ impl Specimen {
                 fs::copy(entry.path(), &there).expect("a file can be copied");
             }
         }
-        fs::set_permissions(sandbox.root(), self.root.metadata().expect("a root").permissions()).expect("a mode");
+        fs::set_permissions(
+            sandbox.root(),
+            self.root.metadata().expect("a root").permissions(),
+        )
+        .expect("a mode");
         fixtures::copy_tree(&self.store, &sandbox.store());
         let own = |path: &Path| path.to_str().expect("UTF-8").to_owned();
         for name in ["checkpoint/description", "config"] {
@@ -84,7 +125,8 @@ impl Specimen {
             let text = text.replace(&own(&self.store), &own(&sandbox.store()));
             fs::write(&path, text.replace(&own(&self.root), &own(sandbox.root()))).expect("text");
         }
-        let description = fs::read_to_string(sandbox.store().join("checkpoint/description")).expect("text");
+        let description =
+            fs::read_to_string(sandbox.store().join("checkpoint/description")).expect("text");
         fixtures::write_description(&sandbox.store(), &description);
         sandbox.watch(&watched).at("2026-04-01T00:00:00Z");
         Copy { sandbox }
@@ -111,7 +153,11 @@ impl Maker {
         let Some(git) = self.git() else { return };
         let largest = |path: &&PathBuf| path.metadata().map_or(0, |meta| meta.len());
         let packs = packs_of(&self.sandbox.store());
-        let keep = packs.iter().max_by_key(largest).expect("a pack").with_extension("keep");
+        let keep = packs
+            .iter()
+            .max_by_key(largest)
+            .expect("a pack")
+            .with_extension("keep");
         fs::write(&keep, "").expect("a file can be written");
         git.run(&["repack", "-a", "-d", "-f", "-q"]).success();
         fs::remove_file(&keep).expect("a file can be removed");
@@ -120,13 +166,20 @@ impl Maker {
     /// Turns the newest pack into loose objects.
     fn loosen(&self) {
         let Some(git) = self.git() else { return };
-        let newest = |path: &&PathBuf| path.metadata().and_then(|meta| meta.modified()).expect("a time");
+        let newest = |path: &&PathBuf| {
+            path.metadata()
+                .and_then(|meta| meta.modified())
+                .expect("a time")
+        };
         let packs = packs_of(&self.sandbox.store());
         let pack = packs.iter().max_by_key(newest).expect("a pack").clone();
         let aside = self.sandbox.top().join("aside.pack");
         fs::rename(&pack, &aside).expect("a pack can be moved");
         fs::remove_file(pack.with_extension("idx")).expect("an index can be removed");
-        git.filter(&["unpack-objects", "-q"], &fs::read(&aside).expect("a pack can be read"));
+        git.filter(
+            &["unpack-objects", "-q"],
+            &fs::read(&aside).expect("a pack can be read"),
+        );
         fs::remove_file(&aside).expect("a file can be removed");
     }
 }
@@ -139,12 +192,23 @@ impl Copy {
 }
 
 pub fn kept_copies(store: &Path) -> Vec<PathBuf> {
-    let name = store.file_name().expect("a name").to_str().expect("UTF-8").to_owned();
-    let beside = fs::read_dir(store.parent().expect("a parent")).expect("a directory").flatten();
+    let name = store
+        .file_name()
+        .expect("a name")
+        .to_str()
+        .expect("UTF-8")
+        .to_owned();
+    let beside = fs::read_dir(store.parent().expect("a parent"))
+        .expect("a directory")
+        .flatten();
     let mut kept: Vec<PathBuf> = beside
         .map(|entry| entry.path())
         .filter(|path| {
-            path.file_name().is_some_and(|found| found.to_string_lossy().starts_with(&format!("{name}.corrupt-")))
+            path.file_name().is_some_and(|found| {
+                found
+                    .to_string_lossy()
+                    .starts_with(&format!("{name}.corrupt-"))
+            })
         })
         .collect();
     kept.sort();

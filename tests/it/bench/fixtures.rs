@@ -9,13 +9,23 @@ use walkdir::WalkDir;
 
 #[cfg(not(target_vendor = "apple"))]
 pub fn fifo(path: &Path) {
-    rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::from_raw_mode(0o644)).expect("a FIFO can be made");
+    rustix::fs::mkfifoat(
+        rustix::fs::CWD,
+        path,
+        rustix::fs::Mode::from_raw_mode(0o644),
+    )
+    .expect("a FIFO can be made");
 }
 
 #[cfg(target_vendor = "apple")]
 pub fn fifo(path: &Path) {
-    let made = super::limit::output(std::process::Command::new("mkfifo").arg(path)).expect("mkfifo can be started");
-    assert!(made.status.success(), "cannot make the FIFO {}", path.display());
+    let made = super::limit::output(std::process::Command::new("mkfifo").arg(path))
+        .expect("mkfifo can be started");
+    assert!(
+        made.status.success(),
+        "cannot make the FIFO {}",
+        path.display()
+    );
 }
 
 /// Makes a socket that stays on disk after its listener is gone.
@@ -34,12 +44,26 @@ pub fn socket(path: &Path) {
 
 /// Makes the `.git` directory of a repository without commits, as far as a reader of its files can tell.
 pub fn decoy_git(dot_git: &Path) {
-    for dir in ["objects/info", "objects/pack", "refs/heads", "refs/tags", "hooks"] {
+    for dir in [
+        "objects/info",
+        "objects/pack",
+        "refs/heads",
+        "refs/tags",
+        "hooks",
+    ] {
         fs::create_dir_all(dot_git.join(dir)).expect("a directory can be made");
     }
     fs::write(dot_git.join("HEAD"), "ref: refs/heads/main\n").expect("a file can be written");
-    fs::write(dot_git.join("config"), "[core]\n\tbare = false\n\tautocrlf = true\n").expect("a file can be written");
-    fs::write(dot_git.join("hooks/post-checkout"), "#!/bin/sh\ntouch hook-ran\n").expect("a file can be written");
+    fs::write(
+        dot_git.join("config"),
+        "[core]\n\tbare = false\n\tautocrlf = true\n",
+    )
+    .expect("a file can be written");
+    fs::write(
+        dot_git.join("hooks/post-checkout"),
+        "#!/bin/sh\ntouch hook-ran\n",
+    )
+    .expect("a file can be written");
 }
 
 /// Removes a file, a link or a whole directory, if it exists.
@@ -92,26 +116,39 @@ pub fn copy_tree(from: &Path, to: &Path) {
         } else if meta.is_file() {
             fs::copy(entry.path(), &there).expect("a file can be copied");
             let copy = fs::File::open(&there).expect("a copy can be opened");
-            copy.set_modified(meta.modified().expect("a time is known")).expect("a time can be set");
+            copy.set_modified(meta.modified().expect("a time is known"))
+                .expect("a time can be set");
         }
     }
 }
 
 pub fn files_below(top: &Path) -> Vec<PathBuf> {
     let entries = WalkDir::new(top).sort_by_file_name().into_iter().flatten();
-    entries.filter(|entry| entry.file_type().is_file()).map(walkdir::DirEntry::into_path).collect()
+    entries
+        .filter(|entry| entry.file_type().is_file())
+        .map(walkdir::DirEntry::into_path)
+        .collect()
 }
 
 pub fn bytes_below(top: &Path) -> u64 {
-    files_below(top).iter().map(|path| path.metadata().expect("a file can be looked at").len()).sum()
+    files_below(top)
+        .iter()
+        .map(|path| path.metadata().expect("a file can be looked at").len())
+        .sum()
 }
 
 pub fn packs_below(store: &Path) -> usize {
-    files_below(&store.join("objects/pack")).iter().filter(|path| path.extension().is_some_and(|e| e == "pack")).count()
+    files_below(&store.join("objects/pack"))
+        .iter()
+        .filter(|path| path.extension().is_some_and(|e| e == "pack"))
+        .count()
 }
 
 pub fn mode_of(path: &Path) -> u32 {
-    path.symlink_metadata().unwrap_or_else(|error| panic!("{}: {error}", path.display())).mode() & 0o7777
+    path.symlink_metadata()
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        .mode()
+        & 0o7777
 }
 
 /// Incompressible bytes, different for each seed.
@@ -138,7 +175,15 @@ pub fn make_newer(store: &Path, format: u32) {
 
 /// Writes lines as the description of a store, with the right sum below them.
 pub fn write_description(store: &Path, lines: &str) {
-    let body: String = lines.lines().filter(|line| !line.starts_with("sum ")).map(|line| format!("{line}\n")).collect();
+    let body: String = lines
+        .lines()
+        .filter(|line| !line.starts_with("sum "))
+        .map(|line| format!("{line}\n"))
+        .collect();
     let sum = xxhash_rust::xxh3::xxh3_64(body.as_bytes());
-    fs::write(store.join("checkpoint/description"), format!("{body}sum {sum:016x}\n")).expect("it can be written");
+    fs::write(
+        store.join("checkpoint/description"),
+        format!("{body}sum {sum:016x}\n"),
+    )
+    .expect("it can be written");
 }

@@ -17,7 +17,9 @@ impl Git {
     /// Finds git, to be run in `dir`; `None`, with a printed line, where there is none.
     pub fn find(dir: &Path) -> Option<Self> {
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let found = std::env::split_paths(&path).map(|dir| dir.join("git")).find(|program| program.is_file());
+        let found = std::env::split_paths(&path)
+            .map(|dir| dir.join("git"))
+            .find(|program| program.is_file());
         if found.is_none() {
             super::skipped("needs git");
         }
@@ -36,7 +38,11 @@ impl Git {
         ] {
             env.push((name.into(), value.into()));
         }
-        Some(Self { program: found?, dir: dir.to_path_buf(), env })
+        Some(Self {
+            program: found?,
+            dir: dir.to_path_buf(),
+            env,
+        })
     }
 
     /// The same git with one more variable, such as `GIT_DIR`.
@@ -47,8 +53,19 @@ impl Git {
 
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
-        command.args(["-c", "safe.directory=*", "-c", "core.autocrlf=false", "-c", "gc.auto=0"]);
-        command.args(args).current_dir(&self.dir).env_clear().envs(self.env.iter().map(|(n, v)| (n, v)));
+        command.args([
+            "-c",
+            "safe.directory=*",
+            "-c",
+            "core.autocrlf=false",
+            "-c",
+            "gc.auto=0",
+        ]);
+        command
+            .args(args)
+            .current_dir(&self.dir)
+            .env_clear()
+            .envs(self.env.iter().map(|(n, v)| (n, v)));
         command
     }
 
@@ -59,14 +76,22 @@ impl Git {
     /// The output of a git command that must succeed, without the last line break.
     #[track_caller]
     pub fn output(&self, args: &[&str]) -> String {
-        self.run(args).success().stdout.trim_end_matches('\n').to_owned()
+        self.run(args)
+            .success()
+            .stdout
+            .trim_end_matches('\n')
+            .to_owned()
     }
 
     /// The raw output of a git command that must succeed and reads `input`.
     #[track_caller]
     pub fn filter(&self, args: &[&str], input: &[u8]) -> Vec<u8> {
         let output = limit::output_fed(&mut self.command(args), input).expect("git can be started");
-        assert!(output.status.success(), "git {args:?} failed: {}", String::from_utf8_lossy(&output.stderr));
+        assert!(
+            output.status.success(),
+            "git {args:?} failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         output.stdout
     }
 
@@ -78,12 +103,22 @@ impl Git {
     }
 
     /// The same for the files whose relative path is wanted.
-    pub fn write_tree_of_some(&self, root: &Path, scratch: &Path, wanted: impl Fn(&[u8]) -> bool) -> String {
+    pub fn write_tree_of_some(
+        &self,
+        root: &Path,
+        scratch: &Path,
+        wanted: impl Fn(&[u8]) -> bool,
+    ) -> String {
         use std::os::unix::ffi::OsStrExt as _;
         let git = Self {
             program: self.program.clone(),
             dir: root.to_path_buf(),
-            env: self.env.iter().filter(|(name, _)| name != "GIT_DIR").cloned().collect(),
+            env: self
+                .env
+                .iter()
+                .filter(|(name, _)| name != "GIT_DIR")
+                .cloned()
+                .collect(),
         }
         .with("GIT_DIR", scratch);
         if !scratch.join("HEAD").exists() {
@@ -95,22 +130,34 @@ impl Git {
         let (mut links, mut files, mut modes) = (Vec::new(), Vec::new(), Vec::new());
         for (path, node) in &tree.nodes {
             match &node.kind {
-                super::tree::Kind::Symlink(target) if wanted(path) => links.push((path.clone(), target.clone())),
+                super::tree::Kind::Symlink(target) if wanted(path) => {
+                    links.push((path.clone(), target.clone()))
+                }
                 super::tree::Kind::File { .. } if wanted(path) => {
                     files.push(path.clone());
-                    modes.push(if node.mode & 0o100 == 0 { "100644" } else { "100755" });
+                    modes.push(if node.mode & 0o100 == 0 {
+                        "100644"
+                    } else {
+                        "100755"
+                    });
                 }
                 _ => {}
             }
         }
         let mut input = Vec::new();
-        for (path, id) in files.iter().zip(git.hash_files(root, &files)).zip(modes).map(|((p, i), m)| (p, (i, m))) {
+        for (path, id) in files
+            .iter()
+            .zip(git.hash_files(root, &files))
+            .zip(modes)
+            .map(|((p, i), m)| (p, (i, m)))
+        {
             input.extend_from_slice(format!("{} {}\t", id.1, id.0).as_bytes());
             input.extend_from_slice(path);
             input.push(0);
         }
         for (path, target) in links {
-            let id = String::from_utf8(git.filter(&["hash-object", "-w", "--stdin"], &target)).expect("an id");
+            let id = String::from_utf8(git.filter(&["hash-object", "-w", "--stdin"], &target))
+                .expect("an id");
             input.extend_from_slice(format!("120000 {}\t", id.trim()).as_bytes());
             input.extend_from_slice(OsStr::from_bytes(&path).as_bytes());
             input.push(0);
@@ -124,13 +171,27 @@ impl Git {
         use std::os::unix::ffi::OsStrExt as _;
         let plain = |path: &[u8]| !path.contains(&b'\n') && !path.starts_with(b"\"");
         if files.iter().all(|path| plain(path)) {
-            let list: Vec<u8> = files.iter().flat_map(|path| [path.as_slice(), b"\n"].concat()).collect();
-            let ids = self.filter(&["hash-object", "-w", "--no-filters", "--stdin-paths"], &list);
-            return String::from_utf8(ids).expect("ids").lines().map(str::to_owned).collect();
+            let list: Vec<u8> = files
+                .iter()
+                .flat_map(|path| [path.as_slice(), b"\n"].concat())
+                .collect();
+            let ids = self.filter(
+                &["hash-object", "-w", "--no-filters", "--stdin-paths"],
+                &list,
+            );
+            return String::from_utf8(ids)
+                .expect("ids")
+                .lines()
+                .map(str::to_owned)
+                .collect();
         }
         let one = |path: &Vec<u8>| {
-            let bytes = std::fs::read(root.join(OsStr::from_bytes(path))).expect("a file can be read");
-            String::from_utf8(self.filter(&["hash-object", "-w", "--stdin"], &bytes)).expect("an id").trim().to_owned()
+            let bytes =
+                std::fs::read(root.join(OsStr::from_bytes(path))).expect("a file can be read");
+            String::from_utf8(self.filter(&["hash-object", "-w", "--stdin"], &bytes))
+                .expect("an id")
+                .trim()
+                .to_owned()
         };
         files.iter().map(one).collect()
     }
@@ -139,9 +200,19 @@ impl Git {
 #[test]
 fn the_tree_handed_over_by_name_is_the_one_that_git_adds() {
     let sandbox = super::Sandbox::bare();
-    let Some(git) = Git::find(sandbox.root()) else { return };
-    sandbox.write("a", "1\r\n").write("d/b", "2").write("d.c", "3").symlink("link", "d/b").write("new\nline", "4");
-    sandbox.write("run", "x").chmod("run", 0o755).write("ünï", "5");
+    let Some(git) = Git::find(sandbox.root()) else {
+        return;
+    };
+    sandbox
+        .write("a", "1\r\n")
+        .write("d/b", "2")
+        .write("d.c", "3")
+        .symlink("link", "d/b")
+        .write("new\nline", "4");
+    sandbox
+        .write("run", "x")
+        .chmod("run", 0o755)
+        .write("ünï", "5");
     let by_name = git.write_tree_of(sandbox.root(), &sandbox.top().join("scratch"));
     git.run(&["init", "-q"]).success();
     git.run(&["add", "-A"]).success();

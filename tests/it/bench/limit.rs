@@ -16,7 +16,11 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 /// It cannot be started.
 #[track_caller]
 pub fn output(command: &mut Command) -> io::Result<Output> {
-    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
     Ok(output_of(&format!("{command:?}"), child))
 }
 
@@ -26,7 +30,11 @@ pub fn output(command: &mut Command) -> io::Result<Output> {
 /// It cannot be started.
 #[track_caller]
 pub fn output_fed(command: &mut Command, input: &[u8]) -> io::Result<Output> {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
     let (mut pipe, input) = (child.stdin.take().expect("it is piped"), input.to_vec());
     std::thread::spawn(move || pipe.write_all(&input));
     Ok(output_of(&format!("{command:?}"), child))
@@ -51,11 +59,17 @@ fn output_within(limit: Duration, shown_command: &str, child: Child) -> Output {
         Ok(Ok(output)) => [output.stdout, output.stderr].concat(),
         _ => b"(not to be had: a child of it keeps its pipes open)".to_vec(),
     };
-    panic!("{shown_command} did not end within {limit:?}, and said:\n{}", String::from_utf8_lossy(&so_far));
+    panic!(
+        "{shown_command} did not end within {limit:?}, and said:\n{}",
+        String::from_utf8_lossy(&so_far)
+    );
 }
 
 fn kill(pid: u32) {
-    if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
+    if let Some(pid) = i32::try_from(pid)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+    {
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
     }
 }
@@ -64,7 +78,10 @@ fn kill(pid: u32) {
 #[should_panic(expected = "said:\nbegun\n")]
 fn a_child_that_hangs_fails_its_test_with_what_it_said() {
     let mut hanging = Command::new("/bin/sh");
-    hanging.args(["-c", "echo begun; exec sleep 60"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+    hanging
+        .args(["-c", "echo begun; exec sleep 60"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let child = hanging.spawn().expect("a shell can be started");
     output_within(Duration::from_millis(500), "a command that hangs", child);
 }
@@ -74,8 +91,13 @@ fn no_test_waits_for_a_child_without_a_limit() {
     const UNLIMITED: [&str; 4] = [".wait_with_output(", ".wait()", ".output()", ".status()."];
     let tests = crate::source::package().join("tests");
     let files = ["it", "siege"].map(|suite| super::fixtures::files_below(&tests.join(suite)));
-    let is_source = |path: &std::path::PathBuf| path.extension().is_some_and(|ending| ending == "rs");
-    for path in files.into_iter().flatten().filter(|path| is_source(path) && !path.ends_with(file!())) {
+    let is_source =
+        |path: &std::path::PathBuf| path.extension().is_some_and(|ending| ending == "rs");
+    for path in files
+        .into_iter()
+        .flatten()
+        .filter(|path| is_source(path) && !path.ends_with(file!()))
+    {
         let text = std::fs::read_to_string(&path).expect("the source can be read");
         let found = UNLIMITED.iter().find(|words| text.contains(**words));
         assert!(

@@ -34,11 +34,18 @@ pub use tree::Tree;
 pub fn skipped(why: &str) {
     static LIST: OnceLock<Option<Mutex<File>>> = OnceLock::new();
     println!("skipped: {why}");
-    let list = LIST.get_or_init(|| File::create(concat!(env!("CARGO_TARGET_TMPDIR"), "/skipped")).ok().map(Mutex::new));
+    let list = LIST.get_or_init(|| {
+        File::create(concat!(env!("CARGO_TARGET_TMPDIR"), "/skipped"))
+            .ok()
+            .map(Mutex::new)
+    });
     if let Some(list) = list {
         let this = std::thread::current();
         let line = format!("{}: {why}\n", this.name().unwrap_or("a test"));
         // Without the list the line above is all there is.
-        let _ = list.lock().unwrap_or_else(PoisonError::into_inner).write_all(line.as_bytes());
+        let _ = list
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .write_all(line.as_bytes());
     }
 }

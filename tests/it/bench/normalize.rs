@@ -4,7 +4,9 @@ use std::path::Path;
 
 /// Replaces places by their names; then ids, times, durations and sizes by placeholders.
 pub fn normalize(text: &str, root: &Path, home: &Path) -> String {
-    let text = text.replace(&root.display().to_string(), "$ROOT").replace(&home.display().to_string(), "$HOME");
+    let text = text
+        .replace(&root.display().to_string(), "$ROOT")
+        .replace(&home.display().to_string(), "$HOME");
     let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
     let mut in_word = false;
@@ -12,7 +14,11 @@ pub fn normalize(text: &str, root: &Path, home: &Path) -> String {
         let found = if in_word {
             None
         } else {
-            time(rest).or_else(|| clock(rest)).or_else(|| alias(rest)).or_else(|| id(rest)).or_else(|| measure(rest))
+            time(rest)
+                .or_else(|| clock(rest))
+                .or_else(|| alias(rest))
+                .or_else(|| id(rest))
+                .or_else(|| measure(rest))
         };
         let taken = if let Some((taken, name)) = found {
             out.push_str(name);
@@ -54,7 +60,8 @@ fn time(text: &str) -> Option<(usize, &'static str)> {
 fn clock(text: &str) -> Option<(usize, &'static str)> {
     let bytes = text.as_bytes();
     let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
-    let fits = is_digit(0) && is_digit(1) && bytes.get(2) == Some(&b':') && is_digit(3) && is_digit(4);
+    let fits =
+        is_digit(0) && is_digit(1) && bytes.get(2) == Some(&b':') && is_digit(3) && is_digit(4);
     (fits && matches!(bytes.get(5), Some(b')' | b','))).then_some((5, "<clock>"))
 }
 
@@ -62,15 +69,23 @@ fn clock(text: &str) -> Option<(usize, &'static str)> {
 fn alias(text: &str) -> Option<(usize, &'static str)> {
     const LEN: usize = "chk_20260324_124530_0f0f0f".len();
     let word = text.get(..LEN).filter(|word| word.starts_with("chk_"))?;
-    let is_all = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let is_all = word
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     is_all.then_some((LEN, "<alias>"))
 }
 
 /// Length and placeholder of a word of exactly 8, 16 or 40 lowercase hex digits, with a decimal digit or too long for
 /// English.
 fn id(text: &str) -> Option<(usize, &'static str)> {
-    let len = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
-    let all_hex = text.bytes().take(len).all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    let len = text
+        .bytes()
+        .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        .count();
+    let all_hex = text
+        .bytes()
+        .take(len)
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     match len {
         8 if all_hex => Some((len, "<id>")),
         16 if all_hex => Some((len, "<hash>")),
@@ -108,18 +123,32 @@ fn measure(text: &str) -> Option<(usize, &'static str)> {
     let after = text[end..].strip_prefix(' ').unwrap_or(&text[end..]);
     let gap = text.len() - end - after.len();
     let ends_word = |unit: &str| !after[unit.len()..].starts_with(|c: char| c.is_alphanumeric());
-    let (unit, name) = UNITS.iter().find(|(unit, _)| after.starts_with(unit) && ends_word(unit))?;
+    let (unit, name) = UNITS
+        .iter()
+        .find(|(unit, _)| after.starts_with(unit) && ends_word(unit))?;
     Some((end + gap + unit.len(), name))
 }
 
 fn digits(bytes: &[u8]) -> usize {
-    bytes.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    bytes
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count()
 }
 
 #[test]
 fn what_differs_between_runs_gets_a_placeholder() {
     let shown = |text| normalize(text, Path::new("/tmp/x/work"), Path::new("/tmp/x/home"));
-    assert_eq!(shown("at `a1b2c3d4` in /tmp/x/work, 12.3 MiB, 14 ms"), "at `<id>` in $ROOT, <size>, <duration>");
-    assert_eq!(shown("| 2026-03-24 12:45:30 |2026-03-24T12:45:30.123Z"), "| <time> |<time>");
-    assert_eq!(shown("3 files, pre-wave-3, +1 ~2 -3"), "3 files, pre-wave-3, +1 ~2 -3");
+    assert_eq!(
+        shown("at `a1b2c3d4` in /tmp/x/work, 12.3 MiB, 14 ms"),
+        "at `<id>` in $ROOT, <size>, <duration>"
+    );
+    assert_eq!(
+        shown("| 2026-03-24 12:45:30 |2026-03-24T12:45:30.123Z"),
+        "| <time> |<time>"
+    );
+    assert_eq!(
+        shown("3 files, pre-wave-3, +1 ~2 -3"),
+        "3 files, pre-wave-3, +1 ~2 -3"
+    );
 }

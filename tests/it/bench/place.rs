@@ -33,5 +33,8 @@ pub fn key(root: &Path) -> String {
 }
 
 pub fn store(base: &Path, root: &Path) -> PathBuf {
-    base.join("projects").join(key(root)).join("checkpoints").join(dir_hash(root))
+    base.join("projects")
+        .join(key(root))
+        .join("checkpoints")
+        .join(dir_hash(root))
 }

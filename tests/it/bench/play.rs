@@ -44,10 +44,17 @@ impl Play for Sandbox {
 #[track_caller]
 pub fn phase_is(sandbox: &Sandbox, current: &str, status: &str, completed: &[&str]) -> Value {
     let file = sandbox.json_of(PHASES);
-    let done: Vec<&str> =
-        file["completed_phases"].as_array().unwrap().iter().filter_map(|entry| entry["phase"].as_str()).collect();
+    let done: Vec<&str> = file["completed_phases"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|entry| entry["phase"].as_str())
+        .collect();
     assert_eq!(
-        (file["current_phase"].as_str(), file["phase_status"].as_str()),
+        (
+            file["current_phase"].as_str(),
+            file["phase_status"].as_str()
+        ),
         (Some(current), Some(status)),
         "{file}"
     );
@@ -67,23 +74,49 @@ pub fn pipeline() -> Sandbox {
     ]});
     sandbox.write("plan.json", plan.to_string());
     commit(&sandbox, '1');
-    sandbox.at("2026-03-24T12:00:00Z").step(&["workflow", "init", "--profile", "pipeline", "--plan", "plan.json"]);
+    sandbox.at("2026-03-24T12:00:00Z").step(&[
+        "workflow",
+        "init",
+        "--profile",
+        "pipeline",
+        "--plan",
+        "plan.json",
+    ]);
     sandbox
 }
 
 /// Simulates a commit in the project.
 pub fn commit(sandbox: &Sandbox, digit: char) {
-    sandbox.write(".git/refs/heads/main", format!("{}\n", digit.to_string().repeat(40)));
+    sandbox.write(
+        ".git/refs/heads/main",
+        format!("{}\n", digit.to_string().repeat(40)),
+    );
     sandbox.renew_watches();
 }
 
 pub fn registry() -> (Sandbox, String) {
     let sandbox = Sandbox::new();
-    let words =
-        ["--type", "orchestrate", "--project", "auth_system", "--description", "Implement authentication system"];
-    let plan = ["--phase", "1:Research", "--phase", "2:Plan", "--profile", "registry"];
+    let words = [
+        "--type",
+        "orchestrate",
+        "--project",
+        "auth_system",
+        "--description",
+        "Implement authentication system",
+    ];
+    let plan = [
+        "--phase",
+        "1:Research",
+        "--phase",
+        "2:Plan",
+        "--profile",
+        "registry",
+    ];
     sandbox.at("2025-10-03T18:45:30Z");
     let made = sandbox.step(&[&["workflow", "init"], &words[..], &plan].concat());
     assert_eq!(made["id"], "orchestrate_auth_system_20251003_184530");
-    (sandbox, ".claude/checkpoints/orchestrate_auth_system_20251003_184530.json".to_owned())
+    (
+        sandbox,
+        ".claude/checkpoints/orchestrate_auth_system_20251003_184530.json".to_owned(),
+    )
 }

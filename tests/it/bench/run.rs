@@ -38,7 +38,10 @@ impl Run {
             shown_command,
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-            code: output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0)),
+            code: output
+                .status
+                .code()
+                .unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0)),
         }
     }
 
@@ -74,11 +77,18 @@ impl Run {
     /// The one JSON object on stdout; anything beside it fails the test.
     #[track_caller]
     pub fn json(&self) -> Value {
-        let value: Value =
-            serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("no single JSON object: {error}\n{self}"));
+        let value: Value = serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("no single JSON object: {error}\n{self}"));
         assert!(value.is_object(), "the document is no object\n{self}");
-        assert_eq!(value["exit"], self.code, "the document names another exit code\n{self}");
-        assert_eq!(value["ok"], self.code == 0 || self.code == 5, "`ok` disagrees with the exit code\n{self}");
+        assert_eq!(
+            value["exit"], self.code,
+            "the document names another exit code\n{self}"
+        );
+        assert_eq!(
+            value["ok"],
+            self.code == 0 || self.code == 5,
+            "`ok` disagrees with the exit code\n{self}"
+        );
         value
     }
 
@@ -95,13 +105,19 @@ impl Run {
     pub fn warning_codes(&self) -> Vec<String> {
         let value = self.json();
         let warnings = value["warnings"].as_array().cloned().unwrap_or_default();
-        warnings.iter().map(|warning| warning["code"].as_str().unwrap_or_default().to_owned()).collect()
+        warnings
+            .iter()
+            .map(|warning| warning["code"].as_str().unwrap_or_default().to_owned())
+            .collect()
     }
 
     /// The code of the failure in the JSON object.
     #[track_caller]
     pub fn error_code(&self) -> String {
-        self.json()["error"]["code"].as_str().unwrap_or_default().to_owned()
+        self.json()["error"]["code"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
     }
 }
 

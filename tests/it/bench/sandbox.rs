@@ -48,14 +48,30 @@ impl Sandbox {
 
     /// Makes an empty working directory at another place below the sandbox.
     pub fn rooted_at(relative: impl AsRef<Path>) -> Self {
-        let top = tempfile::Builder::new().prefix("sandbox").tempdir().expect("a temporary directory can be made");
-        let canonical = top.path().canonicalize().expect("the temporary directory exists");
+        let top = tempfile::Builder::new()
+            .prefix("sandbox")
+            .tempdir()
+            .expect("a temporary directory can be made");
+        let canonical = top
+            .path()
+            .canonicalize()
+            .expect("the temporary directory exists");
         let (root, home) = (canonical.join(relative), canonical.join("home"));
         fs::create_dir_all(&root).expect("the working directory can be made");
         fs::create_dir_all(&home).expect("the home directory can be made");
-        let env = BTreeMap::from([("HOME".into(), home.clone().into()), ("TZ".into(), "UTC".into())]);
+        let env = BTreeMap::from([
+            ("HOME".into(), home.clone().into()),
+            ("TZ".into(), "UTC".into()),
+        ]);
         let now_ms = Cell::new(Some(FIRST_MOMENT_MS));
-        Self { top, root, home, env: RefCell::new(env), now_ms, watches: RefCell::default() }
+        Self {
+            top,
+            root,
+            home,
+            env: RefCell::new(env),
+            now_ms,
+            watches: RefCell::default(),
+        }
     }
 
     pub fn root(&self) -> &Path {
@@ -94,13 +110,15 @@ impl Sandbox {
     pub fn write(&self, relative: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> &Self {
         let path = self.path(relative);
         make_parent(&path);
-        fs::write(&path, bytes).unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
+        fs::write(&path, bytes)
+            .unwrap_or_else(|error| panic!("cannot write {}: {error}", path.display()));
         self
     }
 
     pub fn read(&self, relative: impl AsRef<Path>) -> String {
         let path = self.path(relative);
-        fs::read_to_string(&path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
+        fs::read_to_string(&path)
+            .unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
     }
 
     pub fn exists(&self, relative: impl AsRef<Path>) -> bool {
@@ -158,7 +176,9 @@ impl Sandbox {
     /// Removes whatever is there, and stops watching what goes with it.
     pub fn remove(&self, relative: impl AsRef<Path>) -> &Self {
         let path = self.path(relative);
-        self.watches.borrow_mut().retain(|watch| !watch.top.starts_with(&path));
+        self.watches
+            .borrow_mut()
+            .retain(|watch| !watch.top.starts_with(&path));
         fixtures::remove(&path);
         self
     }
@@ -179,7 +199,9 @@ impl Sandbox {
     }
 
     pub fn env(&self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> &Self {
-        self.env.borrow_mut().insert(name.as_ref().to_owned(), value.as_ref().to_owned());
+        self.env
+            .borrow_mut()
+            .insert(name.as_ref().to_owned(), value.as_ref().to_owned());
         self
     }
 
@@ -200,8 +222,12 @@ impl Sandbox {
     /// The tested program: the one built with the tests, or what `CHECKPOINT_PROGRAM` names.
     pub fn binary() -> &'static Path {
         static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
-            let named = std::env::var_os("CHECKPOINT_PROGRAM").map(|path| PathBuf::from(path).canonicalize());
-            named.map_or_else(|| env!("CARGO_BIN_EXE_checkpoint").into(), |path| path.expect("the named program"))
+            let named = std::env::var_os("CHECKPOINT_PROGRAM")
+                .map(|path| PathBuf::from(path).canonicalize());
+            named.map_or_else(
+                || env!("CARGO_BIN_EXE_checkpoint").into(),
+                |path| path.expect("the named program"),
+            )
         });
         &PROGRAM
     }
@@ -217,8 +243,15 @@ impl Sandbox {
         if !wrapper.is_empty() {
             command.arg(Self::binary());
         }
-        command.args(args).env_clear().envs(self.env.borrow().iter());
-        command.current_dir(if self.root.is_dir() { &self.root } else { &self.home });
+        command
+            .args(args)
+            .env_clear()
+            .envs(self.env.borrow().iter());
+        command.current_dir(if self.root.is_dir() {
+            &self.root
+        } else {
+            &self.home
+        });
         if let Some(now) = self.now_ms.get() {
             command.env("CHECKPOINT_NOW", now.to_string());
             self.now_ms.set(Some(now + 1000));
@@ -248,9 +281,14 @@ impl Sandbox {
     /// Makes a checkpoint and gives its 8-digit id.
     #[track_caller]
     pub fn create(&self, reason: &str) -> String {
-        let run = self.run(&["create", "--reason", reason, "--source", "test"]).success();
+        let run = self
+            .run(&["create", "--reason", reason, "--source", "test"])
+            .success();
         let id = run.stdout.trim_end_matches('\n').to_owned();
-        let is_id = id.len() == 8 && id.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+        let is_id = id.len() == 8
+            && id
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
         assert!(is_id, "stdout is not the 8-digit id alone\n{run}");
         id
     }
@@ -259,7 +297,10 @@ impl Sandbox {
     #[track_caller]
     pub fn create_data(&self, args: &[&str]) -> Value {
         let run = self.run(&[&["create", "--json"], args].concat());
-        assert!(run.code == 0 || run.code == 5, "no checkpoint was made\n{run}");
+        assert!(
+            run.code == 0 || run.code == 5,
+            "no checkpoint was made\n{run}"
+        );
         run.data()
     }
 
@@ -271,7 +312,9 @@ impl Sandbox {
 
     #[track_caller]
     pub fn restore_data(&self, args: &[&str]) -> Value {
-        self.run(&[&["restore", "--yes", "--json"], args].concat()).success().data()
+        self.run(&[&["restore", "--yes", "--json"], args].concat())
+            .success()
+            .data()
     }
 
     #[must_use = "ask for the exit code, or the failure goes unseen"]
@@ -287,13 +330,19 @@ impl Sandbox {
     /// All checkpoints as `list --json` has them, newest first.
     #[track_caller]
     pub fn listed(&self) -> Vec<Value> {
-        self.run(&["list", "--json"]).success().data()["checkpoints"].as_array().expect("a list").clone()
+        self.run(&["list", "--json"]).success().data()["checkpoints"]
+            .as_array()
+            .expect("a list")
+            .clone()
     }
 
     /// The short ids of all checkpoints, newest first.
     #[track_caller]
     pub fn listed_ids(&self) -> Vec<String> {
-        self.listed().iter().map(|one| one["short"].as_str().expect("a short id").to_owned()).collect()
+        self.listed()
+            .iter()
+            .map(|one| one["short"].as_str().expect("a short id").to_owned())
+            .collect()
     }
 
     /// The details of one checkpoint.
@@ -321,7 +370,10 @@ impl Sandbox {
 impl Drop for Sandbox {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.watches.borrow().iter().for_each(Watch::assert_untouched);
+            self.watches
+                .borrow()
+                .iter()
+                .for_each(Watch::assert_untouched);
         }
         fixtures::loosen(self.top.path());
     }

@@ -27,14 +27,25 @@ pub fn reaching_out(sandbox: &Sandbox, args: &[&str]) -> (Run, Vec<String>) {
     let run = sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", CALLS, "-o", &log_name], args);
     let text = std::fs::read_to_string(&log).expect("the tracer wrote its log");
     let is_call = |line: &&str| line.contains('(') && !line.contains("CLONE_THREAD");
-    (run, text.lines().filter(is_call).map(str::to_owned).collect())
+    (
+        run,
+        text.lines().filter(is_call).map(str::to_owned).collect(),
+    )
 }
 
 /// Runs the program and kills it when it enters the `nth` of these system calls.
 pub fn kill_at(sandbox: &Sandbox, calls: &str, nth: usize, args: &[&str]) -> Run {
     let log_name = log_file(sandbox).display().to_string();
-    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:signal=KILL:when={nth}"));
-    sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name], args)
+    let (trace, inject) = (
+        format!("trace={calls}"),
+        format!("inject={calls}:signal=KILL:when={nth}"),
+    );
+    sandbox.run_under(
+        &[
+            PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name,
+        ],
+        args,
+    )
 }
 
 fn log_file(sandbox: &Sandbox) -> PathBuf {
@@ -44,44 +55,112 @@ fn log_file(sandbox: &Sandbox) -> PathBuf {
 /// Runs the program with a pause before each of these system calls.
 pub fn slowed(sandbox: &Sandbox, calls: &str, micros: u64, args: &[&str]) -> Run {
     let log_name = log_file(sandbox).display().to_string();
-    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:delay_enter={micros}"));
-    sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name], args)
+    let (trace, inject) = (
+        format!("trace={calls}"),
+        format!("inject={calls}:delay_enter={micros}"),
+    );
+    sandbox.run_under(
+        &[
+            PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name,
+        ],
+        args,
+    )
 }
 
 /// Runs the program and lets the `nth` and all later ones of these system calls fail with an error.
 pub fn failing_from(sandbox: &Sandbox, calls: &str, error: &str, nth: usize, args: &[&str]) -> Run {
     let log_name = log_file(sandbox).display().to_string();
-    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:error={error}:when={nth}+"));
-    sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name], args)
+    let (trace, inject) = (
+        format!("trace={calls}"),
+        format!("inject={calls}:error={error}:when={nth}+"),
+    );
+    sandbox.run_under(
+        &[
+            PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name,
+        ],
+        args,
+    )
 }
 
 /// Runs the program and lets only the `nth` of these system calls fail with an error.
 pub fn failing_nth(sandbox: &Sandbox, calls: &str, error: &str, nth: usize, args: &[&str]) -> Run {
     let log_name = log_file(sandbox).display().to_string();
-    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:error={error}:when={nth}"));
-    sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name], args)
+    let (trace, inject) = (
+        format!("trace={calls}"),
+        format!("inject={calls}:error={error}:when={nth}"),
+    );
+    sandbox.run_under(
+        &[
+            PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name,
+        ],
+        args,
+    )
 }
 
 /// Runs the program and sends it a signal when it enters the `nth` of these system calls.
 pub fn signal_at(sandbox: &Sandbox, calls: &str, signal: &str, nth: usize, args: &[&str]) -> Run {
     let log_name = log_file(sandbox).display().to_string();
-    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:signal={signal}:when={nth}"));
-    sandbox.run_under(&[PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name], args)
+    let (trace, inject) = (
+        format!("trace={calls}"),
+        format!("inject={calls}:signal={signal}:when={nth}"),
+    );
+    sandbox.run_under(
+        &[
+            PROGRAM, "-f", "-qq", "-e", &trace, "-e", &inject, "-o", &log_name,
+        ],
+        args,
+    )
 }
 
 /// The same, but only for calls that name this path, or a file in this directory by its descriptor.
-pub fn signal_at_path(sandbox: &Sandbox, path: &Path, calls: &str, signal: &str, nth: usize, args: &[&str]) -> Run {
-    let (log_name, path) = (log_file(sandbox).display().to_string(), path.display().to_string());
-    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:signal={signal}:when={nth}"));
-    sandbox.run_under(&[PROGRAM, "-f", "-qq", "-P", &path, "-e", &trace, "-e", &inject, "-o", &log_name], args)
+pub fn signal_at_path(
+    sandbox: &Sandbox,
+    path: &Path,
+    calls: &str,
+    signal: &str,
+    nth: usize,
+    args: &[&str],
+) -> Run {
+    let (log_name, path) = (
+        log_file(sandbox).display().to_string(),
+        path.display().to_string(),
+    );
+    let (trace, inject) = (
+        format!("trace={calls}"),
+        format!("inject={calls}:signal={signal}:when={nth}"),
+    );
+    sandbox.run_under(
+        &[
+            PROGRAM, "-f", "-qq", "-P", &path, "-e", &trace, "-e", &inject, "-o", &log_name,
+        ],
+        args,
+    )
 }
 
 /// Lets calls fail that name this path, or a file in this directory by its descriptor. `when` selects them as the
 /// tracer does: `2` is the second alone, `2+` all from the second on.
-pub fn failing_at_path(sandbox: &Sandbox, path: &Path, calls: &str, error: &str, when: &str, args: &[&str]) -> Run {
-    let (log_name, path) = (log_file(sandbox).display().to_string(), path.display().to_string());
-    let (trace, inject) = (format!("trace={calls}"), format!("inject={calls}:error={error}:when={when}"));
-    sandbox.run_under(&[PROGRAM, "-f", "-qq", "-P", &path, "-e", &trace, "-e", &inject, "-o", &log_name], args)
+pub fn failing_at_path(
+    sandbox: &Sandbox,
+    path: &Path,
+    calls: &str,
+    error: &str,
+    when: &str,
+    args: &[&str],
+) -> Run {
+    let (log_name, path) = (
+        log_file(sandbox).display().to_string(),
+        path.display().to_string(),
+    );
+    let (trace, inject) = (
+        format!("trace={calls}"),
+        format!("inject={calls}:error={error}:when={when}"),
+    );
+    sandbox.run_under(
+        &[
+            PROGRAM, "-f", "-qq", "-P", &path, "-e", &trace, "-e", &inject, "-o", &log_name,
+        ],
+        args,
+    )
 }
 
 /// Whether a call failed as injected in the last run; otherwise there is nothing more to try.

@@ -17,16 +17,25 @@ pub fn at_a_terminal(sandbox: &Sandbox, line: &str) -> Option<Run> {
 /// The same, with the output of the shell command line `typing` typed at the terminal.
 pub fn with_keyboard(sandbox: &Sandbox, typing: &str, line: &str) -> Option<Run> {
     let version = limit::output(Command::new(PROGRAM).arg("--version"));
-    if !Path::new(PROGRAM).is_file() || !version.is_ok_and(|told| told.stdout.starts_with(b"script from util-linux")) {
+    if !Path::new(PROGRAM).is_file()
+        || !version.is_ok_and(|told| told.stdout.starts_with(b"script from util-linux"))
+    {
         super::skipped("needs script of util-linux");
         return None;
     }
     let typescript = sandbox.top().join("typescript");
     let pipe = format!("{{ {typing}\n}} | exec {PROGRAM} -qefc \"$line\" \"$typescript\"");
     let mut command = sandbox.command(&["/bin/sh"], &[]);
-    command.env("checkpoint", Sandbox::binary()).env("TERM", "xterm").env("typescript", typescript).env("line", line);
+    command
+        .env("checkpoint", Sandbox::binary())
+        .env("TERM", "xterm")
+        .env("typescript", typescript)
+        .env("line", line);
     let mut at_it = Command::new("/bin/sh");
-    at_it.args(["-c", &pipe]).env_clear().current_dir(command.get_current_dir().expect("a directory"));
+    at_it
+        .args(["-c", &pipe])
+        .env_clear()
+        .current_dir(command.get_current_dir().expect("a directory"));
     for (name, value) in command.get_envs() {
         at_it.env(name, value.expect("a value"));
     }
@@ -69,8 +78,10 @@ pub fn screen(written: &str) -> Vec<String> {
             }
         }
     }
-    let mut lines: Vec<String> =
-        lines.iter().map(|line| line.iter().collect::<String>().trim_end().to_owned()).collect();
+    let mut lines: Vec<String> = lines
+        .iter()
+        .map(|line| line.iter().collect::<String>().trim_end().to_owned())
+        .collect();
     while lines.last().is_some_and(String::is_empty) {
         lines.pop();
     }
@@ -83,8 +94,12 @@ pub fn screen(written: &str) -> Vec<String> {
 pub fn dialogue(sandbox: &Sandbox, line: &str, answers: &[(&str, &str)]) -> Option<Run> {
     let mut typing = ":\n".to_owned();
     for (at, (question, answer)) in answers.iter().enumerate() {
-        let times = answers[..=at].iter().filter(|(other, _)| other == question).count();
-        let is_asked = format!("[ \"$(grep -cF -- '{question}' \"$typescript\")\" -ge {times} ] 2>/dev/null");
+        let times = answers[..=at]
+            .iter()
+            .filter(|(other, _)| other == question)
+            .count();
+        let is_asked =
+            format!("[ \"$(grep -cF -- '{question}' \"$typescript\")\" -ge {times} ] 2>/dev/null");
         typing.push_str(&format!(
             "tries=0; until {is_asked} || [ $tries -ge 400 ]; do sleep 0.05; tries=$((tries+1)); done 2>/dev/null\n\
              printf '{answer}'\n"
@@ -94,7 +109,12 @@ pub fn dialogue(sandbox: &Sandbox, line: &str, answers: &[(&str, &str)]) -> Opti
     // Output of an earlier dialogue answers nothing here.
     super::fixtures::remove(&sandbox.top().join("typescript"));
     let mut run = with_keyboard(sandbox, &typing, &format!("{line}; echo code $?"))?;
-    let code = run.stdout.trim_end().rsplit("code ").next().and_then(|code| code.parse().ok());
+    let code = run
+        .stdout
+        .trim_end()
+        .rsplit("code ")
+        .next()
+        .and_then(|code| code.parse().ok());
     run.code = code.unwrap_or_else(|| panic!("no exit code was shown\n{run}"));
     Some(run)
 }

@@ -25,14 +25,25 @@ pub fn trace(sandbox: &Sandbox, args: &[&str]) -> Option<Trace> {
     // A log for each thread, so that no call is split by another.
     let logs = tempfile::tempdir().expect("a directory for the logs");
     let prefix = logs.path().join("log").display().to_string();
-    let run = sandbox.run_under(&["/usr/bin/strace", "-ff", "-y", "-qq", "-o", &prefix], args);
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(logs.path()).expect("the logs").map(|entry| entry.expect("a log").path()).collect();
+    let run = sandbox.run_under(
+        &["/usr/bin/strace", "-ff", "-y", "-qq", "-o", &prefix],
+        args,
+    );
+    let mut files: Vec<PathBuf> = std::fs::read_dir(logs.path())
+        .expect("the logs")
+        .map(|entry| entry.expect("a log").path())
+        .collect();
     files.sort();
-    let text: String =
-        files.iter().map(|file| String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned()).collect();
+    let text: String = files
+        .iter()
+        .map(|file| String::from_utf8_lossy(&std::fs::read(file).unwrap()).into_owned())
+        .collect();
     // An unoptimized program checks before each close whether the descriptor is open.
-    let calls = text.lines().filter_map(Call::parse).filter(|call| !call.has_flag("F_GETFD")).collect();
+    let calls = text
+        .lines()
+        .filter_map(Call::parse)
+        .filter(|call| !call.has_flag("F_GETFD"))
+        .collect();
     Some(Trace { run, calls })
 }
 
@@ -40,7 +51,11 @@ impl Call {
     fn parse(line: &str) -> Option<Self> {
         let (call, result) = line.rsplit_once(" = ")?;
         let (name, args) = call.trim_end().strip_suffix(')')?.split_once('(')?;
-        Some(Self { name: name.to_owned(), args: args.to_owned(), result: result.to_owned() })
+        Some(Self {
+            name: name.to_owned(),
+            args: args.to_owned(),
+            result: result.to_owned(),
+        })
     }
 
     /// The file of the call, by name or by descriptor.
@@ -53,7 +68,11 @@ impl Call {
         let of_descriptor = PathBuf::from(first.split_once('<')?.1.strip_suffix('>')?);
         let named = args.next().and_then(quoted).filter(|_| self.takes_a_name());
         Some(named.map_or(of_descriptor.clone(), |name| {
-            if name.is_empty() { of_descriptor } else { of_descriptor.join(name) }
+            if name.is_empty() {
+                of_descriptor
+            } else {
+                of_descriptor.join(name)
+            }
         }))
     }
 
@@ -83,7 +102,9 @@ impl Call {
         let is_one = self.name.starts_with("rename") || self.name.starts_with("link");
         let names: Vec<&str> = self.args.split(", ").filter_map(quoted).collect();
         match names.as_slice() {
-            [from, to] if is_one && self.succeeded() => Some((PathBuf::from(from), PathBuf::from(to))),
+            [from, to] if is_one && self.succeeded() => {
+                Some((PathBuf::from(from), PathBuf::from(to)))
+            }
             _ => None,
         }
     }
@@ -95,16 +116,22 @@ fn quoted(arg: &str) -> Option<&str> {
 
 impl Trace {
     pub fn named(&self, names: &[&str]) -> impl Iterator<Item = &Call> {
-        self.calls.iter().filter(move |call| names.contains(&call.name.as_str()))
+        self.calls
+            .iter()
+            .filter(move |call| names.contains(&call.name.as_str()))
     }
 
     /// Files opened below a directory with a name that ends so; no directories.
     pub fn opened(&self, below: &Path, end: &str) -> Vec<PathBuf> {
-        let opens = self.named(&["open", "openat", "openat2"]).filter(|call| call.succeeded());
+        let opens = self
+            .named(&["open", "openat", "openat2"])
+            .filter(|call| call.succeeded());
         let files = opens.filter(|call| !call.has_flag("O_DIRECTORY") && !call.has_flag("O_PATH"));
         let paths = files.filter_map(Call::path);
         paths
-            .filter(|path| path.starts_with(below) && path.to_string_lossy().ends_with(end) && path.is_file())
+            .filter(|path| {
+                path.starts_with(below) && path.to_string_lossy().ends_with(end) && path.is_file()
+            })
             .collect()
     }
 
@@ -133,20 +160,31 @@ impl Trace {
             {
                 bytes.insert(to, count);
             }
-            let shared = call.name == "mmap" && call.has_flag("PROT_WRITE") && call.has_flag("MAP_SHARED,");
-            assert!(!shared, "a file is written through memory, where nobody counts: {}", call.args);
+            let shared =
+                call.name == "mmap" && call.has_flag("PROT_WRITE") && call.has_flag("MAP_SHARED,");
+            assert!(
+                !shared,
+                "a file is written through memory, where nobody counts: {}",
+                call.args
+            );
         }
-        let inside =
-            |(path, count): (PathBuf, u64)| Some((path.strip_prefix(below).ok()?.display().to_string(), count));
+        let inside = |(path, count): (PathBuf, u64)| {
+            Some((path.strip_prefix(below).ok()?.display().to_string(), count))
+        };
         bytes.into_iter().filter_map(inside).collect()
     }
 
     /// Files below a directory that were renamed there without a flush under the former names.
     pub fn named_unflushed(&self, below: &Path) -> Vec<PathBuf> {
-        let syncs = self.named(&["fsync", "fdatasync"]).filter(|call| call.succeeded());
+        let syncs = self
+            .named(&["fsync", "fdatasync"])
+            .filter(|call| call.succeeded());
         let flushed: BTreeSet<PathBuf> = syncs.filter_map(Call::path).collect();
         let named = self.calls.iter().filter_map(Call::renamed);
-        named.filter(|(from, to)| to.starts_with(below) && !flushed.contains(from)).map(|(_, to)| to).collect()
+        named
+            .filter(|(from, to)| to.starts_with(below) && !flushed.contains(from))
+            .map(|(_, to)| to)
+            .collect()
     }
 
     pub fn threads_started(&self) -> usize {

@@ -38,7 +38,10 @@ impl Node {
 
     /// Whether no checkpoint can hold it: FIFOs, sockets, devices, and a `.git`.
     pub fn is_special(&self) -> bool {
-        matches!(self.kind, Kind::Fifo | Kind::Socket | Kind::Device | Kind::DotGit)
+        matches!(
+            self.kind,
+            Kind::Fifo | Kind::Socket | Kind::Device | Kind::DotGit
+        )
     }
 }
 
@@ -56,16 +59,22 @@ impl Tree {
     }
 
     fn add(&mut self, path: &Path, relative: &[u8]) {
-        let meta = fs::symlink_metadata(path).unwrap_or_else(|error| panic!("cannot stat {}: {error}", path.display()));
+        let meta = fs::symlink_metadata(path)
+            .unwrap_or_else(|error| panic!("cannot stat {}: {error}", path.display()));
         let node = if path.file_name() == Some(OsStr::new(".git")) && !relative.is_empty() {
-            Node { kind: Kind::DotGit, mode: 0 }
+            Node {
+                kind: Kind::DotGit,
+                mode: 0,
+            }
         } else {
             node_of(path, &meta)
         };
         let is_dir = node.is_dir();
         self.nodes.insert(relative.to_owned(), node);
         if is_dir {
-            for entry in fs::read_dir(path).unwrap_or_else(|error| panic!("cannot list {}: {error}", path.display())) {
+            for entry in fs::read_dir(path)
+                .unwrap_or_else(|error| panic!("cannot list {}: {error}", path.display()))
+            {
                 let entry = entry.expect("a directory entry can be read");
                 let mut below = relative.to_owned();
                 if !below.is_empty() {
@@ -80,7 +89,12 @@ impl Tree {
     /// The same picture without the paths that `out` accepts, and all below them.
     pub fn without(&self, out: impl Fn(&[u8]) -> bool) -> Self {
         let hidden = |path: &[u8]| ancestors_and_self(path).any(&out);
-        let nodes = self.nodes.iter().filter(|(path, _)| !hidden(path)).map(|(p, n)| (p.clone(), n.clone())).collect();
+        let nodes = self
+            .nodes
+            .iter()
+            .filter(|(path, _)| !hidden(path))
+            .map(|(p, n)| (p.clone(), n.clone()))
+            .collect();
         Self { nodes }
     }
 
@@ -100,12 +114,21 @@ impl Tree {
             match other.nodes.get(path) {
                 None => lines.push(format!("- {} {}", shown(path), describe(node))),
                 Some(there) if there != node => {
-                    lines.push(format!("~ {} {} -> {}", shown(path), describe(node), describe(there)));
+                    lines.push(format!(
+                        "~ {} {} -> {}",
+                        shown(path),
+                        describe(node),
+                        describe(there)
+                    ));
                 }
                 Some(_) => {}
             }
         }
-        for (path, node) in other.nodes.iter().filter(|(path, _)| !self.nodes.contains_key(*path)) {
+        for (path, node) in other
+            .nodes
+            .iter()
+            .filter(|(path, _)| !self.nodes.contains_key(*path))
+        {
             lines.push(format!("+ {} {}", shown(path), describe(node)));
         }
         lines
@@ -115,14 +138,24 @@ impl Tree {
     #[track_caller]
     pub fn assert_is(&self, expected: &Self, when: &str) {
         let lines = expected.diff(self);
-        assert!(lines.is_empty(), "{when}: {} differences from what was expected\n{}", lines.len(), lines.join("\n"));
+        assert!(
+            lines.is_empty(),
+            "{when}: {} differences from what was expected\n{}",
+            lines.len(),
+            lines.join("\n")
+        );
     }
 }
 
 /// The path itself and every directory above it, the root left out.
 pub fn ancestors_and_self(path: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let ends = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| at);
-    ends.chain((!path.is_empty()).then_some(path.len())).map(|end| &path[..end])
+    let ends = path
+        .iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'/')
+        .map(|(at, _)| at);
+    ends.chain((!path.is_empty()).then_some(path.len()))
+        .map(|end| &path[..end])
 }
 
 /// Whether `path` is `top` or lies below it.
@@ -131,13 +164,21 @@ pub fn at_or_below(path: &[u8], top: &[u8]) -> bool {
 }
 
 pub fn shown(path: &[u8]) -> String {
-    if path.is_empty() { "(root)".to_owned() } else { path.escape_ascii().to_string() }
+    if path.is_empty() {
+        "(root)".to_owned()
+    } else {
+        path.escape_ascii().to_string()
+    }
 }
 
 fn describe(node: &Node) -> String {
     match &node.kind {
         Kind::File { digest, size_bytes } => {
-            format!("file {:04o} {size_bytes} B {}", node.mode, hex::encode(&digest[..4]))
+            format!(
+                "file {:04o} {size_bytes} B {}",
+                node.mode,
+                hex::encode(&digest[..4])
+            )
         }
         Kind::Symlink(target) => format!("link to {}", target.escape_ascii()),
         other => format!("{other:?} {:04o}", node.mode),
@@ -148,13 +189,20 @@ fn node_of(path: &Path, meta: &fs::Metadata) -> Node {
     let kind_of_file = meta.file_type();
     if kind_of_file.is_symlink() {
         let target = fs::read_link(path).expect("a link can be read");
-        return Node { kind: Kind::Symlink(target.as_os_str().as_bytes().to_vec()), mode: 0 };
+        return Node {
+            kind: Kind::Symlink(target.as_os_str().as_bytes().to_vec()),
+            mode: 0,
+        };
     }
     let kind = if kind_of_file.is_dir() {
         Kind::Dir
     } else if kind_of_file.is_file() {
-        let bytes = fs::read(path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
-        Kind::File { digest: Sha256::digest(&bytes).into(), size_bytes: meta.len() }
+        let bytes = fs::read(path)
+            .unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()));
+        Kind::File {
+            digest: Sha256::digest(&bytes).into(),
+            size_bytes: meta.len(),
+        }
     } else if kind_of_file.is_fifo() {
         Kind::Fifo
     } else if kind_of_file.is_socket() {
@@ -162,17 +210,31 @@ fn node_of(path: &Path, meta: &fs::Metadata) -> Node {
     } else {
         Kind::Device
     };
-    Node { kind, mode: meta.mode() & 0o7777 }
+    Node {
+        kind,
+        mode: meta.mode() & 0o7777,
+    }
 }
 
 #[test]
 fn a_picture_names_each_difference() {
     let sandbox = super::Sandbox::new();
-    sandbox.write("a", "1").symlink("link", "a").mkdir("empty").write("gone", "x");
+    sandbox
+        .write("a", "1")
+        .symlink("link", "a")
+        .mkdir("empty")
+        .write("gone", "x");
     let before = sandbox.tree();
-    sandbox.write("a", "2").remove("gone").chmod("empty", 0o700).write("new", "");
+    sandbox
+        .write("a", "2")
+        .remove("gone")
+        .chmod("empty", 0o700)
+        .write("new", "");
     let lines = before.diff(&sandbox.tree());
-    let marks: Vec<&str> = lines.iter().map(|line| line.split(' ').next().unwrap()).collect();
+    let marks: Vec<&str> = lines
+        .iter()
+        .map(|line| line.split(' ').next().unwrap())
+        .collect();
     assert_eq!(marks, ["~", "~", "-", "+"], "{lines:?}");
     before.assert_is(&before.clone(), "a picture equals itself");
 }

@@ -22,7 +22,10 @@ pub struct Watch {
 
 impl Watch {
     pub fn over(top: &Path) -> Self {
-        Self { top: top.to_path_buf(), seen: look(top) }
+        Self {
+            top: top.to_path_buf(),
+            seen: look(top),
+        }
     }
 
     /// Takes the present state as the expected one, after a test itself, or git, has changed it.
@@ -47,8 +50,11 @@ fn look(top: &Path) -> BTreeMap<PathBuf, Seen> {
         .into_iter()
         .map(|entry| {
             let entry = entry.expect("a watched place can be walked");
-            let meta = fs::symlink_metadata(entry.path()).expect("a watched place can be looked at");
-            let bytes = meta.is_file().then(|| fs::read(entry.path()).expect("a watched file can be read"));
+            let meta =
+                fs::symlink_metadata(entry.path()).expect("a watched place can be looked at");
+            let bytes = meta
+                .is_file()
+                .then(|| fs::read(entry.path()).expect("a watched file can be read"));
             let seen = Seen {
                 mode: meta.mode(),
                 inode: meta.ino(),

@@ -36,11 +36,20 @@ fn filled(args: &[&str]) -> Option<Oracle> {
 fn assert_same_as_git(oracle: &Oracle, about: &str) {
     let tracked = find_index::load(&oracle.root()).unwrap();
     let listed = oracle.git(&["ls-files", "-z"], b"");
-    let mut expected: Vec<&[u8]> = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty()).collect();
+    let mut expected: Vec<&[u8]> = listed
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty())
+        .collect();
     expected.dedup();
     assert!(tracked.paths().eq(expected.iter().copied()), "{about}");
-    assert!(expected.iter().all(|name| tracked.contains(name)), "{about}");
-    assert!(tracked.any_below(b"dir/sub") && !tracked.any_below(b"a"), "{about}");
+    assert!(
+        expected.iter().all(|name| tracked.contains(name)),
+        "{about}"
+    );
+    assert!(
+        tracked.any_below(b"dir/sub") && !tracked.any_below(b"a"),
+        "{about}"
+    );
 }
 
 fn version_of(oracle: &Oracle) -> u8 {
@@ -51,7 +60,10 @@ fn version_of(oracle: &Oracle) -> u8 {
 fn every_version_names_what_git_lists() {
     let Some(oracle) = filled(&[]) else { return };
     for version in [2, 4] {
-        oracle.git(&["update-index", "--index-version", &version.to_string()], b"");
+        oracle.git(
+            &["update-index", "--index-version", &version.to_string()],
+            b"",
+        );
         assert_eq!(version_of(&oracle), version);
         assert_same_as_git(&oracle, &format!("version {version}"));
     }
@@ -66,7 +78,9 @@ fn every_version_names_what_git_lists() {
 
 #[test]
 fn other_kinds_of_index_are_read_too() {
-    let Some(oracle) = filled(&["--object-format=sha256"]) else { return };
+    let Some(oracle) = filled(&["--object-format=sha256"]) else {
+        return;
+    };
     assert_same_as_git(&oracle, "sha256");
     let Some(oracle) = filled(&[]) else { return };
     oracle.git(&["update-index", "--split-index"], b"");
@@ -91,20 +105,43 @@ fn a_linked_worktree_has_its_own_index() {
 #[test]
 fn a_nested_repository_that_git_names_is_captured_whole() {
     let Some(oracle) = filled(&[]) else { return };
-    oracle.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},vendor/lib", "1".repeat(40))], b"");
+    oracle.git(
+        &[
+            "update-index",
+            "--add",
+            "--cacheinfo",
+            &format!("160000,{},vendor/lib", "1".repeat(40)),
+        ],
+        b"",
+    );
     let tracked = find_index::load(&oracle.root()).unwrap();
-    let rules = Rules::new(RuleSources { tracked: Arc::new(tracked.into()), ..RuleSources::default() });
+    let rules = Rules::new(RuleSources {
+        tracked: Arc::new(tracked.into()),
+        ..RuleSources::default()
+    });
     let root = rules.enter_root(Some(b"vendor/\ndir/\n"));
-    assert_eq!(rules.judge(&root, b"vendor", true), RuleVerdict::OnlyTracked);
+    assert_eq!(
+        rules.judge(&root, b"vendor", true),
+        RuleVerdict::OnlyTracked
+    );
     let vendor = rules.enter(&root, b"vendor", None);
     assert_eq!(rules.judge(&vendor, b"lib", true), RuleVerdict::Capture);
-    assert!(matches!(rules.judge(&vendor, b"other", true), RuleVerdict::LeaveOut(_)));
+    assert!(matches!(
+        rules.judge(&vendor, b"other", true),
+        RuleVerdict::LeaveOut(_)
+    ));
     let lib = rules.enter(&vendor, b"lib", Some(b"*.o\n"));
     assert_eq!(rules.judge(&lib, b"lib.c", false), RuleVerdict::Capture);
-    assert_eq!(rules.judge(&lib, b"lib.o", false), RuleVerdict::LeaveOut("vendor/lib/.gitignore: *.o".into()));
+    assert_eq!(
+        rules.judge(&lib, b"lib.o", false),
+        RuleVerdict::LeaveOut("vendor/lib/.gitignore: *.o".into())
+    );
     let dir = rules.enter(&root, b"dir", None);
     assert_eq!(rules.judge(&dir, b"one", false), RuleVerdict::Capture);
-    assert_eq!(rules.judge(&dir, b"other", false), RuleVerdict::LeaveOut(".gitignore: dir/".into()));
+    assert_eq!(
+        rules.judge(&dir, b"other", false),
+        RuleVerdict::LeaveOut(".gitignore: dir/".into())
+    );
 }
 
 #[test]
@@ -116,7 +153,10 @@ fn a_cut_or_damaged_index_never_panics() {
         let whole = Tracked::parse(&bytes).unwrap();
         for len in 0..bytes.len() {
             let cut = Tracked::parse(&bytes[..len]);
-            assert!(cut.is_err() || cut == Ok(whole.clone()), "version {version} cut to {len}");
+            assert!(
+                cut.is_err() || cut == Ok(whole.clone()),
+                "version {version} cut to {len}"
+            );
         }
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();

@@ -29,7 +29,9 @@ impl Oracle {
             crate::bench::skipped("needs git");
             return None;
         }
-        let oracle = Self { dir: tempfile::tempdir().unwrap() };
+        let oracle = Self {
+            dir: tempfile::tempdir().unwrap(),
+        };
         std::fs::create_dir(oracle.root()).unwrap();
         std::fs::create_dir(oracle.home()).unwrap();
         oracle.git(&[&["init", "-q", "--template="], args].concat(), b"");
@@ -58,15 +60,32 @@ impl Oracle {
     /// Runs git with no configuration but the repository's own, and returns what it printed.
     pub fn git(&self, args: &[&str], stdin: &[u8]) -> Vec<u8> {
         let mut command = Command::new("git");
-        for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"GIT_")) {
+        for (name, _) in
+            std::env::vars_os().filter(|(name, _)| name.as_bytes().starts_with(b"GIT_"))
+        {
             command.env_remove(name);
         }
         command.env("GIT_CONFIG_NOSYSTEM", "1");
-        command.env("HOME", self.home()).env("XDG_CONFIG_HOME", self.home()).current_dir(self.root());
-        command.args(["-c", "core.excludesFile=", "-c", "user.name=x", "-c", "user.email=x"]).args(args);
+        command
+            .env("HOME", self.home())
+            .env("XDG_CONFIG_HOME", self.home())
+            .current_dir(self.root());
+        command
+            .args([
+                "-c",
+                "core.excludesFile=",
+                "-c",
+                "user.name=x",
+                "-c",
+                "user.email=x",
+            ])
+            .args(args);
         let output = limit::output_fed(&mut command, stdin).unwrap();
         let complaint = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.code().is_some_and(|code| code <= 1) && complaint.is_empty(), "{args:?}: {complaint}");
+        assert!(
+            output.status.code().is_some_and(|code| code <= 1) && complaint.is_empty(),
+            "{args:?}: {complaint}"
+        );
         output.stdout
     }
 
@@ -81,7 +100,11 @@ impl Oracle {
                 if name == b".git" || name == b".gitignore" {
                     continue;
                 }
-                let path = if dir.is_empty() { name } else { [&dir, b"/".as_slice(), &name].concat() };
+                let path = if dir.is_empty() {
+                    name
+                } else {
+                    [&dir, b"/".as_slice(), &name].concat()
+                };
                 let is_dir = entry.file_type().unwrap().is_dir();
                 if is_dir {
                     pending.push(path.clone());
@@ -95,15 +118,25 @@ impl Oracle {
     /// Those of the paths that git ignores.
     pub fn ignored_by_git(&self, paths: &[Found]) -> BTreeSet<Vec<u8>> {
         // With `./` in front git takes no leading colon for magic; it repeats paths as it got them.
-        let asked: Vec<u8> = paths.iter().flat_map(|(path, _)| [b"./", path.as_slice(), b"\0"].concat()).collect();
+        let asked: Vec<u8> = paths
+            .iter()
+            .flat_map(|(path, _)| [b"./", path.as_slice(), b"\0"].concat())
+            .collect();
         let answer = self.git(&["check-ignore", "--no-index", "-z", "--stdin"], &asked);
-        answer.split(|byte| *byte == 0).filter_map(|path| path.strip_prefix(b"./")).map(<[u8]>::to_vec).collect()
+        answer
+            .split(|byte| *byte == 0)
+            .filter_map(|path| path.strip_prefix(b"./"))
+            .map(<[u8]>::to_vec)
+            .collect()
     }
 
     /// Those of the paths that our rules leave out, with `.git/info/exclude` in place of the store's list.
     pub fn ignored_by_us(&self, paths: &[Found]) -> BTreeSet<Vec<u8>> {
         let store_list = std::fs::read(self.root().join(".git/info/exclude")).unwrap_or_default();
-        let rules = Rules::new(RuleSources { store_list, ..RuleSources::default() });
+        let rules = Rules::new(RuleSources {
+            store_list,
+            ..RuleSources::default()
+        });
         paths
             .iter()
             .filter(|(path, is_dir)| self.is_left_out(&rules, path, *is_dir))
@@ -135,8 +168,17 @@ impl Oracle {
         let paths = self.walk();
         let (git, us) = (self.ignored_by_git(&paths), self.ignored_by_us(&paths));
         let shown = |bytes: &[u8]| bytes.escape_ascii().to_string();
-        let only = |a: &BTreeSet<Vec<u8>>, b| a.difference(b).map(|path| shown(path)).collect::<Vec<String>>();
-        assert!(git == us, "{about}\nonly git ignores {:?}\nonly we ignore {:?}", only(&git, &us), only(&us, &git));
+        let only = |a: &BTreeSet<Vec<u8>>, b| {
+            a.difference(b)
+                .map(|path| shown(path))
+                .collect::<Vec<String>>()
+        };
+        assert!(
+            git == us,
+            "{about}\nonly git ignores {:?}\nonly we ignore {:?}",
+            only(&git, &us),
+            only(&us, &git)
+        );
         (paths.len(), git.len())
     }
 }

@@ -102,7 +102,14 @@ impl Dice {
             pattern.insert(0, b'!');
         }
         if self.one_in(6) {
-            pattern.extend_from_slice(self.pick(&[b"/".as_slice(), b" ", b"\r", b"/ ", b"/**", b"/*"]));
+            pattern.extend_from_slice(self.pick(&[
+                b"/".as_slice(),
+                b" ",
+                b"\r",
+                b"/ ",
+                b"/**",
+                b"/*",
+            ]));
         }
         pattern
     }
@@ -122,7 +129,10 @@ impl Dice {
 
 #[test]
 fn random_trees_get_the_verdicts_of_git() {
-    let seed = std::env::var("CHECKPOINT_TEST_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_SEED);
+    let seed = std::env::var("CHECKPOINT_TEST_SEED")
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(DEFAULT_SEED);
     println!("CHECKPOINT_TEST_SEED={seed}");
     let (mut verdicts, mut left_out) = (0, 0);
     let rounds = crate::bench::cases(ROUNDS);
@@ -135,9 +145,15 @@ fn random_trees_get_the_verdicts_of_git() {
         left_out += counts.1;
     }
     println!("{verdicts} verdicts, {left_out} of them left out");
-    assert!(rounds < ROUNDS || verdicts >= MIN_VERDICTS, "only {verdicts} verdicts");
+    assert!(
+        rounds < ROUNDS || verdicts >= MIN_VERDICTS,
+        "only {verdicts} verdicts"
+    );
     // Patterns that match nearly nothing or nearly all would compare nothing.
-    assert!((verdicts / 8..verdicts * 7 / 8).contains(&left_out), "{left_out} of {verdicts} left out");
+    assert!(
+        (verdicts / 8..verdicts * 7 / 8).contains(&left_out),
+        "{left_out} of {verdicts} left out"
+    );
 }
 
 fn one_tree(dice: &mut Dice, oracle: &Oracle, seed: u64) -> (usize, usize) {
@@ -147,7 +163,11 @@ fn one_tree(dice: &mut Dice, oracle: &Oracle, seed: u64) -> (usize, usize) {
     for _ in 0..50 {
         let dir = dice.pick(&dirs);
         let name = dice.name();
-        let path = if dir.is_empty() { name } else { [&dir, b"/".as_slice(), &name].concat() };
+        let path = if dir.is_empty() {
+            name
+        } else {
+            [&dir, b"/".as_slice(), &name].concat()
+        };
         if paths.contains(&path) || dirs.contains(&path) {
             continue;
         }
@@ -170,8 +190,21 @@ fn one_tree(dice: &mut Dice, oracle: &Oracle, seed: u64) -> (usize, usize) {
             .map(|path| path[start..].to_vec())
             .collect();
         let text = dice.ignore_file(&below);
-        let _ = write!(about, "\n{}/.gitignore: {}", dir.escape_ascii(), text.escape_ascii());
-        oracle.write(&[&dir[..], if dir.is_empty() { b"" } else { b"/" }, b".gitignore"].concat(), &text);
+        let _ = write!(
+            about,
+            "\n{}/.gitignore: {}",
+            dir.escape_ascii(),
+            text.escape_ascii()
+        );
+        oracle.write(
+            &[
+                &dir[..],
+                if dir.is_empty() { b"" } else { b"/" },
+                b".gitignore",
+            ]
+            .concat(),
+            &text,
+        );
     }
     let text = dice.ignore_file(&paths);
     let _ = write!(about, "\ninfo/exclude: {}", text.escape_ascii());

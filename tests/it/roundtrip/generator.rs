@@ -35,7 +35,16 @@ pub const KINDS: [Kind; 9] = [
 ];
 
 /// Lines of random `.gitignore` files; the judge reads exactly these forms.
-const RULES: [&str; 8] = ["ign1", "ign2/", "*.log", "!keep.log", "/a", "*.tmp", "b/", "!b"];
+const RULES: [&str; 8] = [
+    "ign1",
+    "ign2/",
+    "*.log",
+    "!keep.log",
+    "/a",
+    "*.tmp",
+    "b/",
+    "!b",
+];
 
 const NAMES: [&[u8]; 16] = [
     b"a",
@@ -68,10 +77,14 @@ impl Random {
     /// Seeded by `CHECKPOINT_SEED` or by the clock; the seed is printed.
     pub fn from_environment() -> Self {
         let by_clock = || {
-            let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock after 1970");
+            let since = SystemTime::now()
+                .duration_since(SystemTime::UNIX_EPOCH)
+                .expect("a clock after 1970");
             u64::from(since.subsec_nanos()) ^ since.as_secs()
         };
-        let given = std::env::var("CHECKPOINT_SEED").ok().and_then(|seed| seed.parse().ok());
+        let given = std::env::var("CHECKPOINT_SEED")
+            .ok()
+            .and_then(|seed| seed.parse().ok());
         let seed = given.unwrap_or_else(by_clock);
         println!("CHECKPOINT_SEED={seed}");
         Self::new(seed)
@@ -130,7 +143,9 @@ impl Random {
         }
         let len = 1 + self.below(12);
         let bytes: Vec<u8> = (0..len).map(|_| self.next().to_le_bytes()[0]).collect();
-        let legal = |bytes: &[u8]| !bytes.starts_with(b".") && !bytes.iter().any(|byte| matches!(byte, 0 | b'/'));
+        let legal = |bytes: &[u8]| {
+            !bytes.starts_with(b".") && !bytes.iter().any(|byte| matches!(byte, 0 | b'/'))
+        };
         if legal(&bytes) { bytes } else { b"c".to_vec() }
     }
 
@@ -156,7 +171,8 @@ impl Random {
 
     fn change_mode(&mut self, root: &Path) -> String {
         let picture = tree::Tree::capture(root).without_dot_git();
-        let plain = |node: &tree::Node| matches!(node.kind, tree::Kind::File { .. } | tree::Kind::Dir);
+        let plain =
+            |node: &tree::Node| matches!(node.kind, tree::Kind::File { .. } | tree::Kind::Dir);
         let candidates: Vec<(&Vec<u8>, bool)> = picture
             .nodes
             .iter()
@@ -167,8 +183,11 @@ impl Random {
             return "nothing to chmod".to_owned();
         }
         let (path, is_dir) = *self.pick(&candidates);
-        let modes: &[u32] =
-            if is_dir { &[0o755, 0o700, 0o750, 0o775] } else { &[0o644, 0o600, 0o755, 0o444, 0o700, 0o664] };
+        let modes: &[u32] = if is_dir {
+            &[0o755, 0o700, 0o750, 0o775]
+        } else {
+            &[0o644, 0o600, 0o755, 0o444, 0o700, 0o664]
+        };
         let mode = *self.pick(modes);
         set_mode(&on_disk(root, path), mode);
         format!("{} gets {mode:o}", tree::shown(path))
@@ -216,7 +235,8 @@ fn fill(place: &Path, random: &mut Random) {
 }
 
 fn write(place: &Path, random: &mut Random, mode: u32) {
-    fs::write(place, random.bytes()).unwrap_or_else(|error| panic!("cannot write {}: {error}", place.display()));
+    fs::write(place, random.bytes())
+        .unwrap_or_else(|error| panic!("cannot write {}: {error}", place.display()));
     set_mode(place, mode);
 }
 

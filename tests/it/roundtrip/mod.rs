@@ -26,7 +26,11 @@ impl Story {
         if real_clock {
             sandbox.real_clock();
         }
-        Self { sandbox, known: Vec::new(), told: Vec::new() }
+        Self {
+            sandbox,
+            known: Vec::new(),
+            told: Vec::new(),
+        }
     }
 
     fn now(&self) -> State {
@@ -58,7 +62,12 @@ impl Story {
         match run.code {
             0 => {
                 let lines = verdict.differences(&after.tree);
-                assert!(lines.is_empty(), "{}\n{run}\n{}", lines.join("\n"), self.told.join("\n"));
+                assert!(
+                    lines.is_empty(),
+                    "{}\n{run}\n{}",
+                    lines.join("\n"),
+                    self.told.join("\n")
+                );
                 assert!(
                     verdict.must_refuse.is_empty(),
                     "{:?} went unseen\n{}",
@@ -71,8 +80,17 @@ impl Story {
             }
             4 => {
                 let lines = before.tree.diff(&after.tree);
-                assert!(lines.is_empty(), "a refusal changed\n{}\n{}", lines.join("\n"), self.told.join("\n"));
-                assert!(verdict.may_refuse(), "refused without need\n{run}\n{}", self.told.join("\n"));
+                assert!(
+                    lines.is_empty(),
+                    "a refusal changed\n{}\n{}",
+                    lines.join("\n"),
+                    self.told.join("\n")
+                );
+                assert!(
+                    verdict.may_refuse(),
+                    "refused without need\n{run}\n{}",
+                    self.told.join("\n")
+                );
                 None
             }
             _ => panic!("{run}\n{}", self.told.join("\n")),
@@ -81,9 +99,13 @@ impl Story {
 
     /// Restores, undoes and redoes.
     fn restore_undo_redo(&mut self, id: &str, target: &State, between: impl FnOnce(&mut Self)) {
-        let Some(former) = self.go(&["restore", id, "--yes"], target) else { return };
+        let Some(former) = self.go(&["restore", id, "--yes"], target) else {
+            return;
+        };
         between(self);
-        let Some(before_undo) = self.go(&["undo", "--yes"], &former) else { return };
+        let Some(before_undo) = self.go(&["undo", "--yes"], &former) else {
+            return;
+        };
         self.go(&["redo", "--yes"], &before_undo);
     }
 }
@@ -126,10 +148,15 @@ fn random_stories_come_back_byte_for_byte() {
 #[test]
 fn every_kind_turns_back_into_every_other() {
     let pairs = KINDS.into_iter().flat_map(|was| KINDS.map(|is| (was, is)));
-    for (was, is) in sample(pairs, 36, |(was, is)| vec![format!("was {was:?}"), format!("is {is:?}")]) {
+    for (was, is) in sample(pairs, 36, |(was, is)| {
+        vec![format!("was {was:?}"), format!("is {is:?}")]
+    }) {
         let mut random = Random::new(7);
         let mut story = Story::new(false);
-        story.sandbox.write("neighbour", "1").write("dir/neighbour", "1");
+        story
+            .sandbox
+            .write("neighbour", "1")
+            .write("dir/neighbour", "1");
         for path in [&b"x"[..], b"dir/x"] {
             generator::place(story.sandbox.root(), path, was, &mut random);
         }

@@ -19,26 +19,48 @@ pub struct State {
 impl State {
     pub fn observe(root: &Path) -> Self {
         let tree = Tree::capture(root).without(|path| path == b".git");
-        let rules = Rules::parse(&std::fs::read_to_string(root.join(".gitignore")).unwrap_or_default());
-        let is_held = |path: &[u8], node: &Node| !node.is_special() && !rules.leave_out(path, node.is_dir());
-        let held = tree.nodes.iter().filter(|(path, node)| is_held(path, node)).map(|(path, _)| path.clone()).collect();
-        Self { tree, rules, held, looked_at: BTreeMap::new() }
+        let rules =
+            Rules::parse(&std::fs::read_to_string(root.join(".gitignore")).unwrap_or_default());
+        let is_held =
+            |path: &[u8], node: &Node| !node.is_special() && !rules.leave_out(path, node.is_dir());
+        let held = tree
+            .nodes
+            .iter()
+            .filter(|(path, node)| is_held(path, node))
+            .map(|(path, _)| path.clone())
+            .collect();
+        Self {
+            tree,
+            rules,
+            held,
+            looked_at: BTreeMap::new(),
+        }
     }
 
     /// The same moment as held by the safety checkpoint before a restore of `target`: whatever the target holds or
     /// examined is saved too, even if it is ignored now.
     pub fn saved_for(&self, target: &Self) -> Self {
         let mut saved = self.clone();
-        let known = |path: &Vec<u8>| target.held.contains(path) || target.looked_at.contains_key(path);
-        let also = self.tree.nodes.iter().filter(|(path, node)| !node.is_special() && known(path));
+        let known =
+            |path: &Vec<u8>| target.held.contains(path) || target.looked_at.contains_key(path);
+        let also = self
+            .tree
+            .nodes
+            .iter()
+            .filter(|(path, node)| !node.is_special() && known(path));
         saved.held.extend(also.map(|(path, _)| path.clone()));
-        saved.looked_at = target.held.iter().map(|path| (path.clone(), target.tree.nodes[path].is_dir())).collect();
+        saved.looked_at = target
+            .held
+            .iter()
+            .map(|path| (path.clone(), target.tree.nodes[path].is_dir()))
+            .collect();
         saved
     }
 
     /// Whether this state's own rules would have captured such a path.
     fn would_hold(&self, path: &[u8], is_dir: bool) -> bool {
-        let judged = self.looked_at.get(path) == Some(&is_dir) || !self.rules.leave_out(path, is_dir);
+        let judged =
+            self.looked_at.get(path) == Some(&is_dir) || !self.rules.leave_out(path, is_dir);
         judged && !self.tree.nodes.get(path).is_some_and(Node::is_special)
     }
 
@@ -67,7 +89,8 @@ impl Verdict {
     }
 
     pub fn differences(&self, found: &Tree) -> Vec<String> {
-        let said = |tree: &Tree| tree.without(|path| self.unsaid.iter().any(|top| path == top.as_slice()));
+        let said =
+            |tree: &Tree| tree.without(|path| self.unsaid.iter().any(|top| path == top.as_slice()));
         said(&self.tree).diff(&said(found))
     }
 }
@@ -78,22 +101,32 @@ pub fn expected(now: &State, saved: &State, target: &State) -> Verdict {
     for path in &target.held {
         find_obstacles(path, now, saved, target, &mut verdict);
     }
-    let mut nodes: BTreeMap<Vec<u8>, Node> =
-        target.held.iter().map(|path| (path.clone(), target.tree.nodes[path].clone())).collect();
+    let mut nodes: BTreeMap<Vec<u8>, Node> = target
+        .held
+        .iter()
+        .map(|path| (path.clone(), target.tree.nodes[path].clone()))
+        .collect();
     // The deepest first: a directory is removed only if nothing below it stays.
     for (path, node) in now.tree.nodes.iter().rev() {
         if target.held.contains(path) || replaced_above(path, target) {
             continue;
         }
         let goes = saved.held.contains(path) && target.would_hold(path, node.is_dir());
-        let keeps_something = nodes.keys().any(|other| other != path && at_or_below(other, path));
+        let keeps_something = nodes
+            .keys()
+            .any(|other| other != path && at_or_below(other, path));
         if !goes || (node.is_dir() && keeps_something) {
             nodes.insert(path.clone(), node.clone());
         }
     }
     verdict.tree = Tree { nodes };
-    verdict.unsaid =
-        target.tree.nodes.iter().filter(|(_, node)| node.is_special()).map(|(path, _)| path.clone()).collect();
+    verdict.unsaid = target
+        .tree
+        .nodes
+        .iter()
+        .filter(|(_, node)| node.is_special())
+        .map(|(path, _)| path.clone())
+        .collect();
     verdict
 }
 
@@ -105,7 +138,9 @@ fn replaced_above(path: &[u8], target: &State) -> bool {
 }
 
 fn find_obstacles(path: &[u8], now: &State, saved: &State, target: &State, verdict: &mut Verdict) {
-    let Some(standing) = now.tree.nodes.get(path) else { return };
+    let Some(standing) = now.tree.nodes.get(path) else {
+        return;
+    };
     let wanted = &target.tree.nodes[path];
     let name = path.escape_ascii().to_string();
     if standing.is_special() {
@@ -129,7 +164,10 @@ fn find_obstacles(path: &[u8], now: &State, saved: &State, target: &State, verdi
 struct Rules(Vec<Rule>);
 
 #[derive(Clone, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "any of the marks of a rule goes with any other")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "any of the marks of a rule goes with any other"
+)]
 struct Rule {
     name: Vec<u8>,
     suffix_only: bool,
@@ -141,11 +179,25 @@ struct Rule {
 impl Rules {
     fn parse(text: &str) -> Self {
         let rule = |line: &str| {
-            let (takes_back, line) = line.strip_prefix('!').map_or((false, line), |rest| (true, rest));
-            let (directories_only, line) = line.strip_suffix('/').map_or((false, line), |rest| (true, rest));
-            let (at_root_only, line) = line.strip_prefix('/').map_or((false, line), |rest| (true, rest));
-            let (suffix_only, line) = line.strip_prefix('*').map_or((false, line), |rest| (true, rest));
-            Rule { name: line.into(), suffix_only, at_root_only, directories_only, takes_back }
+            let (takes_back, line) = line
+                .strip_prefix('!')
+                .map_or((false, line), |rest| (true, rest));
+            let (directories_only, line) = line
+                .strip_suffix('/')
+                .map_or((false, line), |rest| (true, rest));
+            let (at_root_only, line) = line
+                .strip_prefix('/')
+                .map_or((false, line), |rest| (true, rest));
+            let (suffix_only, line) = line
+                .strip_prefix('*')
+                .map_or((false, line), |rest| (true, rest));
+            Rule {
+                name: line.into(),
+                suffix_only,
+                at_root_only,
+                directories_only,
+                takes_back,
+            }
         };
         Self(text.lines().map(rule).collect())
     }
@@ -160,9 +212,17 @@ impl Rules {
         let matches = |rule: &&Rule| {
             (is_dir || !rule.directories_only)
                 && (!rule.at_root_only || name.len() == path.len())
-                && if rule.suffix_only { name.ends_with(&rule.name) } else { name == rule.name.as_slice() }
+                && if rule.suffix_only {
+                    name.ends_with(&rule.name)
+                } else {
+                    name == rule.name.as_slice()
+                }
         };
-        self.0.iter().rev().find(matches).is_some_and(|rule| !rule.takes_back)
+        self.0
+            .iter()
+            .rev()
+            .find(matches)
+            .is_some_and(|rule| !rule.takes_back)
     }
 }
 
@@ -191,7 +251,15 @@ fn a_directory_restored_to_itself_stays_as_it_is() {
         let told = random.edit(sandbox.root());
         let now = State::observe(sandbox.root());
         let verdict = expected(&now, &now.saved_for(&now), &now);
-        assert!(verdict.must_refuse.is_empty(), "{told}: {:?}", verdict.must_refuse);
-        assert!(verdict.differences(&now.tree).is_empty(), "{told}: {:?}", verdict.differences(&now.tree));
+        assert!(
+            verdict.must_refuse.is_empty(),
+            "{told}: {:?}",
+            verdict.must_refuse
+        );
+        assert!(
+            verdict.differences(&now.tree).is_empty(),
+            "{told}: {:?}",
+            verdict.differences(&now.tree)
+        );
     }
 }

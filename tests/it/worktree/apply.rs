@@ -44,7 +44,12 @@ impl Scene {
         build(&root);
         let work = WorkTree::open(&root).unwrap();
         let stage = Stage::create(&work, HEX).unwrap();
-        Self { temp, work, stage, staged: 0 }
+        Self {
+            temp,
+            work,
+            stage,
+            staged: 0,
+        }
     }
 
     fn root(&self) -> PathBuf {
@@ -58,12 +63,18 @@ impl Scene {
             out.write_all(text.as_bytes()).unwrap();
             Ok(text.len() as u64)
         };
-        self.stage.add(&self.work, index, kind, perm, &mut write).unwrap();
+        self.stage
+            .add(&self.work, index, kind, perm, &mut write)
+            .unwrap();
         index
     }
 
     fn write(&mut self, at: &str, text: &str, expect: Expect) -> WriteStep {
-        WriteStep { path: path(at), staged: self.stage(Kind::File, 0o644, text), expect }
+        WriteStep {
+            path: path(at),
+            staged: self.stage(Kind::File, 0o644, text),
+            expect,
+        }
     }
 
     fn expect(&self, at: &str) -> Stat {
@@ -75,7 +86,10 @@ impl Scene {
     }
 
     fn removal(&self, at: &str) -> Removal {
-        Removal { path: path(at), expect: self.expect(at) }
+        Removal {
+            path: path(at),
+            expect: self.expect(at),
+        }
     }
 
     fn picture(&self) -> Picture {
@@ -86,7 +100,9 @@ impl Scene {
 
     /// Applies, and drops the stage of a success as a caller does.
     fn apply(self, plan: &ApplyPlan) -> (tempfile::TempDir, Result<Vec<RelPath>, ApplyError>) {
-        let Self { temp, work, stage, .. } = self;
+        let Self {
+            temp, work, stage, ..
+        } = self;
         let ended = apply(&work, stage, plan, &Interrupt::default()).map(|applied| {
             for (at, stat) in applied.stats() {
                 assert_eq!(work.stat(at).unwrap().unwrap(), *stat, "{at}");
@@ -96,7 +112,13 @@ impl Scene {
             applied.discard().unwrap();
             left_alone
         });
-        assert!(!temp.path().join(format!("root/.checkpoint-stage-{HEX}")).exists(), "{ended:?}");
+        assert!(
+            !temp
+                .path()
+                .join(format!("root/.checkpoint-stage-{HEX}"))
+                .exists(),
+            "{ended:?}"
+        );
         (temp, ended)
     }
 
@@ -118,7 +140,10 @@ fn take_picture(at: &Path, picture: &mut Picture) {
     let mut content = Vec::new();
     let mut inode = stat.ino();
     if stat.is_symlink() {
-        content = fs::read_link(at).unwrap().into_os_string().into_encoded_bytes();
+        content = fs::read_link(at)
+            .unwrap()
+            .into_os_string()
+            .into_encoded_bytes();
     } else if stat.is_dir() {
         inode = 0;
         for entry in fs::read_dir(at).unwrap() {
@@ -143,7 +168,12 @@ fn build_some(root: &Path) {
     for dir in ["old", "keep", "ro", "old/empty"] {
         fs::create_dir(root.join(dir)).unwrap();
     }
-    for (name, text) in [("a", "old a"), ("old/gone", "gone"), ("keep/m", "mode"), ("ro/f", "read only")] {
+    for (name, text) in [
+        ("a", "old a"),
+        ("old/gone", "gone"),
+        ("keep/m", "mode"),
+        ("ro/f", "read only"),
+    ] {
         fs::write(root.join(name), text).unwrap();
     }
     symlink("nowhere", root.join("link")).unwrap();
@@ -153,7 +183,11 @@ fn build_some(root: &Path) {
 }
 
 fn plan_some(scene: &mut Scene) -> ApplyPlan {
-    let (a, link, ro) = (scene.present("a"), scene.present("link"), scene.present("ro/f"));
+    let (a, link, ro) = (
+        scene.present("a"),
+        scene.present("link"),
+        scene.present("ro/f"),
+    );
     ApplyPlan {
         make_dirs: vec![(path("new"), 0o750), (path("new/deep"), 0o500)],
         writes: vec![
@@ -179,11 +213,18 @@ fn a_plan_is_carried_out_whole() {
     let root = temp.path().join("root");
     let read = |name: &str| fs::read_to_string(root.join(name)).unwrap();
     assert_eq!(read("a"), "new a");
-    assert!(!fs::symlink_metadata(root.join("link")).unwrap().is_symlink());
+    assert!(
+        !fs::symlink_metadata(root.join("link"))
+            .unwrap()
+            .is_symlink()
+    );
     assert_eq!(read("new/deep/x"), "x");
     assert_eq!(read("ro/f"), "written anew");
     assert!(!root.join("old").exists());
-    let modes: Vec<u32> = ["new", "new/deep", "ro", "keep", "keep/m"].iter().map(|at| mode(root.join(at))).collect();
+    let modes: Vec<u32> = ["new", "new/deep", "ro", "keep", "keep/m"]
+        .iter()
+        .map(|at| mode(root.join(at)))
+        .collect();
     assert_eq!(modes, [0o750, 0o500, 0o555, 0o700, 0o711]);
 }
 
@@ -201,10 +242,24 @@ fn each_prefix_of_a_plan_can_be_taken_back() {
     for deletes_before in 0..8 {
         let mut scene = Scene::new(build_some);
         let mut plan = plan_some(&mut scene);
-        let missing = WriteStep { path: path("zz"), staged: 999, expect: Expect::Absent };
-        plan.writes.insert(deletes_before.min(plan.writes.len()), missing);
+        let missing = WriteStep {
+            path: path("zz"),
+            staged: 999,
+            expect: Expect::Absent,
+        };
+        plan.writes
+            .insert(deletes_before.min(plan.writes.len()), missing);
         let error = scene.apply_and_expect_all_as_before(&plan);
-        assert!(!matches!(error, ApplyError::Failed { rolled_back: false, .. }), "{error:?}");
+        assert!(
+            !matches!(
+                error,
+                ApplyError::Failed {
+                    rolled_back: false,
+                    ..
+                }
+            ),
+            "{error:?}"
+        );
     }
 }
 
@@ -216,7 +271,10 @@ fn a_file_changed_after_the_plan_is_not_touched_and_all_such_are_named() {
     fs::write(scene.root().join("keep/m"), "edited too").unwrap();
     match scene.apply_and_expect_all_as_before(&plan) {
         ApplyError::Changed(obstacles) => {
-            let paths: Vec<String> = obstacles.iter().map(|obstacle| obstacle.path.to_string()).collect();
+            let paths: Vec<String> = obstacles
+                .iter()
+                .map(|obstacle| obstacle.path.to_string())
+                .collect();
             assert_eq!(paths, ["a", "keep/m"]);
         }
         failed @ ApplyError::Failed { .. } => panic!("{failed:?}"),
@@ -226,16 +284,25 @@ fn a_file_changed_after_the_plan_is_not_touched_and_all_such_are_named() {
 #[test]
 fn a_file_that_appeared_is_not_touched() {
     let mut scene = Scene::new(|_| {});
-    let plan = ApplyPlan { writes: vec![scene.write("f", "ours", Expect::Absent)], ..ApplyPlan::default() };
+    let plan = ApplyPlan {
+        writes: vec![scene.write("f", "ours", Expect::Absent)],
+        ..ApplyPlan::default()
+    };
     fs::write(scene.root().join("f"), "theirs").unwrap();
-    assert!(matches!(scene.apply_and_expect_all_as_before(&plan), ApplyError::Changed(_)));
+    assert!(matches!(
+        scene.apply_and_expect_all_as_before(&plan),
+        ApplyError::Changed(_)
+    ));
 }
 
 #[test]
 fn a_directory_swapped_for_a_symlink_is_never_written_through() {
     let mut scene = Scene::new(|root| fs::create_dir(root.join("d")).unwrap());
-    let plan =
-        ApplyPlan { writes: vec![scene.write("d/f", "ours", Expect::Absent)], deletes: vec![], ..ApplyPlan::default() };
+    let plan = ApplyPlan {
+        writes: vec![scene.write("d/f", "ours", Expect::Absent)],
+        deletes: vec![],
+        ..ApplyPlan::default()
+    };
     let outside = scene.temp.path().join("outside");
     fs::create_dir(&outside).unwrap();
     fs::remove_dir(scene.root().join("d")).unwrap();
@@ -251,11 +318,20 @@ fn the_other_name_of_a_hard_link_keeps_its_bytes() {
         fs::hard_link(root.join("f"), root.parent().unwrap().join("outside")).unwrap();
     });
     let expect = scene.present("f");
-    let plan = ApplyPlan { writes: vec![scene.write("f", "new", expect)], ..ApplyPlan::default() };
+    let plan = ApplyPlan {
+        writes: vec![scene.write("f", "new", expect)],
+        ..ApplyPlan::default()
+    };
     let (temp, ended) = scene.apply(&plan);
     ended.unwrap();
-    assert_eq!(fs::read_to_string(temp.path().join("outside")).unwrap(), "shared");
-    assert_eq!(fs::read_to_string(temp.path().join("root/f")).unwrap(), "new");
+    assert_eq!(
+        fs::read_to_string(temp.path().join("outside")).unwrap(),
+        "shared"
+    );
+    assert_eq!(
+        fs::read_to_string(temp.path().join("root/f")).unwrap(),
+        "new"
+    );
 }
 
 #[test]
@@ -264,9 +340,21 @@ fn the_mode_of_a_file_with_another_hard_link_is_not_changed() {
         fs::write(root.join("f"), "shared").unwrap();
         fs::hard_link(root.join("f"), root.parent().unwrap().join("outside")).unwrap();
     });
-    let plan = ApplyPlan { chmods: vec![(path("f"), 0o600, scene.expect("f"))], ..ApplyPlan::default() };
+    let plan = ApplyPlan {
+        chmods: vec![(path("f"), 0o600, scene.expect("f"))],
+        ..ApplyPlan::default()
+    };
     let error = scene.apply_and_expect_all_as_before(&plan);
-    assert!(matches!(error, ApplyError::Failed { rolled_back: true, .. }), "{error:?}");
+    assert!(
+        matches!(
+            error,
+            ApplyError::Failed {
+                rolled_back: true,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
 }
 
 #[test]
@@ -284,7 +372,11 @@ fn files_directories_and_links_take_each_others_places() {
         displaced_dirs: vec![path("dir/sub"), path("dir")],
         make_dirs: vec![(path("file"), 0o755)],
         writes: vec![
-            WriteStep { path: path("dir"), staged: to_link, expect: Expect::Absent },
+            WriteStep {
+                path: path("dir"),
+                staged: to_link,
+                expect: Expect::Absent,
+            },
             scene.write("file/below", "b", Expect::Absent),
             scene.write("link", "a file", link),
         ],
@@ -314,7 +406,10 @@ fn files_directories_and_links_take_each_others_places() {
     let (temp, ended) = scene.apply(&plan);
     ended.unwrap();
     let root = temp.path().join("root");
-    assert_eq!(fs::read_link(root.join("dir")).unwrap(), Path::new("dangling"));
+    assert_eq!(
+        fs::read_link(root.join("dir")).unwrap(),
+        Path::new("dangling")
+    );
     assert_eq!(fs::read_to_string(root.join("file/below")).unwrap(), "b");
     assert!(fs::symlink_metadata(root.join("link")).unwrap().is_file());
 }
@@ -325,7 +420,10 @@ fn a_directory_that_is_not_empty_stays() {
         fs::create_dir_all(root.join("d/e")).unwrap();
         fs::write(root.join("d/kept"), "x").unwrap();
     });
-    let plan = ApplyPlan { remove_dirs: vec![path("d/e"), path("d")], ..ApplyPlan::default() };
+    let plan = ApplyPlan {
+        remove_dirs: vec![path("d/e"), path("d")],
+        ..ApplyPlan::default()
+    };
     let (temp, ended) = scene.apply(&plan);
     assert_eq!(ended.unwrap(), [path("d")]);
     assert!(temp.path().join("root/d/kept").exists());
@@ -339,7 +437,11 @@ fn special_bits_of_directories_stay_unless_they_are_asked_for() {
             fs::create_dir(root.join("d")).unwrap();
             set_mode(root.join("d"), 0o3700);
         });
-        let plan = ApplyPlan { dir_modes: vec![(path("d"), 0o1755)], special_bits, ..ApplyPlan::default() };
+        let plan = ApplyPlan {
+            dir_modes: vec![(path("d"), 0o1755)],
+            special_bits,
+            ..ApplyPlan::default()
+        };
         let (temp, ended) = scene.apply(&plan);
         ended.unwrap();
         assert_eq!(mode(temp.path().join("root/d")), expected);
@@ -353,9 +455,18 @@ fn a_signal_takes_everything_back() {
     let interrupt = Interrupt::default();
     interrupt.set(2);
     let before = scene.picture().len();
-    let Scene { temp, work, stage, .. } = scene;
+    let Scene {
+        temp, work, stage, ..
+    } = scene;
     let error = apply(&work, stage, &plan, &interrupt).unwrap_err();
-    assert!(matches!(error, ApplyError::Failed { error: Error::Interrupted { signal: 2 }, rolled_back: true, .. }));
+    assert!(matches!(
+        error,
+        ApplyError::Failed {
+            error: Error::Interrupted { signal: 2 },
+            rolled_back: true,
+            ..
+        }
+    ));
     let mut after = Picture::new();
     take_picture(&temp.path().join("root"), &mut after);
     assert_eq!(after.len(), before - 1 - 4); // the stage and the four files in it
@@ -368,8 +479,13 @@ fn more_places_than_are_made_durable_singly() {
             fs::create_dir(root.join(index.to_string())).unwrap();
         }
     });
-    let writes = (0..SYNCED_SINGLY + 5).map(|index| scene.write(&format!("{index}/f"), "x", Expect::Absent)).collect();
-    let (_temp, ended) = scene.apply(&ApplyPlan { writes, ..ApplyPlan::default() });
+    let writes = (0..SYNCED_SINGLY + 5)
+        .map(|index| scene.write(&format!("{index}/f"), "x", Expect::Absent))
+        .collect();
+    let (_temp, ended) = scene.apply(&ApplyPlan {
+        writes,
+        ..ApplyPlan::default()
+    });
     ended.unwrap();
 }
 
@@ -381,14 +497,19 @@ fn a_directory_closed_to_its_owner_is_opened_up_for_the_change_alone() {
             fs::write(root.join("shut/in/f"), "old").unwrap();
         });
         let expect = scene.present("shut/in/f");
-        let mut plan = ApplyPlan { writes: vec![scene.write("shut/in/f", "new", expect)], ..ApplyPlan::default() };
+        let mut plan = ApplyPlan {
+            writes: vec![scene.write("shut/in/f", "new", expect)],
+            ..ApplyPlan::default()
+        };
         if must_fail {
             plan.remove_dirs.push(path("shut/in/f"));
         }
         let shut = scene.root().join("shut");
         set_mode(shut.join("in"), 0o000);
         set_mode(&shut, 0o000);
-        let Scene { temp, work, stage, .. } = scene;
+        let Scene {
+            temp, work, stage, ..
+        } = scene;
         let ended = apply(&work, stage, &plan, &Interrupt::default());
         assert_eq!(ended.is_err(), must_fail);
         assert_eq!(mode(&shut), 0o000);

@@ -19,8 +19,13 @@ fn listed(root: &Path) -> (WorkTree, Listing) {
     let work = WorkTree::open(root).unwrap();
     let (interrupt, progress) = (Interrupt::default(), Progress::default());
     let options = super::scan::options(&interrupt, &progress);
-    let rules = Rules::new(RuleSources { excludes: vec!["*--out".into()], ..RuleSources::default() });
-    let Scan::Done(listing) = scan(&work, &rules, &options).unwrap() else { panic!() };
+    let rules = Rules::new(RuleSources {
+        excludes: vec!["*--out".into()],
+        ..RuleSources::default()
+    });
+    let Scan::Done(listing) = scan(&work, &rules, &options).unwrap() else {
+        panic!()
+    };
     (work, listing)
 }
 
@@ -28,8 +33,16 @@ fn shape(listing: &Listing) -> Vec<String> {
     let mut shape = Vec::new();
     for (dir, path) in listing.dirs.iter().zip(listing.paths()) {
         shape.push(format!("d {path}"));
-        shape.extend(dir.files.iter().map(|file| format!("f {}", path.join(file.name))));
-        shape.extend(dir.uncaptured.iter().map(|item| format!("{} {}", item.why.into_str(), path.join(&item.name))));
+        shape.extend(
+            dir.files
+                .iter()
+                .map(|file| format!("f {}", path.join(file.name))),
+        );
+        shape.extend(
+            dir.uncaptured
+                .iter()
+                .map(|item| format!("{} {}", item.why.into_str(), path.join(&item.name))),
+        );
     }
     shape.sort();
     shape
@@ -40,12 +53,31 @@ fn a_left_out_directory_comes_in_with_only_what_was_asked_for() {
     let temp = tempfile::tempdir().unwrap();
     let root = temp.path();
     fs::create_dir_all(root.join("d--out/sub/.git")).unwrap();
-    for name in ["a", "f--out", "d--out/one", "d--out/two", "d--out/sub/x", "d--out/sub/y", "d--out/sub/.git/HEAD"] {
+    for name in [
+        "a",
+        "f--out",
+        "d--out/one",
+        "d--out/two",
+        "d--out/sub/x",
+        "d--out/sub/y",
+        "d--out/sub/.git/HEAD",
+    ] {
         fs::write(root.join(name), "x").unwrap();
     }
     let (work, mut listing) = listed(root);
-    assert_eq!(shape(&listing), ["d .", "f a", "left-out d--out", "left-out f--out"]);
-    let asked = ["f--out", "d--out/sub/x", "d--out/one", "a", "none", "d--out/none", "d--out/sub/.git/HEAD"];
+    assert_eq!(
+        shape(&listing),
+        ["d .", "f a", "left-out d--out", "left-out f--out"]
+    );
+    let asked = [
+        "f--out",
+        "d--out/sub/x",
+        "d--out/one",
+        "a",
+        "none",
+        "d--out/none",
+        "d--out/sub/.git/HEAD",
+    ];
     add_paths(&work, &mut listing, &asked.map(path)).unwrap();
     let expected = [
         "d .",
@@ -61,9 +93,16 @@ fn a_left_out_directory_comes_in_with_only_what_was_asked_for() {
     ];
     assert_eq!(shape(&listing), expected);
     let index = listing.dirs[0].dirs[0];
-    assert!(matches!(listing.dirs[index].uncaptured[0].why, WhyNot::LeftOut(_)));
+    assert!(matches!(
+        listing.dirs[index].uncaptured[0].why,
+        WhyNot::LeftOut(_)
+    ));
     for (index, dir) in listing.dirs.iter().enumerate() {
-        assert!(dir.dirs.iter().all(|child| *child > index && listing.dirs[*child].parent == index));
+        assert!(
+            dir.dirs
+                .iter()
+                .all(|child| *child > index && listing.dirs[*child].parent == index)
+        );
     }
 }
 
@@ -77,12 +116,20 @@ fn nothing_behind_a_symlink_or_of_another_kind_is_added() {
     crate::bench::fixtures::fifo(&temp.path().join("p--out"));
     let (work, mut listing) = listed(temp.path());
     let before = shape(&listing);
-    add_paths(&work, &mut listing, &["l--out/f", "p--out", "d--out/none"].map(path)).unwrap();
+    add_paths(
+        &work,
+        &mut listing,
+        &["l--out/f", "p--out", "d--out/none"].map(path),
+    )
+    .unwrap();
     assert_eq!(shape(&listing), before);
     // A symlink and a directory themselves are added when they are asked for.
     add_paths(&work, &mut listing, &["l--out", "d--out"].map(path)).unwrap();
     let mut after = before;
-    for (from, to) in [("left-out l--out", "f l--out"), ("left-out d--out", "d d--out")] {
+    for (from, to) in [
+        ("left-out l--out", "f l--out"),
+        ("left-out d--out", "d d--out"),
+    ] {
         let at = after.iter().position(|line| line == from).unwrap();
         to.clone_into(&mut after[at]);
     }

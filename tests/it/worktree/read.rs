@@ -32,7 +32,12 @@ struct Sink<'a> {
 
 impl<'a> Sink<'a> {
     fn new(meanwhile: impl FnMut() + 'a) -> Self {
-        Self { got: Vec::new(), streamed: 0, meanwhile: RefCell::new(Box::new(meanwhile)), answer: None }
+        Self {
+            got: Vec::new(),
+            streamed: 0,
+            meanwhile: RefCell::new(Box::new(meanwhile)),
+            answer: None,
+        }
     }
 }
 
@@ -56,7 +61,11 @@ impl BlobSink for Sink<'_> {
 }
 
 fn failed(source: io::Error) -> SinkError {
-    SinkError::Failed(Error::Io { action: "read", path: PathBuf::new(), source })
+    SinkError::Failed(Error::Io {
+        action: "read",
+        path: PathBuf::new(),
+        source,
+    })
 }
 
 fn some_id() -> ObjectId {
@@ -65,7 +74,13 @@ fn some_id() -> ObjectId {
 
 fn read(root: &Path, name: &str, kind: Kind, sink: &mut Sink<'_>) -> error::Result<ReadOutcome> {
     let work = WorkTree::open(root).unwrap();
-    let file = ListedFile { name: name.as_bytes().into(), kind, stat: Stat::default(), id: None, racy: false };
+    let file = ListedFile {
+        name: name.as_bytes().into(),
+        kind,
+        stat: Stat::default(),
+        id: None,
+        racy: false,
+    };
     read_file(&work, &RelPath::root(), name.as_bytes(), &file, sink)
 }
 
@@ -75,14 +90,29 @@ fn a_file_and_a_link_are_read_as_they_stand() {
     fs::write(temp.path().join("f"), "bytes\r\n").unwrap();
     std::os::unix::fs::symlink("f", temp.path().join("l")).unwrap();
     let mut sink = Sink::new(|| {});
-    for (name, kind) in [("f", Kind::File), ("l", Kind::Symlink), ("l", Kind::File), ("f", Kind::Symlink)] {
+    for (name, kind) in [
+        ("f", Kind::File),
+        ("l", Kind::Symlink),
+        ("l", Kind::File),
+        ("f", Kind::Symlink),
+    ] {
         let is_link = name == "l";
         match read(temp.path(), name, kind, &mut sink).unwrap() {
-            ReadOutcome::Captured { kind, racy: false, .. } => assert_eq!(kind == Kind::Symlink, is_link),
+            ReadOutcome::Captured {
+                kind, racy: false, ..
+            } => assert_eq!(kind == Kind::Symlink, is_link),
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(sink.got, [b"bytes\r\n".to_vec(), b"f".to_vec(), b"f".to_vec(), b"bytes\r\n".to_vec()]);
+    assert_eq!(
+        sink.got,
+        [
+            b"bytes\r\n".to_vec(),
+            b"f".to_vec(),
+            b"f".to_vec(),
+            b"bytes\r\n".to_vec()
+        ]
+    );
 }
 
 #[test]
@@ -93,9 +123,18 @@ fn what_is_no_file_any_more_is_told_and_nothing_waits() {
     let mut sink = Sink::new(|| {});
     for kind in [Kind::File, Kind::Symlink] {
         for name in ["fifo", "dir"] {
-            assert!(matches!(read(temp.path(), name, kind, &mut sink).unwrap(), ReadOutcome::NotAFile), "{name}");
+            assert!(
+                matches!(
+                    read(temp.path(), name, kind, &mut sink).unwrap(),
+                    ReadOutcome::NotAFile
+                ),
+                "{name}"
+            );
         }
-        assert!(matches!(read(temp.path(), "none", kind, &mut sink).unwrap(), ReadOutcome::Vanished));
+        assert!(matches!(
+            read(temp.path(), "none", kind, &mut sink).unwrap(),
+            ReadOutcome::Vanished
+        ));
     }
 }
 
@@ -106,8 +145,13 @@ fn a_directory_that_became_a_symlink_is_not_followed() {
     fs::write(temp.path().join("real/f"), "x").unwrap();
     std::os::unix::fs::symlink("real", temp.path().join("d")).unwrap();
     let work = WorkTree::open(temp.path()).unwrap();
-    let file =
-        ListedFile { name: b"f".as_slice().into(), kind: Kind::File, stat: Stat::default(), id: None, racy: false };
+    let file = ListedFile {
+        name: b"f".as_slice().into(),
+        kind: Kind::File,
+        stat: Stat::default(),
+        id: None,
+        racy: false,
+    };
     let dir = RelPath::new(b"d").unwrap();
     let outcome = read_file(&work, &dir, b"f", &file, &mut Sink::new(|| {})).unwrap();
     assert!(matches!(outcome, ReadOutcome::Vanished));
@@ -117,8 +161,18 @@ fn a_directory_that_became_a_symlink_is_not_followed() {
 fn a_large_file_is_streamed_and_read_again_when_it_changes() {
     let temp = tempfile::tempdir().unwrap();
     let at = temp.path().join("large");
-    fs::File::create(&at).unwrap().set_len(STREAM_FROM_BYTES).unwrap();
-    let append = || fs::File::options().append(true).open(&at).unwrap().write_all(b"more").unwrap();
+    fs::File::create(&at)
+        .unwrap()
+        .set_len(STREAM_FROM_BYTES)
+        .unwrap();
+    let append = || {
+        fs::File::options()
+            .append(true)
+            .open(&at)
+            .unwrap()
+            .write_all(b"more")
+            .unwrap()
+    };
     let mut left = 1;
     let mut sink = Sink::new(|| {
         if left > 0 {
@@ -127,13 +181,17 @@ fn a_large_file_is_streamed_and_read_again_when_it_changes() {
         }
     });
     match read(temp.path(), "large", Kind::File, &mut sink).unwrap() {
-        ReadOutcome::Captured { stat, racy: false, .. } => assert_eq!(stat.size_bytes, STREAM_FROM_BYTES + 4),
+        ReadOutcome::Captured {
+            stat, racy: false, ..
+        } => assert_eq!(stat.size_bytes, STREAM_FROM_BYTES + 4),
         other => panic!("{other:?}"),
     }
     assert_eq!(sink.streamed, 2);
     let mut sink = Sink::new(append);
     match read(temp.path(), "large", Kind::File, &mut sink).unwrap() {
-        ReadOutcome::Captured { stat, racy: true, .. } => {
+        ReadOutcome::Captured {
+            stat, racy: true, ..
+        } => {
             assert_eq!(stat.size_bytes, sink.got.last().unwrap().len() as u64);
         }
         other => panic!("{other:?}"),
@@ -145,11 +203,24 @@ fn a_large_file_is_streamed_and_read_again_when_it_changes() {
 fn a_large_file_that_shrinks_is_read_again() {
     let temp = tempfile::tempdir().unwrap();
     let at = temp.path().join("large");
-    fs::File::create(&at).unwrap().set_len(STREAM_FROM_BYTES + 4096).unwrap();
-    let shrink = || fs::File::options().write(true).open(&at).unwrap().set_len(STREAM_FROM_BYTES).unwrap();
+    fs::File::create(&at)
+        .unwrap()
+        .set_len(STREAM_FROM_BYTES + 4096)
+        .unwrap();
+    let shrink = || {
+        fs::File::options()
+            .write(true)
+            .open(&at)
+            .unwrap()
+            .set_len(STREAM_FROM_BYTES)
+            .unwrap()
+    };
     let mut sink = Sink::new(shrink);
     let outcome = read(temp.path(), "large", Kind::File, &mut sink).unwrap();
-    assert!(matches!(outcome, ReadOutcome::Captured { .. }), "{outcome:?}");
+    assert!(
+        matches!(outcome, ReadOutcome::Captured { .. }),
+        "{outcome:?}"
+    );
 }
 
 #[test]
@@ -158,9 +229,15 @@ fn the_answer_of_the_sink_is_passed_on() {
     fs::write(temp.path().join("f"), "x").unwrap();
     let mut sink = Sink::new(|| {});
     sink.answer = Some(SinkError::Refused(WhyNot::Collision));
-    assert!(matches!(read(temp.path(), "f", Kind::File, &mut sink).unwrap(), ReadOutcome::Refused(WhyNot::Collision)));
+    assert!(matches!(
+        read(temp.path(), "f", Kind::File, &mut sink).unwrap(),
+        ReadOutcome::Refused(WhyNot::Collision)
+    ));
     sink.answer = Some(SinkError::Failed(Error::NoBase));
-    assert!(matches!(read(temp.path(), "f", Kind::File, &mut sink), Err(Error::NoBase)));
+    assert!(matches!(
+        read(temp.path(), "f", Kind::File, &mut sink),
+        Err(Error::NoBase)
+    ));
 }
 
 #[test]
@@ -168,7 +245,11 @@ fn a_file_that_may_not_be_read_is_told_with_the_reason() {
     let temp = tempfile::tempdir().unwrap();
     let at = temp.path().join("f");
     fs::write(&at, "x").unwrap();
-    fs::set_permissions(&at, <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o000)).unwrap();
+    fs::set_permissions(
+        &at,
+        <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o000),
+    )
+    .unwrap();
     if fs::read(&at).is_ok() {
         return; // root reads everything
     }

@@ -7,19 +7,36 @@ use checkpoint::model::state::rel_path::RelPath;
 use checkpoint::worktree::rules::rule_set::{RuleSources, RuleVerdict, Rules, Tracked};
 
 fn sources() -> RuleSources {
-    RuleSources { store_list: DEFAULT_STORE_LIST.into(), ..RuleSources::default() }
+    RuleSources {
+        store_list: DEFAULT_STORE_LIST.into(),
+        ..RuleSources::default()
+    }
 }
 
 /// The contents of an index of version 2: files, and repositories of their own.
 fn tracked(files: &[&str], repositories: &[&str]) -> Tracked {
     let files = files.iter().map(|path| (path, 0o100_644_u32));
-    let entries: Vec<_> = files.chain(repositories.iter().map(|path| (path, 0o160_000))).collect();
+    let entries: Vec<_> = files
+        .chain(repositories.iter().map(|path| (path, 0o160_000)))
+        .collect();
     let count = u32::try_from(entries.len()).unwrap();
-    let mut index = [b"DIRC".as_slice(), &2_u32.to_be_bytes(), &count.to_be_bytes()].concat();
+    let mut index = [
+        b"DIRC".as_slice(),
+        &2_u32.to_be_bytes(),
+        &count.to_be_bytes(),
+    ]
+    .concat();
     for (path, mode) in entries {
         let name_len = u16::try_from(path.len()).unwrap();
         // Only the mode counts of the stat data; no object id is used.
-        let mut entry = [[0; 24].as_slice(), &mode.to_be_bytes(), &[0; 12], &[0; 20], &name_len.to_be_bytes()].concat();
+        let mut entry = [
+            [0; 24].as_slice(),
+            &mode.to_be_bytes(),
+            &[0; 12],
+            &[0; 20],
+            &name_len.to_be_bytes(),
+        ]
+        .concat();
         entry.extend(path.as_bytes());
         entry.resize((entry.len() + 8) & !7, 0);
         index.extend(entry);
@@ -31,7 +48,12 @@ fn tracked(files: &[&str], repositories: &[&str]) -> Tracked {
 /// Judges a path as a scan would: from the root down, stopping where it would not descend. A `/` at the end makes it a
 /// directory. Ignore files are given as `(directory, text)`.
 fn judge(rules: &Rules, ignore_files: &[(&str, &str)], path: &str) -> RuleVerdict {
-    let text_in = |dir: &str| ignore_files.iter().find(|(at, _)| *at == dir).map(|(_, text)| text.as_bytes());
+    let text_in = |dir: &str| {
+        ignore_files
+            .iter()
+            .find(|(at, _)| *at == dir)
+            .map(|(_, text)| text.as_bytes())
+    };
     let names: Vec<&str> = path.trim_end_matches('/').split('/').collect();
     let mut dir = rules.enter_root(text_in(""));
     for (depth, name) in names.iter().enumerate() {
@@ -55,7 +77,10 @@ fn secret(rule: &str) -> RuleVerdict {
 
 #[test]
 fn the_store_list_is_asked_last_and_excludes_first() {
-    let rules = Rules::new(RuleSources { excludes: vec!["/out".into(), "!keep.log".into()], ..sources() });
+    let rules = Rules::new(RuleSources {
+        excludes: vec!["/out".into(), "!keep.log".into()],
+        ..sources()
+    });
     let ignore_files = [("", "!dist/\n*.log\n!/out\n"), ("sub", "\\#x\n")];
     let judge = |path| judge(&rules, &ignore_files, path);
     assert_eq!(judge("dist/"), RuleVerdict::Capture);
@@ -70,7 +95,10 @@ fn the_store_list_is_asked_last_and_excludes_first() {
 
 #[test]
 fn no_rule_of_a_project_lets_a_secret_through() {
-    let rules = Rules::new(RuleSources { excludes: vec!["!.env".into()], ..sources() });
+    let rules = Rules::new(RuleSources {
+        excludes: vec!["!.env".into()],
+        ..sources()
+    });
     let judge = |path| judge(&rules, &[("", "!*\n!.env\n!.ssh/\n")], path);
     assert_eq!(judge(".env"), secret(".env"));
     assert_eq!(judge("a/.env.local"), secret(".env.*"));
@@ -87,9 +115,18 @@ fn no_rule_of_a_project_lets_a_secret_through() {
 fn the_user_can_let_secrets_through() {
     let allow = |globs: &[&str]| {
         let sensitive_allow = globs.iter().map(ToString::to_string).collect();
-        Rules::new(RuleSources { sensitive_allow, ..sources() })
+        Rules::new(RuleSources {
+            sensitive_allow,
+            ..sources()
+        })
     };
-    let rules = allow(&[".env.local", "/conf/id_rsa", ".ssh/config", "keys/", "!keys/id_dsa"]);
+    let rules = allow(&[
+        ".env.local",
+        "/conf/id_rsa",
+        ".ssh/config",
+        "keys/",
+        "!keys/id_dsa",
+    ]);
     let judge_one = |path| judge(&rules, &[("", ".env*\n")], path);
     assert_eq!(judge_one("a/.env.local"), RuleVerdict::Capture);
     assert_eq!(judge_one(".env"), secret(".env"));
@@ -111,10 +148,22 @@ fn the_user_can_let_secrets_through() {
 #[test]
 fn what_git_tracks_is_captured_although_a_rule_covers_it() {
     let tracked = tracked(
-        &["dist/index.js", "dist/sub/x", "credentials.json", ".env", "server.key", "dist/.env", ".ssh/config", "a.pyc"],
+        &[
+            "dist/index.js",
+            "dist/sub/x",
+            "credentials.json",
+            ".env",
+            "server.key",
+            "dist/.env",
+            ".ssh/config",
+            "a.pyc",
+        ],
         &["build/lib"],
     );
-    let rules = Rules::new(RuleSources { tracked: Arc::new(tracked.into()), ..sources() });
+    let rules = Rules::new(RuleSources {
+        tracked: Arc::new(tracked.into()),
+        ..sources()
+    });
     let judge = |path| judge(&rules, &[("dist", "!*\n")], path);
     assert_eq!(judge("dist/"), RuleVerdict::OnlyTracked);
     assert_eq!(judge("dist/index.js"), RuleVerdict::Capture);
@@ -139,10 +188,18 @@ fn what_git_tracks_is_captured_although_a_rule_covers_it() {
 
 #[test]
 fn would_capture_walks_down_like_a_scan() {
-    let rules = Rules::new(RuleSources { max_file_size_bytes: Some(10), ..sources() });
+    let rules = Rules::new(RuleSources {
+        max_file_size_bytes: Some(10),
+        ..sources()
+    });
     let ignore_file_of = |dir: &RelPath| (dir.as_bytes() == b"a").then(|| b"b/\n!dist/\n".to_vec());
     let would = |path: &str, is_dir, size_bytes| {
-        rules.would_capture(&RelPath::new(path.as_bytes()).unwrap(), is_dir, size_bytes, &ignore_file_of)
+        rules.would_capture(
+            &RelPath::new(path.as_bytes()).unwrap(),
+            is_dir,
+            size_bytes,
+            &ignore_file_of,
+        )
     };
     assert!(would("a/c/x", false, 10));
     assert!(!would("a/c/x", false, 11));
@@ -162,7 +219,13 @@ fn would_capture_walks_down_like_a_scan() {
 fn names_that_are_not_utf8_match_and_are_shown_escaped() {
     let rules = Rules::new(RuleSources::default());
     let dir = rules.enter_root(Some(b"\xff*\n[\x80-\x82]\n"));
-    assert_eq!(rules.judge(&dir, b"\xffx", false), left_out(".gitignore: \\xff*"));
-    assert!(matches!(rules.judge(&dir, b"\x81", false), RuleVerdict::LeaveOut(_)));
+    assert_eq!(
+        rules.judge(&dir, b"\xffx", false),
+        left_out(".gitignore: \\xff*")
+    );
+    assert!(matches!(
+        rules.judge(&dir, b"\x81", false),
+        RuleVerdict::LeaveOut(_)
+    ));
     assert_eq!(rules.judge(&dir, b"\x83", false), RuleVerdict::Capture);
 }

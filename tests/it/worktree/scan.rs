@@ -28,7 +28,15 @@ use checkpoint::worktree::tree_handle::WorkTree;
 /// Options of a scan without a stat cache, shared among `workers` threads.
 pub(super) fn options<'a>(interrupt: &'a Interrupt, progress: &'a Progress) -> ScanOptions<'a> {
     let (previous, same_rules, limit_files, workers) = (None, false, None, 3);
-    ScanOptions { previous, same_rules, limit_files, skip: &[], interrupt, progress, workers }
+    ScanOptions {
+        previous,
+        same_rules,
+        limit_files,
+        skip: &[],
+        interrupt,
+        progress,
+        workers,
+    }
 }
 
 fn list(root: &Path, previous: Option<&Listing>) -> Listing {
@@ -36,7 +44,10 @@ fn list(root: &Path, previous: Option<&Listing>) -> Listing {
     let rules = Rules::new(RuleSources::default());
     let kept = previous.map(|listing| Arc::new(keep(listing)));
     let (interrupt, progress) = (Interrupt::default(), Progress::default());
-    let options = ScanOptions { previous: kept.as_ref(), ..options(&interrupt, &progress) };
+    let options = ScanOptions {
+        previous: kept.as_ref(),
+        ..options(&interrupt, &progress)
+    };
     match scan(&work, &rules, &options).unwrap() {
         Scan::Done(listing) => listing,
         over @ Scan::OverLimit { .. } => panic!("{over:?}"),
@@ -56,9 +67,17 @@ fn shape(listing: &Listing) -> Vec<String> {
     for (dir, path) in listing.dirs.iter().zip(listing.paths()) {
         shape.push(format!("d {path}"));
         for file in dir.files.iter() {
-            shape.push(format!("{} {}", if file.kind == Kind::File { 'f' } else { 'l' }, path.join(file.name)));
+            shape.push(format!(
+                "{} {}",
+                if file.kind == Kind::File { 'f' } else { 'l' },
+                path.join(file.name)
+            ));
         }
-        shape.extend(dir.uncaptured.iter().map(|item| format!("{} {}", item.why.into_str(), path.join(&item.name))));
+        shape.extend(
+            dir.uncaptured
+                .iter()
+                .map(|item| format!("{} {}", item.why.into_str(), path.join(&item.name))),
+        );
     }
     shape.sort();
     shape
@@ -113,9 +132,20 @@ fn a_listing_has_parents_first_and_names_in_order() {
     }
     let listing = list(temp.path(), None);
     for (index, dir) in listing.dirs.iter().enumerate() {
-        assert!(dir.files.iter().is_sorted_by(|one, other| one.name < other.name));
-        assert!(dir.dirs.iter().all(|child| *child > index && listing.dirs[*child].parent == index));
-        assert!(dir.dirs.is_sorted_by(|one, other| listing.dirs[*one].name < listing.dirs[*other].name));
+        assert!(
+            dir.files
+                .iter()
+                .is_sorted_by(|one, other| one.name < other.name)
+        );
+        assert!(
+            dir.dirs
+                .iter()
+                .all(|child| *child > index && listing.dirs[*child].parent == index)
+        );
+        assert!(
+            dir.dirs
+                .is_sorted_by(|one, other| listing.dirs[*one].name < listing.dirs[*other].name)
+        );
     }
     assert!(listing.dirs[0].files.get(b"\xff\xfe").is_some());
     assert_eq!(listing.dirs.len(), 8);
@@ -129,7 +159,12 @@ fn what_is_ours_is_not_listed_and_what_only_looks_so_is() {
     fs::create_dir(temp.path().join("sub")).unwrap();
     fs::write(temp.path().join("sub").join(stage), "a file").unwrap();
     fs::create_dir(temp.path().join(".checkpoint-stage-mine")).unwrap();
-    let expected = ["d .", "d .checkpoint-stage-mine", "d sub", "f sub/.checkpoint-stage-0123456789abcdef"];
+    let expected = [
+        "d .",
+        "d .checkpoint-stage-mine",
+        "d sub",
+        "f sub/.checkpoint-stage-0123456789abcdef",
+    ];
     assert_eq!(shape(&list(temp.path(), None)), expected);
 }
 
@@ -142,10 +177,19 @@ fn the_place_of_stores_is_told_by_identity() {
     let interrupt = Interrupt::default();
     let skip = [(base.dev, base.ino)];
     let progress = Progress::default();
-    let options = ScanOptions { skip: &skip, ..options(&interrupt, &progress) };
-    let Scan::Done(listing) = scan(&work, &Rules::new(RuleSources::default()), &options).unwrap() else { panic!() };
+    let options = ScanOptions {
+        skip: &skip,
+        ..options(&interrupt, &progress)
+    };
+    let Scan::Done(listing) = scan(&work, &Rules::new(RuleSources::default()), &options).unwrap()
+    else {
+        panic!()
+    };
     assert_eq!(listing.dirs.len(), 1);
-    assert_eq!(listing.dirs[0].uncaptured[0].why, WhyNot::LeftOut(STORES_RULE.into()));
+    assert_eq!(
+        listing.dirs[0].uncaptured[0].why,
+        WhyNot::LeftOut(STORES_RULE.into())
+    );
 }
 
 #[test]
@@ -153,19 +197,39 @@ fn counting_stops_at_the_limit_and_names_the_largest() {
     let temp = tempfile::tempdir().unwrap();
     for (dir, count) in [("a", 3), ("b/deep", 5), ("c", 1), ("d", 2), ("e", 40)] {
         fs::create_dir_all(temp.path().join(dir)).unwrap();
-        (0..count).for_each(|index| fs::write(temp.path().join(dir).join(index.to_string()), "").unwrap());
+        (0..count).for_each(|index| {
+            fs::write(temp.path().join(dir).join(index.to_string()), "").unwrap()
+        });
     }
     let work = WorkTree::open(temp.path()).unwrap();
     let interrupt = Interrupt::default();
     let rules = Rules::new(RuleSources::default());
     let at = |limit| {
-        scan(&work, &rules, &ScanOptions { limit_files: Some(limit), ..options(&interrupt, &Progress::default()) })
-            .unwrap()
+        scan(
+            &work,
+            &rules,
+            &ScanOptions {
+                limit_files: Some(limit),
+                ..options(&interrupt, &Progress::default())
+            },
+        )
+        .unwrap()
     };
     assert!(matches!(at(51), Scan::Done(_)));
-    let Scan::OverLimit { limit, largest } = at(20) else { panic!() };
-    let named: Vec<String> = largest.iter().map(|(path, count)| format!("{path} {count}")).collect();
-    assert_eq!((limit, named), (20, vec!["e 10".to_owned(), "b 5".to_owned(), "a 3".to_owned()]));
+    let Scan::OverLimit { limit, largest } = at(20) else {
+        panic!()
+    };
+    let named: Vec<String> = largest
+        .iter()
+        .map(|(path, count)| format!("{path} {count}"))
+        .collect();
+    assert_eq!(
+        (limit, named),
+        (
+            20,
+            vec!["e 10".to_owned(), "b 5".to_owned(), "a 3".to_owned()]
+        )
+    );
 }
 
 #[test]
@@ -175,7 +239,11 @@ fn a_signal_ends_the_scan() {
     let work = WorkTree::open(temp.path()).unwrap();
     let interrupt = Interrupt::default();
     interrupt.set(15);
-    let ended = scan(&work, &Rules::new(RuleSources::default()), &options(&interrupt, &Progress::default()));
+    let ended = scan(
+        &work,
+        &Rules::new(RuleSources::default()),
+        &options(&interrupt, &Progress::default()),
+    );
     assert!(matches!(ended, Err(Error::Interrupted { signal: 15 })));
 }
 
@@ -185,8 +253,16 @@ fn a_file_too_large_for_the_user_is_named() {
     fs::write(temp.path().join("large"), "12345").unwrap();
     fs::write(temp.path().join("small"), "1234").unwrap();
     let work = WorkTree::open(temp.path()).unwrap();
-    let rules = Rules::new(RuleSources { max_file_size_bytes: Some(4), ..RuleSources::default() });
-    let ended = scan(&work, &rules, &options(&Interrupt::default(), &Progress::default())).unwrap();
+    let rules = Rules::new(RuleSources {
+        max_file_size_bytes: Some(4),
+        ..RuleSources::default()
+    });
+    let ended = scan(
+        &work,
+        &rules,
+        &options(&Interrupt::default(), &Progress::default()),
+    )
+    .unwrap();
     let Scan::Done(listing) = ended else { panic!() };
     assert_eq!(shape(&listing), ["d .", "f small", "too-large large"]);
 }
@@ -200,23 +276,43 @@ fn blobs_of_unchanged_files_are_known_and_racy_ones_are_not() {
     }
     let id = ObjectId::from_hex("4b825dc642cb6eb9a060e54bf8d69288fbee4904");
     let mut previous = list(temp.path(), None);
-    previous.dirs.iter_mut().flat_map(|dir| dir.files.make_listed()).for_each(|file| file.id = id);
+    previous
+        .dirs
+        .iter_mut()
+        .flat_map(|dir| dir.files.make_listed())
+        .for_each(|file| file.id = id);
     let known = |previous: &Listing| -> Vec<String> {
         let listing = list(temp.path(), Some(previous));
         let paths = listing.paths();
         let files = listing.dirs.iter().zip(paths).flat_map(|(dir, at)| {
-            dir.files.iter().filter(|file| file.id.is_some()).map(move |file| at.join(file.name).to_string())
+            dir.files
+                .iter()
+                .filter(|file| file.id.is_some())
+                .map(move |file| at.join(file.name).to_string())
         });
         files.collect()
     };
     previous.started_ns = 0;
-    assert_eq!(known(&previous), Vec::<String>::new(), "written after the scan began");
+    assert_eq!(
+        known(&previous),
+        Vec::<String>::new(),
+        "written after the scan began"
+    );
     previous.started_ns = i64::MAX;
-    assert_eq!(known(&previous), ["edited", "same", "touched-back", "d/same"]);
+    assert_eq!(
+        known(&previous),
+        ["edited", "same", "touched-back", "d/same"]
+    );
     previous.dirs[0].files.make_listed()[1].racy = true;
     fs::write(temp.path().join("edited"), "2").unwrap();
-    let times = fs::metadata(temp.path().join("touched-back")).unwrap().modified().unwrap();
-    let file = fs::File::options().write(true).open(temp.path().join("touched-back")).unwrap();
+    let times = fs::metadata(temp.path().join("touched-back"))
+        .unwrap()
+        .modified()
+        .unwrap();
+    let file = fs::File::options()
+        .write(true)
+        .open(temp.path().join("touched-back"))
+        .unwrap();
     std::io::Write::write_all(&mut &file, b"2").unwrap();
     file.set_modified(times).unwrap();
     assert_eq!(known(&previous), ["d/same"]);
@@ -281,7 +377,13 @@ fn a_path_longer_than_the_system_takes_is_listed() {
     let path = listing.path_of(20).join(b"deep");
     assert!(path.as_bytes().len() > 4096);
     assert_eq!(listing.file_count(), 1);
-    assert!(WorkTree::open(temp.path()).unwrap().stat(&path).unwrap().is_some());
+    assert!(
+        WorkTree::open(temp.path())
+            .unwrap()
+            .stat(&path)
+            .unwrap()
+            .is_some()
+    );
 }
 
 #[test]

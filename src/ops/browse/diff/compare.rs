@@ -58,32 +58,66 @@ impl DiffOutcome {
     /// Returns the error to end with after everything else was shown.
     pub fn failure(&self) -> Option<Error> {
         let what = one_of(self.damaged.first()?, self.damaged.len());
-        Some(Error::Damaged { what, why: "its content in a checkpoint cannot be read".to_owned() })
+        Some(Error::Damaged {
+            what,
+            why: "its content in a checkpoint cannot be read".to_owned(),
+        })
     }
 }
 
 /// Receives one path at a time, and says whether to go on.
 pub type Receiver<'r> = dyn FnMut(&FileDiff) -> Result<ControlFlow<()>> + 'r;
 
-pub fn diff(context: &Context, options: &DiffOptions, receiver: &mut Receiver<'_>) -> Result<DiffOutcome> {
+pub fn diff(
+    context: &Context,
+    options: &DiffOptions,
+    receiver: &mut Receiver<'_>,
+) -> Result<DiffOutcome> {
     let paths = restore_paths::parse(&context.root, &options.paths)?;
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let (from, to) = chosen(&inventory, &options.selectors, context.now_ms)?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
-    let partial = [Some(&from), to.as_ref()].into_iter().flatten().filter(|checkpoint| checkpoint.is_partial());
+    let partial = [Some(&from), to.as_ref()]
+        .into_iter()
+        .flatten()
+        .filter(|checkpoint| checkpoint.is_partial());
     warnings.extend(partial.map(|checkpoint| Warning::IsPartial { id: checkpoint.id }));
     let sides = sides(context, &store, &from, to.as_ref(), &mut warnings)?;
-    if let Some(path) = paths.iter().find(|path| !sides.iter().any(|side| side.holds(path))) {
-        return Err(Error::NoSuchPath { checkpoint: from.id, path: path.to_string() });
+    if let Some(path) = paths
+        .iter()
+        .find(|path| !sides.iter().any(|side| side.holds(path)))
+    {
+        return Err(Error::NoSuchPath {
+            checkpoint: from.id,
+            path: path.to_string(),
+        });
     }
-    let Difference { files: pairs, other, not_compared } =
-        between(&sides[0].snapshot, &sides[1].snapshot, &restore_paths::limits(paths));
+    let Difference {
+        files: pairs,
+        other,
+        not_compared,
+    } = between(
+        &sides[0].snapshot,
+        &sides[1].snapshot,
+        &restore_paths::limits(paths),
+    );
     let (files, too_large, damaged) = (Vec::new(), Vec::new(), Vec::new());
-    let mut outcome = DiffOutcome { from, to, files, other, not_compared, too_large, damaged, warnings };
+    let mut outcome = DiffOutcome {
+        from,
+        to,
+        files,
+        other,
+        not_compared,
+        too_large,
+        damaged,
+        warnings,
+    };
     for pair in pairs {
         context.interrupt.check()?;
-        let Some(mut file) = read_pair(pair, &sides, options.manner, &mut outcome)? else { continue };
+        let Some(mut file) = read_pair(pair, &sides, options.manner, &mut outcome)? else {
+            continue;
+        };
         let flow = receiver(&file)?;
         file.pieces.clear();
         outcome.files.push(file);
@@ -94,9 +128,15 @@ pub fn diff(context: &Context, options: &DiffOptions, receiver: &mut Receiver<'_
     Ok(outcome)
 }
 
-fn chosen(inventory: &Inventory, selectors: &[String], now_ms: i64) -> Result<(Checkpoint, Option<Checkpoint>)> {
+fn chosen(
+    inventory: &Inventory,
+    selectors: &[String],
+    now_ms: i64,
+) -> Result<(Checkpoint, Option<Checkpoint>)> {
     let named = |typed: &String| find(inventory, typed, now_ms);
-    let from = selectors.first().map_or_else(|| find(inventory, "latest", now_ms), named)?;
+    let from = selectors
+        .first()
+        .map_or_else(|| find(inventory, "latest", now_ms), named)?;
     Ok((from, selectors.get(1).map(named).transpose()?))
 }
 
@@ -112,13 +152,19 @@ fn sides<'s>(
         Side::of_checkpoint(store, to)?
     } else {
         // Files written for workflows are not part of the present state.
-        context.own_files(Some(store)).drop_from(&mut before.snapshot);
+        context
+            .own_files(Some(store))
+            .drop_from(&mut before.snapshot);
         let (present, met) = Side::of_present(context, store, &before.snapshot)?;
         warnings.extend(met);
         present
     };
     let mut sides = [before, after];
-    for checkpoint in [Some(from), to].into_iter().flatten().filter(|checkpoint| checkpoint.is_scoped()) {
+    for checkpoint in [Some(from), to]
+        .into_iter()
+        .flatten()
+        .filter(|checkpoint| checkpoint.is_scoped())
+    {
         // A scoped checkpoint says nothing about paths outside its scope.
         for side in &mut sides {
             side.snapshot.retain(&|path| checkpoint.covers(path));
@@ -128,26 +174,48 @@ fn sides<'s>(
 }
 
 /// Reads and compares one path; `None` if there is nothing to show.
-fn read_pair(pair: Pair, sides: &[Side<'_>; 2], manner: Manner, outcome: &mut DiffOutcome) -> Result<Option<FileDiff>> {
+fn read_pair(
+    pair: Pair,
+    sides: &[Side<'_>; 2],
+    manner: Manner,
+    outcome: &mut DiffOutcome,
+) -> Result<Option<FileDiff>> {
     if manner.detail == Detail::Names {
         let change = pair.change();
         let [before, after] = [pair.before, pair.after].map(|side| side.as_ref().map(unread));
         let (counts, pieces) = (None, Vec::new());
-        return Ok(Some(FileDiff { path: pair.path, change, before, after, counts, is_binary: false, pieces }));
+        return Ok(Some(FileDiff {
+            path: pair.path,
+            change,
+            before,
+            after,
+            counts,
+            is_binary: false,
+            pieces,
+        }));
     }
     let mut versions: [Option<FileVersion>; 2] = [None, None];
-    for ((version, side), entry) in versions.iter_mut().zip(sides).zip([pair.before, pair.after]) {
+    for ((version, side), entry) in versions
+        .iter_mut()
+        .zip(sides)
+        .zip([pair.before, pair.after])
+    {
         let Some(entry) = entry else { continue };
         match side.load(&pair.path, &entry, &mut outcome.warnings)? {
             LoadedVersion::Version(read) => *version = Some(*read),
-            LoadedVersion::Gone => outcome.warnings.push(Warning::ChangedWhileRead { path: pair.path.clone() }),
+            LoadedVersion::Gone => outcome.warnings.push(Warning::ChangedWhileRead {
+                path: pair.path.clone(),
+            }),
             LoadedVersion::Unknown(why) => {
                 outcome.not_compared.push((pair.path, why));
                 return Ok(None);
             }
             LoadedVersion::Damaged(why) => {
                 outcome.damaged.push(pair.path.clone());
-                outcome.warnings.push(Warning::DamagedFile { path: pair.path, why });
+                outcome.warnings.push(Warning::DamagedFile {
+                    path: pair.path,
+                    why,
+                });
                 return Ok(None);
             }
         }
@@ -158,7 +226,12 @@ fn read_pair(pair: Pair, sides: &[Side<'_>; 2], manner: Manner, outcome: &mut Di
         return Ok(None);
     }
     let file = compare(pair.path, before.as_ref(), after.as_ref(), manner)?;
-    if manner.binary && file.pieces.iter().any(|piece| piece.body == Body::Binary(None)) {
+    if manner.binary
+        && file
+            .pieces
+            .iter()
+            .any(|piece| piece.body == Body::Binary(None))
+    {
         outcome.too_large.push(file.path.clone());
     }
     Ok(Some(file))
@@ -166,5 +239,9 @@ fn read_pair(pair: Pair, sides: &[Side<'_>; 2], manner: Manner, outcome: &mut Di
 
 /// Describes an unread file; a checkpoint's sizes are not known without reading its blobs.
 fn unread(entry: &Entry) -> SeenFile {
-    SeenFile { mode: entry.git_mode(), id: entry.id, size_bytes: entry.size_bytes }
+    SeenFile {
+        mode: entry.git_mode(),
+        id: entry.id,
+        size_bytes: entry.size_bytes,
+    }
 }

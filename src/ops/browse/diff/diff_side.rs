@@ -29,13 +29,28 @@ enum Source<'s> {
 impl<'s> Side<'s> {
     pub fn of_checkpoint(store: &'s Store, checkpoint: &Checkpoint) -> Result<Self> {
         let snapshot = store.snapshot(checkpoint)?;
-        Ok(Self { snapshot, checkpoint: Some(checkpoint.clone()), source: Source::Store(store) })
+        Ok(Self {
+            snapshot,
+            checkpoint: Some(checkpoint.clone()),
+            source: Source::Store(store),
+        })
     }
 
     /// Captures the working directory, including what `held` has and rules now leave out.
-    pub fn of_present(context: &Context, store: &Store, held: &Snapshot) -> Result<(Self, Vec<Warning>)> {
+    pub fn of_present(
+        context: &Context,
+        store: &Store,
+        held: &Snapshot,
+    ) -> Result<(Self, Vec<Warning>)> {
         let (present, snapshot, warnings) = WorktreeSide::look(context, store, held)?;
-        Ok((Self { snapshot, checkpoint: None, source: Source::Present(present) }, warnings))
+        Ok((
+            Self {
+                snapshot,
+                checkpoint: None,
+                source: Source::Present(present),
+            },
+            warnings,
+        ))
     }
 
     pub fn holds(&self, path: &RelPath) -> bool {
@@ -43,7 +58,12 @@ impl<'s> Side<'s> {
     }
 
     /// Reads one file. Content of the working directory is taken as read, even if it changed since the capture.
-    pub fn load(&self, path: &RelPath, entry: &Entry, warnings: &mut Vec<Warning>) -> Result<LoadedVersion> {
+    pub fn load(
+        &self,
+        path: &RelPath,
+        entry: &Entry,
+        warnings: &mut Vec<Warning>,
+    ) -> Result<LoadedVersion> {
         match &self.source {
             Source::Store(store) => self.load_blob(store, entry),
             Source::Present(present) => present.load(path, entry, warnings),
@@ -53,13 +73,22 @@ impl<'s> Side<'s> {
     fn load_blob(&self, store: &Store, entry: &Entry) -> Result<LoadedVersion> {
         let read = || -> Result<FileVersion, ReadFailure> {
             let size_bytes = store.objects().size(&entry.id)?;
-            let seen = SeenFile { mode: entry.git_mode(), id: entry.id, size_bytes };
+            let seen = SeenFile {
+                mode: entry.git_mode(),
+                id: entry.id,
+                size_bytes,
+            };
             if size_bytes > LARGEST_TEXT_BYTES {
                 return Ok(FileVersion { seen, bytes: None });
             }
             match store.objects().read(&entry.id)? {
-                (ObjectKind::Blob, bytes) => Ok(FileVersion { seen, bytes: Some(bytes) }),
-                (kind, _) => Err(format!("object {} is a {}, not a blob", entry.id, kind.into_str()).into()),
+                (ObjectKind::Blob, bytes) => Ok(FileVersion {
+                    seen,
+                    bytes: Some(bytes),
+                }),
+                (kind, _) => {
+                    Err(format!("object {} is a {}, not a blob", entry.id, kind.into_str()).into())
+                }
             }
         };
         match (read(), &self.checkpoint) {

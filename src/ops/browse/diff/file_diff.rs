@@ -69,7 +69,15 @@ pub fn compare(
     let (before, after) = (one.map(|v| v.seen), two.map(|v| v.seen));
     let change = change_of(before, after);
     let is_binary = [one, two].into_iter().flatten().any(FileVersion::is_binary);
-    let mut diff = FileDiff { path, change, before, after, counts: None, is_binary, pieces: Vec::new() };
+    let mut diff = FileDiff {
+        path,
+        change,
+        before,
+        after,
+        counts: None,
+        is_binary,
+        pieces: Vec::new(),
+    };
     if manner.detail == Detail::Patch && change == ChangeKind::Type {
         diff.pieces = vec![piece(one, None, manner)?.0, piece(None, two, manner)?.0];
         return Ok(diff);
@@ -105,15 +113,24 @@ fn piece(
 ) -> Result<(Piece, Option<(usize, usize)>)> {
     let sides = [before, after];
     let (seen_before, seen_after) = (before.map(|v| v.seen), after.map(|v| v.seen));
-    let with = |body| Piece { before: seen_before, after: seen_after, body };
+    let with = |body| Piece {
+        before: seen_before,
+        after: seen_after,
+        body,
+    };
     let is_binary = sides.into_iter().flatten().any(FileVersion::is_binary);
     if seen_before.map(|seen| seen.id) == seen_after.map(|seen| seen.id) {
         return Ok((with(Body::Same), (!is_binary).then_some((0, 0))));
     }
-    let [old, new] = sides.map(|side| side.map_or(Some(&[][..]), |version| version.bytes.as_deref()));
+    let [old, new] =
+        sides.map(|side| side.map_or(Some(&[][..]), |version| version.bytes.as_deref()));
     match (old, new) {
         (Some(old), Some(new)) if !is_binary => {
-            let TextDiff { hunks, insertions, deletions } = text_diff(old, new, manner.context)?;
+            let TextDiff {
+                hunks,
+                insertions,
+                deletions,
+            } = text_diff(old, new, manner.context)?;
             Ok((with(Body::Text(hunks)), Some((insertions, deletions))))
         }
         (Some(old), Some(new)) if manner.binary && manner.detail == Detail::Patch => {
@@ -129,14 +146,18 @@ fn binary_patch(old: &[u8], new: &[u8]) -> Result<Vec<u8>> {
     let mut deflater = Deflater::default();
     for content in [new, old] {
         patch.extend_from_slice(format!("literal {}\n", content.len()).as_bytes());
-        push_lines(&mut patch, deflater.compress(content).map_err(Error::unexpected)?);
+        push_lines(
+            &mut patch,
+            deflater.compress(content).map_err(Error::unexpected)?,
+        );
         patch.push(b'\n');
     }
     Ok(patch)
 }
 
 /// Digits of base85, in the order of git.
-const BASE85: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+const BASE85: &[u8; 85] =
+    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 /// Bytes encoded on one line of a binary patch.
 const BASE85_LINE_BYTES: usize = 52;
 
@@ -156,7 +177,11 @@ pub fn push_lines(patch: &mut Vec<u8>, data: &[u8]) {
 /// Encodes a line's length: `A` for 1 to `Z` for 26, `a` for 27 to `z` for 52.
 fn length_letter(len: usize) -> u8 {
     let len = u8::try_from(len).unwrap_or_default();
-    if len <= 26 { b'A' + len - 1 } else { b'a' + len - 27 }
+    if len <= 26 {
+        b'A' + len - 1
+    } else {
+        b'a' + len - 27
+    }
 }
 
 fn digits(mut value: u32) -> [u8; 5] {
@@ -181,13 +206,19 @@ mod tests {
     #[test]
     fn the_empty_stream_looks_as_git_writes_it() {
         // The zlib stream of nothing, part of every binary patch that adds a file.
-        assert_eq!(lines(&[0x78, 0x01, 0x03, 0, 0, 0, 0, 0x01]), "HcmV?d00001\n");
+        assert_eq!(
+            lines(&[0x78, 0x01, 0x03, 0, 0, 0, 0, 0x01]),
+            "HcmV?d00001\n"
+        );
     }
 
     #[test]
     fn a_line_holds_52_bytes() {
         let shown = lines(&[0xff; 53]);
-        let lengths: Vec<(char, usize)> = shown.lines().map(|l| (l.chars().next().unwrap(), l.len())).collect();
+        let lengths: Vec<(char, usize)> = shown
+            .lines()
+            .map(|l| (l.chars().next().unwrap(), l.len()))
+            .collect();
         assert_eq!(lengths, [('z', 66), ('A', 6)]);
         assert!(shown.starts_with("z|NsC0|NsC0"), "{shown}");
     }

@@ -24,25 +24,44 @@ pub fn is_binary(content: &[u8]) -> bool {
 
 /// Compares two texts line by line, with `context` unchanged lines around each change.
 pub fn text_diff(old: &[u8], new: &[u8], context: u32) -> Result<TextDiff> {
-    let (old, new) = if context == 0 { without_common_tail(old, new) } else { (old, new) };
+    let (old, new) = if context == 0 {
+        without_common_tail(old, new)
+    } else {
+        (old, new)
+    };
     let mut options = git2::DiffOptions::new();
-    options.context_lines(context.min(MOST_CONTEXT)).interhunk_lines(0).indent_heuristic(true).force_text(true);
-    let patch = git2::Patch::from_buffers(old, None, new, None, Some(&mut options)).map_err(|cause| failed(&cause))?;
+    options
+        .context_lines(context.min(MOST_CONTEXT))
+        .interhunk_lines(0)
+        .indent_heuristic(true)
+        .force_text(true);
+    let patch = git2::Patch::from_buffers(old, None, new, None, Some(&mut options))
+        .map_err(|cause| failed(&cause))?;
     let mut found = TextDiff::default();
     let mut headings = Headings::of(old);
     for at in 0..patch.num_hunks() {
         let (hunk, lines) = patch.hunk(at).map_err(|cause| failed(&cause))?;
         let (old_start, old_lines) = (hunk.old_start(), hunk.old_lines());
-        let ranges = format!("@@ -{} +{} @@", range(old_start, old_lines), range(hunk.new_start(), hunk.new_lines()));
+        let ranges = format!(
+            "@@ -{} +{} @@",
+            range(old_start, old_lines),
+            range(hunk.new_start(), hunk.new_lines())
+        );
         found.hunks.extend_from_slice(ranges.as_bytes());
-        let lines_above = if old_lines == 0 { old_start } else { old_start.saturating_sub(1) };
+        let lines_above = if old_lines == 0 {
+            old_start
+        } else {
+            old_start.saturating_sub(1)
+        };
         if let Some(heading) = headings.above(lines_above as usize) {
             found.hunks.push(b' ');
             found.hunks.extend_from_slice(heading);
         }
         found.hunks.push(b'\n');
         for line in 0..lines {
-            let line = patch.line_in_hunk(at, line).map_err(|cause| failed(&cause))?;
+            let line = patch
+                .line_in_hunk(at, line)
+                .map_err(|cause| failed(&cause))?;
             let sign = line.origin();
             match sign {
                 '+' => found.insertions += 1,
@@ -60,20 +79,32 @@ pub fn text_diff(old: &[u8], new: &[u8], context: u32) -> Result<TextDiff> {
 }
 
 fn failed(cause: &git2::Error) -> Error {
-    Error::unexpected(format!("libgit2 cannot compare two texts: {}", cause.message()))
+    Error::unexpected(format!(
+        "libgit2 cannot compare two texts: {}",
+        cause.message()
+    ))
 }
 
 fn range(start: u32, lines: u32) -> String {
-    if lines == 1 { start.to_string() } else { format!("{start},{lines}") }
+    if lines == 1 {
+        start.to_string()
+    } else {
+        format!("{start},{lines}")
+    }
 }
 
 /// Drops the common tail: without context git does so before it compares, which may choose other lines.
 fn without_common_tail<'t>(old: &'t [u8], new: &'t [u8]) -> (&'t [u8], &'t [u8]) {
     const TRIMMED_BYTES: usize = 1024;
-    let blocks = old.rchunks_exact(TRIMMED_BYTES).zip(new.rchunks_exact(TRIMMED_BYTES));
+    let blocks = old
+        .rchunks_exact(TRIMMED_BYTES)
+        .zip(new.rchunks_exact(TRIMMED_BYTES));
     let trimmed = blocks.take_while(|(one, two)| one == two).count() * TRIMMED_BYTES;
     let tail = &old[old.len() - trimmed..];
-    let kept = tail.iter().position(|byte| *byte == b'\n').map_or(trimmed, |at| at + 1);
+    let kept = tail
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .map_or(trimmed, |at| at + 1);
     let cut = trimmed - kept;
     (&old[..old.len() - cut], &new[..new.len() - cut])
 }
@@ -87,14 +118,22 @@ struct Headings<'t> {
 
 impl<'t> Headings<'t> {
     fn of(text: &'t [u8]) -> Self {
-        Self { lines: text.split_inclusive(|byte| *byte == b'\n').collect(), searched: 0, found: None }
+        Self {
+            lines: text.split_inclusive(|byte| *byte == b'\n').collect(),
+            searched: 0,
+            found: None,
+        }
     }
 
     fn above(&mut self, end: usize) -> Option<&'t [u8]> {
         let end = end.min(self.lines.len());
         let span = self.lines.get(self.searched..end).unwrap_or_default();
         self.searched = self.searched.max(end);
-        self.found = span.iter().rev().find_map(|line| heading(line)).or(self.found);
+        self.found = span
+            .iter()
+            .rev()
+            .find_map(|line| heading(line))
+            .or(self.found);
         self.found
     }
 }
@@ -106,7 +145,10 @@ fn heading(line: &[u8]) -> Option<&[u8]> {
         return None;
     }
     let cut = &line[..line.len().min(HEADING_BYTES)];
-    let end = cut.iter().rposition(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).map_or(0, |at| at + 1);
+    let end = cut
+        .iter()
+        .rposition(|byte| !matches!(byte, b' ' | b'\t' | b'\n' | b'\r'))
+        .map_or(0, |at| at + 1);
     Some(valid_start(&cut[..end]))
 }
 
@@ -122,23 +164,37 @@ mod tests {
     use super::*;
 
     fn hunks(old: &str, new: &str, context: u32) -> String {
-        String::from_utf8(text_diff(old.as_bytes(), new.as_bytes(), context).unwrap().hunks).unwrap()
+        String::from_utf8(
+            text_diff(old.as_bytes(), new.as_bytes(), context)
+                .unwrap()
+                .hunks,
+        )
+        .unwrap()
     }
 
     #[test]
     fn the_end_without_a_line_break_is_told() {
         let expected = "@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+a\n";
         assert_eq!(hunks("a", "a\n", 3), expected);
-        assert_eq!(hunks("", "a", 3), "@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n");
+        assert_eq!(
+            hunks("", "a", 3),
+            "@@ -0,0 +1 @@\n+a\n\\ No newline at end of file\n"
+        );
     }
 
     #[test]
     fn a_heading_is_the_nearest_definition_above_the_hunk() {
         let old = "fn one() {  \n    1\n    2\n    3\n    4\n    5\n}\n";
         assert!(
-            hunks(old, &old.replace('5', "x"), 1).starts_with("@@ -5,3 +5,3 @@ fn one() {\n     4\n-    5\n+    x\n")
+            hunks(old, &old.replace('5', "x"), 1)
+                .starts_with("@@ -5,3 +5,3 @@ fn one() {\n     4\n-    5\n+    x\n")
         );
-        assert_eq!(heading(&[b"long ".repeat(20).as_slice(), b"\n"].concat()).unwrap().len(), 79);
+        assert_eq!(
+            heading(&[b"long ".repeat(20).as_slice(), b"\n"].concat())
+                .unwrap()
+                .len(),
+            79
+        );
         assert_eq!(heading(b"caf\xe9 x\n").unwrap(), b"caf");
         assert_eq!(heading(b" indented\n"), None);
     }

@@ -87,41 +87,81 @@ pub fn find(context: &Context, options: &FindOptions) -> Result<FindOutcome> {
     let mut found: Vec<(&RelPath, &Vec<HistoryStep>)> = history.steps.iter().collect();
     found.sort_by_key(|(_, steps)| std::cmp::Reverse(steps.last().map(|step| step.at)));
     if found.is_empty() {
-        return Err(nothing(&options.pattern, inventory.damaged.len() + history.warnings.len()));
+        return Err(nothing(
+            &options.pattern,
+            inventory.damaged.len() + history.warnings.len(),
+        ));
     }
     let limit = options.limit.unwrap_or(usize::MAX);
     let more = found.len().saturating_sub(limit);
-    let work = context.root.exists().then(|| WorkTree::open(context.root.path())).transpose()?;
+    let work = context
+        .root
+        .exists()
+        .then(|| WorkTree::open(context.root.path()))
+        .transpose()?;
     let told = found.into_iter().take(limit).filter_map(|(path, steps)| {
         let (last_in, ended_by) = history.end_of(steps)?;
         let ended_by = ended_by.cloned();
-        let (not_captured_by, deleted_by) =
-            if steps.last()?.not_captured { (ended_by, None) } else { (None, ended_by) };
+        let (not_captured_by, deleted_by) = if steps.last()?.not_captured {
+            (ended_by, None)
+        } else {
+            (None, ended_by)
+        };
         Some(FoundPath {
             path: path.clone(),
             last_in: last_in.clone(),
             deleted_by,
             not_captured_by,
-            in_directory: work.as_ref().is_some_and(|work| matches!(work.stat(path), Ok(Some(_)))),
-            events: steps.iter().rev().map(|step| event(&store, &history, step)).collect(),
+            in_directory: work
+                .as_ref()
+                .is_some_and(|work| matches!(work.stat(path), Ok(Some(_)))),
+            events: steps
+                .iter()
+                .rev()
+                .map(|step| event(&store, &history, step))
+                .collect(),
         })
     });
-    Ok(FindOutcome { pattern: options.pattern.clone(), paths: told.collect(), more, warnings })
+    Ok(FindOutcome {
+        pattern: options.pattern.clone(),
+        paths: told.collect(),
+        more,
+        warnings,
+    })
 }
 
 fn event(store: &Store, history: &History, step: &HistoryStep) -> FindEvent {
-    let size_bytes = step.after.and_then(|(_, blob)| store.objects().size(&blob).ok());
-    FindEvent { change: PathChange::of(step), checkpoint: history.checkpoints[step.at].clone(), size_bytes }
+    let size_bytes = step
+        .after
+        .and_then(|(_, blob)| store.objects().size(&blob).ok());
+    FindEvent {
+        change: PathChange::of(step),
+        checkpoint: history.checkpoints[step.at].clone(),
+        size_bytes,
+    }
 }
 
 fn nothing(pattern: &[u8], passed_over: usize) -> Error {
     let shown = escape_bytes(pattern);
-    let name = pattern.rsplit(|byte| *byte == b'/').find(|name| !name.is_empty()).unwrap_or(pattern);
-    let hint = format!("a pattern such as '*{}*' looks at the names in every directory", escape_bytes(name));
-    Error::NothingFound { what: format!("no checkpoint holds '{shown}'{}", unread(passed_over)), hint }
+    let name = pattern
+        .rsplit(|byte| *byte == b'/')
+        .find(|name| !name.is_empty())
+        .unwrap_or(pattern);
+    let hint = format!(
+        "a pattern such as '*{}*' looks at the names in every directory",
+        escape_bytes(name)
+    );
+    Error::NothingFound {
+        what: format!("no checkpoint holds '{shown}'{}", unread(passed_over)),
+        hint,
+    }
 }
 
 /// Returns a note on checkpoints that could not be read, for a search without results.
 pub fn unread(passed_over: usize) -> String {
-    if passed_over == 0 { String::new() } else { format!("; {passed_over} of them cannot be read") }
+    if passed_over == 0 {
+        String::new()
+    } else {
+        format!("; {passed_over} of them cannot be read")
+    }
 }

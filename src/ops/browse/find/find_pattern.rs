@@ -44,7 +44,10 @@ mod tests {
             let pattern = parse(&root, typed.as_bytes()).unwrap();
             let path = RelPath::new(path.as_bytes()).unwrap();
             assert_eq!(pattern.matches(&path), expected, "{typed} {path}");
-            assert!(!expected || path.ancestors().all(|dir| pattern.enters(&dir)), "{typed} {path}");
+            assert!(
+                !expected || path.ancestors().all(|dir| pattern.enters(&dir)),
+                "{typed} {path}"
+            );
         }
         assert!(parse(&root, b"../x").is_err());
         assert!(parse(&root, b".git/config").is_err());

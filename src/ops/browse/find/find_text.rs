@@ -68,12 +68,22 @@ struct Stretch<'h> {
 
 pub fn find_text(context: &Context, options: &FindTextOptions) -> Result<FindTextOutcome> {
     if options.text.is_empty() {
-        return Err(Error::Usage { what: "the text to look for is empty".into() });
+        return Err(Error::Usage {
+            what: "the text to look for is empty".into(),
+        });
     }
-    let pattern = options.pattern.as_ref().map(|typed| find_pattern::parse(&context.root, typed)).transpose()?;
+    let pattern = options
+        .pattern
+        .as_ref()
+        .map(|typed| find_pattern::parse(&context.root, typed))
+        .transpose()?;
     let store = context.require_store()?;
     let inventory = store.inventory()?;
-    let history = History::read(&store, &inventory.checkpoints, &pattern.unwrap_or_else(PathPattern::all));
+    let history = History::read(
+        &store,
+        &inventory.checkpoints,
+        &pattern.unwrap_or_else(PathPattern::all),
+    );
     let mut stretches = stretches(&history);
     let blobs: BTreeSet<ObjectId> = stretches.iter().map(|stretch| stretch.blob).collect();
     let needle = Needle::new(&options.text);
@@ -82,11 +92,17 @@ pub fn find_text(context: &Context, options: &FindTextOptions) -> Result<FindTex
     warnings.extend(history.warnings.iter().cloned());
     warnings.extend(stretches.iter().filter_map(|stretch| {
         let why = format!("{}: {}", stretch.path, damaged.get(&stretch.blob)?);
-        Some(Warning::PassedOver { id: history.checkpoints[stretch.last].id, why })
+        Some(Warning::PassedOver {
+            id: history.checkpoints[stretch.last].id,
+            why,
+        })
     }));
     stretches.retain(|stretch| found.contains(&stretch.blob));
     if stretches.is_empty() {
-        return Err(nothing(&options.text, inventory.damaged.len() + history.warnings.len() + damaged.len()));
+        return Err(nothing(
+            &options.text,
+            inventory.damaged.len() + history.warnings.len() + damaged.len(),
+        ));
     }
     stretches.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.path.cmp(b.path)));
     let limit = options.limit.unwrap_or(USUAL_LIMIT);
@@ -101,11 +117,21 @@ pub fn find_text(context: &Context, options: &FindTextOptions) -> Result<FindTex
         })
     });
     let matches = told.collect::<Result<_>>()?;
-    Ok(FindTextOutcome { text: options.text.clone(), pattern: options.pattern.clone(), matches, more, warnings })
+    Ok(FindTextOutcome {
+        text: options.text.clone(),
+        pattern: options.pattern.clone(),
+        matches,
+        more,
+        warnings,
+    })
 }
 
 fn stretches(history: &History) -> Vec<Stretch<'_>> {
-    let content = |version: Version| version.filter(|(mode, _)| mode & TYPE_BITS == FILE_BITS).map(|(_, blob)| blob);
+    let content = |version: Version| {
+        version
+            .filter(|(mode, _)| mode & TYPE_BITS == FILE_BITS)
+            .map(|(_, blob)| blob)
+    };
     let mut stretches: Vec<Stretch<'_>> = Vec::new();
     for (path, steps) in &history.steps {
         let mut open: Option<(ObjectId, usize)> = None;
@@ -114,12 +140,22 @@ fn stretches(history: &History) -> Vec<Stretch<'_>> {
                 continue;
             }
             if let Some((blob, first)) = open {
-                stretches.push(Stretch { path, blob, first, last: step.at.saturating_sub(1) });
+                stretches.push(Stretch {
+                    path,
+                    blob,
+                    first,
+                    last: step.at.saturating_sub(1),
+                });
             }
             open = content(step.after).map(|blob| (blob, step.at));
         }
         if let Some((blob, first)) = open {
-            stretches.push(Stretch { path, blob, first, last: history.checkpoints.len().saturating_sub(1) });
+            stretches.push(Stretch {
+                path,
+                blob,
+                first,
+                last: history.checkpoints.len().saturating_sub(1),
+            });
         }
     }
     stretches
@@ -129,21 +165,35 @@ type Searched = (HashSet<ObjectId>, HashMap<ObjectId, String>);
 
 /// Returns the contents that have the text, and those that could not be read.
 fn search(store: &Store, blobs: &[ObjectId], needle: &Needle) -> Searched {
-    let mut parts: Vec<Searched> = (0..work_queue::workers()).map(|_| Searched::default()).collect();
+    let mut parts: Vec<Searched> = (0..work_queue::workers())
+        .map(|_| Searched::default())
+        .collect();
     let in_order = blobs.iter().rev().copied().collect();
-    let Ok(_) = work_queue::run(parts.iter_mut().collect(), in_order, &|(hits, damaged), blob, _| {
-        match search_one(store, blob, needle, 1) {
-            Ok(found) if found.is_empty() => {}
-            Ok(_) => drop(hits.insert(blob)),
-            Err(damage) => drop(damaged.insert(blob, damage.to_string())),
-        }
-        Ok::<_, Infallible>(())
-    });
+    let Ok(_) = work_queue::run(
+        parts.iter_mut().collect(),
+        in_order,
+        &|(hits, damaged), blob, _| {
+            match search_one(store, blob, needle, 1) {
+                Ok(found) if found.is_empty() => {}
+                Ok(_) => drop(hits.insert(blob)),
+                Err(damage) => drop(damaged.insert(blob, damage.to_string())),
+            }
+            Ok::<_, Infallible>(())
+        },
+    );
     let (hits, damaged): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
-    (hits.into_iter().flatten().collect(), damaged.into_iter().flatten().collect())
+    (
+        hits.into_iter().flatten().collect(),
+        damaged.into_iter().flatten().collect(),
+    )
 }
 
-fn search_one(store: &Store, blob: ObjectId, needle: &Needle, keep: usize) -> Result<FoundText, ObjectError> {
+fn search_one(
+    store: &Store,
+    blob: ObjectId,
+    needle: &Needle,
+    keep: usize,
+) -> Result<FoundText, ObjectError> {
     let mut search = Search::new(needle, keep);
     store.objects().stream_blob(&blob, &mut search)?;
     Ok(search.finish())
@@ -151,7 +201,11 @@ fn search_one(store: &Store, blob: ObjectId, needle: &Needle, keep: usize) -> Re
 
 fn nothing(text: &[u8], passed_over: usize) -> Error {
     Error::NothingFound {
-        what: format!("no checkpoint has '{}' in a file{}", escape_bytes(text), unread(passed_over)),
+        what: format!(
+            "no checkpoint has '{}' in a file{}",
+            escape_bytes(text),
+            unread(passed_over)
+        ),
         hint: "the text is taken to the letter, upper and lower case too".into(),
     }
 }

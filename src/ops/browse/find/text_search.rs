@@ -87,7 +87,11 @@ impl<'n> Search<'n> {
             self.found.is_binary = memchr::memchr(0, head).is_some();
         }
         let mut counted_to = 0;
-        while let Some(at) = self.finder.find(&self.buffer[self.searched..]).map(|at| at + self.searched) {
+        while let Some(at) = self
+            .finder
+            .find(&self.buffer[self.searched..])
+            .map(|at| at + self.searched)
+        {
             let rest = &self.buffer[at..];
             let Some(end) = end_of_line(rest, self.finder.needle().len(), is_end) else {
                 // The end of this line has not arrived yet.
@@ -112,16 +116,26 @@ impl<'n> Search<'n> {
         let begin = memchr::memrchr(b'\n', &self.buffer[..at]).map_or(0, |newline| newline + 1);
         let from = begin.max(at.saturating_sub(BYTES_BEFORE));
         let to = end.min(from + LINE_BYTES);
-        let text = self.buffer[from..to].strip_suffix(b"\r").unwrap_or(&self.buffer[from..to]).to_vec();
-        self.found.lines.push(TextLine { number: self.line + 1, text, is_cut: from > begin || to < end });
+        let text = self.buffer[from..to]
+            .strip_suffix(b"\r")
+            .unwrap_or(&self.buffer[from..to])
+            .to_vec();
+        self.found.lines.push(TextLine {
+            number: self.line + 1,
+            text,
+            is_cut: from > begin || to < end,
+        });
     }
 
     /// Drops bytes no longer needed, except the beginning of the line that is still open.
     fn forget(&mut self, counted_to: usize) {
         let newline = memchr::memrchr(b'\n', &self.buffer[..self.searched]);
         let begin = newline.map_or(0, |newline| newline + 1);
-        let drop = begin.max(self.searched.saturating_sub(LONGEST_LINE_BYTES)).max(counted_to.min(self.searched));
-        self.line += memchr::memchr_iter(b'\n', &self.buffer[counted_to.min(drop)..drop]).count() as u64;
+        let drop = begin
+            .max(self.searched.saturating_sub(LONGEST_LINE_BYTES))
+            .max(counted_to.min(self.searched));
+        self.line +=
+            memchr::memchr_iter(b'\n', &self.buffer[counted_to.min(drop)..drop]).count() as u64;
         self.buffer.drain(..drop);
         self.searched -= drop;
     }
@@ -173,7 +187,8 @@ mod tests {
     fn expected(needle: &str, content: &str) -> Vec<(u64, String)> {
         let numbered = content.split('\n').zip(1_u64..);
         let hits = numbered.filter(|(line, _)| line.contains(needle));
-        hits.map(|(line, number)| (number, line.to_owned())).collect()
+        hits.map(|(line, number)| (number, line.to_owned()))
+            .collect()
     }
 
     #[test]
@@ -181,8 +196,11 @@ mod tests {
         let content = "needle\n\nno\nxneedle needle\nneedl\ne\nnneedle\nneeneedle\n\nlast needle";
         for piece in 1..=content.len() + 1 {
             let found = search("needle", content.as_bytes(), piece);
-            let lines: Vec<(u64, String)> =
-                found.lines.iter().map(|line| (line.number, String::from_utf8(line.text.clone()).unwrap())).collect();
+            let lines: Vec<(u64, String)> = found
+                .lines
+                .iter()
+                .map(|line| (line.number, String::from_utf8(line.text.clone()).unwrap()))
+                .collect();
             assert_eq!(lines, expected("needle", content), "pieces of {piece}");
             assert!(!found.is_binary);
         }

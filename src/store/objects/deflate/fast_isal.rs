@@ -23,7 +23,10 @@ pub struct Fast {
 
 impl Default for Fast {
     fn default() -> Self {
-        Self { short: CompressionLevel::Zero, other: CompressionLevel::One }
+        Self {
+            short: CompressionLevel::Zero,
+            other: CompressionLevel::One,
+        }
     }
 }
 
@@ -42,8 +45,10 @@ impl Fast {
 
 fn deflate_into(level: CompressionLevel, data: &[u8], out: &mut Vec<u8>) -> io::Result<usize> {
     // The library counts a buffer in 32 bits.
-    u32::try_from(data.len()).map_err(|_| failed(format!("{} bytes are too many at once", data.len())))?;
-    let bound = data.len() + (data.len() / STORED_BLOCK_BYTES + 1) * STORED_HEADER_BYTES + FRAME_BYTES;
+    u32::try_from(data.len())
+        .map_err(|_| failed(format!("{} bytes are too many at once", data.len())))?;
+    let bound =
+        data.len() + (data.len() / STORED_BLOCK_BYTES + 1) * STORED_HEADER_BYTES + FRAME_BYTES;
     if out.len() < bound {
         out.resize(bound, 0);
     }
@@ -70,7 +75,9 @@ impl FastStream {
         }
         let new = || Box::new(Encoder::new(Vec::new(), CompressionLevel::One, Codec::Zlib));
         let encoder = self.0.get_or_insert_with(new);
-        encoder.write_all(piece).map_err(|cause| StreamError::Zlib(cause.to_string()))?;
+        encoder
+            .write_all(piece)
+            .map_err(|cause| StreamError::Zlib(cause.to_string()))?;
         let made = encoder.get_ref_mut();
         if !made.is_empty() {
             sink(made).map_err(StreamError::Sink)?;
@@ -79,11 +86,16 @@ impl FastStream {
         Ok(())
     }
 
-    pub fn finish<E>(self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), StreamError<E>> {
+    pub fn finish<E>(
+        self,
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), StreamError<E>> {
         let Some(encoder) = self.0 else {
             return Storer::default().finish(sink).map_err(StreamError::Sink);
         };
-        let made = encoder.finish().map_err(|cause| StreamError::Zlib(cause.to_string()))?;
+        let made = encoder
+            .finish()
+            .map_err(|cause| StreamError::Zlib(cause.to_string()))?;
         sink(&made).map_err(StreamError::Sink)
     }
 }

@@ -37,7 +37,10 @@ pub struct FastStream {
 
 impl Default for FastStream {
     fn default() -> Self {
-        Self { state: Compress::new(Compression::new(1), true), out: vec![0; DEFLATED_PIECE_BYTES] }
+        Self {
+            state: Compress::new(Compression::new(1), true),
+            out: vec![0; DEFLATED_PIECE_BYTES],
+        }
     }
 }
 
@@ -55,7 +58,10 @@ impl FastStream {
         Ok(())
     }
 
-    pub fn finish<E>(mut self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), StreamError<E>> {
+    pub fn finish<E>(
+        mut self,
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), StreamError<E>> {
         while self.step(&[], FlushCompress::Finish, sink)?.1 != Status::StreamEnd {}
         Ok(())
     }
@@ -67,8 +73,10 @@ impl FastStream {
         sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(usize, Status), StreamError<E>> {
         let (before_in, before_out) = (self.state.total_in(), self.state.total_out());
-        let status =
-            self.state.compress(input, &mut self.out, flush).map_err(|cause| StreamError::Zlib(cause.to_string()))?;
+        let status = self
+            .state
+            .compress(input, &mut self.out, flush)
+            .map_err(|cause| StreamError::Zlib(cause.to_string()))?;
         let made = in_buffer(before_out, self.state.total_out());
         if made > 0 {
             sink(&self.out[..made]).map_err(StreamError::Sink)?;

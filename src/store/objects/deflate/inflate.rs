@@ -45,7 +45,9 @@ pub fn inflate_unsized(stream: &[u8], at_most: u64) -> Result<Vec<u8>, Malformed
     match pushed {
         Err(StreamError::Zlib(why)) => Err(why.into()),
         _ if !inflater.has_ended() => Err("the compressed stream is cut short".into()),
-        _ if inflater.consumed() != stream.len() as u64 => Err("something follows the compressed stream".into()),
+        _ if inflater.consumed() != stream.len() as u64 => {
+            Err("something follows the compressed stream".into())
+        }
         _ => Ok(content),
     }
 }
@@ -69,7 +71,10 @@ pub fn inflate_start(stream: &[u8], at_most: usize) -> Result<Vec<u8>, Malformed
 /// No stream of that length can have this size, so nothing may be allocated for it.
 pub fn check_expansion(stream_len: u64, size: u64) -> Result<(), Malformed> {
     if size > stream_len.saturating_mul(MAX_EXPANSION) {
-        return Err(format!("declares {size} bytes, more than {stream_len} compressed ones can hold").into());
+        return Err(format!(
+            "declares {size} bytes, more than {stream_len} compressed ones can hold"
+        )
+        .into());
     }
     Ok(())
 }
@@ -84,7 +89,12 @@ pub struct StreamInflater {
 
 impl StreamInflater {
     pub fn new(size: u64) -> Self {
-        Self { state: Decompress::new(true), out: vec![0; INFLATED_PIECE_BYTES], size, ended: false }
+        Self {
+            state: Decompress::new(true),
+            out: vec![0; INFLATED_PIECE_BYTES],
+            size,
+            ended: false,
+        }
     }
 
     /// Feeds compressed bytes; `sink` gets the content, never more than the declared size in all.
@@ -106,7 +116,10 @@ impl StreamInflater {
             rest = &rest[in_buffer(before_in, self.state.total_in())..];
             let made = in_buffer(before_out, self.state.total_out());
             if self.state.total_out() > self.size {
-                return Err(StreamError::Zlib(format!("inflates to more than {} bytes", self.size)));
+                return Err(StreamError::Zlib(format!(
+                    "inflates to more than {} bytes",
+                    self.size
+                )));
             }
             if made > 0 {
                 sink(&self.out[..made]).map_err(StreamError::Sink)?;
@@ -136,14 +149,19 @@ impl StreamInflater {
     pub fn finish(&self) -> Result<(), Malformed> {
         match self.state.total_out() {
             _ if !self.ended => Err("the compressed stream is cut short".into()),
-            made if made != self.size => Err(format!("inflates to {made} bytes in place of {}", self.size).into()),
+            made if made != self.size => {
+                Err(format!("inflates to {made} bytes in place of {}", self.size).into())
+            }
             _ => Ok(()),
         }
     }
 }
 
 /// Difference of zlib's counters over one call.
-#[expect(clippy::cast_possible_truncation, reason = "one call moves within a buffer, which fits in memory")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "one call moves within a buffer, which fits in memory"
+)]
 pub(super) fn in_buffer(before: u64, after: u64) -> usize {
     (after - before) as usize
 }

@@ -14,5 +14,7 @@ pub fn deflate_into(
     if out.len() < bound {
         out.resize(bound, 0);
     }
-    compressor.zlib_compress(data, out).map_err(|cause| std::io::Error::other(format!("deflate failed: {cause}")))
+    compressor
+        .zlib_compress(data, out)
+        .map_err(|cause| std::io::Error::other(format!("deflate failed: {cause}")))
 }

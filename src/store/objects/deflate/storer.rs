@@ -10,10 +10,18 @@ pub struct Storer {
 impl Storer {
     fn begin<E>(&mut self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         const ZLIB_HEADER: [u8; 2] = [0x78, 0x01];
-        if std::mem::replace(&mut self.has_begun, true) { Ok(()) } else { sink(&ZLIB_HEADER) }
+        if std::mem::replace(&mut self.has_begun, true) {
+            Ok(())
+        } else {
+            sink(&ZLIB_HEADER)
+        }
     }
 
-    pub(super) fn push<E>(&mut self, piece: &[u8], sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    pub(super) fn push<E>(
+        &mut self,
+        piece: &[u8],
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.begin(sink)?;
         self.sum.update(piece);
         for block in piece.chunks(usize::from(u16::MAX)) {
@@ -24,7 +32,10 @@ impl Storer {
         Ok(())
     }
 
-    pub(super) fn finish<E>(mut self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    pub(super) fn finish<E>(
+        mut self,
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
         const LAST_BLOCK: [u8; 5] = [1, 0, 0, 0xff, 0xff];
         self.begin(sink)?;
         sink(&LAST_BLOCK)?;

@@ -12,7 +12,11 @@ pub enum StreamDeflater {
 
 impl StreamDeflater {
     pub fn new(store: bool) -> Self {
-        if store { Self::Stored(Storer::default()) } else { Self::Fast(FastStream::default()) }
+        if store {
+            Self::Stored(Storer::default())
+        } else {
+            Self::Fast(FastStream::default())
+        }
     }
 
     /// Feeds one piece; `sink` gets the compressed bytes that are ready.
@@ -34,7 +38,10 @@ impl StreamDeflater {
     ///
     /// # Errors
     /// As [`Self::push`].
-    pub fn finish<E>(self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), StreamError<E>> {
+    pub fn finish<E>(
+        self,
+        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+    ) -> Result<(), StreamError<E>> {
         match self {
             Self::Fast(fast) => fast.finish(sink),
             Self::Stored(stored) => stored.finish(sink).map_err(StreamError::Sink),

@@ -25,7 +25,11 @@ pub struct Deflater {
 
 impl Default for Deflater {
     fn default() -> Self {
-        Self { fast: Fast::default(), stored: at_level(0), out: Vec::new() }
+        Self {
+            fast: Fast::default(),
+            stored: at_level(0),
+            out: Vec::new(),
+        }
     }
 }
 
@@ -36,7 +40,8 @@ impl Deflater {
     /// None known below 4 GiB; a compressor may report too little space.
     pub fn compress(&mut self, data: &[u8]) -> std::io::Result<&[u8]> {
         let is_large = data.len() > PROBE_FROM_BYTES;
-        let store = data.len() <= STORED_UP_TO_BYTES || (is_large && self.is_incompressible(&samples(data)));
+        let store = data.len() <= STORED_UP_TO_BYTES
+            || (is_large && self.is_incompressible(&samples(data)));
         if store {
             return self.store(data);
         }
@@ -58,7 +63,10 @@ impl Deflater {
         let (mut before, mut after) = (0, 0);
         for sample in samples {
             before += sample.len();
-            after += self.fast.try_out(sample, &mut self.out).unwrap_or(sample.len());
+            after += self
+                .fast
+                .try_out(sample, &mut self.out)
+                .unwrap_or(sample.len());
         }
         before > 0 && after * 100 > before * 96
     }
@@ -68,7 +76,11 @@ impl Deflater {
 pub fn samples(data: &[u8]) -> [&[u8]; 3] {
     let len = SAMPLE_BYTES.min(data.len());
     let middle = (data.len() - len) / 2;
-    [&data[..len], &data[middle..middle + len], &data[data.len() - len..]]
+    [
+        &data[..len],
+        &data[middle..middle + len],
+        &data[data.len() - len..],
+    ]
 }
 
 /// The CRC-32 of an entry in a pack index, computed in pieces.
@@ -115,7 +127,8 @@ mod tests {
             Ok::<(), ()>(())
         };
         let mut deflater = StreamDeflater::new(store);
-        data.chunks(100_001).for_each(|piece| deflater.push(piece, &mut sink).unwrap());
+        data.chunks(100_001)
+            .for_each(|piece| deflater.push(piece, &mut sink).unwrap());
         deflater.finish(&mut sink).unwrap();
         made
     }
@@ -134,7 +147,9 @@ mod tests {
                         back.extend_from_slice(bytes);
                         Ok::<(), ()>(())
                     };
-                    stream.chunks(step).for_each(|piece| inflater.push(piece, &mut sink).unwrap());
+                    stream
+                        .chunks(step)
+                        .for_each(|piece| inflater.push(piece, &mut sink).unwrap());
                     inflater.finish().unwrap();
                     assert_eq!(back, data);
                 }
@@ -145,15 +160,29 @@ mod tests {
     #[test]
     fn no_length_is_too_odd_and_no_mixture() {
         let mut deflater = Deflater::default();
-        let (text, random) = (b"a line of text, and one more\n".repeat(12_000), noise(200_000));
-        let lengths = (0..40).chain(500..530).chain((16 << 10) - 20..(16 << 10) + 20).chain([65_535, 65_536, 150_001]);
+        let (text, random) = (
+            b"a line of text, and one more\n".repeat(12_000),
+            noise(200_000),
+        );
+        let lengths = (0..40)
+            .chain(500..530)
+            .chain((16 << 10) - 20..(16 << 10) + 20)
+            .chain([65_535, 65_536, 150_001]);
         for len in lengths {
             let (half, quarter) = (len / 2, len / 4);
-            let mixed = [&text[..half], &random[..quarter], &text[half..half + len - half - quarter]].concat();
+            let mixed = [
+                &text[..half],
+                &random[..quarter],
+                &text[half..half + len - half - quarter],
+            ]
+            .concat();
             for data in [&text[..len], &random[..len], &mixed] {
                 let stream = deflater.compress(data).unwrap().to_vec();
                 assert!(inflate(&stream, len).unwrap() == data, "{len}");
-                assert!(inflate_unsized(&stream, len as u64).unwrap() == data, "{len}");
+                assert!(
+                    inflate_unsized(&stream, len as u64).unwrap() == data,
+                    "{len}"
+                );
             }
         }
     }
@@ -170,7 +199,10 @@ mod tests {
         // ISA-L has fixed tables for short content, which cost a hundred bytes.
         let most = if cfg!(feature = "isal") { 200 } else { 50 };
         assert!(deflater.compress(&text[..600]).unwrap().len() < most);
-        assert!(deflater.compress(&text[..300]).unwrap().len() < 320, "stored");
+        assert!(
+            deflater.compress(&text[..300]).unwrap().len() < 320,
+            "stored"
+        );
         // Six random bits per byte, without repetitions.
         let letters: Vec<u8> = random.iter().map(|byte| b'0' + byte % 64).collect();
         assert!(!deflater.is_incompressible(&samples(&letters)));
@@ -179,14 +211,21 @@ mod tests {
 
     #[test]
     fn a_wrong_size_or_a_bomb_is_refused() {
-        let stream = Deflater::default().compress(&vec![0; 50_000]).unwrap().to_vec();
+        let stream = Deflater::default()
+            .compress(&vec![0; 50_000])
+            .unwrap()
+            .to_vec();
         for size in [0, 49_999, 50_001, usize::MAX] {
             assert!(inflate(&stream, size).is_err(), "{size}");
         }
         let mut inflater = StreamInflater::new(10_000);
-        assert!(matches!(inflater.push(&stream, &mut |_| Ok::<(), ()>(())), Err(StreamError::Zlib(_))));
+        assert!(matches!(
+            inflater.push(&stream, &mut |_| Ok::<(), ()>(())),
+            Err(StreamError::Zlib(_))
+        ));
         let mut cut = StreamInflater::new(50_000);
-        cut.push(&stream[..stream.len() / 2], &mut |_| Ok::<(), ()>(())).unwrap();
+        cut.push(&stream[..stream.len() / 2], &mut |_| Ok::<(), ()>(()))
+            .unwrap();
         assert!(cut.finish().is_err());
     }
 }

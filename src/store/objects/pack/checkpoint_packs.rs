@@ -28,7 +28,12 @@ impl<'k> PackSet<'k> {
     pub fn begin(objects_dir: &Path, known: &'k Objects) -> Result<Self> {
         let claims = Claims::default();
         let first = PackWriter::begin(objects_dir, known)?.sharing(claims.clone());
-        Ok(Self { objects_dir: objects_dir.to_path_buf(), known, claims, writers: vec![first] })
+        Ok(Self {
+            objects_dir: objects_dir.to_path_buf(),
+            known,
+            claims,
+            writers: vec![first],
+        })
     }
 
     /// The writer for sequential writes.
@@ -39,14 +44,21 @@ impl<'k> PackSet<'k> {
     /// The writer of the only pack; `None` if several have objects.
     pub fn single(&mut self) -> Option<&mut PackWriter<'k>> {
         let (first, others) = self.writers.split_first_mut()?;
-        others.iter().all(|writer| writer.new_object_count() == 0).then_some(first)
+        others
+            .iter()
+            .all(|writer| writer.new_object_count() == 0)
+            .then_some(first)
     }
 
     /// Adds an object to the first pack.
     ///
     /// # Errors
     /// See [`PackError`].
-    pub fn add(&mut self, kind: ObjectKind, content: &[u8]) -> std::result::Result<ObjectId, PackError> {
+    pub fn add(
+        &mut self,
+        kind: ObjectKind,
+        content: &[u8],
+    ) -> std::result::Result<ObjectId, PackError> {
         self.first().add(kind, content)
     }
 
@@ -68,7 +80,11 @@ impl<'k> PackSet<'k> {
     /// A pack could not be completed; others may be published, but nothing needs them.
     pub fn finish(self, also: Option<&TemporaryFile>) -> Result<Vec<PackStamp>> {
         let mut writers: Vec<PackWriter<'k>> = Vec::new();
-        for writer in self.writers.into_iter().filter(|writer| writer.new_object_count() > 0) {
+        for writer in self
+            .writers
+            .into_iter()
+            .filter(|writer| writer.new_object_count() > 0)
+        {
             // Objects that are still in memory need no pack of their own.
             let left = match writers.first_mut() {
                 Some(first) => first.absorb(writer)?,
@@ -76,16 +92,26 @@ impl<'k> PackSet<'k> {
             };
             writers.extend(left);
         }
-        let Some(last) = writers.pop() else { return Ok(Vec::new()) };
+        let Some(last) = writers.pop() else {
+            return Ok(Vec::new());
+        };
         let completed: Vec<Result<Option<Completed>>> = std::thread::scope(|scope| {
-            let others: Vec<_> = writers.into_iter().map(|writer| scope.spawn(|| writer.complete())).collect();
+            let others: Vec<_> = writers
+                .into_iter()
+                .map(|writer| scope.spawn(|| writer.complete()))
+                .collect();
             let last = last.complete();
             let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
-                handle.join().unwrap_or_else(|_| Err(Error::unexpected("a thread failed")))
+                handle
+                    .join()
+                    .unwrap_or_else(|_| Err(Error::unexpected("a thread failed")))
             };
             others.into_iter().map(join).chain([last]).collect()
         });
-        let completed = completed.into_iter().filter_map(Result::transpose).collect::<Result<_>>()?;
+        let completed = completed
+            .into_iter()
+            .filter_map(Result::transpose)
+            .collect::<Result<_>>()?;
         pack_publish::publish(&self.objects_dir.join("pack"), completed, also)
     }
 }

@@ -21,18 +21,28 @@ pub fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, Malformed> {
     let mut made = Vec::with_capacity(room(wanted, base.len()));
     while let Some((op, tail)) = rest.split_first() {
         rest = tail;
-        let part = if op & 0x80 != 0 { copied(*op, &mut rest, base)? } else { inserted(*op, &mut rest)? };
+        let part = if op & 0x80 != 0 {
+            copied(*op, &mut rest, base)?
+        } else {
+            inserted(*op, &mut rest)?
+        };
         made.extend_from_slice(part);
         if made.len() as u64 > wanted {
             break;
         }
     }
-    if made.len() as u64 == wanted { Ok(made) } else { Err("a delta does not make what it declares".into()) }
+    if made.len() as u64 == wanted {
+        Ok(made)
+    } else {
+        Err("a delta does not make what it declares".into())
+    }
 }
 
 /// Initial capacity: most results are as large as their base, and a declared size is not trusted.
 fn room(wanted: u64, base_len: usize) -> usize {
-    usize::try_from(wanted).unwrap_or(usize::MAX).min(base_len.saturating_mul(2))
+    usize::try_from(wanted)
+        .unwrap_or(usize::MAX)
+        .min(base_len.saturating_mul(2))
 }
 
 /// Reads the sizes of base and result at the start of a delta.
@@ -59,11 +69,15 @@ fn copied<'b>(op: u8, rest: &mut &[u8], base: &'b [u8]) -> Result<&'b [u8], Malf
         0 => 0x10000,
         len => len,
     };
-    base.get(start..start + len).ok_or_else(|| "a delta copies from outside its base".into())
+    base.get(start..start + len)
+        .ok_or_else(|| "a delta copies from outside its base".into())
 }
 
 fn inserted<'d>(op: u8, rest: &mut &'d [u8]) -> Result<&'d [u8], Malformed> {
-    let (part, tail) = rest.split_at_checked(usize::from(op)).filter(|_| op != 0).ok_or("a delta is cut short")?;
+    let (part, tail) = rest
+        .split_at_checked(usize::from(op))
+        .filter(|_| op != 0)
+        .ok_or("a delta is cut short")?;
     *rest = tail;
     Ok(part)
 }
@@ -111,7 +125,15 @@ mod tests {
                 let _ = apply(b"0123456789", &bad);
             }
         }
-        assert!(apply(b"x", &[1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]).is_err());
+        assert!(
+            apply(
+                b"x",
+                &[
+                    1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
+                ]
+            )
+            .is_err()
+        );
         assert!(apply(b"x", &[1, 1, 0]).is_err());
     }
 }

@@ -6,7 +6,9 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::objects::base_cache::{BaseCache, Shared};
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::pack::delta;
-use crate::store::objects::pack::pack_reader::{self, EntryHeader, EntryKind, PackReader, ReadError};
+use crate::store::objects::pack::pack_reader::{
+    self, EntryHeader, EntryKind, PackReader, ReadError,
+};
 
 /// Upper bound on the length of a chain; git makes no longer ones.
 const LONGEST_READABLE_CHAIN: usize = 4096;
@@ -43,19 +45,40 @@ pub fn base_of(reader: &PackReader, offset: u64) -> Result<(Base, EntryHeader), 
         6 => {
             let (distance, len) = distance(rest)?;
             let at = offset.checked_sub(distance).filter(|_| distance > 0);
-            (Base::At(at.ok_or_else(|| damaged("a delta points outside the pack"))?), len)
+            (
+                Base::At(at.ok_or_else(|| damaged("a delta points outside the pack"))?),
+                len,
+            )
         }
-        7 => (Base::Object(rest.get(..20).and_then(ObjectId::from_slice).ok_or_else(cut_short)?), 20),
+        7 => (
+            Base::Object(
+                rest.get(..20)
+                    .and_then(ObjectId::from_slice)
+                    .ok_or_else(cut_short)?,
+            ),
+            20,
+        ),
         _ => return Err(damaged("an entry is no delta")),
     };
-    Ok((base, EntryHeader { len: header.len + len, ..header }))
+    Ok((
+        base,
+        EntryHeader {
+            len: header.len + len,
+            ..header
+        },
+    ))
 }
 
 /// Kind and content of the entry at `offset`, deltified or not; the kind of a tag is `None`. The hash is not verified.
 ///
 /// # Errors
 /// A part of the chain is damaged, or its base is not in this pack.
-pub fn resolve(reader: &PackReader, offset: u64, places: &Places<'_>, cache: &BaseCache) -> Result<Shared, ReadError> {
+pub fn resolve(
+    reader: &PackReader,
+    offset: u64,
+    places: &Places<'_>,
+    cache: &BaseCache,
+) -> Result<Shared, ReadError> {
     let mut deltas = Vec::new();
     let mut at = offset;
     let mut content = loop {
@@ -132,7 +155,9 @@ pub fn kind_and_size(
 fn place_of(base: Base, places: &Places<'_>) -> Result<u64, ReadError> {
     match base {
         Base::At(at) => Ok(at),
-        Base::Object(id) => (places.offset_of)(&id).ok_or_else(|| damaged(&format!("the base {id} is missing"))),
+        Base::Object(id) => {
+            (places.offset_of)(&id).ok_or_else(|| damaged(&format!("the base {id} is missing")))
+        }
     }
 }
 
@@ -151,7 +176,12 @@ pub fn encode_header(size: u64, distance: u64) -> Vec<u8> {
 }
 
 /// The content of a tag, or the instructions of a delta.
-fn inflated(reader: &PackReader, offset: u64, end: u64, header: &EntryHeader) -> Result<Vec<u8>, ReadError> {
+fn inflated(
+    reader: &PackReader,
+    offset: u64,
+    end: u64,
+    header: &EntryHeader,
+) -> Result<Vec<u8>, ReadError> {
     if header.size > LARGEST_INFLATED_BYTES {
         return Err(damaged("a tag or a delta has an absurd size"));
     }
@@ -210,8 +240,14 @@ mod tests {
             asked.set(asked.get() + 1);
             Some(12)
         };
-        let places = Places { offset_of: &offset_of, end_of: &|_| pack.len() as u64 };
-        assert!(matches!(resolve(&reader, 12, &places, &BaseCache::default()), Err(ReadError::Damaged(_))));
+        let places = Places {
+            offset_of: &offset_of,
+            end_of: &|_| pack.len() as u64,
+        };
+        assert!(matches!(
+            resolve(&reader, 12, &places, &BaseCache::default()),
+            Err(ReadError::Damaged(_))
+        ));
         assert_eq!(asked.get(), 1);
     }
 

@@ -29,7 +29,10 @@ pub fn encode(entries: &mut [IndexEntry], pack_trailer: [u8; 20]) -> Vec<u8> {
     index.extend_from_slice(&MAGIC);
     let mut upto = 0;
     for first in 0..=u8::MAX {
-        upto += entries[upto..].iter().take_while(|entry| entry.id.as_bytes()[0] == first).count();
+        upto += entries[upto..]
+            .iter()
+            .take_while(|entry| entry.id.as_bytes()[0] == first)
+            .count();
         push_u32(&mut index, upto as u64);
     }
     index.extend(entries.iter().flat_map(|entry| *entry.id.as_bytes()));
@@ -50,7 +53,10 @@ pub fn encode(entries: &mut [IndexEntry], pack_trailer: [u8; 20]) -> Vec<u8> {
     index
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the format has 32 bits; callers keep to them")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the format has 32 bits; callers keep to them"
+)]
 fn push_u32(bytes: &mut Vec<u8>, number: u64) {
     bytes.extend_from_slice(&(number as u32).to_be_bytes());
 }
@@ -83,11 +89,19 @@ impl PackIndex {
         }
         let count = u32_at(&data, NAMES_AT - 4) as usize;
         let small = NAMES_AT + count * 28 + TRAILERS_BYTES;
-        let large = data.len().checked_sub(small).ok_or("the index is cut short")?;
+        let large = data
+            .len()
+            .checked_sub(small)
+            .ok_or("the index is cut short")?;
         if large % 8 != 0 || large / 8 > count {
             return Err("the index has a wrong length".into());
         }
-        Ok(Self { data, count, large_count: large / 8, by_offset: OnceLock::new() })
+        Ok(Self {
+            data,
+            count,
+            large_count: large / 8,
+            by_offset: OnceLock::new(),
+        })
     }
 
     pub fn count(&self) -> usize {
@@ -119,12 +133,19 @@ impl PackIndex {
 
     pub fn entry_at(&self, position: usize) -> IndexEntry {
         let crc = u32_at(&self.data, NAMES_AT + self.count * 20 + position * 4);
-        IndexEntry { id: self.id_at(position), offset: self.offset_at(position), crc }
+        IndexEntry {
+            id: self.id_at(position),
+            offset: self.offset_at(position),
+            crc,
+        }
     }
 
     /// The offset of an entry; `u64::MAX`, which is in no pack, if the table of large offsets lacks it.
     fn offset_at(&self, position: usize) -> u64 {
-        let offset = u64::from(u32_at(&self.data, NAMES_AT + self.count * 24 + position * 4));
+        let offset = u64::from(u32_at(
+            &self.data,
+            NAMES_AT + self.count * 24 + position * 4,
+        ));
         if offset < LARGE_OFFSET {
             return offset;
         }
@@ -147,7 +168,9 @@ impl PackIndex {
 
     /// All ids from `low` to `high`, both included.
     pub fn between(&self, low: &ObjectId, high: &ObjectId) -> impl Iterator<Item = ObjectId> {
-        (self.first_not_below(low)..self.count).map(|at| self.id_at(at)).take_while(move |id| id <= high)
+        (self.first_not_below(low)..self.count)
+            .map(|at| self.id_at(at))
+            .take_while(move |id| id <= high)
     }
 
     fn first_not_below(&self, id: &ObjectId) -> usize {
@@ -170,20 +193,26 @@ impl PackIndex {
     pub fn end_of(&self, offset: u64, entries_end: u64) -> u64 {
         let offsets = self.by_offset();
         let next = offsets.partition_point(|(start, _)| *start <= offset);
-        offsets.get(next).map_or(entries_end, |(start, _)| (*start).min(entries_end))
+        offsets
+            .get(next)
+            .map_or(entries_end, |(start, _)| (*start).min(entries_end))
     }
 
     /// The object whose entry starts at `offset`.
     pub fn id_of_offset(&self, offset: u64) -> Option<ObjectId> {
         let offsets = self.by_offset();
-        let at = offsets.binary_search_by_key(&offset, |(start, _)| *start).ok()?;
+        let at = offsets
+            .binary_search_by_key(&offset, |(start, _)| *start)
+            .ok()?;
         Some(self.id_at(offsets[at].1 as usize))
     }
 
     fn by_offset(&self) -> &[(u64, u32)] {
         self.by_offset.get_or_init(|| {
             let positions = 0..u32::try_from(self.count).unwrap_or(u32::MAX);
-            let mut offsets: Vec<_> = positions.map(|at| (self.offset_at(at as usize), at)).collect();
+            let mut offsets: Vec<_> = positions
+                .map(|at| (self.offset_at(at as usize), at))
+                .collect();
             offsets.sort_unstable();
             offsets
         })
@@ -201,7 +230,11 @@ mod tests {
     fn entry(first: u8, last: u8, offset: u64) -> IndexEntry {
         let mut bytes = [first; 20];
         bytes[19] = last;
-        IndexEntry { id: ObjectId::from_bytes(bytes), offset, crc: u32::from(last) }
+        IndexEntry {
+            id: ObjectId::from_bytes(bytes),
+            offset,
+            crc: u32::from(last),
+        }
     }
 
     #[test]
@@ -226,8 +259,13 @@ mod tests {
         assert_eq!(index.end_of(5 << 40, 6 << 40), 6 << 40);
         assert_eq!(index.id_of_offset(5 << 40), Some(entry(7, 7, 0).id));
         assert_eq!(index.id_of_offset(13), None);
-        let range: Vec<_> = index.between(&entry(0, 4, 0).id, &entry(0xff, 1, 0).id).collect();
-        assert_eq!(range, [entry(0, 9, 0).id, entry(7, 7, 0).id, entry(0xff, 1, 0).id]);
+        let range: Vec<_> = index
+            .between(&entry(0, 4, 0).id, &entry(0xff, 1, 0).id)
+            .collect();
+        assert_eq!(
+            range,
+            [entry(0, 9, 0).id, entry(7, 7, 0).id, entry(0xff, 1, 0).id]
+        );
     }
 
     #[test]
@@ -238,10 +276,15 @@ mod tests {
 
     #[test]
     fn no_damage_makes_a_lookup_panic() {
-        let mut entries: Vec<_> = (0..40).map(|n| entry(n * 6, n, u64::from(n) << 29)).collect();
+        let mut entries: Vec<_> = (0..40)
+            .map(|n| entry(n * 6, n, u64::from(n) << 29))
+            .collect();
         let good = encode(&mut entries, [1; 20]);
         for len in 0..good.len() {
-            assert!(PackIndex::parse(good[..len].to_vec()).is_err() || len % 8 == good.len() % 8, "{len}");
+            assert!(
+                PackIndex::parse(good[..len].to_vec()).is_err() || len % 8 == good.len() % 8,
+                "{len}"
+            );
         }
         for at in 0..good.len() {
             let mut bad = good.clone();

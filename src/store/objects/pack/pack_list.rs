@@ -15,7 +15,9 @@ use crate::store::objects::loose_files::names_in;
 use crate::store::objects::object_hash::{ObjectHasher, ObjectKind, hash_any, hash_object};
 use crate::store::objects::pack::pack_delta::{self, Places};
 use crate::store::objects::pack::pack_index::{IndexEntry, PackIndex};
-use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, HEADER_BYTES, PackReader, ReadError};
+use crate::store::objects::pack::pack_reader::{
+    EntryHeader, EntryKind, HEADER_BYTES, PackReader, ReadError,
+};
 
 /// Size in bytes up to which content is inflated at once to be hashed, which is faster.
 const AT_ONCE_UPTO_BYTES: u64 = 1 << 20;
@@ -66,12 +68,28 @@ impl Pack {
         let index_path = pack_dir.join(format!("{name}.idx"));
         let (size_bytes, mtime_ns) = match std::fs::symlink_metadata(&pack_path) {
             Ok(meta) if meta.is_file() => (meta.len(), mtime_ns(&meta)),
-            Err(cause) if !matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => (0, 0),
+            Err(cause)
+                if !matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                (0, 0)
+            }
             _ => return None,
         };
-        let stamp = PackStamp { name: name.into(), size_bytes, mtime_ns };
+        let stamp = PackStamp {
+            name: name.into(),
+            size_bytes,
+            mtime_ns,
+        };
         let (index, reader) = (OnceLock::new(), OnceLock::new());
-        Some(Self { stamp, pack_path, index_path, index, reader, bases: BaseCache::default(), rescued: None })
+        Some(Self {
+            stamp,
+            pack_path,
+            index_path,
+            index,
+            reader,
+            bases: BaseCache::default(),
+            rescued: None,
+        })
     }
 
     /// The same pack with an index and a reader made in spite of damage.
@@ -128,9 +146,14 @@ impl Pack {
     ///
     /// # Errors
     /// As [`Self::index`] and [`Self::reader`].
-    pub fn place_of(&self, id: &ObjectId) -> std::result::Result<Option<(IndexEntry, u64)>, ReadError> {
+    pub fn place_of(
+        &self,
+        id: &ObjectId,
+    ) -> std::result::Result<Option<(IndexEntry, u64)>, ReadError> {
         let index = self.index()?;
-        let Some(entry) = index.find(id) else { return Ok(None) };
+        let Some(entry) = index.find(id) else {
+            return Ok(None);
+        };
         let end = index.end_of(entry.offset, self.reader()?.entries_end());
         Ok(Some((entry, end)))
     }
@@ -138,7 +161,9 @@ impl Pack {
     /// # Errors
     /// As [`Self::read`]; only the header is read.
     pub fn header(&self, id: &ObjectId) -> std::result::Result<Option<EntryHeader>, ReadError> {
-        let Some((entry, end)) = self.place_of(id)? else { return Ok(None) };
+        let Some((entry, end)) = self.place_of(id)? else {
+            return Ok(None);
+        };
         self.reader()?.header(entry.offset, end).map(Some)
     }
 
@@ -147,9 +172,13 @@ impl Pack {
     /// # Errors
     /// The pack has the object but cannot read it.
     pub fn read(&self, id: &ObjectId) -> std::result::Result<Option<PackHit>, ReadError> {
-        let Some((entry, end)) = self.place_of(id)? else { return Ok(None) };
+        let Some((entry, end)) = self.place_of(id)? else {
+            return Ok(None);
+        };
         let (header, content) = self.reader()?.content(entry.offset, end)?;
-        let EntryKind::Object(kind) = header.kind else { return Ok(Some(PackHit::Delta)) };
+        let EntryKind::Object(kind) = header.kind else {
+            return Ok(Some(PackHit::Delta));
+        };
         check_hash(id, hash_object(kind, &content).ok())?;
         Ok(Some(PackHit::Object(kind, content)))
     }
@@ -159,7 +188,9 @@ impl Pack {
     /// # Errors
     /// As [`Self::read`].
     pub fn read_resolved(&self, id: &ObjectId) -> std::result::Result<Option<Shared>, ReadError> {
-        let Some(entry) = self.index()?.find(id) else { return Ok(None) };
+        let Some(entry) = self.index()?.find(id) else {
+            return Ok(None);
+        };
         let found = self.resolve(entry.offset)?;
         check_hash(id, hash_any(found.0, &found.1).ok())?;
         Ok(Some(found))
@@ -171,17 +202,27 @@ impl Pack {
     /// As [`Self::read`].
     pub fn resolve(&self, offset: u64) -> std::result::Result<Shared, ReadError> {
         let (index, reader) = (self.index()?, self.reader()?);
-        with_places(index, reader, |places| pack_delta::resolve(reader, offset, places, &self.bases))
+        with_places(index, reader, |places| {
+            pack_delta::resolve(reader, offset, places, &self.bases)
+        })
     }
 
     /// Kind and size in bytes of an object, also of a delta, without building it; the kind of a tag is `None`.
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn kind_and_size(&self, id: &ObjectId) -> std::result::Result<Option<(Option<ObjectKind>, u64)>, ReadError> {
+    pub fn kind_and_size(
+        &self,
+        id: &ObjectId,
+    ) -> std::result::Result<Option<(Option<ObjectKind>, u64)>, ReadError> {
         let (index, reader) = (self.index()?, self.reader()?);
-        let Some(entry) = index.find(id) else { return Ok(None) };
-        with_places(index, reader, |places| pack_delta::kind_and_size(reader, entry.offset, places)).map(Some)
+        let Some(entry) = index.find(id) else {
+            return Ok(None);
+        };
+        with_places(index, reader, |places| {
+            pack_delta::kind_and_size(reader, entry.offset, places)
+        })
+        .map(Some)
     }
 
     /// Frees the cache of contents made from deltas.
@@ -199,21 +240,25 @@ impl Pack {
         header: &EntryHeader,
         sink: &mut dyn FnMut(&[u8]) -> std::io::Result<()>,
     ) -> std::result::Result<(), ReadError> {
-        let (Some((entry, end)), EntryKind::Object(kind)) = (self.place_of(id)?, header.kind) else {
+        let (Some((entry, end)), EntryKind::Object(kind)) = (self.place_of(id)?, header.kind)
+        else {
             return Err(ReadError::Damaged("the entry is not what it was".into()));
         };
         let mut hasher = ObjectHasher::new(kind, header.size);
-        self.reader()?.stream(entry.offset, end, header, &mut |piece| {
-            hasher.update(piece);
-            sink(piece)
-        })?;
+        self.reader()?
+            .stream(entry.offset, end, header, &mut |piece| {
+                hasher.update(piece);
+                sink(piece)
+            })?;
         check_hash(id, hasher.finish().ok())
     }
 
     /// Whether the copy in this pack is intact, deltified or not.
     pub fn can_give(&self, id: &ObjectId) -> bool {
         match self.header(id) {
-            Ok(Some(header)) if header.kind == EntryKind::Delta => matches!(self.read_resolved(id), Ok(Some(_))),
+            Ok(Some(header)) if header.kind == EntryKind::Delta => {
+                matches!(self.read_resolved(id), Ok(Some(_)))
+            }
             _ => self.has_whole(id),
         }
     }
@@ -222,10 +267,11 @@ impl Pack {
         let mut hasher = ObjectHasher::named("tag", header.size);
         let streamed = self.place_of(id).and_then(|place| {
             let (entry, end) = place.ok_or_else(|| ReadError::Damaged("the tag is gone".into()))?;
-            self.reader()?.stream(entry.offset, end, header, &mut |piece| {
-                hasher.update(piece);
-                Ok(())
-            })
+            self.reader()?
+                .stream(entry.offset, end, header, &mut |piece| {
+                    hasher.update(piece);
+                    Ok(())
+                })
         });
         streamed.is_ok() && hasher.finish() == Ok(*id)
     }
@@ -235,7 +281,11 @@ impl Pack {
         match self.header(id) {
             Ok(Some(header)) if matches!(header.kind, EntryKind::Object(_)) => {
                 let at_once = header.size <= AT_ONCE_UPTO_BYTES;
-                if at_once { self.read(id).is_ok() } else { self.stream(id, &header, &mut |_| Ok(())).is_ok() }
+                if at_once {
+                    self.read(id).is_ok()
+                } else {
+                    self.stream(id, &header, &mut |_| Ok(())).is_ok()
+                }
             }
             Ok(Some(header)) if header.kind == EntryKind::Tag => self.tag_is_whole(id, &header),
             _ => false,
@@ -252,10 +302,14 @@ impl Pack {
         }
         let index = self.index()?;
         if !index.checksum_is_right() {
-            return Err(ReadError::Damaged("the index does not match its checksum".into()));
+            return Err(ReadError::Damaged(
+                "the index does not match its checksum".into(),
+            ));
         }
         if self.reader()?.trailer()? != index.pack_trailer() {
-            return Err(ReadError::Damaged("the pack does not end as its index says".into()));
+            return Err(ReadError::Damaged(
+                "the pack does not end as its index says".into(),
+            ));
         }
         Ok(())
     }
@@ -267,19 +321,33 @@ impl Pack {
     pub fn check_places(&self) -> std::result::Result<(), ReadError> {
         self.check_frame()?;
         let entries = HEADER_BYTES..self.reader()?.entries_end();
-        if self.index()?.entries().all(|entry| entries.contains(&entry.offset)) {
+        if self
+            .index()?
+            .entries()
+            .all(|entry| entries.contains(&entry.offset))
+        {
             return Ok(());
         }
-        Err(ReadError::Damaged("the index points outside the pack".into()))
+        Err(ReadError::Damaged(
+            "the index points outside the pack".into(),
+        ))
     }
 }
 
 fn mtime_ns(meta: &std::fs::Metadata) -> i64 {
-    let age = meta.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
+    let age = meta
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+        .unwrap_or_default();
     i64::try_from(age.as_nanos()).unwrap_or(i64::MAX)
 }
 
-fn with_places<T>(index: &PackIndex, reader: &PackReader, work: impl FnOnce(&Places<'_>) -> T) -> T {
+fn with_places<T>(
+    index: &PackIndex,
+    reader: &PackReader,
+    work: impl FnOnce(&Places<'_>) -> T,
+) -> T {
     work(&Places {
         offset_of: &|base| index.find(base).map(|found| found.offset),
         end_of: &|offset| index.end_of(offset, reader.entries_end()),
@@ -290,7 +358,9 @@ fn check_hash(wanted: &ObjectId, found: Option<ObjectId>) -> std::result::Result
     match found {
         Some(id) if id == *wanted => Ok(()),
         Some(id) => Err(ReadError::Damaged(format!("its content hashes to {id}"))),
-        None => Err(ReadError::Damaged("its content is part of a SHA-1 collision attack".into())),
+        None => Err(ReadError::Damaged(
+            "its content is part of a SHA-1 collision attack".into(),
+        )),
     }
 }
 
@@ -302,16 +372,33 @@ fn check_hash(wanted: &ObjectId, found: Option<ObjectId>) -> std::result::Result
 pub fn list(pack_dir: &Path, before: &[Arc<Pack>]) -> Result<Vec<Arc<Pack>>> {
     let mut packs = Vec::new();
     for file in names_in(pack_dir)? {
-        let Some(pack) = file.strip_suffix(".idx").and_then(|name| Pack::stat(pack_dir, name)) else { continue };
+        let Some(pack) = file
+            .strip_suffix(".idx")
+            .and_then(|name| Pack::stat(pack_dir, name))
+        else {
+            continue;
+        };
         let known = before.iter().find(|old| old.stamp == pack.stamp);
         packs.push(known.map_or_else(|| Arc::new(pack), Arc::clone));
     }
-    let unlisted =
-        |old: &&Arc<Pack>| old.rescued.is_some() && !packs.iter().any(|pack| pack.stamp.name == old.stamp.name);
-    let still_there =
-        |old: &&Arc<Pack>| Pack::stat(pack_dir, &old.stamp.name).is_some_and(|now| now.stamp == old.stamp);
-    let kept: Vec<Arc<Pack>> = before.iter().filter(unlisted).filter(still_there).map(Arc::clone).collect();
+    let unlisted = |old: &&Arc<Pack>| {
+        old.rescued.is_some() && !packs.iter().any(|pack| pack.stamp.name == old.stamp.name)
+    };
+    let still_there = |old: &&Arc<Pack>| {
+        Pack::stat(pack_dir, &old.stamp.name).is_some_and(|now| now.stamp == old.stamp)
+    };
+    let kept: Vec<Arc<Pack>> = before
+        .iter()
+        .filter(unlisted)
+        .filter(still_there)
+        .map(Arc::clone)
+        .collect();
     packs.extend(kept);
-    packs.sort_by(|a, b| b.stamp.mtime_ns.cmp(&a.stamp.mtime_ns).then_with(|| a.stamp.name.cmp(&b.stamp.name)));
+    packs.sort_by(|a, b| {
+        b.stamp
+            .mtime_ns
+            .cmp(&a.stamp.mtime_ns)
+            .then_with(|| a.stamp.name.cmp(&b.stamp.name))
+    });
     Ok(packs)
 }

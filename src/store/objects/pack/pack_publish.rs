@@ -54,7 +54,10 @@ pub fn complete(
     let name = format!("pack-{}", hex_of(trailer));
     let index = TemporaryFile::create(pack_dir, "tmp_idx_", "_")?;
     let bytes = pack_index::encode(entries, trailer);
-    index.file().write_all(&bytes).map_err(Error::io("write", index.path()))?;
+    index
+        .file()
+        .write_all(&bytes)
+        .map_err(Error::io("write", index.path()))?;
     Ok(Completed { pack, index, name })
 }
 
@@ -62,7 +65,11 @@ pub fn complete(
 ///
 /// # Errors
 /// A file could not be written; at worst a complete pack without an index is left, which is never read.
-pub fn publish(pack_dir: &Path, completed: Vec<Completed>, also: Option<&TemporaryFile>) -> Result<Vec<PackStamp>> {
+pub fn publish(
+    pack_dir: &Path,
+    completed: Vec<Completed>,
+    also: Option<&TemporaryFile>,
+) -> Result<Vec<PackStamp>> {
     let files = completed.iter().flat_map(|one| [&one.pack, &one.index]);
     atomic_file::sync_together(&files.chain(also).collect::<Vec<_>>())?;
     let mut names = Vec::new();
@@ -76,7 +83,10 @@ pub fn publish(pack_dir: &Path, completed: Vec<Completed>, also: Option<&Tempora
     }
     let stamp = |name: String| match Pack::stat(pack_dir, &name) {
         Some(pack) => Ok(pack.stamp),
-        None => Err(Error::Damaged { what: name, why: "it vanished as soon as it was written".into() }),
+        None => Err(Error::Damaged {
+            what: name,
+            why: "it vanished as soon as it was written".into(),
+        }),
     };
     names.into_iter().map(stamp).collect()
 }
@@ -84,9 +94,15 @@ pub fn publish(pack_dir: &Path, completed: Vec<Completed>, also: Option<&Tempora
 /// Replaces an existing file of that name, which is equal or damaged. If it cannot be replaced because another process
 /// has it open (Windows), one of the same size is kept.
 fn put_in_place(temporary: TemporaryFile, path: &Path) -> Result<()> {
-    let len = temporary.file().metadata().map_err(Error::io("look at", temporary.path()))?.len();
-    temporary.publish(path).or_else(|cause| match path.symlink_metadata() {
-        Ok(there) if there.is_file() && there.len() == len => Ok(()),
-        _ => Err(cause),
-    })
+    let len = temporary
+        .file()
+        .metadata()
+        .map_err(Error::io("look at", temporary.path()))?
+        .len();
+    temporary
+        .publish(path)
+        .or_else(|cause| match path.symlink_metadata() {
+            Ok(there) if there.is_file() && there.len() == len => Ok(()),
+            _ => Err(cause),
+        })
 }

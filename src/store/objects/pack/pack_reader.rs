@@ -92,12 +92,18 @@ impl PackReader {
     pub fn open(path: &Path) -> Result<Self, ReadError> {
         let file = File::open(path)?;
         let len = file.metadata()?.len();
-        let reader = Self { file, len, entries_end: len.saturating_sub(TRAILER_BYTES) };
+        let reader = Self {
+            file,
+            len,
+            entries_end: len.saturating_sub(TRAILER_BYTES),
+        };
         if len < HEADER_BYTES + TRAILER_BYTES {
             return Err(ReadError::Damaged(format!("the pack has only {len} bytes")));
         }
         if !reader.has_magic() {
-            return Err(ReadError::Damaged("this is no pack of version 2 or 3".into()));
+            return Err(ReadError::Damaged(
+                "this is no pack of version 2 or 3".into(),
+            ));
         }
         Ok(reader)
     }
@@ -109,7 +115,11 @@ impl PackReader {
     pub fn open_damaged(path: &Path) -> Result<Self, ReadError> {
         let file = File::open(path)?;
         let len = file.metadata()?.len();
-        Ok(Self { file, len, entries_end: len })
+        Ok(Self {
+            file,
+            len,
+            entries_end: len,
+        })
     }
 
     /// Size of the file in bytes.
@@ -124,13 +134,15 @@ impl PackReader {
     /// Whether the file starts with the magic of a pack.
     pub fn has_magic(&self) -> bool {
         let mut magic = [0; 8];
-        self.read_exact_at(&mut magic, 0).is_ok() && matches!(&magic, b"PACK\0\0\0\x02" | b"PACK\0\0\0\x03")
+        self.read_exact_at(&mut magic, 0).is_ok()
+            && matches!(&magic, b"PACK\0\0\0\x02" | b"PACK\0\0\0\x03")
     }
 
     /// The number of entries in the header of the pack.
     pub fn declared_count(&self) -> u32 {
         let mut count = [0; 4];
-        self.read_exact_at(&mut count, 8).map_or(0, |()| u32::from_be_bytes(count))
+        self.read_exact_at(&mut count, 8)
+            .map_or(0, |()| u32::from_be_bytes(count))
     }
 
     /// End of the last entry.
@@ -187,14 +199,26 @@ impl PackReader {
     ///
     /// # Errors
     /// As [`Self::content`], or the CRC-32 differs.
-    pub fn content_by_crc(&self, offset: u64, end: u64, crc: u32) -> Result<(EntryHeader, Vec<u8>), ReadError> {
+    pub fn content_by_crc(
+        &self,
+        offset: u64,
+        end: u64,
+        crc: u32,
+    ) -> Result<(EntryHeader, Vec<u8>), ReadError> {
         if self.span(offset, end)? > WHOLE_UPTO_BYTES {
-            return Err(ReadError::Damaged("it is too large to be read at once".into()));
+            return Err(ReadError::Damaged(
+                "it is too large to be read at once".into(),
+            ));
         }
         self.content_if(offset, end, Some(crc))
     }
 
-    fn content_if(&self, offset: u64, end: u64, crc: Option<u32>) -> Result<(EntryHeader, Vec<u8>), ReadError> {
+    fn content_if(
+        &self,
+        offset: u64,
+        end: u64,
+        crc: Option<u32>,
+    ) -> Result<(EntryHeader, Vec<u8>), ReadError> {
         let span = self.span(offset, end)?;
         if span > WHOLE_UPTO_BYTES {
             return self.content_in_pieces(offset, end);
@@ -202,7 +226,9 @@ impl PackReader {
         let mut bytes = vec![0; as_usize(span)?];
         self.read_exact_at(&mut bytes, offset)?;
         if crc.is_some_and(|crc| EntryCrc::of(&bytes) != crc) {
-            return Err(ReadError::Damaged("its bytes do not match their checksum".into()));
+            return Err(ReadError::Damaged(
+                "its bytes do not match their checksum".into(),
+            ));
         }
         let header = parse_header(&bytes)?;
         if !matches!(header.kind, EntryKind::Object(_)) {
@@ -217,7 +243,11 @@ impl PackReader {
     }
 
     /// Memory grows with the inflated bytes, not with the declared size.
-    fn content_in_pieces(&self, offset: u64, end: u64) -> Result<(EntryHeader, Vec<u8>), ReadError> {
+    fn content_in_pieces(
+        &self,
+        offset: u64,
+        end: u64,
+    ) -> Result<(EntryHeader, Vec<u8>), ReadError> {
         let header = self.header(offset, end)?;
         check_size(&header)?;
         let mut content = Vec::new();
@@ -286,7 +316,9 @@ impl PackReader {
 
     fn span(&self, offset: u64, end: u64) -> Result<u64, ReadError> {
         if offset < HEADER_BYTES || end > self.entries_end() || offset >= end {
-            return Err(ReadError::Damaged("the index points outside the pack".into()));
+            return Err(ReadError::Damaged(
+                "the index points outside the pack".into(),
+            ));
         }
         Ok(end - offset)
     }
@@ -318,7 +350,8 @@ impl PackReader {
 }
 
 fn as_usize(number: u64) -> Result<usize, ReadError> {
-    usize::try_from(number).map_err(|_| ReadError::Damaged("larger than the memory of this machine".into()))
+    usize::try_from(number)
+        .map_err(|_| ReadError::Damaged("larger than the memory of this machine".into()))
 }
 
 /// Limits the size of objects that are parsed in memory; blobs may be larger.
@@ -340,7 +373,9 @@ fn check_size(header: &EntryHeader) -> Result<(), ReadError> {
 }
 
 fn too_large(size: u64) -> ReadError {
-    ReadError::Damaged(format!("declares {size} bytes, more than such an object may have"))
+    ReadError::Damaged(format!(
+        "declares {size} bytes, more than such an object may have"
+    ))
 }
 
 /// Encodes the header of an undeltified entry; `None` is a tag.
@@ -379,9 +414,12 @@ fn parse_header(bytes: &[u8]) -> Result<EntryHeader, ReadError> {
         6 | 7 => EntryKind::Delta,
         _ => return Err(damaged("an entry has an unknown kind")),
     };
-    let (mut size, mut shift, mut len, mut more) = (u64::from(first & 15), 4_u32, 1, first & 0x80 != 0);
+    let (mut size, mut shift, mut len, mut more) =
+        (u64::from(first & 15), 4_u32, 1, first & 0x80 != 0);
     while more {
-        let byte = *bytes.get(len).ok_or_else(|| damaged("an entry is cut short"))?;
+        let byte = *bytes
+            .get(len)
+            .ok_or_else(|| damaged("an entry is cut short"))?;
         let part = u64::from(byte & 0x7f);
         if shift > 60 || part << shift >> shift != part {
             return Err(damaged("an entry declares an impossible size"));
@@ -396,7 +434,10 @@ fn parse_header(bytes: &[u8]) -> Result<EntryHeader, ReadError> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "tests make and break files directly")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests make and break files directly"
+)]
 mod tests {
     use super::*;
 
@@ -406,7 +447,14 @@ mod tests {
             for kind in [ObjectKind::Blob, ObjectKind::Tree, ObjectKind::Commit] {
                 let bytes = encode_header(kind, size);
                 let header = parse_header(&bytes).unwrap();
-                assert_eq!(header, EntryHeader { kind: EntryKind::Object(kind), size, len: bytes.len() });
+                assert_eq!(
+                    header,
+                    EntryHeader {
+                        kind: EntryKind::Object(kind),
+                        size,
+                        len: bytes.len()
+                    }
+                );
             }
         }
     }
@@ -425,10 +473,21 @@ mod tests {
     fn what_is_no_pack_is_not_opened() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("x.pack");
-        for bytes in [Vec::new(), vec![0; 1000], b"PACK\0\0\0\x02".to_vec(), b"PACK\0\0\0\x09".repeat(10)] {
+        for bytes in [
+            Vec::new(),
+            vec![0; 1000],
+            b"PACK\0\0\0\x02".to_vec(),
+            b"PACK\0\0\0\x09".repeat(10),
+        ] {
             std::fs::write(&path, bytes).unwrap();
-            assert!(matches!(PackReader::open(&path), Err(ReadError::Damaged(_))));
+            assert!(matches!(
+                PackReader::open(&path),
+                Err(ReadError::Damaged(_))
+            ));
         }
-        assert!(matches!(PackReader::open(&place.path().join("y")), Err(ReadError::Io(_))));
+        assert!(matches!(
+            PackReader::open(&place.path().join("y")),
+            Err(ReadError::Io(_))
+        ));
     }
 }

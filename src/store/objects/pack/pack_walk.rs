@@ -45,11 +45,17 @@ pub fn walk(reader: &PackReader) -> PackWalk {
         });
     }
     let expected = u64::from(reader.declared_count());
-    let is_complete = passed_over == TRAILER_BYTES && (found.plain.len() + found.deltas.len()) as u64 == expected;
+    let is_complete =
+        passed_over == TRAILER_BYTES && (found.plain.len() + found.deltas.len()) as u64 == expected;
     let resolved = resolve_deltas(reader, &mut found);
     let (trailer, matches) = check_trailer(reader).unwrap_or_default();
     let is_whole = is_complete && resolved && reader.has_magic() && matches;
-    PackWalk { entries: found.plain, is_whole, trailer, unread }
+    PackWalk {
+        entries: found.plain,
+        is_whole,
+        trailer,
+        unread,
+    }
 }
 
 #[derive(Default)]
@@ -98,7 +104,11 @@ fn read_entry(reader: &PackReader, offset: u64, found: &mut WalkedEntry) -> Resu
     found.ends.insert(offset, at);
     match hasher.map(ObjectHasher::finish) {
         None => found.deltas.push((offset, crc.sum())),
-        Some(Ok(id)) => found.plain.push(IndexEntry { id, offset, crc: crc.sum() }),
+        Some(Ok(id)) => found.plain.push(IndexEntry {
+            id,
+            offset,
+            crc: crc.sum(),
+        }),
         Some(Err(collision)) => return Err(ReadError::Damaged(collision.to_string())),
     }
     Ok(at)
@@ -112,7 +122,9 @@ fn next_start(reader: &PackReader, from: u64) -> Option<u64> {
         let read = reader.piece(at, &mut buffer).ok()?;
         for skip in 0..read {
             let start = at + skip as u64;
-            if may_start(&buffer[skip..read]) && read_entry(reader, start, &mut WalkedEntry::default()).is_ok() {
+            if may_start(&buffer[skip..read])
+                && read_entry(reader, start, &mut WalkedEntry::default()).is_ok()
+            {
                 return Some(start);
             }
         }
@@ -126,7 +138,14 @@ fn may_start(bytes: &[u8]) -> bool {
     /// Method byte for a window of 32 KiB, which every writer of packs uses.
     const METHOD: u8 = 0x78;
     let kind = bytes[0] >> 4 & 7;
-    let number = |bytes: &[u8]| bytes.iter().take(10).take_while(|byte| **byte & 0x80 != 0).count() + 1;
+    let number = |bytes: &[u8]| {
+        bytes
+            .iter()
+            .take(10)
+            .take_while(|byte| **byte & 0x80 != 0)
+            .count()
+            + 1
+    };
     let header = number(bytes);
     let start = match kind {
         1..=4 => header,
@@ -148,16 +167,30 @@ fn resolve_deltas(reader: &PackReader, found: &mut WalkedEntry) -> bool {
     let cache = BaseCache::default();
     loop {
         let before = waiting.len();
-        let offsets: HashMap<ObjectId, u64> = found.plain.iter().map(|entry| (entry.id, entry.offset)).collect();
+        let offsets: HashMap<ObjectId, u64> = found
+            .plain
+            .iter()
+            .map(|entry| (entry.id, entry.offset))
+            .collect();
         let places = Places {
             offset_of: &|id| offsets.get(id).copied(),
-            end_of: &|offset| found.ends.get(&offset).copied().unwrap_or(reader.entries_end()),
+            end_of: &|offset| {
+                found
+                    .ends
+                    .get(&offset)
+                    .copied()
+                    .unwrap_or(reader.entries_end())
+            },
         };
         let mut made = Vec::new();
         waiting.retain(|(offset, crc)| {
             let resolved = pack_delta::resolve(reader, *offset, &places, &cache).ok();
             let id = resolved.and_then(|found| hash_any(found.0, &found.1).ok());
-            made.extend(id.map(|id| IndexEntry { id, offset: *offset, crc: *crc }));
+            made.extend(id.map(|id| IndexEntry {
+                id,
+                offset: *offset,
+                crc: *crc,
+            }));
             id.is_none()
         });
         found.plain.extend(made);

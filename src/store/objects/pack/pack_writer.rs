@@ -12,7 +12,9 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::TemporaryFile;
 use crate::store::files::directories;
 use crate::store::objects::deflate::zlib::{self, Deflater, EntryCrc, StreamDeflater, StreamError};
-use crate::store::objects::object_hash::{Collision, ObjectHasher, ObjectKind, hash_object, trailer_of};
+use crate::store::objects::object_hash::{
+    Collision, ObjectHasher, ObjectKind, hash_object, trailer_of,
+};
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::PackStamp;
@@ -62,13 +64,26 @@ impl<'k> PackWriter<'k> {
         let mut tail = Vec::with_capacity(PIECE_BYTES);
         tail.extend_from_slice(PACK_START);
         let (entries, deflater) = (HashMap::new(), Deflater::default());
-        Ok(Self { known, pack_dir, spilled: None, tail, flushed: 0, entries, deflater, claims: None, unasked: 0 })
+        Ok(Self {
+            known,
+            pack_dir,
+            spilled: None,
+            tail,
+            flushed: 0,
+            entries,
+            deflater,
+            claims: None,
+            unasked: 0,
+        })
     }
 
     /// From now on, skips objects that another writer with the same claims has claimed.
     #[must_use]
     pub fn sharing(self, claims: Claims) -> Self {
-        Self { claims: Some(claims), ..self }
+        Self {
+            claims: Some(claims),
+            ..self
+        }
     }
 
     fn is_claimed(&self, id: ObjectId) -> bool {
@@ -91,7 +106,10 @@ impl<'k> PackWriter<'k> {
     /// See [`PackError`].
     pub fn add(&mut self, kind: ObjectKind, content: &[u8]) -> PackResult<ObjectId> {
         let id = hash_object(kind, content).map_err(|Collision| PackError::Collision)?;
-        if self.entries.contains_key(&id) || self.store_has(&id, kind, content) || self.is_claimed(id) {
+        if self.entries.contains_key(&id)
+            || self.store_has(&id, kind, content)
+            || self.is_claimed(id)
+        {
             return Ok(id);
         }
         self.append(id, Some(kind), content)?;
@@ -104,13 +122,17 @@ impl<'k> PackWriter<'k> {
         kind != ObjectKind::Commit
             && !self.costs_less_than_asking(content.len())
             && self.known.holds(id)
-            && self.known.read(id).is_ok_and(|(k, stored)| k == kind && stored == content)
+            && self
+                .known
+                .read(id)
+                .is_ok_and(|(k, stored)| k == kind && stored == content)
     }
 
     /// Lets a few small objects be written without searching many packs. A repack removes duplicates.
     fn costs_less_than_asking(&mut self, len: usize) -> bool {
-        let is_cheap =
-            self.unasked < MOST_UNASKED && len <= UNASKED_UPTO_BYTES && self.known.unread_indexes() > FEW_INDEXES;
+        let is_cheap = self.unasked < MOST_UNASKED
+            && len <= UNASKED_UPTO_BYTES
+            && self.known.unread_indexes() > FEW_INDEXES;
         self.unasked += usize::from(is_cheap);
         is_cheap
     }
@@ -119,14 +141,25 @@ impl<'k> PackWriter<'k> {
         let offset = self.bytes_written();
         let header = pack_reader::encode_header(kind, content.len() as u64);
         let is_commit = kind == Some(ObjectKind::Commit);
-        let stream = if is_commit { self.deflater.store(content) } else { self.deflater.compress(content) };
+        let stream = if is_commit {
+            self.deflater.store(content)
+        } else {
+            self.deflater.compress(content)
+        };
         let stream = stream.map_err(PackError::Source)?;
         let mut crc = EntryCrc::default();
         for part in [&*header, stream] {
             crc.update(part);
             self.tail.extend_from_slice(part);
         }
-        self.entries.insert(id, IndexEntry { id, offset, crc: crc.sum() });
+        self.entries.insert(
+            id,
+            IndexEntry {
+                id,
+                offset,
+                crc: crc.sum(),
+            },
+        );
         let full = self.spill_if_large();
         self.undo_unless(full, offset, Some(&id))
     }
@@ -144,7 +177,12 @@ impl<'k> PackWriter<'k> {
         self.append_stream(ObjectHasher::new(ObjectKind::Blob, len), len, reader)
     }
 
-    fn append_stream(&mut self, hasher: ObjectHasher, len: u64, reader: &mut dyn Read) -> PackResult<ObjectId> {
+    fn append_stream(
+        &mut self,
+        hasher: ObjectHasher,
+        len: u64,
+        reader: &mut dyn Read,
+    ) -> PackResult<ObjectId> {
         let offset = self.bytes_written();
         let written = self.write_stream(hasher, len, reader);
         let entry = match written {
@@ -156,7 +194,8 @@ impl<'k> PackWriter<'k> {
         };
         // Only now is the id known. Equal checked hashes mean equal content, so reading it back is enough.
         let known = self.entries.contains_key(&entry.id)
-            || (self.known.holds(&entry.id) && self.known.stream_blob(&entry.id, &mut io::sink()).is_ok())
+            || (self.known.holds(&entry.id)
+                && self.known.stream_blob(&entry.id, &mut io::sink()).is_ok())
             || self.is_claimed(entry.id);
         if known {
             self.truncate(offset)?;
@@ -179,17 +218,26 @@ impl<'k> PackWriter<'k> {
         let mut stream = None;
         while left > 0 {
             let want = piece.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-            reader.read_exact(&mut piece[..want]).map_err(PackError::Source)?;
+            reader
+                .read_exact(&mut piece[..want])
+                .map_err(PackError::Source)?;
             hasher.update(&piece[..want]);
             // Samples only the first piece: the rest has not been read yet.
             let stream = stream.get_or_insert_with(|| {
-                StreamDeflater::new(self.deflater.is_incompressible(&zlib::samples(&piece[..want])))
+                StreamDeflater::new(
+                    self.deflater
+                        .is_incompressible(&zlib::samples(&piece[..want])),
+                )
             });
-            stream.push(&piece[..want], &mut |bytes| self.write(bytes, &mut crc)).map_err(from_stream)?;
+            stream
+                .push(&piece[..want], &mut |bytes| self.write(bytes, &mut crc))
+                .map_err(from_stream)?;
             left -= want as u64;
         }
         let stream = stream.unwrap_or_else(|| StreamDeflater::new(true));
-        stream.finish(&mut |bytes| self.write(bytes, &mut crc)).map_err(from_stream)?;
+        stream
+            .finish(&mut |bytes| self.write(bytes, &mut crc))
+            .map_err(from_stream)?;
         let id = hasher.finish().map_err(|Collision| PackError::Collision)?;
         Ok((id, crc.sum()))
     }
@@ -198,7 +246,12 @@ impl<'k> PackWriter<'k> {
     ///
     /// # Errors
     /// See [`PackError`].
-    pub fn rewrite(&mut self, id: ObjectId, kind: Option<ObjectKind>, content: &[u8]) -> PackResult<()> {
+    pub fn rewrite(
+        &mut self,
+        id: ObjectId,
+        kind: Option<ObjectKind>,
+        content: &[u8],
+    ) -> PackResult<()> {
         if self.entries.contains_key(&id) {
             return Ok(());
         }
@@ -209,14 +262,20 @@ impl<'k> PackWriter<'k> {
     ///
     /// # Errors
     /// `Source` if the old pack cannot be read there or the CRC does not match.
-    pub fn copy_entry(&mut self, from: &PackReader, entry: &IndexEntry, end: u64) -> PackResult<()> {
+    pub fn copy_entry(
+        &mut self,
+        from: &PackReader,
+        entry: &IndexEntry,
+        end: u64,
+    ) -> PackResult<()> {
         if self.entries.contains_key(&entry.id) {
             return Ok(());
         }
         let offset = self.bytes_written();
         let copied = self.copy_raw(from, entry, end);
         self.undo_unless(copied, offset, None)?;
-        self.entries.insert(entry.id, IndexEntry { offset, ..*entry });
+        self.entries
+            .insert(entry.id, IndexEntry { offset, ..*entry });
         Ok(())
     }
 
@@ -231,11 +290,13 @@ impl<'k> PackWriter<'k> {
         });
         match (copied, failed) {
             (_, Some(cause)) => Err(cause),
-            (Err(ReadError::Io(cause) | ReadError::Sink(cause)), None) => Err(PackError::Source(cause)),
-            (Err(ReadError::Damaged(why)), None) => Err(PackError::Source(io::Error::other(why))),
-            (Ok(()), None) if crc.sum() != entry.crc => {
-                Err(PackError::Source(io::Error::other("an entry does not match its checksum")))
+            (Err(ReadError::Io(cause) | ReadError::Sink(cause)), None) => {
+                Err(PackError::Source(cause))
             }
+            (Err(ReadError::Damaged(why)), None) => Err(PackError::Source(io::Error::other(why))),
+            (Ok(()), None) if crc.sum() != entry.crc => Err(PackError::Source(io::Error::other(
+                "an entry does not match its checksum",
+            ))),
             (Ok(()), None) => Ok(()),
         }
     }
@@ -247,7 +308,11 @@ impl<'k> PackWriter<'k> {
     }
 
     fn spill_if_large(&mut self) -> PackResult<()> {
-        let upto = if self.spilled.is_some() { PIECE_BYTES } else { IN_MEMORY_UPTO_BYTES };
+        let upto = if self.spilled.is_some() {
+            PIECE_BYTES
+        } else {
+            IN_MEMORY_UPTO_BYTES
+        };
         if self.tail.len() >= upto {
             self.spill()?;
         }
@@ -258,8 +323,13 @@ impl<'k> PackWriter<'k> {
         if self.spilled.is_none() {
             self.spilled = Some(TemporaryFile::create(&self.pack_dir, "tmp_pack_", "_")?);
         }
-        let Some(temporary) = &self.spilled else { return Ok(()) };
-        temporary.file().write_all(&self.tail).map_err(Error::io("write", temporary.path()))?;
+        let Some(temporary) = &self.spilled else {
+            return Ok(());
+        };
+        temporary
+            .file()
+            .write_all(&self.tail)
+            .map_err(Error::io("write", temporary.path()))?;
         self.flushed += self.tail.len() as u64;
         self.tail.clear();
         Ok(())
@@ -281,9 +351,12 @@ impl<'k> PackWriter<'k> {
     /// Removes everything from `offset` on, including leftovers of a failed write in the file.
     fn truncate(&mut self, offset: u64) -> Result<()> {
         let in_file = offset.min(self.flushed);
-        self.tail.truncate(usize::try_from(offset - in_file).unwrap_or(usize::MAX));
+        self.tail
+            .truncate(usize::try_from(offset - in_file).unwrap_or(usize::MAX));
         self.flushed = in_file;
-        let Some(temporary) = &self.spilled else { return Ok(()) };
+        let Some(temporary) = &self.spilled else {
+            return Ok(());
+        };
         let mut file = temporary.file();
         file.set_len(in_file)
             .and_then(|()| file.seek(SeekFrom::Start(in_file)).map(drop))
@@ -309,9 +382,13 @@ impl<'k> PackWriter<'k> {
             return Ok(Some(other));
         }
         let shift = self.bytes_written() - PACK_START.len() as u64;
-        let moved = other.entries.into_values().map(|entry| IndexEntry { offset: entry.offset + shift, ..entry });
+        let moved = other.entries.into_values().map(|entry| IndexEntry {
+            offset: entry.offset + shift,
+            ..entry
+        });
         self.entries.extend(moved.map(|entry| (entry.id, entry)));
-        self.tail.extend_from_slice(other.tail.get(PACK_START.len()..).unwrap_or_default());
+        self.tail
+            .extend_from_slice(other.tail.get(PACK_START.len()..).unwrap_or_default());
         self.spill_if_large()?;
         Ok(None)
     }
@@ -324,13 +401,23 @@ impl<'k> PackWriter<'k> {
         if self.entries.is_empty() {
             return Ok(None);
         }
-        let count = u32::try_from(self.entries.len())
-            .map_err(|_| Error::Unexpected(anyhow::anyhow!("a pack cannot hold {} objects", self.entries.len())))?;
-        let trailer =
-            if self.spilled.is_none() { self.complete_in_memory(count)? } else { self.complete_in_file(count)? };
-        let mut entries: Vec<IndexEntry> = std::mem::take(&mut self.entries).into_values().collect();
+        let count = u32::try_from(self.entries.len()).map_err(|_| {
+            Error::Unexpected(anyhow::anyhow!(
+                "a pack cannot hold {} objects",
+                self.entries.len()
+            ))
+        })?;
+        let trailer = if self.spilled.is_none() {
+            self.complete_in_memory(count)?
+        } else {
+            self.complete_in_file(count)?
+        };
+        let mut entries: Vec<IndexEntry> =
+            std::mem::take(&mut self.entries).into_values().collect();
         let Some(pack) = self.spilled.take() else {
-            return Err(Error::Unexpected(anyhow::anyhow!("the pack was never written")));
+            return Err(Error::Unexpected(anyhow::anyhow!(
+                "the pack was never written"
+            )));
         };
         pack_publish::complete(&self.pack_dir, pack, trailer, &mut entries).map(Some)
     }
@@ -345,7 +432,9 @@ impl<'k> PackWriter<'k> {
 
     fn complete_in_file(&mut self, count: u32) -> Result<[u8; 20]> {
         self.spill()?;
-        let Some(temporary) = &self.spilled else { return Ok([0; 20]) };
+        let Some(temporary) = &self.spilled else {
+            return Ok([0; 20]);
+        };
         let trailer = pack_publish::seal(&mut temporary.file(), count, self.flushed)
             .map_err(Error::io("complete", temporary.path()))?;
         self.flushed += trailer.len() as u64;
@@ -386,7 +475,10 @@ mod tests {
         let attack = shattered_prefix();
         let answer = writer.append_stream(ObjectHasher::without_header(), 320, &mut &*attack);
         assert!(matches!(answer, Err(PackError::Collision)));
-        assert_eq!((writer.bytes_written(), writer.new_object_count()), (len, 1));
+        assert_eq!(
+            (writer.bytes_written(), writer.new_object_count()),
+            (len, 1)
+        );
         let mut large = attack.clone();
         large.resize(40 << 20, 1);
         let answer = writer.append_stream(ObjectHasher::without_header(), 40 << 20, &mut &*large);
@@ -396,6 +488,11 @@ mod tests {
         known.refresh().unwrap();
         assert_eq!(known.read(&before).unwrap().1, b"before");
         assert_eq!(known.read(&after).unwrap().1, b"after");
-        assert_eq!(std::fs::read_dir(place.path().join("pack")).unwrap().count(), 2);
+        assert_eq!(
+            std::fs::read_dir(place.path().join("pack"))
+                .unwrap()
+                .count(),
+            2
+        );
     }
 }

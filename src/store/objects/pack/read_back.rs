@@ -21,12 +21,19 @@ pub fn bytes_arrived(pack: &Pack) -> Result<(), ReadError> {
     let (index, reader) = (pack.index()?, pack.reader()?);
     for entry in index.entries() {
         let mut crc = EntryCrc::default();
-        reader.raw(entry.offset, index.end_of(entry.offset, reader.entries_end()), &mut |bytes| {
-            crc.update(bytes);
-            Ok(())
-        })?;
+        reader.raw(
+            entry.offset,
+            index.end_of(entry.offset, reader.entries_end()),
+            &mut |bytes| {
+                crc.update(bytes);
+                Ok(())
+            },
+        )?;
         if crc.sum() != entry.crc {
-            return Err(ReadError::Damaged(format!("object {} in it is not as it was written", entry.id)));
+            return Err(ReadError::Damaged(format!(
+                "object {} in it is not as it was written",
+                entry.id
+            )));
         }
     }
     Ok(())
@@ -41,14 +48,21 @@ pub fn read_back(pack: &Pack) -> Result<(), ReadError> {
     let mut entries: Vec<IndexEntry> = pack.index()?.entries().collect();
     // In order of offset: a delta comes after its base, which is then still cached.
     entries.sort_unstable_by_key(|entry| entry.offset);
-    let checked = work_queue::split(&entries, CHECKED_PER_THREAD, |part| check_some(pack, part)).into_iter().collect();
+    let checked = work_queue::split(&entries, CHECKED_PER_THREAD, |part| check_some(pack, part))
+        .into_iter()
+        .collect();
     pack.forget_bases();
     checked
 }
 
 fn check_some(pack: &Pack, entries: &[IndexEntry]) -> Result<(), ReadError> {
     entries.iter().try_for_each(|entry| {
-        let named = |why| ReadError::Damaged(format!("object {} in it cannot be read back: {why}", entry.id));
+        let named = |why| {
+            ReadError::Damaged(format!(
+                "object {} in it cannot be read back: {why}",
+                entry.id
+            ))
+        };
         check_one(pack, entry).map_err(named)
     })
 }
@@ -70,7 +84,11 @@ fn check_one(pack: &Pack, entry: &IndexEntry) -> Result<(), ReadError> {
         }
     };
     let right = sum == *entry.id.as_bytes();
-    if right { Ok(()) } else { Err(ReadError::Damaged("its content has another hash".into())) }
+    if right {
+        Ok(())
+    } else {
+        Err(ReadError::Damaged("its content has another hash".into()))
+    }
 }
 
 /// Hashes a content to guard against accidents; collisions were excluded when it was stored.
@@ -121,7 +139,10 @@ mod tests {
         let dir = place.path().join("pack");
         let path = dir.join(format!("{}.pack", stamp.name));
         let whole = std::fs::read(&path).unwrap();
-        let checked = || [bytes_arrived, read_back].map(|check| check(&Pack::stat(&dir, &stamp.name).unwrap()).is_ok());
+        let checked = || {
+            [bytes_arrived, read_back]
+                .map(|check| check(&Pack::stat(&dir, &stamp.name).unwrap()).is_ok())
+        };
         assert_eq!(checked(), [true; 2]);
         // The header in front does not affect any entry.
         for at in 12..whole.len() {

@@ -9,7 +9,12 @@ use crate::workflow::rules::workflow::Workflow;
 
 /// Begins a run and takes an edited document: the document must stay as edited, and the run must follow it.
 #[track_caller]
-pub fn edited(profile: Profile, path: &str, value: &Value, edit: impl FnOnce(&mut Value)) -> Workflow {
+pub fn edited(
+    profile: Profile,
+    path: &str,
+    value: &Value,
+    edit: impl FnOnce(&mut Value),
+) -> Workflow {
     let mut workflow = begun(profile, path, value);
     workflow.phases[0].before = Some("b".repeat(40));
     let mut value = value.clone();
@@ -21,7 +26,12 @@ pub fn edited(profile: Profile, path: &str, value: &Value, edit: impl FnOnce(&mu
 }
 
 #[track_caller]
-pub fn refused(profile: Profile, path: &str, value: &Value, edit: impl FnOnce(&mut Value)) -> Vec<(String, String)> {
+pub fn refused(
+    profile: Profile,
+    path: &str,
+    value: &Value,
+    edit: impl FnOnce(&mut Value),
+) -> Vec<(String, String)> {
     let mut workflow = begun(profile, path, value);
     let before = workflow.clone();
     let mut value = value.clone();
@@ -29,7 +39,10 @@ pub fn refused(profile: Profile, path: &str, value: &Value, edit: impl FnOnce(&m
     let findings = take(&mut workflow, profile, path, &value, ROOT).unwrap_err();
     assert_eq!(workflow, before);
     assert!(findings.iter().all(|finding| !finding.what.is_empty()));
-    codes(&findings).into_iter().map(|(code, place)| (code.to_owned(), place.to_owned())).collect()
+    codes(&findings)
+        .into_iter()
+        .map(|(code, place)| (code.to_owned(), place.to_owned()))
+        .collect()
 }
 
 pub fn one(code: &str, place: &str) -> Vec<(String, String)> {

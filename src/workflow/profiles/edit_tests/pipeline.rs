@@ -12,12 +12,18 @@ use crate::workflow::rules::workflow::Workflow;
 /// Moves the current phase to the completed ones, as the checklist of the format says.
 fn advance(value: &mut Value, more: &Value) {
     let mut entry = value["current_phase"].clone();
-    entry.as_object_mut().unwrap().shift_remove("progress_description");
+    entry
+        .as_object_mut()
+        .unwrap()
+        .shift_remove("progress_description");
     entry["timestamp"] = "2026-02-19T10:45:00.000Z".into();
     for (key, value) in more.as_object().unwrap() {
         entry[key] = value.clone();
     }
-    value["completed_phases"].as_array_mut().unwrap().push(entry);
+    value["completed_phases"]
+        .as_array_mut()
+        .unwrap()
+        .push(entry);
     let mut next = value["remaining_phases"].as_array_mut().unwrap().remove(0);
     next.as_object_mut().unwrap().remove("dependencies");
     value["current_phase"] = next;
@@ -27,17 +33,32 @@ fn advance(value: &mut Value, more: &Value) {
 #[test]
 fn a_pipeline_that_was_advanced_by_hand_is_advanced() {
     let workflow = edited(Profile::Pipeline, PIPELINE, &pipeline(), |value| {
-        advance(value, &json!({"commit_sha": "0f0f0f0", "status": "pending"}));
-        value["context_summary"]["file_paths"].as_array_mut().unwrap().push("src/./x".into());
+        advance(
+            value,
+            &json!({"commit_sha": "0f0f0f0", "status": "pending"}),
+        );
+        value["context_summary"]["file_paths"]
+            .as_array_mut()
+            .unwrap()
+            .push("src/./x".into());
         value["context_summary"]["key_decisions"] = json!(["one"]);
         value["context_summary"]["branch"] = json!("main");
     });
     let done = &workflow.phases[2];
-    assert_eq!((done.status, done.commit_sha.as_deref()), (PhaseStatus::Complete, Some("0f0f0f0")));
-    assert_eq!(done.progress.as_deref(), Some("auth module done, starting billing"));
+    assert_eq!(
+        (done.status, done.commit_sha.as_deref()),
+        (PhaseStatus::Complete, Some("0f0f0f0"))
+    );
+    assert_eq!(
+        done.progress.as_deref(),
+        Some("auth module done, starting billing")
+    );
     assert_eq!(workflow.phases[3].status, PhaseStatus::InProgress);
     assert_eq!(
-        (workflow.phases[3].attempts, &workflow.phases[3].dependencies[..]),
+        (
+            workflow.phases[3].attempts,
+            &workflow.phases[3].dependencies[..]
+        ),
         (1, &["write-source".to_owned()][..])
     );
     assert_eq!(workflow.context.branch.as_deref(), Some("main"));
@@ -51,13 +72,32 @@ fn phases_that_were_never_begun_can_come_go_and_change_places() {
             {"id": "final-commit", "name": "Final", "dependencies": ["docs"]},
         ]);
     });
-    let ids: Vec<&str> = workflow.phases.iter().map(|phase| phase.id.as_str()).collect();
-    assert_eq!(ids, ["create-issues", "scaffold-commit", "write-source", "docs", "final-commit"]);
+    let ids: Vec<&str> = workflow
+        .phases
+        .iter()
+        .map(|phase| phase.id.as_str())
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            "create-issues",
+            "scaffold-commit",
+            "write-source",
+            "docs",
+            "final-commit"
+        ]
+    );
     let workflow = edited(Profile::Pipeline, PIPELINE, &pipeline(), |value| {
         value["remaining_phases"].as_array_mut().unwrap().reverse();
-        value["current_phase"].as_object_mut().unwrap().remove("progress_description");
+        value["current_phase"]
+            .as_object_mut()
+            .unwrap()
+            .remove("progress_description");
     });
-    assert_eq!((&*workflow.phases[3].id, &workflow.phases[2].progress), ("final-commit", &None));
+    assert_eq!(
+        (&*workflow.phases[3].id, &workflow.phases[2].progress),
+        ("final-commit", &None)
+    );
 }
 
 #[test]
@@ -65,9 +105,16 @@ fn what_a_pipeline_may_not_lose_is_a_finding() {
     let with = |edit: fn(&mut Value)| refused(Profile::Pipeline, PIPELINE, &pipeline(), edit);
     assert_eq!(
         with(|value| value["completed_phases"] = json!([])),
-        [one("append_only", "completed_phases"), one("append_only", "completed_phases")].concat()
+        [
+            one("append_only", "completed_phases"),
+            one("append_only", "completed_phases")
+        ]
+        .concat()
     );
-    assert_eq!(with(|value| value["created_at"] = json!(5)), one("wrong_type", "created_at"));
+    assert_eq!(
+        with(|value| value["created_at"] = json!(5)),
+        one("wrong_type", "created_at")
+    );
     assert_eq!(
         with(|value| value["completed_phases"][1]["timestamp"] = json!("x")),
         one("bad_time", "completed_phases[1].timestamp")
@@ -76,8 +123,14 @@ fn what_a_pipeline_may_not_lose_is_a_finding() {
         with(|value| value["current_phase"]["id"] = json!("write-tests")),
         one("duplicate_id", "remaining_phases[0].id")
             .into_iter()
-            .chain(one("unknown_dependency", "remaining_phases[0].dependencies[0]"))
-            .chain(one("unknown_dependency", "remaining_phases[1].dependencies[0]"))
+            .chain(one(
+                "unknown_dependency",
+                "remaining_phases[0].dependencies[0]"
+            ))
+            .chain(one(
+                "unknown_dependency",
+                "remaining_phases[1].dependencies[0]"
+            ))
             .collect::<Vec<_>>()
     );
     assert_eq!(
@@ -121,10 +174,13 @@ fn what_a_pipeline_has_besides_goes_along_through_a_whole_run() {
     let save = |workflow: &mut Workflow| {
         workflow.updated_ms += 60_000;
         let value = written(workflow, PIPELINE);
-        workflow.documents.insert(PIPELINE.to_owned(), value.clone());
+        workflow
+            .documents
+            .insert(PIPELINE.to_owned(), value.clone());
         value
     };
-    (workflow.phases[2].status, workflow.phases[2].completed_ms) = (PhaseStatus::Complete, Some(1_771_500_000_123));
+    (workflow.phases[2].status, workflow.phases[2].completed_ms) =
+        (PhaseStatus::Complete, Some(1_771_500_000_123));
     workflow.context.file_paths.push("src/new.ts".to_owned());
     let between = save(&mut workflow);
     assert_eq!(
@@ -135,12 +191,16 @@ fn what_a_pipeline_has_besides_goes_along_through_a_whole_run() {
         between["current_phase"].to_string(),
         r#"{"id":"write-tests","name":"Write Tests","k":{"deep":null},"status":"todo"}"#
     );
-    assert_eq!(between["context_summary"]["file_paths"], json!(["/project/src/auth/login.ts", "/project/src/new.ts"]));
+    assert_eq!(
+        between["context_summary"]["file_paths"],
+        json!(["/project/src/auth/login.ts", "/project/src/new.ts"])
+    );
     // Reading it back changes nothing: the next phase has not begun.
     let mut again = workflow.clone();
     take(&mut again, Profile::Pipeline, PIPELINE, &between, ROOT).unwrap();
     assert_eq!(again, workflow);
-    (workflow.phases[3].status, workflow.phases[3].progress) = (PhaseStatus::InProgress, Some("half".to_owned()));
+    (workflow.phases[3].status, workflow.phases[3].progress) =
+        (PhaseStatus::InProgress, Some("half".to_owned()));
     let under_way = save(&mut workflow);
     assert_eq!(under_way["current_phase"]["status"], "in_progress");
     assert_eq!(under_way["current_phase"]["progress_description"], "half");
@@ -150,7 +210,10 @@ fn what_a_pipeline_has_besides_goes_along_through_a_whole_run() {
         save(&mut workflow);
     }
     let end = save(&mut workflow);
-    assert_eq!((&end["current_phase"], &end["remaining_phases"]), (&json!(null), &json!([])));
+    assert_eq!(
+        (&end["current_phase"], &end["remaining_phases"]),
+        (&json!(null), &json!([]))
+    );
     assert_eq!(end["completed_phases"][3]["k"], json!({"deep": null}));
     assert_eq!(end["completed_phases"][3]["status"], "complete");
     assert_eq!(end["context_summary"]["z"], json!(1));
@@ -159,7 +222,10 @@ fn what_a_pipeline_has_besides_goes_along_through_a_whole_run() {
     workflow.phases[4].reset();
     workflow.phases[3].reset();
     let back = save(&mut workflow);
-    assert_eq!(back["remaining_phases"][0]["dependencies"], json!(["write-source", "write-tests"]));
+    assert_eq!(
+        back["remaining_phases"][0]["dependencies"],
+        json!(["write-source", "write-tests"])
+    );
     assert_eq!(back["current_phase"].get("timestamp"), None);
 }
 
@@ -170,7 +236,10 @@ fn phases_side_by_side_are_all_in_the_document() {
     workflow.phases.swap(2, 3);
     let value = written(&workflow, PIPELINE);
     assert_eq!(
-        (&value["current_phase"]["id"], &value["remaining_phases"][0]["id"]),
+        (
+            &value["current_phase"]["id"],
+            &value["remaining_phases"][0]["id"]
+        ),
         (&json!("write-source"), &json!("write-tests"))
     );
     let mut again = workflow.clone();

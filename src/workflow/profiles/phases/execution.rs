@@ -16,19 +16,42 @@ use crate::workflow::rules::workflow::Workflow;
 
 const ORDER: &[&str] = &["workflow_id", "updated_at", "tasks"];
 const OUTPUT_KEYS: [&str; 3] = ["output", "output_file", "output_path"];
-const TASK_ORDER: &[&str] =
-    &["id", "name", "phase", "status", "attempts", "started_at", "completed_at", "output", "agent", "note"];
+const TASK_ORDER: &[&str] = &[
+    "id",
+    "name",
+    "phase",
+    "status",
+    "attempts",
+    "started_at",
+    "completed_at",
+    "output",
+    "agent",
+    "note",
+];
 
 pub fn value(workflow: &Workflow) -> Value {
     let base = workflow.documents.get(EXECUTION_FILE);
     let mut document = Overlay::on(base, ORDER);
     // Both files name the same run, even if our id differs.
-    let named = workflow.documents.get(PHASE_FILE).and_then(|phase| phase.get("workflow_id")).cloned();
-    document.put_or_leave("workflow_id", named.unwrap_or_else(|| workflow.id.as_str().into()), true, |_| true);
+    let named = workflow
+        .documents
+        .get(PHASE_FILE)
+        .and_then(|phase| phase.get("workflow_id"))
+        .cloned();
+    document.put_or_leave(
+        "workflow_id",
+        named.unwrap_or_else(|| workflow.id.as_str().into()),
+        true,
+        |_| true,
+    );
     let tasks = tasks(workflow, document.get("tasks"));
     // `updated_at` is the time of the last change of a task.
     let is_none = |stands: &Value| stands.is_null() && workflow.tasks.is_empty();
-    let is_said = document.get("tasks").map_or(workflow.tasks.is_empty(), |stands| *stands == tasks || is_none(stands));
+    let is_said = document
+        .get("tasks")
+        .map_or(workflow.tasks.is_empty(), |stands| {
+            *stands == tasks || is_none(stands)
+        });
     if !is_said {
         document.put("tasks", tasks, |_| false);
         document.set_time("updated_at", workflow.updated_ms);
@@ -45,18 +68,36 @@ fn tasks(workflow: &Workflow, stands: Option<&Value>) -> Value {
         }
         return Value::Object(map);
     }
-    let known = stands.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let of_id = |id: &str| known.iter().find(|value| value.get(id_key(value)).and_then(Value::as_str) == Some(id));
-    workflow.tasks.iter().map(|task| written(task, of_id(&task.id), true)).collect()
+    let known = stands
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let of_id = |id: &str| {
+        known
+            .iter()
+            .find(|value| value.get(id_key(value)).and_then(Value::as_str) == Some(id))
+    };
+    workflow
+        .tasks
+        .iter()
+        .map(|task| written(task, of_id(&task.id), true))
+        .collect()
 }
 
 fn id_key(task: &Value) -> &'static str {
-    if task.get("id").is_none() && task.get("task_id").is_some() { "task_id" } else { "id" }
+    if task.get("id").is_none() && task.get("task_id").is_some() {
+        "task_id"
+    } else {
+        "id"
+    }
 }
 
 /// Returns the key under which an entry names the output of a task.
 fn output_key(has: impl Fn(&str) -> bool) -> &'static str {
-    OUTPUT_KEYS.into_iter().find(|key| has(key)).unwrap_or("output")
+    OUTPUT_KEYS
+        .into_iter()
+        .find(|key| has(key))
+        .unwrap_or("output")
 }
 
 fn written(task: &Task, base: Option<&Value>, has_id: bool) -> Value {
@@ -64,12 +105,19 @@ fn written(task: &Task, base: Option<&Value>, has_id: bool) -> Value {
     if has_id {
         entry.set(base.map_or("id", id_key), &*task.id);
     }
-    let is_same = |stands: &Value| stands.as_str().and_then(TaskStatus::from_word) == Some(task.status);
+    let is_same =
+        |stands: &Value| stands.as_str().and_then(TaskStatus::from_word) == Some(task.status);
     entry.put("status", task.status.into_str().into(), is_same);
-    entry.put_or_leave("attempts", task.attempts.into(), task.attempts == 0, |stands| {
-        *stands == task.attempts || (stands.is_null() && task.attempts == 0)
-    });
-    for (key, time_ms) in [("started_at", task.started_ms), ("completed_at", task.completed_ms)] {
+    entry.put_or_leave(
+        "attempts",
+        task.attempts.into(),
+        task.attempts == 0,
+        |stands| *stands == task.attempts || (stands.is_null() && task.attempts == 0),
+    );
+    for (key, time_ms) in [
+        ("started_at", task.started_ms),
+        ("completed_at", task.completed_ms),
+    ] {
         match time_ms {
             Some(time_ms) => entry.set_time(key, time_ms),
             None => clear(&mut entry, key),
@@ -102,16 +150,33 @@ fn clear(entry: &mut Overlay, key: &str) {
 /// Every finding about the document.
 pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> {
     let mut reader = DocumentReader::default();
-    let Some(fields) = reader.document(value) else { return reader.finish(None) };
+    let Some(fields) = reader.document(value) else {
+        return reader.finish(None);
+    };
     reader.time_if(&fields, "updated_at");
     let mut seen = BTreeSet::new();
     let mut tasks = Vec::new();
     for (place, id, entry) in listed(&mut reader, &fields) {
-        let Some(entry) = reader.object(entry, &place) else { continue };
-        let id = id.or_else(|| reader.name(&entry, if entry.get("task_id").is_some() { "task_id" } else { "id" }));
+        let Some(entry) = reader.object(entry, &place) else {
+            continue;
+        };
+        let id = id.or_else(|| {
+            reader.name(
+                &entry,
+                if entry.get("task_id").is_some() {
+                    "task_id"
+                } else {
+                    "id"
+                },
+            )
+        });
         let Some(id) = id else { continue };
         if !seen.insert(id) {
-            reader.note("duplicate_id", place, format!("the task '{id}' stands twice"));
+            reader.note(
+                "duplicate_id",
+                place,
+                format!("the task '{id}' stands twice"),
+            );
             continue;
         }
         let known = workflow.task(id).cloned().unwrap_or_else(|| Task::new(id));
@@ -122,12 +187,20 @@ pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> 
 }
 
 /// Returns the tasks with their places, and their ids if those are the keys.
-fn listed<'v>(reader: &mut DocumentReader, fields: &Fields<'v>) -> Vec<(String, Option<&'v str>, &'v Value)> {
+fn listed<'v>(
+    reader: &mut DocumentReader,
+    fields: &Fields<'v>,
+) -> Vec<(String, Option<&'v str>, &'v Value)> {
     if let Some(by_id) = fields.get("tasks").and_then(Value::as_object) {
-        return by_id.iter().map(|(id, task)| (format!("tasks.{id}"), Some(id.as_str()), task)).collect();
+        return by_id
+            .iter()
+            .map(|(id, task)| (format!("tasks.{id}"), Some(id.as_str()), task))
+            .collect();
     }
     let list = reader.list_if(fields, "tasks").unwrap_or_default();
-    list.into_iter().map(|(place, task)| (place, None, task)).collect()
+    list.into_iter()
+        .map(|(place, task)| (place, None, task))
+        .collect()
 }
 
 fn task(reader: &mut DocumentReader, fields: &Fields<'_>, known: Task) -> Option<Task> {
@@ -135,14 +208,21 @@ fn task(reader: &mut DocumentReader, fields: &Fields<'_>, known: Task) -> Option
     let word = reader.text(fields, "status")?;
     match TaskStatus::from_word(word) {
         Some(status) => task.status = status,
-        None => reader.note("unknown_status", fields.place("status"), format!("'{word}' is no status of a task")),
+        None => reader.note(
+            "unknown_status",
+            fields.place("status"),
+            format!("'{word}' is no status of a task"),
+        ),
     }
     task.is_next_counted &= task.status == TaskStatus::Pending;
     if let Some(attempts) = fields.get("attempts") {
         let attempts = reader.number(attempts, &fields.place("attempts"))?;
         task.attempts = u32::try_from(attempts).unwrap_or(u32::MAX);
     }
-    for (key, slot) in [("started_at", &mut task.started_ms), ("completed_at", &mut task.completed_ms)] {
+    for (key, slot) in [
+        ("started_at", &mut task.started_ms),
+        ("completed_at", &mut task.completed_ms),
+    ] {
         let said_ms = reader.time_if(fields, key);
         if fields.map.get(key).is_some_and(Value::is_null) {
             *slot = None;

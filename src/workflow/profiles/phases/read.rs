@@ -41,7 +41,9 @@ impl PhaseState {
     pub fn read(word: &str) -> Option<Self> {
         Some(match word.to_ascii_lowercase().replace('-', "_").as_str() {
             "pending" | "not_started" | "todo" => Self::Pending,
-            "in_progress" | "running" | "started" | "active" | "awaiting_approval" => Self::InProgress,
+            "in_progress" | "running" | "started" | "active" | "awaiting_approval" => {
+                Self::InProgress
+            }
             "complete" | "completed" | "done" => Self::Complete,
             "failed" | "error" => Self::Failed,
             _ => return None,
@@ -54,7 +56,10 @@ pub fn spelled<'n>(phases: &'n [Phase], name: &'n str) -> &'n str {
     if phases.iter().any(|phase| phase.id == name) {
         return name;
     }
-    phases.iter().find(|phase| phase.id.eq_ignore_ascii_case(name)).map_or(name, |phase| &phase.id)
+    phases
+        .iter()
+        .find(|phase| phase.id.eq_ignore_ascii_case(name))
+        .map_or(name, |phase| &phase.id)
 }
 
 impl PhasesDocument {
@@ -71,8 +76,14 @@ impl PhasesDocument {
     /// Returns every phase that the document names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let completed = self.completed.iter().map(|entry| entry.phase.as_str());
-        let approved = self.approved.iter().flatten().map(|(phase, _)| phase.as_str());
-        completed.chain(std::iter::once(self.current.as_str())).chain(approved)
+        let approved = self
+            .approved
+            .iter()
+            .flatten()
+            .map(|(phase, _)| phase.as_str());
+        completed
+            .chain(std::iter::once(self.current.as_str()))
+            .chain(approved)
     }
 
     pub fn has_completed(&self, id: &str) -> bool {
@@ -84,19 +95,28 @@ impl PhasesDocument {
 /// Every finding about the document.
 pub fn document(value: &Value) -> Result<PhasesDocument, Vec<Finding>> {
     let mut reader = DocumentReader::default();
-    let Some(fields) = reader.document(value) else { return reader.finish(None) };
+    let Some(fields) = reader.document(value) else {
+        return reader.finish(None);
+    };
     let read = fields_of(&mut reader, &fields);
     reader.finish(read)
 }
 
 fn fields_of(reader: &mut DocumentReader, fields: &Fields<'_>) -> Option<PhasesDocument> {
     let id = reader.name(fields, "workflow_id");
-    let (started_ms, updated_ms) = (reader.time(fields, "started_at"), reader.time(fields, "last_updated"));
+    let (started_ms, updated_ms) = (
+        reader.time(fields, "started_at"),
+        reader.time(fields, "last_updated"),
+    );
     let current = reader.name(fields, "current_phase");
     let word = reader.text(fields, "phase_status");
     let status = word.and_then(PhaseState::read);
     if let (Some(word), None) = (word, status) {
-        reader.note("unknown_status", fields.place("phase_status"), format!("'{word}' is no status of a phase"));
+        reader.note(
+            "unknown_status",
+            fields.place("phase_status"),
+            format!("'{word}' is no status of a phase"),
+        );
     }
     let completed = completed(reader, fields);
     let approved = approved(reader, fields);
@@ -116,15 +136,32 @@ fn completed(reader: &mut DocumentReader, fields: &Fields<'_>) -> Vec<CompletedP
     let mut seen = BTreeSet::new();
     let mut completed = Vec::new();
     for (place, value) in reader.list(fields, "completed_phases") {
-        let Some(entry) = reader.object(value, &place) else { continue };
-        let (phase, at_ms) = (reader.name(&entry, "phase"), reader.time(&entry, "completed_at"));
+        let Some(entry) = reader.object(value, &place) else {
+            continue;
+        };
+        let (phase, at_ms) = (
+            reader.name(&entry, "phase"),
+            reader.time(&entry, "completed_at"),
+        );
         let output = reader.text_if(&entry, "output").map(str::to_owned);
-        let (Some(phase), Some(at_ms)) = (phase, at_ms) else { continue };
-        let known = DOTAGENT.into_iter().find(|known| known.eq_ignore_ascii_case(phase));
+        let (Some(phase), Some(at_ms)) = (phase, at_ms) else {
+            continue;
+        };
+        let known = DOTAGENT
+            .into_iter()
+            .find(|known| known.eq_ignore_ascii_case(phase));
         if !seen.insert(known.unwrap_or(phase)) {
-            reader.note("duplicate_id", entry.place("phase"), format!("the phase '{phase}' stands twice"));
+            reader.note(
+                "duplicate_id",
+                entry.place("phase"),
+                format!("the phase '{phase}' stands twice"),
+            );
         }
-        completed.push(CompletedPhase { phase: phase.to_owned(), at_ms, output });
+        completed.push(CompletedPhase {
+            phase: phase.to_owned(),
+            at_ms,
+            output,
+        });
     }
     completed
 }
@@ -132,8 +169,13 @@ fn completed(reader: &mut DocumentReader, fields: &Fields<'_>) -> Vec<CompletedP
 fn approved(reader: &mut DocumentReader, fields: &Fields<'_>) -> Option<Vec<(String, i64)>> {
     let mut approved = Vec::new();
     for (place, value) in reader.list_if(fields, "user_checkpoints")? {
-        let Some(entry) = reader.object(value, &place) else { continue };
-        let (phase, approved_ms) = (reader.name(&entry, "phase"), reader.time(&entry, "approved_at"));
+        let Some(entry) = reader.object(value, &place) else {
+            continue;
+        };
+        let (phase, approved_ms) = (
+            reader.name(&entry, "phase"),
+            reader.time(&entry, "approved_at"),
+        );
         if let (Some(phase), Some(approved_ms)) = (phase, approved_ms) {
             approved.push((phase.to_owned(), approved_ms));
         }

@@ -21,7 +21,11 @@ impl PhasesStanding {
     /// Reads the progress. `complete` describes the previous phase, while the current one is already the next and has
     /// not begun; without a next phase it describes the current one. A phase that is redone is in both places.
     pub fn of_document(read: &PhasesDocument, phases: &[Phase]) -> Self {
-        let mut done: BTreeSet<String> = read.completed.iter().map(|entry| entry.phase.clone()).collect();
+        let mut done: BTreeSet<String> = read
+            .completed
+            .iter()
+            .map(|entry| entry.phase.clone())
+            .collect();
         let mut under_way = None;
         let mut is_complete = false;
         match read.status {
@@ -37,16 +41,27 @@ impl PhasesStanding {
                 }
             }
         }
-        Self { done, under_way, is_complete }
+        Self {
+            done,
+            under_way,
+            is_complete,
+        }
     }
 
     /// Returns the progress of a run. Of several running phases, the one named by the document counts, else the first.
     pub fn of_run(workflow: &Workflow, named: Option<&str>, listed: &[&str]) -> Self {
-        let done = workflow.phases.iter().filter(|phase| phase.is_done_in(listed));
-        let named = named.and_then(|id| workflow.phase(id)).filter(|phase| phase.status.is_under_way());
+        let done = workflow
+            .phases
+            .iter()
+            .filter(|phase| phase.is_done_in(listed));
+        let named = named
+            .and_then(|id| workflow.phase(id))
+            .filter(|phase| phase.status.is_under_way());
         Self {
             done: done.map(|phase| phase.id.clone()).collect(),
-            under_way: named.or_else(|| workflow.current()).map(|phase| (phase.id.clone(), status_of(phase))),
+            under_way: named
+                .or_else(|| workflow.current())
+                .map(|phase| (phase.id.clone(), status_of(phase))),
             is_complete: workflow.status == RunStatus::Complete || workflow.is_all_settled(),
         }
     }
@@ -70,14 +85,26 @@ fn status_of(phase: &Phase) -> PhaseState {
 
 /// Returns the current phase of the file if it has not begun, and the status in the file.
 pub fn named_unbegun(workflow: &Workflow) -> Option<(&Phase, &'static str)> {
-    let read = read::document(workflow.documents.get(PHASE_FILE)?).ok()?.spelled_as_in(&workflow.phases);
-    let phase = workflow.phase(&read.current).filter(|phase| phase.status == PhaseStatus::Pending)?;
+    let read = read::document(workflow.documents.get(PHASE_FILE)?)
+        .ok()?
+        .spelled_as_in(&workflow.phases);
+    let phase = workflow
+        .phase(&read.current)
+        .filter(|phase| phase.status == PhaseStatus::Pending)?;
     Some((phase, read.status.into_str()))
 }
 
 /// Returns the phases that a file may name: the planned ones, else the five.
 pub fn known_names(workflow: &Workflow) -> Vec<&str> {
-    let planned: Vec<&str> =
-        workflow.phases.iter().filter(|phase| !phase.is_unplanned).map(|phase| phase.id.as_str()).collect();
-    if planned.is_empty() { DOTAGENT.to_vec() } else { planned }
+    let planned: Vec<&str> = workflow
+        .phases
+        .iter()
+        .filter(|phase| !phase.is_unplanned)
+        .map(|phase| phase.id.as_str())
+        .collect();
+    if planned.is_empty() {
+        DOTAGENT.to_vec()
+    } else {
+        planned
+    }
 }

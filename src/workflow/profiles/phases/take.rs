@@ -24,8 +24,17 @@ pub fn begin(value: &Value, root: &str) -> Result<Workflow, Vec<Finding>> {
         .into_iter()
         .find(|id| run_id::is_legal(id) && !run_id::is_empty_word(id));
     let id = named.unwrap_or_else(|| run_id::make("develop", project, read.started_ms));
-    let mut workflow = Workflow::new(id, "develop".to_owned(), project.to_owned(), read.started_ms);
-    let is_known = |name: &str| DOTAGENT.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let mut workflow = Workflow::new(
+        id,
+        "develop".to_owned(),
+        project.to_owned(),
+        read.started_ms,
+    );
+    let is_known = |name: &str| {
+        DOTAGENT
+            .iter()
+            .any(|known| known.eq_ignore_ascii_case(name))
+    };
     if read.names().any(is_known) {
         workflow.phases = plan::preset("dotagent").unwrap_or_default();
     }
@@ -35,32 +44,51 @@ pub fn begin(value: &Value, root: &str) -> Result<Workflow, Vec<Finding>> {
 /// # Errors
 /// Every finding about the document; the run must then be discarded.
 pub fn take(workflow: &mut Workflow, path: &str, value: &Value) -> Result<(), Vec<Finding>> {
-    if path == EXECUTION_FILE { execution::take(workflow, value) } else { take_phase_file(workflow, value) }
+    if path == EXECUTION_FILE {
+        execution::take(workflow, value)
+    } else {
+        take_phase_file(workflow, value)
+    }
 }
 
 fn take_phase_file(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> {
     let read = read::document(value)?.spelled_as_in(&workflow.phases);
     let ours = write::value(workflow);
     if workflow.documents.contains_key(PHASE_FILE) && ours["workflow_id"] != read.id.as_str() {
-        let what = format!("it is of the run '{}', not of {}", read.id, ours["workflow_id"]);
+        let what = format!(
+            "it is of the run '{}', not of {}",
+            read.id, ours["workflow_id"]
+        );
         return Err(vec![Finding::new("other_run", "workflow_id", what)]);
     }
     // Drop phases left by a misspelled name that was corrected.
     workflow.forget_unplanned(|id| read.names().any(|name| name == id));
     for name in read.names() {
         if workflow.phase(name).is_none() {
-            workflow.phases.push(Phase { is_unplanned: true, ..Phase::new(name, name) });
+            workflow.phases.push(Phase {
+                is_unplanned: true,
+                ..Phase::new(name, name)
+            });
         }
     }
     // A document that we would write ourselves changes nothing.
-    let said_by_us = read::document(&ours).ok().map(|ours| ours.spelled_as_in(&workflow.phases));
-    if said_by_us.as_ref().is_none_or(|ours| has_moved(ours, &read)) {
+    let said_by_us = read::document(&ours)
+        .ok()
+        .map(|ours| ours.spelled_as_in(&workflow.phases));
+    if said_by_us
+        .as_ref()
+        .is_none_or(|ours| has_moved(ours, &read))
+    {
         take_standing(workflow, &read, said_by_us.as_ref());
     }
     for entry in &read.completed {
         take_completed(workflow, entry);
     }
-    for phase in workflow.phases.iter_mut().filter(|phase| phase.status.is_under_way()) {
+    for phase in workflow
+        .phases
+        .iter_mut()
+        .filter(|phase| phase.status.is_under_way())
+    {
         phase.completed_ms = phase.completed_ms.filter(|_| read.has_completed(&phase.id));
     }
     take_approvals(workflow, &read, said_by_us.as_ref());
@@ -71,9 +99,14 @@ fn take_phase_file(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Fin
 
 fn has_moved(ours: &PhasesDocument, said: &PhasesDocument) -> bool {
     let is_listed = |one: &PhasesDocument, other: &PhasesDocument| {
-        one.completed.iter().all(|entry| other.has_completed(&entry.phase))
+        one.completed
+            .iter()
+            .all(|entry| other.has_completed(&entry.phase))
     };
-    ours.current != said.current || ours.status != said.status || !is_listed(ours, said) || !is_listed(said, ours)
+    ours.current != said.current
+        || ours.status != said.status
+        || !is_listed(ours, said)
+        || !is_listed(said, ours)
 }
 
 fn take_standing(workflow: &mut Workflow, read: &PhasesDocument, ours: Option<&PhasesDocument>) {
@@ -82,10 +115,19 @@ fn take_standing(workflow: &mut Workflow, read: &PhasesDocument, ours: Option<&P
     // A change cannot precede the beginning of the run.
     let at_ms = read.updated_ms.max(read.started_ms);
     // The document can name either of two parallel phases; the other one goes on.
-    let is_beside =
-        |(id, _): &(String, PhaseState)| workflow.phase(id).is_some_and(|phase| phase.status.is_under_way());
-    let has_left = |id: &str| was_current == Some(id) && !said.under_way.as_ref().is_some_and(is_beside);
-    let left: Vec<String> = workflow.phases.iter().map(|phase| phase.id.clone()).filter(|id| has_left(id)).collect();
+    let is_beside = |(id, _): &(String, PhaseState)| {
+        workflow
+            .phase(id)
+            .is_some_and(|phase| phase.status.is_under_way())
+    };
+    let has_left =
+        |id: &str| was_current == Some(id) && !said.under_way.as_ref().is_some_and(is_beside);
+    let left: Vec<String> = workflow
+        .phases
+        .iter()
+        .map(|phase| phase.id.clone())
+        .filter(|id| has_left(id))
+        .collect();
     let was_listed = |id: &str| ours.is_some_and(|ours| ours.has_completed(id));
     for phase in &mut workflow.phases {
         let is_left_out = phase.status == PhaseStatus::Skipped && !was_listed(&phase.id);
@@ -93,11 +135,16 @@ fn take_standing(workflow: &mut Workflow, read: &PhasesDocument, ours: Option<&P
             if !phase.status.is_settled() || is_left_out {
                 move_to(phase, PhaseStatus::Complete, at_ms);
             }
-        } else if let Some((_, status)) = said.under_way.as_ref().filter(|(id, _)| *id == phase.id) {
-            let is_so =
-                phase.status.is_under_way() && (phase.status == PhaseStatus::Failed) == (*status == PhaseState::Failed);
+        } else if let Some((_, status)) = said.under_way.as_ref().filter(|(id, _)| *id == phase.id)
+        {
+            let is_so = phase.status.is_under_way()
+                && (phase.status == PhaseStatus::Failed) == (*status == PhaseState::Failed);
             if !is_so {
-                let status = if *status == PhaseState::Failed { PhaseStatus::Failed } else { PhaseStatus::InProgress };
+                let status = if *status == PhaseState::Failed {
+                    PhaseStatus::Failed
+                } else {
+                    PhaseStatus::InProgress
+                };
                 move_to(phase, status, at_ms);
             }
         } else if (phase.status.is_settled() && !is_left_out) || left.contains(&phase.id) {
@@ -112,20 +159,35 @@ fn take_standing(workflow: &mut Workflow, read: &PhasesDocument, ours: Option<&P
 }
 
 fn take_completed(workflow: &mut Workflow, entry: &CompletedPhase) {
-    let Some(phase) = workflow.phase_mut(&entry.phase) else { return };
+    let Some(phase) = workflow.phase_mut(&entry.phase) else {
+        return;
+    };
     take_time_if(&mut phase.completed_ms, Some(entry.at_ms));
-    let Some(path) = entry.output.as_deref().filter(|path| !is_output_of(phase, path)) else { return };
+    let Some(path) = entry
+        .output
+        .as_deref()
+        .filter(|path| !is_output_of(phase, path))
+    else {
+        return;
+    };
     match phase.outputs.first_mut() {
         Some(first) => (first.path, first.sha256) = (path.to_owned(), None),
-        None => phase.outputs.push(PhaseOutput { path: path.to_owned(), required: true, sha256: None }),
+        None => phase.outputs.push(PhaseOutput {
+            path: path.to_owned(),
+            required: true,
+            sha256: None,
+        }),
     }
 }
 
 /// Takes over approvals: a missing one was withdrawn, and a new one ends the wait of a phase.
 fn take_approvals(workflow: &mut Workflow, read: &PhasesDocument, ours: Option<&PhasesDocument>) {
-    let Some(approved) = &read.approved else { return };
+    let Some(approved) = &read.approved else {
+        return;
+    };
     let was_known = |id: &str| {
-        ours.and_then(|ours| ours.approved.as_ref()).is_some_and(|list| list.iter().any(|(known, _)| known == id))
+        ours.and_then(|ours| ours.approved.as_ref())
+            .is_some_and(|list| list.iter().any(|(known, _)| known == id))
     };
     for phase in &mut workflow.phases {
         match approved.iter().find(|(id, _)| *id == phase.id) {

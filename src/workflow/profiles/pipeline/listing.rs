@@ -24,7 +24,10 @@ impl ListPlace {
         match (self, said) {
             (Self::Completed, Some(PhaseStatus::Skipped)) => PhaseStatus::Skipped,
             (Self::Completed, _) => PhaseStatus::Complete,
-            (Self::Current, Some(status @ (PhaseStatus::Failed | PhaseStatus::AwaitingApproval))) => status,
+            (
+                Self::Current,
+                Some(status @ (PhaseStatus::Failed | PhaseStatus::AwaitingApproval)),
+            ) => status,
             (Self::Current, Some(PhaseStatus::Pending)) if !is_noted => PhaseStatus::Pending,
             (Self::Current, _) => PhaseStatus::InProgress,
             (Self::Remaining, Some(status)) if status.is_under_way() => status,
@@ -47,23 +50,42 @@ impl<'w> PhaseListing<'w> {
         let base = workflow.documents.get(FILE);
         let completed = completed(workflow, base);
         let current = current(workflow, base, &completed);
-        let is_left =
-            |phase: &&Phase| !phase.status.is_settled() && current.is_none_or(|current| current.id != phase.id);
+        let is_left = |phase: &&Phase| {
+            !phase.status.is_settled() && current.is_none_or(|current| current.id != phase.id)
+        };
         let remaining = workflow.phases.iter().filter(is_left).collect();
-        Self { completed, current, remaining }
+        Self {
+            completed,
+            current,
+            remaining,
+        }
     }
 
     pub fn places(&self) -> impl Iterator<Item = (&'w Phase, ListPlace)> {
-        let completed = self.completed.iter().map(|phase| (*phase, ListPlace::Completed));
-        let current = self.current.into_iter().map(|phase| (phase, ListPlace::Current));
-        completed.chain(current).chain(self.remaining.iter().map(|phase| (*phase, ListPlace::Remaining)))
+        let completed = self
+            .completed
+            .iter()
+            .map(|phase| (*phase, ListPlace::Completed));
+        let current = self
+            .current
+            .into_iter()
+            .map(|phase| (phase, ListPlace::Current));
+        completed.chain(current).chain(
+            self.remaining
+                .iter()
+                .map(|phase| (*phase, ListPlace::Remaining)),
+        )
     }
 }
 
 /// Append-only: phases listed in the document keep their order.
 fn completed<'w>(workflow: &'w Workflow, base: Option<&Value>) -> Vec<&'w Phase> {
     let listed = completed_in(base);
-    let mut done: Vec<&Phase> = workflow.phases.iter().filter(|phase| phase.is_done_in(&listed)).collect();
+    let mut done: Vec<&Phase> = workflow
+        .phases
+        .iter()
+        .filter(|phase| phase.is_done_in(&listed))
+        .collect();
     done.sort_by_key(|phase| phase.completed_ms);
     in_order_of(&mut done, &listed, |phase| &phase.id);
     done
@@ -71,40 +93,75 @@ fn completed<'w>(workflow: &'w Workflow, base: Option<&Value>) -> Vec<&'w Phase>
 
 fn completed_in(base: Option<&Value>) -> Vec<&str> {
     let entries = base.map(entries).unwrap_or_default();
-    entries.into_iter().filter(|(_, place, _)| *place == ListPlace::Completed).map(|(id, ..)| id).collect()
+    entries
+        .into_iter()
+        .filter(|(_, place, _)| *place == ListPlace::Completed)
+        .map(|(id, ..)| id)
+        .collect()
 }
 
-fn current<'w>(workflow: &'w Workflow, base: Option<&Value>, completed: &[&Phase]) -> Option<&'w Phase> {
+fn current<'w>(
+    workflow: &'w Workflow,
+    base: Option<&Value>,
+    completed: &[&Phase],
+) -> Option<&'w Phase> {
     let said = base.and_then(|base| base.get("current_phase"));
     let said_phase = said.and_then(id_of).and_then(|id| workflow.phase(id));
     if workflow.current().is_some() {
-        return said_phase.filter(|phase| phase.status.is_under_way()).or_else(|| workflow.current());
+        return said_phase
+            .filter(|phase| phase.status.is_under_way())
+            .or_else(|| workflow.current());
     }
     let is_unmoved = completed_in(base).len() == completed.len();
     // The document says that nothing is under way, and nothing has changed since.
     if (is_unmoved && said.is_some_and(is_nothing)) || workflow.status == RunStatus::Complete {
         return None;
     }
-    let can_begin = |phase: &&Phase| !phase.status.is_settled() && (is_unmoved || workflow.unmet(phase).is_empty());
+    let can_begin = |phase: &&Phase| {
+        !phase.status.is_settled() && (is_unmoved || workflow.unmet(phase).is_empty())
+    };
     said_phase.filter(can_begin).or_else(|| workflow.next())
 }
 
 /// Returns the entries with their places; entries without an id are skipped.
 pub fn entries(value: &Value) -> Vec<(&str, ListPlace, &Value)> {
-    let list = |key: &str| value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let completed = list("completed_phases").iter().map(|entry| (ListPlace::Completed, entry));
-    let current = value.get("current_phase").into_iter().map(|entry| (ListPlace::Current, entry));
-    let remaining = list("remaining_phases").iter().map(|entry| (ListPlace::Remaining, entry));
+    let list = |key: &str| {
+        value
+            .get(key)
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    };
+    let completed = list("completed_phases")
+        .iter()
+        .map(|entry| (ListPlace::Completed, entry));
+    let current = value
+        .get("current_phase")
+        .into_iter()
+        .map(|entry| (ListPlace::Current, entry));
+    let remaining = list("remaining_phases")
+        .iter()
+        .map(|entry| (ListPlace::Remaining, entry));
     let of_id = |(place, entry)| Some((id_of(entry)?, place, entry));
-    completed.chain(current).chain(remaining).filter_map(of_id).collect()
+    completed
+        .chain(current)
+        .chain(remaining)
+        .filter_map(of_id)
+        .collect()
 }
 
 fn id_of(entry: &Value) -> Option<&str> {
-    entry.get("id").and_then(Value::as_str).filter(|id| !id.is_empty())
+    entry
+        .get("id")
+        .and_then(Value::as_str)
+        .filter(|id| !id.is_empty())
 }
 
 /// Whether a value is `null` or an object of empty values.
 pub fn is_nothing(value: &Value) -> bool {
     let says_nothing = |value: &Value| value.is_null() || value.as_str() == Some("");
-    value.is_null() || value.as_object().is_some_and(|map| map.values().all(says_nothing))
+    value.is_null()
+        || value
+            .as_object()
+            .is_some_and(|map| map.values().all(says_nothing))
 }

@@ -10,21 +10,39 @@ pub const ARCHIVE: &str = ".claude/.archive";
 /// Returns the path as in the run: relative if below the root, else unchanged.
 pub fn relative<'p>(path: &'p str, root: &str) -> &'p str {
     let root = root.trim_end_matches('/');
-    let below = path.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')).filter(|rest| !rest.is_empty());
-    let path = if root.is_empty() { path } else { below.unwrap_or(path) };
+    let below = path
+        .strip_prefix(root)
+        .and_then(|rest| rest.strip_prefix('/'))
+        .filter(|rest| !rest.is_empty());
+    let path = if root.is_empty() {
+        path
+    } else {
+        below.unwrap_or(path)
+    };
     path.strip_prefix("./").unwrap_or(path)
 }
 
 /// Returns the path as in the document.
 pub fn absolute(path: &str, root: &str) -> String {
     let is_absolute = path.starts_with(['/', '\\', '~']) || path.as_bytes().get(1) == Some(&b':');
-    if is_absolute || root.is_empty() { path.to_owned() } else { format!("{}/{path}", root.trim_end_matches('/')) }
+    if is_absolute || root.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{}/{path}", root.trim_end_matches('/'))
+    }
 }
 
 /// Returns the list for the document: paths keep their spelling there, new ones are absolute.
 pub fn written(paths: &[String], stands: Option<&Value>, root: &str) -> Vec<Value> {
-    let known = stands.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let is = |value: &&Value, path: &str| value.as_str().is_some_and(|said| relative(said, root) == path);
+    let known = stands
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let is = |value: &&Value, path: &str| {
+        value
+            .as_str()
+            .is_some_and(|said| relative(said, root) == path)
+    };
     let one = |path: &String| {
         let said = known.iter().find(|value| is(value, path)).cloned();
         said.unwrap_or_else(|| absolute(path, root).into())
@@ -36,9 +54,14 @@ pub fn written(paths: &[String], stands: Option<&Value>, root: &str) -> Vec<Valu
 pub fn is_same(stands: &Value, paths: &[String], root: &str) -> bool {
     let said = |list: &Vec<Value>| {
         list.len() == paths.len()
-            && list.iter().zip(paths).all(|(said, path)| said.as_str().is_some_and(|said| relative(said, root) == path))
+            && list.iter().zip(paths).all(|(said, path)| {
+                said.as_str()
+                    .is_some_and(|said| relative(said, root) == path)
+            })
     };
-    stands.as_array().map_or(stands.is_null() && paths.is_empty(), said)
+    stands
+        .as_array()
+        .map_or(stands.is_null() && paths.is_empty(), said)
 }
 
 #[cfg(test)]
@@ -69,7 +92,10 @@ mod tests {
     fn a_spelling_that_stands_stays() {
         let stands = json!(["./a", "/r/b"]);
         let paths = ["a", "b", "c"].map(str::to_owned);
-        assert_eq!(written(&paths, Some(&stands), "/r"), ["./a", "/r/b", "/r/c"]);
+        assert_eq!(
+            written(&paths, Some(&stands), "/r"),
+            ["./a", "/r/b", "/r/c"]
+        );
         assert!(is_same(&stands, &paths[..2], "/r") && !is_same(&stands, &paths, "/r"));
     }
 }

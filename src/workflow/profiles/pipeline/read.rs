@@ -44,27 +44,68 @@ pub struct ContextNotes {
 /// Every finding about the document.
 pub fn document(value: &Value) -> Result<PipelineDocument, Vec<Finding>> {
     let mut reader = DocumentReader::default();
-    let Some(fields) = reader.document(value) else { return reader.finish(None) };
-    let mut entries = list(&mut reader, &fields, "completed_phases", ListPlace::Completed);
-    if let Some(current) = reader.required(&fields, "current_phase").filter(|value| !is_nothing(value)) {
-        entries.extend(entry(&mut reader, current, "current_phase", ListPlace::Current));
+    let Some(fields) = reader.document(value) else {
+        return reader.finish(None);
+    };
+    let mut entries = list(
+        &mut reader,
+        &fields,
+        "completed_phases",
+        ListPlace::Completed,
+    );
+    if let Some(current) = reader
+        .required(&fields, "current_phase")
+        .filter(|value| !is_nothing(value))
+    {
+        entries.extend(entry(
+            &mut reader,
+            current,
+            "current_phase",
+            ListPlace::Current,
+        ));
     }
-    entries.extend(list(&mut reader, &fields, "remaining_phases", ListPlace::Remaining));
+    entries.extend(list(
+        &mut reader,
+        &fields,
+        "remaining_phases",
+        ListPlace::Remaining,
+    ));
     check(&mut reader, &entries);
     let context = context(&mut reader, &fields);
-    let (created_ms, updated_ms) = (reader.time(&fields, "created_at"), reader.time(&fields, "updated_at"));
-    let read =
-        || Some(PipelineDocument { entries, context: context?, created_ms: created_ms?, updated_ms: updated_ms? });
+    let (created_ms, updated_ms) = (
+        reader.time(&fields, "created_at"),
+        reader.time(&fields, "updated_at"),
+    );
+    let read = || {
+        Some(PipelineDocument {
+            entries,
+            context: context?,
+            created_ms: created_ms?,
+            updated_ms: updated_ms?,
+        })
+    };
     let read = read();
     reader.finish(read)
 }
 
-fn list(reader: &mut DocumentReader, fields: &Fields<'_>, key: &str, place: ListPlace) -> Vec<PhaseEntry> {
+fn list(
+    reader: &mut DocumentReader,
+    fields: &Fields<'_>,
+    key: &str,
+    place: ListPlace,
+) -> Vec<PhaseEntry> {
     let list = reader.list(fields, key);
-    list.iter().filter_map(|(at, value)| entry(reader, value, at, place)).collect()
+    list.iter()
+        .filter_map(|(at, value)| entry(reader, value, at, place))
+        .collect()
 }
 
-fn entry(reader: &mut DocumentReader, value: &Value, at: &str, place: ListPlace) -> Option<PhaseEntry> {
+fn entry(
+    reader: &mut DocumentReader,
+    value: &Value,
+    at: &str,
+    place: ListPlace,
+) -> Option<PhaseEntry> {
     let fields = reader.object(value, at)?;
     let (id, name) = (reader.name(&fields, "id"), reader.text(&fields, "name"));
     let owned = |text: Option<&str>| text.map(str::to_owned);
@@ -72,10 +113,14 @@ fn entry(reader: &mut DocumentReader, value: &Value, at: &str, place: ListPlace)
         ListPlace::Completed => reader.time(&fields, "timestamp"),
         ListPlace::Current | ListPlace::Remaining => reader.time_if(&fields, "timestamp"),
     };
-    let (commit_sha, progress) =
-        (reader.text_if(&fields, "commit_sha"), reader.text_if(&fields, "progress_description"));
-    let (dependencies, status) =
-        (reader.texts_if(&fields, dependency_key(Some(fields.map))), reader.text_if(&fields, "status"));
+    let (commit_sha, progress) = (
+        reader.text_if(&fields, "commit_sha"),
+        reader.text_if(&fields, "progress_description"),
+    );
+    let (dependencies, status) = (
+        reader.texts_if(&fields, dependency_key(Some(fields.map))),
+        reader.text_if(&fields, "status"),
+    );
     Some(PhaseEntry {
         id: id?.to_owned(),
         name: name?.to_owned(),
@@ -95,12 +140,20 @@ fn check(reader: &mut DocumentReader, entries: &[PhaseEntry]) {
     let mut seen = BTreeSet::new();
     for entry in entries {
         if !seen.insert(entry.id.as_str()) {
-            reader.note("duplicate_id", format!("{}.id", entry.at), format!("the phase '{}' stands twice", entry.id));
+            reader.note(
+                "duplicate_id",
+                format!("{}.id", entry.at),
+                format!("the phase '{}' stands twice", entry.id),
+            );
         }
         let dependencies = entry.dependencies.iter().flatten().enumerate();
         for (at, id) in dependencies.filter(|(_, id)| !ids.contains(id.as_str())) {
             let what = format!("'{}' depends on '{id}', and no phase has that id", entry.id);
-            reader.note("unknown_dependency", format!("{}.dependencies[{at}]", entry.at), what);
+            reader.note(
+                "unknown_dependency",
+                format!("{}.dependencies[{at}]", entry.at),
+                what,
+            );
         }
     }
 }
@@ -108,8 +161,13 @@ fn check(reader: &mut DocumentReader, entries: &[PhaseEntry]) {
 fn context(reader: &mut DocumentReader, fields: &Fields<'_>) -> Option<ContextNotes> {
     let value = reader.required(fields, "context_summary")?;
     let fields = reader.object(value, "context_summary")?;
-    let branch = reader.text_if(&fields, "branch").unwrap_or_default().to_owned();
-    let description = DESCRIPTION_KEYS.iter().find_map(|key| fields.get(key).and_then(Value::as_str));
+    let branch = reader
+        .text_if(&fields, "branch")
+        .unwrap_or_default()
+        .to_owned();
+    let description = DESCRIPTION_KEYS
+        .iter()
+        .find_map(|key| fields.get(key).and_then(Value::as_str));
     Some(ContextNotes {
         branch: fields.map.contains_key("branch").then_some(branch),
         key_decisions: reader.texts_if(&fields, "key_decisions"),

@@ -19,11 +19,20 @@ use crate::workflow::rules::workflow::Workflow;
 /// Makes a run without phases, which [`take`] adds. The document has no id, so the run gets a new one.
 pub fn begin(value: &Value, root: &str) -> Result<Workflow, Vec<Finding>> {
     let read = read::document(value)?;
-    let said = ["workflow_id", "checkpoint_id"].iter().find_map(|key| value.get(key).and_then(Value::as_str));
+    let said = ["workflow_id", "checkpoint_id"]
+        .iter()
+        .find_map(|key| value.get(key).and_then(Value::as_str));
     let project = project_of(root);
     let made = || run_id::make("pipeline", project, read.created_ms);
-    let id = said.filter(|said| run_id::is_legal(said)).map_or_else(made, str::to_owned);
-    Ok(Workflow::new(id, "pipeline".to_owned(), project.to_owned(), read.created_ms))
+    let id = said
+        .filter(|said| run_id::is_legal(said))
+        .map_or_else(made, str::to_owned);
+    Ok(Workflow::new(
+        id,
+        "pipeline".to_owned(),
+        project.to_owned(),
+        read.created_ms,
+    ))
 }
 
 /// # Errors
@@ -39,7 +48,10 @@ pub fn take(workflow: &mut Workflow, value: &Value, root: &str) -> Result<(), Ve
         phase.dependencies.retain(|id| !gone.contains(id));
     }
     for entry in &read.entries {
-        let was = known.iter().find(|(id, ..)| *id == entry.id).map(|(_, place, entry)| (*place, *entry));
+        let was = known
+            .iter()
+            .find(|(id, ..)| *id == entry.id)
+            .map(|(_, place, entry)| (*place, *entry));
         take_entry(workflow, entry, was, read.updated_ms.max(read.created_ms));
     }
     take_order(workflow, &read);
@@ -49,7 +61,10 @@ pub fn take(workflow: &mut Workflow, value: &Value, root: &str) -> Result<(), Ve
     match plan::cycle(&workflow.phases) {
         None => Ok(()),
         Some(around) => {
-            let what = format!("the dependencies lead around a circle: {}", around.join(" → "));
+            let what = format!(
+                "the dependencies lead around a circle: {}",
+                around.join(" → ")
+            );
             Err(vec![Finding::new("cycle", "remaining_phases", what)])
         }
     }
@@ -64,7 +79,10 @@ fn vanished(workflow: &Workflow, read: &PipelineDocument) -> Result<Vec<String>,
             (ListPlace::Completed, Some(ListPlace::Completed))
             | (ListPlace::Current | ListPlace::Remaining, Some(_)) => {}
             (ListPlace::Completed, _) => {
-                let what = format!("'{}' is complete and stands there no more; this list only grows", phase.id);
+                let what = format!(
+                    "'{}' is complete and stands there no more; this list only grows",
+                    phase.id
+                );
                 findings.push(Finding::new("append_only", "completed_phases", what));
             }
             (_, None) if phase.status == PhaseStatus::Pending => gone.push(phase.id.clone()),
@@ -76,32 +94,57 @@ fn vanished(workflow: &Workflow, read: &PipelineDocument) -> Result<Vec<String>,
     }
     // The format has no ids: a run is identified by its creation time.
     if !findings.is_empty() && !is_same_time(read.created_ms, workflow.created_ms) {
-        let what = "it was begun at another time, and what was done is not in it: it is of another run";
+        let what =
+            "it was begun at another time, and what was done is not in it: it is of another run";
         return Err(vec![Finding::new("other_run", "created_at", what)]);
     }
-    if findings.is_empty() { Ok(gone) } else { Err(findings) }
+    if findings.is_empty() {
+        Ok(gone)
+    } else {
+        Err(findings)
+    }
 }
 
-fn take_entry(workflow: &mut Workflow, entry: &PhaseEntry, was: Option<(ListPlace, &Value)>, updated_ms: i64) {
-    let at = workflow.phases.iter().position(|phase| phase.id == entry.id).unwrap_or_else(|| {
-        workflow.phases.push(Phase::new(&entry.id, &entry.name));
-        workflow.phases.len() - 1
-    });
+fn take_entry(
+    workflow: &mut Workflow,
+    entry: &PhaseEntry,
+    was: Option<(ListPlace, &Value)>,
+    updated_ms: i64,
+) {
+    let at = workflow
+        .phases
+        .iter()
+        .position(|phase| phase.id == entry.id)
+        .unwrap_or_else(|| {
+            workflow.phases.push(Phase::new(&entry.id, &entry.name));
+            workflow.phases.len() - 1
+        });
     let phase = &mut workflow.phases[at];
     phase.name.clone_from(&entry.name);
     if let Some(status) = said_status(entry, was) {
         move_to(phase, status, entry.timestamp_ms.unwrap_or(updated_ms));
     }
-    take_time_if(&mut phase.completed_ms, entry.timestamp_ms.filter(|_| entry.place == ListPlace::Completed));
+    take_time_if(
+        &mut phase.completed_ms,
+        entry
+            .timestamp_ms
+            .filter(|_| entry.place == ListPlace::Completed),
+    );
     // Dependencies on skipped phases are omitted from the document, but stay in the run.
     let ours = was.and_then(|(_, was)| was.get(dependency_key(was.as_object())));
-    let is_new = |said: &&Vec<String>| ours.is_none_or(|ours| *ours != Value::from(said.as_slice()));
+    let is_new =
+        |said: &&Vec<String>| ours.is_none_or(|ours| *ours != Value::from(said.as_slice()));
     if let Some(dependencies) = entry.dependencies.as_ref().filter(is_new) {
         phase.dependencies.clone_from(dependencies);
     }
-    let is_taken_away = |key: &str| was.is_some_and(|(place, was)| place == entry.place && was.get(key).is_some());
+    let is_taken_away =
+        |key: &str| was.is_some_and(|(place, was)| place == entry.place && was.get(key).is_some());
     match &entry.commit_sha {
-        Some(sha) if phase.commit_sha.as_deref().is_some_and(|known| is_same_commit(sha, known)) => {}
+        Some(sha)
+            if phase
+                .commit_sha
+                .as_deref()
+                .is_some_and(|known| is_same_commit(sha, known)) => {}
         None if !is_taken_away("commit_sha") => {}
         said => phase.commit_sha.clone_from(said),
     }
@@ -112,24 +155,39 @@ fn take_entry(workflow: &mut Workflow, entry: &PhaseEntry, was: Option<(ListPlac
 
 /// Returns the status that the document gives, if it is new.
 fn said_status(entry: &PhaseEntry, was: Option<(ListPlace, &Value)>) -> Option<PhaseStatus> {
-    let has_note = entry.progress.as_deref().is_some_and(|note| !note.is_empty());
+    let has_note = entry
+        .progress
+        .as_deref()
+        .is_some_and(|note| !note.is_empty());
     let said = entry.place.status(entry.status.as_deref(), has_note);
-    let Some((place, was)) = was else { return Some(said) };
+    let Some((place, was)) = was else {
+        return Some(said);
+    };
     let text = |key: &str| was.get(key).and_then(Value::as_str);
-    let is_noted = entry.place == ListPlace::Current && entry.progress.as_deref() != text("progress_description");
-    let is_new =
-        place != entry.place || entry.status.as_deref() != text("status") || (is_noted && entry.progress.is_some());
+    let is_noted = entry.place == ListPlace::Current
+        && entry.progress.as_deref() != text("progress_description");
+    let is_new = place != entry.place
+        || entry.status.as_deref() != text("status")
+        || (is_noted && entry.progress.is_some());
     is_new.then_some(said)
 }
 
 /// Sorts the remaining phases as in the document; other phases keep their positions.
 fn take_order(workflow: &mut Workflow, read: &PipelineDocument) {
     let rank = |id: &str| {
-        let mut remaining = read.entries.iter().filter(|entry| entry.place == ListPlace::Remaining);
+        let mut remaining = read
+            .entries
+            .iter()
+            .filter(|entry| entry.place == ListPlace::Remaining);
         remaining.position(|entry| entry.id == id)
     };
-    let slots: Vec<usize> = (0..workflow.phases.len()).filter(|at| rank(&workflow.phases[*at].id).is_some()).collect();
-    let mut remaining: Vec<Phase> = slots.iter().map(|at| workflow.phases[*at].clone()).collect();
+    let slots: Vec<usize> = (0..workflow.phases.len())
+        .filter(|at| rank(&workflow.phases[*at].id).is_some())
+        .collect();
+    let mut remaining: Vec<Phase> = slots
+        .iter()
+        .map(|at| workflow.phases[*at].clone())
+        .collect();
     remaining.sort_by_key(|phase| rank(&phase.id));
     for (at, phase) in slots.into_iter().zip(remaining) {
         workflow.phases[at] = phase;
@@ -145,7 +203,10 @@ fn take_context(workflow: &mut Workflow, said: &ContextNotes, root: &str) {
         notes.key_decisions.clone_from(decisions);
     }
     if let Some(files) = &said.file_paths {
-        notes.file_paths = files.iter().map(|path| paths::relative(path, root).to_owned()).collect();
+        notes.file_paths = files
+            .iter()
+            .map(|path| paths::relative(path, root).to_owned())
+            .collect();
     }
     if let Some(description) = &said.description {
         workflow.description.clone_from(description);

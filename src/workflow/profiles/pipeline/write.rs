@@ -11,17 +11,33 @@ use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 
-const ORDER: &[&str] =
-    &["completed_phases", "current_phase", "remaining_phases", "context_summary", "created_at", "updated_at"];
-const ENTRY_ORDER: &[&str] =
-    &["id", "name", "timestamp", "commit_sha", "progress_description", "dependencies", "status"];
+const ORDER: &[&str] = &[
+    "completed_phases",
+    "current_phase",
+    "remaining_phases",
+    "context_summary",
+    "created_at",
+    "updated_at",
+];
+const ENTRY_ORDER: &[&str] = &[
+    "id",
+    "name",
+    "timestamp",
+    "commit_sha",
+    "progress_description",
+    "dependencies",
+    "status",
+];
 const CONTEXT_ORDER: &[&str] = &["branch", "key_decisions", "file_paths"];
 /// Keys under which documents may have the description of the task.
 pub const DESCRIPTION_KEYS: [&str; 3] = ["task_description", "description", "task"];
 
 /// Returns the file to write.
 pub fn export(workflow: &Workflow, root: &str) -> Document {
-    Document { path: FILE.to_owned(), value: value(workflow, root) }
+    Document {
+        path: FILE.to_owned(),
+        value: value(workflow, root),
+    }
 }
 
 fn value(workflow: &Workflow, root: &str) -> Value {
@@ -29,18 +45,31 @@ fn value(workflow: &Workflow, root: &str) -> Value {
     let listing = PhaseListing::of(workflow);
     let known = base.map(entries).unwrap_or_default();
     let written = |phase: &Phase, place: ListPlace| {
-        let base = known.iter().find(|(id, ..)| *id == phase.id).map(|(_, place, entry)| (*place, *entry));
+        let base = known
+            .iter()
+            .find(|(id, ..)| *id == phase.id)
+            .map(|(_, place, entry)| (*place, *entry));
         entry(workflow, phase, place, base)
     };
-    let list =
-        |phases: &[&Phase], place: ListPlace| phases.iter().map(|phase| written(phase, place)).collect::<Vec<_>>();
+    let list = |phases: &[&Phase], place: ListPlace| {
+        phases
+            .iter()
+            .map(|phase| written(phase, place))
+            .collect::<Vec<_>>()
+    };
     let mut document = Overlay::on(base, ORDER);
-    document.set("completed_phases", list(&listing.completed, ListPlace::Completed));
+    document.set(
+        "completed_phases",
+        list(&listing.completed, ListPlace::Completed),
+    );
     match listing.current {
         Some(phase) => document.set("current_phase", written(phase, ListPlace::Current)),
         None => document.put("current_phase", Value::Null, is_nothing),
     }
-    document.set("remaining_phases", list(&listing.remaining, ListPlace::Remaining));
+    document.set(
+        "remaining_phases",
+        list(&listing.remaining, ListPlace::Remaining),
+    );
     let context = context(workflow, document.get("context_summary"), root);
     document.set("context_summary", context);
     document.set_time("created_at", workflow.created_ms);
@@ -49,11 +78,21 @@ fn value(workflow: &Workflow, root: &str) -> Value {
 }
 
 /// Writes one phase. Unknown fields move along to the new place; fields of the old place do not.
-fn entry(workflow: &Workflow, phase: &Phase, place: ListPlace, base: Option<(ListPlace, &Value)>) -> Value {
+fn entry(
+    workflow: &Workflow,
+    phase: &Phase,
+    place: ListPlace,
+    base: Option<(ListPlace, &Value)>,
+) -> Value {
     let has_moved = base.is_some_and(|(was, _)| was != place);
     let mut entry = Overlay::on(base.map(|(_, entry)| entry), ENTRY_ORDER);
     if has_moved {
-        for key in ["timestamp", "commit_sha", "progress_description", "dependencies"] {
+        for key in [
+            "timestamp",
+            "commit_sha",
+            "progress_description",
+            "dependencies",
+        ] {
             if !belongs(key, place) {
                 entry.remove(key);
             }
@@ -64,8 +103,11 @@ fn entry(workflow: &Workflow, phase: &Phase, place: ListPlace, base: Option<(Lis
     write_timestamp(&mut entry, workflow, phase, place);
     if belongs("commit_sha", place) || entry.has("commit_sha") {
         let sha = phase.commit_sha.as_deref();
-        let is_same =
-            |stands: &Value| stands.as_str().is_some_and(|said| sha.is_some_and(|sha| is_same_commit(said, sha)));
+        let is_same = |stands: &Value| {
+            stands
+                .as_str()
+                .is_some_and(|said| sha.is_some_and(|sha| is_same_commit(said, sha)))
+        };
         if !entry.get("commit_sha").is_some_and(is_same) {
             entry.set_text_or_remove("commit_sha", sha);
         }
@@ -102,11 +144,26 @@ fn write_timestamp(entry: &mut Overlay, workflow: &Workflow, phase: &Phase, plac
 }
 
 /// Writes the dependencies, without skipped phases, which are in no list of the document.
-fn write_dependencies(workflow: &Workflow, entry: &mut Overlay, phase: &Phase, place: ListPlace, has_moved: bool) {
-    let listed = workflow.documents.get(FILE).map(entries).unwrap_or_default();
+fn write_dependencies(
+    workflow: &Workflow,
+    entry: &mut Overlay,
+    phase: &Phase,
+    place: ListPlace,
+    has_moved: bool,
+) {
+    let listed = workflow
+        .documents
+        .get(FILE)
+        .map(entries)
+        .unwrap_or_default();
     let is_listed = |id: &&String| {
-        let is_skipped = workflow.phase(id).is_some_and(|phase| phase.status == PhaseStatus::Skipped);
-        !is_skipped || listed.iter().any(|(known, place, _)| known == id && *place == ListPlace::Completed)
+        let is_skipped = workflow
+            .phase(id)
+            .is_some_and(|phase| phase.status == PhaseStatus::Skipped);
+        !is_skipped
+            || listed
+                .iter()
+                .any(|(known, place, _)| known == id && *place == ListPlace::Completed)
     };
     let dependencies: Vec<&String> = phase.dependencies.iter().filter(is_listed).collect();
     let is_empty = dependencies.is_empty();
@@ -121,12 +178,20 @@ fn write_dependencies(workflow: &Workflow, entry: &mut Overlay, phase: &Phase, p
 }
 
 /// Updates an existing status; the format itself has no such key.
-fn write_status(entry: &mut Overlay, phase: &Phase, place: ListPlace, base: Option<(ListPlace, &Value)>) {
+fn write_status(
+    entry: &mut Overlay,
+    phase: &Phase,
+    place: ListPlace,
+    base: Option<(ListPlace, &Value)>,
+) {
     if !entry.has("status") {
         return;
     }
     let has_moved = base.is_some_and(|(was, _)| was != place);
-    let note = base.and_then(|(_, base)| base.get("progress_description")).and_then(Value::as_str).unwrap_or_default();
+    let note = base
+        .and_then(|(_, base)| base.get("progress_description"))
+        .and_then(Value::as_str)
+        .unwrap_or_default();
     let is_same = |stands: &Value| match stands.as_str() {
         Some(word) if has_moved => PhaseStatus::from_word(word) == Some(phase.status),
         word => place.status(word, !note.is_empty()) == phase.status,
@@ -141,12 +206,27 @@ fn context(workflow: &Workflow, base: Option<&Value>, root: &str) -> Value {
     let is_same = |stands: &Value| stands.as_str().unwrap_or_default() == branch;
     context.put_or_leave("branch", branch.into(), branch.is_empty(), is_same);
     let decisions = json!(notes.key_decisions);
-    let is_same = |stands: &Value| *stands == decisions || (stands.is_null() && notes.key_decisions.is_empty());
-    context.put_or_leave("key_decisions", decisions.clone(), notes.key_decisions.is_empty(), is_same);
+    let is_same = |stands: &Value| {
+        *stands == decisions || (stands.is_null() && notes.key_decisions.is_empty())
+    };
+    context.put_or_leave(
+        "key_decisions",
+        decisions.clone(),
+        notes.key_decisions.is_empty(),
+        is_same,
+    );
     let files = paths::written(&notes.file_paths, context.get("file_paths"), root);
     let is_same = |stands: &Value| paths::is_same(stands, &notes.file_paths, root);
-    context.put_or_leave("file_paths", files.into(), notes.file_paths.is_empty(), is_same);
-    if let Some(key) = DESCRIPTION_KEYS.iter().find(|key| context.get(key).is_some_and(Value::is_string)) {
+    context.put_or_leave(
+        "file_paths",
+        files.into(),
+        notes.file_paths.is_empty(),
+        is_same,
+    );
+    if let Some(key) = DESCRIPTION_KEYS
+        .iter()
+        .find(|key| context.get(key).is_some_and(Value::is_string))
+    {
         context.set(key, &*workflow.description);
     }
     context.finish()
@@ -156,7 +236,9 @@ fn context(workflow: &Workflow, base: Option<&Value>, root: &str) -> Value {
 pub fn is_same_commit(one: &str, other: &str) -> bool {
     const SHORTEST: usize = 4;
     let (one, other) = (one.to_ascii_lowercase(), other.to_ascii_lowercase());
-    one == other || (one.len().min(other.len()) >= SHORTEST && (one.starts_with(&other) || other.starts_with(&one)))
+    one == other
+        || (one.len().min(other.len()) >= SHORTEST
+            && (one.starts_with(&other) || other.starts_with(&one)))
 }
 
 /// Returns the note of a phase, unless empty.

@@ -19,9 +19,14 @@ pub struct RegistryStanding {
 impl RegistryStanding {
     /// Reads the progress; a current phase that is listed as completed is not under way.
     pub fn of_document(read: &RegistryDocument) -> Self {
-        let is_begun = read.current > 0 && read.word != Word::Pending && !read.completed.contains(&read.current);
+        let is_begun = read.current > 0
+            && read.word != Word::Pending
+            && !read.completed.contains(&read.current);
         let is_over = matches!(read.word, Word::Ended(status) if status == RunStatus::Complete);
-        Self { completed: read.completed.clone(), under_way: (is_begun && !is_over).then_some(read.current) }
+        Self {
+            completed: read.completed.clone(),
+            under_way: (is_begun && !is_over).then_some(read.current),
+        }
     }
 
     /// Returns the progress of a run. Of several running phases, the one named by the document counts, else the first.
@@ -32,14 +37,26 @@ impl RegistryStanding {
             phase.is_some_and(|phase| phase.status.is_under_way())
         };
         let named = said_current(base).filter(|number| running(*number));
-        let first = || workflow.current().and_then(|phase| workflow.number_of(&phase.id));
-        Self { completed: completed.collect(), under_way: named.or_else(first) }
+        let first = || {
+            workflow
+                .current()
+                .and_then(|phase| workflow.number_of(&phase.id))
+        };
+        Self {
+            completed: completed.collect(),
+            under_way: named.or_else(first),
+        }
     }
 }
 
 /// Returns completed phases with their numbers; skipped ones only if the document lists them.
-pub fn completed<'w>(workflow: &'w Workflow, base: Option<&Value>) -> impl Iterator<Item = (&'w Phase, usize)> {
-    let listed = base.and_then(|base| base.get("completed_phases")).and_then(Value::as_array);
+pub fn completed<'w>(
+    workflow: &'w Workflow,
+    base: Option<&Value>,
+) -> impl Iterator<Item = (&'w Phase, usize)> {
+    let listed = base
+        .and_then(|base| base.get("completed_phases"))
+        .and_then(Value::as_array);
     let listed: Vec<Value> = listed.cloned().unwrap_or_default();
     let is_done = move |(phase, number): &(&Phase, usize)| match phase.status {
         PhaseStatus::Skipped => listed.contains(&Value::from(*number)),

@@ -18,7 +18,11 @@ pub fn begin(value: &Value, root: &str) -> Result<Workflow, Vec<Finding>> {
     let read = read::document(value)?;
     let project = project(&read, root);
     let made = || run_id::make(&read.kind, &project, read.created_ms);
-    let id = if run_id::is_legal(&read.id) { read.id.clone() } else { made() };
+    let id = if run_id::is_legal(&read.id) {
+        read.id.clone()
+    } else {
+        made()
+    };
     Ok(Workflow::new(id, read.kind, project, read.created_ms))
 }
 
@@ -27,15 +31,23 @@ pub fn begin(value: &Value, root: &str) -> Result<Workflow, Vec<Finding>> {
 pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> {
     let read = read::document(value)?;
     let ours = export(workflow).value;
-    if workflow.documents.contains_key(&path(workflow)) && ours["checkpoint_id"] != read.id.as_str() {
-        let what = format!("it is of the run '{}', not of {}", read.id, ours["checkpoint_id"]);
+    if workflow.documents.contains_key(&path(workflow)) && ours["checkpoint_id"] != read.id.as_str()
+    {
+        let what = format!(
+            "it is of the run '{}', not of {}",
+            read.id, ours["checkpoint_id"]
+        );
         return Err(vec![Finding::new("other_run", "checkpoint_id", what)]);
     }
     let is_moved = |key: &str| ours.get(key) != value.get(key);
     let was_ended = !workflow.status.is_open();
     take_total(workflow, &read)?;
     if is_moved("current_phase") || is_moved("completed_phases") || is_moved("status") {
-        take_standing(workflow, &read, !is_moved("current_phase") && !is_moved("status"));
+        take_standing(
+            workflow,
+            &read,
+            !is_moved("current_phase") && !is_moved("status"),
+        );
     }
     if is_moved("status") {
         take_word(workflow, &read, was_ended);
@@ -52,18 +64,33 @@ pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> 
 /// Adjusts the number of phases to the document: adds new ones, and removes ones that never began.
 fn take_total(workflow: &mut Workflow, read: &RegistryDocument) -> Result<(), Vec<Finding>> {
     let taken_away = workflow.phases.get(read.total..).unwrap_or_default();
-    if let Some(begun) = taken_away.iter().find(|phase| phase.status != PhaseStatus::Pending) {
-        let what = format!("'{}' was begun and is none of {} phases", begun.id, read.total);
+    if let Some(begun) = taken_away
+        .iter()
+        .find(|phase| phase.status != PhaseStatus::Pending)
+    {
+        let what = format!(
+            "'{}' was begun and is none of {} phases",
+            begun.id, read.total
+        );
         return Err(vec![Finding::new("phase_vanished", "total_phases", what)]);
     }
     workflow.phases.truncate(read.total);
     for number in workflow.phases.len() + 1..=read.total {
         // Ids of an imported run may be numbers, too.
         let free = (number..=number + workflow.phases.len()).map(|id| id.to_string());
-        let id = free.into_iter().find(|id| workflow.phase(id).is_none()).unwrap_or_default();
-        workflow.phases.push(Phase::new(&id, &format!("Phase {number}")));
+        let id = free
+            .into_iter()
+            .find(|id| workflow.phase(id).is_none())
+            .unwrap_or_default();
+        workflow
+            .phases
+            .push(Phase::new(&id, &format!("Phase {number}")));
     }
-    let left: Vec<String> = workflow.phases.iter().map(|phase| phase.id.clone()).collect();
+    let left: Vec<String> = workflow
+        .phases
+        .iter()
+        .map(|phase| phase.id.clone())
+        .collect();
     for phase in &mut workflow.phases {
         phase.dependencies.retain(|id| left.contains(id));
     }
@@ -72,19 +99,29 @@ fn take_total(workflow: &mut Workflow, read: &RegistryDocument) -> Result<(), Ve
 
 fn take_standing(workflow: &mut Workflow, read: &RegistryDocument, is_same: bool) {
     let base = workflow.documents.get(&path(workflow));
-    let completed = standing::completed(workflow, base).map(|(_, number)| number).collect();
+    let completed = standing::completed(workflow, base)
+        .map(|(_, number)| number)
+        .collect();
     let (said, known) = (
         RegistryStanding::of_document(read),
-        RegistryStanding { completed, ..RegistryStanding::of_run(workflow, None) },
+        RegistryStanding {
+            completed,
+            ..RegistryStanding::of_run(workflow, None)
+        },
     );
     // The document can name either of two parallel phases; the other one goes on.
-    let named = said.under_way.and_then(|number| workflow.phases.get(number - 1));
-    let left = known.under_way.filter(|_| !named.is_some_and(|phase| phase.status.is_under_way()));
+    let named = said
+        .under_way
+        .and_then(|number| workflow.phases.get(number - 1));
+    let left = known
+        .under_way
+        .filter(|_| !named.is_some_and(|phase| phase.status.is_under_way()));
     // A change cannot precede the beginning of the run.
     let at_ms = read.updated_ms.max(read.created_ms);
     let failed = read.word == Word::Ended(RunStatus::Failed);
     for (phase, number) in workflow.phases.iter_mut().zip(1..) {
-        let is_left_out = phase.status == PhaseStatus::Skipped && !known.completed.contains(&number);
+        let is_left_out =
+            phase.status == PhaseStatus::Skipped && !known.completed.contains(&number);
         let is_settled = phase.status.is_settled() && !is_left_out;
         if said.completed.contains(&number) {
             if !is_settled {
@@ -92,7 +129,9 @@ fn take_standing(workflow: &mut Workflow, read: &RegistryDocument, is_same: bool
             }
         } else if said.under_way == Some(number) {
             // Between two phases we write the next one as current ourselves, so it has not begun.
-            let is_ours = is_same && phase.status == PhaseStatus::Pending && known.completed == said.completed;
+            let is_ours = is_same
+                && phase.status == PhaseStatus::Pending
+                && known.completed == said.completed;
             if failed {
                 move_to(phase, PhaseStatus::Failed, at_ms);
             } else if !phase.status.is_under_way() && !is_ours {
@@ -114,7 +153,10 @@ fn take_word(workflow: &mut Workflow, read: &RegistryDocument, was_ended: bool) 
     }
     if read.word == Word::Interrupted {
         let reason = read.status.clone();
-        workflow.interrupted.get_or_insert(Interruption { reason, at_ms: read.updated_ms });
+        workflow.interrupted.get_or_insert(Interruption {
+            reason,
+            at_ms: read.updated_ms,
+        });
     } else if read.word == Word::InProgress {
         workflow.interrupted = None;
     }

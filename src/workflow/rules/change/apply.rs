@@ -15,7 +15,8 @@ impl Workflow {
     /// The rules forbid it; the problem contains the present state.
     pub fn after(&self, change: &Change, now_ms: i64) -> Result<Self, WorkflowProblem> {
         let mut next = self.clone();
-        next.apply(change, now_ms).map_err(|problem| problem.with_state(self))?;
+        next.apply(change, now_ms)
+            .map_err(|problem| problem.with_state(self))?;
         next.end_foreign_write();
         // The newest state must not look older than the previous one if the clock went back.
         next.updated_ms = now_ms.max(self.updated_ms);
@@ -31,7 +32,11 @@ impl Workflow {
             Change::StartPhase(start) => phases::start(self, start, now_ms),
             Change::Progress { phase, text } => phases::progress(self, phase.as_deref(), text),
             Change::FinishPhase(finish) => phases::finish(self, finish, now_ms),
-            Change::FailPhase { phase, error, is_final } => {
+            Change::FailPhase {
+                phase,
+                error,
+                is_final,
+            } => {
                 phases::fail(self, phase.as_deref(), error)?;
                 if *is_final {
                     self.end(RunStatus::Failed, now_ms);
@@ -47,14 +52,23 @@ impl Workflow {
             | Change::FinishTask { .. }
             | Change::FailTask { .. }
             | Change::ResetTask { .. } => tasks::apply(self, change, now_ms),
-            Change::Set(pairs) => pairs.iter().try_for_each(|(key, value)| settings::set(self, key, value)),
-            Change::Note { decisions, files, branch } => {
+            Change::Set(pairs) => pairs
+                .iter()
+                .try_for_each(|(key, value)| settings::set(self, key, value)),
+            Change::Note {
+                decisions,
+                files,
+                branch,
+            } => {
                 self.note(decisions, files);
                 self.context.branch = branch.clone().or(self.context.branch.take());
                 Ok(())
             }
             Change::Interrupt { reason } => {
-                self.interrupted = Some(Interruption { reason: reason.clone(), at_ms: now_ms });
+                self.interrupted = Some(Interruption {
+                    reason: reason.clone(),
+                    at_ms: now_ms,
+                });
                 Ok(())
             }
             Change::Resume => {
@@ -62,7 +76,9 @@ impl Workflow {
                 Ok(())
             }
             Change::Abandon { reason } => {
-                self.last_error = (!reason.is_empty()).then(|| Value::from(reason.as_str())).or(self.last_error.take());
+                self.last_error = (!reason.is_empty())
+                    .then(|| Value::from(reason.as_str()))
+                    .or(self.last_error.take());
                 self.end(RunStatus::Abandoned, now_ms);
                 Ok(())
             }
@@ -75,12 +91,14 @@ impl Workflow {
 
     /// Checks that the run has not ended; only a mini commit may follow its completion.
     fn check_open(&self, change: &Change) -> Result<(), WorkflowProblem> {
-        let is_afterwards = self.status == RunStatus::Complete && matches!(change, Change::MiniCommit(_));
+        let is_afterwards =
+            self.status == RunStatus::Complete && matches!(change, Change::MiniCommit(_));
         if self.status.is_open() || is_afterwards {
             return Ok(());
         }
         let what = format!("workflow {} is {}", self.id, self.word());
-        Err(WorkflowProblem::refused("workflow_ended", what).hint("'checkpoint workflow init' begins another"))
+        Err(WorkflowProblem::refused("workflow_ended", what)
+            .hint("'checkpoint workflow init' begins another"))
     }
 
     pub(super) fn end(&mut self, status: RunStatus, now_ms: i64) {
@@ -90,9 +108,14 @@ impl Workflow {
 
     /// Merges a checkpoint and a commit of the same phases that are recorded separately.
     fn add_mini_commit(&mut self, made: &MiniCommit) {
-        let known = self.mini_commits.iter().position(|other| other.completed == made.completed);
+        let known = self
+            .mini_commits
+            .iter()
+            .position(|other| other.completed == made.completed);
         let known = known.map(|at| self.mini_commits.remove(at));
-        let (checkpoint, commit) = known.map(|known| (known.checkpoint, known.commit)).unwrap_or_default();
+        let (checkpoint, commit) = known
+            .map(|known| (known.checkpoint, known.commit))
+            .unwrap_or_default();
         self.mini_commits.push(MiniCommit {
             completed: made.completed,
             checkpoint: made.checkpoint.clone().or(checkpoint),

@@ -63,16 +63,33 @@ pub fn start(workflow: &mut Workflow, start: &Start, now_ms: i64) -> Result<(), 
 /// Returns the id of the phase to start; the next one if none is named.
 pub fn to_start(workflow: &Workflow, named: Option<&str>) -> Result<String, WorkflowProblem> {
     if let Some(id) = named {
-        return workflow.phase(id).map(|phase| phase.id.clone()).ok_or_else(|| no_such(workflow, id));
+        return workflow
+            .phase(id)
+            .map(|phase| phase.id.clone())
+            .ok_or_else(|| no_such(workflow, id));
     }
-    let failed = workflow.phases.iter().find(|phase| phase.status == PhaseStatus::Failed);
-    let next = failed.or_else(|| workflow.remaining().find(|phase| workflow.unmet(phase).is_empty()));
+    let failed = workflow
+        .phases
+        .iter()
+        .find(|phase| phase.status == PhaseStatus::Failed);
+    let next = failed.or_else(|| {
+        workflow
+            .remaining()
+            .find(|phase| workflow.unmet(phase).is_empty())
+    });
     next.map(|phase| phase.id.clone()).ok_or_else(|| {
-        let waiting = workflow.running().find(|phase| phase.status == PhaseStatus::AwaitingApproval);
+        let waiting = workflow
+            .running()
+            .find(|phase| phase.status == PhaseStatus::AwaitingApproval);
         let what = waiting.map_or("no phase can be started now".to_owned(), |phase| {
             format!("no phase can be started before {} is approved", phase.id)
         });
-        let shows = || format!("'checkpoint workflow status {}' shows where it stands", workflow.id);
+        let shows = || {
+            format!(
+                "'checkpoint workflow status {}' shows where it stands",
+                workflow.id
+            )
+        };
         let hint = waiting.map_or_else(shows, |phase| approval(workflow, phase));
         WorkflowProblem::refused("nothing_to_start", what).hint(hint)
     })
@@ -94,24 +111,43 @@ pub fn check_start(workflow: &Workflow, id: &str, force: bool) -> Result<(), Wor
     }
     let unmet = workflow.unmet(phase);
     if !unmet.is_empty() {
-        let what = format!("phase {id} depends on {}, not complete yet", unmet.join(", "));
+        let what = format!(
+            "phase {id} depends on {}, not complete yet",
+            unmet.join(", ")
+        );
         let waiting = unmet.iter().filter_map(|id| workflow.phase(id));
-        let waiting = waiting.into_iter().find(|phase| phase.status == PhaseStatus::AwaitingApproval);
-        let hint = waiting.map_or("end those first, or give --force".to_owned(), |phase| approval(workflow, phase));
+        let waiting = waiting
+            .into_iter()
+            .find(|phase| phase.status == PhaseStatus::AwaitingApproval);
+        let hint = waiting.map_or("end those first, or give --force".to_owned(), |phase| {
+            approval(workflow, phase)
+        });
         return Err(WorkflowProblem::refused("dependencies_unmet", what).hint(hint));
     }
     let beside = workflow.running().filter(|other| other.id != id);
-    if let Some(other) = beside.into_iter().find(|other| !may_run_beside(phase, other)) {
-        let why = if phase.commits && other.commits { "both commit" } else { "both write the same files" };
+    if let Some(other) = beside
+        .into_iter()
+        .find(|other| !may_run_beside(phase, other))
+    {
+        let why = if phase.commits && other.commits {
+            "both commit"
+        } else {
+            "both write the same files"
+        };
         let what = format!("phase {id} cannot run beside {}: {why}", other.id);
-        return Err(WorkflowProblem::refused("not_side_by_side", what).hint("finish that one first, or give --force"));
+        return Err(WorkflowProblem::refused("not_side_by_side", what)
+            .hint("finish that one first, or give --force"));
     }
     Ok(())
 }
 
 /// # Errors
 /// No such phase is under way.
-pub fn progress(workflow: &mut Workflow, named: Option<&str>, text: &str) -> Result<(), WorkflowProblem> {
+pub fn progress(
+    workflow: &mut Workflow,
+    named: Option<&str>,
+    text: &str,
+) -> Result<(), WorkflowProblem> {
     let phase = under_way(workflow, named, "progress")?;
     phase.progress = Some(text.to_owned());
     Ok(())
@@ -121,14 +157,24 @@ pub fn progress(workflow: &mut Workflow, named: Option<&str>, text: &str) -> Res
 ///
 /// # Errors
 /// No such phase is under way, a required output is missing, or a task is open.
-pub fn finish(workflow: &mut Workflow, finish: &Finish, now_ms: i64) -> Result<(), WorkflowProblem> {
-    let id = under_way(workflow, finish.phase.as_deref(), "done")?.id.clone();
+pub fn finish(
+    workflow: &mut Workflow,
+    finish: &Finish,
+    now_ms: i64,
+) -> Result<(), WorkflowProblem> {
+    let id = under_way(workflow, finish.phase.as_deref(), "done")?
+        .id
+        .clone();
     if !finish.force {
         check_finish(workflow, &id, finish)?;
     }
     let phase = find(workflow, &id)?;
     for output in &mut phase.outputs {
-        output.sha256 = finish.present.iter().find(|(path, _)| *path == output.path).and_then(|(_, sum)| sum.clone());
+        output.sha256 = finish
+            .present
+            .iter()
+            .find(|(path, _)| *path == output.path)
+            .and_then(|(_, sum)| sum.clone());
     }
     phase.commit_sha = finish.commit_sha.clone().or(phase.commit_sha.take());
     phase.after = finish.after.clone().or(phase.after.take());
@@ -143,22 +189,42 @@ pub fn finish(workflow: &mut Workflow, finish: &Finish, now_ms: i64) -> Result<(
 }
 
 fn check_finish(workflow: &Workflow, id: &str, finish: &Finish) -> Result<(), WorkflowProblem> {
-    let Some(phase) = workflow.phase(id) else { return Ok(()) };
+    let Some(phase) = workflow.phase(id) else {
+        return Ok(());
+    };
     let is_present = |path: &str| finish.present.iter().any(|(there, _)| there == path);
-    let lacking = phase.outputs.iter().filter(|output| output.required && !is_present(&output.path));
+    let lacking = phase
+        .outputs
+        .iter()
+        .filter(|output| output.required && !is_present(&output.path));
     let told = |path: &str| {
         let flaw = finish.flaws.iter().find(|(flawed, _)| flawed == path);
         format!("{path} {}", flaw.map_or("is missing", |(_, what)| what))
     };
-    let lacking: Vec<String> = lacking.map(|output| told(&output.path)).chain(finish.task_flaws.clone()).collect();
+    let lacking: Vec<String> = lacking
+        .map(|output| told(&output.path))
+        .chain(finish.task_flaws.clone())
+        .collect();
     if !lacking.is_empty() {
-        let what = format!("phase {id} is not done: {}", and_more(&lacking, LISTED_NAMES));
-        return Err(WorkflowProblem::refused("outputs_missing", what).hint("write it, or give --force"));
+        let what = format!(
+            "phase {id} is not done: {}",
+            and_more(&lacking, LISTED_NAMES)
+        );
+        return Err(
+            WorkflowProblem::refused("outputs_missing", what).hint("write it, or give --force")
+        );
     }
-    let open = workflow.tasks_of(phase).filter(|task| task.status != TaskStatus::Complete);
-    let open: Vec<String> = open.map(|task| format!("{} ({})", task.id, task.status.into_str())).collect();
+    let open = workflow
+        .tasks_of(phase)
+        .filter(|task| task.status != TaskStatus::Complete);
+    let open: Vec<String> = open
+        .map(|task| format!("{} ({})", task.id, task.status.into_str()))
+        .collect();
     if !open.is_empty() {
-        let what = format!("phase {id} is not done: it has open tasks: {}", and_more(&open, LISTED_NAMES));
+        let what = format!(
+            "phase {id} is not done: it has open tasks: {}",
+            and_more(&open, LISTED_NAMES)
+        );
         return Err(WorkflowProblem::refused("tasks_open", what).hint("end them, or give --force"));
     }
     Ok(())
@@ -169,7 +235,11 @@ const LISTED_NAMES: usize = 10;
 
 /// # Errors
 /// No such phase is under way.
-pub fn fail(workflow: &mut Workflow, named: Option<&str>, error: &str) -> Result<(), WorkflowProblem> {
+pub fn fail(
+    workflow: &mut Workflow,
+    named: Option<&str>,
+    error: &str,
+) -> Result<(), WorkflowProblem> {
     let phase = under_way(workflow, named, "fail")?;
     phase.status = PhaseStatus::Failed;
     phase.last_error = Some(error.to_owned());
@@ -179,7 +249,12 @@ pub fn fail(workflow: &mut Workflow, named: Option<&str>, error: &str) -> Result
 
 /// # Errors
 /// There is no such phase, or it is settled.
-pub fn skip(workflow: &mut Workflow, id: &str, reason: &str, now_ms: i64) -> Result<(), WorkflowProblem> {
+pub fn skip(
+    workflow: &mut Workflow,
+    id: &str,
+    reason: &str,
+    now_ms: i64,
+) -> Result<(), WorkflowProblem> {
     let stands = workflow.phase(id).ok_or_else(|| no_such(workflow, id))?;
     if stands.status.is_settled() {
         return Err(wrong_state(workflow, stands, "skip"));
@@ -187,24 +262,45 @@ pub fn skip(workflow: &mut Workflow, id: &str, reason: &str, now_ms: i64) -> Res
     let phase = find(workflow, id)?;
     phase.status = PhaseStatus::Skipped;
     phase.completed_ms = Some(now_ms);
-    phase.progress = (!reason.is_empty()).then(|| reason.to_owned()).or(phase.progress.take());
+    phase.progress = (!reason.is_empty())
+        .then(|| reason.to_owned())
+        .or(phase.progress.take());
     end_if_settled(workflow, now_ms);
     Ok(())
 }
 
 /// # Errors
 /// No such phase is under way, or it is approved already.
-pub fn approve(workflow: &mut Workflow, named: Option<&str>, now_ms: i64) -> Result<(), WorkflowProblem> {
+pub fn approve(
+    workflow: &mut Workflow,
+    named: Option<&str>,
+    now_ms: i64,
+) -> Result<(), WorkflowProblem> {
     let phase = under_way(workflow, named, "approve")?;
     if phase.approved_ms.is_some() {
-        return Err(WorkflowProblem::refused("already_approved", format!("phase {} is approved already", phase.id)));
+        return Err(WorkflowProblem::refused(
+            "already_approved",
+            format!("phase {} is approved already", phase.id),
+        ));
     }
     phase.approved_ms = Some(now_ms);
     if phase.status == PhaseStatus::AwaitingApproval {
-        let is_present = |path: &str| phase.outputs.iter().any(|output| output.path == path && output.sha256.is_some());
-        let lacks = phase.outputs.iter().any(|output| output.required && !is_present(&output.path));
+        let is_present = |path: &str| {
+            phase
+                .outputs
+                .iter()
+                .any(|output| output.path == path && output.sha256.is_some())
+        };
+        let lacks = phase
+            .outputs
+            .iter()
+            .any(|output| output.required && !is_present(&output.path));
         // A required output may still be missing: then the phase goes on.
-        phase.status = if lacks { PhaseStatus::InProgress } else { PhaseStatus::Complete };
+        phase.status = if lacks {
+            PhaseStatus::InProgress
+        } else {
+            PhaseStatus::Complete
+        };
         if !lacks {
             complete(phase, now_ms);
         }
@@ -260,20 +356,28 @@ fn under_way<'w>(
         "approve" | "fail" => stands.status.is_under_way(),
         _ => stands.status == PhaseStatus::InProgress,
     };
-    if fits { find(workflow, &id) } else { Err(wrong_state(workflow, stands, verb)) }
+    if fits {
+        find(workflow, &id)
+    } else {
+        Err(wrong_state(workflow, stands, verb))
+    }
 }
 
 /// Returns the named phase, or without a name the only one under way.
 pub fn meant(workflow: &Workflow, named: Option<&str>) -> Result<String, WorkflowProblem> {
     if let Some(id) = named {
-        return workflow.phase(id).map(|phase| phase.id.clone()).ok_or_else(|| no_such(workflow, id));
+        return workflow
+            .phase(id)
+            .map(|phase| phase.id.clone())
+            .ok_or_else(|| no_such(workflow, id));
     }
     let running: Vec<&str> = workflow.running().map(|phase| &*phase.id).collect();
     match running[..] {
         [only] => Ok(only.to_owned()),
-        [] => {
-            Err(WorkflowProblem::refused("nothing_under_way", "no phase is under way").hint("checkpoint phase start"))
-        }
+        [] => Err(
+            WorkflowProblem::refused("nothing_under_way", "no phase is under way")
+                .hint("checkpoint phase start"),
+        ),
         _ => Err(WorkflowProblem::refused(
             "several_under_way",
             format!("several phases are under way: {}", running.join(", ")),
@@ -289,16 +393,37 @@ fn wrong_state(workflow: &Workflow, phase: &Phase, verb: &str) -> WorkflowProble
         PhaseStatus::Pending => "not_started",
         _ => "invalid_transition",
     };
-    let what = format!("phase {} is {}; 'phase {verb}' does not lead on from there", phase.id, phase.status.into_str());
+    let what = format!(
+        "phase {} is {}; 'phase {verb}' does not lead on from there",
+        phase.id,
+        phase.status.into_str()
+    );
     let hint = match phase.status {
         PhaseStatus::AwaitingApproval => approval(workflow, phase),
-        _ => format!("'checkpoint workflow status {}' shows where it stands", workflow.id),
+        _ => format!(
+            "'checkpoint workflow status {}' shows where it stands",
+            workflow.id
+        ),
     };
     WorkflowProblem::refused(code, what).hint(hint)
 }
 
 fn no_such(workflow: &Workflow, id: &str) -> WorkflowProblem {
-    let ids: Vec<String> = workflow.phases.iter().map(|phase| phase.id.clone()).collect();
-    WorkflowProblem::no_such("no_such_phase", format!("workflow {} has no phase {id}", workflow.id))
-        .hint(format!("it has {}", if ids.is_empty() { "none".to_owned() } else { and_more(&ids, LISTED_NAMES) }))
+    let ids: Vec<String> = workflow
+        .phases
+        .iter()
+        .map(|phase| phase.id.clone())
+        .collect();
+    WorkflowProblem::no_such(
+        "no_such_phase",
+        format!("workflow {} has no phase {id}", workflow.id),
+    )
+    .hint(format!(
+        "it has {}",
+        if ids.is_empty() {
+            "none".to_owned()
+        } else {
+            and_more(&ids, LISTED_NAMES)
+        }
+    ))
 }

@@ -13,7 +13,10 @@ pub fn set(workflow: &mut Workflow, key: &str, value: &Value) -> Result<(), Work
     let words = || match value {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text.clone())),
-        _ => Err(WorkflowProblem::refused("bad_value", format!("{key} is text, in quotes"))),
+        _ => Err(WorkflowProblem::refused(
+            "bad_value",
+            format!("{key} is text, in quotes"),
+        )),
     };
     match key {
         "description" => workflow.description = words()?.unwrap_or_default(),
@@ -27,13 +30,22 @@ pub fn set(workflow: &mut Workflow, key: &str, value: &Value) -> Result<(), Work
 fn set_free(workflow: &mut Workflow, key: &str, value: &Value) -> Result<(), WorkflowProblem> {
     let mut names: Vec<&str> = key.split('.').collect();
     if names.iter().any(|name| name.is_empty()) {
-        return Err(WorkflowProblem::refused("bad_key", format!("'{key}' is no key: a name is empty")));
+        return Err(WorkflowProblem::refused(
+            "bad_key",
+            format!("'{key}' is no key: a name is empty"),
+        ));
     }
-    let Some(last) = names.pop() else { return Ok(()) };
+    let Some(last) = names.pop() else {
+        return Ok(());
+    };
     let mut at = &mut workflow.state;
     for name in names {
-        let way =
-            || WorkflowProblem::refused("bad_key", format!("'{key}' leads through '{name}', which holds no keys"));
+        let way = || {
+            WorkflowProblem::refused(
+                "bad_key",
+                format!("'{key}' leads through '{name}', which holds no keys"),
+            )
+        };
         at = object_at(at, name).ok_or_else(way)?;
     }
     if value.is_null() {
@@ -46,7 +58,9 @@ fn set_free(workflow: &mut Workflow, key: &str, value: &Value) -> Result<(), Wor
 
 /// Returns the object at a key, creating a missing one.
 fn object_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut Map<String, Value>> {
-    map.entry(key).or_insert_with(|| Value::Object(Map::new())).as_object_mut()
+    map.entry(key)
+        .or_insert_with(|| Value::Object(Map::new()))
+        .as_object_mut()
 }
 
 /// Parses a value from the command line: JSON, else text.

@@ -10,10 +10,18 @@ use crate::workflow::rules::workflow::Workflow;
 /// There is no such task, it exists already, or its status does not allow the change.
 pub fn apply(workflow: &mut Workflow, change: &Change, now_ms: i64) -> Result<(), WorkflowProblem> {
     match change {
-        Change::AddTask { id, name, phase, output, agent } => {
+        Change::AddTask {
+            id,
+            name,
+            phase,
+            output,
+            agent,
+        } => {
             let task = Task {
                 name: name.clone(),
-                phase: phase.clone().or_else(|| workflow.current().map(|phase| phase.id.clone())),
+                phase: phase
+                    .clone()
+                    .or_else(|| workflow.current().map(|phase| phase.id.clone())),
                 output: output.clone(),
                 agent: agent.clone(),
                 ..Task::new(id)
@@ -21,7 +29,12 @@ pub fn apply(workflow: &mut Workflow, change: &Change, now_ms: i64) -> Result<()
             add(workflow, task)
         }
         Change::StartTask { id, agent } => {
-            let task = in_state(workflow, id, &[TaskStatus::Pending, TaskStatus::Failed], "start")?;
+            let task = in_state(
+                workflow,
+                id,
+                &[TaskStatus::Pending, TaskStatus::Failed],
+                "start",
+            )?;
             task.status = TaskStatus::Running;
             task.attempts += u32::from(!std::mem::take(&mut task.is_next_counted));
             (task.started_ms, task.completed_ms) = (Some(now_ms), None);
@@ -57,13 +70,26 @@ pub fn apply(workflow: &mut Workflow, change: &Change, now_ms: i64) -> Result<()
 
 fn add(workflow: &mut Workflow, task: Task) -> Result<(), WorkflowProblem> {
     if task.id.trim().is_empty() || task.id.chars().any(char::is_control) {
-        return Err(WorkflowProblem::refused("bad_id", "a task needs a name in one line"));
+        return Err(WorkflowProblem::refused(
+            "bad_id",
+            "a task needs a name in one line",
+        ));
     }
     if workflow.task(&task.id).is_some() {
-        return Err(WorkflowProblem::refused("task_exists", format!("there is a task {} already", task.id)));
+        return Err(WorkflowProblem::refused(
+            "task_exists",
+            format!("there is a task {} already", task.id),
+        ));
     }
-    if let Some(phase) = task.phase.as_deref().filter(|phase| workflow.phase(phase).is_none()) {
-        return Err(WorkflowProblem::no_such("no_such_phase", format!("there is no phase {phase}")));
+    if let Some(phase) = task
+        .phase
+        .as_deref()
+        .filter(|phase| workflow.phase(phase).is_none())
+    {
+        return Err(WorkflowProblem::no_such(
+            "no_such_phase",
+            format!("there is no phase {phase}"),
+        ));
     }
     workflow.tasks.push(task);
     Ok(())
@@ -74,7 +100,11 @@ fn find<'w>(workflow: &'w mut Workflow, id: &str) -> Result<&'w mut Task, Workfl
         WorkflowProblem::no_such("no_such_task", format!("there is no task {id}"))
             .hint("'checkpoint task list' shows them")
     };
-    workflow.tasks.iter_mut().find(|task| task.id == id).ok_or_else(missing)
+    workflow
+        .tasks
+        .iter_mut()
+        .find(|task| task.id == id)
+        .ok_or_else(missing)
 }
 
 fn in_state<'w>(
@@ -87,6 +117,9 @@ fn in_state<'w>(
     if from.contains(&task.status) {
         return Ok(task);
     }
-    let what = format!("task {id} is {}; 'task {verb}' does not lead on from there", task.status.into_str());
+    let what = format!(
+        "task {id} is {}; 'task {verb}' does not lead on from there",
+        task.status.into_str()
+    );
     Err(WorkflowProblem::refused("invalid_transition", what))
 }
