@@ -1,4 +1,5 @@
-//! Lists at the end of `cargo test` what the integration tests skipped, since passing tests print nothing.
+//! Lists at the end of `cargo test` what the integration tests skipped, since passing tests print
+//! nothing.
 
 use std::io::Write as _;
 

@@ -5,8 +5,9 @@
 pub struct CharSet([u64; 4]);
 
 impl CharSet {
-    /// Parses the expression after a `[`; returns the set and the number of bytes read, including the closing `]`.
-    /// `None` if it is unclosed or names an unknown class: such a pattern matches nothing.
+    /// Parses the expression after a `[`; returns the set and the number of bytes read, including
+    /// the closing `]`. `None` if it is unclosed or names an unknown class: such a pattern matches
+    /// nothing.
     pub fn parse(text: &[u8]) -> Option<(Self, usize)> {
         let mut set = Self([0; 4]);
         let negated = matches!(text.first(), Some(b'!' | b'^'));
@@ -112,8 +113,8 @@ fn class_name(text: &[u8]) -> Option<ClassName<'_>> {
     )
 }
 
-/// Returns the test for a POSIX class as git defines it: ASCII only, and white space without vertical tab and form
-/// feed.
+/// Returns the test for a POSIX class as git defines it: ASCII only, and white space without
+/// vertical tab and form feed.
 fn class_test(name: &[u8]) -> Option<fn(&u8) -> bool> {
     Some(match name {
         b"alnum" => u8::is_ascii_alphanumeric,

@@ -1,4 +1,5 @@
-//! Locks that are taken even after a thread panicked while it held one: what they guard is whole at any time.
+//! Locks that are taken even after a thread panicked while it held one: what they guard is whole at
+//! any time.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -2,8 +2,8 @@
 
 use crate::base::text::escape;
 
-/// Quotes a word as little as needed. Bytes that cannot be shown are written with `printf`, as not every shell knows
-/// `$'…'`.
+/// Quotes a word as little as needed. Bytes that cannot be shown are written with `printf`, as not
+/// every shell knows `$'…'`.
 pub fn shell_word(bytes: &[u8]) -> String {
     // A leading dash would make it an option.
     let dash = if bytes.starts_with(b"-") { "./" } else { "" };
@@ -20,7 +20,8 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('=') && text.bytes().all(plain)
 }
 
-/// Whether a text can be shown and single quotes suffice, also in fish, which reads `\'` and `\\` in quotes as escapes.
+/// Whether a text can be shown and single quotes suffice, also in fish, which reads `\'` and `\\`
+/// in quotes as escapes.
 fn is_quotable(text: &str) -> bool {
     let is_shown = escape(text).replace("\\\\", "\\") == text;
     is_shown && !text.contains("\\'") && !text.contains("\\\\") && !text.ends_with('\\')

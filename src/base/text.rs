@@ -1,10 +1,12 @@
-//! Escapes free text and raw bytes, so that user-chosen names cannot act on a terminal or break a line.
+//! Escapes free text and raw bytes, so that user-chosen names cannot act on a terminal or break a
+//! line.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Escapes bytes for display: UTF-8 is kept, characters that could act on a terminal or deceive the eye become `\xNN`
-/// or `\u{…}`, and backslashes are doubled, so that different names never look the same.
+/// Escapes bytes for display: UTF-8 is kept, characters that could act on a terminal or deceive the
+/// eye become `\xNN` or `\u{…}`, and backslashes are doubled, so that different names never look
+/// the same.
 pub fn escape_bytes(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -39,7 +41,8 @@ pub fn escape_path(path: &Path) -> String {
     pieces.collect::<Vec<_>>().join("\\")
 }
 
-/// Escapes file content for a terminal: as [`escape_bytes`], but tab, line break and backslash stay.
+/// Escapes file content for a terminal: as [`escape_bytes`], but tab, line break and backslash
+/// stay.
 pub fn escape_content(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -70,7 +73,8 @@ fn push_escaped(shown: &mut String, c: char) {
     }
 }
 
-/// Whether a character is a C1 control, or a format character that reorders or joins text or is invisible.
+/// Whether a character is a C1 control, or a format character that reorders or joins text or is
+/// invisible.
 pub fn is_deceptive(c: char) -> bool {
     matches!(c,
         '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -13,7 +13,8 @@ pub const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 /// Last millisecond of the year 9999; later times cannot be written in RFC 3339.
 pub const LAST_MS: i64 = 253_402_300_799_999;
 
-/// Whether the local time zone is ignored: `chrono` looks it up by itself, and reads any file that `TZ` names.
+/// Whether the local time zone is ignored: `chrono` looks it up by itself, and reads any file that
+/// `TZ` names.
 static IS_ZONE_IGNORED: AtomicBool = AtomicBool::new(false);
 
 /// Uses UTC as the local time zone from now on.
@@ -73,8 +74,8 @@ pub fn age(time_ms: i64, now_ms: i64) -> String {
     }
 }
 
-/// Parses `10m ago`, `2026-03-24T12:45`, `2026-03-24 12:45:30`, `2026-03-24`, in local time unless `Z` or an offset is
-/// given. Returns its first millisecond; `None` if it is no time.
+/// Parses `10m ago`, `2026-03-24T12:45`, `2026-03-24 12:45:30`, `2026-03-24`, in local time unless
+/// `Z` or an offset is given. Returns its first millisecond; `None` if it is no time.
 pub fn parse(text: &str, now_ms: i64) -> Option<i64> {
     parse_range(text, now_ms).map(|(start_ms, _)| start_ms)
 }
@@ -84,8 +85,9 @@ pub fn parse_until(text: &str, now_ms: i64) -> Option<i64> {
     parse_range(text, now_ms).map(|(start_ms, length_ms)| start_ms + length_ms - 1)
 }
 
-/// Parses an ISO 8601 time as programs write it, at least to the second: `2026-03-24T12:45:30.5+01:00`, and the same
-/// without separators. Without a zone it is UTC, as the zone of the writing machine is unknown.
+/// Parses an ISO 8601 time as programs write it, at least to the second:
+/// `2026-03-24T12:45:30.5+01:00`, and the same without separators. Without a zone it is UTC, as the
+/// zone of the writing machine is unknown.
 pub fn parse_iso(text: &str) -> Option<i64> {
     const ZONED: [&str; 2] = ["%Y-%m-%dT%H:%M:%S%.f%#z", "%Y%m%dT%H%M%S%.f%#z"];
     const BARE: [&str; 2] = ["%Y-%m-%dT%H:%M:%S%.f", "%Y%m%dT%H%M%S%.f"];

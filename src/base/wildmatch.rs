@@ -1,7 +1,8 @@
 //! Glob patterns over bytes with git's semantics of `*`, `**`, `?`, `[…]` and `\`.
 //!
-//! Matching needs neither recursion nor exponential time: it suffices to backtrack to the last `*` and, if that reached
-//! a `/`, to the last `**`, because the later one can match everything that an earlier one could.
+//! Matching needs neither recursion nor exponential time: it suffices to backtrack to the last `*`
+//! and, if that reached a `/`, to the last `**`, because the later one can match everything that an
+//! earlier one could.
 
 use super::char_set::CharSet;
 
@@ -39,7 +40,8 @@ struct Retry {
 }
 
 impl Glob {
-    /// Compiles a pattern; `None` if it can never match: an unclosed bracket, an unknown class, a trailing backslash.
+    /// Compiles a pattern; `None` if it can never match: an unclosed bracket, an unknown class, a
+    /// trailing backslash.
     pub fn compile(pattern: &[u8]) -> Option<Self> {
         let mut glob = Self {
             tokens: Vec::new(),
@@ -149,7 +151,8 @@ impl Glob {
     }
 }
 
-/// Returns the token for a run of asterisks and the bytes read. Two or more are `**` only as a whole component.
+/// Returns the token for a run of asterisks and the bytes read. Two or more are `**` only as a
+/// whole component.
 fn stars(pattern: &[u8], at: usize) -> (Token, usize) {
     let len = pattern[at..]
         .iter()

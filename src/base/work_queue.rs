@@ -25,8 +25,8 @@ struct State<J> {
 }
 
 impl<J> WorkQueue<J> {
-    /// Makes a queue for `workers` threads; `more` may join, and count as idle until then. Jobs are taken last in,
-    /// first out.
+    /// Makes a queue for `workers` threads; `more` may join, and count as idle until then. Jobs are
+    /// taken last in, first out.
     pub fn new(ready: Vec<J>, workers: usize, more: usize) -> Self {
         let state = State {
             ready,
@@ -102,8 +102,8 @@ impl<J> WorkQueue<J> {
 /// Function that processes one job, with the state of its thread; it may add jobs to the queue.
 pub type Work<'w, S, J, T, E> = &'w (dyn Fn(&mut S, J, &WorkQueue<J>) -> Result<T, E> + Sync);
 
-/// Processes all jobs, last one first, and those added meanwhile, with one thread for each of `places`, including the
-/// caller's. Results are unordered.
+/// Processes all jobs, last one first, and those added meanwhile, with one thread for each of
+/// `places`, including the caller's. Results are unordered.
 ///
 /// # Errors
 /// One of the errors of `work`; jobs not yet begun are dropped.
@@ -140,8 +140,8 @@ pub fn run<S: Send, J: Send, T: Send, E: Send>(
     })
 }
 
-/// Splits `pieces` among threads and returns the results in order. There is one part for each `least` pieces, up to the
-/// number of workers; a single part runs on the caller's thread.
+/// Splits `pieces` among threads and returns the results in order. There is one part for each
+/// `least` pieces, up to the number of workers; a single part runs on the caller's thread.
 pub fn split<P: Sync, T: Send>(
     pieces: &[P],
     least: usize,
@@ -165,7 +165,8 @@ pub fn split<P: Sync, T: Send>(
 
 enum Never {}
 
-/// Returns the number of threads for long work. Costs system calls, so it is called only for such work.
+/// Returns the number of threads for long work. Costs system calls, so it is called only for such
+/// work.
 pub fn workers() -> usize {
     std::thread::available_parallelism()
         .map_or(1, std::num::NonZero::get)

@@ -1,4 +1,5 @@
-//! The only file that starts other programs: checks after a restore, bisect and database commands, git, and the pager.
+//! The only file that starts other programs: checks after a restore, bisect and database commands,
+//! git, and the pager.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -14,10 +15,12 @@ use crate::ops::context::FedCommand;
 /// Shortest and longest pause between two looks at whether the child has ended.
 const FIRST_CHILD_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_CHILD_PAUSE: Duration = Duration::from_millis(20);
-/// Time for the child to end by itself before a signal is passed on; a terminal signals the child as well.
+/// Time for the child to end by itself before a signal is passed on; a terminal signals the child
+/// as well.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Variables that redirect git to another repository or other settings, whatever the current directory.
+/// Variables that redirect git to another repository or other settings, whatever the current
+/// directory.
 const GIT_PLACES: [&str; 12] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -33,7 +36,8 @@ const GIT_PLACES: [&str; 12] = [
     "GIT_WORK_TREE",
 ];
 
-/// How this process starts children. The caller holds a shield, so that a signal also reaches the child.
+/// How this process starts children. The caller holds a shield, so that a signal also reaches the
+/// child.
 #[derive(Clone, Copy, Debug)]
 pub struct Children<'i> {
     pub interrupt: &'i Interrupt,
@@ -51,7 +55,8 @@ impl Children<'_> {
         self.run(command.current_dir(dir), Path::new(line))
     }
 
-    /// Runs a program with its arguments. Git, if called by the program, looks for no repository at or above `ceiling`.
+    /// Runs a program with its arguments. Git, if called by the program, looks for no repository at
+    /// or above `ceiling`.
     ///
     /// # Errors
     /// As [`Self::shell`].
@@ -120,7 +125,8 @@ impl Children<'_> {
         Ok(ended(status))
     }
 
-    /// Waits for the end of the child; a signal is passed on after a grace period, and a second one kills the child.
+    /// Waits for the end of the child; a signal is passed on after a grace period, and a second one
+    /// kills the child.
     fn wait(&self, child: &mut Child) -> std::io::Result<ExitStatus> {
         let mut pause = FIRST_CHILD_PAUSE;
         let mut asked: Option<(i32, Instant)> = None;
@@ -152,7 +158,8 @@ impl Children<'_> {
     }
 }
 
-/// Runs a database command in the system's shell, with files as stdin and stdout. The caller holds a shield.
+/// Runs a database command in the system's shell, with files as stdin and stdout. The caller holds
+/// a shield.
 ///
 /// # Errors
 /// As [`Children::shell`].

@@ -86,7 +86,8 @@ impl CommandContext<'_> {
         }
     }
 
-    /// Prints what `--quiet` must not hide: that no checkpoint was made, or not everything captured.
+    /// Prints what `--quiet` must not hide: that no checkpoint was made, or not everything
+    /// captured.
     pub fn insist(&self, outcome: &CreateOutcome) {
         let skipped = !matches!(outcome.skipped, None | Some(Skipped::Dedup));
         let partial = |warning: &&Warning| {

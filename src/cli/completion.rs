@@ -73,7 +73,8 @@ fn value_name(arg: &Arg) -> Option<String> {
     Some(arg.get_value_names()?.first()?.to_string())
 }
 
-/// Completes ids, newest first, with their reasons; and reasons by their first letters. `end` is appended to each.
+/// Completes ids, newest first, with their reasons; and reasons by their first letters. `end` is
+/// appended to each.
 fn selectors(words: &[OsString], typed: &OsStr, end: &str) -> Vec<CompletionCandidate> {
     let (Some(typed), Some((checkpoints, now_ms))) = (typed.to_str(), checkpoints(words)) else {
         return Vec::new();

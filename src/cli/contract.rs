@@ -74,7 +74,8 @@ pub fn refused(words: &[OsString], error: &Error) -> ContractDocument {
     nothing_made(&format!("{error}{hint}"), &anchor(words))
 }
 
-/// Returns a command that repeats the call from any directory, or just its words if it read standard input.
+/// Returns a command that repeats the call from any directory, or just its words if it read
+/// standard input.
 pub fn anchor(words: &[OsString]) -> String {
     let program = environment::program(words);
     let rest = words.iter().skip(1).map(|word| word.as_encoded_bytes());

@@ -59,7 +59,8 @@ fn can_be_read(zone: &str) -> bool {
     !path.components().any(|part| part == Component::ParentDir)
 }
 
-/// Returns every variable that this program or a library reads, with its value; a private one only as set.
+/// Returns every variable that this program or a library reads, with its value; a private one only
+/// as set.
 #[expect(
     clippy::disallowed_methods,
     reason = "this is the door to the environment"
@@ -146,7 +147,8 @@ pub fn completing_shell(args: &[OsString]) -> Option<String> {
         .filter(|shell| asks && !shell.is_empty())
 }
 
-/// Returns how to call this program in a script: by name if it was called so, else by absolute path.
+/// Returns how to call this program in a script: by name if it was called so, else by absolute
+/// path.
 pub fn program(args: &[OsString]) -> String {
     let called = Path::new(args.first().map_or(OsStr::new("checkpoint"), |name| name));
     let called = if called.components().count() > 1 {

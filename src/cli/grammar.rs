@@ -26,13 +26,15 @@ fn trimmed(text: &str) -> String {
         .collect()
 }
 
-/// A message of clap instead of parsed arguments: help or version for stdout, or a failure in one line.
+/// A message of clap instead of parsed arguments: help or version for stdout, or a failure in one
+/// line.
 pub struct ParseRefusal {
     pub text: String,
     pub is_failure: bool,
 }
 
-/// Returns the help of a command such as `workflow init`, or of the program; `None` if there is no such command.
+/// Returns the help of a command such as `workflow init`, or of the program; `None` if there is no
+/// such command.
 pub fn help_of(whole: &Command, words: &[String]) -> Option<String> {
     let mut at = whole;
     for word in words {

@@ -1,5 +1,5 @@
-//! The command line: arguments to options, outcomes to text and exit codes. It uses operations and views, never the
-//! store.
+//! The command line: arguments to options, outcomes to text and exit codes. It uses operations and
+//! views, never the store.
 
 pub mod child;
 pub mod command_context;

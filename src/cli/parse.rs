@@ -1,5 +1,5 @@
-//! Parses the command line. Building the grammar of all commands takes longer than most commands run, so for a valid
-//! call only that of the named command is built.
+//! Parses the command line. Building the grammar of all commands takes longer than most commands
+//! run, so for a valid call only that of the named command is built.
 
 use std::ffi::OsString;
 
@@ -33,7 +33,8 @@ pub fn parse(args: &[OsString]) -> Result<Cli, ParseRefusal> {
     }
 }
 
-/// Parses a valid call with the grammar of one command. `None` for help and errors, which need the whole grammar.
+/// Parses a valid call with the grammar of one command. `None` for help and errors, which need the
+/// whole grammar.
 fn parse_lean(args: &[OsString]) -> Option<Cli> {
     let command = args
         .iter()

@@ -1,4 +1,5 @@
-//! Signals: end the process at once, unless it is in the middle of a change; then ask it to stop and clean up.
+//! Signals: end the process at once, unless it is in the middle of a change; then ask it to stop
+//! and clean up.
 
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ pub fn install(interrupt: &Interrupt) {
         signal_hook::consts::SIGHUP,
     ] {
         let number = usize::try_from(signal).unwrap_or_default();
-        // If a handler cannot be installed, the default stays; the journal covers an interrupted restore.
+        // If a handler cannot be installed, the default stays; the journal covers an interrupted
+        // restore.
         let _ = signal_hook::flag::register_conditional_default(
             signal,
             Arc::clone(interrupt.unshielded()),

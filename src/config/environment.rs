@@ -39,7 +39,8 @@ pub enum Origin {
     Flag(&'static str),
 }
 
-/// Returns the base under which all stores lie, by the first of flag, `CHECKPOINT_HOME`, `CLAUDE_CONFIG_DIR` and home.
+/// Returns the base under which all stores lie, by the first of flag, `CHECKPOINT_HOME`,
+/// `CLAUDE_CONFIG_DIR` and home.
 pub fn base(flag: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
     base_and_origin(flag, environment)
         .map(|(base, _)| base)

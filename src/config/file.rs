@@ -1,4 +1,5 @@
-//! Reads one configuration file, reports unknown keys and yields its values one by one. The door to TOML.
+//! Reads one configuration file, reports unknown keys and yields its values one by one. The door to
+//! TOML.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +20,8 @@ pub struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// Takes a value, if present and valid; `complaint` is reported after the key if `check` returns `None`.
+    /// Takes a value, if present and valid; `complaint` is reported after the key if `check`
+    /// returns `None`.
     pub fn value<'de, T: Deserialize<'de>, U>(
         &mut self,
         key: &'static str,
@@ -41,8 +43,8 @@ impl ConfigFile {
     }
 }
 
-/// Reads a file; `None` if it does not exist. Keys not in `known` become remarks; `user_keys` are those allowed at
-/// least in the user's own file.
+/// Reads a file; `None` if it does not exist. Keys not in `known` become remarks; `user_keys` are
+/// those allowed at least in the user's own file.
 ///
 /// # Errors
 /// The file cannot be read or is not TOML.

@@ -1,4 +1,5 @@
-//! Settings, the files and variables that they come from, and the databases that the user configured.
+//! Settings, the files and variables that they come from, and the databases that the user
+//! configured.
 
 pub mod databases;
 pub mod environment;

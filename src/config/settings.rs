@@ -1,4 +1,5 @@
-//! Settings with their origins: defaults, the user's file, the project's file and the environment, in rising order.
+//! Settings with their origins: defaults, the user's file, the project's file and the environment,
+//! in rising order.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -104,7 +105,8 @@ pub enum OwnFile {
 /// Reads both files for a root; either may be missing.
 ///
 /// # Errors
-/// The user's own file is not TOML or has a bad value of a known key, and `own` does not allow that.
+/// The user's own file is not TOML or has a bad value of a known key, and `own` does not allow
+/// that.
 pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Settings> {
     let LoadedSettings {
         mut settings,
@@ -173,14 +175,16 @@ impl LoadedSettings {
             }
         }
         if let Origin::ProjectFile(_) = origin {
-            // The file may have raised the number to keep: an error in it must not evict what it kept.
+            // The file may have raised the number to keep: an error in it must not evict what it
+            // kept.
             if problems
                 .iter()
                 .any(|bad| bad.key.is_none_or(|key| key == "keep"))
             {
                 self.settings.keep = usize::MAX;
             }
-            // A project can only exclude more and keep more, and a restore must not fail because of its file.
+            // A project can only exclude more and keep more, and a restore must not fail because of
+            // its file.
             self.settings
                 .remarks
                 .extend(problems.into_iter().map(|bad| match bad.key {

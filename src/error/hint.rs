@@ -1,4 +1,5 @@
-//! The user's next step after a failure: fixed ones stand at the variants in `kinds`, those that depend on the data here.
+//! The user's next step after a failure: fixed ones stand at the variants in `kinds`, those that
+//! depend on the data here.
 
 use std::io::ErrorKind;
 

@@ -1,4 +1,5 @@
-//! The failures that a caller branches on, each with its message, its code and the next step; all others carry a cause.
+//! The failures that a caller branches on, each with its message, its code and the next step; all
+//! others carry a cause.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -242,7 +243,8 @@ impl Error {
         }
     }
 
-    /// Returns the stable code for this failure in JSON: the name of its variant, unless another is given there.
+    /// Returns the stable code for this failure in JSON: the name of its variant, unless another is
+    /// given there.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Workflow(problem) => problem.code,

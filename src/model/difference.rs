@@ -1,4 +1,5 @@
-//! Compares two states of a directory, pure: files for a patch, and differences that no patch can express.
+//! Compares two states of a directory, pure: files for a patch, and differences that no patch can
+//! express.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +8,8 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 
-/// A file that differs between two trees: git mode and blob of each side; `None` if that side lacks it.
+/// A file that differs between two trees: git mode and blob of each side; `None` if that side lacks
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeChange {
     pub path: RelPath,
@@ -88,7 +90,8 @@ impl Pair {
 }
 
 impl Unsayable {
-    /// Whether there is no known difference; uncaptured paths do not count, as their content is unknown.
+    /// Whether there is no known difference; uncaptured paths do not count, as their content is
+    /// unknown.
     pub fn is_same(&self) -> bool {
         self.modes.is_empty()
             && self.empty_dirs_added.is_empty()

@@ -25,7 +25,8 @@ const SHA256_LEN: usize = 32;
 const FLAG_EXTENDED: u16 = 0x4000;
 /// Upper bound on a name in bytes; longer than any path that a system call takes.
 const MAX_NAME_LEN: usize = 1 << 16;
-/// Upper bound on all names in bytes: a hostile file of version 4 could expand to much more than its own size.
+/// Upper bound on all names in bytes: a hostile file of version 4 could expand to much more than
+/// its own size.
 const MAX_NAMES_LEN: usize = 1 << 30;
 
 const MODE_TREE: u32 = 0o040_000;
@@ -71,7 +72,8 @@ fn parse_with(bytes: &[u8], id_len: usize) -> Result<IndexNames, Malformed> {
 
 impl IndexNames {
     fn add(&mut self, name: &[u8], mode: u32, id: &[u8]) {
-        // A sparse index has entries for whole directories; in a split one, replaced entries have no name.
+        // A sparse index has entries for whole directories; in a split one, replaced entries have
+        // no name.
         if name.is_empty() || mode == MODE_TREE {
             return;
         }
@@ -126,7 +128,8 @@ fn read_entry<'b>(
     Ok((mode, id))
 }
 
-/// Checks that extensions fill the file to its end; returns the shared file id of a split index, and cached trees.
+/// Checks that extensions fill the file to its end; returns the shared file id of a split index,
+/// and cached trees.
 fn read_extensions(
     reader: &mut IndexReader<'_>,
     id_len: usize,
@@ -156,8 +159,9 @@ fn read_extensions(
     Ok((shared, trees))
 }
 
-/// Returns the ids in a cache-tree extension, as far as it is valid: for each directory its name, a NUL, the number of
-/// its entries in decimal, a space, that of its subtrees, a newline, and the id, unless the first number is negative.
+/// Returns the ids in a cache-tree extension, as far as it is valid: for each directory its name, a
+/// NUL, the number of its entries in decimal, a space, that of its subtrees, a newline, and the id,
+/// unless the first number is negative.
 fn cached_trees(content: &[u8]) -> Vec<ObjectId> {
     let mut reader = IndexReader {
         bytes: content,
@@ -219,7 +223,8 @@ impl<'b> IndexReader<'b> {
         Ok(&self.take(len + 1)?[..len])
     }
 
-    /// Reads a number as in git's offset deltas: seven bits a byte, highest first, each further byte adding one.
+    /// Reads a number as in git's offset deltas: seven bits a byte, highest first, each further
+    /// byte adding one.
     fn varint(&mut self) -> Result<usize, Malformed> {
         let mut byte = self.take(1)?[0];
         let mut value = usize::from(byte & 0x7f);

@@ -43,10 +43,11 @@ pub struct RestorePlan {
     /// Existing directories with their new permission bits.
     pub chmod_dirs: BTreeMap<RelPath, u32>,
     pub remove_dirs: BTreeSet<RelPath>,
-    /// Uncaptured paths that the target lacks and that stay by rule, or the directories that hold them.
+    /// Uncaptured paths that the target lacks and that stay by rule, or the directories that hold
+    /// them.
     pub left_alone: BTreeSet<RelPath>,
-    /// Paths that stay because they cannot be read, with the reason: the target lacks them, or could not read them
-    /// either.
+    /// Paths that stay because they cannot be read, with the reason: the target lacks them, or
+    /// could not read them either.
     pub unreadable: BTreeMap<RelPath, WhyNot>,
     /// Reasons why this plan must not be executed.
     pub conflicts: Vec<(RelPath, Blocker)>,

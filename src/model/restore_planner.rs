@@ -8,8 +8,8 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::{Snapshot, below};
 
 impl RestorePlan {
-    /// Plans from `present` to `target`. `may_delete` gets a path that the target lacks and whether it is a directory,
-    /// and returns whether the target's own rules would have captured it.
+    /// Plans from `present` to `target`. `may_delete` gets a path that the target lacks and whether
+    /// it is a directory, and returns whether the target's own rules would have captured it.
     pub fn between(
         present: &Snapshot,
         target: &Snapshot,
@@ -100,7 +100,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether the target decides about a path: false if it could not capture the path or left it out by rule.
+    /// Whether the target decides about a path: false if it could not capture the path or left it
+    /// out by rule.
     fn is_targets_business(&self, path: &RelPath, is_dir: bool) -> bool {
         let untouchable = |path: &RelPath| self.target.uncaptured.contains_key(path);
         !untouchable(path)

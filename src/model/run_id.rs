@@ -12,7 +12,8 @@ pub fn make(kind: &str, project: &str, now_ms: i64) -> String {
     format!("{}_{}_{}", word(kind), snake(project), utc_compact(now_ms))
 }
 
-/// Converts a project name to the registry's form: lower case, with `_` for other characters and between words.
+/// Converts a project name to the registry's form: lower case, with `_` for other characters and
+/// between words.
 pub fn snake(text: &str) -> String {
     let mut made = String::new();
     let mut was_small = false;
@@ -69,7 +70,8 @@ pub fn is_legal(id: &str) -> bool {
         && !(id.len() == 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// Converts free text to an id part: letters, digits and `-` stay; each run of other characters becomes one `_`.
+/// Converts free text to an id part: letters, digits and `-` stay; each run of other characters
+/// becomes one `_`.
 pub fn word(text: &str) -> String {
     let mut made = String::new();
     for letter in text.chars() {

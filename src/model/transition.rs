@@ -1,9 +1,10 @@
-//! The commit message of a workflow transition: the caller's text, and the trailers by which the store identifies it.
+//! The commit message of a workflow transition: the caller's text, and the trailers by which the
+//! store identifies it.
 
 use crate::model::checkpoint::message;
 
-/// Value of the trailer `Workflow-Format`; a run with a larger one is read as far as it is understood, and not
-/// extended.
+/// Value of the trailer `Workflow-Format`; a run with a larger one is read as far as it is
+/// understood, and not extended.
 pub const TRANSITION_FORMAT: u32 = 1;
 
 const FORMAT_KEY: &str = "Workflow-Format";

@@ -43,7 +43,8 @@ pub struct Context {
 /// Queries about runs, answered by the workflow layer above.
 #[derive(Clone, Copy)]
 pub struct WorkflowPort {
-    /// Files of the project that belong to a run: no checkpoint holds them and no restore changes them.
+    /// Files of the project that belong to a run: no checkpoint holds them and no restore changes
+    /// them.
     pub own_files: fn(&Context, Option<&Store>) -> OwnFiles,
     /// Checkpoints that the open runs of a store may go back to. An unreadable run needs none.
     pub needed: fn(&Store) -> Vec<ObjectId>,
@@ -112,7 +113,8 @@ impl Context {
         Store::open(self.store_dir()?)
     }
 
-    /// Opens the store of this root. If there is none, the error names the nearest root above that has one.
+    /// Opens the store of this root. If there is none, the error names the nearest root above that
+    /// has one.
     pub fn require_store(&self) -> Result<Store> {
         self.find_store()?.map_or_else(|| Err(self.no_store()), Ok)
     }
@@ -137,8 +139,8 @@ impl Context {
         }
     }
 
-    /// Device and inode of every store under the base; no checkpoint holds these. Collected only if base or root
-    /// contains the other: elsewhere no scan can meet a store.
+    /// Device and inode of every store under the base; no checkpoint holds these. Collected only if
+    /// base or root contains the other: elsewhere no scan can meet a store.
     pub fn stores_to_skip(&self) -> Result<Vec<(u64, u64)>> {
         let base = self
             .base
@@ -179,7 +181,8 @@ pub fn locate_store(base: &Path, at: &Root) -> Result<PathBuf> {
     }
 }
 
-/// Stores of any project folder named by the hash of `root`, whose description, if any, names it (or `also`).
+/// Stores of any project folder named by the hash of `root`, whose description, if any, names it
+/// (or `also`).
 fn stores_of(base: &Path, root: &Path, also: Option<&Path>) -> Result<Vec<PathBuf>> {
     let hash = dir_hash(root);
     let mut found = Vec::new();

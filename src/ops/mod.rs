@@ -1,4 +1,5 @@
-//! Operations by purpose: options in, outcome out. Here store and worktree meet; nothing is printed.
+//! Operations by purpose: options in, outcome out. Here store and worktree meet; nothing is
+//! printed.
 
 pub mod browse;
 pub mod capture;

@@ -7,8 +7,8 @@ use crate::ops::warning::Warning;
 use crate::store::damage::salvage::Unreadable;
 use crate::store::repository::Store;
 
-/// Opens the store, replacing an unusable one by what can be read of it: a checkpoint now is worth more than a repair
-/// that the user must request.
+/// Opens the store, replacing an unusable one by what can be read of it: a checkpoint now is worth
+/// more than a repair that the user must request.
 pub fn open_usable(context: &Context, force: bool) -> Result<Store> {
     match open_store(context, force) {
         Err(Error::StoreUnusable { .. }) => {
@@ -24,7 +24,8 @@ pub fn open_usable(context: &Context, force: bool) -> Result<Store> {
     }
 }
 
-/// Opens or creates the store unless the root is unsafe. `force` is needed only once: the store remembers it.
+/// Opens or creates the store unless the root is unsafe. `force` is needed only once: the store
+/// remembers it.
 fn open_store(context: &Context, force: bool) -> Result<Store> {
     let root = &context.root;
     let dir = context.store_dir()?;

@@ -1,4 +1,5 @@
-//! Files in the project that we or other programs write for workflows: never captured, never changed by a restore.
+//! Files in the project that we or other programs write for workflows: never captured, never
+//! changed by a restore.
 
 use crate::error::{Error, Result};
 use crate::model::state::rel_path::RelPath;
@@ -72,7 +73,8 @@ impl OwnFiles {
     }
 }
 
-/// Records that all files of workflows vanished with the root, unintended: the next transition rewrites them.
+/// Records that all files of workflows vanished with the root, unintended: the next transition
+/// rewrites them.
 pub fn went_with_the_root(locked: &LockedStore<'_>) -> Option<Warning> {
     let files = locked
         .store()

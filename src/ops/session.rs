@@ -1,4 +1,5 @@
-//! Locks the store for a change, reports what was healed and clears away leftovers of killed processes.
+//! Locks the store for a change, reports what was healed and clears away leftovers of killed
+//! processes.
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
@@ -18,7 +19,8 @@ use crate::worktree::tree_handle::WorkTree;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pending {
     Known(Journal),
-    /// The journal cannot be read; target and safety checkpoint are taken from the newest safety checkpoint.
+    /// The journal cannot be read; target and safety checkpoint are taken from the newest safety
+    /// checkpoint.
     Unreadable {
         target: ObjectId,
         safety: ObjectId,
@@ -109,8 +111,8 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     })
 }
 
-/// Updates the store's description, or restores a missing one from the store's location. Device and inode become
-/// today's, so that a moved directory is recognized. Returns the previous description.
+/// Updates the store's description, or restores a missing one from the store's location. Device and
+/// inode become today's, so that a moved directory is recognized. Returns the previous description.
 pub fn describe(
     context: &Context,
     store: &Store,
@@ -142,8 +144,8 @@ pub fn describe(
     }
 }
 
-/// Whether the directory at the root's path is not the one its checkpoints were made of. Compares inodes: a device
-/// number may change with each mount.
+/// Whether the directory at the root's path is not the one its checkpoints were made of. Compares
+/// inodes: a device number may change with each mount.
 pub fn another_root(
     context: &Context,
     known: Option<&Description>,
@@ -183,8 +185,8 @@ pub fn pending(journal: JournalState, checkpoints: &[Checkpoint]) -> Option<Pend
     }
 }
 
-/// Removes the staging directory of a restore that changed nothing yet, or everything; in the first case also its
-/// safety checkpoint.
+/// Removes the staging directory of a restore that changed nothing yet, or everything; in the first
+/// case also its safety checkpoint.
 fn clear_away(context: &Context, locked: &mut LockedStore<'_>, journal: &Journal) -> Result<()> {
     if context.root.exists() {
         stage_removal::remove_leftover(&WorkTree::open(context.root.path())?, &journal.staging)?;

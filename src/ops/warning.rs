@@ -123,7 +123,8 @@ pub enum Warning {
     EvictedForSize {
         ids: Vec<ObjectId>,
     },
-    /// A program went on writing to files that a restore had replaced; its data is kept in the staging directory.
+    /// A program went on writing to files that a restore had replaced; its data is kept in the
+    /// staging directory.
     LateWrites {
         paths: Vec<RelPath>,
         staging: String,
@@ -196,7 +197,8 @@ impl Warning {
         }
     }
 
-    /// Whether it arose after the result was written, so that a program reading one document needs it separately.
+    /// Whether it arose after the result was written, so that a program reading one document needs
+    /// it separately.
     pub fn is_late(&self) -> bool {
         matches!(self, Self::EvictedForSize { .. } | Self::AuditFailed { .. })
     }

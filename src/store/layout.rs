@@ -1,4 +1,5 @@
-//! Every path in a store, and where the store of a root lies. The only place that hashes a root's path.
+//! Every path in a store, and where the store of a root lies. The only place that hashes a root's
+//! path.
 //!
 //! ```text
 //! <base>/projects/<key>/checkpoints/<dir-hash>/     the git directory, bare
@@ -26,7 +27,8 @@ use sha2::{Digest, Sha256};
 /// Longest key in UTF-16 code units; a longer one is cut and gets a hash.
 const LONGEST_KEY: usize = 200;
 
-/// Returns the store directory of a root under a base. `root` is the root's canonical absolute path.
+/// Returns the store directory of a root under a base. `root` is the root's canonical absolute
+/// path.
 pub fn store_dir(base: &Path, root: &Path) -> PathBuf {
     base.join("projects")
         .join(key(root))
@@ -42,8 +44,9 @@ pub fn dir_hash(root: &Path) -> String {
     sha256_hex(root)[..NAME_DIGITS].to_owned()
 }
 
-/// Returns the folder name under which Claude Code keeps a project: each UTF-16 code unit outside `[A-Za-z0-9]` becomes
-/// `-`. A key over 200 units: its first 200, `-`, and 8 hex digits of SHA-256 over the path's bytes.
+/// Returns the folder name under which Claude Code keeps a project: each UTF-16 code unit outside
+/// `[A-Za-z0-9]` becomes `-`. A key over 200 units: its first 200, `-`, and 8 hex digits of SHA-256
+/// over the path's bytes.
 pub fn key(root: &Path) -> String {
     let bytes = path_bytes(root);
     let mut key = String::with_capacity(bytes.len());
@@ -103,7 +106,8 @@ impl Layout {
         self.dir.join("objects")
     }
 
-    /// A file that keeps `objects/info/` non-empty; Claude Code's clean-up would remove an empty directory.
+    /// A file that keeps `objects/info/` non-empty; Claude Code's clean-up would remove an empty
+    /// directory.
     pub fn objects_keeper(&self) -> PathBuf {
         self.objects().join("info").join("keep")
     }

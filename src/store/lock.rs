@@ -1,4 +1,5 @@
-//! The one lock of a store: a kernel lock on a file that is never deleted, so no lock is ever stale.
+//! The one lock of a store: a kernel lock on a file that is never deleted, so no lock is ever
+//! stale.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -29,14 +30,15 @@ const HOLDER_BYTES: usize = 95;
 const FIRST_LOCK_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// Waits at most `wait` for the exclusive lock. `holder` is shown to other processes meanwhile; `None` leaves the file
-/// as it is until [`LockGuard::announce`].
+/// Waits at most `wait` for the exclusive lock. `holder` is shown to other processes meanwhile;
+/// `None` leaves the file as it is until [`LockGuard::announce`].
 ///
-/// The previous holder may have replaced or removed the store: the lock counts only if the locked file is still at
-/// `path`.
+/// The previous holder may have replaced or removed the store: the lock counts only if the locked
+/// file is still at `path`.
 ///
 /// # Errors
-/// [`Error::Busy`] with the name of the present holder; `NotFound` if the store is gone; failures of the system.
+/// [`Error::Busy`] with the name of the present holder; `NotFound` if the store is gone; failures
+/// of the system.
 pub fn acquire(path: &Path, wait: Duration, holder: Option<&str>) -> Result<LockGuard> {
     let started = Instant::now();
     let mut had_to_wait = false;
@@ -54,10 +56,12 @@ pub fn acquire(path: &Path, wait: Duration, holder: Option<&str>) -> Result<Lock
     }
 }
 
-/// Locks a directory, which cannot name its holder: for changes that replace its content as a whole.
+/// Locks a directory, which cannot name its holder: for changes that replace its content as a
+/// whole.
 ///
 /// # Errors
-/// As [`acquire`]. Where directories cannot be opened there is no such lock; safety from kills does not need it.
+/// As [`acquire`]. Where directories cannot be opened there is no such lock; safety from kills does
+/// not need it.
 pub fn acquire_directory(path: &Path, wait: Duration) -> Result<Option<LockGuard>> {
     let Ok(mut file) = File::open(path) else {
         return Ok(None);
@@ -125,7 +129,8 @@ fn open(path: &Path) -> Result<File> {
         .map_err(Error::io("open", path))
 }
 
-/// Overwrites the previous holder in place: truncating and growing a file is the costliest step here.
+/// Overwrites the previous holder in place: truncating and growing a file is the costliest step
+/// here.
 fn write_holder(file: &mut File, holder: &str) -> std::io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
     file.write_all(format!("{holder:<HOLDER_BYTES$}\n").as_bytes())

@@ -92,7 +92,8 @@ impl<'s> LockedStore<'s> {
         &self.inventory
     }
 
-    /// Whether checkpoints are known and none of them is in the store any more. An unreadable object is not lost.
+    /// Whether checkpoints are known and none of them is in the store any more. An unreadable
+    /// object is not lost.
     pub fn has_lost_all(&self) -> bool {
         let Inventory {
             checkpoints,
@@ -128,7 +129,8 @@ impl<'s> LockedStore<'s> {
         PackSet::begin(&self.store.layout().objects(), self.store.objects())
     }
 
-    /// Keeps a commit that plain git just put on `main` by a ref, before `main` moves on; the next writer adopts it.
+    /// Keeps a commit that plain git just put on `main` by a ref, before `main` moves on; the next
+    /// writer adopts it.
     pub(super) fn keep_foreign_main(&self) -> Result<()> {
         let layout = self.store.layout();
         let Some(main) = ref_files::read_main(layout)? else {
@@ -169,8 +171,8 @@ impl<'s> LockedStore<'s> {
         }
     }
 
-    /// Drops checkpoints durably: first from the manifest, then their refs, so that no row brings them back. Pruning
-    /// removes their objects.
+    /// Drops checkpoints durably: first from the manifest, then their refs, so that no row brings
+    /// them back. Pruning removes their objects.
     pub fn drop_checkpoints(&mut self, ids: &[ObjectId]) -> Result<()> {
         if ids.is_empty() {
             return Ok(());
@@ -181,8 +183,8 @@ impl<'s> LockedStore<'s> {
         ref_files::sync(self.store.layout())
     }
 
-    /// Evicts checkpoints by policy. After a power cut some may be back, whole: no object is removed before a sweep has
-    /// made the eviction durable.
+    /// Evicts checkpoints by policy. After a power cut some may be back, whole: no object is
+    /// removed before a sweep has made the eviction durable.
     pub fn evict_checkpoints(&mut self, ids: &[ObjectId]) -> Result<()> {
         if ids.is_empty() {
             return Ok(());
@@ -265,8 +267,9 @@ impl<'s> LockedStore<'s> {
         holds::write(self.store.layout(), holds)
     }
 
-    /// Frees the space of all objects outside `live`: removes dead packs, merges small and mostly dead ones, and
-    /// deltifies `versions` of large files against the newest of each line, which comes first.
+    /// Frees the space of all objects outside `live`: removes dead packs, merges small and mostly
+    /// dead ones, and deltifies `versions` of large files against the newest of each line, which
+    /// comes first.
     pub fn sweep(&self, live: &ObjectIds, versions: &[Vec<ObjectId>]) -> Result<RepackOutcome> {
         let survey = self.survey(live)?;
         let layout = self.store.layout();
@@ -325,8 +328,8 @@ impl<'s> LockedStore<'s> {
         }
     }
 
-    /// Removes plain git's own index if it is unchanged since `before_ms` (milliseconds since 1970): it is a cache, and
-    /// would keep its blobs alive forever.
+    /// Removes plain git's own index if it is unchanged since `before_ms` (milliseconds since
+    /// 1970): it is a cache, and would keep its blobs alive forever.
     pub fn drop_old_git_index(&self, before_ms: i64) -> Result<()> {
         let path = self.store.layout().git_index();
         let touched = std::fs::metadata(&path)
@@ -343,7 +346,8 @@ impl<'s> LockedStore<'s> {
         pack_usage::survey(self.store.objects(), live)
     }
 
-    /// Repacks and updates the packs named in the stat cache: each of its blobs lives on in some pack.
+    /// Repacks and updates the packs named in the stat cache: each of its blobs lives on in some
+    /// pack.
     fn repack(
         &self,
         survey: &PackUsage,

@@ -1,4 +1,5 @@
-//! The store: a bare git repository of our own with one ref per checkpoint. It knows nothing of working directories.
+//! The store: a bare git repository of our own with one ref per checkpoint. It knows nothing of
+//! working directories.
 
 pub mod damage;
 pub mod files;

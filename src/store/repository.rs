@@ -1,4 +1,5 @@
-//! The store open for reading: a bare git repository with one ref per checkpoint, without knowledge of working trees.
+//! The store open for reading: a bare git repository with one ref per checkpoint, without knowledge
+//! of working trees.
 
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
@@ -61,7 +62,8 @@ impl Store {
         if let Some(store) = Self::open(dir.clone())? {
             return Ok(store);
         }
-        // Between two renames of a salvage the place is empty for a moment, and no store may be created there.
+        // Between two renames of a salvage the place is empty for a moment, and no store may be
+        // created there.
         replace_store::settle(&dir, LONGEST_SALVAGE)?;
         if let Some(store) = Self::open(dir.clone())? {
             return Ok(store);
@@ -98,8 +100,8 @@ impl Store {
         Inventory::read_with_rows(&self.layout, CommitReader::new(&self.objects))
     }
 
-    /// Reads the journal of a restore. Changes begin only once its two checkpoints are stored: a journal without either
-    /// was copied from another store and is not trusted.
+    /// Reads the journal of a restore. Changes begin only once its two checkpoints are stored: a
+    /// journal without either was copied from another store and is not trusted.
     pub fn journal(&self) -> Result<JournalState> {
         let state = journal::read(&self.layout)?;
         let is_here =
@@ -214,8 +216,8 @@ impl Store {
     }
 }
 
-/// Makes the initial files of a store. Another process may make the same store, take the lock first and clear our
-/// temporary files as leftovers: hence several tries.
+/// Makes the initial files of a store. Another process may make the same store, take the lock first
+/// and clear our temporary files as leftovers: hence several tries.
 fn make(layout: &Layout, description: &Description) -> Result<()> {
     const MAKE_TRIES: usize = 10;
     let attempt = || {

@@ -1,7 +1,7 @@
 //! Rows of text in aligned columns.
 
-/// Formats one row per line, with columns padded to their widest cell; columns in `right` are right-aligned. No line
-/// ends in spaces.
+/// Formats one row per line, with columns padded to their widest cell; columns in `right` are
+/// right-aligned. No line ends in spaces.
 pub fn aligned(rows: &[Vec<String>], right: &[usize]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
     let wide = |column: usize| {

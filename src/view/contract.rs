@@ -1,4 +1,5 @@
-//! The contract of a checkpoint as a document; every field is computed from data that was read back.
+//! The contract of a checkpoint as a document; every field is computed from data that was read
+//! back.
 
 use std::path::Path;
 
@@ -121,7 +122,8 @@ pub fn nothing_made(why: &str, anchor: &str) -> ContractDocument {
     ContractDocument::new(value, true)
 }
 
-/// Returns the command that restores the content; values alone are printed, since a restore writes files.
+/// Returns the command that restores the content; values alone are printed, since a restore writes
+/// files.
 fn way_back(contract: &Contract, call: &Call<'_>, id: &str) -> String {
     if contract.files.is_empty() && contract.databases.is_empty() && !contract.state_keys.is_empty()
     {
@@ -189,8 +191,9 @@ fn summary(contract: &Contract) -> String {
     parts.join(", ")
 }
 
-/// Returns hundredths: 100 if all is read back and held; 5 less if only the store has the files, as git's index lacks
-/// some; 20 less if something in reach is not held; 0 if the content cannot be read back or restored.
+/// Returns hundredths: 100 if all is read back and held; 5 less if only the store has the files, as
+/// git's index lacks some; 20 less if something in reach is not held; 0 if the content cannot be
+/// read back or restored.
 fn confidence(contract: &Contract) -> u8 {
     if contract.content.is_err() || contract.restorable.is_err() {
         return 0;
@@ -229,7 +232,8 @@ fn next_safe_actions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     actions
 }
 
-/// Lists what was done, where it is stored, how to check it, and answers to the four questions of a contract.
+/// Lists what was done, where it is stored, how to check it, and answers to the four questions of a
+/// contract.
 fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     let id = alias::of(&contract.checkpoint);
     let mut anchors = vec![

@@ -16,8 +16,8 @@ pub fn tell(options: String, commands: Vec<String>) {
     let _ = PLACE.set(PlaceWords { options, commands });
 }
 
-/// Adds the options to commands at the beginning of the advice or in quotes; a command that has options already is left
-/// alone.
+/// Adds the options to commands at the beginning of the advice or in quotes; a command that has
+/// options already is left alone.
 pub fn placed(advice: &str) -> String {
     PLACE
         .get()

@@ -132,8 +132,8 @@ pub fn listing(plan: &RestorePlan, limit: usize, paint: Paint) -> String {
     text
 }
 
-/// Lists later changes that an undo or redo takes back too, and where they are kept; `since` is `None` if they are not
-/// known.
+/// Lists later changes that an undo or redo takes back too, and where they are kept; `since` is
+/// `None` if they are not known.
 pub fn made_since(since: Option<&[RelPath]>, kept: &str, limit: usize) -> String {
     let Some(since) = since else {
         return format!(

@@ -11,7 +11,8 @@ const RATE_FROM: Duration = Duration::from_millis(500);
 /// Longest estimate that is shown, in seconds.
 const LONGEST_SECONDS: f64 = 360_000.0;
 
-/// Formats progress, rate and remaining time. `before` are the figures at a time `elapsed` ago in the same phase.
+/// Formats progress, rate and remaining time. `before` are the figures at a time `elapsed` ago in
+/// the same phase.
 pub fn line(now: Figures, before: Figures, elapsed: Duration) -> String {
     let (verb, things) = words(now.phase);
     let mut parts = Vec::new();

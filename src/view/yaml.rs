@@ -1,4 +1,5 @@
-//! Renders JSON values as YAML 1.2 in block style. Texts are quoted as in JSON, which is valid YAML.
+//! Renders JSON values as YAML 1.2 in block style. Texts are quoted as in JSON, which is valid
+//! YAML.
 
 use serde_json::Value;
 
@@ -56,8 +57,8 @@ fn inline(value: &Value) -> String {
     }
 }
 
-/// Leaves a word plain if safe, else quotes it and escapes characters that are not printable or could act on a
-/// terminal.
+/// Leaves a word plain if safe, else quotes it and escapes characters that are not printable or
+/// could act on a terminal.
 fn word(content: &str) -> String {
     let is_plain = content.starts_with(|c: char| c.is_ascii_lowercase())
         && content.chars().all(|c| c.is_ascii_lowercase() || c == '_')

@@ -1,4 +1,5 @@
-//! Runs of phases that outlive the sessions in which they are worked on: rules, documents, commands.
+//! Runs of phases that outlive the sessions in which they are worked on: rules, documents,
+//! commands.
 
 pub mod documents;
 pub mod engine;

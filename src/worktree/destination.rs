@@ -1,4 +1,5 @@
-//! The directory of `restore --to`: checks whether a state may be written there, and makes or opens it.
+//! The directory of `restore --to`: checks whether a state may be written there, and makes or opens
+//! it.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,8 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Resolves symlinks in an existing path, including the last component; a new directory needs an existing parent.
+    /// Resolves symlinks in an existing path, including the last component; a new directory needs
+    /// an existing parent.
     ///
     /// # Errors
     /// [`Error::BadDestination`] if the path is no directory, is not empty, or cannot be made.
@@ -84,8 +86,8 @@ impl Destination {
     /// Returns whether it lies inside the root, where the next checkpoint would capture it.
     ///
     /// # Errors
-    /// [`Error::BadDestination`] for the root itself, an existing directory in it, and any path in a `.git`, under the
-    /// base or in a store.
+    /// [`Error::BadDestination`] for the root itself, an existing directory in it, and any path in
+    /// a `.git`, under the base or in a store.
     pub fn check_apart(&self, root: &Root, base: &Path) -> Result<bool> {
         let refuse = |why: &str| Error::BadDestination {
             dir: self.path.clone(),

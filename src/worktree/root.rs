@@ -24,8 +24,8 @@ const TEMP_ROOTS: [&str; 5] = [
 ];
 
 impl Root {
-    /// Resolves the root that `dir` names. `logical` is `PWD`, used only if it names the same directory. If the
-    /// directory is gone, its parent is made canonical and the last name added.
+    /// Resolves the root that `dir` names. `logical` is `PWD`, used only if it names the same
+    /// directory. If the directory is gone, its parent is made canonical and the last name added.
     ///
     /// # Errors
     /// A path that is no directory, or whose parent is gone too.
@@ -90,8 +90,8 @@ impl Root {
         self.identity.is_some()
     }
 
-    /// Returns why this root must not have checkpoints, if so. Compares path, device and inode, so that no spelling,
-    /// link or second mount gets round it.
+    /// Returns why this root must not have checkpoints, if so. Compares path, device and inode, so
+    /// that no spelling, link or second mount gets round it.
     pub fn danger(&self, base: &Path, home: Option<&Path>) -> Option<String> {
         if self.path.parent().is_none() {
             return Some("it is the top of the file system".into());
@@ -129,7 +129,8 @@ pub fn identity(path: &Path) -> Option<(u64, u64)> {
         .map(|found| (found.dev(), found.ino()))
 }
 
-/// Returns a hash of the canonical path, for systems without inodes; `None` if the path does not exist.
+/// Returns a hash of the canonical path, for systems without inodes; `None` if the path does not
+/// exist.
 #[cfg(not(unix))]
 pub fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,7 +1,7 @@
 //! Copies live SQLite databases consistently and puts copies back, using SQLite's backup API.
 //!
-//! SQLite finds a database and its companion files only by path, so they are opened by path; SQLite itself refuses
-//! every symlink in it.
+//! SQLite finds a database and its companion files only by path, so they are opened by path; SQLite
+//! itself refuses every symlink in it.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -42,8 +42,9 @@ pub struct Watched {
     version: i64,
 }
 
-/// Copies a live database as of one moment into `copy`, an empty file, without writing to the database. `may_recover`
-/// allows rolling back the unfinished work of a killed writer, which needs write access.
+/// Copies a live database as of one moment into `copy`, an empty file, without writing to the
+/// database. `may_recover` allows rolling back the unfinished work of a killed writer, which needs
+/// write access.
 ///
 /// # Errors
 /// It is no database, was locked for too long, or an interrupt.
@@ -72,8 +73,9 @@ pub fn copy_out(
     }
 }
 
-/// Whether this is a WAL database without a log, so presumably closed: a reader then needs two companion files, which
-/// only a connection with write access removes again, without writing a byte of the database.
+/// Whether this is a WAL database without a log, so presumably closed: a reader then needs two
+/// companion files, which only a connection with write access removes again, without writing a byte
+/// of the database.
 fn is_closed_wal(live: &Path) -> bool {
     const READ_VERSION_AT: usize = 19;
     let mut head = [0; READ_VERSION_AT + 1];
@@ -128,11 +130,12 @@ pub fn check(copy: &Path) -> Result<(), Refusal> {
     }
 }
 
-/// Puts a copy back into a live database, which others may have open, as one transaction. An empty file becomes a
-/// database.
+/// Puts a copy back into a live database, which others may have open, as one transaction. An empty
+/// file becomes a database.
 ///
 /// # Errors
-/// The database changed since it was `watched`, was locked for too long, or an interrupt; it is then unchanged.
+/// The database changed since it was `watched`, was locked for too long, or an interrupt; it is
+/// then unchanged.
 pub fn put_back(
     copy: &Path,
     live: &Path,
@@ -144,7 +147,8 @@ pub fn put_back(
     to.execute_batch("PRAGMA synchronous = FULL")?;
     watched.as_ref().map_or(Ok(()), Watched::check)?;
     let backup = Backup::new(&from, &mut to)?;
-    // A step of zero pages takes the write lock, so that the database cannot change after the check.
+    // A step of zero pages takes the write lock, so that the database cannot change after the
+    // check.
     wait_while_busy(patience, || backup.step(0))?;
     // Where the write lock shuts out readers, the earlier check has to do.
     match watched.as_ref().map_or(Ok(()), Watched::check) {

@@ -1,4 +1,5 @@
-//! The rule of the contest: every contender has its turn in each round, and each round begins with another one.
+//! The rule of the contest: every contender has its turn in each round, and each round begins with
+//! another one.
 
 use anyhow::{Context as _, Result};
 

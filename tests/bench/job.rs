@@ -1,4 +1,5 @@
-//! One command that a contender runs: with a cleared environment, timed from start to end, or weighed.
+//! One command that a contender runs: with a cleared environment, timed from start to end, or
+//! weighed.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -90,8 +91,8 @@ impl Job {
         self.judge(output, elapsed)
     }
 
-    /// Runs it under GNU time; returns the peak memory of its largest process in KiB, `None` where there is no GNU
-    /// time.
+    /// Runs it under GNU time; returns the peak memory of its largest process in KiB, `None` where
+    /// there is no GNU time.
     ///
     /// GNU time is small itself, so the memory of this benchmark is in no figure.
     ///
@@ -146,9 +147,10 @@ impl Job {
     }
 }
 
-/// Runs a command in a directory. This process changes to it itself: for a child that is to start elsewhere, or whose
-/// program is still to be found, the standard library copies the whole process first, and with the pictures of large
-/// trees in memory that takes 10 ms, many times what some commands need.
+/// Runs a command in a directory. This process changes to it itself: for a child that is to start
+/// elsewhere, or whose program is still to be found, the standard library copies the whole process
+/// first, and with the pictures of large trees in memory that takes 10 ms, many times what some
+/// commands need.
 fn timed(mut command: Command, dir: &Path) -> Result<(std::io::Result<Output>, Duration)> {
     let back = std::env::current_dir().context("this process is nowhere")?;
     std::env::set_current_dir(dir).with_context(|| format!("cannot go to {}", dir.display()))?;

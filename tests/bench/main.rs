@@ -1,5 +1,5 @@
-//! The contest: this program against the shell recipe that it replaces and against its peers, in turn, on the same
-//! trees.
+//! The contest: this program against the shell recipe that it replaces and against its peers, in
+//! turn, on the same trees.
 //!
 //! `cargo bench` runs it; `README.md` beside this file says what is compared and how.
 

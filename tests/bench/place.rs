@@ -1,4 +1,5 @@
-//! The directory of one benchmark: where everything is, and how space is freed without deleting anything.
+//! The directory of one benchmark: where everything is, and how space is freed without deleting
+//! anything.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
@@ -60,7 +61,8 @@ impl Place {
         self.top.join("homes").join(name)
     }
 
-    /// A path for a store; one of an earlier run with the same --work moves aside and gives its blocks back.
+    /// A path for a store; one of an earlier run with the same --work moves aside and gives its
+    /// blocks back.
     ///
     /// # Errors
     /// The former cannot be moved.
@@ -73,8 +75,8 @@ impl Place {
         Ok(store)
     }
 
-    /// Renames it out of the way. Nothing is ever removed: ext4 creates files several times slower for minutes after
-    /// many deletions, and every later run would pay for it.
+    /// Renames it out of the way. Nothing is ever removed: ext4 creates files several times slower
+    /// for minutes after many deletions, and every later run would pay for it.
     ///
     /// # Errors
     /// It cannot be moved.
@@ -93,8 +95,8 @@ impl Place {
         }
     }
 
-    /// Waits until everything written is on disk and the clock of the file system has moved on, so that no run pays for
-    /// the one before it and no file counts as changed in this very tick.
+    /// Waits until everything written is on disk and the clock of the file system has moved on, so
+    /// that no run pays for the one before it and no file counts as changed in this very tick.
     pub fn settle(&self) {
         #[cfg(target_os = "linux")]
         let _ = rustix::fs::syncfs(&self.disk);

@@ -128,7 +128,8 @@ fn trees_table(trees: &[Tree]) -> String {
     text
 }
 
-/// The warm paths relative to what the kernel allows and to each other, and the spread of a long series.
+/// The warm paths relative to what the kernel allows and to each other, and the spread of a long
+/// series.
 fn limits(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows.iter().filter(|row| row.ms.contains_key(&Who::Walk)) {
@@ -169,7 +170,8 @@ fn limits(rows: &[Row]) -> String {
     text
 }
 
-/// Prints the whole result to stdout, to `results.md` in the working directory and, if wanted, as JSON.
+/// Prints the whole result to stdout, to `results.md` in the working directory and, if wanted, as
+/// JSON.
 ///
 /// # Errors
 /// A file cannot be written.

@@ -1,4 +1,5 @@
-//! The audit trail: each `create` appends a line if the user asked for it, and never fails because of it.
+//! The audit trail: each `create` appends a line if the user asked for it, and never fails because
+//! of it.
 
 use std::os::unix::fs::PermissionsExt as _;
 

@@ -1,4 +1,5 @@
-//! `bisect`: finds the first checkpoint for which a command fails, in copies; the working directory is not touched.
+//! `bisect`: finds the first checkpoint for which a command fails, in copies; the working directory
+//! is not touched.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -369,7 +370,8 @@ fn json_has_one_document_and_the_output_of_the_command_goes_to_stderr() {
     );
 }
 
-/// Starts a bisect whose command waits; returns it with the scratch directory once the command runs.
+/// Starts a bisect whose command waits; returns it with the scratch directory once the command
+/// runs.
 fn waiting(sandbox: &Sandbox, ids: &[String]) -> (std::process::Child, PathBuf) {
     let began = sandbox.top().join("began");
     let _ = std::fs::remove_file(&began);

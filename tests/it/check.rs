@@ -1,4 +1,5 @@
-//! `restore --check`: the user's own command after a restore. It is reported, and never undoes the restore.
+//! `restore --check`: the user's own command after a restore. It is reported, and never undoes the
+//! restore.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! `completions` in the shells themselves: commands, options and ids complete, and nothing else is printed.
+//! `completions` in the shells themselves: commands, options and ids complete, and nothing else is
+//! printed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! Ctrl-C while a checkpoint is made or restored: one line, code 130, and nothing half-made is left.
+//! Ctrl-C while a checkpoint is made or restored: one line, code 130, and nothing half-made is
+//! left.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -94,8 +95,9 @@ pub fn leftovers(dir: &Path) -> Vec<PathBuf> {
 }
 
 impl Story {
-    /// Checks what holds whenever the signal came. A command that waits for the lock, or has just written its name
-    /// into it, simply ends: nothing has begun. Returns whether the signal ended the command.
+    /// Checks what holds whenever the signal came. A command that waits for the lock, or has just
+    /// written its name into it, simply ends: nothing has begun. Returns whether the signal ended
+    /// the command.
     fn look(&self, run: &Run, when: &str) -> bool {
         let sandbox = &self.sandbox;
         assert!(run.code == 0 || run.code == 130, "{when}\n{run}");
@@ -144,8 +146,8 @@ impl Story {
     }
 }
 
-/// Sends the signal at growing numbers of a kind of call until the command ends before it; returns how many runs it
-/// ended.
+/// Sends the signal at growing numbers of a kind of call until the command ends before it; returns
+/// how many runs it ended.
 fn sweep(calls: &str, below: Option<&str>, command: fn(&Story) -> Vec<&str>) -> usize {
     let mut ended = 0;
     for nth in MOMENTS {

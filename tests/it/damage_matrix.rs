@@ -1,6 +1,6 @@
-//! Every kind of file in a store, damaged in every way, and sets of them lost at once, against the commands: none
-//! panics, hangs or restores anything wrong, what is whole restores, and `verify --repair` recovers everything that
-//! still exists.
+//! Every kind of file in a store, damaged in every way, and sets of them lost at once, against the
+//! commands: none panics, hangs or restores anything wrong, what is whole restores, and `verify
+//! --repair` recovers everything that still exists.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -489,7 +489,8 @@ fn lose(copy: &Copy, loss: Loss) {
     fixtures::delete_empty_directories(&store);
 }
 
-/// Checks that each part is reported as what it is; what is whole restores, and what is not changes nothing.
+/// Checks that each part is reported as what it is; what is whole restores, and what is not changes
+/// nothing.
 fn readers_after(loss: Loss, left: Left, specimen: &Specimen) -> BTreeSet<String> {
     let copy = specimen.copy();
     lose(&copy, loss);
@@ -542,7 +543,8 @@ fn readers_after(loss: Loss, left: Left, specimen: &Specimen) -> BTreeSet<String
     damaged
 }
 
-/// Checks that a `create` works and forgets nothing: unreadable parts are kept beside, readable ones stay.
+/// Checks that a `create` works and forgets nothing: unreadable parts are kept beside, readable
+/// ones stay.
 fn create_after(loss: Loss, left: Left, specimen: &Specimen, damaged: &BTreeSet<String>) {
     let copy = specimen.copy();
     lose(&copy, loss);

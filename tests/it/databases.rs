@@ -1,5 +1,5 @@
-//! Databases beside the files of a checkpoint: captured while others write, restored as a whole, and saved before
-//! that.
+//! Databases beside the files of a checkpoint: captured while others write, restored as a whole,
+//! and saved before that.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
@@ -13,7 +13,8 @@ use crate::bench::sample::{Draw, is_full};
 use crate::bench::{Sandbox, limit, strace};
 use crate::databases_named::{named, server};
 
-/// Makes a database with two tables that every transaction changes alike, and one that grows by a row.
+/// Makes a database with two tables that every transaction changes alike, and one that grows by a
+/// row.
 fn make(path: &Path, mode: &str) -> Connection {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let db = Connection::open(path).unwrap();
@@ -43,7 +44,8 @@ fn number(db: &Connection, sql: &str) -> i64 {
     db.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
-/// The number of the committed state that a database is in; it must be sound and exactly one of them.
+/// The number of the committed state that a database is in; it must be sound and exactly one of
+/// them.
 fn state(path: &Path) -> i64 {
     let db = Connection::open(path).unwrap();
     state_of(&db)

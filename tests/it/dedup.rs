@@ -1,5 +1,5 @@
-//! Deduplication: an equal state, reason and source within one second gives the first checkpoint; all else is
-//! recorded.
+//! Deduplication: an equal state, reason and source within one second gives the first checkpoint;
+//! all else is recorded.
 
 use crate::bench::Sandbox;
 

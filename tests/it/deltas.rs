@@ -1,4 +1,5 @@
-//! Large files that are edited repeatedly: `prune` stores all but the newest version as deltas, transparently.
+//! Large files that are edited repeatedly: `prune` stores all but the newest version as deltas,
+//! transparently.
 
 use crate::bench::{Git, Sandbox, damaged, fixtures, sample, strace};
 
@@ -75,7 +76,8 @@ impl Versions {
         packs
     }
 
-    /// Reads every version, or a sample of many, with our program and with plain git; both check the whole store.
+    /// Reads every version, or a sample of many, with our program and with plain git; both check
+    /// the whole store.
     fn check(&self) {
         let versions = sample(&self.made, 20, |_| [(); 0].into());
         for (id, content) in &versions {
@@ -247,8 +249,8 @@ fn a_damaged_pack_of_deltas_costs_no_version_that_can_still_be_made() {
     damaged::put(&path, &bytes);
     versions.sandbox.run(&["verify", "--full"]).code(6);
     versions.sandbox.run(&["prune"]).success();
-    // The newest is in the directory as a file, and a create writes anew what it cannot read. The others are based on
-    // it.
+    // The newest is in the directory as a file, and a create writes anew what it cannot read. The
+    // others are based on it.
     versions.record();
     versions.made.remove(3);
     for (id, content) in &versions.made {

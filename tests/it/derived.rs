@@ -281,8 +281,8 @@ fn two_copies_of_a_store_that_went_their_own_ways_can_be_put_together() {
     std::fs::rename(&here, &there).expect("it can be moved");
     std::fs::rename(&other, &here).expect("it can be moved");
     sandbox.write("a", "3").create("three");
-    // What a sync service does that merges two machines: adds files that only one has, and conflicts under other
-    // names.
+    // What a sync service does that merges two machines: adds files that only one has, and
+    // conflicts under other names.
     for file in fixtures::files_below(&there) {
         let place = here.join(file.strip_prefix(&there).expect("below it"));
         let beside = place.with_file_name(format!(

@@ -1,4 +1,5 @@
-//! Real repositories: the patch between two commits is that of `git diff --no-index`, and leads from one to the other.
+//! Real repositories: the patch between two commits is that of `git diff --no-index`, and leads
+//! from one to the other.
 //!
 //! `CHECKPOINT_REPOS` names them, separated by colons; without it there is nothing to do.
 
@@ -70,7 +71,8 @@ fn walk_through(repo: &Path) {
     println!("{source}: {pairs} pairs, {bytes} bytes of patches");
 }
 
-/// Commits spread evenly over the first-parent history, each with one a few commits later; oldest first.
+/// Commits spread evenly over the first-parent history, each with one a few commits later; oldest
+/// first.
 fn commits(git: &Git) -> Vec<String> {
     let all = git.output(&["rev-list", "--first-parent", "--reverse", "--all"]);
     let all: Vec<&str> = all.lines().collect();

@@ -1,5 +1,5 @@
-//! The judge of diffs: real git's patch of two directories in the form of `checkpoint diff`, and what git makes of
-//! ours.
+//! The judge of diffs: real git's patch of two directories in the form of `checkpoint diff`, and
+//! what git makes of ours.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,8 @@ impl Twins {
         pieces(&output.stdout, true)
     }
 
-    /// Applies a patch to a copy of `a` and asserts that the outcome equals `b`, as far as git can tell.
+    /// Applies a patch to a copy of `a` and asserts that the outcome equals `b`, as far as git can
+    /// tell.
     #[track_caller]
     pub fn assert_leads_from_a_to_b(&self, git: &Git, patch: &[u8], when: &str) {
         let file = self.dir("patch");
@@ -85,7 +86,8 @@ impl Twins {
     }
 }
 
-/// A picture without what git ignores: directories, and all permission bits but the owner's execute bit.
+/// A picture without what git ignores: directories, and all permission bits but the owner's execute
+/// bit.
 fn seen_by_git(dir: &Path) -> Tree {
     let mut tree = Tree::capture(dir);
     tree.nodes.retain(|_, node| !node.is_dir());
@@ -125,7 +127,8 @@ pub fn pieces(patch: &[u8], is_no_index: bool) -> BTreeMap<Vec<u8>, Vec<Vec<u8>>
     found
 }
 
-/// Names both sides in a header: for a file that one side lacks `git diff --no-index` names the other side twice.
+/// Names both sides in a header: for a file that one side lacks `git diff --no-index` names the
+/// other side twice.
 fn both_sides(header: &[u8]) -> Vec<u8> {
     let names = &header[b"diff --git ".len()..];
     let (before, after) = names.split_at(names.len() / 2);

@@ -1,4 +1,5 @@
-//! Random pairs of directories: patch, counts and names are those of git, and the patch leads from one to the other.
+//! Random pairs of directories: patch, counts and names are those of git, and the patch leads from
+//! one to the other.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
@@ -25,7 +26,8 @@ const NAMES: [&[u8]; 14] = [
     b"a-long/name-of-a-directory/in-another-directory/and-another/with-a-file.txt",
 ];
 
-/// A small set of lines, so that there are many ways to match them; some indented, some that look like headings.
+/// A small set of lines, so that there are many ways to match them; some indented, some that look
+/// like headings.
 const LINES: [&[u8]; 18] = [
     b"", b"}", b"{", b"\tx = 1;", b"\ty = 2;", b"    return;", b"void function(int a)", b"\t}", b"$vms", b"_under",
     b"# comment", b"    if (x) {", b"\r", b"caf\xe9 au lait", b"trailing blanks   ", b"\"quoted\" \\ \x1b[31m", b"@@ -1 +1 @@",

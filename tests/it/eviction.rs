@@ -1,4 +1,5 @@
-//! Eviction gives space back, keeps what a restore needs, and packs stay few after any number of creates.
+//! Eviction gives space back, keeps what a restore needs, and packs stay few after any number of
+//! creates.
 
 use std::time::{Duration, Instant};
 
@@ -128,7 +129,8 @@ fn many_small_creates_keep_packs_few_and_none_is_felt() {
     let full_size = cases(130) >= 1_000;
     let count = if full_size { 1_000 } else { 130 };
     let (median, longest) = many_small_creates(count);
-    // Wall time is meaningful on a quiet machine only; how much one create may merge is asserted everywhere.
+    // Wall time is meaningful on a quiet machine only; how much one create may merge is asserted
+    // everywhere.
     if std::env::var_os("CHECKPOINT_TIMED").is_some() {
         assert!(
             longest < 3 * median,
@@ -216,8 +218,8 @@ fn large_checkpoints_give_back_their_room_while_small_ones_come() {
             .write("a", at.to_string())
             .create(&format!("small {at}"));
     }
-    // Each create evicts a large pack and small packs are merged regularly: their number alone would never trigger a
-    // prune.
+    // Each create evicts a large pack and small packs are merged regularly: their number alone
+    // would never trigger a prune.
     assert!(large() <= 42, "{} large packs", large());
 }
 

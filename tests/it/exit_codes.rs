@@ -1,4 +1,5 @@
-//! The table of exit codes: each class once, always with one line that says what failed and what to do next.
+//! The table of exit codes: each class once, always with one line that says what failed and what to
+//! do next.
 
 use crate::bench::Sandbox;
 

@@ -1,9 +1,11 @@
-//! Names that differ only by case, on a file system where they are one: NTFS by FUSE stands for macOS and Windows.
+//! Names that differ only by case, on a file system where they are one: NTFS by FUSE stands for
+//! macOS and Windows.
 
 use crate::bench::{Run, Sandbox, skipped};
 
-/// Prefix of each script: makes a checkpoint on the usual file system, then the same names in another spelling on a
-/// disk that folds case. The script that follows finds both checkpoints, `upper` and `lower`.
+/// Prefix of each script: makes a checkpoint on the usual file system, then the same names in
+/// another spelling on a disk that folds case. The script that follows finds both checkpoints,
+/// `upper` and `lower`.
 const DISK: &str = r#"
     command -v lowntfs-3g mkntfs > /dev/null && [ -c /dev/fuse ] || exit 98
     printf one > README; mkdir -p Dir/sub Same; printf one > Dir/sub/a; printf same > Same/s

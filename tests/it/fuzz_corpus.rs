@@ -1,4 +1,5 @@
-//! The committed corpus of the fuzzer, and random changes of it, held to the properties that the fuzzer holds.
+//! The committed corpus of the fuzzer, and random changes of it, held to the properties that the
+//! fuzzer holds.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

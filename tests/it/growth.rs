@@ -1,7 +1,7 @@
 //! Work grows linearly, not quadratically, with the number of names in one directory.
 //!
-//! Measured in processor time and compared with the first create of the same tree, which holds on a slow disk and on
-//! a busy machine.
+//! Measured in processor time and compared with the first create of the same tree, which holds on a
+//! slow disk and on a busy machine.
 
 use std::time::Duration;
 
@@ -76,7 +76,8 @@ fn an_undo_that_deletes_many_names_grows_with_their_number() {
     sandbox.restore("full").success();
     let [undo, _] = times(&sandbox, &["undo", "--yes"]);
     assert!(!sandbox.exists("d"));
-    // The system's own cost per deleted name is out of our control, and more than for one that is read.
+    // The system's own cost per deleted name is out of our control, and more than for one that is
+    // read.
     assert!(
         undo <= create * MOST_TIMES_A_CREATE,
         "in the program: undo {undo:?}, first create {create:?}"

@@ -1,5 +1,5 @@
-//! Advice that the program prints: every command line is accepted by the program, and every option belongs to the
-//! command for which it is named.
+//! Advice that the program prints: every command line is accepted by the program, and every option
+//! belongs to the command for which it is named.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -299,7 +299,8 @@ fn run_of(profile: &str) -> Sandbox {
     sandbox
 }
 
-/// Checks the advice of a failure: its command lines are accepted, its options belong to the command that failed.
+/// Checks the advice of a failure: its command lines are accepted, its options belong to the
+/// command that failed.
 fn check(run: &Run, command: &str) {
     let error = run.json()["error"].clone();
     let hint = error["hint"].as_str().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The environment, git configuration and attributes change no byte of the result, and no child process is started.
+//! The environment, git configuration and attributes change no byte of the result, and no child
+//! process is started.
 
 use crate::bench::trace::trace;
 use crate::bench::{Git, Sandbox, fixtures, skipped, strace, tree::Tree};
@@ -44,7 +45,8 @@ fn fill(sandbox: &Sandbox) {
     );
 }
 
-/// Sets up the hostile home: a configuration that would change everything and cannot even be parsed.
+/// Sets up the hostile home: a configuration that would change everything and cannot even be
+/// parsed.
 fn poison(sandbox: &Sandbox) {
     for name in GIT_VARIABLES {
         sandbox.env(name, "/nonexistent/rubbish\u{7f}");
@@ -394,7 +396,8 @@ fn a_user_without_a_name_can_do_everything() {
     run(&["prune", "--keep", "1"]);
 }
 
-/// Writes a commit like this one whose tree has one file of this name, which plain git would refuse.
+/// Writes a commit like this one whose tree has one file of this name, which plain git would
+/// refuse.
 fn with_tree_of(git: &Git, commit: &str, name: &str) -> String {
     let blob = hex::decode(git.output(&["rev-parse", &format!("{commit}:a")])).expect("an id");
     let tree = [b"100644 ".as_slice(), name.as_bytes(), b"\0", &blob].concat();

@@ -1,5 +1,5 @@
-//! A pack beyond 2 GiB, whose index needs its table of 64-bit offsets, and a file beyond 4 GiB. It takes 12 GB of
-//! disk and minutes, so it runs only with `CHECKPOINT_HUGE` set.
+//! A pack beyond 2 GiB, whose index needs its table of 64-bit offsets, and a file beyond 4 GiB. It
+//! takes 12 GB of disk and minutes, so it runs only with `CHECKPOINT_HUGE` set.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};

@@ -1,4 +1,5 @@
-//! A restore or a create killed at any moment: the next command reports it, and each way out ends where it says.
+//! A restore or a create killed at any moment: the next command reports it, and each way out ends
+//! where it says.
 
 use crate::bench::{Run, Sandbox, fixtures, sample, strace, tree::Tree};
 use crate::ctrl_c::leftovers;
@@ -327,7 +328,8 @@ fn a_create_killed_anywhere_leaves_a_whole_checkpoint_or_none() {
     }
 }
 
-/// Kills the way out of an interrupted restore at each of its calls; taken once more, it ends where it says.
+/// Kills the way out of an interrupted restore at each of its calls; taken once more, it ends where
+/// it says.
 fn sweep_again(calls: &str, way_out: &[&str], end: fn(&Story) -> &Tree) {
     for nth in sample::calls(MOST_CALLS) {
         let story = story();

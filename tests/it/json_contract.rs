@@ -1,4 +1,5 @@
-//! The JSON of every command, pinned by structures that list each field: an extra or a missing one fails here.
+//! The JSON of every command, pinned by structures that list each field: an extra or a missing one
+//! fails here.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

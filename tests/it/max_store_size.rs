@@ -1,4 +1,5 @@
-//! `max_store_size`: evicts the oldest until the store fits, spares what is protected, and reports all of it.
+//! `max_store_size`: evicts the oldest until the store fits, spares what is protected, and reports
+//! all of it.
 
 use crate::bench::{Sandbox, fixtures};
 

@@ -1,5 +1,5 @@
-//! Concurrent commands: writers take turns, and what a reader misses because another command dropped or replaced it is
-//! not damage.
+//! Concurrent commands: writers take turns, and what a reader misses because another command
+//! dropped or replaced it is not damage.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +13,8 @@ use checkpoint::store::repository::Store;
 use crate::bench::damaged::kept_copies;
 use crate::bench::{Run, Sandbox, fixtures, sample, strace};
 
-/// Openings of files at which a reader is delayed: before, within and after the first look at the packs.
+/// Openings of files at which a reader is delayed: before, within and after the first look at the
+/// packs.
 const MOMENTS: [usize; 8] = [40, 50, 58, 64, 70, 76, 84, 99];
 
 fn with_five() -> Sandbox {

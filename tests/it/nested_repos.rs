@@ -1,4 +1,5 @@
-//! Nested repositories are captured as plain files; their `.git`, directory or file, is neither held nor touched.
+//! Nested repositories are captured as plain files; their `.git`, directory or file, is neither
+//! held nor touched.
 
 use crate::bench::Sandbox;
 

@@ -1,4 +1,5 @@
-//! Every file of these tests is a module of the one binary; one without a `mod` line would never run.
+//! Every file of these tests is a module of the one binary; one without a `mod` line would never
+//! run.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! Unreadable files make a checkpoint partial: still made, still listed, and a restore leaves them alone.
+//! Unreadable files make a checkpoint partial: still made, still listed, and a restore leaves them
+//! alone.
 
 use crate::bench::{Run, Sandbox, skipped, strace};
 

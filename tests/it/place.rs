@@ -1,4 +1,5 @@
-//! The place of a store: where it lies, with which modes, and that every spelling of the root leads to it.
+//! The place of a store: where it lies, with which modes, and that every spelling of the root leads
+//! to it.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;

@@ -1,4 +1,5 @@
-//! Plain git on the store: an ordinary bare repository whose trees are those that git itself would make.
+//! Plain git on the store: an ordinary bare repository whose trees are those that git itself would
+//! make.
 
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -258,8 +259,8 @@ fn a_pack_that_is_taken_away_before_its_ref_is_there_costs_that_create_alone() {
     }
 }
 
-/// Removes a new pack shortly after a new entry appears in this folder of the store, as `git gc --prune=now` does with
-/// a pack that no ref needs.
+/// Removes a new pack shortly after a new entry appears in this folder of the store, as `git gc
+/// --prune=now` does with a pack that no ref needs.
 fn taker_of_packs(store: PathBuf, sign: &str) -> JoinHandle<std::io::Result<()>> {
     let (known, folder) = (damaged::packs_of(&store), store.join(sign));
     let count = move || {

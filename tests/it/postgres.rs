@@ -1,4 +1,5 @@
-//! A real PostgreSQL behind the commands of the user's configuration: dumped, changed, restored, equal.
+//! A real PostgreSQL behind the commands of the user's configuration: dumped, changed, restored,
+//! equal.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -1,4 +1,5 @@
-//! Every printed command does what it says in each common shell, whatever the names in it consist of.
+//! Every printed command does what it says in each common shell, whatever the names in it consist
+//! of.
 
 use std::path::Path;
 use std::process::Command;

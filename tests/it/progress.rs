@@ -4,7 +4,8 @@ use crate::bench::terminal::{at_a_terminal, screen};
 use crate::bench::{Run, Sandbox, strace};
 
 const FILES: usize = 200;
-/// A tracer that delays each opening of a file, so that work takes a while on any machine with any number of threads.
+/// A tracer that delays each opening of a file, so that work takes a while on any machine with any
+/// number of threads.
 const SLOWLY: &str =
     "/usr/bin/strace -f -qq -o /dev/null -e trace=openat -e inject=openat:delay_enter=8000";
 
@@ -17,7 +18,8 @@ fn with_files() -> Sandbox {
     sandbox
 }
 
-/// Runs a command line at a terminal with its stdout in a file; `stdout` of the result is what the terminal got.
+/// Runs a command line at a terminal with its stdout in a file; `stdout` of the result is what the
+/// terminal got.
 fn slowly(sandbox: &Sandbox, arguments: &str, out: &str) -> Option<Run> {
     if !strace::available() {
         return None;

@@ -1,4 +1,5 @@
-//! Every promise has a test: each row of `tests/PROMISES.md` names existing tests, or says why there is none.
+//! Every promise has a test: each row of `tests/PROMISES.md` names existing tests, or says why
+//! there is none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -137,7 +138,8 @@ fn files_of(top: &Path, modules: &[&str]) -> Vec<PathBuf> {
     ]
 }
 
-/// The names of the functions below a `#[test]`, with or without other attributes and comments between.
+/// The names of the functions below a `#[test]`, with or without other attributes and comments
+/// between.
 fn tests_in(text: &str) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     let mut is_marked = false;

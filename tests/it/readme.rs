@@ -1,7 +1,9 @@
-//! The README and the pages of `src/docs`: every example is run, and its output compared with what the page shows.
+//! The README and the pages of `src/docs`: every example is run, and its output compared with what
+//! the page shows.
 //!
-//! A `console` block has lines that begin with `$ `, each with its output below. All blocks of a page run in one shell,
-//! one after the other. A block marked `console,norun`, or whose commands build or fetch, is not run.
+//! A `console` block has lines that begin with `$ `, each with its output below. All blocks of a
+//! page run in one shell, one after the other. A block marked `console,norun`, or whose commands
+//! build or fetch, is not run.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,7 +14,8 @@ use crate::source;
 
 /// Upper bound on the lines of the README: a few screens.
 const LONGEST_README: usize = 220;
-/// Width of a usual terminal in columns, where `checkpoint help` shows the page; tables and blocks may be wider.
+/// Width of a usual terminal in columns, where `checkpoint help` shows the page; tables and blocks
+/// may be wider.
 const WIDEST_PROSE: usize = 80;
 /// Pages without an example that runs everywhere.
 const WITHOUT_EXAMPLES: [&str; 3] = ["agents", "databases", "performance"];
@@ -125,7 +128,8 @@ fn agree(shown: &[String], found: &[String]) -> bool {
     }
 }
 
-/// The parts of an output that are the same in every run; a page may write the home directory as `~`.
+/// The parts of an output that are the same in every run; a page may write the home directory as
+/// `~`.
 fn stable(sandbox: &Sandbox, text: &str) -> Vec<String> {
     let text = sandbox
         .normalized(text)

@@ -1,4 +1,5 @@
-//! Real repositories: a checkpoint at each of 20 commits, then restores in random order, each equal to a plain copy.
+//! Real repositories: a checkpoint at each of 20 commits, then restores in random order, each equal
+//! to a plain copy.
 //!
 //! `CHECKPOINT_REPOS` names them, separated by colons; without it there is nothing to do.
 
@@ -16,7 +17,8 @@ const COMMITS: usize = 20;
 struct Moment {
     id: String,
     copy: PathBuf,
-    /// The paths that the checkpoint holds, as far as git can tell: those in its index, and those we added.
+    /// The paths that the checkpoint holds, as far as git can tell: those in its index, and those
+    /// we added.
     held: BTreeSet<Vec<u8>>,
 }
 

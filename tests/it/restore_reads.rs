@@ -1,4 +1,5 @@
-//! What a restore reads: only where the states differ; and what the next scan makes of restored files.
+//! What a restore reads: only where the states differ; and what the next scan makes of restored
+//! files.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -25,7 +26,8 @@ fn settled() -> (Sandbox, String) {
     (sandbox, id)
 }
 
-/// Makes checkpoints until the times of all files are older than one; until then each file is read again.
+/// Makes checkpoints until the times of all files are older than one; until then each file is read
+/// again.
 fn settle(sandbox: &Sandbox) {
     for reason in ["first", "second"] {
         std::thread::sleep(Duration::from_millis(50));

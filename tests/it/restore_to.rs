@@ -1,4 +1,5 @@
-//! `restore --to`: writes a checkpoint into another directory, whole or not at all, and changes nothing else.
+//! `restore --to`: writes a checkpoint into another directory, whole or not at all, and changes
+//! nothing else.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! Secrets are left out whatever a `.gitignore` says, are named, and are captured only if the user says so.
+//! Secrets are left out whatever a `.gitignore` says, are named, and are captured only if the user
+//! says so.
 
 use crate::bench::{Git, Run, Sandbox};
 

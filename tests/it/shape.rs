@@ -1,4 +1,5 @@
-//! The shape of the source in figures: circles of imports, names with several meanings, crumbs, full folders.
+//! The shape of the source in figures: circles of imports, names with several meanings, crumbs,
+//! full folders.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,8 @@ const COMMANDS: [&str; 17] = [
     "verify", "pin", "find", "cat", "bisect", "hold", "relink",
 ];
 
-/// Which files each file imports. What a folder re-exports counts as imported from the folder's own `mod.rs`.
+/// Which files each file imports. What a folder re-exports counts as imported from the folder's own
+/// `mod.rs`.
 pub fn imports(files: &[SourceFile]) -> BTreeMap<String, BTreeSet<String>> {
     let modules: BTreeMap<String, &str> = files
         .iter()
@@ -50,8 +52,8 @@ fn module_path(name: &str) -> String {
     if path == "lib" { String::new() } else { path }
 }
 
-/// Every path from the root of the crate that the code names, with lists expanded and `super` and `self` resolved.
-/// Re-exports are left out: a re-export is not a use.
+/// Every path from the root of the crate that the code names, with lists expanded and `super` and
+/// `self` resolved. Re-exports are left out: a re-export is not a use.
 fn paths_of(code: &str, own: &str) -> Vec<String> {
     let above = own.rsplit_once("::").map_or("", |(above, _)| above);
     let mut found = Vec::new();
@@ -221,7 +223,8 @@ pub fn full_folders(files: &[SourceFile]) -> Vec<String> {
         .collect()
 }
 
-/// Items (functions, enums, constants) that name most commands, so that a new one would have to be added there too.
+/// Items (functions, enums, constants) that name most commands, so that a new one would have to be
+/// added there too.
 pub fn tables_of_commands(files: &[SourceFile]) -> Vec<String> {
     let mut found = Vec::new();
     for file in files.iter().filter(|file| file.name.starts_with("cli/")) {

@@ -1,5 +1,5 @@
-//! Shortage and failing calls: room, descriptors, memory, flushes, write permission, calls that a system lacks. Nothing
-//! is half-made, and the next command works.
+//! Shortage and failing calls: room, descriptors, memory, flushes, write permission, calls that a
+//! system lacks. Nothing is half-made, and the next command works.
 
 use std::path::PathBuf;
 
@@ -172,8 +172,8 @@ fn a_restore_without_room_changes_nothing() {
             unchanged += 1;
             assert!(run.code == 1 && !is_pending, "{when}\n{run}");
         } else {
-            // It was done before the room was gone; where that could not be recorded, the journal was removed all the
-            // same.
+            // It was done before the room was gone; where that could not be recorded, the journal
+            // was removed all the same.
             story.sandbox.tree().assert_is(&story.target, &when);
             assert!(!is_pending, "{when}\n{run}");
         }

@@ -1,4 +1,5 @@
-//! The size gate: too many files make no checkpoint and no failure, and a session keeps its first decision.
+//! The size gate: too many files make no checkpoint and no failure, and a session keeps its first
+//! decision.
 
 use crate::bench::Sandbox;
 

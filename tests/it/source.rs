@@ -1,4 +1,5 @@
-//! The program's own source as text: comments, strings and tests stripped, then questions about the rest.
+//! The program's own source as text: comments, strings and tests stripped, then questions about the
+//! rest.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,8 +10,8 @@ pub struct SourceFile {
     /// Path below `src`.
     pub name: String,
     pub text: String,
-    /// Text before the first `#[cfg(test)]`, without comments and the content of strings; same lines. Empty for a file
-    /// of tests.
+    /// Text before the first `#[cfg(test)]`, without comments and the content of strings; same
+    /// lines. Empty for a file of tests.
     pub code: String,
 }
 
@@ -101,7 +102,8 @@ fn word(text: &str) -> &str {
 
 /// Whether the code names this crate: as the head of a path or in a `use` of its own.
 ///
-/// A module of ours with a crate's name does not count: where a `use crate::…` imports it, the name is ours.
+/// A module of ours with a crate's name does not count: where a `use crate::…` imports it, the name
+/// is ours.
 pub fn names_crate(code: &str, name: &str) -> bool {
     let own = code
         .split("use crate::")

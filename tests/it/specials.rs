@@ -1,4 +1,5 @@
-//! FIFOs and sockets are recorded as present, never opened, never deleted, and make no checkpoint partial.
+//! FIFOs and sockets are recorded as present, never opened, never deleted, and make no checkpoint
+//! partial.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Packs that we write, read by plain git; packs that plain git writes, read by us; damage; giving space back.
+//! Packs that we write, read by plain git; packs that plain git writes, read by us; damage; giving
+//! space back.
 
 use std::fs;
 use std::io::Read as _;

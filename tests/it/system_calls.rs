@@ -1,7 +1,8 @@
-//! The cost of the quick paths in system calls and instructions, figures that hold on the noisiest machine.
+//! The cost of the quick paths in system calls and instructions, figures that hold on the noisiest
+//! machine.
 //!
-//! `CHECKPOINT_TIMED=1` takes a tree of nearly 50,000 files instead of 2,000, `CHECKPOINT_CALLGRIND=1` counts
-//! instructions too, of a build as `.ci/run` makes it.
+//! `CHECKPOINT_TIMED=1` takes a tree of nearly 50,000 files instead of 2,000,
+//! `CHECKPOINT_CALLGRIND=1` counts instructions too, of a build as `.ci/run` makes it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -67,7 +68,8 @@ fn settled(directories: usize) -> Sandbox {
     sandbox
 }
 
-/// Makes checkpoints until the times of all files are older than one; until then each file is read again.
+/// Makes checkpoints until the times of all files are older than one; until then each file is read
+/// again.
 fn settle(sandbox: &Sandbox) {
     for reason in ["first", "second"] {
         std::thread::sleep(Duration::from_millis(50));
@@ -303,7 +305,8 @@ fn what_lies_in_an_ignored_directory_costs_nothing() {
     );
 }
 
-/// The calls of a command on a store with few checkpoints, and how many each further checkpoint adds.
+/// The calls of a command on a store with few checkpoints, and how many each further checkpoint
+/// adds.
 fn by_checkpoint(args: &[&str]) -> Option<(Trace, usize)> {
     const MORE: usize = 20;
     let sandbox = Sandbox::bare();
@@ -456,7 +459,8 @@ fn version_looks_at_nothing() {
     );
 }
 
-/// Instructions of a run, all threads together; `None`, with a printed line, where they cannot be counted.
+/// Instructions of a run, all threads together; `None`, with a printed line, where they cannot be
+/// counted.
 fn instructions(sandbox: &Sandbox, args: &[&str]) -> Option<u64> {
     const PROGRAM: &str = "/usr/bin/valgrind";
     if !limit::output(Command::new(PROGRAM).arg("--version"))

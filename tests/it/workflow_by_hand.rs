@@ -1,4 +1,5 @@
-//! The three protocols of other programs, each followed by an agent that edits the file itself, as it is told to.
+//! The three protocols of other programs, each followed by an agent that edits the file itself, as
+//! it is told to.
 
 use serde_json::{Value, json};
 

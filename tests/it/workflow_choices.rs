@@ -1,4 +1,5 @@
-//! Resuming without a terminal: asks nothing, names the answers, and each of them does what it says.
+//! Resuming without a terminal: asks nothing, names the answers, and each of them does what it
+//! says.
 
 use std::path::Path;
 
@@ -9,7 +10,8 @@ use crate::bench::{Run, Sandbox};
 
 const PROFILES: [&str; 4] = ["phases", "pipeline", "registry", ""];
 
-/// A run with one phase done and the second started; the third depends on the second, the fourth on nothing.
+/// A run with one phase done and the second started; the third depends on the second, the fourth on
+/// nothing.
 fn story(profile: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let dir = Sandbox::binary()

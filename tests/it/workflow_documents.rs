@@ -1,4 +1,5 @@
-//! Documents as other programs write them: odd ids, other field names, editors' marks, hundreds of phases.
+//! Documents as other programs write them: odd ids, other field names, editors' marks, hundreds of
+//! phases.
 
 use serde_json::{Value, json};
 

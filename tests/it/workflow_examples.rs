@@ -1,5 +1,6 @@
-//! The documents that other programs' formats give as examples: each is imported, valid, and exported as the same text
-//! with all unknown fields; and one that is merely in its place is imported by the next command.
+//! The documents that other programs' formats give as examples: each is imported, valid, and
+//! exported as the same text with all unknown fields; and one that is merely in its place is
+//! imported by the next command.
 
 use serde_json::{Value, json};
 

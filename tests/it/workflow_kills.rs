@@ -1,5 +1,5 @@
-//! A transition killed at any moment: the run is at its old or its new state, never behind what was printed; its file
-//! in the project follows with the next command, and no phase is done twice.
+//! A transition killed at any moment: the run is at its old or its new state, never behind what was
+//! printed; its file in the project follows with the next command, and no phase is done twice.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,8 @@ fn kill(sandbox: &Sandbox, nth: usize, args: &[&str]) -> Run {
     run
 }
 
-/// Number of calls of an undisturbed run, in the thread with the most: the tracer counts each thread apart.
+/// Number of calls of an undisturbed run, in the thread with the most: the tracer counts each
+/// thread apart.
 fn count(sandbox: &Sandbox, args: &[&str]) -> usize {
     kill(sandbox, MOST_CALLS, args).success();
     let log = std::fs::read_to_string(sandbox.top().join("strace.log")).unwrap();

@@ -1,4 +1,5 @@
-//! Files of runs that are not what they should be: of another run, damaged, no files at all, or of an earlier run.
+//! Files of runs that are not what they should be: of another run, damaged, no files at all, or of
+//! an earlier run.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! Transitions merge small packs into their own: nothing is lost by that, and nothing else gets slower.
+//! Transitions merge small packs into their own: nothing is lost by that, and nothing else gets
+//! slower.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! The three protocols of other programs, each followed from beginning to end by commands: after each step its file is
-//! as the protocol demands.
+//! The three protocols of other programs, each followed from beginning to end by commands: after
+//! each step its file is as the protocol demands.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! Concurrent commands on runs: each transition is made once, runs do not affect each other, and an agent's edit of a
-//! file during a command is imported or stays as it is.
+//! Concurrent commands on runs: each transition is made once, runs do not affect each other, and an
+//! agent's edit of a file during a command is imported or stays as it is.
 
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -238,7 +238,8 @@ fn decide(sandbox: &Sandbox, what: &str, in_place: bool) -> String {
     text
 }
 
-/// Stops the program behind the `nth` of its calls, does something, and continues it. `None` if it makes fewer calls.
+/// Stops the program behind the `nth` of its calls, does something, and continues it. `None` if it
+/// makes fewer calls.
 fn stopped_at(
     sandbox: &Sandbox,
     nth: usize,
@@ -294,7 +295,8 @@ fn stopped_at(
     Some(Run::ended(shown, child))
 }
 
-/// Whether the decision was imported; otherwise the file stays as the agent left it until the user decides.
+/// Whether the decision was imported; otherwise the file stays as the agent left it until the user
+/// decides.
 #[track_caller]
 fn settled(sandbox: &Sandbox, run: &Run, what: &str, text: &str) -> bool {
     let has = |data: &Value| {
@@ -382,7 +384,8 @@ fn sweep(args: &[&str], step: usize) {
     panic!("more than 200 calls");
 }
 
-/// Removes the registry's checkpoint when its run succeeds, unless another process has just written to it.
+/// Removes the registry's checkpoint when its run succeeds, unless another process has just written
+/// to it.
 #[test]
 fn a_file_that_is_edited_while_its_run_ends_stays() {
     if !strace::available() {

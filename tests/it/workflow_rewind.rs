@@ -8,8 +8,8 @@ const PIPELINE: &str = ".claude/pipeline-state.json";
 const REGISTRY: &str = ".claude/checkpoints/t_p_20260324_120000.json";
 const FILES: [&str; 2] = [PIPELINE, REGISTRY];
 
-/// A run whose second phase has begun, with checkpoints made before and after the program knew the files of its
-/// profile. Returns the tree and the state right before that phase.
+/// A run whose second phase has begun, with checkpoints made before and after the program knew the
+/// files of its profile. Returns the tree and the state right before that phase.
 fn story() -> (Sandbox, Tree, Value) {
     let sandbox = Sandbox::new();
     sandbox

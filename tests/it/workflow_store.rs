@@ -1,5 +1,6 @@
-//! Workflows in the store: lines of commits beside the checkpoints, which share its damage, its prunes and its moves;
-//! and the files written for them, which no checkpoint holds and no restore changes.
+//! Workflows in the store: lines of commits beside the checkpoints, which share its damage, its
+//! prunes and its moves; and the files written for them, which no checkpoint holds and no restore
+//! changes.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,5 @@
-//! Unsound runs resumed without a terminal: the program is told all that a user would be told, and nothing goes on
-//! unless it says so.
+//! Unsound runs resumed without a terminal: the program is told all that a user would be told, and
+//! nothing goes on unless it says so.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! Checkpoints of a run: left out while files are half done, made every third phase, committed in the project.
+//! Checkpoints of a run: left out while files are half done, made every third phase, committed in
+//! the project.
 
 use serde_json::{Value, json};
 

@@ -6,7 +6,8 @@ use crate::field::Field;
 
 const TRACER: &str = "/usr/bin/strace";
 
-/// Calls that change the disk. Between two of them a kill finds what it finds just before the second.
+/// Calls that change the disk. Between two of them a kill finds what it finds just before the
+/// second.
 const CHANGING: &[&str] = &[
     "write",
     "pwrite64",
@@ -93,7 +94,8 @@ pub fn of(field: &Field, args: &[&str]) -> Vec<Call> {
         .collect()
 }
 
-/// Wrapper for a run in which the tracer does `what` (`signal=KILL`, `error=EIO`) at one call, or from it on.
+/// Wrapper for a run in which the tracer does `what` (`signal=KILL`, `error=EIO`) at one call, or
+/// from it on.
 pub fn disturbing(call: &Call, what: &str, from_then_on: bool) -> Vec<String> {
     let Call { name, nth } = call;
     let when = if from_then_on {

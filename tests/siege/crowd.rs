@@ -1,4 +1,5 @@
-//! Many processes at once in one directory, some of them killed: what was promised to one of them holds for all.
+//! Many processes at once in one directory, some of them killed: what was promised to one of them
+//! holds for all.
 
 use std::process::Stdio;
 use std::sync::Mutex;
@@ -18,8 +19,8 @@ const PROCESSES: u64 = 16;
 /// One operation in this many is killed.
 const KILLED_EVERY: usize = 8;
 const LONGEST_LIFE_MS: usize = 30;
-/// Allowed exit codes: done, done in part, or refused: a directory that changes under a restore, an interrupted
-/// restore, a lock that others hold.
+/// Allowed exit codes: done, done in part, or refused: a directory that changes under a restore, an
+/// interrupted restore, a lock that others hold.
 const FAIR_CODES: [i32; 4] = [0, 4, 5, 7];
 /// Number of checkpoints restored at the end.
 const LOOKED_AT: usize = 40;
@@ -152,7 +153,8 @@ fn operation(
     }
     // Another process of the crowd wrote to a file between its restore and the verification.
     let is_written_over = err.contains("is not what was written");
-    // While no id was printed, there may be no checkpoint; no hold may exist, no phase may have begun.
+    // While no id was printed, there may be no checkpoint; no hold may exist, no phase may have
+    // begun.
     let is_too_early = output.status.code() == Some(3) && (known.is_empty() || drawn >= 12);
     let is_fair = output
         .status
@@ -168,7 +170,8 @@ fn operation(
     }
 }
 
-/// Checks the end of the crowd: interrupted work is reverted, nothing is damaged, and every promise is kept.
+/// Checks the end of the crowd: interrupted work is reverted, nothing is damaged, and every promise
+/// is kept.
 fn settled(field: &Field, promised: &Promised) -> Result<(), String> {
     if !field.run(&[], &["status", "--json"]).data()["pending"].is_null() {
         let undone = field.run(&[], &["undo", "--yes"]);

@@ -1,4 +1,5 @@
-//! A disk whose power can be cut: ext4 or XFS in an image. What was not flushed by then is gone after the next mount.
+//! A disk whose power can be cut: ext4 or XFS in an image. What was not flushed by then is gone
+//! after the next mount.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -35,7 +36,8 @@ impl Format {
         }
     }
 
-    /// Mount options. ext4 is kept from flushing a file that is renamed over another: other file systems do not either.
+    /// Mount options. ext4 is kept from flushing a file that is renamed over another: other file
+    /// systems do not either.
     fn options(self) -> &'static str {
         match self {
             Self::Ext4 => "loop,noatime,noauto_da_alloc",

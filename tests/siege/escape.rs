@@ -1,4 +1,5 @@
-//! Attempts to lead the program out of the root: forged checkpoints, and directories that are swapped while it runs.
+//! Attempts to lead the program out of the root: forged checkpoints, and directories that are
+//! swapped while it runs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

@@ -60,7 +60,8 @@ impl Field {
         field
     }
 
-    /// Makes a field with its store, its working directory or both on another disk, mounted at `disk`.
+    /// Makes a field with its store, its working directory or both on another disk, mounted at
+    /// `disk`.
     pub fn moved(what: Moved, disk: &Path) -> Self {
         let (mut field, disk) = (Self::new(), disk.canonicalize().expect("it is mounted"));
         if matches!(what, Moved::Store | Moved::Both) {
@@ -180,7 +181,8 @@ impl Field {
     }
 }
 
-/// Whether the program has a loader of shared libraries, whose system calls would be disturbed along with its own.
+/// Whether the program has a loader of shared libraries, whose system calls would be disturbed
+/// along with its own.
 pub fn needs_shared_libraries() -> bool {
     let mut head = [0; 4096];
     let read = std::fs::File::open(binary())

@@ -1,4 +1,5 @@
-//! Forged git objects that no honest program writes: correct hashes over any bytes, loose or in a pack.
+//! Forged git objects that no honest program writes: correct hashes over any bytes, loose or in a
+//! pack.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -1,4 +1,5 @@
-//! The oracle of the escapes: files outside the root and the store, and the project's own `.git`, must stay untouched.
+//! The oracle of the escapes: files outside the root and the store, and the project's own `.git`,
+//! must stay untouched.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt as _;
@@ -28,7 +29,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Watches the whole field except the root, the folder of the store, and the place for copies of checkpoints.
+    /// Watches the whole field except the root, the folder of the store, and the place for copies
+    /// of checkpoints.
     pub fn over(field: &Field) -> Self {
         let stores = field
             .store()

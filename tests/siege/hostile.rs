@@ -14,7 +14,8 @@ pub const STAGED: &str = "00112233445566aa";
 pub enum Verdict {
     /// Damaged: nothing of it is ever written.
     Refused,
-    /// Damaged, but this shows only when its bytes are staged, and then everything is removed again.
+    /// Damaged, but this shows only when its bytes are staged, and then everything is removed
+    /// again.
     Damaged,
     /// Legal: however odd, it is written below the root to the byte.
     Legal,
@@ -49,7 +50,8 @@ pub struct Case {
     pub meta: Option<String>,
     /// Additional trailers.
     pub trailers: String,
-    /// A journal without its sum, in which TARGET and SAFETY stand for the forged checkpoint and the first.
+    /// A journal without its sum, in which TARGET and SAFETY stand for the forged checkpoint and
+    /// the first.
     pub journal: Option<String>,
     /// The path that a user would ask for.
     pub path: Vec<u8>,
@@ -219,7 +221,8 @@ pub fn drawn(decoy: &Path, choice: &mut Choice) -> Case {
     case
 }
 
-/// A case with the name below up to three directories, as a file, a link to the decoy, or a directory.
+/// A case with the name below up to three directories, as a file, a link to the decoy, or a
+/// directory.
 fn placed(name: &[u8], verdict: Verdict, decoy: &Path, choice: &mut Choice) -> Case {
     let target = decoy.as_os_str().as_encoded_bytes();
     let (what, innermost) = match choice.below(6) {

@@ -110,7 +110,8 @@ fn of_commits() -> Vec<Case> {
     cases
 }
 
-/// Cases of a seemingly interrupted restore: its staging directory is a link to the decoy, its PATHs lead elsewhere.
+/// Cases of a seemingly interrupted restore: its staging directory is a link to the decoy, its
+/// PATHs lead elsewhere.
 fn of_journals(decoy: &Path) -> Vec<Case> {
     let stagings = [
         STAGED,

@@ -1,4 +1,5 @@
-//! Names: those that some file system takes for `.git`, those that lead out of a directory, and merely odd ones.
+//! Names: those that some file system takes for `.git`, those that lead out of a directory, and
+//! merely odd ones.
 
 use std::path::Path;
 

@@ -20,8 +20,9 @@ pub enum Said {
 /// One trial in this many is checked by plain git.
 const DEEPLY_EVERY: usize = 8;
 
-/// Checks the field, which changes it, and names what is lost. The number of the trial decides whether an interrupted
-/// restore is finished or reverted, which printed command is typed in, and whether plain git checks the store.
+/// Checks the field, which changes it, and names what is lost. The number of the trial decides
+/// whether an interrupted restore is finished or reverted, which printed command is typed in, and
+/// whether plain git checks the store.
 pub fn judge(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally) -> Result<(), String> {
     let field = &stage.field;
     if stage.scenario.facet.is_some() {
@@ -100,8 +101,8 @@ fn type_in(stage: &Stage<'_>, run: &Run, trial: usize, tally: &Tally) -> Result<
     typed.map_err(|why| format!("{why}\nafter {run}"))
 }
 
-/// Checks that the working directory is in its old or new state, and that an interrupted restore is reported and leads
-/// on or back.
+/// Checks that the working directory is in its old or new state, and that an interrupted restore is
+/// reported and leads on or back.
 fn working_directory(
     stage: &Stage<'_>,
     said: &Said,
@@ -164,7 +165,8 @@ fn working_directory(
 fn every_state(stage: &Stage<'_>) -> Result<(), String> {
     let mut listed: BTreeMap<String, String> = checkpoints(&stage.field).into_iter().collect();
     if stage.states.keys().any(|id| !listed.contains_key(id)) {
-        // An unreadable store was replaced by what was readable, and kept: a repair fetches the rest from there.
+        // An unreadable store was replaced by what was readable, and kept: a repair fetches the
+        // rest from there.
         let repaired = stage.field.run(&[], &["verify", "--repair"]);
         if !matches!(repaired.code, 0 | 5) {
             return Err(format!(
@@ -182,7 +184,8 @@ fn every_state(stage: &Stage<'_>) -> Result<(), String> {
     Ok(())
 }
 
-/// The part of a directory that a checkpoint holds: without what rules leave out, and without special files.
+/// The part of a directory that a checkpoint holds: without what rules leave out, and without
+/// special files.
 pub fn captured(work: &Tree) -> Tree {
     let is_special = |path: &[u8]| work.nodes.get(path).is_some_and(Node::is_special);
     work.without(|path| path.ends_with(b".log") || is_special(path))

@@ -14,8 +14,8 @@ const TICK: Duration = Duration::from_millis(10);
 /// Script that mounts memory belonging to the namespace, then runs the program.
 const SCRIPT: &str = r#"mount -t tmpfs -o mode=1777 none /dev/shm; exec "$0" "$@""#;
 
-/// Starts this program again in its own mount namespace: however it ends, no mount, loop device or image stays. Without
-/// the right to do so it continues as it is.
+/// Starts this program again in its own mount namespace: however it ends, no mount, loop device or
+/// image stays. Without the right to do so it continues as it is.
 pub fn alone() {
     let may = rustix::process::geteuid().is_root()
         && limit::output(Command::new("unshare").args(["-m", "true"]))

@@ -1,4 +1,5 @@
-//! Power cuts: during a command, at a place drawn by the seed or at some moment, and right after its end.
+//! Power cuts: during a command, at a place drawn by the seed or at some moment, and right after
+//! its end.
 
 use std::process::Stdio;
 use std::sync::atomic::Ordering;
@@ -47,8 +48,8 @@ fn powerless() -> Option<String> {
         })
 }
 
-/// Tries each kind of disk, with the store, the working directory or both on it, in an order drawn by the seed: on a
-/// slow machine the last of them are not reached.
+/// Tries each kind of disk, with the store, the working directory or both on it, in an order drawn
+/// by the seed: on a slow machine the last of them are not reached.
 fn besiege_scenario(scenario: &Scenario, seed: u64, until: Instant, tally: &Tally) {
     let mut parts: Vec<(Format, Moved)> = Vec::new();
     for format in Format::ALL {
@@ -170,8 +171,9 @@ impl Site<'_> {
             self.cut_in(&self.draw(choice), &["create", "-r", "afterwards", "-q"])?;
             tally.power_cuts.fetch_add(1, Ordering::Relaxed);
         }
-        // The output of a command whose disk goes away is lost; but if it reports that all is done, that is durable. If
-        // it lived to see the disk go, it may warn of what it could not clean up.
+        // The output of a command whose disk goes away is lost; but if it reports that all is done,
+        // that is durable. If it lived to see the disk go, it may warn of what it could not clean
+        // up.
         let is_done = run.code == 0;
         let is_warned = matches!(way.moment, Moment::After(_)) && run.stderr.contains("warning: ");
         if is_done && !is_warned {
@@ -234,7 +236,8 @@ impl Site<'_> {
         Ok(run)
     }
 
-    /// Checks that what was reported as done is: no restore is pending, and what was dropped is gone.
+    /// Checks that what was reported as done is: no restore is pending, and what was dropped is
+    /// gone.
     fn durable(&self) -> Result<(), String> {
         let (field, scenario) = (&self.stage.field, self.stage.scenario);
         let status = field.run(&[], &["status", "--json"]);

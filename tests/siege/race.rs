@@ -1,4 +1,5 @@
-//! Commands in a directory whose parts are swapped for links that lead out: nothing is written there, nothing read.
+//! Commands in a directory whose parts are swapped for links that lead out: nothing is written
+//! there, nothing read.
 
 use std::fs::{File, OpenOptions};
 use std::process::Stdio;
@@ -69,8 +70,9 @@ fn held_up(choice: &mut Choice) -> Vec<String> {
     calls::delaying(call, delay)
 }
 
-/// Sets up two checkpoints, a restore that can be undone, and later edits; each directory has a link beside it that
-/// leads to the decoy, to the project's `.git`, or home. All contain the same names.
+/// Sets up two checkpoints, a restore that can be undone, and later edits; each directory has a
+/// link beside it that leads to the decoy, to the project's `.git`, or home. All contain the same
+/// names.
 fn field() -> Field {
     let field = Field::new();
     let decoy = field.top().join("decoy");

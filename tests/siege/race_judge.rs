@@ -53,7 +53,8 @@ pub fn fair(run: &Run) -> Result<(), String> {
     }
 }
 
-/// Checks that everything from before is in the directory or in the store, and no rewritten file is a mixture.
+/// Checks that everything from before is in the directory or in the store, and no rewritten file is
+/// a mixture.
 pub fn whole(field: &Field, run: &Run, tally: &Tally) -> Result<(), String> {
     let mut known = objects(field);
     for path in fixtures::files_below(&field.work()) {
@@ -87,9 +88,9 @@ fn captured(field: &Field, made: &Run, at: usize) -> Result<Vec<u8>, String> {
     found().map_err(|error: git2::Error| format!("torn/{at}: {error}"))
 }
 
-/// Checks for mixtures. One kind goes unnoticed: the system stamps a file before it copies the bytes of a write, so
-/// that a read in the middle of one single write sees no later stamp. Such a mixture has the letters of two consecutive
-/// writes.
+/// Checks for mixtures. One kind goes unnoticed: the system stamps a file before it copies the
+/// bytes of a write, so that a read in the middle of one single write sees no later stamp. Such a
+/// mixture has the letters of two consecutive writes.
 fn steady(bytes: &[u8], at: usize, run: &Run, tally: &Tally) -> Result<(), String> {
     let path = format!("torn/{at}");
     let letters: BTreeSet<u8> = bytes.iter().copied().collect();

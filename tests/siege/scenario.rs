@@ -21,8 +21,8 @@ pub struct Scenario {
     pub apart: &'static [&'static str],
     /// Other changes of the command, in words that are always the same.
     pub facet: Option<fn(&Field) -> String>,
-    /// Whether it is killed at every place that changes something, and with every amount of free space, however long
-    /// that takes.
+    /// Whether it is killed at every place that changes something, and with every amount of free
+    /// space, however long that takes.
     pub in_full: bool,
 }
 

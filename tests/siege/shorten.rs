@@ -1,8 +1,8 @@
 //! A wrapper that lets a program read and write less than it requested, as any system may.
 //!
-//! The siege starts itself as `siege --shorten LIMIT PROGRAM ARGS…`: it traces the program (ptrace(2)) and cuts the
-//! length of every call that reads from or writes to a file to LIMIT bytes, or to half of what was requested if that is
-//! 0.
+//! The siege starts itself as `siege --shorten LIMIT PROGRAM ARGS…`: it traces the program
+//! (ptrace(2)) and cuts the length of every call that reads from or writes to a file to LIMIT
+//! bytes, or to half of what was requested if that is 0.
 
 pub const ARGUMENT: &str = "--shorten";
 pub const IS_POSSIBLE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
@@ -77,8 +77,8 @@ mod traced {
                     }
                     go_on(pid, None);
                 }
-                // Stops of the tracing itself are reported as traps or with an event; all other signals are the
-                // program's.
+                // Stops of the tracing itself are reported as traps or with an event; all other
+                // signals are the program's.
                 WaitStatus::Stopped(pid, signal) => {
                     go_on(pid, (signal != Signal::SIGTRAP).then_some(signal))
                 }
@@ -123,7 +123,8 @@ mod traced {
         }
     }
 
-    /// The register with the length, for calls that may do less than requested. The numbers are those of x86-64.
+    /// The register with the length, for calls that may do less than requested. The numbers are
+    /// those of x86-64.
     fn length_of(regs: &mut user_regs_struct) -> Option<&mut u64> {
         const READ: u64 = 0;
         const WRITE: u64 = 1;

@@ -14,9 +14,9 @@ use crate::tampered_judge::Trial;
 /// Left out every other time, so that a seemingly interrupted restore is reverted instead.
 const RESUME: &[&str] = &["restore", "--resume", "--yes"];
 
-/// Commands, in which SEL, PATH, ITEM (`SEL:PATH`) and OUT stand for the forged checkpoint, its content, and a place
-/// for a copy. Reading ones come first; a checkpoint that may be restored is restored and undone, before the store is
-/// swept.
+/// Commands, in which SEL, PATH, ITEM (`SEL:PATH`) and OUT stand for the forged checkpoint, its
+/// content, and a place for a copy. Reading ones come first; a checkpoint that may be restored is
+/// restored and undone, before the store is swept.
 const COMMANDS: [&[&str]; 26] = [
     &["verify", "--full"],
     &["verify", "SEL"],
@@ -46,7 +46,8 @@ const COMMANDS: [&[&str]; 26] = [
     &["delete", "SEL", "--yes"],
 ];
 
-/// Sets up a project with a repository and a nested one, links that lead out, and a decoy beside it.
+/// Sets up a project with a repository and a nested one, links that lead out, and a decoy beside
+/// it.
 pub fn field() -> Field {
     let field = Field::new();
     for at in 0..3 {

@@ -1,4 +1,5 @@
-//! The judge of forged checkpoints: forbidden ones are refused whole, odd ones are restored to the byte.
+//! The judge of forged checkpoints: forbidden ones are refused whole, odd ones are restored to the
+//! byte.
 
 use std::collections::BTreeMap;
 use std::path::Path;

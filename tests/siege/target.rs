@@ -1,4 +1,5 @@
-//! The oracle of exit code 0: the directory is the target of the restore, except for named paths that have to stay.
+//! The oracle of exit code 0: the directory is the target of the restore, except for named paths
+//! that have to stay.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +20,8 @@ pub fn reached(target: &Tree, now: &Tree, run: &Run) -> Result<(), String> {
     for (path, node) in &now.nodes {
         let is_right = match target.nodes.get(path) {
             Some(wanted) => wanted == node,
-            // Each of these restores prints something: where nothing arrived, stderr was what failed.
+            // Each of these restores prints something: where nothing arrived, stderr was what
+            // failed.
             None => node.is_dir() && (left.contains(&path[..]) || run.stderr.is_empty()),
         };
         if !is_right {

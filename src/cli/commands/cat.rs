@@ -14,8 +14,8 @@ use crate::view::cat as cat_view;
 
 /// Print the content of one file of a checkpoint
 ///
-/// A selector, such as a time, may contain colons: SEL:PATH is split at the last colon that gives a checkpoint and a
-/// file in it. A symlink is printed as its target.
+/// A selector, such as a time, may contain colons: SEL:PATH is split at the last colon that gives a
+/// checkpoint and a file in it. A symlink is printed as its target.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CatArgs {
     /// Checkpoint, a colon, and a path relative to the root

@@ -39,7 +39,8 @@ pub struct CreateArgs {
     /// Source, such as the name of a skill [default: `CHECKPOINT_SOURCE`, or cli]
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub source: Option<String>,
-    /// Path or pattern to capture instead of everything (repeatable; @FILE reads a list, - reads stdin)
+    /// Path or pattern to capture instead of everything (repeatable; @FILE reads a list, - reads
+    /// stdin)
     #[arg(long, value_name = "GLOB|PATH", allow_hyphen_values = true)]
     pub scope: Vec<OsString>,
     /// Database to capture: a file of SQLite, or a NAME of your configuration (repeatable)

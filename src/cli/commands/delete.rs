@@ -11,8 +11,8 @@ use crate::view::delete as delete_view;
 
 /// Delete checkpoints
 ///
-/// Frees the space of what only they held. This cannot be undone. A damaged checkpoint can be named by its id; a pinned
-/// one must be unpinned first.
+/// Frees the space of what only they held. This cannot be undone. A damaged checkpoint can be named
+/// by its id; a pinned one must be unpinned first.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DeleteArgs {
     /// Checkpoints: ids, latest, latest~N, reasons, or times such as '10m ago'

@@ -15,8 +15,8 @@ use crate::view::{diff as diff_view, diffstat, words};
 
 /// Compare two checkpoints, or a checkpoint with the directory
 ///
-/// Without SEL, compares the latest checkpoint with the directory; with one SEL, that checkpoint with the directory;
-/// with two, the first with the second.
+/// Without SEL, compares the latest checkpoint with the directory; with one SEL, that checkpoint
+/// with the directory; with two, the first with the second.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 #[expect(

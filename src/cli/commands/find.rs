@@ -14,8 +14,8 @@ use crate::view::find as find_view;
 
 /// Find the checkpoints that hold or changed a path, or contain a text
 ///
-/// PATTERN is a path from the root, a directory, or a pattern with * ? [ as in a .gitignore: without a slash it matches
-/// a name in any directory.
+/// PATTERN is a path from the root, a directory, or a pattern with * ? [ as in a .gitignore:
+/// without a slash it matches a name in any directory.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FindArgs {
     /// Path or pattern; with --text, only these files are searched

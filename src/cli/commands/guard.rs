@@ -12,10 +12,12 @@ use crate::view::guard as guard_view;
 
 /// Check that a recent and complete checkpoint covers a change
 ///
-/// Prints its id if there is one; else exits with 4 and names the command that makes one. Nothing is written.
+/// Prints its id if there is one; else exits with 4 and names the command that makes one. Nothing
+/// is written.
 #[derive(Clone, Debug, clap::Args)]
 pub struct GuardArgs {
-    /// Path or pattern that is about to change (repeatable; @FILE reads a list, - reads stdin) [default: anything]
+    /// Path or pattern that is about to change (repeatable; @FILE reads a list, - reads stdin)
+    /// [default: anything]
     #[arg(long, value_name = "GLOB|PATH", allow_hyphen_values = true)]
     pub scope: Vec<OsString>,
     /// Maximum age of the checkpoint [default: 30m]

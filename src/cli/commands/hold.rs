@@ -10,8 +10,8 @@ use crate::view::hold as hold_view;
 
 /// Refuse new checkpoints until the hold is released
 ///
-/// Meanwhile `create` exits with 4; a restore, undo or redo still makes its safety checkpoint. A hold expires by
-/// itself.
+/// Meanwhile `create` exits with 4; a restore, undo or redo still makes its safety checkpoint. A
+/// hold expires by itself.
 #[derive(Clone, Debug, clap::Args)]
 pub struct HoldArgs {
     /// Name of the hold; taking it again renews it

@@ -1,4 +1,5 @@
-//! `man`: prints one manual page for all commands, made of their help texts. The door to `clap_mangen`.
+//! `man`: prints one manual page for all commands, made of their help texts. The door to
+//! `clap_mangen`.
 
 use clap::Command;
 use clap_mangen::Man;

@@ -1,4 +1,5 @@
-//! `phase` and `task`: the transitions of phases and tasks, and what they share with `workflow`: how a run is named.
+//! `phase` and `task`: the transitions of phases and tasks, and what they share with `workflow`:
+//! how a run is named.
 
 use clap::Subcommand;
 
@@ -31,7 +32,8 @@ pub struct StepArgs {
 // No doc comment: the commands have their own descriptions.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct RunArgs {
-    /// Run: its id or the beginning of it, its project, type or description [default: the newest open one]
+    /// Run: its id or the beginning of it, its project, type or description [default: the newest
+    /// open one]
     #[arg(value_name = "WORKFLOW")]
     pub workflow: Option<String>,
 }

@@ -12,8 +12,8 @@ use crate::view::relink as relink_view;
 
 /// Bring the checkpoints of a moved project here
 ///
-/// The checkpoints of a moved or renamed project stay under its old path until this command moves them here, with their
-/// ids, pins and undo history.
+/// The checkpoints of a moved or renamed project stay under its old path until this command moves
+/// them here, with their ids, pins and undo history.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RelinkArgs {
     /// Former path of the project

@@ -28,8 +28,8 @@ const PROPERTIES: Properties = Properties {
 
 /// Restore the directory to a checkpoint
 ///
-/// Saves the present state in a safety checkpoint first; `checkpoint undo` brings it back. Leaves files alone that the
-/// checkpoint left out by its rules.
+/// Saves the present state in a safety checkpoint first; `checkpoint undo` brings it back. Leaves
+/// files alone that the checkpoint left out by its rules.
 #[derive(Debug, clap::Args)]
 pub struct RestoreArgs {
     /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago'
@@ -154,7 +154,8 @@ impl RunCommand for RestoreArgs {
     }
 }
 
-/// Prints the contract of a restore, which reads the files again; a mismatch makes the exit code partial.
+/// Prints the contract of a restore, which reads the files again; a mismatch makes the exit code
+/// partial.
 fn say_contract(
     context: &Context,
     cmd: &CommandContext<'_>,

@@ -31,8 +31,8 @@ use crate::workflow::rules::mini_commit::project_commit_due;
 
 /// Record a run of phases, and resume it after an interruption
 ///
-/// Each transition is a commit in the store, under refs/workflows. With --profile the run is also kept in the files of
-/// other programs; the next command imports edits of these files.
+/// Each transition is a commit in the store, under refs/workflows. With --profile the run is also
+/// kept in the files of other programs; the next command imports edits of these files.
 #[derive(Clone, Debug, clap::Args)]
 pub struct WorkflowArgs {
     #[command(subcommand)]

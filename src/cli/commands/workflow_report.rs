@@ -1,4 +1,5 @@
-//! `workflow status`, `list`, `show`, `next`, `diff`, `validate` and `lint`: the commands that only look.
+//! `workflow status`, `list`, `show`, `next`, `diff`, `validate` and `lint`: the commands that only
+//! look.
 
 use std::path::PathBuf;
 

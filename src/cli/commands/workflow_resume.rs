@@ -18,8 +18,8 @@ use crate::workflow::rules::profile::Profile;
 
 /// Show the state of a run, ask, and resume it
 ///
-/// Without a terminal it asks nothing: it shows the same, exits with 4 and names the answers. A run with errors is
-/// resumed only with --anyway.
+/// Without a terminal it asks nothing: it shows the same, exits with 4 and names the answers. A run
+/// with errors is resumed only with --anyway.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ResumeArgs {
     #[command(flatten)]
@@ -94,8 +94,8 @@ pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) ->
     Ok(exit_code::DONE)
 }
 
-/// Settles conflicts first; returns whether there is nothing left to resume. A file without an owner does not keep the
-/// chosen run from being resumed.
+/// Settles conflicts first; returns whether there is nothing left to resume. A file without an
+/// owner does not keep the chosen run from being resumed.
 fn settle_first(context: &Context, cmd: &CommandContext<'_>, named: Option<&str>) -> Result<bool> {
     let Some(Settled {
         store, troubles, ..

@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 
 /// Exits silently with 127 if there is no `less`, so that no pager is used.
 const DEFAULT_PAGER: &str = "command -v less >/dev/null 2>&1 || exit 127; exec less -FRX";
-/// Bytes kept to repeat them without a pager; more than a pipe holds, so a pager that read as much has started.
+/// Bytes kept to repeat them without a pager; more than a pipe holds, so a pager that read as much
+/// has started.
 const REPEATABLE_BYTES: usize = 1 << 20;
 
 /// Stdout, possibly through a pager, which is started on the first write.

@@ -1,4 +1,5 @@
-//! The progress line on a terminal, drawn by its own thread, and cleared before anything else is printed or asked.
+//! The progress line on a terminal, drawn by its own thread, and cleared before anything else is
+//! printed or asked.
 
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread;
@@ -44,7 +45,8 @@ struct Drawn {
     bar: ProgressBar,
     /// The first figures of this phase, and their time.
     first: (Figures, Instant),
-    /// Keeps a signal from ending the process before the line is cleared; see [`ProgressLine::obey`].
+    /// Keeps a signal from ending the process before the line is cleared; see
+    /// [`ProgressLine::obey`].
     _shield: Shield,
 }
 
@@ -121,7 +123,8 @@ fn draw_on() {
     }
 }
 
-/// Clears the line before a panic message. Only tries the lock, which the panicking thread may hold.
+/// Clears the line before a panic message. Only tries the lock, which the panicking thread may
+/// hold.
 fn clear_at_panic() {
     let say = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |what| {
@@ -172,8 +175,8 @@ impl ProgressLine {
         }
     }
 
-    /// Ends the process on a signal if only the line keeps it from ending, after clearing the line. Work that checks
-    /// for signals gets some ticks to report first.
+    /// Ends the process on a signal if only the line keeps it from ending, after clearing the line.
+    /// Work that checks for signals gets some ticks to report first.
     fn obey(&mut self) {
         let ours = usize::from(self.drawn.is_some());
         let Some(Interrupted(signal)) = self

@@ -87,8 +87,8 @@ impl Prompt {
     }
 }
 
-/// Returns the next line of standard input, or an empty one on failure. A thread reads, because a signal does not
-/// interrupt that.
+/// Returns the next line of standard input, or an empty one on failure. A thread reads, because a
+/// signal does not interrupt that.
 fn answer(interrupt: &Interrupt) -> Result<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {

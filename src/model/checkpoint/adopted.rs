@@ -1,4 +1,5 @@
-//! Reads a commit made by plain git as a checkpoint: the recipe's `<reason> | <time> | <source>`, or any message.
+//! Reads a commit made by plain git as a checkpoint: the recipe's `<reason> | <time> | <source>`,
+//! or any message.
 
 use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
 use crate::model::checkpoint::terms::CheckpointTerms;
@@ -30,7 +31,8 @@ pub fn record(message: &str, seconds: i64, sequence: u64) -> Record {
     }
 }
 
-/// Splits a subject into reason and source; the time between them is ignored, as the commit has its own.
+/// Splits a subject into reason and source; the time between them is ignored, as the commit has its
+/// own.
 fn parts(subject: &str) -> Option<(&str, &str)> {
     let (rest, source) = subject.rsplit_once(" | ")?;
     let (reason, _time) = rest.rsplit_once(" | ")?;

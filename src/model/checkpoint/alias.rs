@@ -1,4 +1,5 @@
-//! The alias of a checkpoint: `chk_YYYYMMDD_HHMMSS_` and six digits of its id, as agents' contracts write it.
+//! The alias of a checkpoint: `chk_YYYYMMDD_HHMMSS_` and six digits of its id, as agents' contracts
+//! write it.
 
 use crate::base::time::utc_compact;
 use crate::model::checkpoint::record::Checkpoint;

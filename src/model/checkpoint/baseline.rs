@@ -2,8 +2,8 @@
 
 use crate::model::checkpoint::record::Checkpoint;
 
-/// Returns the baseline after the given checkpoints, sorted by sequence. Restores of single paths and scoped
-/// checkpoints do not count.
+/// Returns the baseline after the given checkpoints, sorted by sequence. Restores of single paths
+/// and scoped checkpoints do not count.
 pub fn of(checkpoints: &[Checkpoint]) -> Option<&Checkpoint> {
     checkpoints.iter().rev().find_map(|checkpoint| {
         if checkpoint.is_whole() {

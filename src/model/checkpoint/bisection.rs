@@ -1,4 +1,5 @@
-//! Bisection for the first bad item of a sequence, pure: items can be skipped, none is tested twice.
+//! Bisection for the first bad item of a sequence, pure: items can be skipped, none is tested
+//! twice.
 
 use std::collections::BTreeSet;
 
@@ -30,7 +31,8 @@ impl Bisection {
         }
     }
 
-    /// Returns the next item to test: the one nearest to the middle that was not skipped. `None` at the end.
+    /// Returns the next item to test: the one nearest to the middle that was not skipped. `None` at
+    /// the end.
     pub fn next(&self) -> Option<usize> {
         let middle = usize::midpoint(self.good, self.bad);
         let open = (self.good + 1..self.bad).filter(|at| !self.skipped.contains(at));

@@ -21,8 +21,8 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Whether the hold is in effect. A clock more than a day before `begin_ms` is not trusted, as the hold might never
-    /// end by it.
+    /// Whether the hold is in effect. A clock more than a day before `begin_ms` is not trusted, as
+    /// the hold might never end by it.
     pub fn stands(&self, now_ms: i64) -> bool {
         now_ms < self.end_ms && now_ms >= self.begin_ms.saturating_sub(LONGEST_MS)
     }

@@ -42,7 +42,8 @@ pub fn row(checkpoint: &Checkpoint) -> String {
     )
 }
 
-/// Returns the id of each row that begins with one of eight digits or more; other lines are skipped.
+/// Returns the id of each row that begins with one of eight digits or more; other lines are
+/// skipped.
 pub fn ids(manifest: &str) -> Vec<String> {
     rows(manifest).map(|(id, _)| id).collect()
 }

@@ -1,4 +1,5 @@
-//! The commit message of a checkpoint, rendered and parsed: `<reason> | <time> | <source>`, then trailers.
+//! The commit message of a checkpoint, rendered and parsed: `<reason> | <time> | <source>`, then
+//! trailers.
 
 use crate::base::malformed::Malformed;
 use crate::base::text::{escape, percent_decode, percent_encode};

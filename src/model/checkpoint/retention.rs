@@ -6,9 +6,11 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::undo_stack::Steps;
 use crate::model::state::object_id::ObjectId;
 
-/// Number of newest restores (undo and redo included) whose safety checkpoint and target are never evicted.
+/// Number of newest restores (undo and redo included) whose safety checkpoint and target are never
+/// evicted.
 pub const PROTECTED_RESTORES: usize = 5;
-/// Number of safety checkpoints kept; those of the last steps that can be undone or redone come first.
+/// Number of safety checkpoints kept; those of the last steps that can be undone or redone come
+/// first.
 pub const KEPT_STEPS: usize = 20;
 
 /// Why a checkpoint is evicted.
@@ -39,9 +41,9 @@ impl EvictionPlan {
     }
 }
 
-/// Plans to keep `keep` checkpoints (at least one), as many scoped ones, and [`KEPT_STEPS`] safety checkpoints; each
-/// class is counted separately. `checkpoints` are sorted by sequence; `pending` holds the target and the safety
-/// checkpoint of an interrupted restore.
+/// Plans to keep `keep` checkpoints (at least one), as many scoped ones, and [`KEPT_STEPS`] safety
+/// checkpoints; each class is counted separately. `checkpoints` are sorted by sequence; `pending`
+/// holds the target and the safety checkpoint of an interrupted restore.
 pub fn plan(checkpoints: &[Checkpoint], keep: usize, pending: &[ObjectId]) -> EvictionPlan {
     let protected = protected(checkpoints, pending);
     let class = |belongs: fn(&Checkpoint) -> bool| {
@@ -70,8 +72,8 @@ pub fn plan(checkpoints: &[Checkpoint], keep: usize, pending: &[ObjectId]) -> Ev
     }
 }
 
-/// Returns safety checkpoints beyond the last [`KEPT_STEPS`], oldest first. Those that no undo or redo needs any more
-/// are evicted before the others.
+/// Returns safety checkpoints beyond the last [`KEPT_STEPS`], oldest first. Those that no undo or
+/// redo needs any more are evicted before the others.
 fn old_safeties(
     checkpoints: &[Checkpoint],
     protected: &HashSet<ObjectId>,
@@ -110,7 +112,8 @@ pub fn plan_prune(
     }
 }
 
-/// Returns expired checkpoints that are not protected. A scoped one is evicted even if it is the newest.
+/// Returns expired checkpoints that are not protected. A scoped one is evicted even if it is the
+/// newest.
 fn plan_expired(
     checkpoints: &[Checkpoint],
     now_ms: i64,
@@ -148,9 +151,10 @@ pub struct SizePlan {
     pub needed_bytes: u64,
 }
 
-/// Plans down to `limit_bytes`, of which `fixed_bytes` are always used. `cost` returns the bytes that a checkpoint
-/// needs beyond those asked for before it: protected ones first, then the others from the newest on, scoped ones last.
-/// If the protected ones alone exceed the limit, all others are evicted and `needed_bytes` is over the limit.
+/// Plans down to `limit_bytes`, of which `fixed_bytes` are always used. `cost` returns the bytes
+/// that a checkpoint needs beyond those asked for before it: protected ones first, then the others
+/// from the newest on, scoped ones last. If the protected ones alone exceed the limit, all others
+/// are evicted and `needed_bytes` is over the limit.
 ///
 /// # Errors
 /// Errors of `cost`.
@@ -189,8 +193,8 @@ pub fn plan_size<E>(
     })
 }
 
-/// Returns checkpoints that no policy evicts: needed ones, the newest, the newest whole one, and the newest whole and
-/// complete one.
+/// Returns checkpoints that no policy evicts: needed ones, the newest, the newest whole one, and
+/// the newest whole and complete one.
 fn protected(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<ObjectId> {
     let mut protected = needed(checkpoints, pending);
     let newest = |is_meant: fn(&Checkpoint) -> bool| {
@@ -202,8 +206,8 @@ fn protected(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<Object
     protected
 }
 
-/// Returns pinned and never expiring checkpoints, those of a pending restore, and the safety checkpoints and targets of
-/// the last restores.
+/// Returns pinned and never expiring checkpoints, those of a pending restore, and the safety
+/// checkpoints and targets of the last restores.
 fn needed(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<ObjectId> {
     let mut protected: HashSet<ObjectId> = pending.iter().copied().collect();
     protected.extend(checkpoints.iter().filter(|c| c.is_held()).map(|c| c.id));

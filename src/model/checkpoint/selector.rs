@@ -29,8 +29,8 @@ pub struct Candidate {
 
 /// Finds the one checkpoint that `query` names. `checkpoints` are sorted by sequence.
 ///
-/// Tries, in this order: `latest`, `latest~N`, `@`, `@~N`; digits of an id; an alias; an exact reason (the newest with
-/// it); a time (the newest at or before it).
+/// Tries, in this order: `latest`, `latest~N`, `@`, `@~N`; digits of an id; an alias; an exact
+/// reason (the newest with it); a time (the newest at or before it).
 ///
 /// # Errors
 /// An empty query, no match, or several matches.

@@ -36,8 +36,8 @@ pub fn base(listing: &Listing) -> Option<Vec<u8>> {
     block.finish()
 }
 
-/// Encodes the differences from the base used by the scan; `None` if directories were added or removed, or so much
-/// changed that writing the whole is better.
+/// Encodes the differences from the base used by the scan; `None` if directories were added or
+/// removed, or so much changed that writing the whole is better.
 pub fn patch(listing: &Listing, kept: &CachedListing) -> Option<Vec<u8>> {
     if listing.dirs.len() != kept.dir_count() {
         return None;

@@ -1,9 +1,9 @@
 //! A block of the stat cache: fixed-length records of directories and files, read in place.
 //!
-//! All numbers are little-endian. A block is five `u32` (number of directories, number of files, bytes of file names,
-//! bytes of all names, bytes of the rest), then the directory records, the file records, the names, and the uncaptured
-//! items. File names are in the order of their records, so that each ends where the next begins; directory names
-//! follow.
+//! All numbers are little-endian. A block is five `u32` (number of directories, number of files,
+//! bytes of file names, bytes of all names, bytes of the rest), then the directory records, the
+//! file records, the names, and the uncaptured items. File names are in the order of their records,
+//! so that each ends where the next begins; directory names follow.
 
 use std::ops::Range;
 

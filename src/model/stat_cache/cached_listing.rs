@@ -1,4 +1,5 @@
-//! The listing of the last scan in the stat cache: a base, and a patch of the directories changed since.
+//! The listing of the last scan in the stat cache: a base, and a patch of the directories changed
+//! since.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,7 +13,8 @@ use crate::model::state::files::Files;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::stat::{Stat, Uncaptured};
 
-/// A listing read in place. Directory 0 is the root; the children of each are contiguous, sorted by name.
+/// A listing read in place. Directory 0 is the root; the children of each are contiguous, sorted by
+/// name.
 #[derive(Debug)]
 pub struct CachedListing {
     pub(in crate::model) base: Arc<CachedBlock>,
@@ -30,7 +32,8 @@ pub struct CachedDir<'k> {
 }
 
 impl CachedListing {
-    /// Joins base and patch; `None` if the patch names a directory that the base lacks, or there is no root.
+    /// Joins base and patch; `None` if the patch names a directory that the base lacks, or there is
+    /// no root.
     pub fn new(base: CachedBlock, patch: Option<CachedBlock>) -> Option<Self> {
         let records = patch.as_ref().map_or(0, CachedBlock::dir_count);
         let mut patched = HashMap::with_capacity(records);
@@ -53,7 +56,8 @@ impl CachedListing {
         self.base.dir_count()
     }
 
-    /// Returns the approximate number of entries, by which a scan decides whether to use helper threads.
+    /// Returns the approximate number of entries, by which a scan decides whether to use helper
+    /// threads.
     pub fn size(&self) -> usize {
         self.base.dir_count() + self.base.file_count()
     }

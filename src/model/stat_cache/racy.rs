@@ -1,15 +1,17 @@
-//! Racy files, as git calls them: changed so late that their timestamps cannot be trusted in the stat cache.
+//! Racy files, as git calls them: changed so late that their timestamps cannot be trusted in the
+//! stat cache.
 
 use crate::base::time::SECOND_NS;
 use crate::model::state::stat::Stat;
 
-/// Timestamp granularity of coarse file systems: whole seconds, or two on FAT; changes within it are invisible.
+/// Timestamp granularity of coarse file systems: whole seconds, or two on FAT; changes within it
+/// are invisible.
 const COARSE_TICK_NS: i64 = 2_000_000_000;
 /// Slowest write speed assumed, ten megabytes per second.
 const SLOWEST_WRITE_NS_PER_BYTE: i64 = 100;
 
-/// Whether a file may change after its stat without a change of its timestamps, because they are not older than
-/// `started_ns`, when the scan began. A time in the future is never older.
+/// Whether a file may change after its stat without a change of its timestamps, because they are
+/// not older than `started_ns`, when the scan began. A time in the future is never older.
 pub fn is_racy(stat: &Stat, started_ns: i64) -> bool {
     let is_coarse = stat.mtime_ns % SECOND_NS == 0 && stat.ctime_ns % SECOND_NS == 0;
     let safe_before_ns = if is_coarse {
@@ -20,8 +22,9 @@ pub fn is_racy(stat: &Stat, started_ns: i64) -> bool {
     stat.mtime_ns >= safe_before_ns || stat.ctime_ns >= safe_before_ns
 }
 
-/// Whether a write begun before `started_ns` may still have been going on then: the system stamps a file before copying
-/// the bytes of a write, so a read in the middle lacks the rest without a later timestamp.
+/// Whether a write begun before `started_ns` may still have been going on then: the system stamps a
+/// file before copying the bytes of a write, so a read in the middle lacks the rest without a later
+/// timestamp.
 pub fn may_be_half_written(stat: &Stat, started_ns: i64) -> bool {
     let longest_ns = i64::try_from(stat.size_bytes)
         .unwrap_or(i64::MAX)

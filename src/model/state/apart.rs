@@ -5,8 +5,9 @@ use crate::model::state::listing::Listing;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Uncaptured;
 
-/// Marks those of `paths` that would be captured or were left out as databases. Returns whether anything changed; if
-/// so, the trees above are unknown and no stat cache may be made of the listing.
+/// Marks those of `paths` that would be captured or were left out as databases. Returns whether
+/// anything changed; if so, the trees above are unknown and no stat cache may be made of the
+/// listing.
 pub fn exclude(listing: &mut Listing, paths: &[RelPath]) -> bool {
     paths
         .iter()

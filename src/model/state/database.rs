@@ -1,4 +1,5 @@
-//! A database that a checkpoint holds beside its files: an SQLite file, or one named in the user's configuration.
+//! A database that a checkpoint holds beside its files: an SQLite file, or one named in the user's
+//! configuration.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -49,8 +50,8 @@ impl Database {
         }
     }
 
-    /// Whether a restore with these limits includes the database. Paths select database files only, and a scope limits
-    /// captured files only.
+    /// Whether a restore with these limits includes the database. Paths select database files only,
+    /// and a scope limits captured files only.
     pub fn is_within(&self, reach: &RestoreScope) -> bool {
         match self {
             Self::File(path) => {

@@ -22,7 +22,8 @@ pub struct Entry {
     pub size_bytes: u64,
 }
 
-/// Size in bytes from which content is streamed instead of held in memory, by all that read or write it.
+/// Size in bytes from which content is streamed instead of held in memory, by all that read or
+/// write it.
 pub const STREAM_FROM_BYTES: u64 = 16 << 20;
 /// Read, write and execute bits.
 pub const RWX_BITS: u32 = 0o777;
@@ -76,7 +77,8 @@ pub enum WhyNot {
 }
 
 impl WhyNot {
-    /// Whether a checkpoint without this path is partial, as opposed to complete by rule or by nature.
+    /// Whether a checkpoint without this path is partial, as opposed to complete by rule or by
+    /// nature.
     pub fn makes_partial(&self) -> bool {
         match self {
             Self::Mount | Self::Unreadable(_) | Self::Collision | Self::Gitlink => true,

@@ -94,7 +94,8 @@ impl Files {
         &mut self.listed
     }
 
-    /// Returns the listed files; none if the files are from the stat cache, whose blob ids are known.
+    /// Returns the listed files; none if the files are from the stat cache, whose blob ids are
+    /// known.
     pub fn listed_mut(&mut self) -> &mut [ListedFile] {
         &mut self.listed
     }

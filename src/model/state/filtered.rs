@@ -4,8 +4,8 @@ use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::FileView;
 
-/// Returns the part of a listing that `wants` accepts, with parent directories. Trees are unknown in it, and no later
-/// scan may rely on it.
+/// Returns the part of a listing that `wants` accepts, with parent directories. Trees are unknown
+/// in it, and no later scan may rely on it.
 pub fn filtered(listing: &Listing, wants: &dyn Fn(&RelPath) -> bool) -> Listing {
     let paths = listing.paths();
     let mut parts: Vec<ListedDir> = listing

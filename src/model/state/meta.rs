@@ -1,5 +1,5 @@
-//! The meta of a checkpoint, beside its git tree: permission bits, empty directories, uncaptured paths, and the rules
-//! in force.
+//! The meta of a checkpoint, beside its git tree: permission bits, empty directories, uncaptured
+//! paths, and the rules in force.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,8 @@ use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meta {
     pub usual: UsualModes,
-    /// Permission bits of files and directories, where they differ from the usual ones of their class.
+    /// Permission bits of files and directories, where they differ from the usual ones of their
+    /// class.
     pub unusual: BTreeMap<RelPath, u32>,
     /// Directories without captured files and subdirectories.
     pub empty_dirs: BTreeSet<RelPath>,
@@ -92,8 +93,8 @@ impl Meta {
         }
     }
 
-    /// Whether a file missing from this state may have existed nevertheless, because it or a directory above it was
-    /// uncaptured.
+    /// Whether a file missing from this state may have existed nevertheless, because it or a
+    /// directory above it was uncaptured.
     pub fn hides(&self, path: &RelPath) -> bool {
         let mut standing = std::iter::once(path.clone()).chain(path.ancestors());
         standing.any(|path| {
@@ -103,8 +104,8 @@ impl Meta {
         })
     }
 
-    /// Adds permission bits, empty directories and uncaptured paths to a state read from a tree, whose entries have
-    /// git's bits. Directories are derived from the paths.
+    /// Adds permission bits, empty directories and uncaptured paths to a state read from a tree,
+    /// whose entries have git's bits. Directories are derived from the paths.
     ///
     /// # Errors
     /// The tree has a file where the meta has a directory.
@@ -149,7 +150,8 @@ impl Meta {
         Ok(())
     }
 
-    /// Returns empty directories and the ancestors of these and of uncaptured paths, except the root.
+    /// Returns empty directories and the ancestors of these and of uncaptured paths, except the
+    /// root.
     pub fn bare_dirs(&self) -> BTreeSet<RelPath> {
         let mut dirs = self.empty_dirs.clone();
         for path in self.empty_dirs.iter().chain(self.uncaptured.keys()) {

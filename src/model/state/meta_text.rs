@@ -1,4 +1,5 @@
-//! The text of a meta blob, rendered and parsed: one fact a line, paths and free text percent-encoded.
+//! The text of a meta blob, rendered and parsed: one fact a line, paths and free text
+//! percent-encoded.
 
 use std::fmt::Write as _;
 
@@ -61,8 +62,8 @@ fn render_rules(meta: &Meta, text: &mut String) {
 /// Parses a meta blob.
 ///
 /// # Errors
-/// Any line that is not understood, as a half-read meta could let a restore delete too much; also any path in a `.git`,
-/// in whatever spelling.
+/// Any line that is not understood, as a half-read meta could let a restore delete too much; also
+/// any path in a `.git`, in whatever spelling.
 pub fn parse(bytes: &[u8]) -> Result<Meta, Malformed> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the meta is not text")?;
     let mut lines = text
@@ -98,7 +99,8 @@ fn take_line(meta: &mut Meta, line: &str) -> Option<()> {
                 is_dir: parse_is_dir(kind)?,
             };
             let path = decode(words.next()?)?;
-            // The uncaptured path itself may have such a name, but its parents are directories that a restore makes.
+            // The uncaptured path itself may have such a name, but its parents are directories that
+            // a restore makes.
             path.ancestors()
                 .all(|above| is_ours(&above))
                 .then_some(())?;

@@ -4,8 +4,8 @@ use std::fmt;
 
 /// A path below the root: components joined by `/`, any bytes but NUL, never absolute.
 ///
-/// The empty path is the root itself. No component is empty, `.` or `..`.
-/// Ordered bytewise, so everything below `a/` follows `a` before `b`, with `a.b` between `a` and `a/`.
+/// The empty path is the root itself. No component is empty, `.` or `..`. Ordered bytewise, so
+/// everything below `a/` follows `a` before `b`, with `a.b` between `a` and `a/`.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct RelPath(Box<[u8]>);
 
@@ -149,8 +149,8 @@ pub fn hex_of(bytes: &[u8]) -> String {
 }
 
 /// Whether git refuses a tree entry of this name because some file system takes it for `.git`:
-/// letters of either case, trailing dots and blanks, `git~1`, an alternate data stream,
-/// and code points that HFS+ ignores. Source: git's `verify_path`, `is_ntfs_dotgit` and `is_hfs_dotgit`.
+/// letters of either case, trailing dots and blanks, `git~1`, an alternate data stream, and code
+/// points that HFS+ ignores. Source: git's `verify_path`, `is_ntfs_dotgit` and `is_hfs_dotgit`.
 pub fn is_dot_git(name: &[u8]) -> bool {
     is_ntfs_dot_git(name) || is_hfs_dot_git(name)
 }

@@ -5,7 +5,8 @@ use crate::base::text::{escape_bytes, percent_decode, percent_encode};
 use crate::model::path_pattern::{PathPattern, has_marks};
 use crate::model::state::rel_path::RelPath;
 
-/// Limits of a scoped checkpoint: nothing else is captured or restored. A scope without parts covers no file.
+/// Limits of a scoped checkpoint: nothing else is captured or restored. A scope without parts
+/// covers no file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Sorted, paths before patterns.
@@ -58,8 +59,8 @@ impl Scope {
         is_named || patterns.iter().any(|part| part.covers(path))
     }
 
-    /// Whether this scope covers everything that `other` covers; a pattern counts if it is itself a part or lies below
-    /// a path.
+    /// Whether this scope covers everything that `other` covers; a pattern counts if it is itself a
+    /// part or lies below a path.
     pub fn holds(&self, other: &Scope) -> bool {
         let held = |wanted: &ScopePart| match &wanted.meaning {
             Meaning::Path(path) => self.covers(path),
@@ -127,8 +128,8 @@ impl ScopePart {
         }
     }
 
-    /// Returns the path itself, or the directory that contains all possible matches of the pattern: its part before the
-    /// first glob character, if it is a path pattern.
+    /// Returns the path itself, or the directory that contains all possible matches of the pattern:
+    /// its part before the first glob character, if it is a path pattern.
     pub fn top(&self) -> RelPath {
         let Meaning::Glob(typed) = &self.meaning else {
             return self.as_path().cloned().unwrap_or_default();

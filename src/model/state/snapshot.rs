@@ -33,7 +33,8 @@ impl From<&Uncaptured> for UncapturedEntry {
 }
 
 impl Snapshot {
-    /// Adds what a listed directory holds, but for its subdirectories. Files whose blob is unknown are left out.
+    /// Adds what a listed directory holds, but for its subdirectories. Files whose blob is unknown
+    /// are left out.
     pub fn add_content(&mut self, path: &RelPath, dir: &ListedDir) {
         for file in dir.files.iter() {
             let Some(id) = file.id else { continue };

@@ -26,8 +26,8 @@ impl Stat {
         self.mode & 0o7777
     }
 
-    /// Whether the content is unchanged since `earlier`. Ignores the device, whose number may change with every mount,
-    /// and the link count, since a new link changes ctime anyway.
+    /// Whether the content is unchanged since `earlier`. Ignores the device, whose number may
+    /// change with every mount, and the link count, since a new link changes ctime anyway.
     pub fn same_content_as(&self, earlier: &Stat) -> bool {
         self.ino == earlier.ino
             && self.mode == earlier.mode
@@ -53,7 +53,8 @@ pub struct ListedFile {
     pub stat: Stat,
     /// Blob id, if known from the stat cache or once read.
     pub id: Option<ObjectId>,
-    /// Changed during all three reads, or may have changed unnoticed: captured as last read, never treated as clean.
+    /// Changed during all three reads, or may have changed unnoticed: captured as last read, never
+    /// treated as clean.
     pub racy: bool,
 }
 

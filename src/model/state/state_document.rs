@@ -13,8 +13,8 @@ pub struct StateDocument {
 }
 
 impl StateDocument {
-    /// Makes a document. `whole` is an object from a file, kept byte for byte if nothing is added; `pairs` are
-    /// `KEY=JSON`, the last one per key wins. `None` if nothing is given.
+    /// Makes a document. `whole` is an object from a file, kept byte for byte if nothing is added;
+    /// `pairs` are `KEY=JSON`, the last one per key wins. `None` if nothing is given.
     ///
     /// # Errors
     /// The invalid input, in words.

@@ -1,4 +1,5 @@
-//! `bisect`: finds the first checkpoint for which a command fails, by binary search in a scratch directory.
+//! `bisect`: finds the first checkpoint for which a command fails, by binary search in a scratch
+//! directory.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -33,7 +34,8 @@ pub struct BisectOptions {
 
 #[derive(Debug)]
 pub struct BisectOutcome {
-    /// Oldest first: one, or several if the command could not tell. The first bad one is among them.
+    /// Oldest first: one, or several if the command could not tell. The first bad one is among
+    /// them.
     pub candidates: Vec<Checkpoint>,
     pub last_good: Checkpoint,
     /// In the order of testing.
@@ -59,7 +61,8 @@ pub struct Tested {
     pub ended: Option<CommandEnd>,
 }
 
-/// The user's command, run in the directory given first; the second is the scratch directory that holds it.
+/// The user's command, run in the directory given first; the second is the scratch directory that
+/// holds it.
 pub type Command<'c> = dyn FnMut(&Path, &Path) -> Result<CommandEnd> + 'c;
 /// Called after each test.
 pub type Progress<'p> = dyn FnMut(&Tested) + 'p;

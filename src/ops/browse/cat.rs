@@ -52,8 +52,8 @@ struct Hit {
     entry: TreeEntry,
 }
 
-/// Writes the content to `sink`. A damaged small file writes nothing; of a large one, the start may already be written.
-/// A closed pipe is not a failure.
+/// Writes the content to `sink`. A damaged small file writes nothing; of a large one, the start may
+/// already be written. A closed pipe is not a failure.
 pub fn cat(context: &Context, options: &CatOptions, sink: &mut dyn Write) -> Result<CatOutcome> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
@@ -86,9 +86,9 @@ pub fn cat(context: &Context, options: &CatOptions, sink: &mut dyn Write) -> Res
     })
 }
 
-/// Resolves `SEL:PATH`. Times, reasons and paths may contain colons, so every colon is tried as the separator, and the
-/// longest selector that leads to a file wins. If none does, the longest selector naming a checkpoint explains the
-/// wrong path, or else the shortest explains itself.
+/// Resolves `SEL:PATH`. Times, reasons and paths may contain colons, so every colon is tried as the
+/// separator, and the longest selector that leads to a file wins. If none does, the longest
+/// selector naming a checkpoint explains the wrong path, or else the shortest explains itself.
 fn locate(context: &Context, store: &Store, inventory: &Inventory, what: &[u8]) -> Result<Hit> {
     let colons: Vec<usize> = (0..what.len())
         .rev()
@@ -121,7 +121,8 @@ fn name(inventory: &Inventory, selector: &[u8], now_ms: i64) -> Result<Checkpoin
     }
 }
 
-/// Walks down to a path, reading only the trees on the way. `@state` is the document of values, if there is one.
+/// Walks down to a path, reading only the trees on the way. `@state` is the document of values, if
+/// there is one.
 fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8]) -> Result<Hit> {
     if let Some((path, entry)) = look_up_database(store, &checkpoint, typed)? {
         return Ok(Hit {
@@ -230,7 +231,8 @@ fn is_directory(checkpoint: &Checkpoint, path: &RelPath, mut entries: Vec<String
     }
 }
 
-/// Returns the blob of the typed database under the path that was typed; `None` if the path names no database.
+/// Returns the blob of the typed database under the path that was typed; `None` if the path names
+/// no database.
 fn look_up_database(
     store: &Store,
     checkpoint: &Checkpoint,

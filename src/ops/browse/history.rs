@@ -21,7 +21,8 @@ pub struct HistoryStep {
     pub at: usize,
     pub before: Version,
     pub after: Version,
-    /// The checkpoint recorded that it could not capture the path, which may have existed unchanged.
+    /// The checkpoint recorded that it could not capture the path, which may have existed
+    /// unchanged.
     pub not_captured: bool,
 }
 
@@ -37,8 +38,8 @@ pub struct History {
 }
 
 impl History {
-    /// Compares each checkpoint with its predecessor, safety checkpoints included. Scoped ones are skipped, since they
-    /// say nothing about most paths and nothing about what came between.
+    /// Compares each checkpoint with its predecessor, safety checkpoints included. Scoped ones are
+    /// skipped, since they say nothing about most paths and nothing about what came between.
     pub fn read(store: &Store, checkpoints: &[Checkpoint], pattern: &PathPattern) -> Self {
         let mut memo = TreeMemo::new(store.objects());
         let mut history = Self::default();
@@ -63,7 +64,8 @@ impl History {
                         .filter(|change| pattern.matches(&change.path))
                         .collect();
                     let meta = if changes.iter().any(|change| change.after.is_none()) {
-                        // `verify` reports damaged metas; without one, only the absence in the tree is known.
+                        // `verify` reports damaged metas; without one, only the absence in the tree
+                        // is known.
                         store.meta(checkpoint).unwrap_or_default()
                     } else {
                         Meta::default()
@@ -85,7 +87,8 @@ impl History {
         history
     }
 
-    /// Returns the last checkpoint that holds a path with these steps, and the next one, if any, that does not.
+    /// Returns the last checkpoint that holds a path with these steps, and the next one, if any,
+    /// that does not.
     pub fn end_of(&self, steps: &[HistoryStep]) -> Option<(&Checkpoint, Option<&Checkpoint>)> {
         let last = steps.last()?;
         if last.after.is_some() {

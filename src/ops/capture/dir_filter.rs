@@ -1,5 +1,5 @@
-//! The directories that a restore has to look into: those where the states concerned differ. Equal subtrees are skipped
-//! without being read.
+//! The directories that a restore has to look into: those where the states concerned differ. Equal
+//! subtrees are skipped without being read.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,7 +12,8 @@ use crate::model::state::snapshot::Snapshot;
 use crate::ops::capture::lazy_snapshot::{DirFilter, LazySnapshot};
 use crate::store::objects::object_error::ReadFailure;
 
-/// Returns where `present` differs from `target`, or `target` from its successor. The listing must know its trees.
+/// Returns where `present` differs from `target`, or `target` from its successor. The listing must
+/// know its trees.
 ///
 /// # Errors
 /// A tree of the target cannot be read.
@@ -158,7 +159,8 @@ impl DiffWalk<'_, '_> {
     }
 }
 
-/// Returns the listing's content of the directories in focus, and the bare names of their subdirectories.
+/// Returns the listing's content of the directories in focus, and the bare names of their
+/// subdirectories.
 pub fn present(listing: &Listing, filter: &DirFilter) -> Snapshot {
     if *filter == DirFilter::Everything {
         return Snapshot::from(listing);
@@ -194,7 +196,8 @@ pub fn add_left_out(listing: &Listing, snapshot: &mut Snapshot) {
     }
 }
 
-/// Whether a path missing from the listing may still exist, because it or a directory above it was left out.
+/// Whether a path missing from the listing may still exist, because it or a directory above it was
+/// left out.
 pub fn may_stand_unlisted(listing: &Listing, path: &RelPath) -> bool {
     let mut above = 0;
     for name in path.components() {

@@ -12,7 +12,8 @@ use crate::store::repository::Store;
 use crate::worktree::git::find_index;
 use crate::worktree::rules::rule_set::{RuleSources, Rules, Tracked, TrackedLater};
 
-/// Version of the compiled-in rules; raised with each change, so that verdicts of older rules are not trusted.
+/// Version of the compiled-in rules; raised with each change, so that verdicts of older rules are
+/// not trusted.
 const COMPILED_IN: u32 = 2;
 
 /// The rules in force and their record.
@@ -23,8 +24,9 @@ pub struct RulesToday {
     pub stamp: RulesStamp,
 }
 
-/// Collects the rules: the store's list, the configuration, and the paths in the project's git index. The index is read
-/// only if it is not the one in `known`, or when a rule leaves something out that it may name.
+/// Collects the rules: the store's list, the configuration, and the paths in the project's git
+/// index. The index is read only if it is not the one in `known`, or when a rule leaves something
+/// out that it may name.
 pub fn rules_today(
     context: &Context,
     store: Option<&Store>,

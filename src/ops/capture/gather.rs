@@ -28,10 +28,12 @@ pub struct CapturedScope {
     pub beside: Extras,
 }
 
-/// Captures into `pack` what the terms ask for, except the files of `databases`. The limit counts files to be captured.
+/// Captures into `pack` what the terms ask for, except the files of `databases`. The limit counts
+/// files to be captured.
 ///
 /// # Errors
-/// A part of the scope matches nothing that may be captured, or the mechanism cannot hold what it matches.
+/// A part of the scope matches nothing that may be captured, or the mechanism cannot hold what it
+/// matches.
 pub fn gather(
     context: &Context,
     store: &Store,

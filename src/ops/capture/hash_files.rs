@@ -50,7 +50,8 @@ enum FileFate {
     NotCaptured(WhyNot),
 }
 
-/// Reads files with unknown ids and records the result of each. Files that vanished are removed from the listing.
+/// Reads files with unknown ids and records the result of each. Files that vanished are removed
+/// from the listing.
 pub fn read_unknown(
     context: &Context,
     worktree: &WorkTree,
@@ -136,7 +137,8 @@ fn read_batches(
     } else {
         work_queue::workers().min(batches.len())
     };
-    // The largest files come first, so that no thread ends alone with one. Batches are taken from the end.
+    // The largest files come first, so that no thread ends alone with one. Batches are taken from
+    // the end.
     batches.sort_by_key(|batch| batch.bytes >= STREAM_FROM_BYTES);
     let reader = BatchReader {
         context,
@@ -206,7 +208,8 @@ impl BatchReader<'_> {
             Some(dir) => read_in(self.worktree, dir, path, &file.name, file, &mut watch)?,
             None => read_file(self.worktree, path, &file.name, file, &mut watch)?,
         };
-        // The reason for admitting it may be gone next time, so it is read again. If the name tells, the rules decide.
+        // The reason for admitting it may be gone next time, so it is read again. If the name
+        // tells, the rules decide.
         let is_unsure = watch.saw_key && !may_be_secret(path.name(), &file.name);
         Ok(match read {
             ReadOutcome::Captured {

@@ -14,7 +14,8 @@ pub struct LeftOut {
     pub directories: BTreeSet<RelPath>,
     pub files: BTreeSet<RelPath>,
     pub secrets: BTreeSet<RelPath>,
-    /// Not captured in a complete checkpoint: special files, too large ones, names that git refuses; with the reason.
+    /// Not captured in a complete checkpoint: special files, too large ones, names that git
+    /// refuses; with the reason.
     pub not_captured: BTreeMap<RelPath, &'static str>,
     /// Number of files and directories that each rule left out.
     pub by_rule: BTreeMap<String, u64>,
@@ -79,7 +80,8 @@ impl LeftOut {
     }
 }
 
-/// Digest of the rules that decide which files count; kept only as long as the size gate's decision.
+/// Digest of the rules that decide which files count; kept only as long as the size gate's
+/// decision.
 pub fn rules_digest(store_list: &[u8], settings: &Settings) -> u64 {
     let mut hasher = DefaultHasher::new();
     store_list.hash(&mut hasher);

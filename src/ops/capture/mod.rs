@@ -1,4 +1,5 @@
-//! From the working directory to blobs and trees: the one place where worktree and store meet to read.
+//! From the working directory to blobs and trees: the one place where worktree and store meet to
+//! read.
 
 pub mod dir_filter;
 pub mod effective_rules;

@@ -34,9 +34,11 @@ pub use crate::ops::capture::sink::Sink;
 /// Options of a capture.
 #[derive(Default)]
 pub struct CaptureOptions<'o> {
-    /// Paths to capture even if rules leave them out today, secrets included: a checkpoint holds them already.
+    /// Paths to capture even if rules leave them out today, secrets included: a checkpoint holds
+    /// them already.
     pub also: &'o [RelPath],
-    /// Paths that will be overwritten: what is there is captured despite the rules, unless it is a secret.
+    /// Paths that will be overwritten: what is there is captured despite the rules, unless it is a
+    /// secret.
     pub make_room: &'o [RelPath],
     /// The size gate: no capture if there are more files than this.
     pub limit_files: Option<u64>,
@@ -188,7 +190,8 @@ pub fn begin<'c>(
 }
 
 impl Capturing<'_> {
-    /// Adds paths that rules left out, see [`CaptureOptions`]. They are read with the next [`Self::read`].
+    /// Adds paths that rules left out, see [`CaptureOptions`]. They are read with the next
+    /// [`Self::read`].
     pub fn add(&mut self, also: &[RelPath], make_room: &[RelPath]) -> Result<()> {
         let in_spite = in_spite_of_rules(&self.listing, also, make_room);
         self.tree = None;
@@ -238,8 +241,8 @@ impl Capturing<'_> {
         self.seen.as_ref().is_some_and(|seen| seen.trusted)
     }
 
-    /// Limits the listing to `scope`. Returns the ignore files outside it that affect it, if any; read them with
-    /// [`Self::read_beside`].
+    /// Limits the listing to `scope`. Returns the ignore files outside it that affect it, if any;
+    /// read them with [`Self::read_beside`].
     pub fn filtered(&mut self, scope: &Scope) -> Option<Listing> {
         let part = filtered(&self.listing, &|path| scope.covers(path));
         let dirs: HashSet<RelPath> = part.paths().into_iter().collect();
@@ -254,8 +257,8 @@ impl Capturing<'_> {
         (rules.file_count() > 0).then_some(rules)
     }
 
-    /// Removes paths that are held in another way. No stat cache is written then, since later scans would leave them
-    /// out too.
+    /// Removes paths that are held in another way. No stat cache is written then, since later scans
+    /// would leave them out too.
     pub fn exclude(&mut self, paths: &[RelPath]) {
         if exclude(&mut self.listing, paths) {
             (self.seen, self.tree) = (None, None);

@@ -1,4 +1,5 @@
-//! The working directory as one side of a diff: captured without being recorded, then read file by file.
+//! The working directory as one side of a diff: captured without being recorded, then read file by
+//! file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -26,8 +27,8 @@ pub struct WorktreeSide {
 }
 
 impl WorktreeSide {
-    /// Captures by today's rules, plus what `held` has and a rule now leaves out. Secrets are not taken despite the
-    /// rules, so their content is never shown.
+    /// Captures by today's rules, plus what `held` has and a rule now leaves out. Secrets are not
+    /// taken despite the rules, so their content is never shown.
     pub fn look(
         context: &Context,
         store: &Store,
@@ -107,7 +108,8 @@ fn look(
     }
 }
 
-/// Returns only the rules for secrets by name: no scan applies them within a directory that is left out.
+/// Returns only the rules for secrets by name: no scan applies them within a directory that is left
+/// out.
 fn secrets_alone(context: &Context) -> Rules {
     let sensitive_allow = context.settings.sensitive_allow.clone();
     Rules::new(RuleSources {

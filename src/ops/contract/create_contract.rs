@@ -122,7 +122,8 @@ pub fn of_create(
     }))
 }
 
-/// Returns the mechanism that fits: without files by the other content; a stash only if git tracks all files.
+/// Returns the mechanism that fits: without files by the other content; a stash only if git tracks
+/// all files.
 fn fitting(
     index: Option<AgainstIndex>,
     snapshot: &Snapshot,

@@ -1,5 +1,5 @@
-//! `guard`: whether a checkpoint exists from which the coming change can be undone. Nothing is written; the directory
-//! is scanned only to advise a working command.
+//! `guard`: whether a checkpoint exists from which the coming change can be undone. Nothing is
+//! written; the directory is scanned only to advise a working command.
 
 use crate::base::shell_word::shell_word;
 use crate::base::time::{self, MINUTE_MS, age};
@@ -263,8 +263,8 @@ fn secret_pattern(part: &ScopePart, secrets: &[RelPath]) -> Option<String> {
     Some(format!("/{}", path.chars().map(escape).collect::<String>()))
 }
 
-/// Replaces patterns in the question by the ignored files that they match; returns the command and the first such file.
-/// Named files are captured despite the rules.
+/// Replaces patterns in the question by the ignored files that they match; returns the command and
+/// the first such file. Named files are captured despite the rules.
 fn by_names(
     context: &Context,
     parts: &[ScopePart],
@@ -296,7 +296,8 @@ fn behind_link(context: &Context, parts: &[ScopePart]) -> Option<RelPath> {
         .find_map(|path| link_above(&work, path).ok()?)
 }
 
-/// Builds the error if no checkpoint covers the scope; a path that does not exist is in none of them.
+/// Builds the error if no checkpoint covers the scope; a path that does not exist is in none of
+/// them.
 fn of_none(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     let is_absent = |work: &WorkTree, part: &&ScopePart| {
         part.as_path()
@@ -312,8 +313,8 @@ fn of_none(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     }
 }
 
-/// Builds the error for a part that matches nothing: it may be mistyped, leaving the real target unguarded. A file yet
-/// to be made is undone with its directory.
+/// Builds the error for a part that matches nothing: it may be mistyped, leaving the real target
+/// unguarded. A file yet to be made is undone with its directory.
 fn of_nothing(context: &Context, wanted: &GuardedPath, part: &ScopePart, held_by: &str) -> Error {
     let matches = if part.as_path().is_some() {
         "is neither in the directory nor in"
@@ -372,8 +373,8 @@ fn command(context: &Context, verb: &str, scope: Option<&Scope>) -> String {
     command
 }
 
-/// Replaces each path that does not exist by its nearest existing directory: no checkpoint can be made of a missing
-/// path.
+/// Replaces each path that does not exist by its nearest existing directory: no checkpoint can be
+/// made of a missing path.
 fn capturable(context: &Context, parts: &[ScopePart]) -> Scope {
     let Ok(work) = WorkTree::open(context.root.path()) else {
         return Scope::new(parts.to_vec());

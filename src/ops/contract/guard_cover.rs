@@ -25,8 +25,8 @@ pub fn covers(checkpoint: &Checkpoint, wanted: Option<&Scope>) -> bool {
     }
 }
 
-/// Returns what a covering checkpoint still cannot restore within the scope, such as an unreadable file, or a named
-/// path on disk that a rule left out.
+/// Returns what a covering checkpoint still cannot restore within the scope, such as an unreadable
+/// file, or a named path on disk that a rule left out.
 ///
 /// # Errors
 /// The checkpoint is damaged, or the directory cannot be examined.
@@ -75,7 +75,8 @@ fn named(missed: &[String]) -> String {
     )
 }
 
-/// Returns the first part of a scope that matches no file of the checkpoint nor, if it is a path, anything on disk.
+/// Returns the first part of a scope that matches no file of the checkpoint nor, if it is a path,
+/// anything on disk.
 ///
 /// # Errors
 /// The checkpoint is damaged, or the directory cannot be examined.

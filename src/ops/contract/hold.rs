@@ -103,7 +103,8 @@ pub fn standing(context: &Context, store: &Store, warnings: &mut Vec<Warning>) -
     holds
 }
 
-/// Checks that no hold stands, once `create` has the lock. A damaged file is removed, so that it is reported once.
+/// Checks that no hold stands, once `create` has the lock. A damaged file is removed, so that it is
+/// reported once.
 ///
 /// # Errors
 /// A hold stands: of several, the one that ends last is named.

@@ -1,4 +1,5 @@
-//! Guarantees for agents: contracts of what was done, the guard before a change, holds, and the audit trail.
+//! Guarantees for agents: contracts of what was done, the guard before a change, holds, and the
+//! audit trail.
 
 pub mod audit;
 pub mod create_contract;

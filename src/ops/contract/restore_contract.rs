@@ -1,4 +1,5 @@
-//! The facts in a restore's contract: the directory's present content, read and compared with the checkpoint.
+//! The facts in a restore's contract: the directory's present content, read and compared with the
+//! checkpoint.
 
 use std::io::{Read, Write as _};
 
@@ -34,7 +35,8 @@ impl RestoreContract {
 }
 
 /// # Errors
-/// The store cannot be opened, or the checkpoint's trees cannot be read. Other failures are facts of the contract.
+/// The store cannot be opened, or the checkpoint's trees cannot be read. Other failures are facts
+/// of the contract.
 pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<RestoreContract> {
     let store = context.require_store()?;
     let target = &outcome.target;

@@ -19,7 +19,8 @@ pub struct Evicted {
     pub why: EvictionReason,
 }
 
-/// Runs what follows the commit point: eviction, `main`, manifest, stat cache. A failure undoes nothing.
+/// Runs what follows the commit point: eviction, `main`, manifest, stat cache. A failure undoes
+/// nothing.
 pub fn apply_retention(
     context: &Context,
     locked: &mut LockedStore<'_>,
@@ -44,7 +45,8 @@ pub fn apply_retention(
     evicted
 }
 
-/// Writes the stat cache for the next scan, unless the present one says the same and its checkpoint stays.
+/// Writes the stat cache for the next scan, unless the present one says the same and its checkpoint
+/// stays.
 fn save_stat_cache(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> {
     let Captured {
         listing,

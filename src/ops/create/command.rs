@@ -18,8 +18,8 @@ use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::damage::salvage::Unreadable;
 
-/// Captures and records. `tell` gets the outcome as soon as it is certain; housekeeping follows until `out_of_time`,
-/// and its warnings are returned.
+/// Captures and records. `tell` gets the outcome as soon as it is certain; housekeeping follows
+/// until `out_of_time`, and its warnings are returned.
 pub fn create(
     context: &Context,
     options: &CreateOptions,
@@ -35,7 +35,8 @@ pub fn create(
     };
     let mut attempt = || create_in_store(context, options, resolved.clone(), tell, out_of_time);
     match attempt() {
-        // Another process removed the store while we waited for the lock: this is the first checkpoint of a new one.
+        // Another process removed the store while we waited for the lock: this is the first
+        // checkpoint of a new one.
         Err(Error::StoreGone { .. }) => attempt(),
         other => other,
     }
@@ -53,7 +54,8 @@ pub fn create_in(
     }
 }
 
-/// Opens and locks the store, replacing it if it has lost everything, and makes plain copies after the record.
+/// Opens and locks the store, replacing it if it has lost everything, and makes plain copies after
+/// the record.
 fn create_in_store(
     context: &Context,
     options: &CreateOptions,

@@ -1,4 +1,5 @@
-//! Resolves the options of a `create`: reason, source, scope, mechanism, expiry, databases and state.
+//! Resolves the options of a `create`: reason, source, scope, mechanism, expiry, databases and
+//! state.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! Records what was captured, and what follows: retention, derived files, counts against the baseline.
+//! Records what was captured, and what follows: retention, derived files, counts against the
+//! baseline.
 
 use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
@@ -24,7 +25,8 @@ use crate::store::trees::tree_memo::TreeMemo;
 /// Records the capture in `pack`, then applies retention and updates derived files.
 ///
 /// # Errors
-/// The checkpoint cannot be recorded, or a scoped one cannot be read back. What follows the record only warns.
+/// The checkpoint cannot be recorded, or a scoped one cannot be read back. What follows the record
+/// only warns.
 pub fn record<'s>(
     context: &Context,
     session: &mut Session<'s>,
@@ -70,7 +72,8 @@ pub fn record<'s>(
         &captured,
         &mut warnings,
     );
-    // What is left out of a scope says nothing about the whole, so it is reported each time and not noted.
+    // What is left out of a scope says nothing about the whole, so it is reported each time and not
+    // noted.
     if left_out_changed && !checkpoint.is_scoped() {
         let noted = session.locked.write_left_out(&left_out.to_text());
         warnings.extend(
@@ -93,7 +96,8 @@ pub fn record<'s>(
     })
 }
 
-/// Makes the record; for the first checkpoint of a store, checks whether the directory was moved here.
+/// Makes the record; for the first checkpoint of a store, checks whether the directory was moved
+/// here.
 fn first_of_place(
     context: &Context,
     session: &Session<'_>,

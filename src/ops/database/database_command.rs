@@ -1,4 +1,5 @@
-//! Runs commands of the user's configuration that dump or load a database, with files as input and output.
+//! Runs commands of the user's configuration that dump or load a database, with files as input and
+//! output.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
@@ -57,8 +58,8 @@ pub fn of_name<'c>(
 /// Runs a command line in the root.
 ///
 /// # Errors
-/// How it failed: its exit, and the last line of its standard error; a signal asks to stop, or the store cannot be
-/// written.
+/// How it failed: its exit, and the last line of its standard error; a signal asks to stop, or the
+/// store cannot be written.
 pub fn run(
     context: &Context,
     scratch: &Scratch,

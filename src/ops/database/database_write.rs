@@ -1,4 +1,5 @@
-//! Databases of a checkpoint that is written into another directory: SQLite databases become files there.
+//! Databases of a checkpoint that is written into another directory: SQLite databases become files
+//! there.
 
 use crate::error::Result;
 use crate::model::restore_plan::RestoreScope;

@@ -1,4 +1,5 @@
-//! The databases of a restore: their present state is kept before anything changes; they are restored last.
+//! The databases of a restore: their present state is kept before anything changes; they are
+//! restored last.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -57,11 +58,12 @@ pub fn planned(request: &Request<'_>) -> Vec<DatabaseReport> {
 }
 
 impl DatabaseReturn {
-    /// Captures the present state of each into `pack` and extracts the content to restore; no user file changes.
+    /// Captures the present state of each into `pack` and extracts the content to restore; no user
+    /// file changes.
     ///
     /// # Errors
-    /// A database cannot be captured, unless an interrupted restore is being ended, which must work without it; or the
-    /// content to restore is damaged.
+    /// A database cannot be captured, unless an interrupted restore is being ended, which must work
+    /// without it; or the content to restore is damaged.
     pub fn prepare(
         context: &Context,
         locked: &LockedStore<'_>,
@@ -119,7 +121,8 @@ impl DatabaseReturn {
             .collect()
     }
 
-    /// Whether a database differs from both the target and the safety checkpoint of an interrupted restore.
+    /// Whether a database differs from both the target and the safety checkpoint of an interrupted
+    /// restore.
     pub fn holds_news(&self, store: &Store, pending: &Pending) -> Result<bool> {
         if self.items.is_empty() {
             return Ok(false);
@@ -236,8 +239,8 @@ impl DatabaseItem {
     }
 }
 
-/// Makes a missing file. SQLite writes into the file and those beside it, so none may have a second name: that could
-/// lie outside the root.
+/// Makes a missing file. SQLite writes into the file and those beside it, so none may have a second
+/// name: that could lie outside the root.
 fn ready_place(context: &Context, path: &RelPath, present: Option<Held>) -> Result<()> {
     let work = WorkTree::open(context.root.path())?;
     if present == Some(Held::Absent) {

@@ -1,4 +1,5 @@
-//! Housekeeping after a `create`: enforces the limit on the store's size, then merges a few packs within a time bound.
+//! Housekeeping after a `create`: enforces the limit on the store's size, then merges a few packs
+//! within a time bound.
 
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
@@ -10,8 +11,8 @@ use crate::store::objects::id_set::ObjectIds;
 
 /// Number of packs above which a `create` merges some, after it has printed its id.
 const MANY_PACKS: usize = 50;
-/// How far below [`MANY_PACKS`] a merge goes, and how many checkpoints pass before the next one: finding the live
-/// objects takes longer than a small `create`.
+/// How far below [`MANY_PACKS`] a merge goes, and how many checkpoints pass before the next one:
+/// finding the live objects takes longer than a small `create`.
 const PACKS_PER_MERGE: usize = 8;
 
 /// Works under the lock that `create` holds; `out_of_time` is polled between steps.

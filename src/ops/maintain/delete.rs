@@ -47,7 +47,8 @@ pub struct WholeStore<'d> {
     pub bytes: u64,
 }
 
-/// Asks the user for consent. An error ends the command: there is no terminal, or the answer was no.
+/// Asks the user for consent. An error ends the command: there is no terminal, or the answer was
+/// no.
 pub type DeletionConsent<'c> = dyn FnMut(&Deletion<'_>) -> Result<()> + 'c;
 
 #[derive(Debug)]
@@ -127,7 +128,8 @@ fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result
     })
 }
 
-/// Reads the inventory under the lock: lost refs are restored first, so that every checkpoint can be named.
+/// Reads the inventory under the lock: lost refs are restored first, so that every checkpoint can
+/// be named.
 fn decided_by_names(context: &Context, store: &Store) -> Result<Inventory> {
     Ok(session::begin(context, store)?.locked.inventory().clone())
 }
@@ -209,8 +211,8 @@ fn refuse_kept(store: &Store, doomed: &[Doomed], pending: Option<&session::Pendi
     Ok(())
 }
 
-/// Refuses while a checkpoint cannot be read, since the objects it needs are unknown. A row whose commit is missing
-/// needs none, unless nothing else is left.
+/// Refuses while a checkpoint cannot be read, since the objects it needs are unknown. A row whose
+/// commit is missing needs none, unless nothing else is left.
 pub fn refuse_damage(session: &Session<'_>) -> Result<()> {
     let in_the_way = |damaged: &&DamagedCheckpoint| {
         damaged.id.commit().is_some() || session.locked.has_lost_all()

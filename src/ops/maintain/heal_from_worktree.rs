@@ -1,4 +1,5 @@
-//! Restores objects that a store lacks from the working directory: files whose bytes match a missing blob, and trees.
+//! Restores objects that a store lacks from the working directory: files whose bytes match a
+//! missing blob, and trees.
 
 use std::collections::BTreeMap;
 
@@ -24,8 +25,8 @@ use crate::worktree::tree_handle::WorkTree;
 
 type Missing = BTreeMap<ObjectId, Vec<RelPath>>;
 
-/// Restores missing objects until nothing more can be found; a restored tree may reveal further missing blobs. `check`
-/// reports what is missing; its last report is returned.
+/// Restores missing objects until nothing more can be found; a restored tree may reveal further
+/// missing blobs. `check` reports what is missing; its last report is returned.
 pub fn heal_from_worktree(
     context: &Context,
     store: &Store,
@@ -49,7 +50,8 @@ pub fn heal_from_worktree(
     }
 }
 
-/// Looks at the paths where checkpoints hold the missing objects, then at everything that a capture holds.
+/// Looks at the paths where checkpoints hold the missing objects, then at everything that a capture
+/// holds.
 fn from_worktree(
     context: &Context,
     store: &Store,

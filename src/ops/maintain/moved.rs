@@ -51,7 +51,8 @@ impl Moved {
     }
 }
 
-/// Looks for stores that may be this root's. `holds` tells whether the root holds exactly what a checkpoint holds.
+/// Looks for stores that may be this root's. `holds` tells whether the root holds exactly what a
+/// checkpoint holds.
 ///
 /// # Errors
 /// The folder of the stores cannot be read. A store that cannot be read is skipped.
@@ -75,7 +76,8 @@ pub fn look(
     Ok(found)
 }
 
-/// Like [`look`], for a command that has not captured the root: scans it, and reads files only if the counts agree.
+/// Like [`look`], for a command that has not captured the root: scans it, and reads files only if
+/// the counts agree.
 ///
 /// # Errors
 /// As [`look`], and failures of the scan.
@@ -96,7 +98,8 @@ pub fn look_without_capture(context: &Context) -> Result<Vec<Moved>> {
     })
 }
 
-/// Returns what is known of a store and its newest checkpoint; `None` if it is another root's, or empty.
+/// Returns what is known of a store and its newest checkpoint; `None` if it is another root's, or
+/// empty.
 fn candidate(context: &Context, place: PathBuf) -> Option<(Moved, Checkpoint)> {
     let description = Description::read(&Layout::new(place.clone())).ok()??;
     let old_root = description
@@ -125,7 +128,8 @@ fn candidate(context: &Context, place: PathBuf) -> Option<(Moved, Checkpoint)> {
     (same || now_there.is_none()).then_some((moved, newest))
 }
 
-/// Whether the directory was created after a checkpoint and so is not its root: inode numbers are reused.
+/// Whether the directory was created after a checkpoint and so is not its root: inode numbers are
+/// reused.
 fn born_after(root: &Path, time_ms: i64) -> bool {
     let born = std::fs::metadata(root)
         .and_then(|found| found.created())

@@ -19,7 +19,8 @@ use crate::store::gc::{blob_versions, mark, pack_usage};
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::repository::Store;
 
-/// Milliseconds for which plain git's index in a store is left alone: a user may be between `add` and `commit`.
+/// Milliseconds for which plain git's index in a store is left alone: a user may be between `add`
+/// and `commit`.
 const GIT_INDEX_REST_MS: i64 = 3_600_000;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -130,7 +131,8 @@ fn plan(
 /// The objects that must stay in the store.
 struct Needed {
     live: ObjectIds,
-    /// Versions of large files at the same path, and states of workflows; the newest of each line first.
+    /// Versions of large files at the same path, and states of workflows; the newest of each line
+    /// first.
     versions: Vec<Vec<ObjectId>>,
 }
 
@@ -184,7 +186,8 @@ fn versions(
     blob_versions::lines(reach.catalogue(), &trees).map_err(damaged)
 }
 
-/// Rebuilds damaged pack indexes and drops lost pins; checking this on every `create` would cost too much.
+/// Rebuilds damaged pack indexes and drops lost pins; checking this on every `create` would cost
+/// too much.
 fn mend(session: &mut Session<'_>) -> Result<()> {
     let count = session.locked.mend_indexes()?.len();
     session

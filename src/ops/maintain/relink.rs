@@ -34,7 +34,8 @@ pub struct Relinking<'r> {
     pub here: usize,
 }
 
-/// Asks the user for consent. An error ends the command: there is no terminal, or the answer was no.
+/// Asks the user for consent. An error ends the command: there is no terminal, or the answer was
+/// no.
 pub type RelinkConsent<'c> = dyn FnMut(&Relinking<'_>) -> Result<()> + 'c;
 
 #[derive(Debug)]
@@ -151,8 +152,8 @@ fn named_here(context: &Context, old_root: &Path) -> bool {
     identity(old_root).is_some_and(|found| context.root.identity() == Some(found))
 }
 
-/// Finishes a trade of two stores: the one no longer needed lies in the old place. Its checkpoints were copied before
-/// that, and are copied again to be sure.
+/// Finishes a trade of two stores: the one no longer needed lies in the old place. Its checkpoints
+/// were copied before that, and are copied again to be sure.
 fn finish_trade(
     context: &Context,
     here: &Store,
@@ -231,7 +232,8 @@ fn carry_out(
     Ok(warnings)
 }
 
-/// Finds the store of the old root, by the path's hash or by a description. `here` is chosen only if there is no other.
+/// Finds the store of the old root, by the path's hash or by a description. `here` is chosen only
+/// if there is no other.
 fn find(context: &Context, old_root: &Path, here: Option<&Path>) -> Result<Moved> {
     let resolved = Root::resolve(old_root, None)
         .map_or_else(|_| old_root.to_path_buf(), |root| root.path().to_path_buf());
@@ -289,8 +291,8 @@ fn refuse_place(moved: &Moved, my_identity: (u64, u64)) -> Result<()> {
     Ok(())
 }
 
-/// Refuses to interleave two histories: all checkpoints here must be newer than those there. Checkpoints in both were
-/// copied by an interrupted attempt.
+/// Refuses to interleave two histories: all checkpoints here must be newer than those there.
+/// Checkpoints in both were copied by an interrupted attempt.
 fn refuse_mixing(moved: &Moved, here: &[Checkpoint]) -> Result<()> {
     let Some(first) = here.first() else {
         return Ok(());

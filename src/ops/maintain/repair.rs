@@ -1,5 +1,5 @@
-//! Repair: rebuilds derived files, looks for missing objects elsewhere, and salvages a store in which damage remains.
-//! Nothing is deleted: the damaged store is kept.
+//! Repair: rebuilds derived files, looks for missing objects elsewhere, and salvages a store in
+//! which damage remains. Nothing is deleted: the damaged store is kept.
 
 use std::path::{Path, PathBuf};
 
@@ -54,7 +54,8 @@ impl Mended {
     }
 }
 
-/// Repairs the store of this root; `None` if there is none. The report describes the store after the repair.
+/// Repairs the store of this root; `None` if there is none. The report describes the store after
+/// the repair.
 pub fn repair(context: &Context) -> Result<Option<(Mended, CheckReport, Vec<Warning>)>> {
     let place = context.store_dir()?;
     let _shield = context.interrupt.shield();
@@ -108,7 +109,8 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, CheckReport, Vec<Warn
     Ok(Some((mended, check_again(context, place)?, warnings)))
 }
 
-/// Fetches from kept copies what could not be read when the store was replaced but may be readable now.
+/// Fetches from kept copies what could not be read when the store was replaced but may be readable
+/// now.
 fn fetch(context: &Context, place: &Path) -> Result<usize> {
     let Some(store) = Store::open(place.to_path_buf())? else {
         return Ok(0);
@@ -120,7 +122,8 @@ fn fetch(context: &Context, place: &Path) -> Result<usize> {
     salvage_backlog::fetch(&session.locked, &|| context.check_interrupt())
 }
 
-/// Acts only on what is seen under the lock: packs that vanished before that were replaced, not lost.
+/// Acts only on what is seen under the lock: packs that vanished before that were replaced, not
+/// lost.
 fn begin_afresh<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     let session = session::begin(context, store)?;
     store.objects().forget_rescued()?;
@@ -193,7 +196,8 @@ pub fn salvage_unusable(
     }
 }
 
-/// Replaces a damaged store, whose lock the caller holds, by a fresh one with everything that can be read.
+/// Replaces a damaged store, whose lock the caller holds, by a fresh one with everything that can
+/// be read.
 pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Salvaged> {
     let go_on = || context.check_interrupt();
     let (wait, holder) = (context.lock_wait, &context.holder);
@@ -209,8 +213,8 @@ pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Resul
     salvage.finish(context.now_ms)
 }
 
-/// Checks the store, and believes damage only if each freshly opened store shows some, since a writer may be merging
-/// packs. Returns the last report; `store` is then the store it describes.
+/// Checks the store, and believes damage only if each freshly opened store shows some, since a
+/// writer may be merging packs. Returns the last report; `store` is then the store it describes.
 pub fn check_with_retries(
     context: &Context,
     store: &mut Store,

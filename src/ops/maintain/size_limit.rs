@@ -1,4 +1,5 @@
-//! `max_store_size`: chooses which checkpoints to evict until the store fits, and frees their space.
+//! `max_store_size`: chooses which checkpoints to evict until the store fits, and frees their
+//! space.
 
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
@@ -17,7 +18,8 @@ use crate::store::repository::Store;
 /// A sweep pays off if dead bytes exceed one part in this many of the needed bytes.
 const WORTH_A_SWEEP: u64 = 8;
 
-/// Plans the eviction, apart from checkpoints that are `gone` anyway; reads every tree of those that stay.
+/// Plans the eviction, apart from checkpoints that are `gone` anyway; reads every tree of those
+/// that stay.
 pub fn plan(
     context: &Context,
     store: &Store,

@@ -39,8 +39,8 @@ pub struct KnownStore {
 pub enum RootState {
     Present,
     Gone,
-    /// Undecidable: the parent is gone too, is not the directory that held the root (a disk may not be mounted), or may
-    /// not be read.
+    /// Undecidable: the parent is gone too, is not the directory that held the root (a disk may not
+    /// be mounted), or may not be read.
     Unreachable,
     Unknown,
 }
@@ -57,7 +57,8 @@ pub fn all(context: &Context) -> Result<Vec<KnownStore>> {
         .collect())
 }
 
-/// Returns the directories of all stores without kept copies, in order of path, without reading them.
+/// Returns the directories of all stores without kept copies, in order of path, without reading
+/// them.
 ///
 /// # Errors
 /// The base itself cannot be listed.
@@ -99,7 +100,8 @@ pub fn look(dir: PathBuf) -> Option<KnownStore> {
         .ok()
         .and_then(|found| Some(found.as_ref()?.identity))
         .unwrap_or_default();
-    // If the name is not derived from this root, the description may be wrong: nothing is concluded from it.
+    // If the name is not derived from this root, the description may be wrong: nothing is concluded
+    // from it.
     let fits = |root: &Path| {
         dir.file_name().is_some_and(|name| {
             name.as_encoded_bytes()

@@ -1,4 +1,5 @@
-//! `restore`, `undo`, `redo` and `restore --resume`: each chooses the target state and reports the outcome.
+//! `restore`, `undo`, `redo` and `restore --resume`: each chooses the target state and reports the
+//! outcome.
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::{Checkpoint, Verb};
@@ -155,8 +156,8 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
     found.run(&request, &mut |_| Ok(()))
 }
 
-/// Refuses if the last restore was killed before it changed anything: there is nothing to undo, and the restore before
-/// it is not the one meant.
+/// Refuses if the last restore was killed before it changed anything: there is nothing to undo, and
+/// the restore before it is not the one meant.
 fn refuse_after_one_that_never_began(healed: &[Warning]) -> Result<()> {
     let target = healed.iter().find_map(|warning| match warning {
         Warning::RestoreNeverBegan { target } => Some(*target),
@@ -176,8 +177,8 @@ struct FoundStore<'c> {
 }
 
 impl<'c> FoundStore<'c> {
-    /// Looks under the lock after trouble, so that lost refs are restored and a restore still running is waited for. A
-    /// dry run writes nothing, so it reads the store as it is.
+    /// Looks under the lock after trouble, so that lost refs are restored and a restore still
+    /// running is waited for. A dry run writes nothing, so it reads the store as it is.
     fn of(context: &'c Context, common: &'c CommonOptions) -> Result<Self> {
         let store = context.require_store()?;
         let inventory = store.inventory()?;

@@ -1,4 +1,5 @@
-//! Executes a restore plan: stage, journal, apply, verify, close; a failure is rolled back or leaves it pending.
+//! Executes a restore plan: stage, journal, apply, verify, close; a failure is rolled back or
+//! leaves it pending.
 
 use crate::base::progress::WorkPhase;
 use crate::error::{Error, Obstacle, Result};
@@ -14,9 +15,9 @@ use crate::worktree::apply::transaction::{Applied, ApplyError, apply};
 
 /// Changes the working directory.
 ///
-/// Writes `journal` once everything is staged. With `was_pending`, an earlier restore is being finished or undone: a
-/// failure leaves that one pending; otherwise a failure leaves nothing behind. `last` runs after the files are in
-/// place; a kill during it leaves the restore pending.
+/// Writes `journal` once everything is staged. With `was_pending`, an earlier restore is being
+/// finished or undone: a failure leaves that one pending; otherwise a failure leaves nothing
+/// behind. `last` runs after the files are in place; a kill during it leaves the restore pending.
 pub fn execute(
     locked: &mut LockedStore<'_>,
     job: &RestoreJob<'_>,
@@ -85,11 +86,11 @@ pub fn execute(
     })
 }
 
-/// Removes the staging directory only after the journal says that it is no longer needed. The restore is done and
-/// durable: a failure here is a warning, and the next writing command retries.
+/// Removes the staging directory only after the journal says that it is no longer needed. The
+/// restore is done and durable: a failure here is a warning, and the next writing command retries.
 fn close(locked: &mut LockedStore<'_>, journal: &Journal, applied: Applied<'_>) -> Result<()> {
-    // If there is no room to write this, remove both anyway: a kill in between leaves a restore that counts as
-    // interrupted, and the store has all that is needed to finish it.
+    // If there is no room to write this, remove both anyway: a kill in between leaves a restore
+    // that counts as interrupted, and the store has all that is needed to finish it.
     let _ = locked.write_journal(&Journal {
         stage: JournalStage::Finished,
         ..journal.clone()

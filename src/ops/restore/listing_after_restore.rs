@@ -1,5 +1,5 @@
-//! The listing after a restore: the listing before it with the plan applied, so that the next scan reads nothing that
-//! was just written.
+//! The listing after a restore: the listing before it with the plan applied, so that the next scan
+//! reads nothing that was just written.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -13,7 +13,8 @@ use crate::model::state::stat::{ListedFile, SYMLINK_BITS, Stat, TYPE_BITS};
 use crate::ops::restore::verify_written::{Confirmed, WrittenFile};
 use crate::worktree::rules::rule_set::may_be_secret;
 
-/// Applies a plan to the listing it was made from. `left` names directories that could not be removed.
+/// Applies a plan to the listing it was made from. `left` names directories that could not be
+/// removed.
 pub fn after(
     mut listing: Listing,
     plan: &RestorePlan,

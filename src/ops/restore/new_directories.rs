@@ -1,4 +1,5 @@
-//! Finds directories that a restore makes with everything in them, so that each tree is put in place by one rename.
+//! Finds directories that a restore makes with everything in them, so that each tree is put in
+//! place by one rename.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,8 @@ use crate::ops::restore::restore_job::RestoreJob;
 #[derive(Default)]
 pub struct NewDirectories {
     pub dirs: Vec<NewDir>,
-    /// Indexes of the directories whose parent exists already; a tree's number is its position in this list.
+    /// Indexes of the directories whose parent exists already; a tree's number is its position in
+    /// this list.
     pub tops: Vec<usize>,
     index: HashMap<RelPath, usize>,
 }
@@ -28,8 +30,8 @@ pub struct NewDir {
     pub dirs: Vec<usize>,
 }
 
-/// Returns the trees of a plan. Below a directory with set-gid or the like, directories are made in place, since they
-/// inherit from it.
+/// Returns the trees of a plan. Below a directory with set-gid or the like, directories are made in
+/// place, since they inherit from it.
 pub fn of(job: &RestoreJob<'_>) -> NewDirectories {
     let mut trees = NewDirectories::default();
     for (path, perm) in &job.plan.make_dirs {

@@ -32,7 +32,8 @@ pub struct PlannedRestore {
     pub since: Option<Vec<RelPath>>,
 }
 
-/// Captures the present state, including every path that the target or its successor holds, and plans.
+/// Captures the present state, including every path that the target or its successor holds, and
+/// plans.
 pub fn look(
     context: &Context,
     store: &Store,
@@ -80,7 +81,8 @@ pub fn look(
     Ok(planned)
 }
 
-/// Checkpoint stores within the tree: no restore changes them, whatever an older checkpoint holds there.
+/// Checkpoint stores within the tree: no restore changes them, whatever an older checkpoint holds
+/// there.
 fn stores_in(listing: &Listing) -> Vec<RelPath> {
     let is_store = |why: &WhyNot| matches!(why, WhyNot::LeftOut(rule) if rule == STORES_RULE);
     let mut found = Vec::new();
@@ -108,7 +110,8 @@ fn take_out(stores: &[RelPath], held: &mut Snapshot) -> Vec<RelPath> {
     spared
 }
 
-/// Reads the files; after an interrupted restore, or with an untrusted cache, every directory is compared.
+/// Reads the files; after an interrupted restore, or with an untrusted cache, every directory is
+/// compared.
 fn read_and_compare(
     capturing: &mut Capturing<'_>,
     request: &Request<'_>,
@@ -124,7 +127,8 @@ fn read_and_compare(
         .filter(capturing.listing(), &capturing.meta())
 }
 
-/// Adds files on disk that today's rules leave out but the states concerned hold; returns whether there were any.
+/// Adds files on disk that today's rules leave out but the states concerned hold; returns whether
+/// there were any.
 fn extend(
     capturing: &mut Capturing<'_>,
     store: &Store,
@@ -196,8 +200,8 @@ fn plan(
     })
 }
 
-/// Files that an undo or redo would overwrite or delete although the step it takes back did not leave them so. `None`
-/// if the state after that step is gone.
+/// Files that an undo or redo would overwrite or delete although the step it takes back did not
+/// leave them so. `None` if the state after that step is gone.
 fn made_since(
     request: &Request<'_>,
     plan: &RestorePlan,

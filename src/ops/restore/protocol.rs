@@ -1,4 +1,5 @@
-//! The order of every restore: capture, plan, show, ask, lock, capture again, safety checkpoint, stage, journal, apply.
+//! The order of every restore: capture, plan, show, ask, lock, capture again, safety checkpoint,
+//! stage, journal, apply.
 
 use std::collections::HashSet;
 
@@ -99,8 +100,8 @@ pub fn run(
     }
 }
 
-/// Whether the directory already matches. Ending an interrupted restore is something to do, and so is a database, which
-/// is not compared before it is taken.
+/// Whether the directory already matches. Ending an interrupted restore is something to do, and so
+/// is a database, which is not compared before it is taken.
 fn is_nothing_to_do(context: &Context, request: &Request<'_>, plan: &RestorePlan) -> bool {
     let asks_for_databases = request
         .target
@@ -128,7 +129,8 @@ fn checked(plan: RestorePlan) -> Result<RestorePlan> {
     })
 }
 
-/// Checks under the lock that the target was not evicted and no other restore was interrupted meanwhile.
+/// Checks under the lock that the target was not evicted and no other restore was interrupted
+/// meanwhile.
 fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
     let id = request.target.id();
     if session.locked.inventory().get(id).is_none() {
@@ -147,7 +149,8 @@ fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
     }
 }
 
-/// From here on the user's directory may change; whatever happens, it ends as the target or as it was.
+/// From here on the user's directory may change; whatever happens, it ends as the target or as it
+/// was.
 fn change(
     context: &Context,
     session: &mut Session<'_>,
@@ -228,15 +231,16 @@ fn take_over_pending(
     session
         .warnings
         .extend(clear_leftovers(worktree, journal, &known)?);
-    // Until all is staged anew, the journal describes the interrupted restore: a kill leaves no stage unnamed.
+    // Until all is staged anew, the journal describes the interrupted restore: a kill leaves no
+    // stage unnamed.
     session.locked.write_journal(&Journal {
         filling: Some(staging.to_owned()),
         ..journal.clone()
     })
 }
 
-/// The capture as it is after the restore. After an interrupted one no stat cache is written, since the checkpoint it
-/// would name may not hold everything that was left.
+/// The capture as it is after the restore. After an interrupted one no stat cache is written, since
+/// the checkpoint it would name may not hold everything that was left.
 fn as_left(
     mut captured: Captured,
     plan: &RestorePlan,
@@ -252,8 +256,8 @@ fn as_left(
     captured
 }
 
-/// Records the present state. Finishing an interrupted restore records it only if it holds something that neither of
-/// its two checkpoints does.
+/// Records the present state. Finishing an interrupted restore records it only if it holds
+/// something that neither of its two checkpoints does.
 fn keep_present(
     context: &Context,
     session: &mut Session<'_>,
@@ -294,7 +298,8 @@ fn keep_present(
         beside,
         record,
     };
-    // Unless a restore is pending, this journal is written before the safety checkpoint: nothing has changed yet.
+    // Unless a restore is pending, this journal is written before the safety checkpoint: nothing
+    // has changed yet.
     let announced = session.locked.journal_writer();
     let preparing = |safety| journal_of(request, safety, staging, JournalStage::Preparing);
     let mut announce = |safety| {
@@ -335,7 +340,8 @@ fn holds_news(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bo
             .all(|(path, perm)| dir_is_known(path, perm)))
 }
 
-/// Removes what an interrupted restore staged, and an attempt to end it, except for bytes that exist nowhere else.
+/// Removes what an interrupted restore staged, and an attempt to end it, except for bytes that
+/// exist nowhere else.
 fn clear_leftovers(
     worktree: &WorkTree,
     journal: &Journal,

@@ -21,7 +21,8 @@ pub struct RestoreJob<'e> {
     /// The present state that the plan was made from.
     pub present: &'e Listing,
     pub target: ObjectId,
-    /// The target state adapted to this directory, see [`crate::ops::restore::target::Target::adapted`].
+    /// The target state adapted to this directory, see
+    /// [`crate::ops::restore::target::Target::adapted`].
     pub wanted: &'e Snapshot,
     pub special_bits: bool,
 }

@@ -34,7 +34,8 @@ pub struct Proposal<'p> {
     pub again: bool,
 }
 
-/// Asks the user for consent. An error ends the command: there is no terminal, or the answer was no.
+/// Asks the user for consent. An error ends the command: there is no terminal, or the answer was
+/// no.
 pub type Consent<'c> = dyn FnMut(&Proposal<'_>) -> Result<()> + 'c;
 
 #[derive(Debug)]
@@ -44,8 +45,9 @@ pub struct RestoreOutcome {
     /// The safety checkpoint; `None` for a dry run, or if there was nothing to do.
     pub safety: Option<ObjectId>,
     pub plan: RestorePlan,
-    /// For undo and redo: files to be overwritten or deleted that were made or changed since the step being taken back.
-    /// The safety checkpoint holds them. `None` if the state after that step is gone.
+    /// For undo and redo: files to be overwritten or deleted that were made or changed since the
+    /// step being taken back. The safety checkpoint holds them. `None` if the state after that step
+    /// is gone.
     pub since: Option<Vec<RelPath>>,
     /// Target of the next step, if an undo or a redo had nothing to do.
     pub beyond: Option<Checkpoint>,
@@ -55,7 +57,8 @@ pub struct RestoreOutcome {
     pub overlay: bool,
     pub dry_run: bool,
     pub resumed: bool,
-    /// Paths kept by rule although the target lacks them, and directories in which something uncaptured appeared.
+    /// Paths kept by rule although the target lacks them, and directories in which something
+    /// uncaptured appeared.
     pub left_alone: Vec<RelPath>,
     pub evicted: Vec<Evicted>,
     /// The other directory that was written, if any.

@@ -1,4 +1,5 @@
-//! PATH arguments of a restore: literal names, relative to the root or absolute inside it, all checked first.
+//! PATH arguments of a restore: literal names, relative to the root or absolute inside it, all
+//! checked first.
 
 use std::path::Path;
 

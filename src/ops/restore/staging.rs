@@ -1,4 +1,5 @@
-//! Stages all new content of a restore on several threads, and collects the steps that put it in place.
+//! Stages all new content of a restore on several threads, and collects the steps that put it in
+//! place.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -28,7 +29,8 @@ const WRITTEN_BACK_FROM_FILES: usize = 2000;
 pub struct Staged {
     pub stage: Stage,
     pub plan: ApplyPlan,
-    /// Expected entries of each directory afterwards, as far as staged; the sizes are those of the staged files.
+    /// Expected entries of each directory afterwards, as far as staged; the sizes are those of the
+    /// staged files.
     pub expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
 }
 
@@ -50,8 +52,9 @@ enum StagedPart {
     Single(Range<usize>, Vec<Stat>),
 }
 
-/// Stages all new content on the target file system. It is made durable once in place: until then the journal says that
-/// a restore is under way, and the safety checkpoint holds what was there before.
+/// Stages all new content on the target file system. It is made durable once in place: until then
+/// the journal says that a restore is under way, and the safety checkpoint holds what was there
+/// before.
 pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> {
     let mut stage = Stage::create(job.worktree, name)?;
     if job.special_bits {
@@ -97,8 +100,8 @@ pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> 
     })
 }
 
-/// Files whose content is needed: those written, and hard-linked ones whose mode changes, since their other names must
-/// keep theirs.
+/// Files whose content is needed: those written, and hard-linked ones whose mode changes, since
+/// their other names must keep theirs.
 fn content_needed<'e>(job: &'e RestoreJob<'_>) -> Vec<(&'e RelPath, Entry)> {
     let written = job
         .plan
@@ -147,7 +150,8 @@ impl StagingWork<'_, '_> {
         )
     }
 
-    /// Makes a tree directory's subdirectories, queues them for other threads, then makes its files.
+    /// Makes a tree directory's subdirectories, queues them for other threads, then makes its
+    /// files.
     fn make_tree_dir(&self, at: usize, queue: &WorkQueue<Unit>) -> Result<Vec<(Name, Stat)>> {
         let (work, dir) = (self.job.worktree, &self.trees.dirs[at]);
         let place = self.stage.place(work, &dir.place)?;
@@ -227,7 +231,8 @@ impl StagedBatch {
         for (staged, (item, stat)) in single.iter().zip(stats).enumerate() {
             self.expect(item, &stat);
             let expect = job.stat_of(item.path).map_or(Expect::Absent, |stat| {
-                // The entry here is removed first, along with the directory or file that is in the way.
+                // The entry here is removed first, along with the directory or file that is in the
+                // way.
                 if job.plan.delete.contains_key(item.path) {
                     Expect::Absent
                 } else {

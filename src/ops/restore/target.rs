@@ -31,8 +31,8 @@ pub struct Target<'s> {
     state: LazySnapshot<'s>,
     /// Ignore files outside its scope that affect it.
     rules_beside: Option<LazySnapshot<'s>>,
-    /// The state that followed this one, if this is a safety checkpoint. Each of its paths was looked at then, so a
-    /// path missing here did not exist. `None` if it is gone.
+    /// The state that followed this one, if this is a safety checkpoint. Each of its paths was
+    /// looked at then, so a path missing here did not exist. `None` if it is gone.
     successor: Option<LazySnapshot<'s>>,
     rules: Rules,
     /// Files that no restore touches, whatever this state holds there.
@@ -78,8 +78,9 @@ impl<'s> Target<'s> {
         self.spared.covers(path)
     }
 
-    /// Returns the directories that a restore has to look into, given the present `listing`, whose trees must be known,
-    /// and its meta. Of a plain git commit only the trees are known, so that is everything.
+    /// Returns the directories that a restore has to look into, given the present `listing`, whose
+    /// trees must be known, and its meta. Of a plain git commit only the trees are known, so that
+    /// is everything.
     pub fn filter(&self, listing: &Listing, present: &Meta) -> Result<DirFilter> {
         if self.checkpoint.adopted {
             return Ok(DirFilter::Everything);
@@ -114,7 +115,8 @@ impl<'s> Target<'s> {
         self.successor.is_some()
     }
 
-    /// Returns paths unreadable both when this state was recorded and today, so that any change to them is unknown.
+    /// Returns paths unreadable both when this state was recorded and today, so that any change to
+    /// them is unknown.
     pub fn unreadable_then_too(
         &self,
         today: &Meta,
@@ -178,7 +180,8 @@ impl<'s> Target<'s> {
         Ok(Some(self.store.objects().read(&entry.id)?.1))
     }
 
-    /// Returns the first failure of [`Self::may_delete`], if any: a plan that rests on it must not be carried out.
+    /// Returns the first failure of [`Self::may_delete`], if any: a plan that rests on it must not
+    /// be carried out.
     pub fn check_all_was_known(&self) -> Result<()> {
         match self.trouble.take() {
             Some(why) => Err(self.damage(why)),
@@ -186,8 +189,8 @@ impl<'s> Target<'s> {
         }
     }
 
-    /// Adapts `wanted` to the present state. Plain git records only the executable bit, so files that agree in it keep
-    /// their permission bits.
+    /// Adapts `wanted` to the present state. Plain git records only the executable bit, so files
+    /// that agree in it keep their permission bits.
     pub fn adapted(&self, mut wanted: Snapshot, present: &Snapshot) -> Snapshot {
         if !self.checkpoint.adopted {
             return wanted;
@@ -205,8 +208,8 @@ impl<'s> Target<'s> {
         wanted
     }
 
-    /// Whether the ignore rules of this state differ from today's, as far as `present` and `held` tell: it may then
-    /// hold what is left out today.
+    /// Whether the ignore rules of this state differ from today's, as far as `present` and `held`
+    /// tell: it may then hold what is left out today.
     pub fn ignores_otherwise(&self, today: &Meta, present: &Snapshot, held: &Snapshot) -> bool {
         let of = |state: &Snapshot| {
             let lists = state
@@ -223,14 +226,16 @@ impl<'s> Target<'s> {
 
     /// Whether something at `path` that this state lacks may be deleted.
     pub fn may_delete(&self, present: &Snapshot, path: &RelPath, is_dir: bool) -> bool {
-        // Plain git records no empty directory, so a directory that is empty now may have existed then.
+        // Plain git records no empty directory, so a directory that is empty now may have existed
+        // then.
         let unknowable =
             self.checkpoint.adopted && is_dir && below(&present.files, path).next().is_none();
         let size_bytes = present.files.get(path).map_or(0, |entry| entry.size_bytes);
         !unknowable && !self.spares(path) && self.would_hold(path, is_dir, size_bytes)
     }
 
-    /// Checks that everything a plan would write is there and whole, so that only feasible plans are shown.
+    /// Checks that everything a plan would write is there and whole, so that only feasible plans
+    /// are shown.
     pub fn check_contents(
         &self,
         store: &Store,
@@ -307,8 +312,8 @@ impl<'s> Target<'s> {
     }
 }
 
-/// Rules for a commit of plain git, which does not record what it left out: everything that git's recipe or the store's
-/// list leaves out today counts, so that none of it is deleted.
+/// Rules for a commit of plain git, which does not record what it left out: everything that git's
+/// recipe or the store's list leaves out today counts, so that none of it is deleted.
 fn rules_of_plain_git(store: &Store) -> RuleRecord {
     let list = [&store.exclusion_list(), RECIPE_LIST.as_bytes()].join(&b'\n');
     RuleRecord {

@@ -1,4 +1,5 @@
-//! `restore --to`: writes a checkpoint, or some of its paths, into another directory. The store is only read.
+//! `restore --to`: writes a checkpoint, or some of its paths, into another directory. The store is
+//! only read.
 
 use std::path::PathBuf;
 

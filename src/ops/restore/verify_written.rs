@@ -21,7 +21,8 @@ use crate::worktree::sys::{self, Access};
 
 /// Upper bound on bytes of a file read at a time.
 const HASHED_BYTES: usize = 256 << 10;
-/// Poll interval and maximum number of polls while waiting for the next clock tick; no clock ticks more slowly.
+/// Poll interval and maximum number of polls while waiting for the next clock tick; no clock ticks
+/// more slowly.
 const LOOK_EVERY: Duration = Duration::from_micros(500);
 const LOOKS: usize = 24;
 
@@ -30,7 +31,8 @@ const LOOKS: usize = 24;
 pub struct Confirmed {
     /// Files that were read back and have the expected content.
     pub written: Vec<WrittenFile>,
-    /// File system time before the first file was read, see [`crate::model::state::listing::Listing`].
+    /// File system time before the first file was read, see
+    /// [`crate::model::state::listing::Listing`].
     pub looked_ns: i64,
 }
 
@@ -44,8 +46,8 @@ pub struct WrittenFile {
     pub is_key: bool,
 }
 
-/// Makes all changes durable while reading every written file back. A difference leaves the restore pending, so that it
-/// can be finished or undone.
+/// Makes all changes durable while reading every written file back. A difference leaves the restore
+/// pending, so that it can be finished or undone.
 pub fn confirm(
     job: &RestoreJob<'_>,
     applied: &Applied<'_>,
@@ -118,8 +120,8 @@ fn read_dir_back(
     Ok(written)
 }
 
-/// Waits until the file system's clock has passed now, so that later changes get a later time. The fine clock must be
-/// passed: a mere tick may still be behind a file written just before.
+/// Waits until the file system's clock has passed now, so that later changes get a later time. The
+/// fine clock must be passed: a mere tick may still be behind a file written just before.
 fn next_tick_ns() -> i64 {
     let before = sys::fine_now_ns();
     for _ in 0..LOOKS {
@@ -131,8 +133,8 @@ fn next_tick_ns() -> i64 {
     sys::coarse_now_ns()
 }
 
-/// Returns the blob id of what a reader yields. Collision attacks were detected when the bytes were read from the
-/// store: plain SHA-1 is enough to see that they arrived.
+/// Returns the blob id of what a reader yields. Collision attacks were detected when the bytes were
+/// read from the store: plain SHA-1 is enough to see that they arrived.
 pub fn hash_of(reader: &mut dyn Read, len: u64) -> Result<ObjectId> {
     hash(reader, len, &|_| {})
 }

@@ -36,8 +36,8 @@ pub fn root_perm(state: &Snapshot) -> u32 {
         .unwrap_or(USUAL_DIR)
 }
 
-/// Carries out such a plan; every byte is checked while written, and a failure leaves nothing behind. `top`: the
-/// permission bits that the directory itself gets at the end.
+/// Carries out such a plan; every byte is checked while written, and a failure leaves nothing
+/// behind. `top`: the permission bits that the directory itself gets at the end.
 pub fn write_out(
     context: &Context,
     store: &Store,
@@ -64,7 +64,8 @@ pub fn write_out(
     materialize(work, &wanted, &mut fetch, &context.interrupt)
 }
 
-/// Writes the checked bytes of one file of a checkpoint; `path` and `work` name the file in a failure.
+/// Writes the checked bytes of one file of a checkpoint; `path` and `work` name the file in a
+/// failure.
 pub fn content(
     store: &Store,
     checkpoint: ObjectId,

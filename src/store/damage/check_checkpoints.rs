@@ -140,8 +140,8 @@ impl<'c> StateChecker<'c> {
         Ok(())
     }
 
-    /// Checks that directories known only to the meta are not files in the tree. Ignores unreadable trees, reported
-    /// elsewhere.
+    /// Checks that directories known only to the meta are not files in the tree. Ignores unreadable
+    /// trees, reported elsewhere.
     fn check_agreement(&self, meta: &Meta, tree: ObjectId, faults: &mut Vec<Fault>) {
         let mut memo = TreeMemo::new(self.objects);
         for path in meta.bare_dirs() {

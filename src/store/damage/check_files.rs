@@ -1,4 +1,5 @@
-//! Checks the small files of a store: constants, description, refs, manifest, journal and derived files.
+//! Checks the small files of a store: constants, description, refs, manifest, journal and derived
+//! files.
 
 use std::io::ErrorKind;
 use std::path::Path;

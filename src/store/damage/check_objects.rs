@@ -1,4 +1,5 @@
-//! Checks the files that hold objects: every pack with its index, every loose object, each copy of each object.
+//! Checks the files that hold objects: every pack with its index, every loose object, each copy of
+//! each object.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -15,7 +16,8 @@ use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::PackReader;
 use crate::store::objects::pack::pack_walk;
 
-/// Checks the frames of all packs; a full check reads and hashes all their objects and all loose ones.
+/// Checks the frames of all packs; a full check reads and hashes all their objects and all loose
+/// ones.
 ///
 /// # Errors
 /// The directories cannot be listed, or the caller asked to stop.

@@ -1,4 +1,5 @@
-//! Repairs made when the lock is taken: refs named only by the manifest or packs, and leftovers of killed processes.
+//! Repairs made when the lock is taken: refs named only by the manifest or packs, and leftovers of
+//! killed processes.
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::manifest;
@@ -104,7 +105,8 @@ pub fn run(
     Ok(recovery)
 }
 
-/// Rebuilds indexes if damage was noticed or a pack lacks its index: looking at more would slow every command.
+/// Rebuilds indexes if damage was noticed or a pack lacks its index: looking at more would slow
+/// every command.
 fn mend_indexes(store: &Store) -> Result<usize> {
     let objects = store.objects();
     let noticed = objects.has_rescued()
@@ -238,8 +240,8 @@ fn ids_of_rows(store: &Store, inventory: &Inventory, text: &str) -> Vec<ObjectId
         .collect()
 }
 
-/// Restores the ref of a checkpoint if it has none: with a row even if it is damaged, because nothing else would name
-/// it; without one only if it is intact.
+/// Restores the ref of a checkpoint if it has none: with a row even if it is damaged, because
+/// nothing else would name it; without one only if it is intact.
 fn restore_ref(
     store: &Store,
     reader: &mut CommitReader<'_>,

@@ -1,8 +1,9 @@
-//! Replaces a damaged store, which is kept beside the new one, and cleans up after a kill in between.
+//! Replaces a damaged store, which is kept beside the new one, and cleans up after a kill in
+//! between.
 //!
-//! The new store is built in `<name>.fresh-<16 hex>`, where the mark tells its progress. The exchange is one step where
-//! the system allows it. Then the damaged one, which has no mark, has the new one's name, and is renamed to
-//! `<name>.corrupt-<time>`.
+//! The new store is built in `<name>.fresh-<16 hex>`, where the mark tells its progress. The
+//! exchange is one step where the system allows it. Then the damaged one, which has no mark, has
+//! the new one's name, and is renamed to `<name>.corrupt-<time>`.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
@@ -117,7 +118,8 @@ pub fn put_in_place(fresh: &Path, place: &Path, kept: &Path) -> Result<()> {
     atomic_file::sync_directory(parent)
 }
 
-/// Cleans up after killed salvages of a store. Waits up to `wait` for a running one, then leaves it alone.
+/// Cleans up after killed salvages of a store. Waits up to `wait` for a running one, then leaves it
+/// alone.
 ///
 /// # Errors
 /// A store cannot be renamed or removed.
@@ -143,7 +145,8 @@ pub fn settle(place: &Path, wait: Duration) -> Result<()> {
             }
             Some(Mark::BeingMade) => remove_store(path)?,
             None if is_hollow(path) => remove_store(path)?,
-            // A complete store may hold files of a working directory that has changed since, so it is kept too.
+            // A complete store may hold files of a working directory that has changed since, so it
+            // is kept too.
             Some(Mark::Whole) | None => {
                 atomic_file::rename(path, &kept_beside(place, changed_ms(path)))?
             }

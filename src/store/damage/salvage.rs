@@ -1,4 +1,5 @@
-//! Salvage: fills a fresh store beside a damaged one with all that is still readable, then puts it in its place.
+//! Salvage: fills a fresh store beside a damaged one with all that is still readable, then puts it
+//! in its place.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,8 @@ pub struct Salvaged {
     /// Path at which the damaged store is kept.
     pub kept_as: PathBuf,
     pub whole: usize,
-    /// Kept checkpoints that lack the bytes of some files; their other files can be restored one by one.
+    /// Kept checkpoints that lack the bytes of some files; their other files can be restored one by
+    /// one.
     pub in_part: usize,
     /// Checkpoints that remain only in the kept copy.
     pub lost: Vec<DamagedState>,
@@ -58,11 +60,12 @@ pub struct Salvage<'s> {
 }
 
 impl<'s> Salvage<'s> {
-    /// Builds the fresh store. The caller holds the lock of the damaged one, if that can be locked. `description` is
-    /// the new store's, except for a readable old creation time and forced flag.
+    /// Builds the fresh store. The caller holds the lock of the damaged one, if that can be locked.
+    /// `description` is the new store's, except for a readable old creation time and forced flag.
     ///
     /// # Errors
-    /// Another salvage is running, the disk is full, or the caller asked to stop; then nothing has changed.
+    /// Another salvage is running, the disk is full, or the caller asked to stop; then nothing has
+    /// changed.
     pub fn begin(
         place: &Path,
         description: &Description,
@@ -128,10 +131,12 @@ impl<'s> Salvage<'s> {
         Ok(report)
     }
 
-    /// Restores the ref of each checkpoint that lacks at most bytes of files, and puts the new store into place.
+    /// Restores the ref of each checkpoint that lacks at most bytes of files, and puts the new
+    /// store into place.
     ///
     /// # Errors
-    /// A file cannot be written or renamed. The damaged store still exists, in its place or beside it.
+    /// A file cannot be written or renamed. The damaged store still exists, in its place or beside
+    /// it.
     pub fn finish(mut self, now_ms: i64) -> Result<Salvaged> {
         let report = self.check()?;
         let lost: BTreeSet<ObjectId> = report
@@ -207,7 +212,8 @@ impl Drop for Salvage<'_> {
     }
 }
 
-/// Writes the description, and copies exclusion list, journal and other readable files that are not derived.
+/// Writes the description, and copies exclusion list, journal and other readable files that are not
+/// derived.
 fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Result<()> {
     let known = Description::read(from).ok().flatten();
     let forced = description.forced || known.as_ref().is_some_and(|known| known.forced);

@@ -1,4 +1,5 @@
-//! Kept copies that may hold more than a salvage could take, and fetching it once they are readable.
+//! Kept copies that may hold more than a salvage could take, and fetching it once they are
+//! readable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -17,11 +18,12 @@ use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::refs::ref_files;
 
-/// By name of a kept copy: ids of checkpoints and names of refs that the store was already given. They are not fetched
-/// again, so that dropped ones stay dropped.
+/// By name of a kept copy: ids of checkpoints and names of refs that the store was already given.
+/// They are not fetched again, so that dropped ones stay dropped.
 type Notes = BTreeMap<String, BTreeSet<String>>;
 
-/// Notes that a kept copy may hold checkpoints that its store lacks; it was given `decided_by_names`.
+/// Notes that a kept copy may hold checkpoints that its store lacks; it was given
+/// `decided_by_names`.
 ///
 /// # Errors
 /// The note cannot be written.
@@ -49,8 +51,8 @@ fn name_of(copy: &Path) -> String {
         .into_owned()
 }
 
-/// Fetches what the noted copies can give by now, and forgets copies without more. Returns the number of fetched
-/// checkpoints; if any, the caller reads the inventory again.
+/// Fetches what the noted copies can give by now, and forgets copies without more. Returns the
+/// number of fetched checkpoints; if any, the caller reads the inventory again.
 ///
 /// # Errors
 /// The store cannot be written, or the caller asked to stop.

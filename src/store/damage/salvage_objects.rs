@@ -16,7 +16,8 @@ use crate::store::objects::pack::pack_writer::{PackError, PackWriter};
 /// How to treat a pack that the disk fails to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unreadable {
-    /// Fail: the pack may be intact and readable the next time, and the user did not ask for a store without it.
+    /// Fail: the pack may be intact and readable the next time, and the user did not ask for a
+    /// store without it.
     Stops,
     /// Skip it: it remains in the kept copy.
     IsPassedOver,

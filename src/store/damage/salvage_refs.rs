@@ -1,4 +1,5 @@
-//! The checkpoints that a damaged store still names, whatever the state of its refs and its manifest.
+//! The checkpoints that a damaged store still names, whatever the state of its refs and its
+//! manifest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -35,8 +36,8 @@ pub struct Remembered {
     pub is_doubtful: bool,
 }
 
-/// Collects the checkpoints named by refs and rows. Without a readable manifest every checkpoint commit counts: nothing
-/// tells which were dropped.
+/// Collects the checkpoints named by refs and rows. Without a readable manifest every checkpoint
+/// commit counts: nothing tells which were dropped.
 pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
     let mut found = Remembered::default();
     let mut family = |family| {
@@ -77,8 +78,8 @@ pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
     found
 }
 
-/// Restores the refs of `kept` checkpoints and every other ref that leads to intact commits. Returns the names of lost
-/// refs.
+/// Restores the refs of `kept` checkpoints and every other ref that leads to intact commits.
+/// Returns the names of lost refs.
 ///
 /// # Errors
 /// A ref cannot be written, or the caller asked to stop.

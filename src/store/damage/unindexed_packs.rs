@@ -1,4 +1,5 @@
-//! Makes packs with a damaged index or frame readable: in memory for any process, on disk under the lock.
+//! Makes packs with a damaged index or frame readable: in memory for any process, on disk under the
+//! lock.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,8 @@ pub struct Rescue {
     pub unread: Option<Error>,
 }
 
-/// The packs of a directory; damaged ones and those without an index are made as readable as possible.
+/// The packs of a directory; damaged ones and those without an index are made as readable as
+/// possible.
 ///
 /// # Errors
 /// The directory cannot be listed.
@@ -98,7 +100,8 @@ fn rescued(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
     Some(pack.rescued_with(index, reader, Rescued { why, is_whole }))
 }
 
-/// The index of a pack if its checksum is right: then all its entries are right, whatever the state of the pack.
+/// The index of a pack if its checksum is right: then all its entries are right, whatever the state
+/// of the pack.
 fn good_index(pack: &Pack) -> Option<PackIndex> {
     let index = pack
         .index()

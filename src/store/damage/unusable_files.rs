@@ -1,4 +1,5 @@
-//! Files of a store that cannot be used: renamed out of the way, dropped if they are caches, rebuilt if they are indexes.
+//! Files of a store that cannot be used: renamed out of the way, dropped if they are caches,
+//! rebuilt if they are indexes.
 
 use std::path::{Path, PathBuf};
 
@@ -20,8 +21,8 @@ impl LockedStore<'_> {
         unindexed_packs::write_indexes(self.store().objects())
     }
 
-    /// Renames unusable files out of the way: an unreadable journal, and an exclusion list that is not text. Returns
-    /// the new names.
+    /// Renames unusable files out of the way: an unreadable journal, and an exclusion list that is
+    /// not text. Returns the new names.
     pub fn set_unreadable_aside(&self, now_ms: i64) -> Result<Vec<PathBuf>> {
         let layout = self.store().layout();
         let mut aside = Vec::new();

@@ -1,4 +1,5 @@
-//! Files that survive a power cut: private files, flushes, and replacing a file whole or not at all.
+//! Files that survive a power cut: private files, flushes, and replacing a file whole or not at
+//! all.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write as _};
@@ -68,7 +69,8 @@ pub fn sync_if_there(path: &Path) -> Result<()> {
     }
 }
 
-/// Flushes several files together: all are queued first, so a journaling file system commits its log only once.
+/// Flushes several files together: all are queued first, so a journaling file system commits its
+/// log only once.
 ///
 /// # Errors
 /// One of the flushes failed.
@@ -79,8 +81,8 @@ pub fn sync_together(files: &[&TemporaryFile]) -> Result<()> {
     files.iter().try_for_each(|file| file.sync())
 }
 
-/// Starts writeback of a file without waiting for it. `DontNeed` is the only safe call that does so; it drops only
-/// pages that are already written.
+/// Starts writeback of a file without waiting for it. `DontNeed` is the only safe call that does
+/// so; it drops only pages that are already written.
 #[cfg(target_os = "linux")]
 fn start_writing(file: &File) {
     let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
@@ -275,11 +277,12 @@ pub fn is_full(error: &std::io::Error) -> bool {
     )
 }
 
-/// Overwrites a file in place with shorter content, which works on a full disk. A kill in between can leave it torn, so
-/// it is only for derived files.
+/// Overwrites a file in place with shorter content, which works on a full disk. A kill in between
+/// can leave it torn, so it is only for derived files.
 ///
 /// # Errors
-/// The new content is longer than the old, or there is no old file (both: no room), or the file cannot be written.
+/// The new content is longer than the old, or there is no old file (both: no room), or the file
+/// cannot be written.
 pub fn shrink(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = match OpenOptions::new().write(true).open(path) {
         Err(cause) if cause.kind() == ErrorKind::NotFound => {
@@ -311,8 +314,8 @@ fn parent_of(path: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
-/// As [`replace`], with the temporary file in another directory of the same file system, for directories in which no
-/// temporary name may ever appear.
+/// As [`replace`], with the temporary file in another directory of the same file system, for
+/// directories in which no temporary name may ever appear.
 ///
 /// # Errors
 /// The file could not be written; then it is as before.
@@ -323,7 +326,8 @@ pub fn replace_through(aside: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
     sync_directory(parent_of(path))
 }
 
-/// As [`replace_through`] for derived files, without a flush: a power cut may leave the old content, or none.
+/// As [`replace_through`] for derived files, without a flush: a power cut may leave the old
+/// content, or none.
 ///
 /// # Errors
 /// The file could not be written; then it is as before.

@@ -1,4 +1,5 @@
-//! A scratch directory for one process: locked while the process lives, and swept later under the store's lock.
+//! A scratch directory for one process: locked while the process lives, and swept later under the
+//! store's lock.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,8 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Creates a scratch directory. The caller holds the lock of the store, so no sweep runs before it is locked.
+    /// Creates a scratch directory. The caller holds the lock of the store, so no sweep runs before
+    /// it is locked.
     pub(in crate::store) fn create(own: &Path) -> Result<Self> {
         let dir = own.join(format!("{SCRATCH_PREFIX}{}", random_hex()));
         directories::create_private(&dir)?;
@@ -89,7 +91,8 @@ fn is_alive(dir: &Path) -> bool {
     }
 }
 
-/// Removes a scratch directory with everything that a user's command left in it. No link is followed.
+/// Removes a scratch directory with everything that a user's command left in it. No link is
+/// followed.
 #[expect(
     clippy::disallowed_methods,
     reason = "the directory is one of the store's own"

@@ -12,7 +12,8 @@ use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK, TreeLi
 
 /// Smallest content, in bytes, for which deltas are worthwhile.
 const SMALLEST_BYTES: u64 = 1 << 20;
-/// Largest content, in bytes, that becomes a delta: a delta takes several times its memory, both to make and to read.
+/// Largest content, in bytes, that becomes a delta: a delta takes several times its memory, both to
+/// make and to read.
 const LARGEST_BYTES: u64 = 256 << 20;
 /// Smallest compressed size, in bytes, of an object that is looked at.
 const WORTH_A_LOOK_BYTES: u64 = 64 << 10;

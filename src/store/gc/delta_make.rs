@@ -23,7 +23,8 @@ const fn powers() -> [u64; WINDOW] {
     powers
 }
 
-/// Returns the instructions that make `target` from `base`, or `None` if they take more than `at_most` bytes.
+/// Returns the instructions that make `target` from `base`, or `None` if they take more than
+/// `at_most` bytes.
 pub fn make(base: &[u8], target: &[u8], at_most: usize) -> Option<Vec<u8>> {
     if base.len() < WINDOW || target.len() < WINDOW || u32::try_from(base.len()).is_err() {
         return None;
@@ -35,7 +36,8 @@ pub fn make(base: &[u8], target: &[u8], at_most: usize) -> Option<Vec<u8>> {
     };
     delta.number(base.len());
     delta.number(target.len());
-    // The delta covers the target up to `done`; no block of the base matches between `done` and `at`.
+    // The delta covers the target up to `done`; no block of the base matches between `done` and
+    // `at`.
     let (mut done, mut at) = (0, 0);
     let mut rolling = Rolling::over(target, 0);
     loop {
@@ -66,7 +68,8 @@ pub fn make(base: &[u8], target: &[u8], at_most: usize) -> Option<Vec<u8>> {
     Some(delta.bytes)
 }
 
-/// The longest common part around an offset of both, not before `done` in the target: both starts and the length.
+/// The longest common part around an offset of both, not before `done` in the target: both starts
+/// and the length.
 fn common(
     base: &[u8],
     from: usize,

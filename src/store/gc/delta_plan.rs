@@ -1,4 +1,5 @@
-//! Which versions of large files become deltas, and which packs are rewritten for that: rules over a survey.
+//! Which versions of large files become deltas, and which packs are rewritten for that: rules over
+//! a survey.
 
 use std::collections::HashSet;
 
@@ -16,8 +17,9 @@ pub const LONGEST_CHAIN: usize = 50;
 
 /// The plan of `prune` with known `lines` of versions, newest first.
 ///
-/// A version can become a delta only if its pack is rewritten, and is useless as a base if its own pack stays. So all
-/// candidates count as dead at first; those in packs that stay anyway are removed, repeatedly, until none is left.
+/// A version can become a delta only if its pack is rewritten, and is useless as a base if its own
+/// pack stays. So all candidates count as dead at first; those in packs that stay anyway are
+/// removed, repeatedly, until none is left.
 pub fn plan(
     survey: &PackUsage,
     lines: &[Vec<ObjectId>],
@@ -39,8 +41,8 @@ pub fn plan(
     }
 }
 
-/// The lines without versions that are in no pack, split where a version is a rejected base of the next, and where a
-/// chain of deltas has its greatest length.
+/// The lines without versions that are in no pack, split where a version is a rejected base of the
+/// next, and where a chain of deltas has its greatest length.
 fn runs(
     survey: &PackUsage,
     lines: &[Vec<ObjectId>],

@@ -1,4 +1,5 @@
-//! Disk space taken by a store, and by its checkpoints: compressed bytes by the indexes, each object counted once.
+//! Disk space taken by a store, and by its checkpoints: compressed bytes by the indexes, each
+//! object counted once.
 
 use std::path::Path;
 

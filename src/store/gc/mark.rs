@@ -14,7 +14,8 @@ use crate::store::trees::convert;
 /// Objects reachable from any ref or named by the journal, ignoring refs of `gone` checkpoints.
 ///
 /// # Errors
-/// A ref, the journal, a commit or a tree is unreadable: what it needs is unknown, so nothing may be removed.
+/// A ref, the journal, a commit or a tree is unreadable: what it needs is unknown, so nothing may
+/// be removed.
 pub fn live(store: &Store, gone: &ObjectIds) -> Result<ObjectIds> {
     let mut reach = Reach::new(store);
     extend(store, gone, &mut reach)?;
@@ -33,8 +34,8 @@ pub fn extend(store: &Store, gone: &ObjectIds, reach: &mut Reach<'_>) -> Result<
     Ok(())
 }
 
-/// Blobs and trees that plain git has staged in this store: between its `add` and its `commit` nothing else names them,
-/// and git could not commit without them.
+/// Blobs and trees that plain git has staged in this store: between its `add` and its `commit`
+/// nothing else names them, and git could not commit without them.
 fn staged(store: &Store) -> (ObjectIds, Vec<ObjectId>) {
     let index = read_regular::read(&store.layout().git_index())
         .ok()

@@ -1,4 +1,5 @@
-//! Folds small packs into the pack being written, so that long series of small writes leave few packs behind.
+//! Folds small packs into the pack being written, so that long series of small writes leave few
+//! packs behind.
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use crate::store::state::stat_cache;
 
 /// Lower bound, in bytes, on the counted size of a new pack, so that small packs are always folded.
 const COUNTED_BYTES: u64 = 16 << 10;
-/// Factor over the bytes folded so far; a larger pack is left alone, so that no byte is copied often.
+/// Factor over the bytes folded so far; a larger pack is left alone, so that no byte is copied
+/// often.
 const MUCH_LARGER: u64 = 2;
 /// Fewest packs worth folding.
 const WORTH_IT: usize = 8;
@@ -28,8 +30,8 @@ const MOST_PACKS: usize = 64;
 const ROOM_BYTES: u64 = 4 << 20;
 
 impl LockedStore<'_> {
-    /// Copies the smallest packs into `into`, with live and dead objects alike. Returns the packs that were copied
-    /// whole; unreadable ones stay as they are.
+    /// Copies the smallest packs into `into`, with live and dead objects alike. Returns the packs
+    /// that were copied whole; unreadable ones stay as they are.
     ///
     /// # Errors
     /// The new pack cannot be written.
@@ -56,7 +58,8 @@ impl LockedStore<'_> {
         let mut budget = Budget::of(into.bytes_written());
         let mut chosen = Vec::new();
         for pack in packs {
-            // Checked before the pack is opened: the first one that is too large would take long to read.
+            // Checked before the pack is opened: the first one that is too large would take long to
+            // read.
             if !budget.has_room_for(pack.stamp.size_bytes) {
                 break;
             }
@@ -76,8 +79,8 @@ impl LockedStore<'_> {
         Ok(folded)
     }
 
-    /// Removes packs whose content is in `published`, and updates the stat cache. The new packs are read back first, so
-    /// call it last.
+    /// Removes packs whose content is in `published`, and updates the stat cache. The new packs are
+    /// read back first, so call it last.
     ///
     /// # Errors
     /// A new pack cannot be read back, so nothing was removed; or an old one cannot be removed.
@@ -121,8 +124,8 @@ impl LockedStore<'_> {
     }
 }
 
-/// How much a new pack may take in, smallest packs first: a byte is copied about as often as a pack doubles until
-/// large.
+/// How much a new pack may take in, smallest packs first: a byte is copied about as often as a pack
+/// doubles until large.
 struct Budget {
     bytes: u64,
     packs: usize,

@@ -1,4 +1,5 @@
-//! Which pack holds which live objects: each is claimed by one pack, so copies elsewhere are dead. Writes nothing.
+//! Which pack holds which live objects: each is claimed by one pack, so copies elsewhere are dead.
+//! Writes nothing.
 
 use std::sync::Arc;
 
@@ -42,7 +43,8 @@ pub struct PackUsage {
 }
 
 impl PackUsage {
-    /// The figures of all packs. Searches packs with a low live share for deltas, which reads each header there.
+    /// The figures of all packs. Searches packs with a low live share for deltas, which reads each
+    /// header there.
     pub fn facts(&self) -> Vec<PackFacts> {
         self.packs
             .iter()
@@ -98,7 +100,8 @@ pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<PackUsage> {
     for found in &mut packs {
         claim(found, &copies, &mut taken);
     }
-    // Missing objects are left out: no removal can harm them. They can only be blobs, on which nothing depends.
+    // Missing objects are left out: no removal can harm them. They can only be blobs, on which
+    // nothing depends.
     let mut unclaimed: Vec<ObjectId> = live
         .difference(&taken)
         .filter(|id| objects.holds(id))
@@ -164,7 +167,8 @@ fn count_copies(packs: &[SurveyedPack], loose: &[ObjectId]) -> IdMap<u32> {
 
 fn claim(found: &mut SurveyedPack, copies: &IdMap<u32>, taken: &mut ObjectIds) {
     let pack = Arc::clone(&found.pack);
-    // Other copies of an object will be removed, so this one must be intact. A single copy always stays.
+    // Other copies of an object will be removed, so this one must be intact. A single copy always
+    // stays.
     let damaged = found.facts.damaged;
     let before = found.claimed.len();
     found.claimed.retain(|IndexEntry { id, .. }| {

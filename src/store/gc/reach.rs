@@ -1,4 +1,5 @@
-//! Finds the objects reachable from given roots: each tree is read once, level by level, by several threads.
+//! Finds the objects reachable from given roots: each tree is read once, level by level, by several
+//! threads.
 
 use crate::base::work_queue;
 use crate::error::{Error, Result};

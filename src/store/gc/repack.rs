@@ -1,4 +1,5 @@
-//! Carries out a repack plan: copies live objects, checks the copy, and only then removes the old packs.
+//! Carries out a repack plan: copies live objects, checks the copy, and only then removes the old
+//! packs.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -41,9 +42,9 @@ pub struct RepackOutcome {
     pub no_space: Option<String>,
 }
 
-/// Carries out a plan. The caller holds the exclusive lock and made `survey` under it.
-/// The order: check all sources of copies; remove dead packs, which needs no space; then for each group copy, publish,
-/// read back and remove its old packs. `stop` is asked between these steps.
+/// Carries out a plan. The caller holds the exclusive lock and made `survey` under it. The order:
+/// check all sources of copies; remove dead packs, which needs no space; then for each group copy,
+/// publish, read back and remove its old packs. `stop` is asked between these steps.
 ///
 /// # Errors
 /// A live object cannot be read (nothing was removed), or a file cannot be written or removed.
@@ -86,7 +87,8 @@ struct RepackWork<'a> {
     stop: &'a dyn Fn() -> bool,
     /// Objects that are in a new pack already.
     moved: ObjectIds,
-    /// Names of the new packs. One may equal an old pack that is about to be removed: then both are one file.
+    /// Names of the new packs. One may equal an old pack that is about to be removed: then both are
+    /// one file.
     published: HashSet<String>,
 }
 
@@ -246,7 +248,8 @@ impl<'a> RepackWork<'a> {
         PackWriter::begin(self.objects_dir, self.objects)
     }
 
-    /// Publishes a pack and reads back each object in it; returns whether there was a pack to publish.
+    /// Publishes a pack and reads back each object in it; returns whether there was a pack to
+    /// publish.
     fn publish(&mut self, writer: PackWriter<'_>) -> Result<bool> {
         let Some(stamp) = writer.finish()? else {
             return Ok(false);
@@ -261,7 +264,8 @@ impl<'a> RepackWork<'a> {
         Ok(true)
     }
 
-    /// Checks all sources for unreadable objects before anything is changed; returns whether to go on.
+    /// Checks all sources for unreadable objects before anything is changed; returns whether to go
+    /// on.
     fn check_sources(&self) -> Result<bool> {
         for found in self
             .plan

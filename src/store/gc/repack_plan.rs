@@ -5,7 +5,8 @@ use crate::store::objects::pack::pack_index::IndexEntry;
 
 /// Upper bound on live bytes merged by the gc after a `create`, so that it is not noticed.
 const MERGED_CHEAPLY_BYTES: u64 = 512 << 10;
-/// Small packs merged per gc whatever they hold: more than are made between two, so that their number stays bounded.
+/// Small packs merged per gc whatever they hold: more than are made between two, so that their
+/// number stays bounded.
 const MERGED_ANYHOW: usize = 10;
 /// Size in bytes above which a pack stays separate.
 const SMALL_BYTES: u64 = 2 << 20;
@@ -72,10 +73,10 @@ pub fn plan_tight(facts: &[PackFacts]) -> RepackPlan {
     }
 }
 
-/// The plan of the gc after a `create`, which cheaply brings the packs down to `at_most`. It drops all large dead
-/// packs, and as many small dead ones as needed; if that is not enough, it merges the small packs with the fewest live
-/// bytes. No large pack is rewritten. `has_deltas` is asked only for packs about to be merged, overriding their
-/// figures.
+/// The plan of the gc after a `create`, which cheaply brings the packs down to `at_most`. It drops
+/// all large dead packs, and as many small dead ones as needed; if that is not enough, it merges
+/// the small packs with the fewest live bytes. No large pack is rewritten. `has_deltas` is asked
+/// only for packs about to be merged, overriding their figures.
 pub fn plan_cheap(
     facts: &[PackFacts],
     at_most: usize,

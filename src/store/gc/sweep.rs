@@ -15,7 +15,8 @@ const TEMPORARIES: [&str; 6] = [
     "tmp_object_",
     "tmp_rev_",
 ];
-/// The index goes first: a pack without one is invisible to readers, an index without a pack is an error to them.
+/// The index goes first: a pack without one is invisible to readers, an index without a pack is an
+/// error to them.
 const ENDINGS_OF_A_PACK: [&str; 7] = ["idx", "pack", "rev", "keep", "mtimes", "bitmap", "promisor"];
 /// Caches of plain git that name packs or commits; invalid once some are gone.
 const CACHES: [&str; 3] = [
@@ -24,8 +25,8 @@ const CACHES: [&str; 3] = [
     "info/commit-graphs/commit-graph-chain",
 ];
 
-/// Removes files that dead processes left under `objects/`; the caller holds the exclusive lock, so no process is
-/// writing. Returns the number of removed files.
+/// Removes files that dead processes left under `objects/`; the caller holds the exclusive lock, so
+/// no process is writing. Returns the number of removed files.
 ///
 /// # Errors
 /// A directory cannot be listed or a file cannot be removed.

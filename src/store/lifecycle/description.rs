@@ -1,4 +1,5 @@
-//! The description of a store: its format and its root. The path is decisive; device and inode are hints.
+//! The description of a store: its format and its root. The path is decisive; device and inode are
+//! hints.
 
 use std::path::{Path, PathBuf};
 
@@ -102,8 +103,8 @@ impl Description {
     }
 }
 
-/// Reads only the format of a description. One with a wrong checksum is damaged and has none; every format has the
-/// checksum line, so a flipped byte is never taken for a newer format.
+/// Reads only the format of a description. One with a wrong checksum is damaged and has none; every
+/// format has the checksum line, so a flipped byte is never taken for a newer format.
 pub fn format_of(layout: &Layout) -> Option<u32> {
     let text = read_regular::read_text(&layout.description()).ok()?;
     checksummed_text::unseal(&text)?

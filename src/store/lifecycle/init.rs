@@ -51,7 +51,8 @@ pub fn constants(layout: &Layout) -> [(PathBuf, Vec<u8>); 4] {
     ]
 }
 
-/// Writes the exclusion list of a new store. From then on it is the user's: an emptied one stays empty.
+/// Writes the exclusion list of a new store. From then on it is the user's: an emptied one stays
+/// empty.
 pub fn write_exclusion_list(layout: &Layout) -> Result<()> {
     let path = layout.exclusion_list();
     if path.exists() {
@@ -61,8 +62,8 @@ pub fn write_exclusion_list(layout: &Layout) -> Result<()> {
     }
 }
 
-/// Writes the two files that cannot be derived, the exclusion list and the description, and flushes them. The
-/// description comes last: it makes the store exist.
+/// Writes the two files that cannot be derived, the exclusion list and the description, and flushes
+/// them. The description comes last: it makes the store exist.
 pub fn write_founding_files(layout: &Layout, description: &Description) -> Result<()> {
     let own = layout.own();
     let list = match layout.exclusion_list() {

@@ -1,4 +1,5 @@
-//! Whether a directory is a store and safe to use: owned by the user, nothing planted, no unexpected file types.
+//! Whether a directory is a store and safe to use: owned by the user, nothing planted, no
+//! unexpected file types.
 
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
@@ -42,8 +43,9 @@ pub fn is_store(layout: &Layout) -> Result<bool> {
     Ok(false)
 }
 
-/// Refuses a store that another user owns, that leads elsewhere, or in which a file or directory has another type and
-/// could block a read. Goes by metadata; reads the manifest only if the objects are missing.
+/// Refuses a store that another user owns, that leads elsewhere, or in which a file or directory
+/// has another type and could block a read. Goes by metadata; reads the manifest only if the
+/// objects are missing.
 pub fn check(layout: &Layout) -> Result<()> {
     let refuse = |why: String| Error::HostileStore {
         store: layout.dir().to_path_buf(),
@@ -108,7 +110,8 @@ fn parts_of_a_wrong_kind(layout: &Layout) -> Result<Vec<(PathBuf, Metadata, &'st
     Ok(wrong)
 }
 
-/// Classifies a wrong file type: a link may lead to another user's file and is an attack, any other type is damage.
+/// Classifies a wrong file type: a link may lead to another user's file and is an attack, any other
+/// type is damage.
 fn wrong_kind(layout: &Layout, path: &Path, found: &Metadata, wanted: &str) -> Error {
     let inside = path.strip_prefix(layout.dir()).unwrap_or(path);
     let named = if inside.as_os_str().is_empty() {

@@ -1,8 +1,9 @@
-//! Moves a store to the place of another root, taking over the checkpoints recorded there meanwhile.
+//! Moves a store to the place of another root, taking over the checkpoints recorded there
+//! meanwhile.
 //!
-//! Order: copy everything from the other store into this one, detach the other one, rename this one to its place, then
-//! update the description. After a kill at any point the whole history is in a store that its description names, and
-//! the next attempt continues.
+//! Order: copy everything from the other store into this one, detach the other one, rename this one
+//! to its place, then update the description. After a kill at any point the whole history is in a
+//! store that its description names, and the next attempt continues.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,8 +26,8 @@ const ENDINGS: [&str; 2] = ["pack", "idx"];
 /// Copies all objects, checkpoints, pins and runs of one store into another. Both are locked.
 ///
 /// # Errors
-/// The other store has a damaged checkpoint, whose traces would be lost with it; or something cannot be read or
-/// written. Then both stores are whole, and copied parts stay.
+/// The other store has a damaged checkpoint, whose traces would be lost with it; or something
+/// cannot be read or written. Then both stores are whole, and copied parts stay.
 pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
     if let Some(lost) = from.inventory().damaged.first() {
         let why = format!("{}; nothing is taken over while that is so", lost.why);
@@ -58,9 +59,9 @@ pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> 
     take_over_workflows(store, from)
 }
 
-/// Copies the runs of one store into another that already has its objects. On equal ids the incoming run gets a number,
-/// unless one continues the other. Files written for runs are those of the incoming store, which belongs to the
-/// directory as it is.
+/// Copies the runs of one store into another that already has its objects. On equal ids the
+/// incoming run gets a number, unless one continues the other. Files written for runs are those of
+/// the incoming store, which belongs to the directory as it is.
 fn take_over_workflows(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
     let (into, source, objects) = (
         store.store().layout(),
@@ -118,8 +119,8 @@ fn bring(from: &Path, to: &Path) -> Result<()> {
     atomic_file::replace(to, &bytes)
 }
 
-/// Exchanges the places of two stores, in one step where the system can, so that the place is never seen empty. The
-/// other store, no longer needed, is detached.
+/// Exchanges the places of two stores, in one step where the system can, so that the place is never
+/// seen empty. The other store, no longer needed, is detached.
 ///
 /// # Errors
 /// A rename failed. Both stores exist; a second attempt continues.
@@ -157,7 +158,8 @@ pub fn move_to(store: LockedStore<'_>, place: &Path, description: &Description) 
         atomic_file::sync_directory(folder)?;
     }
     let described = description.write(&Layout::new(place.to_path_buf()));
-    // The lock file moved with the store: holding it until the description is right keeps other processes out.
+    // The lock file moved with the store: holding it until the description is right keeps other
+    // processes out.
     drop(store);
     described
 }

@@ -1,4 +1,5 @@
-//! Removes a whole store: renames it first, then deletes it, so that a partial one is never taken for a store.
+//! Removes a whole store: renames it first, then deletes it, so that a partial one is never taken
+//! for a store.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,7 +21,8 @@ const DELETED_MARK: &str = ".deleted-";
 #[derive(Debug)]
 pub struct StoreRemoval {
     dir: PathBuf,
-    /// Held until the last file is removed; `None` for a copy or a directory without a place for a lock file.
+    /// Held until the last file is removed; `None` for a copy or a directory without a place for a
+    /// lock file.
     lock: Option<LockGuard>,
 }
 
@@ -35,7 +37,8 @@ impl StoreRemoval {
     /// Waits for the lock of a store. `None` if there is nothing to remove.
     ///
     /// # Errors
-    /// The store is another user's or no directory; another process holds the lock for longer than `wait`.
+    /// The store is another user's or no directory; another process holds the lock for longer than
+    /// `wait`.
     pub fn of_store(dir: &Path, wait: Duration, holder: &str) -> Result<Option<Self>> {
         if !ownership::is_own_directory(dir)? {
             return Ok(None);
@@ -136,7 +139,8 @@ pub fn clear_leftovers(folder: &Path, of: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// Removes leftovers of interrupted salvages of a store, which would take the place of the removed store.
+/// Removes leftovers of interrupted salvages of a store, which would take the place of the removed
+/// store.
 ///
 /// # Errors
 /// A salvage runs for longer than `wait`, or a leftover cannot be removed.

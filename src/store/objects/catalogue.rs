@@ -52,8 +52,9 @@ impl<'o> Catalogue<'o> {
         }
     }
 
-    /// Kind and content of an object; the kind of a tag is `None`. For an undeltified entry the checksum in the index
-    /// is enough: its hash was verified when it was written. Otherwise other copies are searched too.
+    /// Kind and content of an object; the kind of a tag is `None`. For an undeltified entry the
+    /// checksum in the index is enough: its hash was verified when it was written. Otherwise other
+    /// copies are searched too.
     ///
     /// # Errors
     /// No copy of the object can be read.

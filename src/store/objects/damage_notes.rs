@@ -13,8 +13,8 @@ use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::ReadError;
 
 impl Objects {
-    /// Makes damaged packs and those without an index as readable as possible, in memory and only once, after an object
-    /// was missing or unreadable. Returns whether there are such packs.
+    /// Makes damaged packs and those without an index as readable as possible, in memory and only
+    /// once, after an object was missing or unreadable. Returns whether there are such packs.
     pub fn look_again(&self) -> bool {
         let mut looked = lock(&self.looked_again);
         if *looked {
@@ -44,7 +44,8 @@ impl Objects {
         self.has_rescued()
     }
 
-    /// Takes the read error, if any, of the last look at all packs or of a later search: missing objects may exist.
+    /// Takes the read error, if any, of the last look at all packs or of a later search: missing
+    /// objects may exist.
     pub fn take_unread(&self) -> Option<Error> {
         lock(&self.unread).take()
     }

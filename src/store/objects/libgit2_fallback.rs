@@ -1,4 +1,5 @@
-//! Last resort for deltified objects: libgit2, only over packs proven sane. The only file that names git2.
+//! Last resort for deltified objects: libgit2, only over packs proven sane. The only file that
+//! names git2.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -35,8 +36,8 @@ impl Foreign {
         }
     }
 
-    /// Reads an object whole; reading only the header of a damaged one makes the binding panic. `None` if libgit2 has
-    /// none or must not be used.
+    /// Reads an object whole; reading only the header of a damaged one makes the binding panic.
+    /// `None` if libgit2 has none or must not be used.
     pub fn read(&self, id: &ObjectId) -> Option<AnyObject> {
         let oid = git2::Oid::from_bytes(id.as_bytes()).ok()?;
         let files = stamps(&self.dir.join("pack"))?;
@@ -53,8 +54,8 @@ impl Foreign {
         Some((known_kind(object.kind()), object.data().to_vec()))
     }
 
-    /// Whether libgit2 can read here safely: it trusts an index and maps beyond the end of the pack, which kills the
-    /// process, and it blocks forever on a FIFO.
+    /// Whether libgit2 can read here safely: it trusts an index and maps beyond the end of the
+    /// pack, which kills the process, and it blocks forever on a FIFO.
     fn is_sane(&self, files: &[Stamp]) -> bool {
         let (packs, info) = (self.dir.join("pack"), self.dir.join("info"));
         let plain = |folder: &Path, name: &str| {
@@ -71,7 +72,8 @@ impl Foreign {
             })
     }
 
-    /// Opens no repository, so that no config, ref or HEAD is read. Paths that are not UTF-8 are unsupported.
+    /// Opens no repository, so that no config, ref or HEAD is read. Paths that are not UTF-8 are
+    /// unsupported.
     fn open(&self) -> Option<git2::Odb<'static>> {
         let odb = git2::Odb::new().ok()?;
         odb.add_disk_alternate(self.dir.to_str()?).ok()?;

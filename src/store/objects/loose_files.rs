@@ -62,7 +62,8 @@ pub fn list(objects_dir: &Path) -> Result<Vec<ObjectId>> {
     Ok(ids)
 }
 
-/// Reads the kind and content of a loose object; the kind of a tag, which is never part of a checkpoint, is `None`.
+/// Reads the kind and content of a loose object; the kind of a tag, which is never part of a
+/// checkpoint, is `None`.
 ///
 /// It does not use libgit2, which loops forever on a truncated loose object.
 ///

@@ -92,7 +92,8 @@ pub fn hash_any(kind: Option<ObjectKind>, content: &[u8]) -> Result<ObjectId, Co
     hasher.finish()
 }
 
-/// Computes the checksum at the end of a pack or index. It guards only against accidents: the fast SHA-1 is enough.
+/// Computes the checksum at the end of a pack or index. It guards only against accidents: the fast
+/// SHA-1 is enough.
 #[derive(Default)]
 pub struct TrailerHasher {
     state: sha1::Sha1,
@@ -124,7 +125,8 @@ pub fn hex_of(checksum: [u8; 20]) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// The first 320 bytes of shattered-1.pdf (Stevens et al., 2017), which hold both near-collision blocks.
+    /// The first 320 bytes of shattered-1.pdf (Stevens et al., 2017), which hold both
+    /// near-collision blocks.
     pub(crate) fn shattered_prefix() -> Vec<u8> {
         hex::decode(concat!(
             "255044462d312e330a25e2e3cfd30a0a0a312030206f626a0a3c3c2f57696474682032203020522f4865696768742033",

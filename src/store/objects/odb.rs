@@ -1,4 +1,5 @@
-//! Reads objects by id: own packs first, then loose and deltified ones, and damaged packs once more after a repair.
+//! Reads objects by id: own packs first, then loose and deltified ones, and damaged packs once more
+//! after a repair.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -140,7 +141,8 @@ impl Objects {
             .count()
     }
 
-    /// Lists the directories again if an index was read: objects of a pack removed since would still count as stored.
+    /// Lists the directories again if an index was read: objects of a pack removed since would
+    /// still count as stored.
     ///
     /// # Errors
     /// As [`Self::refresh`].
@@ -153,7 +155,8 @@ impl Objects {
         if is_used { self.refresh() } else { Ok(()) }
     }
 
-    /// Whether an object exists, intact or not; lists the directories again if it is not found at once.
+    /// Whether an object exists, intact or not; lists the directories again if it is not found at
+    /// once.
     pub fn contains(&self, id: &ObjectId) -> bool {
         self.holds(id)
             || (self.refresh().is_ok() && self.holds(id))
@@ -254,8 +257,8 @@ impl Objects {
         }
     }
 
-    /// All ids that start with these hex digits, sorted. Objects that could not be read are left out, see
-    /// [`Self::take_unread`].
+    /// All ids that start with these hex digits, sorted. Objects that could not be read are left
+    /// out, see [`Self::take_unread`].
     pub fn by_prefix(&self, digits: &str) -> Vec<ObjectId> {
         let bound = |fill: &str| {
             let missing = 40_usize.checked_sub(digits.len())?;
@@ -296,7 +299,8 @@ impl Objects {
         (ids.into_iter().collect(), is_all)
     }
 
-    /// The ids of all commits, sorted; as [`Self::by_prefix`]. Reads every header, so it is only for repairs.
+    /// The ids of all commits, sorted; as [`Self::by_prefix`]. Reads every header, so it is only
+    /// for repairs.
     pub fn commits(&self) -> Vec<ObjectId> {
         self.look_again();
         let mut ids = self.by_prefix("");
@@ -331,7 +335,8 @@ impl Objects {
                     Ok(Copy::Whole(found)) => return Ok(Some(found)),
                     // Another pack may have an undeltified copy, which is cheaper to read.
                     Ok(Copy::Foreign) => foreign = true,
-                    // A pack that was removed meanwhile has been replaced; the second round finds the new one.
+                    // A pack that was removed meanwhile has been replaced; the second round finds
+                    // the new one.
                     Err(ReadError::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => {}
                     Err(cause) if pack.index().is_ok_and(|index| index.find(id).is_some()) => {
                         failure = Some(self.fail(pack, id, cause));
@@ -379,9 +384,9 @@ impl Objects {
         }
     }
 
-    /// Reads loose files directly and resolves deltas within their pack. libgit2 is used only for objects that are in a
-    /// pack but unreadable, and not loose, since it would read the loose file. Also returns whether the hash is
-    /// verified.
+    /// Reads loose files directly and resolves deltas within their pack. libgit2 is used only for
+    /// objects that are in a pack but unreadable, and not loose, since it would read the loose
+    /// file. Also returns whether the hash is verified.
     fn foreign(
         &self,
         id: &ObjectId,
@@ -417,7 +422,8 @@ impl Objects {
         }))
     }
 
-    /// The first intact copy in a pack, deltified or not; the error is the reason why none could be read.
+    /// The first intact copy in a pack, deltified or not; the error is the reason why none could be
+    /// read.
     fn resolve(&self, id: &ObjectId) -> Result<Option<AnyObject>, ReadFailure> {
         let mut why = None;
         for again in [false, true] {

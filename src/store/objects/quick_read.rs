@@ -1,7 +1,8 @@
 //! Reads contents for a restore: a single look-up, verified with the fast SHA-1.
 //!
-//! The fast hash excludes accidents. Collisions were excluded when the contents were stored, by us or by git: an
-//! attacker who could plant one here since could just as well plant another checkpoint.
+//! The fast hash excludes accidents. Collisions were excluded when the contents were stored, by us
+//! or by git: an attacker who could plant one here since could just as well plant another
+//! checkpoint.
 
 use std::io::Write;
 
@@ -19,8 +20,8 @@ const QUICK_UPTO_BYTES: u64 = 4 << 20;
 const QUICK_CONTENT_BYTES: u64 = 16 << 20;
 
 impl Objects {
-    /// Writes the content of a blob and returns its length. A blob without an intact undeltified copy at hand is read
-    /// by [`Self::stream_blob`], which knows all ways and reports the failure.
+    /// Writes the content of a blob and returns its length. A blob without an intact undeltified
+    /// copy at hand is read by [`Self::stream_blob`], which knows all ways and reports the failure.
     ///
     /// # Errors
     /// As [`Self::stream_blob`].

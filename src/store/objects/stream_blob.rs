@@ -9,10 +9,12 @@ use crate::store::objects::odb::{ObjectError, ObjectResult, Objects};
 use crate::store::objects::pack::pack_reader::EntryKind;
 
 impl Objects {
-    /// Writes the content of a blob and returns its length; a large undeltified one takes constant memory.
+    /// Writes the content of a blob and returns its length; a large undeltified one takes constant
+    /// memory.
     ///
     /// # Errors
-    /// As [`Self::read`]. The output is then invalid, but a second call tries the next copy, if there is one.
+    /// As [`Self::read`]. The output is then invalid, but a second call tries the next copy, if
+    /// there is one.
     pub fn stream_blob(&self, id: &ObjectId, sink: &mut dyn Write) -> ObjectResult<u64> {
         let mut counted = Counted { sink, bytes: 0 };
         match self.stream_large(id, &mut counted) {

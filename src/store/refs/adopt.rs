@@ -1,8 +1,8 @@
 //! Adoption: turns commits that plain git made in this store into checkpoints under their own ids.
 //!
-//! A store made by hand is one line of commits on a branch, with a manifest beside it. Each commit named by a row gets
-//! a ref, and the branch is removed, so that its space can be freed once all are dropped. Later commits of plain git
-//! are found on `main` and adopted likewise.
+//! A store made by hand is one line of commits on a branch, with a manifest beside it. Each commit
+//! named by a row gets a ref, and the branch is removed, so that its space can be freed once all
+//! are dropped. Later commits of plain git are found on `main` and adopted likewise.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +17,8 @@ use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::refs::{adopted_places, plain_git};
 
-/// Writes a ref for each commit to adopt, then moves away what would keep the whole line alive. Runs under the lock;
-/// after a kill in between the next run continues.
+/// Writes a ref for each commit to adopt, then moves away what would keep the whole line alive.
+/// Runs under the lock; after a kill in between the next run continues.
 ///
 /// # Errors
 /// A ref cannot be written or removed.
@@ -36,7 +36,8 @@ pub fn run(
         .chain(&found);
     let places: BTreeMap<ObjectId, u64> = adopted.map(|c| (c.id, c.record.sequence)).collect();
     match adopted_places::remember(layout, &places) {
-        // With nothing new to adopt a full disk is tolerated, so that commands which free space still run.
+        // With nothing new to adopt a full disk is tolerated, so that commands which free space
+        // still run.
         Err(Error::Io { source, .. }) if found.is_empty() && atomic_file::is_full(&source) => {}
         remembered => remembered?,
     }
@@ -49,7 +50,8 @@ pub fn run(
     Ok(found)
 }
 
-/// Removes branches whose tip has a ref of its own, except `main`, which follows the newest checkpoint.
+/// Removes branches whose tip has a ref of its own, except `main`, which follows the newest
+/// checkpoint.
 fn remove_branches(layout: &Layout, inventory: &Inventory) -> Result<()> {
     let known = inventory.ids();
     for (name, id) in ref_files::tips(layout)? {

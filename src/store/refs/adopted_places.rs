@@ -1,4 +1,5 @@
-//! Sequence numbers of adopted commits of plain git: they do not hold one, and their time is too coarse to order them.
+//! Sequence numbers of adopted commits of plain git: they do not hold one, and their time is too
+//! coarse to order them.
 
 use std::collections::BTreeMap;
 

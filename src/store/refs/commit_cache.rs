@@ -1,7 +1,7 @@
 //! A cache of checkpoint commits, so that listing opens no pack.
 //!
-//! A commit is trusted while its pack and that pack's index keep their size and time. A check reads the commits
-//! themselves.
+//! A commit is trusted while its pack and that pack's index keep their size and time. A check reads
+//! the commits themselves.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Reads commits as checkpoints: ours by their trailers, those of plain git by their position in the history.
+//! Reads commits as checkpoints: ours by their trailers, those of plain git by their position in
+//! the history.
 
 use std::collections::HashMap;
 
@@ -68,7 +69,8 @@ impl<'o> CommitReader<'o> {
         self.objects
     }
 
-    /// Adds a commit that was just read, so that it is not read again: a failing disk may not return it twice.
+    /// Adds a commit that was just read, so that it is not read again: a failing disk may not
+    /// return it twice.
     pub fn take_in(&mut self, id: ObjectId, content: Vec<u8>) {
         self.read.push((id, content));
     }
@@ -76,7 +78,8 @@ impl<'o> CommitReader<'o> {
     /// Reads a commit as a checkpoint.
     ///
     /// # Errors
-    /// The commit is missing or damaged, the object is no commit, or our trailers in it are invalid.
+    /// The commit is missing or damaged, the object is no commit, or our trailers in it are
+    /// invalid.
     pub fn checkpoint(&mut self, id: ObjectId) -> Result<Checkpoint, ReadFailure> {
         let commit = self.parts(id)?;
         if let Some(own) = self.own_of(id, &commit)? {
@@ -93,7 +96,8 @@ impl<'o> CommitReader<'o> {
         })
     }
 
-    /// Reads a commit of ours; `None` for one of plain git. Read ours first: the places of the others depend on them.
+    /// Reads a commit of ours; `None` for one of plain git. Read ours first: the places of the
+    /// others depend on them.
     ///
     /// # Errors
     /// As [`Self::checkpoint`].
@@ -145,9 +149,9 @@ impl<'o> CommitReader<'o> {
         Ok(parts)
     }
 
-    /// The sequence number of a commit: its trailer's, or one more than the largest of its parents. So a commit of
-    /// plain git comes after the checkpoint it was made on, and before all later ones. One without parents, such as an
-    /// amended checkpoint, is placed by its time.
+    /// The sequence number of a commit: its trailer's, or one more than the largest of its parents.
+    /// So a commit of plain git comes after the checkpoint it was made on, and before all later
+    /// ones. One without parents, such as an amended checkpoint, is placed by its time.
     fn place_of(&mut self, id: ObjectId) -> u64 {
         let mut pending = vec![id];
         let mut parents_of: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();

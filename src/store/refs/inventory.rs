@@ -83,8 +83,9 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// Reads the inventory for commands that only read. Adds rows of the manifest whose ref is gone, if their commit
-    /// exists or is damaged, and commits that plain git made since the last writing command.
+    /// Reads the inventory for commands that only read. Adds rows of the manifest whose ref is
+    /// gone, if their commit exists or is damaged, and commits that plain git made since the last
+    /// writing command.
     pub fn read_with_rows(layout: &Layout, mut reader: CommitReader<'_>) -> Result<Self> {
         let objects = reader.objects();
         let mut inventory = Self::read_by(layout, &mut reader)?;
@@ -125,8 +126,8 @@ impl Inventory {
         Ok(inventory)
     }
 
-    /// Adds rows whose commits are lost: the program itself drops a row before anything else. A row that equals the
-    /// missing row of a checkpoint except for its id is that row with a garbled id.
+    /// Adds rows whose commits are lost: the program itself drops a row before anything else. A row
+    /// that equals the missing row of a checkpoint except for its id is that row with a garbled id.
     ///
     /// # Errors
     /// The refs cannot be listed.
@@ -164,7 +165,8 @@ impl Inventory {
         Ok(())
     }
 
-    /// Renders the manifest. Rows of damaged checkpoints stay as in `before`: they may be their only trace.
+    /// Renders the manifest. Rows of damaged checkpoints stay as in `before`: they may be their
+    /// only trace.
     pub fn manifest(&self, before: &str) -> String {
         let damaged: HashSet<String> = self
             .damaged
@@ -290,7 +292,8 @@ pub fn drop_evicted(
     Ok(())
 }
 
-/// Turns a failure to read an object of a checkpoint into damage, or into an eviction if the ref is gone.
+/// Turns a failure to read an object of a checkpoint into damage, or into an eviction if the ref is
+/// gone.
 pub fn damage_or_eviction(layout: &Layout, checkpoint: ObjectId, why: String) -> Error {
     match ref_files::names(layout, Family::Checkpoints) {
         Ok(refs) if !refs.contains(&checkpoint) => Error::EvictedMeanwhile { id: checkpoint },

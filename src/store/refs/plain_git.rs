@@ -34,7 +34,8 @@ pub fn candidates(
         .map(manifest::ids)
         .filter(|rows| made_by_hand && !rows.is_empty())
     {
-        // In a store kept by hand, removing a row evicts the checkpoint. A tip may be too new to have a row.
+        // In a store kept by hand, removing a row evicts the checkpoint. A tip may be too new to
+        // have a row.
         line.retain(|id| {
             tips.contains(id) || rows.iter().any(|row| id.to_hex().starts_with(row.as_str()))
         });

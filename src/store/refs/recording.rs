@@ -22,8 +22,9 @@ pub struct NewCheckpoint<'s> {
 }
 
 impl LockedStore<'_> {
-    /// Records a checkpoint of a tree whose objects are in `pack`: commit, pack, refs, in an order that survives a kill
-    /// at any point, and assigns its sequence number. `announce` gets the id before the ref is written.
+    /// Records a checkpoint of a tree whose objects are in `pack`: commit, pack, refs, in an order
+    /// that survives a kill at any point, and assigns its sequence number. `announce` gets the id
+    /// before the ref is written.
     pub fn record(
         &mut self,
         new: NewCheckpoint,
@@ -46,8 +47,8 @@ impl LockedStore<'_> {
             None => Vec::new(),
         };
         let layout = self.store().layout();
-        // Staged first, so that a full disk cannot stop us once the pack has its name: its commit would count as a
-        // checkpoint where there is no manifest.
+        // Staged first, so that a full disk cannot stop us once the pack has its name: its commit
+        // would count as a checkpoint where there is no manifest.
         let staged = ref_files::stage_checkpoint(layout, id)?;
         let staged_meta = meta
             .map(|meta| ref_files::stage_meta(layout, meta))
@@ -58,20 +59,22 @@ impl LockedStore<'_> {
             ref_files::publish_meta(layout, id, staged)?;
         }
         self.keep_foreign_main()?;
-        // The user's own `git gc` may remove a pack that no ref names yet: check before the ref is published, and once
-        // more when that can no longer happen.
+        // The user's own `git gc` may remove a pack that no ref names yet: check before the ref is
+        // published, and once more when that can no longer happen.
         let done = check_still_there(layout, &published)
             .and_then(|()| ref_files::publish_checkpoint(layout, id, staged))
             .and_then(|()| check_still_there(layout, &published));
         if let Err(e) = done {
-            // The caller gets the failure, so no ref may name this checkpoint; a second failure is not reported.
+            // The caller gets the failure, so no ref may name this checkpoint; a second failure is
+            // not reported.
             let _ = self
                 .remove_refs(&[id])
                 .and_then(|()| ref_files::sync(layout));
             return Err(e);
         }
         self.store().objects().add_packs(&published);
-        // The checkpoint is recorded. Folded packs that could not be removed are duplicates, which a prune removes.
+        // The checkpoint is recorded. Folded packs that could not be removed are duplicates, which
+        // a prune removes.
         let _ = self.drop_folded(&folded, &published);
         let checkpoint = Checkpoint {
             id,

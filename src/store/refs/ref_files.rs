@@ -1,7 +1,8 @@
-//! Refs as files: the name of a ref under `refs/checkpoints` is itself the commit, so a torn file loses nothing.
+//! Refs as files: the name of a ref under `refs/checkpoints` is itself the commit, so a torn file
+//! loses nothing.
 //!
-//! They are not read and written through libgit2, which skips a damaged ref in silence and sees none at all after one
-//! bad line in `packed-refs`.
+//! They are not read and written through libgit2, which skips a damaged ref in silence and sees
+//! none at all after one bad line in `packed-refs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
@@ -19,7 +20,8 @@ use crate::store::objects::odb::Objects;
 /// Longest file name, in bytes, that every common file system accepts.
 const LONGEST_NAME_BYTES: usize = 255;
 
-/// Families of refs, each in a folder of its name; the last component is the id of a checkpoint's commit.
+/// Families of refs, each in a folder of its name; the last component is the id of a checkpoint's
+/// commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Family {
@@ -41,7 +43,8 @@ pub enum RefValue {
     Torn,
 }
 
-/// Reads one family: the value of each ref by the id in its name. Files with other names are not ours.
+/// Reads one family: the value of each ref by the id in its name. Files with other names are not
+/// ours.
 pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId, RefValue>> {
     let folder = layout.refs().join(family.into_str());
     let mut found = BTreeMap::new();
@@ -95,8 +98,8 @@ pub fn names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
 /// The branch that HEAD points to.
 pub const MAIN: &str = "refs/heads/main";
 
-/// Refs that keep lines of unadopted commits alive: branches, and those that an earlier writer set aside. By name,
-/// relative to the store; refs without a value are skipped.
+/// Refs that keep lines of unadopted commits alive: branches, and those that an earlier writer set
+/// aside. By name, relative to the store; refs without a value are skipped.
 pub fn tips(layout: &Layout) -> Result<BTreeMap<String, ObjectId>> {
     const FOLDERS: [&str; 2] = ["refs/heads", "refs/foreign"];
     let mut tips = BTreeMap::new();
@@ -146,7 +149,8 @@ pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
     Ok(packed(layout, MAIN)?.get(MAIN).copied())
 }
 
-/// Writes the ref of a new checkpoint under a temporary name, to be flushed together with its packs.
+/// Writes the ref of a new checkpoint under a temporary name, to be flushed together with its
+/// packs.
 pub fn stage_checkpoint(layout: &Layout, id: ObjectId) -> Result<TemporaryFile> {
     atomic_file::written_aside(&layout.own(), format!("{id}\n").as_bytes())
 }
@@ -169,7 +173,8 @@ pub fn stage_meta(layout: &Layout, value: ObjectId) -> Result<TemporaryFile> {
     atomic_file::written_aside(&layout.own(), format!("{value}\n").as_bytes())
 }
 
-/// Renames a staged meta ref into place. The commit names the meta too, so the ref may be lost in a power cut.
+/// Renames a staged meta ref into place. The commit names the meta too, so the ref may be lost in a
+/// power cut.
 pub fn publish_meta(layout: &Layout, name: ObjectId, staged: TemporaryFile) -> Result<()> {
     atomic_file::put_in_place(staged, &layout.own(), &path(layout, Family::Meta, name))
 }
@@ -183,7 +188,8 @@ pub fn write(layout: &Layout, family: Family, name: ObjectId, value: ObjectId) -
     )
 }
 
-/// Points `main` at a commit. On a full disk it is overwritten in place: it is derived, and its length is the same.
+/// Points `main` at a commit. On a full disk it is overwritten in place: it is derived, and its
+/// length is the same.
 pub fn write_main(layout: &Layout, commit: ObjectId) -> Result<()> {
     let text = format!("{commit}\n");
     match atomic_file::replace_derived(&layout.own(), &layout.main(), text.as_bytes()) {
@@ -267,8 +273,9 @@ pub fn sync(layout: &Layout) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks `packed-refs`, which the user's own `git gc` may have left, into one file per ref. Refs of checkpoints whose
-/// commit is missing stay packed: as files, a million of them would take minutes.
+/// Unpacks `packed-refs`, which the user's own `git gc` may have left, into one file per ref. Refs
+/// of checkpoints whose commit is missing stay packed: as files, a million of them would take
+/// minutes.
 pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
     if !layout.packed_refs().exists() {
         return Ok(());
@@ -294,8 +301,8 @@ pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
     write_packed(layout, &dead)
 }
 
-/// The values of all refs except those named after a commit in `gone`, and of a detached HEAD: the roots of live
-/// objects.
+/// The values of all refs except those named after a commit in `gone`, and of a detached HEAD: the
+/// roots of live objects.
 ///
 /// # Errors
 /// A foreign ref cannot be read; then nothing may be dropped.
@@ -406,7 +413,8 @@ pub(in crate::store) fn read_file(path: &Path) -> Result<Option<RefValue>> {
     Ok(Some(id.map_or(RefValue::Torn, RefValue::Id)))
 }
 
-/// The refs in `packed-refs` whose names start with `beginning`, by name. Each invalid line is skipped.
+/// The refs in `packed-refs` whose names start with `beginning`, by name. Each invalid line is
+/// skipped.
 pub fn packed(layout: &Layout, beginning: &str) -> Result<BTreeMap<String, ObjectId>> {
     let mut refs = BTreeMap::new();
     each_packed(layout, beginning, &mut |name, _, id| {

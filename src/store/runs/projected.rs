@@ -1,4 +1,5 @@
-//! Which files of the project were last written for runs, and as what. Derived, so damage to the record stops nothing.
+//! Which files of the project were last written for runs, and as what. Derived, so damage to the
+//! record stops nothing.
 
 use std::io;
 

@@ -1,4 +1,5 @@
-//! Reads runs: a ref names the newest commit of a line, one commit per transition, each with its state.
+//! Reads runs: a ref names the newest commit of a line, one commit per transition, each with its
+//! state.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -214,8 +215,8 @@ fn named((id, value): (String, RefValue)) -> Option<(String, ObjectId)> {
     }
 }
 
-/// The newest intact transition of each of these runs that has no later one and is not `taken` as the tip of another
-/// run. Reads every commit of the store.
+/// The newest intact transition of each of these runs that has no later one and is not `taken` as
+/// the tip of another run. Reads every commit of the store.
 pub fn newest_of(
     objects: &Objects,
     ids: &BTreeSet<String>,

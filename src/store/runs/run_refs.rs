@@ -13,8 +13,8 @@ use crate::store::refs::ref_files::{self, RefValue};
 use crate::store::runs::namespace::{RefNamespace, stored};
 use crate::store::runs::run_roll;
 
-/// Reads the refs of a namespace, by id. Files with other names are not ours. A run that is on the roll but has no ref
-/// has lost it and counts as torn.
+/// Reads the refs of a namespace, by id. Files with other names are not ours. A run that is on the
+/// roll but has no ref has lost it and counts as torn.
 ///
 /// # Errors
 /// The refs cannot be listed or read.
@@ -78,7 +78,8 @@ pub fn publish(
     Ok(())
 }
 
-/// Moves a file in place of a folder out of the way; one that is a ref to plain git stays a ref, under another name.
+/// Moves a file in place of a folder out of the way; one that is a ref to plain git stays a ref,
+/// under another name.
 fn clear_place(layout: &Layout, folder: &Path) -> Result<()> {
     let up_to_refs = folder
         .ancestors()

@@ -51,8 +51,8 @@ pub fn enter(layout: &Layout, namespace: RefNamespace, id: &str, tip: ObjectId) 
     )
 }
 
-/// Removes a run from the roll, durably, before its ref goes, so that it is not reported as lost. If the roll cannot be
-/// written, it is deleted.
+/// Removes a run from the roll, durably, before its ref goes, so that it is not reported as lost.
+/// If the roll cannot be written, it is deleted.
 ///
 /// # Errors
 /// The roll can neither be written nor removed.

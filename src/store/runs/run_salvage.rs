@@ -1,4 +1,5 @@
-//! Salvages a damaged run from its newest intact transition on, as a line of its own where earlier ones are lost.
+//! Salvages a damaged run from its newest intact transition on, as a line of its own where earlier
+//! ones are lost.
 
 use std::collections::BTreeSet;
 
@@ -55,7 +56,8 @@ pub fn put_back(
     )))
 }
 
-/// The first intact transition from `tip` downwards, or else the newest in the store that names this run.
+/// The first intact transition from `tip` downwards, or else the newest in the store that names
+/// this run.
 fn newest_whole(objects: &Objects, id: &str, tip: ObjectId) -> Option<Transition> {
     let whole = |commit: ObjectId| {
         let found = run_reader::transition(objects, commit).ok()?;

@@ -25,13 +25,13 @@ pub enum Recorded {
 }
 
 impl LockedStore<'_> {
-    /// Adds a transition to the run whose newest one is `expected`; `None` begins a new run. `message` is a subject,
-    /// optional text, and optional trailers in its last paragraph, to which the store's own are added. On return,
-    /// commit and ref are durable.
+    /// Adds a transition to the run whose newest one is `expected`; `None` begins a new run.
+    /// `message` is a subject, optional text, and optional trailers in its last paragraph, to which
+    /// the store's own are added. On return, commit and ref are durable.
     ///
     /// # Errors
-    /// The ref is torn, the previous transition is unreadable or from a newer program, or a file cannot be written:
-    /// nothing has changed.
+    /// The ref is torn, the previous transition is unreadable or from a newer program, or a file
+    /// cannot be written: nothing has changed.
     pub fn record_workflow(
         &mut self,
         id: &str,
@@ -68,12 +68,14 @@ impl LockedStore<'_> {
             return Err(e);
         }
         self.store().objects().add_packs(&published);
-        // The transition is recorded. Folded packs that could not be removed are duplicates, which a prune removes.
+        // The transition is recorded. Folded packs that could not be removed are duplicates, which
+        // a prune removes.
         let _ = self.drop_folded(&folded, &published);
         Ok(Recorded::Done(commit))
     }
 
-    /// Checks that the parent is readable, without which the line could not be read to its beginning.
+    /// Checks that the parent is readable, without which the line could not be read to its
+    /// beginning.
     fn check_parent(&self, id: &str, parent: ObjectId) -> Result<()> {
         let damaged = |why| Error::damaged(format!("workflow {id}"), why);
         let commit = run_reader::commit_of(self.store().objects(), parent).map_err(damaged)?;
@@ -90,8 +92,8 @@ impl LockedStore<'_> {
         }
     }
 
-    /// Archives a live run under `name`, with a number if that is taken. Returns the name it got; `None` if there is no
-    /// such run.
+    /// Archives a live run under `name`, with a number if that is taken. Returns the name it got;
+    /// `None` if there is no such run.
     ///
     /// # Errors
     /// The ref is torn, or a file cannot be written: then the run is in one namespace or in both.
@@ -115,7 +117,8 @@ impl LockedStore<'_> {
         Ok(Some(name))
     }
 
-    /// Deletes a run with all its transitions, durably; returns whether there was one. The next prune frees the space.
+    /// Deletes a run with all its transitions, durably; returns whether there was one. The next
+    /// prune frees the space.
     ///
     /// # Errors
     /// The ref cannot be removed.
@@ -170,7 +173,8 @@ fn present(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Option<
     }
 }
 
-/// The first of `name`, `name-2`, … that is free or whose value satisfies `is_it`; and whether it does.
+/// The first of `name`, `name-2`, … that is free or whose value satisfies `is_it`; and whether it
+/// does.
 ///
 /// # Errors
 /// The refs cannot be read.

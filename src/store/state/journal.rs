@@ -36,7 +36,8 @@ pub struct Journal {
     pub reach: RestoreScope,
     /// Name of the staging directory: sixteen hex digits.
     pub staging: String,
-    /// Name of the staging directory that a way out of this restore is filling; it holds none of the user's files yet.
+    /// Name of the staging directory that a way out of this restore is filling; it holds none of
+    /// the user's files yet.
     pub filling: Option<String>,
     /// Whether this takes back an interrupted restore; then `undo` leads to its target too.
     pub settles: bool,

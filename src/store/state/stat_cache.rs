@@ -1,8 +1,10 @@
-//! The stat cache: the files of the last scan and their blobs. Only a hint, checksummed, rebuilt when needed.
+//! The stat cache: the files of the last scan and their blobs. Only a hint, checksummed, rebuilt
+//! when needed.
 //!
-//! Two files. The base is a magic word, a block (see `model::stat_cache::cached_block`) and the XXH3 sum of both. The
-//! patch holds the validity of the cache, a block of directories changed since the base was written, if any, and a sum.
-//! A wrong sum invalidates the cache and nothing else.
+//! Two files. The base is a magic word, a block (see `model::stat_cache::cached_block`) and the
+//! XXH3 sum of both. The patch holds the validity of the cache, a block of directories changed
+//! since the base was written, if any, and a sum. A wrong sum invalidates the cache and nothing
+//! else.
 
 use std::sync::Arc;
 
@@ -91,8 +93,9 @@ fn read_once(layout: &Layout) -> Option<StatCache> {
     })
 }
 
-/// Saves the listing of a scan: as a patch if possible, and not at all if the cache is the same already. `known` is the
-/// cache that the scan used and that is in place. Nothing is flushed: a lost cache only costs time.
+/// Saves the listing of a scan: as a patch if possible, and not at all if the cache is the same
+/// already. `known` is the cache that the scan used and that is in place. Nothing is flushed: a
+/// lost cache only costs time.
 ///
 /// # Errors
 /// A file cannot be written; then the cache is invalid.

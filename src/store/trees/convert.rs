@@ -14,9 +14,9 @@ use crate::store::trees::tree_codec::{
 };
 use crate::store::trees::tree_walk::TreeWalk;
 
-/// Computes the tree of every directory, children first, and passes each to `put`, which returns its id; unchanged
-/// directories keep their tree. Every file's blob must be known. Directories without a file below them get no tree,
-/// except the root.
+/// Computes the tree of every directory, children first, and passes each to `put`, which returns
+/// its id; unchanged directories keep their tree. Every file's blob must be known. Directories
+/// without a file below them get no tree, except the root.
 pub fn build<E>(
     listing: &mut Listing,
     put: &mut dyn FnMut(&[u8]) -> Result<ObjectId, E>,
@@ -69,8 +69,9 @@ fn entries_of(listing: &Listing, index: usize) -> Vec<TreeEntry> {
     files.chain(dirs).collect()
 }
 
-/// Reads every tree below `root`. Permissions are those that git knows, sizes are zero (unknown); the meta adds the
-/// directories. A gitlink, which plain git may have recorded for a nested repository, counts as uncaptured.
+/// Reads every tree below `root`. Permissions are those that git knows, sizes are zero (unknown);
+/// the meta adds the directories. A gitlink, which plain git may have recorded for a nested
+/// repository, counts as uncaptured.
 ///
 /// # Errors
 /// A tree is missing, damaged, or holds a name that must not be written to a disk.

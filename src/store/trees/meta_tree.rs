@@ -1,4 +1,5 @@
-//! The extras of a checkpoint: the meta blob alone, or a tree of it and the other objects beside the checkpoint's tree.
+//! The extras of a checkpoint: the meta blob alone, or a tree of it and the other objects beside
+//! the checkpoint's tree.
 
 use crate::model::state::meta::Meta;
 use crate::model::state::meta_text;

@@ -77,8 +77,8 @@ pub fn find<'t>(tree: &'t [TreeEntry], name: &[u8]) -> Option<&'t TreeEntry> {
 /// Parses a tree strictly: a result can be written below a directory without leaving it.
 ///
 /// # Errors
-/// Says what is wrong: truncated, unknown mode, a name that is empty, `.`, `..`, contains `/` or means `.git` on some
-/// file system, a duplicate name, or the wrong order.
+/// Says what is wrong: truncated, unknown mode, a name that is empty, `.`, `..`, contains `/` or
+/// means `.git` on some file system, a duplicate name, or the wrong order.
 pub fn parse(tree: &[u8]) -> Result<Vec<TreeEntry>, Malformed> {
     let mut entries: Vec<TreeEntry> = Vec::with_capacity(tree.len() / 32);
     let mut rest = tree;
@@ -122,8 +122,8 @@ pub struct TreeLine<'t> {
     pub id: ObjectId,
 }
 
-/// Iterates over the entries of a tree, for callers that only follow ids: names and order are not checked. Ends after
-/// the first error, a message.
+/// Iterates over the entries of a tree, for callers that only follow ids: names and order are not
+/// checked. Ends after the first error, a message.
 pub fn lines(tree: &[u8]) -> impl Iterator<Item = Result<TreeLine<'_>, Malformed>> {
     let mut rest = tree;
     std::iter::from_fn(move || {
@@ -183,7 +183,8 @@ fn check_name(name: &[u8]) -> Result<(), Malformed> {
     }
 }
 
-/// Checks that no name is used twice: a file and a directory of one name need not be neighbours in git's order.
+/// Checks that no name is used twice: a file and a directory of one name need not be neighbours in
+/// git's order.
 fn check_unique(entries: &[TreeEntry]) -> Result<(), Malformed> {
     if !entries.iter().any(TreeEntry::is_directory) {
         return Ok(());

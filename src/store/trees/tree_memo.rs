@@ -27,7 +27,8 @@ impl<'o> TreeMemo<'o> {
         }
     }
 
-    /// Files that differ between two trees, by path. Enters only directories accepted by `enters`, never equal ones.
+    /// Files that differ between two trees, by path. Enters only directories accepted by `enters`,
+    /// never equal ones.
     ///
     /// # Errors
     /// A tree cannot be read.

@@ -1,4 +1,5 @@
-//! Walks a tree and those below it, each with its path. The caller reads the trees, so that it decides which.
+//! Walks a tree and those below it, each with its path. The caller reads the trees, so that it
+//! decides which.
 
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;

@@ -1,4 +1,5 @@
-//! Classifies the profile files in the project against the recorded state and what was last written.
+//! Classifies the profile files in the project against the recorded state and what was last
+//! written.
 
 use serde_json::Value;
 
@@ -21,7 +22,8 @@ use crate::worktree::tree_handle::WorkTree;
 pub enum Verdict {
     /// The file matches the state, or is not ours.
     Nothing,
-    /// The file is as we wrote it, but the state has moved on: a process was killed before it wrote the file.
+    /// The file is as we wrote it, but the state has moved on: a process was killed before it wrote
+    /// the file.
     Stale(Workflow),
     Edited(Run, Value),
     /// A run that is not recorded yet, with the run that owned the file until now, which ends.
@@ -45,11 +47,13 @@ pub fn judge_all(store: &Store, files: Vec<OnDisk>) -> Result<Vec<(OnDisk, Verdi
         .collect())
 }
 
-/// An open run whose file was written and is gone. A missing task file beside the phase file does not end the run.
+/// An open run whose file was written and is gone. A missing task file beside the phase file does
+/// not end the run.
 pub struct Removed {
     pub run: Run,
     pub path: String,
-    /// The file is in the folder of failed files, which is how a user ends a run of the registry profile.
+    /// The file is in the folder of failed files, which is how a user ends a run of the registry
+    /// profile.
     pub is_put_aside: bool,
 }
 
@@ -111,7 +115,8 @@ pub fn judge(store: &Store, file: &OnDisk) -> Result<Verdict> {
     Ok(verdict(&Runs::live(store)?, &noted(store)?, file))
 }
 
-/// Returns what was last written for each file, except for runs that lost their ref: only their files are left.
+/// Returns what was last written for each file, except for runs that lost their ref: only their
+/// files are left.
 fn noted(store: &Store) -> Result<Vec<Projected>> {
     let lost = store.torn_workflows()?;
     Ok(store
@@ -160,7 +165,8 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
     let expected = run.workflow.documents.get(&file.path);
     let told = expected.map(find_documents::sum);
     if told == on_disk {
-        // Killed between writing and noting: note it now, or the next write would be taken for an edit.
+        // Killed between writing and noting: note it now, or the next write would be taken for an
+        // edit.
         let is_noted = written == on_disk || !run.workflow.profiles.contains(&file.profile);
         if is_noted {
             Verdict::Nothing

@@ -1,4 +1,5 @@
-//! Conflicts that keep a profile file from being taken in: it is malformed, both sides changed, or it is gone.
+//! Conflicts that keep a profile file from being taken in: it is malformed, both sides changed, or
+//! it is gone.
 
 use serde_json::{Value, json};
 
@@ -32,7 +33,8 @@ pub enum TroubleKind {
 }
 
 impl Trouble {
-    /// Whether this must be settled before the run can go on; a file without a known owner may concern any run.
+    /// Whether this must be settled before the run can go on; a file without a known owner may
+    /// concern any run.
     pub fn concerns(&self, workflow: &Workflow) -> bool {
         self.workflow.as_ref().is_some_and(|id| *id == workflow.id)
     }

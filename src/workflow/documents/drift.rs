@@ -30,7 +30,8 @@ impl FileDrift {
     }
 }
 
-/// Returns `None` if no phase is under way, its checkpoint is gone, or the files cannot be captured now.
+/// Returns `None` if no phase is under way, its checkpoint is gone, or the files cannot be captured
+/// now.
 ///
 /// # Errors
 /// The directory cannot be read.

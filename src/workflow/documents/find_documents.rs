@@ -1,4 +1,5 @@
-//! Finds and reads the profile files in the project; documents are compared by content, not by layout.
+//! Finds and reads the profile files in the project; documents are compared by content, not by
+//! layout.
 
 use serde_json::Value;
 
@@ -58,7 +59,8 @@ pub fn rel(path: &str) -> RelPath {
     RelPath::new(path.as_bytes()).unwrap_or_default()
 }
 
-/// Returns the files of all profiles. Anything else under such a name, such as a link, is an unreadable file.
+/// Returns the files of all profiles. Anything else under such a name, such as a link, is an
+/// unreadable file.
 ///
 /// # Errors
 /// The root cannot be opened.

@@ -14,7 +14,8 @@ use crate::worktree::git::{find_index, git_head};
 use crate::worktree::rules::rule_set::{RuleSources, RuleVerdict, Rules};
 use crate::worktree::tree_handle::WorkTree;
 
-/// Returns a warning with the missing `.gitignore` line for each file that is neither ignored nor committed already.
+/// Returns a warning with the missing `.gitignore` line for each file that is neither ignored nor
+/// committed already.
 pub fn lines_missing(context: &Context, workflow: &Workflow) -> Vec<Warning> {
     let root = context.root.path();
     if workflow.profiles.is_empty() || git_head::read(root).is_none() {

@@ -8,8 +8,8 @@ use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{self, Profile};
 
-/// Returns the run that owns the file: as noted when we wrote it, else the one that has it among its documents. A task
-/// list belongs to the open run whose phase file lies beside it.
+/// Returns the run that owns the file: as noted when we wrote it, else the one that has it among
+/// its documents. A task list belongs to the open run whose phase file lies beside it.
 pub fn of<'r>(runs: &'r Runs, entry: Option<&Projected>, file: &OnDisk) -> Option<&'r Run> {
     let is_beside = |run: &&Run| {
         let workflow = &run.workflow;
@@ -32,13 +32,15 @@ pub fn is_from_another(run: &Run, entry: &Projected, file: &OnDisk) -> bool {
     is_list(file) && entry.workflow != run.workflow.id
 }
 
-/// Whether that task list is unchanged since it was written for the earlier run; then it says nothing about this one.
+/// Whether that task list is unchanged since it was written for the earlier run; then it says
+/// nothing about this one.
 pub fn is_left_over(run: &Run, entry: Option<&Projected>, file: &OnDisk) -> bool {
     let is_as_written = |entry: &Projected| entry.sum.is_some() && entry.sum == file.sum();
     entry.is_some_and(|entry| is_from_another(run, entry, file) && is_as_written(entry))
 }
 
-/// Returns a finding if a task list names another run than the phase file beside it, and did not before.
+/// Returns a finding if a task list names another run than the phase file beside it, and did not
+/// before.
 pub fn other_run(run: &Run, file: &OnDisk, value: &Value) -> Option<Finding> {
     let workflow = &run.workflow;
     let named = value.get("workflow_id").and_then(Value::as_str)?;

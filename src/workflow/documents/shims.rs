@@ -43,7 +43,8 @@ pub struct ShimsOutcome {
     pub left: Vec<String>,
 }
 
-/// Writes the missing scripts into a directory of the root; files that differ stay unless `force` is set.
+/// Writes the missing scripts into a directory of the root; files that differ stay unless `force`
+/// is set.
 ///
 /// # Errors
 /// The directory lies outside the root, or cannot be written.

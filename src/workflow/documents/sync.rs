@@ -56,7 +56,8 @@ pub struct Settled {
     pub warnings: Vec<Warning>,
 }
 
-/// For read-only commands: takes in edits, and locks the store only if there are any. `None` without a store.
+/// For read-only commands: takes in edits, and locks the store only if there are any. `None`
+/// without a store.
 pub fn settle(context: &Context) -> Result<Option<Settled>> {
     let files = find_documents::on_disk(context)?;
     let store = match context.find_store()? {
@@ -94,7 +95,8 @@ pub fn settle(context: &Context) -> Result<Option<Settled>> {
     }))
 }
 
-/// Takes in every edited file, under the lock. Files that cannot be taken in stay unchanged and are returned.
+/// Takes in every edited file, under the lock. Files that cannot be taken in stay unchanged and are
+/// returned.
 ///
 /// # Errors
 /// A file cannot be read, or a transition not be recorded.

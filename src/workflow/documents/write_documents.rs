@@ -1,4 +1,5 @@
-//! Writes the profile files of a run: each is replaced atomically, and only if unchanged since our last write.
+//! Writes the profile files of a run: each is replaced atomically, and only if unchanged since our
+//! last write.
 
 use serde_json::Value;
 
@@ -26,8 +27,8 @@ enum DocumentFate {
     MovedTo(String),
 }
 
-/// Updates all files of a run; `taken` is the file from which the state was just read. Failures are warnings, since the
-/// state is recorded already; returns whether there were any.
+/// Updates all files of a run; `taken` is the file from which the state was just read. Failures are
+/// warnings, since the state is recorded already; returns whether there were any.
 pub fn project(
     context: &Context,
     session: &Session<'_>,
@@ -152,7 +153,8 @@ pub fn archived(workflow: &Workflow, path: &str, now_ms: i64) -> String {
     format!("{folder}/{}_{time}/{}", workflow.id, name_of(path))
 }
 
-/// Updates one file; returns `false` and leaves it as it is if another process wrote to it meanwhile.
+/// Updates one file; returns `false` and leaves it as it is if another process wrote to it
+/// meanwhile.
 fn bring(
     context: &Context,
     notes: &mut Vec<Projected>,

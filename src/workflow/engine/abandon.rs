@@ -37,7 +37,8 @@ pub fn abandon_run(
     Ok(outcome)
 }
 
-/// Removes all but the newest archive folders. An error is only a warning, because the run has ended.
+/// Removes all but the newest archive folders. An error is only a warning, because the run has
+/// ended.
 pub fn trim_archives(context: &Context, session: &Session<'_>) -> Option<Warning> {
     let dropped = drop_old_archives(context, session, USUAL_ARCHIVES, false);
     dropped
@@ -45,7 +46,8 @@ pub fn trim_archives(context: &Context, session: &Session<'_>) -> Option<Warning
         .map(Warning::bookkeeping("dropping old archives"))
 }
 
-/// Removes the oldest archive folders of the `phases` profile whose runs are archived in the store too.
+/// Removes the oldest archive folders of the `phases` profile whose runs are archived in the store
+/// too.
 pub fn drop_old_archives(
     context: &Context,
     session: &Session<'_>,

@@ -1,4 +1,5 @@
-//! Makes the checkpoint that is due after every third phase, and on request a commit in the project.
+//! Makes the checkpoint that is due after every third phase, and on request a commit in the
+//! project.
 
 use std::ops::RangeInclusive;
 
@@ -31,10 +32,11 @@ pub struct MiniOutcome {
     pub step: Option<StepOutcome>,
 }
 
-/// Makes the checkpoint and the commit that are due. They can be due separately, as runs make checkpoints by
-/// themselves.
+/// Makes the checkpoint and the commit that are due. They can be due separately, as runs make
+/// checkpoints by themselves.
 ///
-/// The store is not locked during the commit: hooks of the project's repository may run this program.
+/// The store is not locked during the commit: hooks of the project's repository may run this
+/// program.
 ///
 /// # Errors
 /// The checkpoint cannot be made, or the commit was refused; then the checkpoint is kept.

@@ -12,8 +12,8 @@ use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Looks at every output of phases and tasks. An unreadable file counts as broken, with the reason; paths that lead out
-/// of the root are skipped.
+/// Looks at every output of phases and tasks. An unreadable file counts as broken, with the reason;
+/// paths that lead out of the root are skipped.
 ///
 /// # Errors
 /// The root cannot be opened.

@@ -51,8 +51,8 @@ pub struct DoneOptions {
     pub no_snapshot: bool,
 }
 
-/// Makes the checkpoint `pre-<phase>`, then begins the phase. No checkpoint is made beside a running phase, because it
-/// would hold half of that phase's work.
+/// Makes the checkpoint `pre-<phase>`, then begins the phase. No checkpoint is made beside a
+/// running phase, because it would hold half of that phase's work.
 ///
 /// # Errors
 /// The rules forbid it, or the files cannot be captured; then nothing is changed.
@@ -137,7 +137,8 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
     })
 }
 
-/// Makes the named checkpoint that is due after every third phase. A failure is a warning: the phase stays done.
+/// Makes the named checkpoint that is due after every third phase. A failure is a warning: the
+/// phase stays done.
 fn add_mini_commit(
     context: &Context,
     session: &mut Session<'_>,

@@ -1,4 +1,5 @@
-//! `workflow recover`: repairs what an interruption left, and settles files that could not be taken in.
+//! `workflow recover`: repairs what an interruption left, and settles files that could not be taken
+//! in.
 
 use crate::error::Result;
 use crate::error::problem::WorkflowProblem;

@@ -208,7 +208,8 @@ pub struct Compared {
     pub warnings: Vec<Warning>,
 }
 
-/// Compares two states of a run: by default the last two; with one revision, that one and the newest.
+/// Compares two states of a run: by default the last two; with one revision, that one and the
+/// newest.
 ///
 /// # Errors
 /// There is no such run or revision.

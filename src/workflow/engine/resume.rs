@@ -1,4 +1,5 @@
-//! `workflow resume`: shows the state of a run, asks in the words of its profile, and does what was chosen.
+//! `workflow resume`: shows the state of a run, asks in the words of its profile, and does what was
+//! chosen.
 
 use crate::base::cut_list::one_of;
 use crate::error::problem::{Choice, WorkflowProblem};
@@ -88,7 +89,8 @@ pub enum ResumeAction {
 }
 
 /// # Errors
-/// There is nothing to resume, the user cannot be asked (the error has the options), or a file cannot be understood.
+/// There is nothing to resume, the user cannot be asked (the error has the options), or a file
+/// cannot be understood.
 pub fn resume(
     context: &Context,
     options: &ResumeOptions,
@@ -377,7 +379,8 @@ fn ended(outcome: StepOutcome, done: ResumeAction, advice: Advice) -> Acted {
     }
 }
 
-/// Checks that the phase can begin once the running ones are pending again, before those are changed.
+/// Checks that the phase can begin once the running ones are pending again, before those are
+/// changed.
 fn check_pick(workflow: &Workflow, id: &str, now_ms: i64) -> Result<()> {
     let running = workflow.running().map(|phase| Change::Reset {
         phase: phase.id.clone(),

@@ -1,4 +1,5 @@
-//! `workflow rewind`: restores the files, the state or both as they were right before a phase began.
+//! `workflow rewind`: restores the files, the state or both as they were right before a phase
+//! began.
 
 use crate::error::problem::WorkflowProblem;
 use crate::error::{Error, Result};
@@ -150,7 +151,8 @@ fn state(context: &Context, options: &RewindOptions, run: &Run, goal: Goal) -> R
     Ok(outcome)
 }
 
-/// Finds the target: the newest start of the phase names the checkpoint, and the revision before it is the state.
+/// Finds the target: the newest start of the phase names the checkpoint, and the revision before it
+/// is the state.
 fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
     let line = store.workflow_line(run.tip, usize::MAX).transitions;
     let begins = |message: &str| {

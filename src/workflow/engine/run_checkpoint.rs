@@ -10,8 +10,8 @@ use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::workflow::rules::workflow::Workflow;
 
-/// Makes a checkpoint of the files; an identical newest one causes no warning. `None` if none is made, as the warnings
-/// say.
+/// Makes a checkpoint of the files; an identical newest one causes no warning. `None` if none is
+/// made, as the warnings say.
 ///
 /// # Errors
 /// The files cannot be captured, or the checkpoint cannot be recorded.

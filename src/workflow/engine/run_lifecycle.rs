@@ -86,7 +86,8 @@ pub fn archive(context: &Context, options: &StepOptions) -> Result<EndOutcome> {
     })
 }
 
-/// Archives a run, or with `purge` drops it with all its transitions; its files in the project are removed.
+/// Archives a run, or with `purge` drops it with all its transitions; its files in the project are
+/// removed.
 ///
 /// # Errors
 /// There is no such run.
@@ -120,7 +121,8 @@ pub fn delete(context: &Context, options: &StepOptions, purge: bool) -> Result<E
     Ok(outcome)
 }
 
-/// Clears the notes of files written for a purged run; else it would look like a run that lost its ref.
+/// Clears the notes of files written for a purged run; else it would look like a run that lost its
+/// ref.
 fn forget_notes(session: &Session<'_>, id: &str) -> Result<()> {
     let notes = session.locked.store().projected().into_iter();
     let forgotten = notes.map(|note| {
@@ -143,7 +145,8 @@ pub struct CleanupOptions {
     pub dry_run: bool,
 }
 
-/// Archives runs that are complete or idle for too long, and removes all but the newest archive folders.
+/// Archives runs that are complete or idle for too long, and removes all but the newest archive
+/// folders.
 ///
 /// # Errors
 /// A run or file cannot be read or written.
@@ -181,7 +184,8 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome>
     Ok(outcome)
 }
 
-/// Archives expired runs of the registry, as its readers expect when a run begins. A failure is a warning.
+/// Archives expired runs of the registry, as its readers expect when a run begins. A failure is a
+/// warning.
 pub fn expire(context: &Context, session: &mut Session<'_>) {
     if let Err(error) = expire_registry(context, session) {
         session
@@ -240,8 +244,8 @@ fn is_old(workflow: &Workflow, options: CleanupOptions, now_ms: i64) -> bool {
     }
 }
 
-/// Archives the files of a run's profiles, each where its profile keeps old ones; an edited file is moved as it is. An
-/// expired registry file is removed.
+/// Archives the files of a run's profiles, each where its profile keeps old ones; an edited file is
+/// moved as it is. An expired registry file is removed.
 ///
 /// # Errors
 /// A file cannot be moved; the run is unchanged.
@@ -272,7 +276,8 @@ fn is_as_recorded(work: &WorkTree, workflow: &Workflow, path: &str) -> Result<bo
     Ok(said.is_some() && said == workflow.documents.get(path).map(find_documents::sum))
 }
 
-/// Removes the files of a run. A file that differs from the recorded state is moved instead: it may be the only record.
+/// Removes the files of a run. A file that differs from the recorded state is moved instead: it may
+/// be the only record.
 fn remove_files(context: &Context, session: &mut Session<'_>, workflow: &Workflow) -> Result<()> {
     for_files(context, session, workflow, &mut |work, path| {
         if is_as_recorded(work, workflow, path)? {
@@ -316,8 +321,8 @@ fn for_files(
     Ok(())
 }
 
-/// Archives a malformed file, which may be the only record, and returns its new path: beside the files of the run `of`,
-/// if that run ends too.
+/// Archives a malformed file, which may be the only record, and returns its new path: beside the
+/// files of the run `of`, if that run ends too.
 ///
 /// # Errors
 /// The file cannot be moved.

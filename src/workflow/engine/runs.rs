@@ -83,8 +83,8 @@ impl Runs {
         self.runs.sort_by_key(|run| std::cmp::Reverse(rank(run)));
     }
 
-    /// Picks a run by its id or a prefix of it, the id in its file, its project, type or description; without a name
-    /// the newest open one, else the newest of all.
+    /// Picks a run by its id or a prefix of it, the id in its file, its project, type or
+    /// description; without a name the newest open one, else the newest of all.
     ///
     /// # Errors
     /// No run matches, or the matching one cannot be read.

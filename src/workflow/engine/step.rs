@@ -1,4 +1,5 @@
-//! One transition under the lock: edits by hand are taken in first, then the rules decide, then one commit is made.
+//! One transition under the lock: edits by hand are taken in first, then the rules decide, then one
+//! commit is made.
 
 use crate::error::problem::WorkflowProblem;
 use crate::error::{Error, Result};
@@ -23,7 +24,8 @@ pub struct StepOptions {
 /// Makes one transition. `decide` is called under the lock, with the current state.
 ///
 /// # Errors
-/// There is no such run, the rules forbid it, another process was first, or a file of the run is malformed.
+/// There is no such run, the rules forbid it, another process was first, or a file of the run is
+/// malformed.
 pub fn step(
     context: &Context,
     options: &StepOptions,

@@ -13,8 +13,8 @@ pub const DOTAGENT: [&str; 5] = [
     "REFLECTION",
 ];
 
-/// Parses `id`, `id:Name` or `id:Name:dep1,dep2`. The name may contain colons if dependencies, or a final colon,
-/// follow.
+/// Parses `id`, `id:Name` or `id:Name:dep1,dep2`. The name may contain colons if dependencies, or a
+/// final colon, follow.
 ///
 /// # Errors
 /// A finding about the argument.

@@ -1,4 +1,5 @@
-//! Checks that a plan first makes what is hardest to make again: issues, commits, files, then documentation.
+//! Checks that a plan first makes what is hardest to make again: issues, commits, files, then
+//! documentation.
 
 use std::collections::BTreeSet;
 
@@ -37,11 +38,11 @@ fn class_of(phase: &Phase) -> Class {
         .unwrap_or_else(|| guess().map_or(Class::Files, |(class, _)| *class))
 }
 
-/// Finds phases that come too late: a pending phase of a more precious class than an earlier pending one, unless it
-/// depends on that one.
+/// Finds phases that come too late: a pending phase of a more precious class than an earlier
+/// pending one, unless it depends on that one.
 ///
-/// A commit gathers earlier work, so one after files is in place if an earlier commit precedes those files. Issues have
-/// no such exception.
+/// A commit gathers earlier work, so one after files is in place if an earlier commit precedes
+/// those files. Issues have no such exception.
 pub fn lint(workflow: &Workflow) -> Vec<Finding> {
     let pending =
         |phase: &&Phase| phase.status == PhaseStatus::Pending && class_of(phase) != Class::Other;

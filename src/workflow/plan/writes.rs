@@ -1,7 +1,8 @@
 //! Whether two phases may write the same files, judged by their patterns.
 
-/// Whether one file may match patterns of both: the fixed directory of one lies at or below that of the other. A phase
-/// without patterns shares with no other: what it writes is unknown, and the plan named nothing.
+/// Whether one file may match patterns of both: the fixed directory of one lies at or below that of
+/// the other. A phase without patterns shares with no other: what it writes is unknown, and the
+/// plan named nothing.
 pub fn share_writes(one: &[String], other: &[String]) -> bool {
     one.iter().any(|one| {
         other

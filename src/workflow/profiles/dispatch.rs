@@ -31,8 +31,8 @@ pub fn profile_of_document(value: &Value) -> Option<Profile> {
     }
 }
 
-/// Returns the files of a run under one profile. A document that was read before (`workflow.documents`) is the base:
-/// unchanged and unknown parts are kept byte for byte.
+/// Returns the files of a run under one profile. A document that was read before
+/// (`workflow.documents`) is the base: unchanged and unknown parts are kept byte for byte.
 pub fn export(workflow: &Workflow, profile: Profile, root: &str) -> Vec<Document> {
     match profile {
         Profile::Phases => phases::export(workflow),

@@ -1,5 +1,5 @@
-//! Writes over an existing document: values that mean the same stay byte for byte in place, unknown ones stay too, and
-//! new ones are inserted in the order of the format.
+//! Writes over an existing document: values that mean the same stay byte for byte in place, unknown
+//! ones stay too, and new ones are inserted in the order of the format.
 
 use serde_json::{Map, Value};
 
@@ -54,7 +54,8 @@ impl Overlay {
         self.put(key, value, |stands| *stands == same);
     }
 
-    /// As [`Self::put`], but an existing document without the key stays without it while the value is the default.
+    /// As [`Self::put`], but an existing document without the key stays without it while the value
+    /// is the default.
     pub fn put_or_leave(
         &mut self,
         key: &str,

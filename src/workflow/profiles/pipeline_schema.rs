@@ -3,8 +3,8 @@
 /// Path where skills look for the schema, relative to the root.
 pub const SCHEMA_FILE: &str = ".claude/schemas/pipeline-state.schema.json";
 
-/// JSON Schema, draft 2020-12. Unknown fields are invalid. `current_phase` is `null` or an empty object if nothing is
-/// under way, and a phase may keep the `status` from the plan.
+/// JSON Schema, draft 2020-12. Unknown fields are invalid. `current_phase` is `null` or an empty
+/// object if nothing is under way, and a phase may keep the `status` from the plan.
 pub const PIPELINE_SCHEMA: &str = r##"{
   "$schema": "https://json-schema.org/draft/2020-12/schema",
   "title": "Pipeline state",

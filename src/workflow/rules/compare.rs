@@ -25,7 +25,8 @@ impl ValueDifference {
     }
 }
 
-/// Compares in the order of the later state. Documents of profiles are skipped, since they only repeat the state.
+/// Compares in the order of the later state. Documents of profiles are skipped, since they only
+/// repeat the state.
 pub fn compare(before: &Workflow, after: &Workflow) -> Vec<ValueDifference> {
     let value = |workflow: &Workflow| {
         let mut value = serde_json::to_value(workflow).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! Facts derived from the phases of a run, never stored: what is done, what is next, what may run in parallel.
+//! Facts derived from the phases of a run, never stored: what is done, what is next, what may run
+//! in parallel.
 
 use crate::workflow::plan;
 use crate::workflow::rules::phase::{Phase, Task};
@@ -76,8 +77,8 @@ impl Workflow {
             .collect()
     }
 
-    /// Returns the tasks of a phase. A task without a known phase belongs to the task phase, or to every phase if there
-    /// is none.
+    /// Returns the tasks of a phase. A task without a known phase belongs to the task phase, or to
+    /// every phase if there is none.
     pub fn tasks_of<'w>(&'w self, phase: &'w Phase) -> impl Iterator<Item = &'w Task> {
         let takes_others = phase.is_of_tasks() || !self.phases.iter().any(Phase::is_of_tasks);
         self.tasks
@@ -88,14 +89,15 @@ impl Workflow {
             })
     }
 
-    /// Returns the phase to continue or begin: the one under way, else the first with settled dependencies.
+    /// Returns the phase to continue or begin: the one under way, else the first with settled
+    /// dependencies.
     pub fn next(&self) -> Option<&Phase> {
         self.current()
             .or_else(|| self.remaining().find(|phase| self.unmet(phase).is_empty()))
     }
 
-    /// Returns phases that may begin in parallel with those under way: dependencies settled, no shared files, and at
-    /// most one that commits.
+    /// Returns phases that may begin in parallel with those under way: dependencies settled, no
+    /// shared files, and at most one that commits.
     pub fn ready(&self) -> Vec<&Phase> {
         let mut beside: Vec<&Phase> = self.running().collect();
         let mut ready = Vec::new();

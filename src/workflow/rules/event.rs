@@ -30,7 +30,8 @@ impl Event {
         }
     }
 
-    /// Describes a change. `before` is the state that it applies to, which tells the phase if none is named.
+    /// Describes a change. `before` is the state that it applies to, which tells the phase if none
+    /// is named.
     pub fn of(change: &Change, before: &Workflow, actor: &str) -> Self {
         let mut event = Self::new(verb(change), actor);
         let current = || before.current().map(|phase| phase.id.clone());

@@ -7,8 +7,8 @@ use crate::workflow::rules::workflow::{MiniCommit, Workflow};
 /// Number of phases between two of these commits.
 pub const EVERY: usize = 3;
 
-/// Returns the phases that the checkpoint due now covers, numbered from 1 in order of completion; missed ones are
-/// included.
+/// Returns the phases that the checkpoint due now covers, numbered from 1 in order of completion;
+/// missed ones are included.
 pub fn mini_commit_due(workflow: &Workflow) -> Option<RangeInclusive<usize>> {
     due_after(workflow, workflow.mini_commits.iter())
 }

@@ -18,7 +18,8 @@ pub enum ObservedFile {
     Empty,
     /// Invalid JSON: writing it was interrupted.
     Broken(String),
-    /// A usable file with its SHA-256, or a directory. `status` is the outcome of the work, given in a JSON object.
+    /// A usable file with its SHA-256, or a directory. `status` is the outcome of the work, given
+    /// in a JSON object.
     There {
         sum: Option<String>,
         status: Option<String>,
@@ -30,7 +31,8 @@ impl ObservedFile {
         matches!(self, Self::There { .. })
     }
 
-    /// Whether it is usable and does not say itself that the work goes on or failed. An unknown status word is ignored.
+    /// Whether it is usable and does not say itself that the work goes on or failed. An unknown
+    /// status word is ignored.
     pub fn is_finished(&self) -> bool {
         match self {
             Self::There {
@@ -40,8 +42,8 @@ impl ObservedFile {
         }
     }
 
-    /// Returns the outcome of the task that wrote it: complete if there is no status, `None` if it is missing or the
-    /// word is unknown.
+    /// Returns the outcome of the task that wrote it: complete if there is no status, `None` if it
+    /// is missing or the word is unknown.
     pub fn task_status(&self) -> Option<TaskStatus> {
         match self {
             Self::There {

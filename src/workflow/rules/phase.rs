@@ -60,7 +60,8 @@ pub struct Phase {
 /// A file that a phase produces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseOutput {
-    /// Relative to the root. `*` in the last component is a wildcard; a trailing slash means a non-empty directory.
+    /// Relative to the root. `*` in the last component is a wildcard; a trailing slash means a
+    /// non-empty directory.
     pub path: String,
     /// The phase is not complete without it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -113,7 +114,8 @@ impl Phase {
         self.requires_approval && self.approved_ms.is_none()
     }
 
-    /// Whether the phase belongs into a document's list of completed phases: a skipped one only if listed already.
+    /// Whether the phase belongs into a document's list of completed phases: a skipped one only if
+    /// listed already.
     pub fn is_done_in(&self, listed: &[&str]) -> bool {
         match self.status {
             PhaseStatus::Complete => true,

@@ -135,7 +135,8 @@ fn of_phase(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Mend>
     None
 }
 
-/// Whether a phase has open tasks. A task phase with an empty list has not begun, so it counts as open.
+/// Whether a phase has open tasks. A task phase with an empty list has not begun, so it counts as
+/// open.
 fn has_open_tasks(workflow: &Workflow, phase: &Phase, sights: &Sights) -> bool {
     let mut tasks = workflow.tasks_of(phase).peekable();
     (phase.is_of_tasks() && tasks.peek().is_none()) || tasks.any(|task| !is_done(task, sights))

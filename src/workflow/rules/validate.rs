@@ -150,7 +150,8 @@ pub fn is_stale(workflow: &Workflow, now_ms: i64) -> bool {
     now_ms.saturating_sub(workflow.created_ms) >= STALE_MS
 }
 
-/// Reports missing outputs of a completed phase. Changed content is only a remark, because work goes on.
+/// Reports missing outputs of a completed phase. Changed content is only a remark, because work
+/// goes on.
 fn outputs(phase: &Phase, sights: &Sights, report: &mut ValidationReport) {
     if phase.status != PhaseStatus::Complete {
         let begun = phase.outputs.iter().filter(|_| phase.status.is_under_way());
@@ -206,7 +207,8 @@ fn outputs(phase: &Phase, sights: &Sights, report: &mut ValidationReport) {
 /// Maximum number of names listed in a message.
 const NAMED_PHASES: usize = 10;
 
-/// Reports an unplanned phase, which may be a misspelling and end the run early, unless it is skipped.
+/// Reports an unplanned phase, which may be a misspelling and end the run early, unless it is
+/// skipped.
 fn unknown(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
     let is_in_use = phase.is_unplanned && phase.status != PhaseStatus::Skipped;
     let known = known_names(workflow);

@@ -52,8 +52,8 @@ pub struct Workflow {
     pub last_error: Option<Value>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mini_commits: Vec<MiniCommit>,
-    /// Documents of the profiles as last read or written, by path in the project: unknown fields and the order of keys
-    /// are kept.
+    /// Documents of the profiles as last read or written, by path in the project: unknown fields
+    /// and the order of keys are kept.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub documents: BTreeMap<String, Value>,
 }
@@ -136,7 +136,8 @@ impl Workflow {
         Ok(serde_json::from_value(value).map_err(|why| why.to_string())?)
     }
 
-    /// Returns the id in the phase file; that differs from ours if it is no valid ref name or was taken.
+    /// Returns the id in the phase file; that differs from ours if it is no valid ref name or was
+    /// taken.
     pub fn named(&self) -> &str {
         let said = self
             .documents
@@ -146,7 +147,8 @@ impl Workflow {
         said.unwrap_or(&self.id)
     }
 
-    /// Clears the mark of an interrupted write in `phase.json`: our transition rewrites that file completely.
+    /// Clears the mark of an interrupted write in `phase.json`: our transition rewrites that file
+    /// completely.
     pub fn end_foreign_write(&mut self) {
         let flag = self
             .documents
@@ -165,7 +167,8 @@ impl Workflow {
         self.phases.iter_mut().find(|phase| phase.id == id)
     }
 
-    /// Drops unplanned phases that are no longer mentioned; without any planned phases, all are kept.
+    /// Drops unplanned phases that are no longer mentioned; without any planned phases, all are
+    /// kept.
     pub fn forget_unplanned(&mut self, is_spoken_of: impl Fn(&str) -> bool) {
         if self.phases.iter().any(|phase| !phase.is_unplanned) {
             self.phases

@@ -64,8 +64,8 @@ pub struct ApplyPlan {
     /// Children first; a directory that is not empty by then stays.
     pub remove_dirs: Vec<RelPath>,
     pub dir_modes: Vec<(RelPath, u32)>,
-    /// Whether set-uid, set-gid and sticky are set as given; otherwise directories keep theirs, and files keep only
-    /// those that they have and should have.
+    /// Whether set-uid, set-gid and sticky are set as given; otherwise directories keep theirs, and
+    /// files keep only those that they have and should have.
     pub special_bits: bool,
 }
 

@@ -13,8 +13,8 @@ use crate::worktree::tree_handle::{Looker, WorkTree};
 pub(in crate::worktree) const APPEARED: &str = "appeared";
 const SPELLED_OTHERWISE: &str = "stands there under another spelling of its name";
 
-/// Returns the plan with those removals moved to the front that free a target path spelled differently; `None` if there
-/// is no such path.
+/// Returns the plan with those removals moved to the front that free a target path spelled
+/// differently; `None` if there is no such path.
 pub(in crate::worktree) fn removals_first(work: &WorkTree, plan: &ApplyPlan) -> Option<ApplyPlan> {
     let mut looker = Looker::new(work);
     let mut look = |path: &RelPath| looker.stat(path).ok().flatten().map(|stat| place(&stat));

@@ -1,4 +1,5 @@
-//! Directories opened for changes; owner permissions that are missing are granted for the time of the change.
+//! Directories opened for changes; owner permissions that are missing are granted for the time of
+//! the change.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -29,7 +30,8 @@ impl<'w> DirOpener<'w> {
     /// Returns the parent directory of `path`, with its owner's permission to change it.
     ///
     /// # Errors
-    /// I/O errors; [`sys::is_absent`] if the directory can no longer be reached through directories alone.
+    /// I/O errors; [`sys::is_absent`] if the directory can no longer be reached through directories
+    /// alone.
     pub(in crate::worktree) fn parent_of(
         &mut self,
         path: &RelPath,
@@ -106,7 +108,8 @@ impl<'w> DirOpener<'w> {
         Ok(dir)
     }
 
-    /// Ignores a refused chmod (another owner): the group may have write access, or else the step itself fails.
+    /// Ignores a refused chmod (another owner): the group may have write access, or else the step
+    /// itself fails.
     fn unlock(&mut self, path: &RelPath, dir: &Dir, log: &mut Vec<AppliedStep>) -> io::Result<()> {
         let perm = dir.stat()?.perm();
         if perm & OWNER_RWX != OWNER_RWX && dir.chmod(perm | OWNER_RWX).is_ok() {

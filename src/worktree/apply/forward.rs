@@ -1,4 +1,5 @@
-//! The forward steps of an apply: each one checks, acts, and is logged so that it can be rolled back.
+//! The forward steps of an apply: each one checks, acts, and is logged so that it can be rolled
+//! back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -192,8 +193,8 @@ impl<'a> ApplyRun<'a> {
         }
     }
 
-    /// Checks the replaced files once more: a process that had one open may have written bytes that are in no
-    /// checkpoint.
+    /// Checks the replaced files once more: a process that had one open may have written bytes that
+    /// are in no checkpoint.
     pub(in crate::worktree) fn check_waiting(&self) -> Result<(), Stop> {
         for step in &self.progress.done {
             if let Some((name, expected)) = step.waiting() {
@@ -407,8 +408,8 @@ enum Put {
     Differs(&'static str),
 }
 
-/// Moves a staged file to its path if that is as expected. Nothing may fail after the rename, or it would not be logged
-/// and rolled back.
+/// Moves a staged file to its path if that is as expected. Nothing may fail after the rename, or it
+/// would not be logged and rolled back.
 fn put(stage: &Dir, staged: &str, dir: &Dir, name: &[u8], expect: &Expect) -> io::Result<Put> {
     let ours = stage.stat_child(staged.as_bytes())?;
     match expect {
@@ -445,7 +446,8 @@ fn changed(path: &RelPath, why: &str) -> Stop {
     }])
 }
 
-/// Whether rmdir failed on a directory that is not empty; some systems report that as `AlreadyExists`.
+/// Whether rmdir failed on a directory that is not empty; some systems report that as
+/// `AlreadyExists`.
 fn is_not_empty(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,4 +1,5 @@
-//! Writes a state into an empty directory and removes it again on failure; follows no link, replaces nothing.
+//! Writes a state into an empty directory and removes it again on failure; follows no link,
+//! replaces nothing.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufWriter, Write};
@@ -31,8 +32,8 @@ pub type Content<'c> = dyn FnMut(&RelPath, ObjectId, &mut dyn Write) -> Result<u
 /// Writes everything below the top of `work`.
 ///
 /// # Errors
-/// A path is occupied, the content cannot be read, an I/O error, or a signal. All that was made is removed again; the
-/// error names what could not be removed.
+/// A path is occupied, the content cannot be read, an I/O error, or a signal. All that was made is
+/// removed again; the error names what could not be removed.
 pub fn materialize(
     work: &WorkTree,
     wanted: &WantedEntry<'_>,

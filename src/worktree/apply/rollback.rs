@@ -20,7 +20,8 @@ pub(in crate::worktree) fn is_same_after_rename(now: &Stat, before: &Stat) -> bo
         && now.mtime_ns == before.mtime_ns
 }
 
-/// Rolls back all steps, last one first, continuing after failures. Returns the paths that could not be rolled back.
+/// Rolls back all steps, last one first, continuing after failures. Returns the paths that could
+/// not be rolled back.
 pub(in crate::worktree) fn take_back(
     work: &WorkTree,
     stage: &Stage,
@@ -151,7 +152,8 @@ fn if_present(done: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Puts the old file back; fails and leaves the new one in place if another process wrote to it meanwhile.
+/// Puts the old file back; fails and leaves the new one in place if another process wrote to it
+/// meanwhile.
 fn exchange_back(
     stage: &Dir,
     staged: &[u8],
@@ -184,7 +186,8 @@ fn take_out(stage: &Dir, staged: &[u8], dir: &Dir, name: &[u8], ours: &Stat) -> 
     Err(changed_again())
 }
 
-/// Moves a tree back into the stage; fails and leaves it in place if another process changed or added something.
+/// Moves a tree back into the stage; fails and leaves it in place if another process changed or
+/// added something.
 fn take_tree_out(
     stage: &Dir,
     staged: &[u8],

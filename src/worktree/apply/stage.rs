@@ -1,7 +1,8 @@
-//! Staging directory in the root: holds new content until it is complete, and replaced files until the apply ends.
+//! Staging directory in the root: holds new content until it is complete, and replaced files until
+//! the apply ends.
 //!
-//! Single files are named by number. A directory that is new as a whole is staged as a tree, `tree-<number>`, and moved
-//! to its path by one rename.
+//! Single files are named by number. A directory that is new as a whole is staged as a tree,
+//! `tree-<number>`, and moved to its path by one rename.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -16,7 +17,8 @@ use crate::worktree::apply::stage_removal::{self, TREE_PREFIX, stage_path};
 use crate::worktree::sys::{self, Access, Dir};
 use crate::worktree::tree_handle::{WorkTree, in_writable_root};
 
-/// Upper bound on files and directories synced one by one; more are synced by one call for the whole file system.
+/// Upper bound on files and directories synced one by one; more are synced by one call for the
+/// whole file system.
 const FILES_SYNCED_SINGLY: usize = 16;
 
 /// Returns the name of a tree in the stage.
@@ -114,7 +116,8 @@ impl Stage {
         Ok(())
     }
 
-    /// Sets the final mode of a directory in a tree, unless that would prevent filling and moving it.
+    /// Sets the final mode of a directory in a tree, unless that would prevent filling and moving
+    /// it.
     ///
     /// # Errors
     /// I/O errors.
@@ -194,7 +197,8 @@ impl Stage {
         Ok(stat)
     }
 
-    /// Returns the path in the stage of a user's file that an emulated exchange moved out and could not put back.
+    /// Returns the path in the stage of a user's file that an emulated exchange moved out and could
+    /// not put back.
     pub(in crate::worktree) fn half_exchanged(&self) -> Option<RelPath> {
         let items = self.dir.list().ok()?;
         let found = items

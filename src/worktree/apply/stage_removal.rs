@@ -57,8 +57,8 @@ pub fn leftover_holds_news(
 /// Removes the leftover stage of a killed process, if there is one. Follows no symlink.
 ///
 /// # Errors
-/// The stage is no directory, an I/O error, or it holds a directory that is neither empty nor a tree of ours: this
-/// program never makes one, so it is the user's.
+/// The stage is no directory, an I/O error, or it holds a directory that is neither empty nor a
+/// tree of ours: this program never makes one, so it is the user's.
 pub fn remove_leftover(work: &WorkTree, hex16: &str) -> Result<()> {
     let path = stage_path(hex16)?;
     match work.root().open_child(path.name(), Access::Read) {
@@ -68,7 +68,8 @@ pub fn remove_leftover(work: &WorkTree, hex16: &str) -> Result<()> {
     }
 }
 
-/// Whether an item is a directory of ours: in the stage itself only a tree, in a tree every directory.
+/// Whether an item is a directory of ours: in the stage itself only a tree, in a tree every
+/// directory.
 fn is_ours_to_enter(place: &Dir, below: &RelPath, item: &Item) -> bool {
     (!below.is_root() || is_tree_name(&item.name)) && is_dir(place, &item.name)
 }
@@ -114,14 +115,16 @@ pub(in crate::worktree) fn remove(work: &WorkTree, dir: &Dir, path: &RelPath) ->
     Ok(())
 }
 
-/// Whether only hidden files are left: FUSE and NFS rename a removed file until the system knows that it is closed.
+/// Whether only hidden files are left: FUSE and NFS rename a removed file until the system knows
+/// that it is closed.
 fn holds_only_hidden(dir: &Dir) -> bool {
     let is_hidden = |item: &Item| HIDDEN.iter().any(|prefix| item.name.starts_with(prefix));
     dir.list().is_ok_and(|items| items.iter().all(is_hidden))
 }
 
-/// Syncs the root: the journal that names the stage is removed next, perhaps on another disk, and after a power loss a
-/// stage that reappeared would belong to no journal. A failure is ignored, as an orphaned stage is the worst outcome.
+/// Syncs the root: the journal that names the stage is removed next, perhaps on another disk, and
+/// after a power loss a stage that reappeared would belong to no journal. A failure is ignored, as
+/// an orphaned stage is the worst outcome.
 fn flush_root(work: &WorkTree) {
     let root = RelPath::root();
     if work
@@ -179,7 +182,8 @@ fn remove_items(
     Ok(left)
 }
 
-/// Opens a directory for removal of its entries; one rolled back into the stage may lack its owner's permissions.
+/// Opens a directory for removal of its entries; one rolled back into the stage may lack its
+/// owner's permissions.
 fn open_for_change(stage: &Dir, below: &RelPath) -> io::Result<Dir> {
     let opened = stage.open_below(below, Access::Read);
     if below.is_root() {

@@ -1,8 +1,8 @@
 //! Applies a plan to the directory: all of it, or nothing.
 //!
-//! No byte of the user's is overwritten or unlinked here. Replaced files are renamed or exchanged into the stage,
-//! compared there with the plan, and kept until the caller has closed its journal. Any difference or failure rolls back
-//! every step.
+//! No byte of the user's is overwritten or unlinked here. Replaced files are renamed or exchanged
+//! into the stage, compared there with the plan, and kept until the caller has closed its journal.
+//! Any difference or failure rolls back every step.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -18,7 +18,8 @@ use crate::worktree::apply::{case_folding, rollback};
 use crate::worktree::sys;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Upper bound on paths synced one by one; more are synced by one call for the whole file system, where possible.
+/// Upper bound on paths synced one by one; more are synced by one call for the whole file system,
+/// where possible.
 const PATHS_SYNCED_SINGLY: usize = 64;
 
 /// Why a plan was not applied.
@@ -26,8 +27,8 @@ const PATHS_SYNCED_SINGLY: usize = 64;
 pub enum ApplyError {
     /// These paths differed from the plan; everything is as before.
     Changed(Vec<Obstacle>),
-    /// If `problems` is not empty, it names the paths that could not be rolled back, and the stage stays with its
-    /// files.
+    /// If `problems` is not empty, it names the paths that could not be rolled back, and the stage
+    /// stays with its files.
     Failed {
         error: Error,
         rolled_back: bool,
@@ -48,7 +49,8 @@ pub struct Applied<'w> {
 /// Applies a plan with the files of a stage.
 ///
 /// # Errors
-/// See [`ApplyError`]; a signal is the error [`Error::Interrupted`]. After a full rollback the stage is removed too.
+/// See [`ApplyError`]; a signal is the error [`Error::Interrupted`]. After a full rollback the
+/// stage is removed too.
 pub fn apply<'w>(
     work: &'w WorkTree,
     stage: Stage,
@@ -114,8 +116,8 @@ impl Applied<'_> {
         &self.stats
     }
 
-    /// Returns the files that another process, having them open, wrote to after they were replaced; these bytes exist
-    /// only in the stage.
+    /// Returns the files that another process, having them open, wrote to after they were replaced;
+    /// these bytes exist only in the stage.
     pub fn written_late(&self) -> Vec<RelPath> {
         let late = |step: &&AppliedStep| {
             step.waiting().is_some_and(|(name, expected)| {
@@ -175,7 +177,8 @@ impl Applied<'_> {
         Ok(())
     }
 
-    /// Syncs a changed directory, or a file whose mode changed; anything that has replaced them meanwhile is skipped.
+    /// Syncs a changed directory, or a file whose mode changed; anything that has replaced them
+    /// meanwhile is skipped.
     fn sync_place(&self, path: &RelPath) -> io::Result<()> {
         match self.work.root().open_below(path, sys::Access::Read) {
             Err(error) if sys::is_absent(&error) => {}
@@ -245,7 +248,8 @@ mod tests {
 
     const HEX: &str = "00112233445566aa";
 
-    /// Sets up a root with the file `f`, a stage, and a plan that writes the bytes `ours` to the named files.
+    /// Sets up a root with the file `f`, a stage, and a plan that writes the bytes `ours` to the
+    /// named files.
     fn scene(names: &[&str]) -> (tempfile::TempDir, WorkTree, Stage, ApplyPlan) {
         let temp = tempfile::tempdir().unwrap();
         fs::File::create_new(temp.path().join("f"))

@@ -22,8 +22,8 @@ pub struct Unfinished<'w> {
 }
 
 impl<'w> Unfinished<'w> {
-    /// Makes an unfinished directory in `holder` and removes leftovers of killed processes; the caller must be the only
-    /// process that does so there.
+    /// Makes an unfinished directory in `holder` and removes leftovers of killed processes; the
+    /// caller must be the only process that does so there.
     ///
     /// # Errors
     /// The directory cannot be made.
@@ -73,7 +73,8 @@ impl<'w> Unfinished<'w> {
     }
 }
 
-/// Returns `top` and the directories below it, parents first; `each` is called for every item, directories included.
+/// Returns `top` and the directories below it, parents first; `each` is called for every item,
+/// directories included.
 fn walk(
     top: &Dir,
     each: &mut dyn FnMut(&Dir, &Item) -> io::Result<()>,

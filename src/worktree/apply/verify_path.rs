@@ -10,9 +10,9 @@ use crate::model::state::stat::Stat;
 use crate::worktree::sys::{self, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
-/// Compares kind, permission bits and content of `path`, given its parent `dir`; `hash` gets a reader and its length in
-/// bytes. Returns the stat taken before reading if all is as expected. Only the bits that the system keeps are
-/// compared: on some it is the owner's write bit alone.
+/// Compares kind, permission bits and content of `path`, given its parent `dir`; `hash` gets a
+/// reader and its length in bytes. Returns the stat taken before reading if all is as expected.
+/// Only the bits that the system keeps are compared: on some it is the owner's write bit alone.
 ///
 /// # Errors
 /// The path cannot be read, or `hash` failed.

@@ -10,8 +10,8 @@ use crate::worktree::sys::{Access, Dir};
 /// Interval between write-backs.
 const GATHERED_FOR: Duration = Duration::from_millis(120);
 
-/// Runs `act`, which writes much to the file system of `dir`, while that is synced in the background. Write errors are
-/// not reported here; the caller syncs afterwards.
+/// Runs `act`, which writes much to the file system of `dir`, while that is synced in the
+/// background. Write errors are not reported here; the caller syncs afterwards.
 pub fn meanwhile<T>(dir: &Dir, act: impl FnOnce() -> T) -> T {
     // A separate descriptor: a write error reported here is reported again through the others.
     let Ok(own) = dir.open_below(&RelPath::root(), Access::Read) else {

@@ -1,4 +1,5 @@
-//! Private directories in the working directory, reached through no symlink, logs in them, and new empty files.
+//! Private directories in the working directory, reached through no symlink, logs in them, and new
+//! empty files.
 
 use std::io::{self, ErrorKind, Write as _};
 

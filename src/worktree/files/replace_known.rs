@@ -11,8 +11,9 @@ use crate::worktree::files::state_file::{
 use crate::worktree::sys::Dir;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Replaces or makes a file if it still holds `known` (`None`: does not exist); otherwise returns `false` and changes
-/// nothing. Concurrent writes of other processes are either detected or replace ours.
+/// Replaces or makes a file if it still holds `known` (`None`: does not exist); otherwise returns
+/// `false` and changes nothing. Concurrent writes of other processes are either detected or replace
+/// ours.
 ///
 /// # Errors
 /// As [`super::state_file::replace`].
@@ -38,8 +39,8 @@ pub fn replace_known(
     done.map_err(failed)
 }
 
-/// Exchanges `ours` with a file that should hold `known`; returns whether it did. The file taken out is checked
-/// afterwards, as another process may have written between check and rename.
+/// Exchanges `ours` with a file that should hold `known`; returns whether it did. The file taken
+/// out is checked afterwards, as another process may have written between check and rename.
 fn exchange_known(dir: &Dir, ours: &[u8], name: &[u8], known: Option<&[u8]>) -> io::Result<bool> {
     let Some(known) = known else {
         return match dir.rename_no_replace(ours, dir, name) {

@@ -1,6 +1,8 @@
-//! Small files for other programs, somewhere below the root: read and replaced whole, through no symlink.
+//! Small files for other programs, somewhere below the root: read and replaced whole, through no
+//! symlink.
 //!
-//! Only one process of this program may write at a time: each write removes temporary files that killed processes left.
+//! Only one process of this program may write at a time: each write removes temporary files that
+//! killed processes left.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 
@@ -50,7 +52,8 @@ pub fn read(work: &WorkTree, path: &RelPath) -> Result<Option<Vec<u8>>> {
     Ok(Some(bytes))
 }
 
-/// Replaces or makes a file atomically. An existing one keeps its mode; other hard links keep the old bytes.
+/// Replaces or makes a file atomically. An existing one keeps its mode; other hard links keep the
+/// old bytes.
 ///
 /// # Errors
 /// The path is no regular file, a parent is no directory, or an I/O error.
@@ -160,8 +163,8 @@ pub fn folders(work: &WorkTree, path: &RelPath) -> Result<Vec<String>> {
     names(work, path, ItemKind::Dir)
 }
 
-/// Returns the sorted names of the regular files in a directory; none if it does not exist. Names that are not UTF-8
-/// are skipped.
+/// Returns the sorted names of the regular files in a directory; none if it does not exist. Names
+/// that are not UTF-8 are skipped.
 ///
 /// # Errors
 /// I/O errors.
@@ -206,7 +209,8 @@ pub(super) fn open_parent(work: &WorkTree, path: &RelPath) -> Result<Option<Dir>
     }
 }
 
-/// Fails if a symlink or file blocks the way: the path must not pass for absent, or the caller would write over it.
+/// Fails if a symlink or file blocks the way: the path must not pass for absent, or the caller
+/// would write over it.
 fn no_symlink_on_the_way(work: &WorkTree, parent: &RelPath) -> Result<()> {
     for above in parent.ancestors().chain([parent.clone()]) {
         if let Some(stat) = work.stat(&above)?

@@ -18,7 +18,8 @@ const MAX_INDEX_BYTES: u64 = 2 << 30;
 /// Upper bound in bytes on a `.git` file, which holds one line with a path.
 const MAX_LINK_BYTES: u64 = 64 << 10;
 
-/// Returns the paths tracked by the repository at exactly this root; none without a repository or an index.
+/// Returns the paths tracked by the repository at exactly this root; none without a repository or
+/// an index.
 ///
 /// # Errors
 /// Why it cannot be read, for a warning.
@@ -51,8 +52,8 @@ pub fn load(root: &Path) -> Result<Tracked> {
 /// Blob ids by path.
 pub type Blobs = HashMap<Box<[u8]>, ObjectId>;
 
-/// Returns the blobs in the index; `None` without a repository or an index, or if its ids cannot be compared with ours
-/// (split index, SHA-256).
+/// Returns the blobs in the index; `None` without a repository or an index, or if its ids cannot be
+/// compared with ours (split index, SHA-256).
 ///
 /// # Errors
 /// As [`load`].
@@ -74,7 +75,8 @@ pub fn blobs(root: &Path) -> Result<Option<Blobs>> {
     Ok(comparable.then(|| files.into_iter().zip(index.blobs).collect()))
 }
 
-/// Returns the stat of the index, to notice changes: a default one without an index, and `None` if it is racy.
+/// Returns the stat of the index, to notice changes: a default one without an index, and `None` if
+/// it is racy.
 pub fn stamp(root: &Path) -> Option<Stat> {
     let started_ns = sys::coarse_now_ns();
     let index = git_dir(root)
@@ -102,7 +104,8 @@ fn read_index(path: &Path) -> Result<Option<IndexNames>> {
         .map_err(|why| unusable(path, why))
 }
 
-/// Returns the repository's directory: `.git` itself, or the target of a `.git` file in a linked worktree or submodule.
+/// Returns the repository's directory: `.git` itself, or the target of a `.git` file in a linked
+/// worktree or submodule.
 pub(in crate::worktree) fn git_dir(root: &Path) -> Result<Option<PathBuf>> {
     let dot_git = root.join(".git");
     match fs::metadata(&dot_git) {

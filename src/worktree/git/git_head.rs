@@ -20,7 +20,8 @@ pub struct GitHead {
     pub commit: Option<String>,
 }
 
-/// Reads HEAD; `None` without a readable repository at exactly this root, as the result is informational.
+/// Reads HEAD; `None` without a readable repository at exactly this root, as the result is
+/// informational.
 pub fn read(root: &Path) -> Option<GitHead> {
     let git_dir = git_dir(root).ok()??;
     let text = text(&git_dir.join("HEAD"))?;
@@ -38,8 +39,8 @@ pub fn read(root: &Path) -> Option<GitHead> {
     })
 }
 
-/// Returns the unfinished operation of the repository at this root that will end with a commit, if any. `Err` if there
-/// is no repository or it is unreadable.
+/// Returns the unfinished operation of the repository at this root that will end with a commit, if
+/// any. `Err` if there is no repository or it is unreadable.
 pub fn under_way(root: &Path) -> Result<Option<&'static str>> {
     let git_dir =
         git_dir(root)?.ok_or_else(|| Error::unexpected("there is none of its own here"))?;

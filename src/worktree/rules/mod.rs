@@ -1,5 +1,5 @@
-//! Rules for which paths are captured: compiled-in secrets, the user's patterns, ignore files and the store's list, in
-//! this order.
+//! Rules for which paths are captured: compiled-in secrets, the user's patterns, ignore files and
+//! the store's list, in this order.
 
 mod chain;
 mod pattern;

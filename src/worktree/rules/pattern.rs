@@ -81,7 +81,8 @@ impl Pattern {
         }
     }
 
-    /// Whether the pattern matches; its ignore file's directory is the first `base_len` bytes of the path.
+    /// Whether the pattern matches; its ignore file's directory is the first `base_len` bytes of
+    /// the path.
     pub fn matches(&self, subject: Subject<'_>, base_len: usize) -> bool {
         if self.only_dirs && !subject.is_dir {
             return false;
@@ -101,7 +102,8 @@ impl Pattern {
     }
 }
 
-/// Returns the part of a line that git considers, if any. A NUL ends the line, as it ends a string in C.
+/// Returns the part of a line that git considers, if any. A NUL ends the line, as it ends a string
+/// in C.
 fn significant(line: &[u8]) -> Option<&[u8]> {
     if line.first() == Some(&b'#') {
         return None;
@@ -142,8 +144,8 @@ fn name_shape(body: &[u8]) -> Option<RuleShape> {
     }
 }
 
-/// Compares the literal prefix first and starts the glob behind it, as git does: so `a**/b` matches `ax/y/b`, although
-/// its `**` is no whole component.
+/// Compares the literal prefix first and starts the glob behind it, as git does: so `a**/b` matches
+/// `ax/y/b`, although its `**` is no whole component.
 fn path_shape(body: &[u8]) -> Option<RuleShape> {
     let body = body.strip_prefix(b"/").unwrap_or(body);
     let (prefix, rest) = body.split_at(literal_len(body));

@@ -44,8 +44,8 @@ impl PatternList {
         self.patterns.is_empty()
     }
 
-    /// Returns the pattern that decides about a path, if any; the directory of the list is the first `base_len` bytes
-    /// of the path.
+    /// Returns the pattern that decides about a path, if any; the directory of the list is the
+    /// first `base_len` bytes of the path.
     pub fn deciding(&self, subject: Subject<'_>, base_len: usize) -> Option<&Pattern> {
         let decides = |index: &&usize| self.patterns[**index].matches(subject, base_len);
         let exact = self

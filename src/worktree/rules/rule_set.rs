@@ -1,5 +1,5 @@
-//! Combines the rules for which paths are captured: compiled-in secrets, the user's patterns, ignore files and the
-//! store's list.
+//! Combines the rules for which paths are captured: compiled-in secrets, the user's patterns,
+//! ignore files and the store's list.
 
 use std::sync::Arc;
 
@@ -31,8 +31,8 @@ pub struct RuleSources {
     pub sensitive_allow: Vec<String>,
     pub max_file_size_bytes: Option<u64>,
     pub tracked: Arc<TrackedLater>,
-    /// Paths that the user named: captured despite all rules except those for secrets; a left-out directory with
-    /// everything below.
+    /// Paths that the user named: captured despite all rules except those for secrets; a left-out
+    /// directory with everything below.
     pub named: Vec<RelPath>,
     /// Paths that this program writes for others; never captured, even if named.
     pub own_files: Vec<RelPath>,
@@ -99,7 +99,8 @@ impl Rules {
         DirRules::root(ignore_file)
     }
 
-    /// Returns the rules of a directory that [`Self::judge`] answered with `Capture` or `OnlyTracked`.
+    /// Returns the rules of a directory that [`Self::judge`] answered with `Capture` or
+    /// `OnlyTracked`.
     pub fn enter(&self, dir: &DirRules, name: &[u8], ignore_file: Option<&[u8]>) -> DirRules {
         let path = join(&dir.path, name);
         let subject = Subject {
@@ -119,8 +120,8 @@ impl Rules {
         below
     }
 
-    /// Returns the rules of a directory that a scan has reached; `ignore_file_of` gives the `.gitignore` of each
-    /// directory on the way.
+    /// Returns the rules of a directory that a scan has reached; `ignore_file_of` gives the
+    /// `.gitignore` of each directory on the way.
     pub fn on_the_way_to(
         &self,
         path: &RelPath,
@@ -168,8 +169,8 @@ impl Rules {
         }
     }
 
-    /// Whether these rules would have captured a path of this kind and size; `ignore_file_of` gives the `.gitignore` of
-    /// a directory. A file that is secret by content only counts as captured.
+    /// Whether these rules would have captured a path of this kind and size; `ignore_file_of` gives
+    /// the `.gitignore` of a directory. A file that is secret by content only counts as captured.
     pub fn would_capture(
         &self,
         path: &RelPath,
@@ -215,7 +216,8 @@ impl Rules {
         RuleVerdict::Capture
     }
 
-    /// Whether a file is captured even if it is a private key: the user allows it, or the project's git tracks it.
+    /// Whether a file is captured even if it is a private key: the user allows it, or the project's
+    /// git tracks it.
     pub fn takes_secret_content(&self, path: &RelPath) -> bool {
         let dir = self.on_the_way_to(&path.parent().unwrap_or_default(), &|_| None);
         let subject = Subject {
@@ -273,8 +275,8 @@ impl Rules {
         }
     }
 
-    /// Decides below a left-out directory: takes tracked and named paths, and below a secret one those that the user
-    /// allows.
+    /// Decides below a left-out directory: takes tracked and named paths, and below a secret one
+    /// those that the user allows.
     fn decide_below(
         &self,
         cover: &Cover,

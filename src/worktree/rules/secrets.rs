@@ -1,5 +1,5 @@
-//! Names of secret files, compiled in so that no file in a project can disable them, and headers that make any file a
-//! secret. The only user of memchr.
+//! Names of secret files, compiled in so that no file in a project can disable them, and headers
+//! that make any file a secret. The only user of memchr.
 
 use std::sync::LazyLock;
 
@@ -208,8 +208,8 @@ static WORDS: LazyLock<[Finder<'static>; 2]> = LazyLock::new(|| {
     ]
 });
 
-/// Whether a line is nothing but a header. Runs for every file read, so most are ruled out by lacking a word, and most
-/// other lines by their first byte. UTF-16 has NULs between.
+/// Whether a line is nothing but a header. Runs for every file read, so most are ruled out by
+/// lacking a word, and most other lines by their first byte. UTF-16 has NULs between.
 fn has_header_line(mut text: &[u8]) -> bool {
     let may_be_wide = || memchr::memchr(0, text).is_some();
     if !WORDS.iter().any(|word| word.find(text).is_some()) && !may_be_wide() {
@@ -249,13 +249,14 @@ fn has_private_key_header(line: &[u8]) -> bool {
         .is_some_and(|at| line[..at].contains(&b'-') && find(&line[at..], b"PRIVATE KEY").is_some())
 }
 
-/// Whether a line assigns a value to a key called token, password or the like; comments count, as they may hold a real
-/// one.
+/// Whether a line assigns a value to a key called token, password or the like; comments count, as
+/// they may hold a real one.
 fn sets_a_token(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
-    // In `//host:8080/:_authToken=x` the colons belong to the key, in `npmAuthIdent: "user:pass="` all that follows the
-    // first belongs to the value; in `password: x` there is no `=` before the colon.
+    // In `//host:8080/:_authToken=x` the colons belong to the key, in `npmAuthIdent: "user:pass="`
+    // all that follows the first belongs to the value; in `password: x` there is no `=` before the
+    // colon.
     let equals = line.iter().position(|byte| *byte == b'=');
     let separators = [
         find(line, b": "),

@@ -33,8 +33,8 @@ impl Tracked {
         }
     }
 
-    /// Joins the names of an index and the files that it refers to. Names that a split index deleted from its shared
-    /// part stay in: at worst a little more is captured.
+    /// Joins the names of an index and the files that it refers to. Names that a split index
+    /// deleted from its shared part stay in: at worst a little more is captured.
     pub(in crate::worktree) fn from_parts(parts: impl IntoIterator<Item = IndexNames>) -> Self {
         let mut all = Self::default();
         for part in parts {
@@ -70,7 +70,8 @@ impl Tracked {
             .is_some_and(|path| path.starts_with(&first))
     }
 
-    /// Whether this path is a nested repository, so that everything below it belongs to the project.
+    /// Whether this path is a nested repository, so that everything below it belongs to the
+    /// project.
     pub(super) fn is_repository(&self, path: &[u8]) -> bool {
         is_in(&self.repositories, path)
     }

@@ -17,8 +17,8 @@ pub struct DirPlace {
     pub dir: usize,
 }
 
-/// The part that one walk listed. Its first directory is where it began; except in the first part, that entry only adds
-/// to the same directory in another part.
+/// The part that one walk listed. Its first directory is where it began; except in the first part,
+/// that entry only adds to the same directory in another part.
 #[derive(Debug)]
 pub struct Segment {
     pub number: usize,

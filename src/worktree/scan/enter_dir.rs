@@ -1,4 +1,5 @@
-//! How a walk enters a directory: it is opened, taken from the stat cache if unchanged, and else read by the rules there.
+//! How a walk enters a directory: it is opened, taken from the stat cache if unchanged, and else
+//! read by the rules there.
 
 use std::sync::Arc;
 
@@ -250,8 +251,8 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Returns the rules of a directory about to be read, below those on the stack, and whether its ignore file is
-    /// unreadable.
+    /// Returns the rules of a directory about to be read, below those on the stack, and whether its
+    /// ignore file is unreadable.
     fn rules_in(&self, dir: &Dir, index: usize, has_ignore_file: bool) -> (DirRules, bool) {
         let ignore_file = has_ignore_file
             .then(|| scan_dir::read_ignore_file(dir))

@@ -15,12 +15,13 @@ use crate::worktree::tree_handle::WorkTree;
 /// Reason recorded for siblings of an added path in a directory that no scan has judged.
 const NOT_SCANNED: &str = "not scanned";
 
-/// Adds each path that exists as a regular file, symlink or directory and is not in the listing; others are skipped.
+/// Adds each path that exists as a regular file, symlink or directory and is not in the listing;
+/// others are skipped.
 ///
-/// Left-out parent directories are added too, but hold only the added paths: all else in them is recorded as
-/// uncaptured, under the rule that left the directory out. Not added: the content of mounts, unreadable directories and
-/// stores, anything at or below a `.git`, and paths whose kind changed since the listing, so that no name is both file
-/// and directory.
+/// Left-out parent directories are added too, but hold only the added paths: all else in them is
+/// recorded as uncaptured, under the rule that left the directory out. Not added: the content of
+/// mounts, unreadable directories and stores, anything at or below a `.git`, and paths whose kind
+/// changed since the listing, so that no name is both file and directory.
 ///
 /// # Errors
 /// No descriptors left.

@@ -78,7 +78,8 @@ pub fn read_file(
     }
 }
 
-/// Reads one file of an open directory, up to three times if it changes meanwhile, and passes its bytes to the sink.
+/// Reads one file of an open directory, up to three times if it changes meanwhile, and passes its
+/// bytes to the sink.
 ///
 /// # Errors
 /// The sink failed, or there are no descriptors left. A file that cannot be read is no error.
@@ -242,7 +243,8 @@ fn stream(
     }))
 }
 
-/// Reads at most the announced length, and records whether the file, not the sink, caused a failure.
+/// Reads at most the announced length, and records whether the file, not the sink, caused a
+/// failure.
 struct WatchedFile<'f> {
     file: &'f File,
     left_bytes: u64,

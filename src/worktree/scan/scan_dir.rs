@@ -50,8 +50,8 @@ pub fn may_be_ignore_file(item: &sys::Item) -> bool {
     *item.name == *IGNORE_FILE && matches!(item.kind, ItemKind::File | ItemKind::Unknown)
 }
 
-/// Whether these names are those of a store (of any base) or of its remains: our names beside git's, one of the two
-/// sets complete.
+/// Whether these names are those of a store (of any base) or of its remains: our names beside
+/// git's, one of the two sets complete.
 pub fn is_store(items: &[sys::Item]) -> bool {
     let has = |name: &[u8], kind| {
         items
@@ -245,7 +245,8 @@ impl<'a> DirScan<'a> {
         self.files.iter().any(|file| *file.name == *IGNORE_FILE)
     }
 
-    /// Whether the ignore file may differ from that of the last scan; `stands` says whether one exists now.
+    /// Whether the ignore file may differ from that of the last scan; `stands` says whether one
+    /// exists now.
     pub fn ignore_file_changed(&self, stands: bool) -> bool {
         let stood = self
             .known
@@ -272,7 +273,8 @@ impl<'a> DirScan<'a> {
     }
 }
 
-/// Whether the content makes the file a secret; an unreadable file passes and is reported when its content is read.
+/// Whether the content makes the file a secret; an unreadable file passes and is reported when its
+/// content is read.
 fn is_secret(peek: &Peek, dir: &Dir, name: &[u8]) -> io::Result<bool> {
     let mut head = Vec::new();
     let read = dir

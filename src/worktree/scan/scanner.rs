@@ -30,8 +30,8 @@ pub enum Scan {
 /// Lists the directory.
 ///
 /// # Errors
-/// The root cannot be read or was replaced, a signal, or no descriptors left. Unreadable paths below the root are
-/// listed as uncaptured instead.
+/// The root cannot be read or was replaced, a signal, or no descriptors left. Unreadable paths
+/// below the root are listed as uncaptured instead.
 pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result<Scan> {
     let started_ns = sys::coarse_now_ns();
     let root = work.dir(&RelPath::root())?;

@@ -24,7 +24,8 @@ pub const STORES_RULE: &str = "checkpoint stores";
 pub struct ScanOptions<'a> {
     /// Stat cache of the last scan; unchanged files take their blob ids from it.
     pub previous: Option<&'a Arc<CachedListing>>,
-    /// Whether the rules equal those of the last scan, so that unchanged directories need not be listed again.
+    /// Whether the rules equal those of the last scan, so that unchanged directories need not be
+    /// listed again.
     pub same_rules: bool,
     /// Upper bound on captured files; exceeding it ends the scan. `None` means no limit.
     pub limit_files: Option<u64>,

@@ -1,7 +1,9 @@
-//! The walk of one thread: descends through directories, and gives away a part whenever another thread is idle.
+//! The walk of one thread: descends through directories, and gives away a part whenever another
+//! thread is idle.
 //!
-//! It uses an explicit stack, so that depth costs no thread stack, and holds few directories open: those further up are
-//! closed and reopened through `..` of the child, if that is still the same directory.
+//! It uses an explicit stack, so that depth costs no thread stack, and holds few directories open:
+//! those further up are closed and reopened through `..` of the child, if that is still the same
+//! directory.
 
 use std::cell::OnceCell;
 use std::sync::Arc;

@@ -9,8 +9,8 @@ pub const SWAP_SUFFIX: &[u8] = b".swap";
 
 /// Exchanges two names by three renames, for systems and file systems that have no call for it.
 ///
-/// Not atomic: `theirs` is missing for a moment. A process killed then leaves the old `theirs` in `our_dir`, named
-/// `our` plus `.swap`.
+/// Not atomic: `theirs` is missing for a moment. A process killed then leaves the old `theirs` in
+/// `our_dir`, named `our` plus `.swap`.
 pub fn exchange_by_renames(
     our_dir: &Dir,
     our: &[u8],

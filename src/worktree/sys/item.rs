@@ -26,8 +26,8 @@ pub struct Item {
     pub kind: ItemKind,
 }
 
-/// Sorts a listing by name. A name listed twice, as happens when it is replaced meanwhile, is kept once with kind
-/// `Unknown`.
+/// Sorts a listing by name. A name listed twice, as happens when it is replaced meanwhile, is kept
+/// once with kind `Unknown`.
 pub fn sort_items(items: &mut Vec<Item>) {
     items.sort_unstable_by(|one, other| one.name.cmp(&other.name));
     items.dedup_by(|again, item| {
@@ -44,7 +44,8 @@ pub fn sort_items(items: &mut Vec<Item>) {
 pub enum Access {
     /// To list or sync it.
     Read,
-    /// Only to reach its entries; needs no permission to list it where the system distinguishes the two.
+    /// Only to reach its entries; needs no permission to list it where the system distinguishes the
+    /// two.
     Search,
 }
 

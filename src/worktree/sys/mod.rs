@@ -1,8 +1,9 @@
-//! System calls on the working directory, one interface for all platforms: all go through a [`Dir`] and follow no
-//! symlink.
+//! System calls on the working directory, one interface for all platforms: all go through a [`Dir`]
+//! and follow no symlink.
 //!
-//! `unix` works by descriptor. `portable` works by path, for systems without directory descriptors; built with `--cfg
-//! checkpoint_portable` it can be tested anywhere. Its module comment lists its limits.
+//! `unix` works by descriptor. `portable` works by path, for systems without directory descriptors;
+//! built with `--cfg checkpoint_portable` it can be tested anywhere. Its module comment lists its
+//! limits.
 
 mod exchange;
 mod io_error;

@@ -1,7 +1,7 @@
 //! The same calls by path, using the standard library only.
 //!
-//! Limits: another process can put a symlink at a path between check and use; an exchange is three renames; overlong
-//! paths fail; mounts are detected by device, if at all.
+//! Limits: another process can put a symlink at a path between check and use; an exchange is three
+//! renames; overlong paths fail; mounts are detected by device, if at all.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -277,7 +277,8 @@ impl Dir {
         Ok(false)
     }
 
-    /// Returns the path of an entry, refusing names that lead elsewhere, as `\` and `:` do on Windows.
+    /// Returns the path of an entry, refusing names that lead elsewhere, as `\` and `:` do on
+    /// Windows.
     fn child(&self, name: &[u8]) -> io::Result<PathBuf> {
         let name = to_os(name)?;
         let mut components = Path::new(&name).components();

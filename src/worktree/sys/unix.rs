@@ -37,7 +37,8 @@ const NEW_FILE: OFlags = NEVER_FOLLOW
     .union(OFlags::WRONLY)
     .union(OFlags::CREATE)
     .union(OFlags::EXCL);
-/// Upper bound on the path passed to one call; the limit is 4096 with the closing NUL on Linux, 1024 on macOS.
+/// Upper bound on the path passed to one call; the limit is 4096 with the closing NUL on Linux,
+/// 1024 on macOS.
 const PATH_CHUNK_BYTES: usize = 1000;
 
 fn dir_flags(access: Access) -> OFlags {
@@ -62,12 +63,12 @@ impl Dir {
         Ok(Self { fd })
     }
 
-    /// Opens the current parent, even if this directory was moved; the caller compares it with the one expected.
+    /// Opens the present parent, which is another one if this directory was moved.
     pub fn open_parent(&self) -> io::Result<Self> {
         self.open_child(b"..", Access::Read)
     }
 
-    /// Opens the directory at a path below this one; the root path gives a second descriptor of this one.
+    /// Opens the directory at a path below this one; at the root path, this one again.
     ///
     /// # Errors
     /// I/O errors; [`super::is_absent`] also if a component is a symlink.
@@ -180,7 +181,7 @@ impl Dir {
         Ok((self.stat()?, self.mount_id()))
     }
 
-    /// Returns the mount id, which differs between mounts even of the same device; `None` if the system has none.
+    /// Returns the mount id, which tells mounts of one device apart; `None` if there is none.
     pub fn mount_id(&self) -> Option<u64> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         {
@@ -203,7 +204,8 @@ impl Dir {
     /// Opens a regular file for reading, with its stat. Never blocks.
     ///
     /// # Errors
-    /// [`super::is_symlink_met`] for a symlink; `InvalidInput` for any other kind that is no regular file.
+    /// [`super::is_symlink_met`] for a symlink; `InvalidInput` for any other kind that is no
+    /// regular file.
     pub fn open_file(&self, name: &[u8]) -> io::Result<(File, Stat)> {
         let file = File::from(retry_on_intr(|| {
             fs::openat(&self.fd, name, TO_READ_FILE, Mode::empty())
@@ -275,8 +277,8 @@ impl Dir {
 
     /// Renames unless the new name exists.
     ///
-    /// On file systems without `RENAME_NOREPLACE`, links the new name and unlinks the old one, which replaces nothing
-    /// either.
+    /// On file systems without `RENAME_NOREPLACE`, links the new name and unlinks the old one,
+    /// which replaces nothing either.
     pub fn rename_no_replace(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match fs::renameat_with(&self.fd, name, &to.fd, to_name, fs::RenameFlags::NOREPLACE) {
@@ -288,8 +290,8 @@ impl Dir {
         self.unlink(name).inspect_err(|_| drop(to.unlink(to_name)))
     }
 
-    /// As [`Self::rename_no_replace`], for a directory. Without `RENAME_NOREPLACE`, an empty directory that another
-    /// process makes at the new name at that moment is replaced, and nothing else ever.
+    /// As [`Self::rename_no_replace`], for a directory. Without `RENAME_NOREPLACE`, an empty
+    /// directory that another process makes there at that moment is replaced, nothing else.
     pub fn rename_dir_no_replace(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match fs::renameat_with(&self.fd, name, &to.fd, to_name, fs::RenameFlags::NOREPLACE) {
@@ -305,7 +307,7 @@ impl Dir {
         }
     }
 
-    /// Exchanges two names atomically where the file system can, by [`exchange_by_renames`] otherwise.
+    /// Exchanges two names, atomically where possible, else by [`exchange_by_renames`].
     pub fn rename_exchange(&self, name: &[u8], with: &Dir, with_name: &[u8]) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match fs::renameat_with(
@@ -352,7 +354,7 @@ impl Dir {
         }
     }
 
-    /// Sets the mode of an unreadable file: `fchmod` refuses an `O_PATH` descriptor, but its /proc entry works.
+    /// Sets the mode of an unreadable file through /proc: `fchmod` refuses an `O_PATH` descriptor.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     fn chmod_unreadable(&self, name: &[u8], perm: u32) -> io::Result<()> {
         use std::os::fd::AsRawFd;
@@ -410,8 +412,9 @@ impl Dir {
     }
 }
 
-/// Whether a rename with flags failed because the kernel, the file system or a seccomp filter does not support it. A
-/// filter answers `EPERM`; where permission is really missing, the fallback fails likewise.
+/// Whether a rename with flags failed because the kernel, the file system or a seccomp filter does
+/// not support it. A filter answers `EPERM`; where permission is really missing, the fallback fails
+/// likewise.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn may_do_otherwise(error: Errno) -> bool {
     matches!(

@@ -59,8 +59,8 @@ pub fn stat_file(file: &File) -> io::Result<Stat> {
     Ok(to_stat(&fs::fstat(file)?))
 }
 
-/// Returns a time not earlier than the timestamp of any file written before: Linux also stamps files with the fine
-/// clock, which runs ahead of [`coarse_now_ns`].
+/// Returns a time not earlier than the timestamp of any file written before: Linux also stamps
+/// files with the fine clock, which runs ahead of [`coarse_now_ns`].
 pub fn fine_now_ns() -> i64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     nanoseconds(now.tv_sec, now.tv_nsec)

@@ -1,4 +1,5 @@
-//! libgit2's own index, as used by a program that simply calls `add_all` and `checkout_tree`; a process per run.
+//! libgit2's own index, as used by a program that simply calls `add_all` and `checkout_tree`; a
+//! process per run.
 
 use std::path::{Path, PathBuf};
 

@@ -22,7 +22,8 @@ pub enum Who {
     Libgit2,
     Stepback,
     Restic,
-    /// Not a contender: two threads that read every directory and stat every file, the physical limit.
+    /// Not a contender: two threads that read every directory and stat every file, the physical
+    /// limit.
     Walk,
 }
 
@@ -49,7 +50,8 @@ impl Who {
         }
     }
 
-    /// Whether this is another project's program: its failures are reported, and do not fail this benchmark.
+    /// Whether this is another project's program: its failures are reported, and do not fail this
+    /// benchmark.
     pub fn is_peer(self) -> bool {
         matches!(self, Self::Libgit2 | Self::Stepback | Self::Restic)
     }

@@ -1,4 +1,5 @@
-//! The shell recipe that the program replaces, word for word: with git's own settings, and with its fastest.
+//! The shell recipe that the program replaces, word for word: with git's own settings, and with its
+//! fastest.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,8 @@ use crate::place;
 
 const CREATE: &str = "git add -A && git commit -q --allow-empty -m x && git log -1";
 
-/// Settings for both: no background repack during another's run, a name to commit under, and bytes as they are.
+/// Settings for both: no background repack during another's run, a name to commit under, and bytes
+/// as they are.
 const BASIC: &str = "[gc]\n\tauto = 0\n[user]\n\tname = bench\n\temail = bench@example.org\n[core]\n\tautocrlf = false\n";
 
 /// The settings with which git is fastest here.

@@ -1,4 +1,5 @@
-//! restic with a local repository and a cache of its own. It ignores `.gitignore`, so it records a little more.
+//! restic with a local repository and a cache of its own. It ignores `.gitignore`, so it records a
+//! little more.
 
 use std::path::{Path, PathBuf};
 

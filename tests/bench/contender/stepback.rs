@@ -1,4 +1,5 @@
-//! `stepback`, a Python package: its engine is called as its own commands call it, without the watcher around an agent.
+//! `stepback`, a Python package: its engine is called as its own commands call it, without the
+//! watcher around an agent.
 
 use std::path::{Path, PathBuf};
 
@@ -79,7 +80,8 @@ impl Contender for Stepback {
         Who::Stepback
     }
 
-    /// Makes its store, which is in the tree itself and leaves out what `.gitignore` and `info/exclude` name.
+    /// Makes its store, which is in the tree itself and leaves out what `.gitignore` and
+    /// `info/exclude` name.
     fn open(&self, seat: &Seat) -> Result<()> {
         place::make_dir(&seat.home)?;
         let inside = seat.tree.join(".stepback");

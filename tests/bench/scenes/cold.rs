@@ -108,7 +108,8 @@ impl Scene for Cold<'_> {
         Ok(())
     }
 
-    /// Checks and measures each store at once, then frees its blocks, or the disk would soon be full.
+    /// Checks and measures each store at once, then frees its blocks, or the disk would soon be
+    /// full.
     fn after_round(&mut self, _round: usize) -> Result<()> {
         for (who, seat) in std::mem::take(&mut self.current) {
             let contender = self
@@ -122,7 +123,8 @@ impl Scene for Cold<'_> {
                 checks::fsck(&store)?;
                 self.stage.count_checked();
             }
-            // A contender that stores inside the tree has its store moved to `store` before the next round.
+            // A contender that stores inside the tree has its store moved to `store` before the
+            // next round.
             if seat.store.exists() {
                 self.sizes.insert(who, place::size_of(&seat.store)?);
                 place::cut_to_nothing(&seat.store)?;

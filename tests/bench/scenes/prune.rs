@@ -36,7 +36,8 @@ pub struct Prune<'a> {
 }
 
 impl<'a> Prune<'a> {
-    /// Makes stores of `2 * keep` checkpoints over one base, for us and for the recipe; half of them will be dropped.
+    /// Makes stores of `2 * keep` checkpoints over one base, for us and for the recipe; half of
+    /// them will be dropped.
     ///
     /// # Errors
     /// A create fails.
@@ -60,7 +61,8 @@ impl<'a> Prune<'a> {
         })
     }
 
-    /// Makes stores of `count` checkpoints of one large file that is edited again and again; all of them stay.
+    /// Makes stores of `count` checkpoints of one large file that is edited again and again; all of
+    /// them stay.
     ///
     /// # Errors
     /// A create fails.

@@ -1,4 +1,5 @@
-//! Real edits: a line added in the middle of some files, in place or by a new file over the old one, as editors do it.
+//! Real edits: a line added in the middle of some files, in place or by a new file over the old
+//! one, as editors do it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -47,7 +48,8 @@ impl Edits {
         Ok(Self { files, dirs })
     }
 
-    /// The files that a round edits: spread over as many directories as there are, other ones in each round.
+    /// The files that a round edits: spread over as many directories as there are, other ones in
+    /// each round.
     pub fn pick(&self, round: usize, count: usize) -> Vec<&Path> {
         let among = if count <= self.dirs {
             self.dirs

@@ -1,5 +1,5 @@
-//! Tree b: about 50,000 real files, from pinned npm packages or any directory, and what real projects have besides:
-//! `.gitignore` files, ignored folders, symlinks.
+//! Tree b: about 50,000 real files, from pinned npm packages or any directory, and what real
+//! projects have besides: `.gitignore` files, ignored folders, symlinks.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use crate::args::Args;
 use crate::job::Job;
 use crate::place::{self, Place};
 
-/// Packages left out, so that fewer than 50,000 files are recorded: folders of icons, and lists that change weekly.
+/// Packages left out, so that fewer than 50,000 files are recorded: folders of icons, and lists
+/// that change weekly.
 const SKIPPED: [&str; 4] = [
     "@mui/icons-material",
     "@ant-design/icons",
@@ -99,7 +100,8 @@ fn modules(args: &Args, place: &Place) -> Result<PathBuf> {
     Ok(dir.join("node_modules"))
 }
 
-/// Puts the packages under a name that no rule leaves out, and some under the name that every rule leaves out.
+/// Puts the packages under a name that no rule leaves out, and some under the name that every rule
+/// leaves out.
 fn from_npm(root: &Path, modules: &Path, place: &Place) -> Result<String> {
     let packages = root.join("packages");
     let mut whole = Vec::new();

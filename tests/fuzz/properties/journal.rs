@@ -1,4 +1,5 @@
-//! The journal of a restore: it is read back whole, and damage is refused or does not change its meaning.
+//! The journal of a restore: it is read back whole, and damage is refused or does not change its
+//! meaning.
 
 use checkpoint::model::checkpoint::record::Verb;
 use checkpoint::model::restore_plan::RestoreScope;

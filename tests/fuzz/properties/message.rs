@@ -1,4 +1,5 @@
-//! Commit messages and commits: what is written is read back, and what is read means the same when written again.
+//! Commit messages and commits: what is written is read back, and what is read means the same when
+//! written again.
 
 use checkpoint::model::checkpoint::adopted;
 use checkpoint::model::checkpoint::message::parse;

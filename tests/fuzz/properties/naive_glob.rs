@@ -1,4 +1,5 @@
-//! Globs by their definition, slowly: a table of which tail of the pattern matches which tail of the text.
+//! Globs by their definition, slowly: a table of which tail of the pattern matches which tail of
+//! the text.
 
 enum Token {
     Byte(u8),
@@ -8,10 +9,12 @@ enum Token {
     DeepSlash,
 }
 
-/// Whether the text matches; `None` for patterns with brackets, and for those that end in a backslash.
+/// Whether the text matches; `None` for patterns with brackets, and for those that end in a
+/// backslash.
 pub fn matches(pattern: &[u8], text: &[u8]) -> Option<bool> {
     let tokens = tokens(pattern)?;
-    // Whether the tokens from the present one on match the text from each place on; at first, no token is left.
+    // Whether the tokens from the present one on match the text from each place on; at first, no
+    // token is left.
     let mut after: Vec<bool> = (0..=text.len()).map(|at| at == text.len()).collect();
     for token in tokens.iter().rev() {
         let mut here = vec![false; text.len() + 1];

@@ -1,4 +1,5 @@
-//! Packs: what is written is read and found by a walk; a damaged pack gives no content that differs from its id.
+//! Packs: what is written is read and found by a walk; a damaged pack gives no content that differs
+//! from its id.
 
 use std::cell::RefCell;
 use std::io::{Seek, Write};
@@ -104,7 +105,8 @@ fn holds_what_it_says(reader: &PackReader, found: &PackWalk) {
     }
 }
 
-/// Reads a pack as a store does, by an index with any delta bases the fuzzer wants, circles included.
+/// Reads a pack as a store does, by an index with any delta bases the fuzzer wants, circles
+/// included.
 fn by_index(reader: &PackReader, entries: &mut [IndexEntry]) {
     let index = PackIndex::parse(encode(entries, [0; 20])).expect("our own index");
     let cache = BaseCache::default();
@@ -124,7 +126,8 @@ fn by_index(reader: &PackReader, entries: &mut [IndexEntry]) {
     }
 }
 
-/// The undeltified entries, all entries, and their bytes. Deltas have made-up ids by which others may name them.
+/// The undeltified entries, all entries, and their bytes. Deltas have made-up ids by which others
+/// may name them.
 fn built(draw: &mut Draw<'_>) -> (Vec<IndexEntry>, Vec<IndexEntry>, Vec<u8>) {
     let (mut plain, mut all, mut body) = (Vec::new(), Vec::<IndexEntry>::new(), Vec::new());
     let mut deflater = Deflater::default();

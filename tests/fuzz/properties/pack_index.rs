@@ -1,4 +1,5 @@
-//! Pack indexes: what is written is found, and no index, however damaged, gives another object than was asked for.
+//! Pack indexes: what is written is found, and no index, however damaged, gives another object than
+//! was asked for.
 
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::store::objects::pack::pack_index::IndexEntry;

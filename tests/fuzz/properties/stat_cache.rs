@@ -1,4 +1,5 @@
-//! The stat cache: a listing is read back, the head in the same bytes, and no block makes a reader run away.
+//! The stat cache: a listing is read back, the head in the same bytes, and no block makes a reader
+//! run away.
 
 use std::sync::Arc;
 

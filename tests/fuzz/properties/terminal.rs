@@ -1,4 +1,5 @@
-//! Terminal output: nothing in it acts there or changes the direction of text, and names stay distinct.
+//! Terminal output: nothing in it acts there or changes the direction of text, and names stay
+//! distinct.
 
 use checkpoint::base::quoting::quoted;
 use checkpoint::base::text::escape_bytes;

@@ -1,5 +1,5 @@
-//! A store with one of everything, to be copied and damaged: merged, deltified and single packs, a loose object, a pin,
-//! metas, a restore; and what each of its checkpoints must give back.
+//! A store with one of everything, to be copied and damaged: merged, deltified and single packs, a
+//! loose object, a pin, metas, a restore; and what each of its checkpoints must give back.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -42,7 +42,8 @@ pub fn socket(path: &Path) {
     fs::rename(&bound, path).expect("a socket can be renamed");
 }
 
-/// Makes the `.git` directory of a repository without commits, as far as a reader of its files can tell.
+/// Makes the `.git` directory of a repository without commits, as far as a reader of its files can
+/// tell.
 pub fn decoy_git(dot_git: &Path) {
     for dir in [
         "objects/info",
@@ -95,7 +96,8 @@ pub fn loosen(top: &Path) {
     }
 }
 
-/// Removes every directory from `top` down that is empty or becomes so, as `find -type d -empty -delete` does.
+/// Removes every directory from `top` down that is empty or becomes so, as `find -type d -empty
+/// -delete` does.
 pub fn delete_empty_directories(top: &Path) {
     for entry in WalkDir::new(top).contents_first(true).into_iter().flatten() {
         if entry.file_type().is_dir() {

@@ -95,7 +95,8 @@ impl Git {
         output.stdout
     }
 
-    /// The id of the tree that git itself makes of a directory: everything but `.git`, without rules and filters.
+    /// The id of the tree that git itself makes of a directory: everything but `.git`, without
+    /// rules and filters.
     ///
     /// The files of a nested repository count like any others, so they are handed over by name.
     pub fn write_tree_of(&self, root: &Path, scratch: &Path) -> String {

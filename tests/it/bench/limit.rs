@@ -1,4 +1,5 @@
-//! A time limit for each child: one that hangs is killed and fails its test, instead of blocking all others.
+//! A time limit for each child: one that hangs is killed and fails its test, instead of blocking
+//! all others.
 
 use std::io::{self, Write as _};
 use std::process::{Child, Command, Output, Stdio};

@@ -1,4 +1,5 @@
-//! The bench for tests of the built program: a sandbox, exact pictures of directories, and outside tools.
+//! The bench for tests of the built program: a sandbox, exact pictures of directories, and outside
+//! tools.
 
 use std::fs::File;
 use std::io::Write as _;

@@ -1,4 +1,5 @@
-//! Normalizes an output: replaces places, ids, times, durations and sizes, which differ from run to run.
+//! Normalizes an output: replaces places, ids, times, durations and sizes, which differ from run to
+//! run.
 
 use std::path::Path;
 
@@ -75,8 +76,8 @@ fn alias(text: &str) -> Option<(usize, &'static str)> {
     is_all.then_some((LEN, "<alias>"))
 }
 
-/// Length and placeholder of a word of exactly 8, 16 or 40 lowercase hex digits, with a decimal digit or too long for
-/// English.
+/// Length and placeholder of a word of exactly 8, 16 or 40 lowercase hex digits, with a decimal
+/// digit or too long for English.
 fn id(text: &str) -> Option<(usize, &'static str)> {
     let len = text
         .bytes()

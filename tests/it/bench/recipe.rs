@@ -1,4 +1,5 @@
-//! The shell recipe that this program replaces, carried out with real git: how such stores were made by hand.
+//! The shell recipe that this program replaces, carried out with real git: how such stores were
+//! made by hand.
 
 use std::path::PathBuf;
 

@@ -37,7 +37,8 @@ impl Draw {
     }
 }
 
-/// Samples cases: at least one of each kind, and then others until there are `count`; in their order.
+/// Samples cases: at least one of each kind, and then others until there are `count`; in their
+/// order.
 pub fn sample<T, K: Ord>(
     cases: impl IntoIterator<Item = T>,
     count: usize,
@@ -73,8 +74,8 @@ pub fn sample<T, K: Ord>(
         .collect()
 }
 
-/// Numbers from 1 to `most`; in a sample about each second or third. For the calls of a run at which it is disturbed: a
-/// sweep stops where the run makes no more.
+/// Numbers from 1 to `most`; in a sample about each second or third. For the calls of a run at
+/// which it is disturbed: a sweep stops where the run makes no more.
 pub fn calls(most: usize) -> impl Iterator<Item = usize> {
     let mut draw = (!is_full()).then(Draw::new);
     let gap = move |at: &usize| Some(at + draw.as_mut().map_or(1, |draw| 1 + draw.below(4)));

@@ -1,7 +1,8 @@
 //! A temporary home and working directory, with methods for the steps of a test.
 //!
-//! The environment of the program is empty but for a home, a time zone and a clock that advances by one second with
-//! each command. A decoy `.git` in the working directory must be untouched when the sandbox is dropped.
+//! The environment of the program is empty but for a home, a time zone and a clock that advances by
+//! one second with each command. A decoy `.git` in the working directory must be untouched when the
+//! sandbox is dropped.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -232,7 +233,8 @@ impl Sandbox {
         &PROGRAM
     }
 
-    /// A command in the root with the environment of the sandbox; `wrapper` comes before the program.
+    /// A command in the root with the environment of the sandbox; `wrapper` comes before the
+    /// program.
     pub fn command(&self, wrapper: &[&str], args: &[&str]) -> Command {
         let (program, before) = match wrapper.split_first() {
             Some((program, before)) => (OsStr::new(*program), before),

@@ -18,8 +18,8 @@ pub fn available() -> bool {
     works
 }
 
-/// Runs the program; returns its result and each call that starts a program (its own start included), makes a process
-/// or uses the network.
+/// Runs the program; returns its result and each call that starts a program (its own start
+/// included), makes a process or uses the network.
 pub fn reaching_out(sandbox: &Sandbox, args: &[&str]) -> (Run, Vec<String>) {
     const CALLS: &str = "trace=execve,execveat,?fork,?vfork,clone,?clone3,%network";
     let log = log_file(sandbox);
@@ -137,8 +137,8 @@ pub fn signal_at_path(
     )
 }
 
-/// Lets calls fail that name this path, or a file in this directory by its descriptor. `when` selects them as the
-/// tracer does: `2` is the second alone, `2+` all from the second on.
+/// Lets calls fail that name this path, or a file in this directory by its descriptor. `when`
+/// selects them as the tracer does: `2` is the second alone, `2+` all from the second on.
 pub fn failing_at_path(
     sandbox: &Sandbox,
     path: &Path,

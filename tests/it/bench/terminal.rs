@@ -7,9 +7,9 @@ use super::{Run, Sandbox, limit};
 
 const PROGRAM: &str = "/usr/bin/script";
 
-/// Runs a shell command line, in which `$checkpoint` is the program, at a terminal. Its output is in `stdout`, without
-/// the carriage returns that a terminal adds, and meanwhile in the file `$typescript`. `None`, with a printed line,
-/// where no terminal is available.
+/// Runs a shell command line, in which `$checkpoint` is the program, at a terminal. Its output is
+/// in `stdout`, without the carriage returns that a terminal adds, and meanwhile in the file
+/// `$typescript`. `None`, with a printed line, where no terminal is available.
 pub fn at_a_terminal(sandbox: &Sandbox, line: &str) -> Option<Run> {
     with_keyboard(sandbox, ":", line)
 }
@@ -88,9 +88,9 @@ pub fn screen(written: &str) -> Vec<String> {
     lines
 }
 
-/// Answers the questions of a command: each answer is typed once its question is shown, for a repeated question only
-/// once it is asked again. After the last one the input ends. `printf` reads an answer, so `y\
-/// ` is a line.
+/// Answers the questions of a command: each answer is typed once its question is shown, for a
+/// repeated question only once it is asked again. After the last one the input ends. `printf` reads
+/// an answer, so `y\ ` is a line.
 pub fn dialogue(sandbox: &Sandbox, line: &str, answers: &[(&str, &str)]) -> Option<Run> {
     let mut typing = ":\n".to_owned();
     for (at, (question, answer)) in answers.iter().enumerate() {

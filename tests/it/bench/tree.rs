@@ -1,4 +1,5 @@
-//! An exact picture of a directory: every path as bytes with its kind, content, link text and permission bits.
+//! An exact picture of a directory: every path as bytes with its kind, content, link text and
+//! permission bits.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;

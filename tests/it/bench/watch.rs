@@ -1,4 +1,5 @@
-//! A watch over a place that must stay untouched: bytes, modes, inodes and change times of all that is there.
+//! A watch over a place that must stay untouched: bytes, modes, inodes and change times of all that
+//! is there.
 
 use std::collections::BTreeMap;
 use std::fs;

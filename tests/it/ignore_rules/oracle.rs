@@ -130,7 +130,8 @@ impl Oracle {
             .collect()
     }
 
-    /// Those of the paths that our rules leave out, with `.git/info/exclude` in place of the store's list.
+    /// Those of the paths that our rules leave out, with `.git/info/exclude` in place of the
+    /// store's list.
     pub fn ignored_by_us(&self, paths: &[Found]) -> BTreeSet<Vec<u8>> {
         let store_list = std::fs::read(self.root().join(".git/info/exclude")).unwrap_or_default();
         let rules = Rules::new(RuleSources {
@@ -163,7 +164,8 @@ impl Oracle {
         false
     }
 
-    /// Compares all verdicts on the tree; returns how many there were, and how many of them left a path out.
+    /// Compares all verdicts on the tree; returns how many there were, and how many of them left a
+    /// path out.
     pub fn compare(&self, about: &str) -> (usize, usize) {
         let paths = self.walk();
         let (git, us) = (self.ignored_by_git(&paths), self.ignored_by_us(&paths));

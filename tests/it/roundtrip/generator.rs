@@ -1,4 +1,5 @@
-//! The source of random edits: kinds, contents, modes, hostile names and ignore rules, all from one seed.
+//! The source of random edits: kinds, contents, modes, hostile names and ignore rules, all from one
+//! seed.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,6 +1,8 @@
-//! Random edits, kind changes, names and rules between checkpoints, judged by a naive picture of the directory.
+//! Random edits, kind changes, names and rules between checkpoints, judged by a naive picture of
+//! the directory.
 //!
-//! The seed is printed; `CHECKPOINT_SEED` repeats it and `CHECKPOINT_CASES` scales the number of cases.
+//! The seed is printed; `CHECKPOINT_SEED` repeats it and `CHECKPOINT_CASES` scales the number of
+//! cases.
 
 pub mod generator;
 mod oracle;
@@ -49,9 +51,11 @@ impl Story {
         self.known.push((id, state));
     }
 
-    /// Runs a restore, undo or redo towards `target`, compares, and returns what its safety checkpoint must hold.
+    /// Runs a restore, undo or redo towards `target`, compares, and returns what its safety
+    /// checkpoint must hold.
     ///
-    /// `None` if it was refused, with reason and without any change, or had nothing to do, which is no step.
+    /// `None` if it was refused, with reason and without any change, or had nothing to do, which is
+    /// no step.
     fn go(&mut self, args: &[&str], target: &State) -> Option<State> {
         let before = self.now();
         let safety = before.saved_for(target);

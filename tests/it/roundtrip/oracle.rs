@@ -11,8 +11,8 @@ pub struct State {
     pub tree: Tree,
     rules: Rules,
     held: BTreeSet<Vec<u8>>,
-    /// Paths that a safety checkpoint examined whatever the rules say, and whether each is a directory in the target:
-    /// one that it does not hold was not there.
+    /// Paths that a safety checkpoint examined whatever the rules say, and whether each is a
+    /// directory in the target: one that it does not hold was not there.
     looked_at: BTreeMap<Vec<u8>, bool>,
 }
 
@@ -37,8 +37,8 @@ impl State {
         }
     }
 
-    /// The same moment as held by the safety checkpoint before a restore of `target`: whatever the target holds or
-    /// examined is saved too, even if it is ignored now.
+    /// The same moment as held by the safety checkpoint before a restore of `target`: whatever the
+    /// target holds or examined is saved too, even if it is ignored now.
     pub fn saved_for(&self, target: &Self) -> Self {
         let mut saved = self.clone();
         let known =
@@ -75,7 +75,8 @@ impl State {
 #[derive(Debug, Default)]
 pub struct Verdict {
     tree: Tree,
-    /// Paths about which nothing is asserted, nor below them: the target could not hold what was here.
+    /// Paths about which nothing is asserted, nor below them: the target could not hold what was
+    /// here.
     unsaid: Vec<Vec<u8>>,
     /// Reasons to refuse: something in no checkpoint is where the target needs room.
     pub must_refuse: Vec<String>,

@@ -33,7 +33,8 @@ struct Scene {
     staged: usize,
 }
 
-/// Kind, permission bits, inode (not of directories, which may be made anew) and content of each path.
+/// Kind, permission bits, inode (not of directories, which may be made anew) and content of each
+/// path.
 type Picture = BTreeMap<PathBuf, (u32, u64, Vec<u8>)>;
 
 impl Scene {
@@ -163,7 +164,8 @@ fn mode(at: impl AsRef<Path>) -> u32 {
     fs::metadata(at).unwrap().mode() & 0o7777
 }
 
-/// Fills the root for `plan_some`: a file replaced, one new in a new directory, one deleted with its directory, modes.
+/// Fills the root for `plan_some`: a file replaced, one new in a new directory, one deleted with
+/// its directory, modes.
 fn build_some(root: &Path) {
     for dir in ["old", "keep", "ro", "old/empty"] {
         fs::create_dir(root.join(dir)).unwrap();

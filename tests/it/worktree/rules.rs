@@ -45,8 +45,8 @@ fn tracked(files: &[&str], repositories: &[&str]) -> Tracked {
     Tracked::parse(&index).unwrap()
 }
 
-/// Judges a path as a scan would: from the root down, stopping where it would not descend. A `/` at the end makes it a
-/// directory. Ignore files are given as `(directory, text)`.
+/// Judges a path as a scan would: from the root down, stopping where it would not descend. A `/` at
+/// the end makes it a directory. Ignore files are given as `(directory, text)`.
 fn judge(rules: &Rules, ignore_files: &[(&str, &str)], path: &str) -> RuleVerdict {
     let text_in = |dir: &str| {
         ignore_files

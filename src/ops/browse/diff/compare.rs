@@ -21,7 +21,8 @@ use crate::store::repository::Store;
 
 #[derive(Clone, Debug)]
 pub struct DiffOptions {
-    /// None: `latest` against the working directory; one: that checkpoint against it; two: the first against the other.
+    /// None: `latest` against the working directory; one: that checkpoint against it; two: the
+    /// first against the other.
     pub selectors: Vec<String>,
     /// Paths as typed by the user.
     pub paths: Vec<Vec<u8>>,

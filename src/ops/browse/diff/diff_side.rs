@@ -57,7 +57,8 @@ impl<'s> Side<'s> {
         self.snapshot.files.contains_key(path) || self.snapshot.dirs.contains_key(path)
     }
 
-    /// Reads one file. Content of the working directory is taken as read, even if it changed since the capture.
+    /// Reads one file. Content of the working directory is taken as read, even if it changed since
+    /// the capture.
     pub fn load(
         &self,
         path: &RelPath,

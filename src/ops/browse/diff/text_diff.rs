@@ -1,5 +1,6 @@
-//! The hunks of two texts, as `git diff` prints them. With `store/objects.rs` the door to libgit2, here for its xdiff
-//! alone: no repository is opened, so no configuration, attribute or filter applies.
+//! The hunks of two texts, as `git diff` prints them. With `store/objects.rs` the door to libgit2,
+//! here for its xdiff alone: no repository is opened, so no configuration, attribute or filter
+//! applies.
 
 use crate::error::{Error, Result};
 
@@ -68,7 +69,8 @@ pub fn text_diff(old: &[u8], new: &[u8], context: u32) -> Result<TextDiff> {
                 '-' => found.deletions += 1,
                 _ => {}
             }
-            // The other origins are the marker of a missing final line break, whose content is complete.
+            // The other origins are the marker of a missing final line break, whose content is
+            // complete.
             if matches!(sign, '+' | '-' | ' ') {
                 found.hunks.push(sign as u8);
             }
@@ -93,7 +95,8 @@ fn range(start: u32, lines: u32) -> String {
     }
 }
 
-/// Drops the common tail: without context git does so before it compares, which may choose other lines.
+/// Drops the common tail: without context git does so before it compares, which may choose other
+/// lines.
 fn without_common_tail<'t>(old: &'t [u8], new: &'t [u8]) -> (&'t [u8], &'t [u8]) {
     const TRIMMED_BYTES: usize = 1024;
     let blocks = old
@@ -109,7 +112,8 @@ fn without_common_tail<'t>(old: &'t [u8], new: &'t [u8]) -> (&'t [u8], &'t [u8])
     (&old[..old.len() - cut], &new[..new.len() - cut])
 }
 
-/// Finds the nearest line above a hunk that looks like a definition, searching on from hunk to hunk.
+/// Finds the nearest line above a hunk that looks like a definition, searching on from hunk to
+/// hunk.
 struct Headings<'t> {
     lines: Vec<&'t [u8]>,
     searched: usize,

@@ -1,4 +1,5 @@
-//! The compressor of the feature `isal`: Intel's ISA-L, in assembly, which takes half the time. Reading is the same.
+//! The compressor of the feature `isal`: Intel's ISA-L, in assembly, which takes half the time.
+//! Reading is the same.
 
 use std::io::{self, Write};
 
@@ -59,8 +60,8 @@ fn failed(why: impl std::fmt::Display) -> io::Error {
     io::Error::other(format!("deflate failed: {why}"))
 }
 
-/// Compresses pieces. The encoder is made with the first piece: the library has no input buffer before, and an encoder
-/// without one must not be finished.
+/// Compresses pieces. The encoder is made with the first piece: the library has no input buffer
+/// before, and an encoder without one must not be finished.
 #[derive(Default)]
 pub struct FastStream(Option<Box<Encoder<Vec<u8>>>>);
 

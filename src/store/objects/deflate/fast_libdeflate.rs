@@ -1,4 +1,5 @@
-//! The default compressor: libdeflate for buffers, zlib for streams, each at the fastest level that shrinks.
+//! The default compressor: libdeflate for buffers, zlib for streams, each at the fastest level that
+//! shrinks.
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 

@@ -1,4 +1,5 @@
-//! Inflates zlib streams: whole buffers with libdeflate, long ones in pieces with zlib. No declared size is trusted.
+//! Inflates zlib streams: whole buffers with libdeflate, long ones in pieces with zlib. No declared
+//! size is trusted.
 
 use std::cell::RefCell;
 
@@ -15,7 +16,8 @@ thread_local! {
     static INFLATER: RefCell<libdeflater::Decompressor> = RefCell::new(libdeflater::Decompressor::new());
 }
 
-/// Inflates a stream whose content has exactly `size` bytes; bytes after the end of the stream are ignored.
+/// Inflates a stream whose content has exactly `size` bytes; bytes after the end of the stream are
+/// ignored.
 ///
 /// # Errors
 /// Says what is wrong with the stream; never produces more than `size` bytes.

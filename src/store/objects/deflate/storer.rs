@@ -1,6 +1,7 @@
 //! Stored blocks: wraps content that does not shrink in a zlib frame.
 
-/// Writes content uncompressed into a zlib stream: stored blocks (RFC 1951, 3.2.4) in a zlib frame (RFC 1950).
+/// Writes content uncompressed into a zlib stream: stored blocks (RFC 1951, 3.2.4) in a zlib frame
+/// (RFC 1950).
 #[derive(Default)]
 pub struct Storer {
     sum: libdeflater::Adler32,

@@ -12,8 +12,8 @@ pub use crate::store::objects::deflate::stream::StreamDeflater;
 /// Size in bytes above which content is sampled before it is compressed.
 const PROBE_FROM_BYTES: usize = 64 << 10;
 const SAMPLE_BYTES: usize = 4 << 10;
-/// Size in bytes up to which content is stored: building a compressor's tables would dominate, and saves a few percent
-/// of a store. A third of the files of a real project are this small.
+/// Size in bytes up to which content is stored: building a compressor's tables would dominate, and
+/// saves a few percent of a store. A third of the files of a real project are this small.
 const STORED_UP_TO_BYTES: usize = 512;
 
 /// A reusable compressor for buffers.

@@ -74,7 +74,8 @@ impl<'k> PackSet<'k> {
         Ok(self.writers.iter_mut().take(count))
     }
 
-    /// Completes all packs, makes them durable together with `also`, and publishes them. Empty ones leave no file.
+    /// Completes all packs, makes them durable together with `also`, and publishes them. Empty ones
+    /// leave no file.
     ///
     /// # Errors
     /// A pack could not be completed; others may be published, but nothing needs them.

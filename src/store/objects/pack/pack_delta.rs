@@ -32,7 +32,8 @@ pub struct Places<'p> {
     pub end_of: &'p dyn Fn(u64) -> u64,
 }
 
-/// The base of the delta at `offset`, and its header with the length of everything before the stream.
+/// The base of the delta at `offset`, and its header with the length of everything before the
+/// stream.
 ///
 /// # Errors
 /// The pack cannot be read there, or the entry is no delta.
@@ -69,7 +70,8 @@ pub fn base_of(reader: &PackReader, offset: u64) -> Result<(Base, EntryHeader), 
     ))
 }
 
-/// Kind and content of the entry at `offset`, deltified or not; the kind of a tag is `None`. The hash is not verified.
+/// Kind and content of the entry at `offset`, deltified or not; the kind of a tag is `None`. The
+/// hash is not verified.
 ///
 /// # Errors
 /// A part of the chain is damaged, or its base is not in this pack.
@@ -121,7 +123,8 @@ pub fn instructions(reader: &PackReader, offset: u64, end: u64) -> Result<Vec<u8
     inflated(reader, offset, end, &header)
 }
 
-/// Kind and size of the result of the delta at `offset`, from the start of its instructions and the headers below it.
+/// Kind and size of the result of the delta at `offset`, from the start of its instructions and the
+/// headers below it.
 ///
 /// # Errors
 /// As [`resolve`].

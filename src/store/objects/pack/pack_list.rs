@@ -61,8 +61,8 @@ pub enum PackHit {
 }
 
 impl Pack {
-    /// `None` if there is no such regular file. One without readable metadata is assumed to exist: reading it will
-    /// tell.
+    /// `None` if there is no such regular file. One without readable metadata is assumed to exist:
+    /// reading it will tell.
     pub fn stat(pack_dir: &Path, name: &str) -> Option<Self> {
         let pack_path = pack_dir.join(format!("{name}.pack"));
         let index_path = pack_dir.join(format!("{name}.idx"));
@@ -183,7 +183,8 @@ impl Pack {
         Ok(Some(PackHit::Object(kind, content)))
     }
 
-    /// Reads an object, resolving deltas within this pack, and verifies its hash. The kind of a tag is `None`.
+    /// Reads an object, resolving deltas within this pack, and verifies its hash. The kind of a tag
+    /// is `None`.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -207,7 +208,8 @@ impl Pack {
         })
     }
 
-    /// Kind and size in bytes of an object, also of a delta, without building it; the kind of a tag is `None`.
+    /// Kind and size in bytes of an object, also of a delta, without building it; the kind of a tag
+    /// is `None`.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -230,7 +232,8 @@ impl Pack {
         self.bases.clear();
     }
 
-    /// Inflates an undeltified object into `sink`, in constant memory; verifies its hash at the end.
+    /// Inflates an undeltified object into `sink`, in constant memory; verifies its hash at the
+    /// end.
     ///
     /// # Errors
     /// As [`Self::read`]; the output is then invalid.
@@ -314,7 +317,8 @@ impl Pack {
         Ok(())
     }
 
-    /// As [`Self::check_frame`], and checks that every entry lies in the pack, so that reads by this index stay in it.
+    /// As [`Self::check_frame`], and checks that every entry lies in the pack, so that reads by
+    /// this index stay in it.
     ///
     /// # Errors
     /// As [`Self::check_frame`].
@@ -364,8 +368,8 @@ fn check_hash(wanted: &ObjectId, found: Option<ObjectId>) -> std::result::Result
     }
 }
 
-/// Lists the packs that have an index, newest first; unchanged ones are taken from `before`, and rescued ones stay even
-/// without an index.
+/// Lists the packs that have an index, newest first; unchanged ones are taken from `before`, and
+/// rescued ones stay even without an index.
 ///
 /// # Errors
 /// The directory cannot be listed; a missing one is empty.

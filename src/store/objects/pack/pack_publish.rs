@@ -1,4 +1,5 @@
-//! The last steps of a new pack: seals it, makes it durable, and renames it and its index into place.
+//! The last steps of a new pack: seals it, makes it durable, and renames it and its index into
+//! place.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -10,8 +11,8 @@ use crate::store::objects::pack::pack_index::{self, IndexEntry};
 use crate::store::objects::pack::pack_list::{Pack, PackStamp};
 use crate::store::objects::pack::pack_reader::{HEADER_BYTES, PIECE_BYTES};
 
-/// Writes the count into the header, reads the file back for its checksum, and appends that; `len` is the length
-/// before.
+/// Writes the count into the header, reads the file back for its checksum, and appends that; `len`
+/// is the length before.
 ///
 /// # Errors
 /// The file cannot be read or written.
@@ -64,7 +65,8 @@ pub fn complete(
 /// Flushes packs, indexes and `also`, and renames each pack into place before its index.
 ///
 /// # Errors
-/// A file could not be written; at worst a complete pack without an index is left, which is never read.
+/// A file could not be written; at worst a complete pack without an index is left, which is never
+/// read.
 pub fn publish(
     pack_dir: &Path,
     completed: Vec<Completed>,
@@ -91,8 +93,8 @@ pub fn publish(
     names.into_iter().map(stamp).collect()
 }
 
-/// Replaces an existing file of that name, which is equal or damaged. If it cannot be replaced because another process
-/// has it open (Windows), one of the same size is kept.
+/// Replaces an existing file of that name, which is equal or damaged. If it cannot be replaced
+/// because another process has it open (Windows), one of the same size is kept.
 fn put_in_place(temporary: TemporaryFile, path: &Path) -> Result<()> {
     let len = temporary
         .file()

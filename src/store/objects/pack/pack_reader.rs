@@ -1,4 +1,5 @@
-//! Reads one pack file: its entries by offset, whole, in pieces or raw. Deltas are recognized, not resolved.
+//! Reads one pack file: its entries by offset, whole, in pieces or raw. Deltas are recognized, not
+//! resolved.
 
 use std::fs::File;
 use std::path::Path;
@@ -108,7 +109,8 @@ impl PackReader {
         Ok(reader)
     }
 
-    /// Opens a pack that may be truncated or have a damaged start: entries may extend to the very end.
+    /// Opens a pack that may be truncated or have a damaged start: entries may extend to the very
+    /// end.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -186,7 +188,8 @@ impl PackReader {
         parse_header(bytes)
     }
 
-    /// Kind and content of the entry between `offset` and `end`; empty content for a delta or a tag.
+    /// Kind and content of the entry between `offset` and `end`; empty content for a delta or a
+    /// tag.
     ///
     /// # Errors
     /// The pack is damaged there, cannot be read, or declares a tree or commit of absurd size.
@@ -194,8 +197,8 @@ impl PackReader {
         self.content_if(offset, end, None)
     }
 
-    /// As [`Self::content`] for an entry whose bytes must have this CRC-32. Refuses entries too large to be read at
-    /// once.
+    /// As [`Self::content`] for an entry whose bytes must have this CRC-32. Refuses entries too
+    /// large to be read at once.
     ///
     /// # Errors
     /// As [`Self::content`], or the CRC-32 differs.
@@ -263,7 +266,8 @@ impl PackReader {
     /// Inflates an undeltified entry in pieces.
     ///
     /// # Errors
-    /// As [`Self::content`]; then the output so far is invalid. An error of `sink` is returned as it is.
+    /// As [`Self::content`]; then the output so far is invalid. An error of `sink` is returned as
+    /// it is.
     pub fn stream(
         &self,
         offset: u64,
@@ -282,7 +286,8 @@ impl PackReader {
         Ok(inflater.finish()?)
     }
 
-    /// The first bytes of the content of a stream that starts at `start`, enough for one or two sizes.
+    /// The first bytes of the content of a stream that starts at `start`, enough for one or two
+    /// sizes.
     ///
     /// # Errors
     /// As [`Self::content`].

@@ -25,7 +25,7 @@ pub use crate::store::objects::pack::pack_error::PackError;
 
 /// Largest pack, in bytes, that stays in memory until it is complete.
 const IN_MEMORY_UPTO_BYTES: usize = 8 << 20;
-/// With more unread indexes than this, a few small objects are written without a look-up, which is faster.
+/// With more unread indexes than this, a few small objects are written without a look-up.
 const FEW_INDEXES: usize = 8;
 /// Largest size in bytes of such an object.
 const UNASKED_UPTO_BYTES: usize = 16 << 10;
@@ -116,8 +116,8 @@ impl<'k> PackWriter<'k> {
         Ok(id)
     }
 
-    /// Whether the store has an equal readable copy; a damaged one is written again. For a commit this is skipped: each
-    /// has its own sequence number, so all indexes would be read in vain.
+    /// Whether the store has an equal readable copy; a damaged one is written again. For a commit
+    /// this is skipped: each has its own sequence number, so all indexes would be read in vain.
     fn store_has(&mut self, id: &ObjectId, kind: ObjectKind, content: &[u8]) -> bool {
         kind != ObjectKind::Commit
             && !self.costs_less_than_asking(content.len())
@@ -128,7 +128,7 @@ impl<'k> PackWriter<'k> {
                 .is_ok_and(|(k, stored)| k == kind && stored == content)
     }
 
-    /// Lets a few small objects be written without searching many packs. A repack removes duplicates.
+    /// Lets a few small objects be written unsearched. A repack removes duplicates.
     fn costs_less_than_asking(&mut self, len: usize) -> bool {
         let is_cheap = self.unasked < MOST_UNASKED
             && len <= UNASKED_UPTO_BYTES
@@ -192,7 +192,7 @@ impl<'k> PackWriter<'k> {
                 return Err(cause);
             }
         };
-        // Only now is the id known. Equal checked hashes mean equal content, so reading it back is enough.
+        // Only now is the id known. Equal checked hashes mean equal content: reading back is enough.
         let known = self.entries.contains_key(&entry.id)
             || (self.known.holds(&entry.id)
                 && self.known.stream_blob(&entry.id, &mut io::sink()).is_ok())
@@ -242,7 +242,7 @@ impl<'k> PackWriter<'k> {
         Ok((id, crc.sum()))
     }
 
-    /// Writes an object that was just read from the store, although the store has it; kind `None` is a tag.
+    /// Writes an object again that the store has, just read from it; kind `None` is a tag.
     ///
     /// # Errors
     /// See [`PackError`].
@@ -366,7 +366,8 @@ impl<'k> PackWriter<'k> {
     /// Completes the pack, makes it durable and publishes it. `None`, and no file, if it is empty.
     ///
     /// # Errors
-    /// It could not be completed; no temporary file is left, but perhaps a published pack that nothing needs.
+    /// It could not be completed; no temporary file is left, but perhaps a published pack that
+    /// nothing needs.
     pub fn finish(self) -> Result<Option<PackStamp>> {
         let pack_dir = self.pack_dir.clone();
         let completed = self.complete()?;

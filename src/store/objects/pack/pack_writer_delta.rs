@@ -1,4 +1,5 @@
-//! Writes deltas into a pack in progress, new ones and copies. Their base precedes them in the same pack.
+//! Writes deltas into a pack in progress, new ones and copies. Their base precedes them in the same
+//! pack.
 
 use std::io;
 
@@ -40,11 +41,12 @@ impl PackWriter<'_> {
             .map(|()| true)
     }
 
-    /// Copies a delta from another pack unchanged, after checking its CRC. `header` includes everything before the
-    /// stream in its length.
+    /// Copies a delta from another pack unchanged, after checking its CRC. `header` includes
+    /// everything before the stream in its length.
     ///
     /// # Errors
-    /// See [`PackError`]; `Source` if the base is not in this pack, or the old pack cannot be read there.
+    /// See [`PackError`]; `Source` if the base is not in this pack, or the old pack cannot be read
+    /// there.
     pub fn copy_delta(
         &mut self,
         from: &PackReader,

@@ -11,8 +11,8 @@ use crate::store::objects::pack::pack_reader::{EntryHeader, EntryKind, PackReade
 /// Entries for which another thread pays off.
 const CHECKED_PER_THREAD: usize = 64;
 
-/// Checks that every entry is where the index says, with the written bytes. Cheaper than [`read_back`], and enough if
-/// all entries were copied unchanged and their checksums checked.
+/// Checks that every entry is where the index says, with the written bytes. Cheaper than
+/// [`read_back`], and enough if all entries were copied unchanged and their checksums checked.
 ///
 /// # Errors
 /// The entry or file that is damaged.

@@ -7,7 +7,8 @@ use crate::workflow::profiles::example_tests::{ROOT, begun, codes, written};
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::workflow::Workflow;
 
-/// Begins a run and takes an edited document: the document must stay as edited, and the run must follow it.
+/// Begins a run and takes an edited document: the document must stay as edited, and the run must
+/// follow it.
 #[track_caller]
 pub fn edited(
     profile: Profile,

@@ -1,5 +1,5 @@
-//! The task file: `{"workflow_id", "updated_at", "tasks": [{"id", "name", "phase", "status", …}]}`. Unknown fields are
-//! kept, and so are tasks in an object keyed by id.
+//! The task file: `{"workflow_id", "updated_at", "tasks": [{"id", "name", "phase", "status", …}]}`.
+//! Unknown fields are kept, and so are tasks in an object keyed by id.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! The progress of a run in terms of this format: what is done, what is under way, whether it is complete.
+//! The progress of a run in terms of this format: what is done, what is under way, whether it is
+//! complete.
 
 use std::collections::BTreeSet;
 
@@ -18,8 +19,9 @@ pub struct PhasesStanding {
 }
 
 impl PhasesStanding {
-    /// Reads the progress. `complete` describes the previous phase, while the current one is already the next and has
-    /// not begun; without a next phase it describes the current one. A phase that is redone is in both places.
+    /// Reads the progress. `complete` describes the previous phase, while the current one is
+    /// already the next and has not begun; without a next phase it describes the current one. A
+    /// phase that is redone is in both places.
     pub fn of_document(read: &PhasesDocument, phases: &[Phase]) -> Self {
         let mut done: BTreeSet<String> = read
             .completed
@@ -48,7 +50,8 @@ impl PhasesStanding {
         }
     }
 
-    /// Returns the progress of a run. Of several running phases, the one named by the document counts, else the first.
+    /// Returns the progress of a run. Of several running phases, the one named by the document
+    /// counts, else the first.
     pub fn of_run(workflow: &Workflow, named: Option<&str>, listed: &[&str]) -> Self {
         let done = workflow
             .phases

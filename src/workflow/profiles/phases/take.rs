@@ -16,7 +16,8 @@ use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE};
 use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
-/// Makes a run, with the five phases if the document names one of them, else with none; [`take`] does the rest.
+/// Makes a run, with the five phases if the document names one of them, else with none; [`take`]
+/// does the rest.
 pub fn begin(value: &Value, root: &str) -> Result<Workflow, Vec<Finding>> {
     let read = read::document(value)?;
     let project = project_of(root);

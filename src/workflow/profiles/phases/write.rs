@@ -83,15 +83,16 @@ pub fn value(workflow: &Workflow) -> Value {
                 })
         },
     );
-    // A flag that another writer cleared stays so until our next transition: see `end_foreign_write`.
+    // A flag that another writer cleared stays so until our next transition: see
+    // `end_foreign_write`.
     document.put_or_leave("interruption_safe", true.into(), true, |stands| {
         stands.is_boolean() || stands.is_null()
     });
     document.finish()
 }
 
-/// Returns the running phase, or between two phases the next one as `in_progress`: readers resume a run only with that
-/// word. The document's values are kept while they mean the same.
+/// Returns the running phase, or between two phases the next one as `in_progress`: readers resume a
+/// run only with that word. The document's values are kept while they mean the same.
 fn current(workflow: &Workflow, said: Option<&PhasesDocument>) -> (String, PhaseState) {
     let listed: Vec<&str> = said
         .into_iter()
@@ -129,7 +130,8 @@ fn current(workflow: &Workflow, said: Option<&PhasesDocument>) -> (String, Phase
     }
 }
 
-/// Returns the completed phases in the order of the document, then by completion; a redone phase is among them.
+/// Returns the completed phases in the order of the document, then by completion; a redone phase is
+/// among them.
 fn completed(
     workflow: &Workflow,
     base: Option<&Value>,

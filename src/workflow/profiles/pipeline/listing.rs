@@ -17,8 +17,9 @@ pub enum ListPlace {
 }
 
 impl ListPlace {
-    /// Returns the status of a phase in this place. Programs move entries with their old status word, so the place wins
-    /// over a word that does not fit; a current phase with a note has begun.
+    /// Returns the status of a phase in this place. Programs move entries with their old status
+    /// word, so the place wins over a word that does not fit; a current phase with a note has
+    /// begun.
     pub fn status(self, word: Option<&str>, is_noted: bool) -> PhaseStatus {
         let said = word.and_then(PhaseStatus::from_word);
         match (self, said) {
@@ -41,7 +42,8 @@ pub struct PhaseListing<'w> {
     pub completed: Vec<&'w Phase>,
     /// The phase under way, else one that could begin.
     pub current: Option<&'w Phase>,
-    /// All other unsettled phases, including parallel ones under way, as the document has one place for those.
+    /// All other unsettled phases, including parallel ones under way, as the document has one place
+    /// for those.
     pub remaining: Vec<&'w Phase>,
 }
 

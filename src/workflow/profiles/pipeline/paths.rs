@@ -1,4 +1,5 @@
-//! Paths: of the document, and of the files in it, relative to the root in the run, absolute in the document.
+//! Paths: of the document, and of the files in it, relative to the root in the run, absolute in the
+//! document.
 
 use serde_json::Value;
 

@@ -10,7 +10,8 @@ use crate::workflow::rules::workflow::Workflow;
 pub const FOLDER: &str = ".claude/checkpoints";
 pub const FAILED: &str = ".claude/checkpoints/failed";
 
-/// Whether a path is that of an active run: in the folder itself, `{type}_{project}_{YYYYMMDD_HHMMSS}.json`.
+/// Whether a path is that of an active run: in the folder itself,
+/// `{type}_{project}_{YYYYMMDD_HHMMSS}.json`.
 pub fn is_active_file(path: &str) -> bool {
     let name = path
         .strip_prefix(FOLDER)
@@ -64,7 +65,8 @@ fn name(workflow: &Workflow) -> String {
     }
 }
 
-/// Returns the project in the state, else the part of the id between type and time, else the name of the root.
+/// Returns the project in the state, else the part of the id between type and time, else the name
+/// of the root.
 pub fn project(read: &RegistryDocument, root: &str) -> String {
     if let Some(name) = read
         .state

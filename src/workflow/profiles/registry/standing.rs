@@ -29,7 +29,8 @@ impl RegistryStanding {
         }
     }
 
-    /// Returns the progress of a run. Of several running phases, the one named by the document counts, else the first.
+    /// Returns the progress of a run. Of several running phases, the one named by the document
+    /// counts, else the first.
     pub fn of_run(workflow: &Workflow, base: Option<&Value>) -> Self {
         let completed = completed(workflow, base).map(|(_, number)| number);
         let running = |number: usize| {

@@ -99,8 +99,8 @@ fn says(word: Word, workflow: &Workflow) -> bool {
     }
 }
 
-/// Returns the phase under way or next, or the last one at the end. The document's value is kept while it means the
-/// same.
+/// Returns the phase under way or next, or the last one at the end. The document's value is kept
+/// while it means the same.
 fn current(workflow: &Workflow, base: Option<&Value>, standing: &RegistryStanding) -> usize {
     let said = base.and_then(|base| read::document(base).ok());
     // Readers resume after the last listed phase, so the one after a skipped phase must be named.

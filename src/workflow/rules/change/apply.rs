@@ -1,4 +1,5 @@
-//! Applies a transition: it is checked against the rules, and gives the next state or why it is refused.
+//! Applies a transition: it is checked against the rules, and gives the next state or why it is
+//! refused.
 
 use serde_json::Value;
 
@@ -9,7 +10,8 @@ use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::{Interruption, MiniCommit, Workflow};
 
 impl Workflow {
-    /// Returns the state after a change; `now_ms` is milliseconds since 1970. The present state is not changed.
+    /// Returns the state after a change; `now_ms` is milliseconds since 1970. The present state is
+    /// not changed.
     ///
     /// # Errors
     /// The rules forbid it; the problem contains the present state.

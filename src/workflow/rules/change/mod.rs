@@ -1,4 +1,5 @@
-//! The transitions of a run: each is checked against the rules and returns the next state, or why it is refused.
+//! The transitions of a run: each is checked against the rules and returns the next state, or why
+//! it is refused.
 
 mod apply;
 mod kinds;
