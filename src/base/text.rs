@@ -48,9 +48,9 @@ pub fn escape_content(bytes: &[u8]) -> String {
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
             if matches!(c, '\t' | '\n' | '\\') {
-                shown.push(c)
+                shown.push(c);
             } else {
-                push_escaped(&mut shown, c)
+                push_escaped(&mut shown, c);
             }
         }
         for byte in chunk.invalid() {

@@ -37,7 +37,7 @@ impl ConfigFile {
                 self.problems.push(ConfigProblem {
                     key: Some(key),
                     ..bad(&self.path, &what)
-                })
+                });
             })
             .ok()
     }

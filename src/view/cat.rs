@@ -20,7 +20,7 @@ pub fn json(outcome: &CatOutcome, content: &[u8]) -> String {
                 .iter()
                 .map(|byte| format!("{byte:02x}"))
                 .collect::<String>()
-                .into()
+                .into();
         }
     }
     envelope::envelope("cat", 0, &with_path(data, &outcome.path), &outcome.warnings)

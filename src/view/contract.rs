@@ -340,7 +340,7 @@ fn assumptions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
             );
         }
         (false, false) => {
-            assumed.push("The files are restored first, the databases last".to_owned())
+            assumed.push("The files are restored first, the databases last".to_owned());
         }
     }
     if !contract.state_keys.is_empty() {

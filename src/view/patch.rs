@@ -47,7 +47,7 @@ fn header(file: &FileDiff, piece: &Piece) -> String {
     match (piece.before, piece.after) {
         (None, Some(after)) => header.push_str(&format!("new file mode {:06o}\n", after.mode)),
         (Some(before), None) => {
-            header.push_str(&format!("deleted file mode {:06o}\n", before.mode))
+            header.push_str(&format!("deleted file mode {:06o}\n", before.mode));
         }
         (Some(before), Some(after)) if before.mode != after.mode => {
             header.push_str(&format!(

@@ -118,7 +118,7 @@ pub fn terms(terms: &CheckpointTerms) -> String {
         None => {}
         Some(Expiry::Never) => text.push_str("expires    never\n"),
         Some(Expiry::At(end_ms)) => {
-            text.push_str(&format!("expires    {} UTC\n", utc_seconds(end_ms)))
+            text.push_str(&format!("expires    {} UTC\n", utc_seconds(end_ms)));
         }
     }
     text

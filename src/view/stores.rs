@@ -25,7 +25,7 @@ fn note(store: &KnownStore) -> String {
         RootState::Present => {}
         RootState::Gone => notes.push("root is gone".to_owned()),
         RootState::Unreachable => {
-            notes.push("root cannot be reached (a disk that is not mounted?)".to_owned())
+            notes.push("root cannot be reached (a disk that is not mounted?)".to_owned());
         }
         RootState::Unknown => notes.push("root is not known".to_owned()),
     }

@@ -214,7 +214,7 @@ fn retry<T>(
         patience.interrupt.check().map_err(Refusal::Interrupted)?;
         match act() {
             Err(error) if is_busy(&error) && began.elapsed() < patience.wait => {
-                std::thread::sleep(BUSY_PAUSE)
+                std::thread::sleep(BUSY_PAUSE);
             }
             done => return Ok(done?),
         }

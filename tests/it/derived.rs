@@ -9,7 +9,7 @@ type Harm = (&'static str, fn(&Path));
 
 const HARMS: [Harm; 4] = [
     ("emptied", |path| {
-        std::fs::write(path, "").expect("a file can be emptied")
+        std::fs::write(path, "").expect("a file can be emptied");
     }),
     ("filled with NUL", |path| {
         let len = path.metadata().expect("a file").len();
@@ -17,10 +17,10 @@ const HARMS: [Harm; 4] = [
             .expect("a file can be filled");
     }),
     ("garbled", |path| {
-        std::fs::write(path, "\u{1}rubbish\n\n| x |").expect("a file can be garbled")
+        std::fs::write(path, "\u{1}rubbish\n\n| x |").expect("a file can be garbled");
     }),
     ("deleted", |path| {
-        std::fs::remove_file(path).expect("a file can be deleted")
+        std::fs::remove_file(path).expect("a file can be deleted");
     }),
 ];
 

@@ -116,7 +116,7 @@ fn place(root: &Path, random: &mut Random) {
                 .expect("a mode can be set");
         }
         (3..=7, Some(before)) => {
-            std::fs::write(&path, edited(&before, random)).expect("a file can be written")
+            std::fs::write(&path, edited(&before, random)).expect("a file can be written");
         }
         _ => {
             fixtures::remove(&path);

@@ -302,14 +302,14 @@ fn a_damaged_checkpoint_guards_nothing_and_an_older_whole_one_does() {
         .filter(|pack| !before.contains(pack))
         .collect();
     let aside = |packs: &[PathBuf]| {
-        packs
-            .iter()
-            .for_each(|pack| std::fs::rename(pack, pack.with_extension("x")).unwrap())
+        for pack in packs {
+            std::fs::rename(pack, pack.with_extension("x")).unwrap();
+        }
     };
     let back = |packs: &[PathBuf]| {
-        packs
-            .iter()
-            .for_each(|pack| std::fs::rename(pack.with_extension("x"), pack).unwrap())
+        for pack in packs {
+            std::fs::rename(pack.with_extension("x"), pack).unwrap();
+        }
     };
     aside(&before);
     let (message, _) = refused(&sandbox, &[]);

@@ -38,7 +38,7 @@ fn steps(page: &str) -> Vec<Step> {
             } else if let Some(step) = inside.last_mut() {
                 match line.strip_prefix("> ") {
                     Some(more) if step.output.is_empty() => {
-                        step.command = format!("{}\n{more}", step.command)
+                        step.command = format!("{}\n{more}", step.command);
                     }
                     _ => step.output.push(line.trim_end().to_owned()),
                 }

@@ -28,7 +28,7 @@ const INTRUDERS: [Intruder; 3] = [
     ("a FIFO", |path| fixtures::fifo(path)),
     ("a socket", |path| fixtures::socket(path)),
     ("a directory", |path| {
-        fs::create_dir_all(path.join("x")).unwrap()
+        fs::create_dir_all(path.join("x")).unwrap();
     }),
 ];
 
@@ -166,7 +166,7 @@ fn something_else_in_place_of_a_directory_costs_only_what_was_in_it() {
     ] {
         let (sandbox, first, tree) = story();
         put(&sandbox, name, |path| {
-            fs::write(path, "no directory").unwrap()
+            fs::write(path, "no directory").unwrap();
         });
         create_salvages(&sandbox, &first, &tree, name);
     }
@@ -177,7 +177,7 @@ fn where_nothing_can_be_read_the_agreed_sentence_is_said() {
     for name in ["objects", "objects/pack", ""] {
         let (sandbox, _, _) = story();
         put(&sandbox, name, |path| {
-            fs::write(path, "no directory").unwrap()
+            fs::write(path, "no directory").unwrap();
         });
         let before = sandbox.tree();
         let run = sandbox.run(&["create", "-r", "again"]).success();

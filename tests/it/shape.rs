@@ -280,7 +280,7 @@ fn last_argument(arguments: &str) -> Option<&str> {
             '>' if before == '-' => {}
             '>' | ')' | ']' => depth -= 1,
             ',' if depth == 1 && !arguments[at + 1..].trim_start().starts_with('>') => {
-                comma = Some(at + 1)
+                comma = Some(at + 1);
             }
             _ => {}
         }

@@ -44,7 +44,7 @@ fn a_run_of_the_registry_has_a_file_whatever_its_id() {
     assert_eq!(sandbox.json_of(&path)["checkpoint_id"], "f1");
     sandbox.step(&["phase", "start", "a"]);
     sandbox.edit(&path, |file| {
-        file["workflow_state"]["plan_path"] = "p.md".into()
+        file["workflow_state"]["plan_path"] = "p.md".into();
     });
     assert_eq!(
         sandbox.step(&["phase", "done"])["state"]["plan_path"],

@@ -29,116 +29,56 @@ fn asked(sandbox: &Sandbox, schema: &str, args: &[&str]) -> Value {
 fn each_command_answers_with_one_object_of_its_schema() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");
-    let init = [
-        "workflow",
-        "init",
-        "--id",
-        "w",
-        "--profile",
-        "registry",
-        "--phase",
-        "one",
-        "--phase",
-        "two::one",
-    ];
-    assert_eq!(asked(&sandbox, "workflow.init", &init)["id"], "w");
-    let started = asked(&sandbox, "phase.start", &["phase", "start"]);
+    let ask = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        let name = words[..2].join(".").replace('-', "_");
+        asked(&sandbox, &name, &words)
+    };
+    let init = ask("workflow init --id w --profile registry --phase one --phase two::one");
+    assert_eq!(init["id"], "w");
+    let started = ask("phase start");
     assert_eq!(
         (&started["current"], &started["event"]["event"]),
         (&"one".into(), &"phase start".into())
     );
-    assert_eq!(
-        asked(&sandbox, "phase.progress", &["phase", "progress", "half"])["phases"][0]["progress"],
-        "half"
-    );
-    asked(&sandbox, "task.add", &["task", "add", "t"]);
-    asked(&sandbox, "task.start", &["task", "start", "t"]);
-    asked(&sandbox, "task.done", &["task", "done", "t"]);
-    asked(&sandbox, "task.reset", &["task", "reset", "t"]);
-    assert_eq!(
-        asked(&sandbox, "task.list", &["task", "list"])["tasks"][0]["status"],
-        "pending"
-    );
-    asked(&sandbox, "task.start", &["task", "start", "t"]);
-    asked(&sandbox, "task.done", &["task", "done", "t"]);
-    asked(&sandbox, "phase.fail", &["phase", "fail", "--error", "x"]);
-    asked(&sandbox, "phase.start", &["phase", "start"]);
-    assert_eq!(
-        asked(&sandbox, "phase.done", &["phase", "done"])["completed"][0],
-        "one"
-    );
-    assert_eq!(
-        asked(&sandbox, "workflow.set", &["workflow", "set", "n=1"])["state"]["n"],
-        1
-    );
-    asked(
-        &sandbox,
-        "workflow.note",
-        &["workflow", "note", "--decision", "so"],
-    );
-    asked(&sandbox, "workflow.interrupt", &["workflow", "interrupt"]);
-    assert_eq!(
-        asked(
-            &sandbox,
-            "workflow.resume",
-            &["workflow", "resume", "--choose", "r"]
-        )["done"],
-        "resumed"
-    );
-    assert_eq!(
-        asked(&sandbox, "workflow.status", &["workflow", "status"])["valid"],
-        true
-    );
-    asked(&sandbox, "workflow.list", &["workflow", "list"]);
-    asked(&sandbox, "workflow.show", &["workflow", "show", "--raw"]);
-    assert_eq!(
-        asked(
-            &sandbox,
-            "workflow.next",
-            &["workflow", "next", "--parallel"]
-        )["ready"][0]["id"],
-        "two"
-    );
-    asked(&sandbox, "workflow.diff", &["workflow", "diff"]);
-    asked(&sandbox, "workflow.validate", &["workflow", "validate"]);
-    asked(&sandbox, "workflow.lint", &["workflow", "lint"]);
-    asked(&sandbox, "workflow.recover", &["workflow", "recover"]);
-    asked(
-        &sandbox,
-        "workflow.mini_commit",
-        &["workflow", "mini-commit"],
-    );
-    let exported = asked(&sandbox, "workflow.export", &["workflow", "export"]);
+    assert_eq!(ask("phase progress half")["phases"][0]["progress"], "half");
+    for line in ["task add t", "task start t", "task done t", "task reset t"] {
+        ask(line);
+    }
+    assert_eq!(ask("task list")["tasks"][0]["status"], "pending");
+    for line in [
+        "task start t",
+        "task done t",
+        "phase fail --error x",
+        "phase start",
+    ] {
+        ask(line);
+    }
+    assert_eq!(ask("phase done")["completed"][0], "one");
+    assert_eq!(ask("workflow set n=1")["state"]["n"], 1);
+    ask("workflow note --decision so");
+    ask("workflow interrupt");
+    assert_eq!(ask("workflow resume --choose r")["done"], "resumed");
+    assert_eq!(ask("workflow status")["valid"], true);
+    ask("workflow list");
+    ask("workflow show --raw");
+    assert_eq!(ask("workflow next --parallel")["ready"][0]["id"], "two");
+    for name in ["diff", "validate", "lint", "recover", "mini-commit"] {
+        ask(&format!("workflow {name}"));
+    }
+    let exported = ask("workflow export");
     assert_eq!(exported["document"]["checkpoint_id"], "w");
-    asked(&sandbox, "workflow.skeleton", &["workflow", "skeleton"]);
-    asked(
-        &sandbox,
-        "workflow.shims",
-        &["workflow", "shims", "--into", "utils"],
-    );
-    asked(
-        &sandbox,
-        "workflow.rewind",
-        &["workflow", "rewind", "one", "--state", "--yes"],
-    );
-    asked(&sandbox, "phase.skip", &["phase", "skip", "one"]);
-    asked(&sandbox, "workflow.abandon", &["workflow", "abandon"]);
-    asked(&sandbox, "workflow.cleanup", &["workflow", "cleanup"]);
-    sandbox.write(
-        "document.json",
-        exported["document"].to_string().replace("\"w\"", "\"v\""),
-    );
-    asked(
-        &sandbox,
-        "workflow.import",
-        &["workflow", "import", "document.json"],
-    );
-    asked(&sandbox, "workflow.archive", &["workflow", "archive", "v"]);
-    asked(
-        &sandbox,
-        "workflow.delete",
-        &["workflow", "delete", "v", "--purge", "--yes"],
-    );
+    ask("workflow skeleton");
+    ask("workflow shims --into utils");
+    ask("workflow rewind one --state --yes");
+    ask("phase skip one");
+    ask("workflow abandon");
+    ask("workflow cleanup");
+    let document = exported["document"].to_string();
+    sandbox.write("document.json", document.replace("\"w\"", "\"v\""));
+    ask("workflow import document.json");
+    ask("workflow archive v");
+    ask("workflow delete v --purge --yes");
 }
 
 #[test]

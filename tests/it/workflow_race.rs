@@ -368,7 +368,7 @@ fn sweep(args: &[&str], step: usize) {
         let sandbox = story();
         let (what, mut text) = (format!("decision {nth}"), String::new());
         let run = stopped_at(&sandbox, nth, args, || {
-            text = decide(&sandbox, &what, nth % 2 == 0)
+            text = decide(&sandbox, &what, nth % 2 == 0);
         });
         let Some(run) = run else {
             println!("{args:?}: {taken} were taken in, {refused} were to be decided on");
@@ -376,9 +376,9 @@ fn sweep(args: &[&str], step: usize) {
         };
         assert!(matches!(run.code, 0 | 4 | 5), "at {nth}\n{run}");
         if settled(&sandbox, &run, &what, &text) {
-            taken += 1
+            taken += 1;
         } else {
-            refused += 1
+            refused += 1;
         }
     }
     panic!("more than 200 calls");

@@ -570,7 +570,7 @@ fn a_name_that_is_mended_or_skipped_leaves_nothing_behind() {
     let sandbox = with_done("IMPLEMENTATON");
     sandbox.run(&["workflow", "validate"]).code(6);
     sandbox.edit(PHASES, |file| {
-        file["current_phase"] = "IMPLEMENTATION".into()
+        file["current_phase"] = "IMPLEMENTATION".into();
     });
     sandbox.run(&["workflow", "validate"]).success();
     let stands = sandbox.stands();

@@ -121,7 +121,7 @@ impl Pager {
         }
         match &mut self.kept {
             Some(kept) if kept.len() + bytes.len() <= REPEATABLE_BYTES => {
-                kept.extend_from_slice(bytes)
+                kept.extend_from_slice(bytes);
             }
             kept => *kept = None,
         }

@@ -195,9 +195,9 @@ fn usual_modes(listing: &Listing) -> (UsualModes, bool) {
             let perm = file.stat.perm();
             file_count += 1;
             if perm & 0o100 == 0 {
-                files.count(perm)
+                files.count(perm);
             } else {
-                executables.count(perm)
+                executables.count(perm);
             }
         }
     }

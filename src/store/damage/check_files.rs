@@ -54,7 +54,7 @@ fn check_list(layout: &Layout, report: &mut CheckReport) {
         Ok(bytes) if bytes.contains(&0) => {
             report
                 .files
-                .push(finding(layout, &path, "it is no text".into()))
+                .push(finding(layout, &path, "it is no text".into()));
         }
         Ok(_) => {}
         Err(e) => report.derived.push(finding(layout, &path, e.to_string())),
@@ -202,7 +202,7 @@ fn check_manifest(store: &Store, inventory: &Inventory, report: &mut CheckReport
     let mut derived = |path: &Path, why: &str| {
         report
             .derived
-            .push(finding(store.layout(), path, why.into()))
+            .push(finding(store.layout(), path, why.into()));
     };
     match read_regular::read(&path) {
         Ok(bytes) if manifest::is_readable(&bytes) => {

@@ -141,14 +141,14 @@ pub fn settle(place: &Path, wait: Duration) -> Result<()> {
     {
         match mark_of(path) {
             Some(Mark::Whole) if place.symlink_metadata().is_err() => {
-                atomic_file::rename(path, place)?
+                atomic_file::rename(path, place)?;
             }
             Some(Mark::BeingMade) => remove_store(path)?,
             None if is_hollow(path) => remove_store(path)?,
             // A complete store may hold files of a working directory that has changed since, so it
             // is kept too.
             Some(Mark::Whole) | None => {
-                atomic_file::rename(path, &kept_beside(place, changed_ms(path)))?
+                atomic_file::rename(path, &kept_beside(place, changed_ms(path)))?;
             }
         }
     }

@@ -226,7 +226,7 @@ fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Re
     .write(to)?;
     match read_regular::read(&from.exclusion_list()) {
         Ok(bytes) if !bytes.contains(&0) => {
-            atomic_file::replace_through(&to.own(), &to.exclusion_list(), &bytes)?
+            atomic_file::replace_through(&to.own(), &to.exclusion_list(), &bytes)?;
         }
         _ => init::write_exclusion_list(to)?,
     }

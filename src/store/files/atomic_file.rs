@@ -226,7 +226,7 @@ impl TemporaryFile {
                     });
                 }
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::AlreadyExists => {
-                    last = Some(source)
+                    last = Some(source);
                 }
                 Err(other) => return Err(other),
             }

@@ -95,7 +95,7 @@ impl<'s> DiskUsage<'s> {
         let mut bytes = 0;
         let sizes = &self.sizes;
         self.counted.extend(roots, &mut |id| {
-            bytes += sizes.get(&id).copied().unwrap_or(0)
+            bytes += sizes.get(&id).copied().unwrap_or(0);
         })?;
         Ok(bytes)
     }

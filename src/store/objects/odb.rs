@@ -436,7 +436,7 @@ impl Objects {
                     Ok(Some(found)) => return Ok(Some(base_cache::owned(found))),
                     Ok(None) => {}
                     Err(ReadError::Io(cause)) if cause.kind() == io::ErrorKind::NotFound => {
-                        gone = true
+                        gone = true;
                     }
                     Err(cause) => {
                         why = why.or_else(|| {
@@ -444,7 +444,7 @@ impl Objects {
                                 .ok()?
                                 .find(id)
                                 .map(|_| cause.to_string().into())
-                        })
+                        });
                     }
                 }
             }

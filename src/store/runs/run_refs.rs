@@ -87,7 +87,7 @@ fn clear_place(layout: &Layout, folder: &Path) -> Result<()> {
     for place in up_to_refs.filter(|place| !place.is_dir()) {
         match ref_files::read_file(place)? {
             Some(RefValue::Id(_)) => {
-                atomic_file::rename(place, &ref_files::out_of_the_way(layout))?
+                atomic_file::rename(place, &ref_files::out_of_the_way(layout))?;
             }
             Some(RefValue::Torn) => {
                 atomic_file::rename(

@@ -58,7 +58,7 @@ impl Event {
                 event.note = (!reason.is_empty()).then(|| reason.clone());
             }
             Change::AwaitApproval { phase } | Change::Reset { phase } => {
-                event.phase = Some(phase.clone())
+                event.phase = Some(phase.clone());
             }
             Change::AddTask { id, .. }
             | Change::StartTask { id, .. }
@@ -81,7 +81,7 @@ impl Event {
                 event.note = (!reason.is_empty()).then(|| reason.clone());
             }
             Change::MiniCommit(made) => {
-                event.checkpoints = made.checkpoint.iter().cloned().collect()
+                event.checkpoints = made.checkpoint.iter().cloned().collect();
             }
             Change::Note { .. } | Change::Resume => {}
         }

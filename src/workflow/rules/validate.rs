@@ -177,14 +177,14 @@ fn outputs(phase: &Phase, sights: &Sights, report: &mut ValidationReport) {
         };
         match sights.get(&output.path) {
             Some(ObservedFile::Missing) if was_there => {
-                report.errors.push(wrong("output_missing", "it is gone"))
+                report.errors.push(wrong("output_missing", "it is gone"));
             }
             None if was_there => {
                 let why = "it lies outside of the directory, where it is not looked at";
                 report.remarks.push(wrong("output_outside", why));
             }
             Some(ObservedFile::Empty) if was_there => {
-                report.errors.push(wrong("output_missing", "it is empty"))
+                report.errors.push(wrong("output_missing", "it is empty"));
             }
             Some(ObservedFile::Broken(why)) => {
                 report.errors.push(wrong(
@@ -273,7 +273,7 @@ fn times(workflow: &Workflow, phase: &Phase, now_ms: i64) -> Vec<Finding> {
         match time {
             Some(time) if time > now_ms + SKEW_MS => found.push(future(&place(key), time)),
             Some(time) if time + SKEW_MS < workflow.created_ms => {
-                found.push(before_the_run(&place(key), time))
+                found.push(before_the_run(&place(key), time));
             }
             _ => {}
         }

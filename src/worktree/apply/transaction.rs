@@ -209,10 +209,10 @@ fn add_places(step: &AppliedStep, places: &mut BTreeSet<RelPath>) {
     places.insert(path.parent().unwrap_or_default());
     match step {
         AppliedStep::MadeDir { .. } | AppliedStep::ChangedMode { .. } => {
-            drop(places.insert(path.clone()))
+            places.insert(path.clone());
         }
         AppliedStep::Grafted { holds, .. } => {
-            places.extend(holds.iter().map(|dir| path.join_all(&dir.below)))
+            places.extend(holds.iter().map(|dir| path.join_all(&dir.below)));
         }
         _ => {}
     }
@@ -223,7 +223,7 @@ fn add_files(step: &AppliedStep, places: &mut BTreeSet<RelPath>) {
     let path = step.path();
     match step {
         AppliedStep::Placed { .. } | AppliedStep::Exchanged { .. } => {
-            drop(places.insert(path.clone()))
+            places.insert(path.clone());
         }
         AppliedStep::Grafted { holds, .. } => {
             for dir in holds.iter() {

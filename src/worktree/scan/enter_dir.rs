@@ -139,7 +139,7 @@ impl Walk<'_> {
                 match error {
                     error if sys::is_exhausted(&error) => return Err(self.failure(parent, error)),
                     error if error.kind() == std::io::ErrorKind::NotFound => {
-                        self.dirs[parent].unchanged = false
+                        self.dirs[parent].unchanged = false;
                     }
                     error => self.leave(unread.name, WhyNot::Unreadable(sys::reason(&error))),
                 }

@@ -132,7 +132,7 @@ impl Git {
         for (path, node) in &tree.nodes {
             match &node.kind {
                 super::tree::Kind::Symlink(target) if wanted(path) => {
-                    links.push((path.clone(), target.clone()))
+                    links.push((path.clone(), target.clone()));
                 }
                 super::tree::Kind::File { .. } if wanted(path) => {
                     files.push(path.clone());

@@ -171,7 +171,7 @@ fn a_large_file_is_streamed_and_read_again_when_it_changes() {
             .open(&at)
             .unwrap()
             .write_all(b"more")
-            .unwrap()
+            .unwrap();
     };
     let mut left = 1;
     let mut sink = Sink::new(|| {
@@ -213,7 +213,7 @@ fn a_large_file_that_shrinks_is_read_again() {
             .open(&at)
             .unwrap()
             .set_len(STREAM_FROM_BYTES)
-            .unwrap()
+            .unwrap();
     };
     let mut sink = Sink::new(shrink);
     let outcome = read(temp.path(), "large", Kind::File, &mut sink).unwrap();

@@ -198,7 +198,7 @@ fn counting_stops_at_the_limit_and_names_the_largest() {
     for (dir, count) in [("a", 3), ("b/deep", 5), ("c", 1), ("d", 2), ("e", 40)] {
         fs::create_dir_all(temp.path().join(dir)).unwrap();
         (0..count).for_each(|index| {
-            fs::write(temp.path().join(dir).join(index.to_string()), "").unwrap()
+            fs::write(temp.path().join(dir).join(index.to_string()), "").unwrap();
         });
     }
     let work = WorkTree::open(temp.path()).unwrap();

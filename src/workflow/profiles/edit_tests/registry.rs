@@ -49,7 +49,7 @@ fn a_registry_that_was_advanced_by_hand_is_advanced() {
         (RunStatus::Failed, PhaseStatus::Failed, 2)
     );
     let workflow = edited(Profile::Registry, REGISTRY, &registry(), |value| {
-        value["status"] = json!("paused")
+        value["status"] = json!("paused");
     });
     assert_eq!(
         workflow.interrupted.map(|why| why.reason).as_deref(),
