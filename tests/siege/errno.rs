@@ -106,7 +106,7 @@ pub fn besiege(options: &Options, tally: &Tally) {
         return;
     }
     over_scenarios(options.seconds, &|scenario, until| {
-        sweep(scenario, options, until, tally)
+        sweep(scenario, options, until, tally);
     });
 }
 

@@ -23,7 +23,7 @@ pub fn besiege(options: &Options, tally: &Tally) {
             &next,
             until(TAMPERED_PART),
             tally,
-        )
+        );
     });
     side_by_side(&|member| race::besiege(options.seed.wrapping_add(member), until(1.0), tally));
     let count = |number: &std::sync::atomic::AtomicU64| number.load(Ordering::Relaxed);

@@ -26,7 +26,7 @@ pub fn besiege(options: &Options, tally: &Tally) {
         return;
     }
     over_scenarios(options.seconds, &|scenario, until| {
-        besiege_scenario(scenario, options.seed, until, tally)
+        besiege_scenario(scenario, options.seed, until, tally);
     });
 }
 

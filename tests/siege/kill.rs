@@ -21,7 +21,7 @@ pub fn besiege(options: &Options, tally: &Tally) {
         return;
     }
     over_scenarios(options.seconds, &|scenario, until| {
-        sweep(scenario, options.seed, until, tally)
+        sweep(scenario, options.seed, until, tally);
     });
 }
 

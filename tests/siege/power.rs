@@ -33,7 +33,7 @@ pub fn besiege(options: &Options, tally: &Tally) {
     ladder::besiege(&options.with_seconds(options.seconds * LADDER_SHARE), tally);
     let rest = options.seconds * (1.0 - LADDER_SHARE);
     over_scenarios(rest, &|scenario, until| {
-        besiege_scenario(scenario, options.seed, until, tally)
+        besiege_scenario(scenario, options.seed, until, tally);
     });
 }
 

@@ -26,7 +26,7 @@ pub fn commands(run: &Run) -> Vec<String> {
 fn in_json(key: &str, value: &Value, found: &mut Vec<String>) {
     match value {
         Value::String(text) if KEYS.contains(&key) && text.starts_with(NAME) => {
-            found.push(text.clone())
+            found.push(text.clone());
         }
         Value::String(text) => in_text(text, found),
         Value::Array(items) => items.iter().for_each(|item| in_json(key, item, found)),

@@ -19,7 +19,7 @@ pub fn besiege(options: &Options, tally: &Tally) {
         return;
     }
     over_scenarios(options.seconds, &|scenario, until| {
-        sweep(scenario, until, tally)
+        sweep(scenario, until, tally);
     });
 }
 

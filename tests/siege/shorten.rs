@@ -80,7 +80,7 @@ mod traced {
                 // Stops of the tracing itself are reported as traps or with an event; all other
                 // signals are the program's.
                 WaitStatus::Stopped(pid, signal) => {
-                    go_on(pid, (signal != Signal::SIGTRAP).then_some(signal))
+                    go_on(pid, (signal != Signal::SIGTRAP).then_some(signal));
                 }
                 WaitStatus::PtraceEvent(pid, ..) => go_on(pid, None),
                 _ => {}
