@@ -4,6 +4,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// Number of leading bytes in which a NUL marks content as binary: git's rule.
+pub const BINARY_PROBE_BYTES: usize = 8000;
+
 /// Escapes bytes for display: UTF-8 is kept, characters that could act on a terminal or deceive the
 /// eye become `\xNN` or `\u{…}`, and backslashes are doubled, so that different names never look
 /// the same.

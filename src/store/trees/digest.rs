@@ -9,6 +9,7 @@ use std::io::{self, Write};
 
 use sha2::{Digest as _, Sha256};
 
+use crate::base::text::BINARY_PROBE_BYTES;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
@@ -16,9 +17,6 @@ use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::odb::Objects;
 use crate::store::trees::convert;
 use crate::store::trees::meta_tree::Extras;
-
-/// A NUL within this many bytes from the start marks binary content, as in git.
-const BINARY_WITHIN_BYTES: u64 = 8000;
 
 /// The figures of one content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +58,7 @@ impl ContentSink {
 
 impl Write for ContentSink {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let near_start = BINARY_WITHIN_BYTES.saturating_sub(self.size_bytes);
+        let near_start = (BINARY_PROBE_BYTES as u64).saturating_sub(self.size_bytes);
         let head = &bytes[..bytes
             .len()
             .min(usize::try_from(near_start).unwrap_or(usize::MAX))];

@@ -2,10 +2,9 @@
 //! here for its xdiff alone: no repository is opened, so no configuration, attribute or filter
 //! applies.
 
+use crate::base::text::BINARY_PROBE_BYTES;
 use crate::error::{Error, Result};
 
-/// Number of leading bytes in which a NUL marks content as binary: git's rule.
-const BINARY_PROBE_BYTES: usize = 8000;
 /// Upper bound on context lines; libgit2 doubles the number in 32 bits on some systems.
 const MOST_CONTEXT: u32 = 1 << 28;
 /// Maximum length of a heading in bytes.

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use memchr::memmem::Finder;
 
+use crate::base::text::BINARY_PROBE_BYTES;
+
 /// Maximum bytes kept of a line, and how many of them before the match.
 const LINE_BYTES: usize = 240;
 const BYTES_BEFORE: usize = 80;
-/// Number of leading bytes in which a NUL makes a file binary, as in git.
-const BINARY_WITHIN_BYTES: usize = 8000;
 /// Number of bytes that are buffered before they are searched.
 const CHUNK_BYTES: usize = 1 << 20;
 /// Bytes after which a line is cut instead of waiting for its end.
@@ -83,7 +83,7 @@ impl<'n> Search<'n> {
 
     fn look(&mut self, is_end: bool) {
         if std::mem::take(&mut self.is_first) {
-            let head = &self.buffer[..self.buffer.len().min(BINARY_WITHIN_BYTES)];
+            let head = &self.buffer[..self.buffer.len().min(BINARY_PROBE_BYTES)];
             self.found.is_binary = memchr::memchr(0, head).is_some();
         }
         let mut counted_to = 0;

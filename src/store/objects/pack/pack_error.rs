@@ -5,6 +5,8 @@ use std::{fmt, io};
 use crate::error::Error;
 use crate::store::objects::object_hash::Collision;
 
+pub type PackResult<T> = std::result::Result<T, PackError>;
+
 /// The reason why an object was not added; the pack is unchanged.
 #[derive(Debug)]
 pub enum PackError {

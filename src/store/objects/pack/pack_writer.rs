@@ -21,7 +21,7 @@ use crate::store::objects::pack::pack_list::PackStamp;
 use crate::store::objects::pack::pack_publish::{self, Completed};
 use crate::store::objects::pack::pack_reader::{self, PIECE_BYTES, PackReader, ReadError};
 
-pub use crate::store::objects::pack::pack_error::PackError;
+pub use crate::store::objects::pack::pack_error::{PackError, PackResult};
 
 /// Largest pack, in bytes, that stays in memory until it is complete.
 const IN_MEMORY_UPTO_BYTES: usize = 8 << 20;
@@ -33,8 +33,6 @@ const UNASKED_UPTO_BYTES: usize = 16 << 10;
 const MOST_UNASKED: usize = 64;
 /// Start of a pack; the count is filled in at the end.
 const PACK_START: &[u8] = b"PACK\0\0\0\x02\0\0\0\0";
-
-type PackResult<T> = std::result::Result<T, PackError>;
 
 /// A pack in progress. Several may be written at once, each by its own thread.
 pub struct PackWriter<'k> {

@@ -6,12 +6,10 @@ use std::io;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::deflate::zlib::EntryCrc;
 use crate::store::objects::pack::pack_delta;
-use crate::store::objects::pack::pack_error::PackError;
+use crate::store::objects::pack::pack_error::{PackError, PackResult};
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_reader::{EntryHeader, PackReader, ReadError};
 use crate::store::objects::pack::pack_writer::PackWriter;
-
-type PackResult<T> = Result<T, PackError>;
 
 impl PackWriter<'_> {
     pub fn has(&self, id: &ObjectId) -> bool {
