@@ -54,17 +54,17 @@ pub fn human(outcome: &CreateOutcome, millis: u128) -> Output {
 }
 
 /// Formats `left out: build/ dist/ and 3 files`; secrets are named.
-pub fn left_out_words(left_out_words: &LeftOut) -> String {
+pub fn left_out_words(left_out: &LeftOut) -> String {
     const NAMED_ENTRIES: usize = 8;
     let mut text = String::new();
-    if !left_out_words.secrets.is_empty() {
+    if !left_out.secrets.is_empty() {
         text.push_str(&format!(
             "left out as sensitive: {}\n",
-            join(left_out_words.secrets.iter())
+            join(left_out.secrets.iter())
         ));
     }
-    if !left_out_words.not_captured.is_empty() {
-        let named = left_out_words
+    if !left_out.not_captured.is_empty() {
+        let named = left_out
             .not_captured
             .iter()
             .map(|(path, why)| format!("{path} ({why})"));
@@ -73,22 +73,19 @@ pub fn left_out_words(left_out_words: &LeftOut) -> String {
             and_more(&named.collect::<Vec<_>>(), NAMED_ENTRIES)
         ));
     }
-    let dirs: Vec<String> = left_out_words
+    let dirs: Vec<String> = left_out
         .directories
         .iter()
         .take(NAMED_ENTRIES)
         .map(|dir| format!("{dir}/"))
         .collect();
-    let more = left_out_words
-        .directories
-        .len()
-        .saturating_sub(NAMED_ENTRIES);
+    let more = left_out.directories.len().saturating_sub(NAMED_ENTRIES);
     let mut parts = vec![dirs.join(" ")];
     if more > 0 {
         parts.push(count(more, "more directory", "more directories"));
     }
-    if !left_out_words.files.is_empty() {
-        parts.push(count(left_out_words.files.len(), "file", "files"));
+    if !left_out.files.is_empty() {
+        parts.push(count(left_out.files.len(), "file", "files"));
     }
     parts.retain(|part| !part.is_empty());
     if !parts.is_empty() {

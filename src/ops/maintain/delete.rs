@@ -74,7 +74,7 @@ pub fn delete(
     let inventory = if options.dry_run {
         store.inventory()?
     } else {
-        decided_by_names(context, &store)?
+        inventory_under_lock(context, &store)?
     };
     let doomed = resolve_all(&inventory, &options.selectors, context.now_ms)?;
     refuse_kept(
@@ -130,7 +130,7 @@ fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result
 
 /// Reads the inventory under the lock: lost refs are restored first, so that every checkpoint can
 /// be named.
-fn decided_by_names(context: &Context, store: &Store) -> Result<Inventory> {
+fn inventory_under_lock(context: &Context, store: &Store) -> Result<Inventory> {
     Ok(session::begin(context, store)?.locked.inventory().clone())
 }
 

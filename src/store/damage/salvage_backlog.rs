@@ -22,14 +22,14 @@ use crate::store::refs::ref_files;
 /// They are not fetched again, so that dropped ones stay dropped.
 type Notes = BTreeMap<String, BTreeSet<String>>;
 
-/// Notes that a kept copy may hold checkpoints that its store lacks; it was given
-/// `decided_by_names`.
+/// Notes that a kept copy may hold checkpoints that its store lacks, beyond
+/// `already_given`.
 ///
 /// # Errors
 /// The note cannot be written.
-pub fn note(layout: &Layout, copy: &Path, decided_by_names: BTreeSet<String>) -> Result<()> {
+pub fn note(layout: &Layout, copy: &Path, already_given: BTreeSet<String>) -> Result<()> {
     let mut notes = noted(layout)?;
-    notes.insert(name_of(copy), decided_by_names);
+    notes.insert(name_of(copy), already_given);
     write(layout, &notes)
 }
 
@@ -62,16 +62,16 @@ pub fn fetch(locked: &LockedStore<'_>, go_on: &dyn Fn() -> Result<()>) -> Result
     let mut after = Notes::new();
     let mut fetched = 0;
     for copy in copies(layout)? {
-        let mut decided_by_names = before.get(&name_of(&copy)).cloned().unwrap_or_default();
+        let mut already_given = before.get(&name_of(&copy)).cloned().unwrap_or_default();
         let (came, is_all) = fetch_from(
             locked,
             &Layout::new(copy.clone()),
-            &mut decided_by_names,
+            &mut already_given,
             go_on,
         )?;
         fetched += came;
         if !is_all {
-            after.insert(name_of(&copy), decided_by_names);
+            after.insert(name_of(&copy), already_given);
         }
     }
     if before != after {
@@ -84,7 +84,7 @@ pub fn fetch(locked: &LockedStore<'_>, go_on: &dyn Fn() -> Result<()>) -> Result
 fn fetch_from(
     locked: &LockedStore<'_>,
     copy: &Layout,
-    decided_by_names: &mut BTreeSet<String>,
+    already_given: &mut BTreeSet<String>,
     go_on: &dyn Fn() -> Result<()>,
 ) -> Result<(usize, bool)> {
     let store = locked.store();
@@ -95,10 +95,10 @@ fn fetch_from(
     let mut wanted = remembered(copy, &old);
     wanted
         .checkpoints
-        .retain(|id| !decided_by_names.contains(&id.to_hex()));
+        .retain(|id| !already_given.contains(&id.to_hex()));
     wanted
         .others
-        .retain(|name, _| !decided_by_names.contains(name));
+        .retain(|name, _| !already_given.contains(name));
     let is_readable = |id: &ObjectId| read_checkpoint(&old, *id).is_ok();
     let readable: Vec<ObjectId> = wanted
         .checkpoints
@@ -124,7 +124,7 @@ fn fetch_from(
         .collect();
     let lost = put_back(store.layout(), store.objects(), &wanted, &came, go_on)?;
     ref_files::sync(store.layout())?;
-    decided_by_names.extend(given(&wanted, &came, &lost));
+    already_given.extend(given(&wanted, &came, &lost));
     Ok((
         came.len(),
         came.len() == wanted.checkpoints.len() && lost.is_empty() && !wanted.is_doubtful,
@@ -173,15 +173,15 @@ fn write(layout: &Layout, notes: &Notes) -> Result<()> {
     if notes.is_empty() {
         return atomic_file::remove_if_there(&layout.left_behind()).map(drop);
     }
-    let words = |decided_by_names: &BTreeSet<String>| {
-        decided_by_names
+    let words = |already_given: &BTreeSet<String>| {
+        already_given
             .iter()
             .map(|word| format!(" {word}"))
             .collect::<String>()
     };
     let text: String = notes
         .iter()
-        .map(|(name, decided_by_names)| format!("{name}{}\n", words(decided_by_names)))
+        .map(|(name, already_given)| format!("{name}{}\n", words(already_given)))
         .collect();
     atomic_file::replace_through(&layout.own(), &layout.left_behind(), text.as_bytes())
 }
