@@ -17,7 +17,7 @@ use crate::worktree::rules::rule_set::{RuleSources, Rules, Tracked, TrackedLater
 const COMPILED_IN: u32 = 2;
 
 /// The rules in force and their record.
-pub struct RulesToday {
+pub struct EffectiveRules {
     pub rules: Rules,
     pub record: RuleRecord,
     pub warning: Option<Warning>,
@@ -27,13 +27,13 @@ pub struct RulesToday {
 /// Collects the rules: the store's list, the configuration, and the paths in the project's git
 /// index. The index is read only if it is not the one in `known`, or when a rule leaves something
 /// out that it may name.
-pub fn rules_today(
+pub fn effective_rules(
     context: &Context,
     store: Option<&Store>,
     include_sensitive: &[String],
     named: &[RelPath],
     known: Option<RulesStamp>,
-) -> RulesToday {
+) -> EffectiveRules {
     let built_in = crate::model::default_rules::DEFAULT_STORE_LIST.as_bytes();
     let store_list = store.map_or_else(|| built_in.to_vec(), Store::exclusion_list);
     let settings = &context.settings;
@@ -45,12 +45,12 @@ pub fn rules_today(
         max_file_size_bytes: settings.max_file_size_bytes,
     };
     let own_files = context.own_files(store).paths().to_vec();
-    let NamesToday {
+    let TrackedNames {
         tracked,
         warning,
         index,
         names,
-    } = names_today(context, known);
+    } = tracked_names(context, known);
     let rules = sum_of(&(COMPILED_IN, &store_list, rules_key(&record), &own_files));
     let stamp = RulesStamp {
         rules,
@@ -66,7 +66,7 @@ pub fn rules_today(
         named: named.to_vec(),
         own_files,
     };
-    RulesToday {
+    EffectiveRules {
         rules: Rules::new(sources),
         record,
         warning,
@@ -82,20 +82,20 @@ fn rules_key(record: &RuleRecord) -> impl Hash + '_ {
     )
 }
 
-struct NamesToday {
+struct TrackedNames {
     tracked: Arc<TrackedLater>,
     warning: Option<Warning>,
     index: u64,
     names: u64,
 }
 
-fn names_today(context: &Context, known: Option<RulesStamp>) -> NamesToday {
+fn tracked_names(context: &Context, known: Option<RulesStamp>) -> TrackedNames {
     let root = context.root.path().to_path_buf();
     let index = find_index::stamp(&root).map_or(0, |stamp| sum_of(&stamp).max(1));
     if let Some(known) = known.filter(|known| index != 0 && known.index == index) {
         let later = move || find_index::load(&root).unwrap_or_default();
         let tracked = Arc::new(TrackedLater::new(Box::new(later)));
-        return NamesToday {
+        return TrackedNames {
             tracked,
             warning: None,
             index,
@@ -114,7 +114,7 @@ fn names_today(context: &Context, known: Option<RulesStamp>) -> NamesToday {
     // An unreadable index is looked at again next time, so that each run warns about it.
     let index = if warning.is_some() { 0 } else { index };
     let names = sum_of(&tracked.paths().collect::<Vec<_>>());
-    NamesToday {
+    TrackedNames {
         tracked: Arc::new(tracked.into()),
         warning,
         index,

@@ -52,7 +52,7 @@ enum FileFate {
 
 /// Reads files with unknown ids and records the result of each. Files that vanished are removed
 /// from the listing.
-pub fn read_unknown(
+pub fn hash_files(
     context: &Context,
     worktree: &WorkTree,
     admission: &Admission<'_>,

@@ -15,8 +15,8 @@ use crate::model::state::meta::{Meta, RuleRecord};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
-use crate::ops::capture::effective_rules::{RulesToday, rules_today};
-use crate::ops::capture::hash_files::read_unknown;
+use crate::ops::capture::effective_rules::{EffectiveRules, effective_rules};
+use crate::ops::capture::hash_files::hash_files;
 use crate::ops::capture::key_watch::Admission;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
@@ -132,7 +132,7 @@ pub fn begin<'c>(
     options: &CaptureOptions<'_>,
 ) -> Result<Begun<'c>> {
     let cache = store.and_then(Store::stat_cache);
-    let today = rules_today(
+    let effective = effective_rules(
         context,
         store,
         options.include_sensitive,
@@ -147,7 +147,7 @@ pub fn begin<'c>(
         same_rules: options.named.is_empty()
             && cache
                 .as_ref()
-                .is_some_and(|cache| cache.rules().gives_same_verdicts(&today.stamp)),
+                .is_some_and(|cache| cache.rules().gives_same_verdicts(&effective.stamp)),
         limit_files: options.limit_files,
         skip: &context.stores_to_skip()?,
         interrupt: &context.interrupt,
@@ -155,19 +155,19 @@ pub fn begin<'c>(
         workers: work_queue::workers(),
     };
     context.progress.begin(WorkPhase::Scanning, 0, 0);
-    let mut listing = match scan(worktree, &today.rules, &scan_options)? {
+    let mut listing = match scan(worktree, &effective.rules, &scan_options)? {
         Scan::Done(listing) => listing,
         Scan::OverLimit { limit, largest } => return Ok(Begun::OverLimit { limit, largest }),
     };
     if !trusted {
         forget_unverified(store, &mut listing);
     }
-    let RulesToday {
+    let EffectiveRules {
         rules,
         record,
         warning,
         stamp,
-    } = today;
+    } = effective;
     let seen = Some(ScanInputs {
         cache,
         trusted,
@@ -206,7 +206,7 @@ impl Capturing<'_> {
             rules: &self.rules,
             in_spite: &self.in_spite,
         };
-        read_unknown(
+        hash_files(
             self.context,
             self.worktree,
             &admission,
@@ -275,7 +275,7 @@ impl Capturing<'_> {
             rules: &self.rules,
             in_spite: &self.in_spite,
         };
-        read_unknown(
+        hash_files(
             self.context,
             self.worktree,
             &admission,

@@ -7,7 +7,7 @@ use crate::base::work_queue;
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::object_id::ObjectId;
-use crate::ops::capture::effective_rules::rules_today;
+use crate::ops::capture::effective_rules::effective_rules;
 use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Sink, capture};
 use crate::ops::context::Context;
 use crate::ops::maintain::stores;
@@ -140,7 +140,7 @@ fn born_after(root: &Path, time_ms: i64) -> bool {
 
 /// Counts the files and bytes that a capture would hold; `None` above the size gate.
 fn measure(context: &Context) -> Result<Option<(u64, u64)>> {
-    let today = rules_today(context, None, &[], &[], None);
+    let effective = effective_rules(context, None, &[], &[], None);
     let worktree = WorkTree::open(context.root.path())?;
     let skip = context.stores_to_skip()?;
     let limit_files = Some(context.settings.max_files).filter(|limit| *limit > 0);
@@ -153,7 +153,7 @@ fn measure(context: &Context) -> Result<Option<(u64, u64)>> {
         progress: &context.progress,
         workers: work_queue::workers(),
     };
-    Ok(match scan(&worktree, &today.rules, &options)? {
+    Ok(match scan(&worktree, &effective.rules, &options)? {
         Scan::Done(listing) => Some((listing.file_count() as u64, listing.content_bytes())),
         Scan::OverLimit { .. } => None,
     })

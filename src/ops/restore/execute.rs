@@ -6,7 +6,7 @@ use crate::error::{Error, Obstacle, Result};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::restore::restore_job::RestoreJob;
 use crate::ops::restore::staging::{self, Staged};
-use crate::ops::restore::verify_written::{Confirmed, confirm};
+use crate::ops::restore::verify_written::{Verified, verify};
 use crate::ops::warning::Warning;
 use crate::store::locked::LockedStore;
 use crate::store::state::journal::{Journal, JournalStage};
@@ -24,7 +24,7 @@ pub fn execute(
     journal: &Journal,
     was_pending: bool,
     last: &mut dyn FnMut() -> Result<()>,
-) -> Result<CarriedOut> {
+) -> Result<Executed> {
     let Staged {
         stage,
         plan,
@@ -59,7 +59,7 @@ pub fn execute(
             error, problems, ..
         }) => return Err(half_done(&error, &problems)),
     };
-    let confirmed = confirm(job, &applied, expected)?;
+    let verified = verify(job, &applied, expected)?;
     last()?;
     let left_alone = applied.left_alone().to_vec();
     let late = applied.written_late();
@@ -69,9 +69,9 @@ pub fn execute(
             paths: late,
             staging: journal.staging.clone(),
         });
-        return Ok(CarriedOut {
+        return Ok(Executed {
             left_alone,
-            confirmed,
+            verified,
             warning,
         });
     }
@@ -79,9 +79,9 @@ pub fn execute(
     let warning = closed
         .err()
         .map(Warning::bookkeeping("clearing the staging directory away"));
-    Ok(CarriedOut {
+    Ok(Executed {
         left_alone,
-        confirmed,
+        verified,
         warning,
     })
 }
@@ -100,10 +100,10 @@ fn close(locked: &mut LockedStore<'_>, journal: &Journal, applied: Applied<'_>) 
 }
 
 /// Result of a restore that was carried out.
-pub struct CarriedOut {
+pub struct Executed {
     /// Directories that could not be removed.
     pub left_alone: Vec<RelPath>,
-    pub confirmed: Confirmed,
+    pub verified: Verified,
     pub warning: Option<Warning>,
 }
 

@@ -10,7 +10,7 @@ use crate::model::state::entry::Kind;
 use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{ListedFile, SYMLINK_BITS, Stat, TYPE_BITS};
-use crate::ops::restore::verify_written::{Confirmed, WrittenFile};
+use crate::ops::restore::verify_written::{Verified, WrittenFile};
 use crate::worktree::rules::rule_set::may_be_secret;
 
 /// Applies a plan to the listing it was made from. `left` names directories that could not be
@@ -19,10 +19,10 @@ pub fn after(
     mut listing: Listing,
     plan: &RestorePlan,
     left: &[RelPath],
-    confirmed: Confirmed,
+    verified: Verified,
 ) -> Listing {
     forget_unsure(&mut listing);
-    let Confirmed { written, looked_ns } = confirmed;
+    let Verified { written, looked_ns } = verified;
     listing.started_ns = looked_ns;
     for (dir, names) in by_dir(plan.delete.keys().map(|path| (path, path.name()))) {
         remove_files(&mut listing, &dir, &names.into_iter().collect());

@@ -24,7 +24,7 @@ use crate::ops::restore::restore_options::{
     CommonOptions, Consent, Proposal, Request, RestoreOutcome,
 };
 use crate::ops::restore::target::Target;
-use crate::ops::restore::verify_written::{Confirmed, hash_of};
+use crate::ops::restore::verify_written::{Verified, hash_of};
 use crate::ops::restore::{execute, listing_after_restore};
 use crate::ops::session::{self, Pending, Session};
 use crate::ops::warning::Warning;
@@ -199,7 +199,7 @@ fn change(
         &present.plan,
         request,
         &carried.left_alone,
-        carried.confirmed,
+        carried.verified,
     );
     let evicted = apply_retention(
         context,
@@ -246,12 +246,12 @@ fn as_left(
     plan: &RestorePlan,
     request: &Request<'_>,
     left: &[RelPath],
-    confirmed: Confirmed,
+    verified: Verified,
 ) -> Captured {
     captured.seen = captured.seen.filter(|_| request.pending.is_none());
     if let Some(seen) = &mut captured.seen {
         seen.restored = Some(request.target.id());
-        captured.listing = listing_after_restore::after(captured.listing, plan, left, confirmed);
+        captured.listing = listing_after_restore::after(captured.listing, plan, left, verified);
     }
     captured
 }

@@ -28,7 +28,7 @@ const LOOKS: usize = 24;
 
 /// Files as they were found after the restore.
 #[derive(Debug, Default)]
-pub struct Confirmed {
+pub struct Verified {
     /// Files that were read back and have the expected content.
     pub written: Vec<WrittenFile>,
     /// File system time before the first file was read, see
@@ -48,11 +48,11 @@ pub struct WrittenFile {
 
 /// Makes all changes durable while reading every written file back. A difference leaves the restore
 /// pending, so that it can be finished or undone.
-pub fn confirm(
+pub fn verify(
     job: &RestoreJob<'_>,
     applied: &Applied<'_>,
     expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
-) -> Result<Confirmed> {
+) -> Result<Verified> {
     let file_count: usize = expected.values().map(Vec::len).sum();
     job.context
         .progress
@@ -72,14 +72,14 @@ fn read_back(
     job: &RestoreJob<'_>,
     expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
     file_count: usize,
-) -> Result<Confirmed> {
+) -> Result<Verified> {
     let looked_ns = next_tick_ns();
     let found = work_queue::run(
         vec![(); workers(file_count)],
         expected.into_iter().collect(),
         &|(), (dir, files), _| read_dir_back(job, &dir, &files),
     )?;
-    Ok(Confirmed {
+    Ok(Verified {
         written: found.into_iter().flatten().collect(),
         looked_ns,
     })

@@ -16,7 +16,7 @@ use crate::store::objects::pack::pack_walk::{self, PackWalk};
 
 /// Packs, made as readable as possible.
 #[derive(Debug, Default)]
-pub struct Rescue {
+pub struct ReadablePacks {
     pub packs: Vec<Arc<Pack>>,
     /// The failure to read a pack completely.
     pub unread: Option<Error>,
@@ -27,8 +27,8 @@ pub struct Rescue {
 ///
 /// # Errors
 /// The directory cannot be listed.
-pub fn rescue(pack_dir: &Path, listed: &[Arc<Pack>]) -> Result<Rescue> {
-    let mut done = Rescue::default();
+pub fn repair_in_memory(pack_dir: &Path, listed: &[Arc<Pack>]) -> Result<ReadablePacks> {
+    let mut done = ReadablePacks::default();
     for pack in listed {
         let rescued = rescued(pack, &mut done.unread);
         done.packs.push(rescued.map_or(Arc::clone(pack), Arc::new));

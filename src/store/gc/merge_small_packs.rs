@@ -1,4 +1,4 @@
-//! Folds small packs into the pack being written, so that long series of small writes leave few
+//! Merges small packs into the pack being written, so that long series of small writes leave few
 //! packs behind.
 
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::objects::pack::read_back::bytes_arrived;
 use crate::store::state::stat_cache;
 
-/// Lower bound, in bytes, on the counted size of a new pack, so that small packs are always folded.
+/// Lower bound, in bytes, on the counted size of a new pack, so that small packs are always merged.
 const COUNTED_BYTES: u64 = 16 << 10;
-/// Factor over the bytes folded so far; a larger pack is left alone, so that no byte is copied
+/// Factor over the bytes merged so far; a larger pack is left alone, so that no byte is copied
 /// often.
 const MUCH_LARGER: u64 = 2;
-/// Fewest packs worth folding.
+/// Fewest packs worth merging.
 const WORTH_IT: usize = 8;
 /// Upper bound, in bytes, on a new pack with all it takes in, so that the delay is not noticed.
 const MOST_BYTES: u64 = 512 << 10;
-/// Upper bound on packs per fold; each stays open meanwhile.
+/// Upper bound on packs per merge; each stays open meanwhile.
 const MOST_PACKS: usize = 64;
-/// Free disk space, in bytes, below which nothing is folded.
+/// Free disk space, in bytes, below which nothing is merged.
 const ROOM_BYTES: u64 = 4 << 20;
 
 impl LockedStore<'_> {
@@ -35,7 +35,7 @@ impl LockedStore<'_> {
     ///
     /// # Errors
     /// The new pack cannot be written.
-    pub(in crate::store) fn fold_small_packs(
+    pub(in crate::store) fn merge_small_packs(
         &self,
         into: &mut PackWriter<'_>,
     ) -> Result<Vec<Arc<Pack>>> {
@@ -68,15 +68,15 @@ impl LockedStore<'_> {
                 chosen.push((pack, entries));
             }
         }
-        let mut folded = Vec::new();
+        let mut merged = Vec::new();
         for (pack, entries) in chosen.into_iter().filter(|_| budget.packs >= WORTH_IT) {
             match copy_all(&pack, &entries, into) {
-                Ok(()) => folded.push(pack),
+                Ok(()) => merged.push(pack),
                 Err(PackError::Store(cause)) => return Err(cause),
                 Err(_) => {}
             }
         }
-        Ok(folded)
+        Ok(merged)
     }
 
     /// Removes packs whose content is in `published`, and updates the stat cache. The new packs are
@@ -84,12 +84,12 @@ impl LockedStore<'_> {
     ///
     /// # Errors
     /// A new pack cannot be read back, so nothing was removed; or an old one cannot be removed.
-    pub(in crate::store) fn drop_folded(
+    pub(in crate::store) fn remove_merged(
         &self,
-        folded: &[Arc<Pack>],
+        merged: &[Arc<Pack>],
         published: &[PackStamp],
     ) -> Result<()> {
-        if folded.is_empty() {
+        if merged.is_empty() {
             return Ok(());
         }
         let store = self.store();
@@ -102,14 +102,14 @@ impl LockedStore<'_> {
                 .and_then(bytes_arrived);
             checked.map_err(|why| Error::damaged(format!("the new pack {}", stamp.name), why))?;
         }
-        let is_named = |packs: &[PackStamp]| folded.iter().any(|pack| packs.contains(&pack.stamp));
+        let is_named = |packs: &[PackStamp]| merged.iter().any(|pack| packs.contains(&pack.stamp));
         let cache = stat_cache::packs(store.layout())
             .filter(|packs| is_named(packs))
             .and_then(|_| store.stat_cache());
         let cache = cache.filter(|cache| store.trusts(cache));
         sweep::remove_caches(&store.layout().objects())?;
-        // A folded pack of the same name is the new pack.
-        for pack in folded
+        // A merged pack of the same name is the new pack.
+        for pack in merged
             .iter()
             .filter(|pack| published.iter().all(|stamp| stamp.name != pack.stamp.name))
         {

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::base::mutex::lock;
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::store::damage::unindexed_packs::{self, Rescue};
+use crate::store::damage::unindexed_packs::{self, ReadablePacks};
 use crate::store::objects::object_error::ObjectError;
 use crate::store::objects::odb::{ObjectListing, Objects, corrupt};
 use crate::store::objects::pack::pack_list::Pack;
@@ -21,15 +21,15 @@ impl Objects {
             return self.has_rescued();
         }
         let before = self.refresh().map(|()| self.snapshot());
-        let rescue = before.and_then(|before| {
+        let repaired = before.and_then(|before| {
             Ok((
-                unindexed_packs::rescue(&self.dir.join("pack"), &before.packs)?,
+                unindexed_packs::repair_in_memory(&self.dir.join("pack"), &before.packs)?,
                 before,
             ))
         });
-        match rescue {
+        match repaired {
             Err(cause) => *lock(&self.unread) = Some(cause),
-            Ok((Rescue { packs, unread }, before)) => {
+            Ok((ReadablePacks { packs, unread }, before)) => {
                 *looked = true;
                 *lock(&self.unread) = unread;
                 // An object read through a damaged index may be elsewhere in the same pack.

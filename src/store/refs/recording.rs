@@ -42,8 +42,8 @@ impl LockedStore<'_> {
         let text = message::render(&record, meta);
         let commit = commit_codec::encode(tree, record.time_ms.div_euclid(1000), &text);
         let id = pack.add(ObjectKind::Commit, &commit)?;
-        let folded = match pack.single() {
-            Some(writer) => self.fold_small_packs(writer)?,
+        let merged = match pack.single() {
+            Some(writer) => self.merge_small_packs(writer)?,
             None => Vec::new(),
         };
         let layout = self.store().layout();
@@ -73,9 +73,9 @@ impl LockedStore<'_> {
             return Err(e);
         }
         self.store().objects().add_packs(&published);
-        // The checkpoint is recorded. Folded packs that could not be removed are duplicates, which
+        // The checkpoint is recorded. Merged packs that could not be removed are duplicates, which
         // a prune removes.
-        let _ = self.drop_folded(&folded, &published);
+        let _ = self.remove_merged(&merged, &published);
         let checkpoint = Checkpoint {
             id,
             tree,

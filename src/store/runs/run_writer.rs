@@ -55,7 +55,7 @@ impl LockedStore<'_> {
         let text = transition::render(id, message, time_ms);
         let commit = commit_codec::encode_after(tree, present, time_ms.div_euclid(1000), &text);
         let commit = pack.add(ObjectKind::Commit, &commit)?;
-        let folded = self.fold_small_packs(pack.first())?;
+        let merged = self.merge_small_packs(pack.first())?;
         let staged = run_refs::stage(layout, commit)?;
         let published = pack.finish(Some(&staged))?;
         // As with a checkpoint: the user's own `git gc` may remove a pack that no ref names yet.
@@ -68,9 +68,9 @@ impl LockedStore<'_> {
             return Err(e);
         }
         self.store().objects().add_packs(&published);
-        // The transition is recorded. Folded packs that could not be removed are duplicates, which
+        // The transition is recorded. Merged packs that could not be removed are duplicates, which
         // a prune removes.
-        let _ = self.drop_folded(&folded, &published);
+        let _ = self.remove_merged(&merged, &published);
         Ok(Recorded::Done(commit))
     }
 

@@ -77,7 +77,7 @@ fn coming(plan: &ApplyPlan) -> impl Iterator<Item = &RelPath> {
 }
 
 /// Changes the reason of each occupied path that its directory lists under another spelling only.
-pub(in crate::worktree) fn tell_spellings(work: &WorkTree, obstacles: &mut [Obstacle]) {
+pub(in crate::worktree) fn explain_spellings(work: &WorkTree, obstacles: &mut [Obstacle]) {
     let mut listed: HashMap<RelPath, HashSet<Name>> = HashMap::new();
     for obstacle in obstacles
         .iter_mut()
@@ -168,7 +168,7 @@ mod tests {
             obstacle("There", APPEARED),
             obstacle("x", "is gone"),
         ];
-        tell_spellings(&work, &mut obstacles);
+        explain_spellings(&work, &mut obstacles);
         assert_eq!(
             obstacles.map(|one| one.why),
             [APPEARED, SPELLED_OTHERWISE, "is gone"]

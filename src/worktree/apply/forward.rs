@@ -102,7 +102,7 @@ impl<'a> ApplyRun<'a> {
                 });
             }
         }
-        case_folding::tell_spellings(self.work, &mut obstacles);
+        case_folding::explain_spellings(self.work, &mut obstacles);
         if obstacles.is_empty() {
             Ok(())
         } else {
