@@ -113,7 +113,7 @@ pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Sett
         origins,
         mut problems,
         ..
-    } = look(root, environment);
+    } = load_all(root, environment);
     if own == OwnFile::MayBeBad && !problems.is_empty() {
         settings.remarks.extend(
             problems
@@ -132,7 +132,7 @@ pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Sett
 }
 
 /// Reads both files and returns everything, problems included.
-pub fn look(root: &Path, environment: &Environment) -> LoadedSettings {
+pub fn load_all(root: &Path, environment: &Environment) -> LoadedSettings {
     let mut loaded = LoadedSettings::default();
     if let Some(dir) = &environment.config_dir {
         let path = dir.join("config.toml");
@@ -448,7 +448,7 @@ mod tests {
             config_dir: Some(dir.path().to_path_buf()),
             ..Environment::default()
         };
-        let loaded = look(dir.path(), &environment);
+        let loaded = load_all(dir.path(), &environment);
         assert_eq!(loaded.problems.len(), 1, "{:?}", loaded.problems);
         assert!(
             loaded.problems[0].what.contains("max_files"),

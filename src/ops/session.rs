@@ -161,7 +161,7 @@ pub fn another_root(
 }
 
 /// Returns the interrupted restore, as a reader without the lock sees it.
-pub fn look(store: &Store, checkpoints: &[Checkpoint]) -> Result<Option<Pending>> {
+pub fn pending_unlocked(store: &Store, checkpoints: &[Checkpoint]) -> Result<Option<Pending>> {
     Ok(match store.journal()? {
         JournalState::Open(journal) if journal.stage != JournalStage::Applying => None,
         // The process that holds the lock may be carrying out that very restore.

@@ -73,7 +73,7 @@ pub fn status(
     args: &WorkflowStatusArgs,
 ) -> Result<u8> {
     let status = match &args.file {
-        Some(path) => import_export::look_at(context, &lists::content(path)?)?,
+        Some(path) => import_export::status_of_document(context, &lists::content(path)?)?,
         None => report::status(context, args.run.workflow.as_deref(), true)?,
     };
     let document = || runs_json::status("workflow.status", &status, exit_code::DONE);

@@ -63,7 +63,7 @@ pub struct ConfigOutcome {
 }
 
 pub fn config(options: ConfigOptions) -> ConfigOutcome {
-    let loaded = settings::look(options.root.path(), &options.environment);
+    let loaded = settings::load_all(options.root.path(), &options.environment);
     let origins = |key: &str| {
         loaded
             .origins

@@ -39,7 +39,7 @@ pub struct ListOutcome {
 
 pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
     let Some(store) = context.find_store()? else {
-        let moved = moved::look_without_capture(context)?;
+        let moved = moved::find_without_capture(context)?;
         return Ok(ListOutcome {
             warnings: moved.iter().map(Moved::warning).collect(),
             ..ListOutcome::default()
@@ -95,7 +95,7 @@ pub fn reader_warnings(
     warnings.extend((!ids.is_empty()).then_some(Warning::RefsLost { ids }));
     let unadopted = inventory.unadopted.len();
     warnings.extend((unadopted > 0).then_some(Warning::Unadopted { count: unadopted }));
-    warnings.extend(session::look(store, &inventory.checkpoints)?.map(|pending| pending.warning()));
+    warnings.extend(session::pending_unlocked(store, &inventory.checkpoints)?.map(|pending| pending.warning()));
     let newer = description::format_of(store.layout()).filter(|found| *found > STORE_FORMAT);
     warnings.extend(newer.map(|found| Warning::StoreTooNew { found }));
     Ok(warnings)

@@ -111,7 +111,7 @@ fn describe_store(
 ) -> Result<()> {
     let inventory = store.inventory()?;
     let checkpoints = &inventory.checkpoints;
-    let pending = session::look(store, checkpoints)?;
+    let pending = session::pending_unlocked(store, checkpoints)?;
     outcome.exists = true;
     outcome.checkpoints = checkpoints.len();
     outcome.pinned = checkpoints.iter().filter(|c| c.pinned).count();

@@ -131,7 +131,7 @@ fn scan_scope<'c>(
 }
 
 /// What a `create` with a scope would meet, as far as names tell.
-pub struct Look {
+pub struct ScopePreview {
     /// Why the `create` would be refused.
     pub refusal: Option<Error>,
     pub secrets: Vec<RelPath>,
@@ -143,7 +143,7 @@ pub struct Look {
 ///
 /// # Errors
 /// The directory cannot be scanned.
-pub fn look(context: &Context, scope: &Scope, include_sensitive: &[String]) -> Result<Look> {
+pub fn preview_scope(context: &Context, scope: &Scope, include_sensitive: &[String]) -> Result<ScopePreview> {
     let (worktree, store) = (WorkTree::open(context.root.path())?, context.find_store()?);
     let (capturing, _) = scan_scope(context, store.as_ref(), &worktree, scope, include_sensitive)?;
     let found = capturing.listing();
@@ -151,7 +151,7 @@ pub fn look(context: &Context, scope: &Scope, include_sensitive: &[String]) -> R
     let refused = check_each_part(scope, found).and_then(|()| check_something_is_held(found));
     let secrets = uncaptured(found, &paths, |why| matches!(why, WhyNot::Secret(_))).collect();
     let left_out = uncaptured(found, &paths, |why| matches!(why, WhyNot::LeftOut(_))).collect();
-    Ok(Look {
+    Ok(ScopePreview {
         refusal: refused.err(),
         secrets,
         left_out,

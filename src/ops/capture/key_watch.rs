@@ -34,7 +34,7 @@ pub struct KeyWatch<'w> {
 }
 
 impl KeyWatch<'_> {
-    fn look(&mut self, beginning: &[u8]) -> Result<(), SinkError> {
+    fn inspect(&mut self, beginning: &[u8]) -> Result<(), SinkError> {
         if !Peek::ANY_FILE.is_secret(beginning) {
             return Ok(());
         }
@@ -50,7 +50,7 @@ impl KeyWatch<'_> {
 
 impl BlobSink for KeyWatch<'_> {
     fn blob(&mut self, bytes: &[u8]) -> Result<ObjectId, SinkError> {
-        self.look(bytes)?;
+        self.inspect(bytes)?;
         self.sink.blob(bytes)
     }
 
@@ -60,7 +60,7 @@ impl BlobSink for KeyWatch<'_> {
             .take(Peek::ANY_FILE.len_bytes() as u64)
             .read_to_end(&mut beginning);
         read.map_err(|e| Error::unexpected(format!("cannot read the beginning: {e}")))?;
-        self.look(&beginning)?;
+        self.inspect(&beginning)?;
         self.sink.blob_stream(len, &mut beginning.chain(reader))
     }
 }

@@ -29,13 +29,13 @@ pub struct WorktreeSide {
 impl WorktreeSide {
     /// Captures by today's rules, plus what `held` has and a rule now leaves out. Secrets are not
     /// taken despite the rules, so their content is never shown.
-    pub fn look(
+    pub fn capture(
         context: &Context,
         store: &Store,
         held: &Snapshot,
     ) -> Result<(Self, Snapshot, Vec<Warning>)> {
         let worktree = WorkTree::open(context.root.path())?;
-        let mut captured = look(context, store, &worktree, &[])?;
+        let mut captured = capture_side(context, store, &worktree, &[])?;
         let mut snapshot = Snapshot::from(&captured.listing);
         let (mut also, mut peeks, mut secrets) = (Vec::new(), BTreeMap::new(), Vec::new());
         let rules = secrets_alone(context);
@@ -59,7 +59,7 @@ impl WorktreeSide {
             also.push(path);
         }
         if !also.is_empty() {
-            captured = look(context, store, &worktree, &also)?;
+            captured = capture_side(context, store, &worktree, &also)?;
             snapshot = Snapshot::from(&captured.listing);
         }
         snapshot.uncaptured.extend(secrets);
@@ -90,7 +90,7 @@ impl WorktreeSide {
     }
 }
 
-fn look(
+fn capture_side(
     context: &Context,
     store: &Store,
     worktree: &WorkTree,

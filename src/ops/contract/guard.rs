@@ -209,7 +209,7 @@ fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     }
     let scope = capturable(context, parts);
     let create = command(context, "create", Some(&scope));
-    let found = match gather::look(context, &scope, &[]) {
+    let found = match gather::preview_scope(context, &scope, &[]) {
         Ok(found) => found,
         Err(why) => return why,
     };
@@ -225,7 +225,7 @@ fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
         .filter_map(|part| secret_pattern(part, &found.secrets))
         .collect();
     let lets_through = |secret: &[String]| {
-        gather::look(context, &scope, secret).is_ok_and(|it| it.refusal.is_none())
+        gather::preview_scope(context, &scope, secret).is_ok_and(|it| it.refusal.is_none())
     };
     if !secret.is_empty() && lets_through(&secret) {
         let allowed = secret
@@ -323,7 +323,7 @@ fn of_nothing(context: &Context, wanted: &GuardedPath, part: &ScopePart, held_by
     };
     let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default();
     let found = if part.as_path().is_none() {
-        gather::look(context, &Scope::new(parts.to_vec()), &[]).ok()
+        gather::preview_scope(context, &Scope::new(parts.to_vec()), &[]).ok()
     } else {
         None
     };

@@ -59,7 +59,7 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
     }
     let worktree = WorkTree::open(context.root.path())?;
     let on_disk = snapshot.files.iter().map(|(path, entry)| {
-        let found = look(&worktree, path, entry.kind);
+        let found = read_facts(&worktree, path, entry.kind);
         (path, found.map_err(|why| format!("{path}: {why}").into()))
     });
     let actual = digest::sum_of(store.objects(), on_disk, &beside).map(|sum| sum.hash);
@@ -90,7 +90,7 @@ pub fn values(context: &Context, outcome: &RestoreOutcome) -> Result<Option<Stri
 }
 
 /// Reads one path in the directory: its git mode and content.
-fn look(
+fn read_facts(
     worktree: &WorkTree,
     path: &RelPath,
     kind: crate::model::state::entry::Kind,

@@ -121,7 +121,7 @@ fn first_of_place(
         record.coverage = Coverage::Scoped;
     }
     if session.locked.inventory().ids().is_empty() {
-        let moved = moved::look(context, &mut |newest| {
+        let moved = moved::find_moved_stores(context, &mut |newest| {
             Ok(is_whole && newest.tree == captured.tree)
         })?;
         // The history of the old location may be put in front of this one later.

@@ -80,7 +80,7 @@ pub fn delete(
     refuse_kept(
         &store,
         &doomed,
-        session::look(&store, &inventory.checkpoints)?.as_ref(),
+        session::pending_unlocked(&store, &inventory.checkpoints)?.as_ref(),
     )?;
     let bytes_before = bytes_below(store.dir());
     let outcome = DeleteOutcome {

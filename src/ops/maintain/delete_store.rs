@@ -33,7 +33,7 @@ pub fn delete_store(
     consent: &mut DeletionConsent<'_>,
 ) -> Result<Option<DeleteOutcome>> {
     let dir = context.store_dir()?;
-    let outcome = ownership::is_own_directory(&dir)?.then(|| look(&dir, options.dry_run));
+    let outcome = ownership::is_own_directory(&dir)?.then(|| whole_store_outcome(&dir, options.dry_run));
     if options.dry_run {
         return Ok(outcome);
     }
@@ -82,7 +82,7 @@ pub(in crate::ops) fn clear_leftovers(dir: &Path) -> Result<()> {
         .map_or(Ok(()), |folder| removal::clear_leftovers(folder, Some(dir)))
 }
 
-fn look(dir: &Path, dry_run: bool) -> DeleteOutcome {
+fn whole_store_outcome(dir: &Path, dry_run: bool) -> DeleteOutcome {
     let bytes = bytes_below(dir);
     let Inventory {
         checkpoints,

@@ -74,7 +74,7 @@ fn from_worktree(
     }
     if !left.is_empty() {
         if present.is_none() {
-            *present = CurrentFiles::look(context, &worktree)?;
+            *present = CurrentFiles::capture(context, &worktree)?;
         }
         if let Some(present) = present {
             present.give(&worktree, &left, &mut writer)?;
@@ -91,7 +91,7 @@ struct CurrentFiles {
 }
 
 impl CurrentFiles {
-    fn look(context: &Context, worktree: &WorkTree) -> Result<Option<Self>> {
+    fn capture(context: &Context, worktree: &WorkTree) -> Result<Option<Self>> {
         let options = CaptureOptions::default();
         // Without a store no stat cache is trusted: every file is read.
         Ok(

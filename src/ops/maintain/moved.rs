@@ -56,7 +56,7 @@ impl Moved {
 ///
 /// # Errors
 /// The folder of the stores cannot be read. A store that cannot be read is skipped.
-pub fn look(
+pub fn find_moved_stores(
     context: &Context,
     holds: &mut dyn FnMut(&Checkpoint) -> Result<bool>,
 ) -> Result<Vec<Moved>> {
@@ -76,17 +76,17 @@ pub fn look(
     Ok(found)
 }
 
-/// Like [`look`], for a command that has not captured the root: scans it, and reads files only if
+/// Like [`find_moved_stores`], for a command that has not captured the root: scans it, and reads files only if
 /// the counts agree.
 ///
 /// # Errors
-/// As [`look`], and failures of the scan.
-pub fn look_without_capture(context: &Context) -> Result<Vec<Moved>> {
+/// As [`find_moved_stores`], and failures of the scan.
+pub fn find_without_capture(context: &Context) -> Result<Vec<Moved>> {
     if !context.root.exists() {
         return Ok(Vec::new());
     }
     let (mut figures, mut tree) = (None, None);
-    look(context, &mut |newest| {
+    find_moved_stores(context, &mut |newest| {
         if figures.is_none() {
             figures = Some(measure(context)?);
         }

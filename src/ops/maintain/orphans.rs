@@ -83,7 +83,7 @@ fn remove(context: &Context, orphan: &KnownStore) -> Result<()> {
         });
     }
     let still = |now: KnownStore| now.kept_copy || now.root_state == RootState::Gone;
-    if !stores::look(orphan.dir.clone()).is_some_and(still) {
+    if !stores::read_store(orphan.dir.clone()).is_some_and(still) {
         let root = orphan.root.clone().unwrap_or_default();
         return Err(Error::unexpected(format!(
             "{} is there again",

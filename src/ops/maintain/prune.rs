@@ -199,7 +199,7 @@ fn mend(session: &mut Session<'_>) -> Result<()> {
 /// Computes what a prune would drop. Freed bytes count whole packs only; merging may free more.
 fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome> {
     let inventory = store.inventory()?;
-    let pending = session::look(store, &inventory.checkpoints)?;
+    let pending = session::pending_unlocked(store, &inventory.checkpoints)?;
     let plan = plan(
         context,
         store,

@@ -258,7 +258,7 @@ fn find(context: &Context, old_root: &Path, here: Option<&Path>) -> Result<Moved
         });
     };
     let store = store.clone();
-    if let Some(moved) = moved::look_without_capture(context)?
+    if let Some(moved) = moved::find_without_capture(context)?
         .into_iter()
         .find(|moved| moved.store == store)
     {

@@ -53,7 +53,7 @@ pub fn all(context: &Context) -> Result<Vec<KnownStore>> {
     let is_known = |name: &str| is_store_name(name) || is_copy_name(name);
     Ok(directories(context, is_known)?
         .into_iter()
-        .filter_map(look)
+        .filter_map(read_store)
         .collect())
 }
 
@@ -85,7 +85,7 @@ pub fn kept_copies_of(dir: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Reads one directory; `None` if it contains nothing of a store.
-pub fn look(dir: PathBuf) -> Option<KnownStore> {
+pub fn read_store(dir: PathBuf) -> Option<KnownStore> {
     let kept_copy = dir
         .file_name()
         .and_then(|name| name.to_str())

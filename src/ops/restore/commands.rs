@@ -100,7 +100,7 @@ pub fn undo(
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
     let found = FoundStore::of(context, common)?;
-    if let Some(pending) = session::look(&found.store, &found.inventory.checkpoints)? {
+    if let Some(pending) = session::pending_unlocked(&found.store, &found.inventory.checkpoints)? {
         return found.undo_pending(pending, consent);
     }
     refuse_after_one_that_never_began(&found.healed)?;
@@ -133,7 +133,7 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
         ..common.clone()
     };
     let found = FoundStore::of(context, &common)?;
-    let Some(pending) = session::look(&found.store, &found.inventory.checkpoints)? else {
+    let Some(pending) = session::pending_unlocked(&found.store, &found.inventory.checkpoints)? else {
         return Err(Error::NothingToTakeBack { verb: "resume" });
     };
     let Pending::Known(journal) = &pending else {
@@ -218,7 +218,7 @@ impl<'c> FoundStore<'c> {
     }
 
     fn refuse_pending(&self) -> Result<()> {
-        match session::look(&self.store, &self.inventory.checkpoints)? {
+        match session::pending_unlocked(&self.store, &self.inventory.checkpoints)? {
             Some(pending) => Err(Error::RestorePending {
                 target: pending.target(),
                 safety: pending.safety(),

@@ -34,7 +34,7 @@ pub struct PlannedRestore {
 
 /// Captures the present state, including every path that the target or its successor holds, and
 /// plans.
-pub fn look(
+pub fn capture_and_plan(
     context: &Context,
     store: &Store,
     request: &Request<'_>,

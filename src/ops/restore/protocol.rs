@@ -18,7 +18,7 @@ use crate::ops::create::apply_retention::apply_retention;
 use crate::ops::create::record::safety_record;
 use crate::ops::database::restore_databases::{self, DatabaseReturn};
 use crate::ops::own_files;
-use crate::ops::restore::planned_restore::{PlannedRestore, look};
+use crate::ops::restore::planned_restore::{PlannedRestore, capture_and_plan};
 use crate::ops::restore::restore_job::RestoreJob;
 use crate::ops::restore::restore_options::{
     CommonOptions, Consent, Proposal, Request, RestoreOutcome,
@@ -46,7 +46,7 @@ pub fn run(
     // With --yes nothing is shown, so the plan made under the lock is enough.
     let (mut shown, mut since) = (RestorePlan::default(), None);
     if common.dry_run || !common.yes {
-        let first = look(context, store, request, Sink::HashOnly)?;
+        let first = capture_and_plan(context, store, request, Sink::HashOnly)?;
         (shown, since) = (checked(first.plan)?, first.since);
         request
             .target
@@ -86,7 +86,7 @@ pub fn run(
                 .extend(own_files::went_with_the_root(&session.locked));
         }
         let mut pack = session.locked.begin_pack()?;
-        let present = look(context, store, request, Sink::Pack(&mut pack))?;
+        let present = capture_and_plan(context, store, request, Sink::Pack(&mut pack))?;
         let plan = checked(present.plan.clone())?;
         if plan != shown && !common.yes {
             (shown, since, again) = (plan, present.since, true);

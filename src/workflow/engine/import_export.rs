@@ -260,7 +260,7 @@ fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Conte
 ///
 /// # Errors
 /// The format is unknown, or the document is invalid.
-pub fn look_at(context: &Context, bytes: &[u8]) -> Result<Status> {
+pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<Status> {
     let value: Value = parse(bytes)
         .map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
     let unknown = || {

@@ -17,7 +17,7 @@ use crate::worktree::tree_handle::WorkTree;
 ///
 /// # Errors
 /// The root cannot be opened.
-pub fn look(context: &Context, workflow: &Workflow) -> Result<Sights> {
+pub fn observe(context: &Context, workflow: &Workflow) -> Result<Sights> {
     let paths = observation::paths(workflow);
     if paths.is_empty() {
         return Ok(Sights::new());

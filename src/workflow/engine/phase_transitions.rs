@@ -13,7 +13,7 @@ use crate::store::repository::Store;
 use crate::store::trees::tree_memo::TreeMemo;
 use crate::workflow::documents::sync;
 use crate::workflow::engine::make_mini_commit::{self, MiniOutcome};
-use crate::workflow::engine::observe::look;
+use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::run_checkpoint::snapshot;
 use crate::workflow::engine::runs::Run;
 use crate::workflow::engine::step::{StepOptions, actor, choose, with_run};
@@ -236,7 +236,7 @@ fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> Result<Vec<
 
 fn finish(context: &Context, options: &DoneOptions, workflow: &Workflow) -> Result<Finish> {
     let id = phases::meant(workflow, options.phase.as_deref())?;
-    let sights = look(context, workflow)?;
+    let sights = observe(context, workflow)?;
     let phase = workflow.phase(&id);
     let head = git_head::read(context.root.path()).and_then(|head| head.commit);
     let was = phase.and_then(|phase| phase.head.clone());

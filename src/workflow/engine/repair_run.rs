@@ -8,7 +8,7 @@ use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::workflow::documents::conflict::Trouble;
 use crate::workflow::documents::sync;
-use crate::workflow::engine::observe::look;
+use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::resume::start_fresh;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{StepOptions, actor, choose};
@@ -31,7 +31,7 @@ pub fn mend(
     let mut session = session::begin(context, &store)?;
     let troubles = sync::sync(context, &mut session)?;
     let mut run = choose(&store, options, &troubles)?;
-    let sights = look(context, &run.workflow)?;
+    let sights = observe(context, &run.workflow)?;
     let (mut mended, mut warnings) = (Vec::new(), std::mem::take(&mut session.warnings));
     for mend in recover::mends(&run.workflow, &sights) {
         if !dry_run {

@@ -113,7 +113,7 @@ fn pick(store: &Store, named: Option<&str>, troubles: &[Trouble]) -> Result<Run>
 /// The directory cannot be opened.
 pub fn validated(context: &Context, workflow: &Workflow) -> Result<(ValidationReport, Sights)> {
     let sights = if context.root.exists() {
-        observe::look(context, workflow)?
+        observe::observe(context, workflow)?
     } else {
         Sights::new()
     };

@@ -9,7 +9,7 @@ use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::workflow::documents::conflict::in_words;
 use crate::workflow::documents::sync;
-use crate::workflow::engine::observe::look;
+use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::phase_transitions::{self, StartOptions};
 use crate::workflow::engine::report::{self, Status};
 use crate::workflow::engine::runs::Run;
@@ -326,7 +326,7 @@ fn act(
             let outcome = start_fresh(context, &mut session, &run, &actor)?;
             let advice = advice::advice(
                 &outcome.run.workflow,
-                &look(context, &outcome.run.workflow)?,
+                &observe(context, &outcome.run.workflow)?,
             );
             Ok(ended(outcome, ResumeAction::StartedFresh, advice))
         }
@@ -346,7 +346,7 @@ fn act(
 /// Repairs what the interruption left, and resumes the run.
 fn go_on(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) -> Result<Acted> {
     let (mut run, mut mended, mut warnings) = (run, Vec::new(), Vec::new());
-    let sights = look(context, &run.workflow)?;
+    let sights = observe(context, &run.workflow)?;
     for mend in crate::workflow::rules::recover::mends(&run.workflow, &sights) {
         let outcome = change_run(context, session, &run, &mend.change, actor)?;
         warnings.extend(outcome.warnings);
@@ -358,7 +358,7 @@ fn go_on(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) ->
         warnings.extend(outcome.warnings);
         run = outcome.run;
     }
-    let advice = advice::advice(&run.workflow, &look(context, &run.workflow)?);
+    let advice = advice::advice(&run.workflow, &observe(context, &run.workflow)?);
     Ok(Acted {
         run,
         done: ResumeAction::Resumed,
@@ -443,7 +443,7 @@ fn picked(context: &Context, options: &StepOptions, run: &Run, id: String) -> Re
     })?;
     let advice = advice::advice(
         &outcome.run.workflow,
-        &look(context, &outcome.run.workflow)?,
+        &observe(context, &outcome.run.workflow)?,
     );
     Ok(ended(outcome, ResumeAction::Picked, advice))
 }

@@ -6,7 +6,7 @@ use crate::base::random_name::random_hex;
 use crate::error::Result;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::files::state_file::{
-    LARGEST_STATE_FILE_BYTES, TEMPORARY_PREFIX, look, make_parent, open_parent, sweep, write_aside,
+    LARGEST_STATE_FILE_BYTES, TEMPORARY_PREFIX, stat_regular, make_parent, open_parent, sweep, write_aside,
 };
 use crate::worktree::sys::Dir;
 use crate::worktree::tree_handle::WorkTree;
@@ -25,7 +25,7 @@ pub fn replace_known(
 ) -> Result<bool> {
     let failed = |error| work.io("write", path, error);
     let dir = make_parent(work, path)?;
-    let before = look(work, &dir, path)?;
+    let before = stat_regular(work, &dir, path)?;
     if before.is_some() != known.is_some() {
         return Ok(false);
     }

@@ -35,7 +35,7 @@ pub fn read(work: &WorkTree, path: &RelPath) -> Result<Option<Vec<u8>>> {
     let Some(dir) = open_parent(work, path)? else {
         return Ok(None);
     };
-    if look(work, &dir, path)?.is_none() {
+    if stat_regular(work, &dir, path)?.is_none() {
         return Ok(None);
     }
     let (file, stat) = dir.open_file(path.name()).map_err(failed)?;
@@ -60,7 +60,7 @@ pub fn read(work: &WorkTree, path: &RelPath) -> Result<Option<Vec<u8>>> {
 pub fn replace(work: &WorkTree, path: &RelPath, bytes: &[u8]) -> Result<()> {
     let failed = |error| work.io("write", path, error);
     let dir = make_parent(work, path)?;
-    let before = look(work, &dir, path)?;
+    let before = stat_regular(work, &dir, path)?;
     sweep(&dir).map_err(failed)?;
     let temporary = [TEMPORARY_PREFIX, random_hex().as_bytes()].concat();
     let done = write_aside(&dir, &temporary, before.as_ref(), bytes)
@@ -82,7 +82,7 @@ pub fn remove(work: &WorkTree, path: &RelPath) -> Result<bool> {
     let Some(dir) = open_parent(work, path)? else {
         return Ok(false);
     };
-    if look(work, &dir, path)?.is_none() {
+    if stat_regular(work, &dir, path)?.is_none() {
         return Ok(false);
     }
     dir.unlink(path.name())
@@ -99,7 +99,7 @@ pub fn move_to(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
     let Some(dir) = open_parent(work, from)? else {
         return Ok(false);
     };
-    if look(work, &dir, from)?.is_none() {
+    if stat_regular(work, &dir, from)?.is_none() {
         return Ok(false);
     }
     move_any(work, from, to)
@@ -260,7 +260,7 @@ fn enter(above: &Dir, name: &[u8]) -> io::Result<Dir> {
 }
 
 /// Returns the stat of a file, refusing anything but a regular one.
-pub(super) fn look(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<Option<Stat>> {
+pub(super) fn stat_regular(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result<Option<Stat>> {
     match dir.stat_child(path.name()) {
         Ok(stat) if kind_of(&stat) == ItemKind::File => Ok(Some(stat)),
         Ok(_) => Err(work.io(

@@ -69,7 +69,7 @@ impl Walk<'_> {
     fn enter(&self, above: &Dir, name: &[u8], access: Access) -> std::io::Result<Entered> {
         let opened = above
             .open_child(name, access)
-            .and_then(|dir| Ok((dir.look()?, dir)));
+            .and_then(|dir| Ok((dir.stat_with_mount()?, dir)));
         let ((stat, mount), dir) = match opened {
             Ok(opened) => opened,
             Err(error) if sys::is_exhausted(&error) => return Err(error),
@@ -112,7 +112,7 @@ impl Walk<'_> {
             Access::Search => {
                 let again = above.open_child(&self.dirs[index].name, Access::Read);
                 again
-                    .and_then(|dir| Ok((dir.look()?.0, dir)))
+                    .and_then(|dir| Ok((dir.stat_with_mount()?.0, dir)))
                     .and_then(|(stat, dir)| {
                         self.dirs[index].stat = stat;
                         Ok((dir.list()?, dir))

@@ -72,7 +72,7 @@ impl<'a> Walk<'a> {
             entries: 0,
         };
         let failed = |error| shared.work.io("read", &RelPath::root(), error);
-        let (stat, _) = root.look().map_err(failed)?;
+        let (stat, _) = root.stat_with_mount().map_err(failed)?;
         walk.dirs.push(ListedDir::empty(0, Name::default(), stat));
         let kept = shared.options.previous.map(|_| 0);
         let changed = !shared.options.same_rules;

@@ -80,7 +80,7 @@ impl Dir {
     }
 
     /// Returns the stat and the mount id, which is unknown here.
-    pub fn look(&self) -> io::Result<(Stat, Option<u64>)> {
+    pub fn stat_with_mount(&self) -> io::Result<(Stat, Option<u64>)> {
         Ok((self.stat()?, self.mount_id()))
     }
 

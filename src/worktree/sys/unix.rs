@@ -168,7 +168,7 @@ impl Dir {
     }
 
     /// Returns the stat and the mount id (if the system has one), by one call where possible.
-    pub fn look(&self) -> io::Result<(Stat, Option<u64>)> {
+    pub fn stat_with_mount(&self) -> io::Result<(Stat, Option<u64>)> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         {
             use rustix::fs::StatxFlags;

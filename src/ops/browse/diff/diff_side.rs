@@ -42,7 +42,7 @@ impl<'s> Side<'s> {
         store: &Store,
         held: &Snapshot,
     ) -> Result<(Self, Vec<Warning>)> {
-        let (present, snapshot, warnings) = WorktreeSide::look(context, store, held)?;
+        let (present, snapshot, warnings) = WorktreeSide::capture(context, store, held)?;
         Ok((
             Self {
                 snapshot,

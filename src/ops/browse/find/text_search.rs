@@ -77,11 +77,11 @@ impl<'n> Search<'n> {
     }
 
     pub fn finish(mut self) -> FoundText {
-        self.look(true);
+        self.search_buffer(true);
         self.found
     }
 
-    fn look(&mut self, is_end: bool) {
+    fn search_buffer(&mut self, is_end: bool) {
         if std::mem::take(&mut self.is_first) {
             let head = &self.buffer[..self.buffer.len().min(BINARY_PROBE_BYTES)];
             self.found.is_binary = memchr::memchr(0, head).is_some();
@@ -157,7 +157,7 @@ impl Write for Search<'_> {
         let taken = &piece[..piece.len().min(CHUNK_BYTES)];
         self.buffer.extend_from_slice(taken);
         if self.buffer.len() - self.searched >= CHUNK_BYTES {
-            self.look(false);
+            self.search_buffer(false);
         }
         Ok(taken.len())
     }
@@ -178,7 +178,7 @@ mod tests {
         let mut search = Search::new(&needle, LINES_KEPT);
         for piece in content.chunks(piece) {
             search.write_all(piece).unwrap();
-            search.look(false);
+            search.search_buffer(false);
         }
         search.finish()
     }
