@@ -146,8 +146,8 @@ impl Store {
     /// # Errors
     /// As [`Self::meta`].
     pub fn databases(&self, checkpoint: &Checkpoint) -> Result<Databases> {
-        let beside = self.extras(checkpoint)?.beside;
-        database_tree::read(&self.objects, beside.databases)
+        let extras = self.extras(checkpoint)?.extras;
+        database_tree::read(&self.objects, extras.databases)
             .map_err(|why| self.damage(checkpoint.id, why))
     }
 

@@ -132,7 +132,7 @@ fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8
         });
     }
     if typed == STATE_WORD
-        && let Some(id) = store.extras(&checkpoint)?.beside.state
+        && let Some(id) = store.extras(&checkpoint)?.extras.state
     {
         let entry = TreeEntry {
             mode: MODE_FILE,

@@ -25,7 +25,7 @@ use crate::worktree::tree_handle::WorkTree;
 /// What a `create` records.
 pub struct CapturedScope {
     pub captured: Box<Captured>,
-    pub beside: Extras,
+    pub extras: Extras,
 }
 
 /// Captures into `pack` what the terms ask for, except the files of `databases`. The limit counts
@@ -95,7 +95,7 @@ pub fn gather(
     check_mechanism(context, terms.mechanism, capturing.listing())?;
     capturing.read(&mut sink)?;
     extras.rules = rules
-        .map(|mut listing| capturing.read_beside(&mut listing, &mut sink))
+        .map(|mut listing| capturing.read_outer_rules(&mut listing, &mut sink))
         .transpose()?;
     let captured = capturing.finish(&mut sink)?;
     if state.is_none() && databases.is_empty() {

@@ -242,7 +242,7 @@ impl Capturing<'_> {
     }
 
     /// Limits the listing to `scope`. Returns the ignore files outside it that affect it, if any;
-    /// read them with [`Self::read_beside`].
+    /// read them with [`Self::read_outer_rules`].
     pub fn filtered(&mut self, scope: &Scope) -> Option<Listing> {
         let part = filtered(&self.listing, &|path| scope.covers(path));
         let dirs: HashSet<RelPath> = part.paths().into_iter().collect();
@@ -266,7 +266,7 @@ impl Capturing<'_> {
     }
 
     /// Reads the files of a listing that [`Self::filtered`] returned, and computes its tree.
-    pub fn read_beside(
+    pub fn read_outer_rules(
         &mut self,
         listing: &mut Listing,
         sink: &mut Sink<'_, '_>,

@@ -84,7 +84,7 @@ pub fn of_create(
     let index = against_index(context, &snapshot);
     let sum = match outcome.content.clone() {
         Some(sum) => Ok(sum),
-        None => digest::sum(store.objects(), &snapshot, &extras.beside),
+        None => digest::sum(store.objects(), &snapshot, &extras.extras),
     };
     let left_out = &outcome.left_out;
     Ok(Some(Contract {
@@ -94,7 +94,7 @@ pub fn of_create(
             .mechanism
             .unwrap_or_else(|| fitting(index, &snapshot, &extras)),
         state_keys: extras
-            .beside
+            .extras
             .state
             .map(|id| keys(&store, id))
             .unwrap_or_default(),
@@ -130,10 +130,10 @@ fn fitting(
     extras: &CheckpointExtras,
 ) -> CheckpointType {
     if snapshot.files.is_empty() {
-        if extras.beside.databases.is_some() {
+        if extras.extras.databases.is_some() {
             return CheckpointType::DatabaseSavepoint;
         }
-        if extras.beside.state.is_some() {
+        if extras.extras.state.is_some() {
             return CheckpointType::StateSnapshot;
         }
     }

@@ -46,10 +46,10 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
         within,
         ..RestoreScope::default()
     };
-    let (mut snapshot, beside) = (store.snapshot(target)?, store.extras(target)?.beside);
+    let (mut snapshot, extras) = (store.snapshot(target)?, store.extras(target)?.extras);
     snapshot.retain(&|path| reach.covers(path));
-    let expected = digest::sum(store.objects(), &snapshot, &beside);
-    if beside.state.is_some() && snapshot.files.is_empty() && beside.databases.is_none() {
+    let expected = digest::sum(store.objects(), &snapshot, &extras);
+    if extras.state.is_some() && snapshot.files.is_empty() && extras.databases.is_none() {
         let actual = Err("there is nothing to compare: values are written nowhere".into());
         return Ok(RestoreContract {
             expected,
@@ -62,7 +62,7 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
         let found = read_facts(&worktree, path, entry.kind);
         (path, found.map_err(|why| format!("{path}: {why}").into()))
     });
-    let actual = digest::sum_of(store.objects(), on_disk, &beside).map(|sum| sum.hash);
+    let actual = digest::sum_of(store.objects(), on_disk, &extras).map(|sum| sum.hash);
     Ok(RestoreContract {
         expected,
         actual,
@@ -79,7 +79,7 @@ pub fn values(context: &Context, outcome: &RestoreOutcome) -> Result<Option<Stri
         return Ok(None);
     }
     let store = context.require_store()?;
-    let Some(id) = store.extras(&outcome.target)?.beside.state else {
+    let Some(id) = store.extras(&outcome.target)?.extras.state else {
         return Ok(None);
     };
     let read = store

@@ -127,7 +127,7 @@ fn capture_and_record(
     } else {
         gate.limit_of_call()
     };
-    let (captured, mut beside) = gather(
+    let (captured, mut extras) = gather(
         context,
         store,
         &resolved,
@@ -149,9 +149,9 @@ fn capture_and_record(
             ));
         }
     };
-    beside.databases = take_all(context, &session.locked, &resolved.databases, &mut pack)?;
+    extras.databases = take_all(context, &session.locked, &resolved.databases, &mut pack)?;
     let databases = resolved.databases.clone();
-    let gathered = CapturedScope { captured, beside };
+    let gathered = CapturedScope { captured, extras };
     let newest = dedup::reusable(context, session, &gathered, &resolved, options.dedup)?;
     let outcome = if let Some(newest) = newest {
         dedup::reuse(newest, *gathered.captured, resolved.reason, warnings)

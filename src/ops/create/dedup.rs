@@ -41,7 +41,7 @@ pub fn reusable(
     if !may_stand || newest.tree != captured.captured.tree || record.terms != resolved.terms {
         return Ok(None);
     }
-    let meta = meta_tree::id_of(&captured.captured.meta, &captured.beside);
+    let meta = meta_tree::id_of(&captured.captured.meta, &captured.extras);
     let meta = meta.map_err(|e| Error::unexpected(e.to_string()))?;
     Ok((newest.meta == meta).then(|| newest.clone()))
 }

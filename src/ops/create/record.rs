@@ -36,7 +36,7 @@ pub fn record<'s>(
     keep: usize,
     mut warnings: Vec<Warning>,
 ) -> Result<CreateOutcome> {
-    let CapturedScope { captured, beside } = gathered;
+    let CapturedScope { captured, extras } = gathered;
     let requested_reason = resolved.reason.clone();
     let record = first_of_place(context, session, &captured, resolved, &mut warnings)?;
     context.progress.begin(WorkPhase::Flushing, 0, 0);
@@ -45,7 +45,7 @@ pub fn record<'s>(
         pack,
         tree: captured.tree,
         meta: captured.meta.clone(),
-        beside,
+        extras,
         record,
     };
     let checkpoint = session.locked.record(new, &mut |_| Ok(()))?;
@@ -190,7 +190,7 @@ fn whole(
 /// Reads the checkpoint back, because the caller is about to rely on it.
 fn read_back(store: &Store, checkpoint: &Checkpoint) -> Result<Sum> {
     let (snapshot, extras) = (store.snapshot(checkpoint)?, store.extras(checkpoint)?);
-    let sum = digest::sum(store.objects(), &snapshot, &extras.beside);
+    let sum = digest::sum(store.objects(), &snapshot, &extras.extras);
     let what = || {
         format!(
             "checkpoint {}, read back right after it was made,",

@@ -88,7 +88,7 @@ fn content_of(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Opti
         return Ok(None);
     };
     let (snapshot, extras) = (store.snapshot(checkpoint)?, store.extras(checkpoint)?);
-    let sum = digest::sum(store.objects(), &snapshot, &extras.beside);
+    let sum = digest::sum(store.objects(), &snapshot, &extras.extras);
     sum.map(|sum| Some(sum.hash))
         .map_err(|why| store.damage(id, why))
 }

@@ -287,7 +287,7 @@ fn keep_present(
         request.pending.is_some(),
     );
     let (tree, meta) = (present.captured.tree, present.captured.meta.clone());
-    let beside = Extras {
+    let extras = Extras {
         databases: databases.record(&mut pack)?,
         ..Extras::default()
     };
@@ -295,7 +295,7 @@ fn keep_present(
         pack,
         tree,
         meta,
-        beside,
+        extras,
         record,
     };
     // Unless a restore is pending, this journal is written before the safety checkpoint: nothing

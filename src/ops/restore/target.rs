@@ -30,7 +30,7 @@ pub struct Target<'s> {
     store: &'s Store,
     state: LazySnapshot<'s>,
     /// Ignore files outside its scope that affect it.
-    rules_beside: Option<LazySnapshot<'s>>,
+    outer_rules: Option<LazySnapshot<'s>>,
     /// The state that followed this one, if this is a safety checkpoint. Each of its paths was
     /// looked at then, so a path missing here did not exist. `None` if it is gone.
     successor: Option<LazySnapshot<'s>>,
@@ -46,7 +46,7 @@ pub struct Target<'s> {
 impl<'s> Target<'s> {
     /// Reads what is recorded beside the trees; the trees are read and checked when needed.
     pub fn load(store: &'s Store, checkpoint: &Checkpoint) -> Result<Self> {
-        let CheckpointExtras { meta, beside } = store.extras(checkpoint)?;
+        let CheckpointExtras { meta, extras } = store.extras(checkpoint)?;
         let record = if checkpoint.adopted {
             rules_of_plain_git(store)
         } else {
@@ -57,7 +57,7 @@ impl<'s> Target<'s> {
             databases: store.databases(checkpoint)?,
             store,
             state: LazySnapshot::new(store, checkpoint.tree, meta),
-            rules_beside: beside
+            outer_rules: extras
                 .rules
                 .map(|tree| LazySnapshot::new(store, tree, Meta::default())),
             successor: successor(store, checkpoint),
@@ -168,9 +168,9 @@ impl<'s> Target<'s> {
 
     fn read_ignore_file(&self, dir: &RelPath) -> Result<Option<Vec<u8>>, ReadFailure> {
         let path = dir.join(IGNORE_FILE);
-        let beside = |state: &LazySnapshot<'s>| state.entry_at(&path).transpose();
+        let outer_entry = |state: &LazySnapshot<'s>| state.entry_at(&path).transpose();
         let found = match self.state.entry_at(&path)? {
-            None => self.rules_beside.as_ref().and_then(beside).transpose()?,
+            None => self.outer_rules.as_ref().and_then(outer_entry).transpose()?,
             found => found,
         };
         let Some(entry) = found.filter(|entry| matches!(entry.mode, MODE_FILE | MODE_EXECUTABLE))

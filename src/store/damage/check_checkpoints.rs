@@ -49,8 +49,8 @@ impl<'c> StateChecker<'c> {
             Ok(checkpoint) => {
                 if let Some(extras) = self.check_meta(checkpoint.meta, &mut faults, report) {
                     self.check_agreement(&extras.meta, checkpoint.tree, &mut faults);
-                    if let Some(tree) = checkpoint.meta.filter(|_| !extras.beside.is_empty()) {
-                        self.check_beside(tree, &mut faults, report)?;
+                    if let Some(tree) = checkpoint.meta.filter(|_| !extras.extras.is_empty()) {
+                        self.check_extras(tree, &mut faults, report)?;
                     }
                 }
                 Some(checkpoint.record.reason)
@@ -120,7 +120,7 @@ impl<'c> StateChecker<'c> {
     }
 
     /// Checks the tree beside the files, if there is one.
-    fn check_beside(
+    fn check_extras(
         &mut self,
         id: ObjectId,
         faults: &mut Vec<Fault>,

@@ -52,15 +52,15 @@ fn mark_of(store: &Path) -> Option<Mark> {
 
 /// An unused name for a new store beside this one.
 pub fn fresh_beside(place: &Path) -> PathBuf {
-    beside(place, &format!("{FRESH_MARK}{}", random_hex()))
+    sibling(place, &format!("{FRESH_MARK}{}", random_hex()))
 }
 
 /// An unused path for a damaged store; `time_ms` is when the damage was found.
 pub fn kept_beside(place: &Path, time_ms: i64) -> PathBuf {
-    let first = beside(place, &format!("{KEPT_MARK}{}", compact_utc(time_ms)));
+    let first = sibling(place, &format!("{KEPT_MARK}{}", compact_utc(time_ms)));
     let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
     let numbered = (2_u32..).map(|number| {
-        beside(
+        sibling(
             place,
             &format!("{KEPT_MARK}{}-{number}", compact_utc(time_ms)),
         )
@@ -71,7 +71,7 @@ pub fn kept_beside(place: &Path, time_ms: i64) -> PathBuf {
         .unwrap_or(first)
 }
 
-fn beside(place: &Path, ending: &str) -> PathBuf {
+fn sibling(place: &Path, ending: &str) -> PathBuf {
     let mut name = place.file_name().unwrap_or_default().to_owned();
     name.push(ending);
     place.with_file_name(name)

@@ -16,7 +16,7 @@ pub struct NewCheckpoint<'s> {
     pub pack: PackSet<'s>,
     pub tree: ObjectId,
     pub meta: Meta,
-    pub beside: Extras,
+    pub extras: Extras,
     /// Its sequence number is a lower bound.
     pub record: Record,
 }
@@ -34,11 +34,11 @@ impl LockedStore<'_> {
             mut pack,
             tree,
             meta,
-            beside,
+            extras,
             mut record,
         } = new;
         record.sequence = record.sequence.max(self.inventory.next_sequence());
-        let meta = add_meta(&mut pack, &meta, &beside)?;
+        let meta = add_meta(&mut pack, &meta, &extras)?;
         let text = message::render(&record, meta);
         let commit = commit_codec::encode(tree, record.time_ms.div_euclid(1000), &text);
         let id = pack.add(ObjectKind::Commit, &commit)?;
@@ -90,15 +90,15 @@ impl LockedStore<'_> {
 }
 
 /// Adds the meta and what else lies beside the tree; `None` if all is default.
-fn add_meta(pack: &mut PackSet<'_>, meta: &Meta, beside: &Extras) -> Result<Option<ObjectId>> {
-    if beside.is_empty() && *meta == Meta::default() {
+fn add_meta(pack: &mut PackSet<'_>, meta: &Meta, extras: &Extras) -> Result<Option<ObjectId>> {
+    if extras.is_empty() && *meta == Meta::default() {
         return Ok(None);
     }
     let blob = pack.add(ObjectKind::Blob, &meta_tree::blob(meta))?;
-    if beside.is_empty() {
+    if extras.is_empty() {
         return Ok(Some(blob));
     }
     Ok(Some(
-        pack.add(ObjectKind::Tree, &meta_tree::tree(blob, beside))?,
+        pack.add(ObjectKind::Tree, &meta_tree::tree(blob, extras))?,
     ))
 }

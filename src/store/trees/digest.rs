@@ -140,12 +140,12 @@ pub struct Sum {
 ///
 /// # Errors
 /// A content cannot be read; the message names it.
-pub fn sum(objects: &Objects, snapshot: &Snapshot, beside: &Extras) -> Result<Sum, ReadFailure> {
+pub fn sum(objects: &Objects, snapshot: &Snapshot, extras: &Extras) -> Result<Sum, ReadFailure> {
     let files = snapshot.files.iter().map(|(path, entry)| {
         let facts = facts(objects, entry.id).map_err(|why| format!("{path}: {why}").into());
         (path, facts.map(|facts| (entry.git_mode(), facts)))
     });
-    sum_of(objects, files, beside)
+    sum_of(objects, files, extras)
 }
 
 /// Computes the digest of files read elsewhere, ordered by path, each with git's mode.
@@ -155,7 +155,7 @@ pub fn sum(objects: &Objects, snapshot: &Snapshot, beside: &Extras) -> Result<Su
 pub fn sum_of<'f>(
     objects: &Objects,
     files: impl Iterator<Item = (&'f RelPath, Result<(u32, Facts), ReadFailure>)>,
-    beside: &Extras,
+    extras: &Extras,
 ) -> Result<Sum, ReadFailure> {
     let mut digest = Digest::default();
     let mut sum = Sum::default();
@@ -166,14 +166,14 @@ pub fn sum_of<'f>(
         sum.lines += facts.lines.unwrap_or_default();
         sum.binary_files += u64::from(facts.lines.is_none());
     }
-    if let Some(state) = beside.state {
+    if let Some(state) = extras.state {
         digest.add(
             "state",
             b"@state",
             &facts(objects, state).map_err(|why| format!("@state: {why}"))?,
         );
     }
-    if let Some(databases) = beside.databases {
+    if let Some(databases) = extras.databases {
         let mut entries = convert::read_tree(objects, databases)?;
         entries.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         for entry in entries {

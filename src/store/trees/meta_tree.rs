@@ -29,7 +29,7 @@ pub struct Extras {
 #[derive(Clone, Debug, Default)]
 pub struct CheckpointExtras {
     pub meta: Meta,
-    pub beside: Extras,
+    pub extras: Extras,
 }
 
 impl Extras {
@@ -44,7 +44,7 @@ pub fn blob(meta: &Meta) -> Vec<u8> {
 }
 
 /// Encodes the tree of a meta blob and the extras.
-pub fn tree(meta: ObjectId, beside: &Extras) -> Vec<u8> {
+pub fn tree(meta: ObjectId, extras: &Extras) -> Vec<u8> {
     let entry = |name: &str, mode, id: Option<ObjectId>| {
         id.map(|id| TreeEntry {
             mode,
@@ -54,9 +54,9 @@ pub fn tree(meta: ObjectId, beside: &Extras) -> Vec<u8> {
     };
     let parts = [
         entry(META, MODE_FILE, Some(meta)),
-        entry(RULES, MODE_DIRECTORY, beside.rules),
-        entry(STATE, MODE_FILE, beside.state),
-        entry(DATABASES, MODE_DIRECTORY, beside.databases),
+        entry(RULES, MODE_DIRECTORY, extras.rules),
+        entry(STATE, MODE_FILE, extras.state),
+        entry(DATABASES, MODE_DIRECTORY, extras.databases),
     ];
     tree_codec::encode(&mut parts.into_iter().flatten().collect::<Vec<_>>())
 }
@@ -65,15 +65,15 @@ pub fn tree(meta: ObjectId, beside: &Extras) -> Vec<u8> {
 ///
 /// # Errors
 /// The content is an attack on the hash.
-pub fn id_of(meta: &Meta, beside: &Extras) -> Result<Option<ObjectId>, Collision> {
-    if beside.is_empty() && *meta == Meta::default() {
+pub fn id_of(meta: &Meta, extras: &Extras) -> Result<Option<ObjectId>, Collision> {
+    if extras.is_empty() && *meta == Meta::default() {
         return Ok(None);
     }
     let meta = hash_object(ObjectKind::Blob, &blob(meta))?;
-    if beside.is_empty() {
+    if extras.is_empty() {
         Ok(Some(meta))
     } else {
-        hash_object(ObjectKind::Tree, &tree(meta, beside)).map(Some)
+        hash_object(ObjectKind::Tree, &tree(meta, extras)).map(Some)
     }
 }
 
@@ -86,7 +86,7 @@ pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, ReadFai
     if kind != ObjectKind::Tree {
         return Ok(CheckpointExtras {
             meta: meta_text::parse(&bytes)?,
-            beside: Extras::default(),
+            extras: Extras::default(),
         });
     }
     let entries = tree_codec::parse(&bytes)?;
@@ -99,13 +99,13 @@ pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, ReadFai
     };
     let meta = find(META, MODE_FILE)?.ok_or("there is no meta in it")?;
     let (_, text) = objects.read(&meta)?;
-    let beside = Extras {
+    let extras = Extras {
         rules: find(RULES, MODE_DIRECTORY)?,
         state: find(STATE, MODE_FILE)?,
         databases: find(DATABASES, MODE_DIRECTORY)?,
     };
     Ok(CheckpointExtras {
         meta: meta_text::parse(&text)?,
-        beside,
+        extras,
     })
 }
