@@ -13,14 +13,14 @@ impl RestorePlan {
     pub fn between(
         present: &Snapshot,
         target: &Snapshot,
-        reach: &RestoreScope,
+        scope: &RestoreScope,
         may_delete: &dyn Fn(&RelPath, bool) -> bool,
     ) -> Self {
         let (plan, refused) = (Self::default(), BTreeSet::new());
         let mut planner = Planner {
             present,
             target,
-            reach,
+            scope,
             may_delete,
             plan,
             refused,
@@ -37,7 +37,7 @@ impl RestorePlan {
 struct Planner<'p> {
     present: &'p Snapshot,
     target: &'p Snapshot,
-    reach: &'p RestoreScope,
+    scope: &'p RestoreScope,
     may_delete: &'p dyn Fn(&RelPath, bool) -> bool,
     plan: RestorePlan,
     /// Paths of the conflicts.
@@ -46,10 +46,10 @@ struct Planner<'p> {
 
 impl Planner<'_> {
     fn plan_files(&mut self) {
-        for (path, after) in self.reach.covered(&self.target.files) {
+        for (path, after) in self.scope.covered(&self.target.files) {
             match self.present.files.get(path) {
                 Some(before) if before.kind == after.kind && before.id == after.id => {
-                    if (before.perm ^ after.perm) & self.reach.perm_bits() == 0 {
+                    if (before.perm ^ after.perm) & self.scope.perm_bits() == 0 {
                         self.plan.unchanged += 1;
                     } else {
                         self.plan.chmod.insert(path.clone(), after.perm);
@@ -77,7 +77,7 @@ impl Planner<'_> {
         if !self.present.dirs.contains_key(path) {
             return;
         }
-        if self.reach.overlay {
+        if self.scope.overlay {
             return self.refuse(path.clone(), Blocker::Directory);
         }
         let gone = below(&self.present.files, path).map(|(path, entry)| (path.clone(), *entry));
@@ -88,10 +88,10 @@ impl Planner<'_> {
     }
 
     fn plan_deletions(&mut self) {
-        if self.reach.overlay {
+        if self.scope.overlay {
             return;
         }
-        for (path, entry) in self.reach.covered(&self.present.files) {
+        for (path, entry) in self.scope.covered(&self.present.files) {
             let gone =
                 !self.target.files.contains_key(path) && self.is_targets_business(path, false);
             if gone {
@@ -113,8 +113,8 @@ impl Planner<'_> {
         let needed = self.needed_dirs();
         for (path, perm) in needed {
             match self.present.dirs.get(&path) {
-                Some(before) if self.reach.covers(&path) => {
-                    if (before ^ perm) & self.reach.perm_bits() != 0 {
+                Some(before) if self.scope.covers(&path) => {
+                    if (before ^ perm) & self.scope.perm_bits() != 0 {
                         self.plan.chmod_dirs.insert(path, perm);
                     }
                 }
@@ -128,7 +128,7 @@ impl Planner<'_> {
     fn needed_dirs(&self) -> BTreeMap<RelPath, u32> {
         let mut needed = BTreeMap::new();
         let ends = self
-            .reach
+            .scope
             .covered(&self.target.dirs)
             .map(|(path, _)| path.clone());
         for path in ends
@@ -156,7 +156,7 @@ impl Planner<'_> {
             return;
         }
         if let Some(file) = self.present.files.get(&path) {
-            if self.reach.overlay || !self.reach.covers(&path) {
+            if self.scope.overlay || !self.scope.covers(&path) {
                 return self.refuse(path, Blocker::File);
             }
             self.plan.delete.insert(path.clone(), *file);
@@ -166,7 +166,7 @@ impl Planner<'_> {
 
     /// Plans removal of directories, deepest first; one is removed only if nothing stays in it.
     fn plan_removals(&mut self) {
-        if self.reach.overlay {
+        if self.scope.overlay {
             return;
         }
         let mut stays: BTreeSet<RelPath> = parents(&self.plan.make_dirs)
@@ -180,7 +180,7 @@ impl Planner<'_> {
         stays.extend(kept.filter_map(RelPath::parent));
         let mut holds_uncaptured: BTreeSet<RelPath> = parents(&self.present.uncaptured).collect();
         for path in self.present.dirs.keys().rev() {
-            let unwanted = !self.target.dirs.contains_key(path) && self.reach.covers(path);
+            let unwanted = !self.target.dirs.contains_key(path) && self.scope.covers(path);
             let goes = unwanted && !stays.contains(path) && !holds_uncaptured.contains(path);
             if goes
                 && (self.plan.remove_dirs.contains(path) || self.is_targets_business(path, true))
@@ -204,10 +204,10 @@ impl Planner<'_> {
 
     /// Lists uncaptured paths that stay although the target lacks them.
     fn name_what_stays(&mut self) {
-        if self.reach.overlay {
+        if self.scope.overlay {
             return;
         }
-        for (path, standing) in self.reach.covered(&self.present.uncaptured) {
+        for (path, standing) in self.scope.covered(&self.present.uncaptured) {
             let is_ours = matches!(
                 standing.why,
                 WhyNot::DotGit | WhyNot::Database | WhyNot::Secret(_)

@@ -93,11 +93,11 @@ proptest! {
 
     #[test]
     fn a_plan_applied_to_the_present_gives_the_target((present, target) in states()) {
-        let reach = RestoreScope { special_bits: true, ..RestoreScope::default() };
-        let plan = RestorePlan::between(&present, &target, &reach, &|_, _| true);
+        let scope = RestoreScope { special_bits: true, ..RestoreScope::default() };
+        let plan = RestorePlan::between(&present, &target, &scope, &|_, _| true);
         prop_assert!(plan.conflicts.is_empty() && plan.left_alone.is_empty());
         prop_assert_eq!(applied(&plan, &present), target.clone());
-        let back = RestorePlan::between(&target, &present, &reach, &|_, _| true);
+        let back = RestorePlan::between(&target, &present, &scope, &|_, _| true);
         prop_assert_eq!(applied(&back, &target), present);
     }
 

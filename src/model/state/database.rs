@@ -52,12 +52,12 @@ impl Database {
 
     /// Whether a restore with these limits includes the database. Paths select database files only,
     /// and a scope limits captured files only.
-    pub fn is_within(&self, reach: &RestoreScope) -> bool {
+    pub fn is_within(&self, scope: &RestoreScope) -> bool {
         match self {
             Self::File(path) => {
-                reach.paths.is_empty() || reach.paths.iter().any(|limit| path.is_at_or_below(limit))
+                scope.paths.is_empty() || scope.paths.iter().any(|limit| path.is_at_or_below(limit))
             }
-            Self::Named(_) => reach.paths.is_empty(),
+            Self::Named(_) => scope.paths.is_empty(),
         }
     }
 
@@ -151,15 +151,15 @@ mod tests {
             Database::File(path(b"data/shop.db")),
             Database::Named("shop".to_owned()),
         );
-        let reach = |paths: &[&str]| RestoreScope {
+        let scope = |paths: &[&str]| RestoreScope {
             paths: paths.iter().map(|text| path(text.as_bytes())).collect(),
             ..RestoreScope::default()
         };
-        assert!(file.is_within(&reach(&[])) && named.is_within(&reach(&[])));
+        assert!(file.is_within(&scope(&[])) && named.is_within(&scope(&[])));
         assert!(
-            file.is_within(&reach(&["x", "data/shop.db"])) && file.is_within(&reach(&["data"]))
+            file.is_within(&scope(&["x", "data/shop.db"])) && file.is_within(&scope(&["data"]))
         );
-        assert!(!file.is_within(&reach(&["data/shop"])) && !named.is_within(&reach(&["shop"])));
+        assert!(!file.is_within(&scope(&["data/shop"])) && !named.is_within(&scope(&["shop"])));
         assert_eq!(file.files()[3], path(b"data/shop.db-journal"));
     }
 }

@@ -20,7 +20,7 @@ use crate::worktree::tree_handle::WorkTree;
 /// Proven facts about a restore.
 #[derive(Debug)]
 pub struct RestoreContract {
-    /// Digest of the checkpoint's content within the reach of the restore.
+    /// Digest of the checkpoint's content within the scope of the restore.
     pub expected: Result<Sum, ReadFailure>,
     /// Digest of the same paths as they are now.
     pub actual: Result<String, ReadFailure>,
@@ -41,13 +41,13 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
     let store = context.require_store()?;
     let target = &outcome.target;
     let within = target.record.terms.scope.clone();
-    let reach = RestoreScope {
+    let scope = RestoreScope {
         paths: outcome.paths.clone(),
         within,
         ..RestoreScope::default()
     };
     let (mut snapshot, extras) = (store.snapshot(target)?, store.extras(target)?.extras);
-    snapshot.retain(&|path| reach.covers(path));
+    snapshot.retain(&|path| scope.covers(path));
     let expected = digest::sum(store.objects(), &snapshot, &extras);
     if extras.state.is_some() && snapshot.files.is_empty() && extras.databases.is_none() {
         let actual = Err("there is nothing to compare: values are written nowhere".into());

@@ -38,7 +38,7 @@ pub fn record<'s>(
 ) -> Result<CreateOutcome> {
     let CapturedScope { captured, extras } = gathered;
     let requested_reason = resolved.reason.clone();
-    let record = first_of_place(context, session, &captured, resolved, &mut warnings)?;
+    let record = new_record(context, session, &captured, resolved, &mut warnings)?;
     context.progress.begin(WorkPhase::Flushing, 0, 0);
     let before = baseline::of(&session.locked.inventory().checkpoints).cloned();
     let new = NewCheckpoint {
@@ -98,7 +98,7 @@ pub fn record<'s>(
 
 /// Makes the record; for the first checkpoint of a store, checks whether the directory was moved
 /// here.
-fn first_of_place(
+fn new_record(
     context: &Context,
     session: &Session<'_>,
     captured: &Captured,
@@ -114,7 +114,7 @@ fn first_of_place(
     let is_whole = terms.scope.is_none();
     let mut record = Record {
         terms,
-        ..whole(context, captured, CheckpointKind::Regular, reason, source)
+        ..record_of(context, captured, CheckpointKind::Regular, reason, source)
     };
     record.during_pending = session.pending.is_some();
     if !is_whole {
@@ -150,7 +150,7 @@ pub fn safety_record(
     Record {
         operation: Some(operation),
         during_pending: pending,
-        ..whole(
+        ..record_of(
             context,
             captured,
             CheckpointKind::Safety,
@@ -161,7 +161,7 @@ pub fn safety_record(
 }
 
 /// Returns the record of a whole directory, without terms.
-fn whole(
+fn record_of(
     context: &Context,
     captured: &Captured,
     kind: CheckpointKind,

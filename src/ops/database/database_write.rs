@@ -29,11 +29,11 @@ pub struct WrittenDatabases {
 pub fn add_files(
     store: &Store,
     target: &Target<'_>,
-    reach: &RestoreScope,
+    scope: &RestoreScope,
     state: &mut Snapshot,
 ) -> Result<WrittenDatabases> {
     let mut done = WrittenDatabases::default();
-    for (database, held) in target.databases_within(reach) {
+    for (database, held) in target.databases_within(scope) {
         match (database, held) {
             (Database::File(path), Held::Content(id)) => {
                 add_file(store, target, path, *id, state)?;

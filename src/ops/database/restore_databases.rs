@@ -48,7 +48,7 @@ pub fn planned(request: &Request<'_>) -> Vec<DatabaseReport> {
             DatabaseFate::Planned
         }
     };
-    let concerned = request.target.databases_within(&request.reach);
+    let concerned = request.target.databases_within(&request.scope);
     concerned
         .map(|(database, held)| DatabaseReport {
             database: database.clone(),
@@ -76,7 +76,7 @@ impl DatabaseReturn {
         };
         let concerned: Databases = request
             .target
-            .databases_within(&request.reach)
+            .databases_within(&request.scope)
             .map(|(database, held)| (database.clone(), *held))
             .collect();
         if concerned.is_empty() {

@@ -49,7 +49,7 @@ pub fn restore(
     restore_paths::check_held(&target, &paths)?;
     let paths = restore_paths::limits(paths);
     let within = checkpoint.record.terms.scope.clone();
-    let reach = RestoreScope {
+    let scope = RestoreScope {
         paths,
         within,
         overlay: options.overlay,
@@ -58,7 +58,7 @@ pub fn restore(
     let request = Request {
         verb: Verb::Restore,
         target,
-        reach,
+        scope,
         pending: None,
         settles: false,
     };
@@ -145,11 +145,11 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
         });
     };
     let target = found.target(journal.target)?;
-    let (reach, settles) = (journal.reach.clone(), journal.settles);
+    let (scope, settles) = (journal.scope.clone(), journal.settles);
     let request = Request {
         verb: Verb::Resume,
         target,
-        reach,
+        scope,
         pending: Some(pending.clone()),
         settles,
     };
@@ -237,7 +237,7 @@ impl<'c> FoundStore<'c> {
     }
 
     fn run(&self, request: &Request<'_>, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
-        let mut outcome = protocol::run(self.context, &self.store, request, self.common, consent)?;
+        let mut outcome = protocol::restore(self.context, &self.store, request, self.common, consent)?;
         outcome.warnings.extend(self.healed.iter().cloned());
         Ok(outcome)
     }
@@ -252,7 +252,7 @@ impl<'c> FoundStore<'c> {
             verb: verb.into_str(),
         })?;
         let target = self.target(step.safety)?;
-        let reach = RestoreScope {
+        let scope = RestoreScope {
             paths: step.paths,
             within: step.within,
             ..RestoreScope::default()
@@ -261,7 +261,7 @@ impl<'c> FoundStore<'c> {
             &Request {
                 verb,
                 target,
-                reach,
+                scope,
                 pending: None,
                 settles: false,
             },
@@ -277,16 +277,16 @@ impl<'c> FoundStore<'c> {
 
     /// Goes back from an interrupted restore. One that was itself an undo is finished instead.
     fn undo_pending(&self, pending: Pending, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
-        let reach = |paths: Vec<RelPath>, within| RestoreScope {
+        let scope = |paths: Vec<RelPath>, within| RestoreScope {
             paths,
             within,
             ..RestoreScope::default()
         };
-        let (back_to, reach) = match &pending {
-            Pending::Known(journal) if journal.settles => (journal.target, journal.reach.clone()),
+        let (back_to, scope) = match &pending {
+            Pending::Known(journal) if journal.settles => (journal.target, journal.scope.clone()),
             Pending::Known(journal) => (
                 journal.safety,
-                reach(journal.reach.paths.clone(), journal.reach.within.clone()),
+                scope(journal.scope.paths.clone(), journal.scope.within.clone()),
             ),
             Pending::Unreadable { safety, .. } => {
                 let operation = self
@@ -294,14 +294,14 @@ impl<'c> FoundStore<'c> {
                     .get(*safety)
                     .and_then(|c| c.record.operation.clone());
                 let (paths, within) = operation.map(|o| (o.paths, o.within)).unwrap_or_default();
-                (*safety, reach(paths, within))
+                (*safety, scope(paths, within))
             }
         };
         let target = self.target(back_to)?;
         let request = Request {
             verb: Verb::Undo,
             target,
-            reach,
+            scope,
             pending: Some(pending),
             settles: true,
         };

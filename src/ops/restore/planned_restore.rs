@@ -70,9 +70,9 @@ pub fn capture_and_plan(
     }
     let captured = capturing.finish(&mut sink)?;
     let mut planned = plan(request, captured, &filter, held)?;
-    let reach = &request.reach;
+    let scope = &request.scope;
     let is_asked_for = |store: &RelPath| {
-        reach.covers(store) || reach.paths.iter().any(|path| path.is_at_or_below(store))
+        scope.covers(store) || scope.paths.iter().any(|path| path.is_at_or_below(store))
     };
     planned
         .plan
@@ -185,11 +185,11 @@ fn plan(
     }
     let wanted = target.adapted(held, &snapshot);
     let may_delete = |path: &RelPath, is_dir: bool| target.may_delete(&snapshot, path, is_dir);
-    let mut plan = RestorePlan::between(&snapshot, &wanted, &request.reach, &may_delete);
+    let mut plan = RestorePlan::between(&snapshot, &wanted, &request.scope, &may_delete);
     target.check_all_was_known()?;
     plan.unreadable
-        .extend(target.unreadable_then_too(&captured.meta, &request.reach));
-    plan.unchanged += skipped(&captured.listing, &snapshot, filter, &request.reach);
+        .extend(target.unreadable_then_too(&captured.meta, &request.scope));
+    plan.unchanged += skipped(&captured.listing, &snapshot, filter, &request.scope);
     let since = made_since(request, &plan, &snapshot, filter);
     Ok(PlannedRestore {
         captured,
@@ -232,11 +232,11 @@ fn made_since(
 }
 
 /// Number of files not looked at because they match the target.
-fn skipped(listing: &Listing, seen: &Snapshot, filter: &DirFilter, reach: &RestoreScope) -> usize {
+fn skipped(listing: &Listing, seen: &Snapshot, filter: &DirFilter, scope: &RestoreScope) -> usize {
     if *filter == DirFilter::Everything {
         return 0;
     }
-    if reach.is_everything() {
+    if scope.is_everything() {
         return listing.file_count().saturating_sub(seen.files.len());
     }
     let paths = listing.paths();
@@ -246,7 +246,7 @@ fn skipped(listing: &Listing, seen: &Snapshot, filter: &DirFilter, reach: &Resto
         .zip(&paths)
         .filter(|(_, path)| !filter.contains(path));
     let covered =
-        |path: &RelPath, name: &[u8]| reach.covers(path) || reach.covers(&path.join(name));
+        |path: &RelPath, name: &[u8]| scope.covers(path) || scope.covers(&path.join(name));
     unseen
         .map(|(dir, path)| {
             dir.files

@@ -36,7 +36,7 @@ use crate::store::trees::meta_tree::Extras;
 use crate::worktree::apply::stage_removal;
 use crate::worktree::tree_handle::WorkTree;
 
-pub fn run(
+pub fn restore(
     context: &Context,
     store: &Store,
     request: &Request<'_>,
@@ -47,10 +47,10 @@ pub fn run(
     let (mut shown, mut since) = (RestorePlan::default(), None);
     if common.dry_run || !common.yes {
         let first = capture_and_plan(context, store, request, Sink::HashOnly)?;
-        (shown, since) = (checked(first.plan)?, first.since);
+        (shown, since) = (refuse_conflicts(first.plan)?, first.since);
         request
             .target
-            .check_contents(store, &shown, &request.reach, &context.interrupt)?;
+            .check_contents(store, &shown, &request.scope, &context.interrupt)?;
         if common.dry_run || is_nothing_to_do(context, request, &shown) {
             return Ok(outcome(
                 request,
@@ -87,7 +87,7 @@ pub fn run(
         }
         let mut pack = session.locked.begin_pack()?;
         let present = capture_and_plan(context, store, request, Sink::Pack(&mut pack))?;
-        let plan = checked(present.plan.clone())?;
+        let plan = refuse_conflicts(present.plan.clone())?;
         if plan != shown && !common.yes {
             (shown, since, again) = (plan, present.since, true);
             continue;
@@ -96,7 +96,7 @@ pub fn run(
             let warnings = [session.warnings, present.captured.warnings].concat();
             return Ok(outcome(request, plan, present.since, warnings, false));
         }
-        return change(context, &mut session, pack, present, request, common);
+        return restore_under_lock(context, &mut session, pack, present, request, common);
     }
 }
 
@@ -105,7 +105,7 @@ pub fn run(
 fn is_nothing_to_do(context: &Context, request: &Request<'_>, plan: &RestorePlan) -> bool {
     let asks_for_databases = request
         .target
-        .databases_within(&request.reach)
+        .databases_within(&request.scope)
         .next()
         .is_some();
     plan.is_empty() && request.pending.is_none() && !asks_for_databases && context.root.exists()
@@ -120,7 +120,7 @@ fn make_root(context: &Context, target: &Target<'_>) -> Result<bool> {
     crate::worktree::root::make(root, target.root_perm()).map(|()| true)
 }
 
-fn checked(plan: RestorePlan) -> Result<RestorePlan> {
+fn refuse_conflicts(plan: RestorePlan) -> Result<RestorePlan> {
     if plan.conflicts.is_empty() {
         return Ok(plan);
     }
@@ -151,7 +151,7 @@ fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
 
 /// From here on the user's directory may change; whatever happens, it ends as the target or as it
 /// was.
-fn change(
+fn restore_under_lock(
     context: &Context,
     session: &mut Session<'_>,
     mut pack: PackSet<'_>,
@@ -163,7 +163,7 @@ fn change(
     let mut databases = DatabaseReturn::prepare(context, &session.locked, &mut pack, request)?;
     let staging = random_hex();
     take_over_pending(session, &worktree, &present, request, &staging)?;
-    let safety = keep_present(
+    let safety = record_safety_checkpoint(
         context,
         session,
         pack,
@@ -178,7 +178,7 @@ fn change(
         present: &present.captured.listing,
         target: request.target.id(),
         wanted: &present.wanted,
-        special_bits: request.reach.special_bits,
+        special_bits: request.scope.special_bits,
     };
     let applying = journal_of(request, safety, &staging, JournalStage::Applying);
     let was_pending = request.pending.is_some();
@@ -194,7 +194,7 @@ fn change(
     warnings.extend(present.captured.warnings.iter().cloned());
     warnings.extend(carried.warning);
     let keep = common.keep.unwrap_or(context.settings.keep);
-    let captured = as_left(
+    let captured = capture_after_restore(
         present.captured,
         &present.plan,
         request,
@@ -227,7 +227,7 @@ fn take_over_pending(
     let Some(pending @ Pending::Known(journal)) = &request.pending else {
         return Ok(());
     };
-    let known = contents_known(session.locked.store(), pending, &request.target, present)?;
+    let known = known_blobs(session.locked.store(), pending, &request.target, present)?;
     session
         .warnings
         .extend(clear_leftovers(worktree, journal, &known)?);
@@ -241,7 +241,7 @@ fn take_over_pending(
 
 /// The capture as it is after the restore. After an interrupted one no stat cache is written, since
 /// the checkpoint it would name may not hold everything that was left.
-fn as_left(
+fn capture_after_restore(
     mut captured: Captured,
     plan: &RestorePlan,
     request: &Request<'_>,
@@ -258,7 +258,7 @@ fn as_left(
 
 /// Records the present state. Finishing an interrupted restore records it only if it holds
 /// something that neither of its two checkpoints does.
-fn keep_present(
+fn record_safety_checkpoint(
     context: &Context,
     session: &mut Session<'_>,
     mut pack: PackSet<'_>,
@@ -273,7 +273,7 @@ fn keep_present(
     {
         return Ok(pending.safety());
     }
-    let RestoreScope { paths, within, .. } = request.reach.clone();
+    let RestoreScope { paths, within, .. } = request.scope.clone();
     let operation = Operation {
         verb: request.verb,
         target: request.target.id(),
@@ -361,7 +361,7 @@ fn clear_leftovers(
 }
 
 /// Blobs that the working directory or one of the checkpoints concerned holds.
-fn contents_known(
+fn known_blobs(
     store: &Store,
     pending: &Pending,
     target: &Target<'_>,
@@ -399,7 +399,7 @@ fn journal_of(
         verb,
         target: request.target.id(),
         safety,
-        reach: request.reach.clone(),
+        scope: request.scope.clone(),
         staging: staging.to_owned(),
         filling: None,
         settles: request.settles,
@@ -422,8 +422,8 @@ fn outcome(
         since,
         beyond: None,
         databases: restore_databases::planned(request),
-        paths: request.reach.paths.clone(),
-        overlay: request.reach.overlay,
+        paths: request.scope.paths.clone(),
+        overlay: request.scope.overlay,
         dry_run,
         resumed: request.verb == Verb::Resume,
         evicted: Vec::new(),

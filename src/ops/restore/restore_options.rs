@@ -93,7 +93,7 @@ impl Check {
 pub struct Request<'s> {
     pub verb: Verb,
     pub target: Target<'s>,
-    pub reach: RestoreScope,
+    pub scope: RestoreScope,
     /// The interrupted restore that this one finishes or takes back.
     pub pending: Option<Pending>,
     /// See [`Journal::settles`].

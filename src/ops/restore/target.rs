@@ -120,12 +120,12 @@ impl<'s> Target<'s> {
     pub fn unreadable_then_too(
         &self,
         today: &Meta,
-        reach: &RestoreScope,
+        scope: &RestoreScope,
     ) -> Vec<(RelPath, WhyNot)> {
         let both = today.uncaptured.iter().filter(|(path, standing)| {
             let then = &self.state.meta.uncaptured;
-            !reach.overlay
-                && reach.covers(path)
+            !scope.overlay
+                && scope.covers(path)
                 && !standing.why.stays_by_rule()
                 && then.contains_key(*path)
         });
@@ -240,10 +240,10 @@ impl<'s> Target<'s> {
         &self,
         store: &Store,
         plan: &RestorePlan,
-        reach: &RestoreScope,
+        scope: &RestoreScope,
         interrupt: &Interrupt,
     ) -> Result<()> {
-        for (database, held) in self.databases_within(reach) {
+        for (database, held) in self.databases_within(scope) {
             interrupt.check()?;
             if let Held::Content(id) = held
                 && !store.has_whole(*id)
@@ -271,14 +271,14 @@ impl<'s> Target<'s> {
         Ok(())
     }
 
-    /// Returns the databases within reach of a restore.
+    /// Returns the databases within the scope of a restore.
     pub fn databases_within<'t>(
         &'t self,
-        reach: &'t RestoreScope,
+        scope: &'t RestoreScope,
     ) -> impl Iterator<Item = (&'t Database, &'t Held)> {
         self.databases
             .iter()
-            .filter(|(database, _)| database.is_within(reach))
+            .filter(|(database, _)| database.is_within(scope))
     }
 
     /// Returns the files of all its databases, which are not captured as files.

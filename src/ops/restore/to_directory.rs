@@ -38,14 +38,14 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
     restore_paths::check_held(&target, &paths)?;
     let destination = Destination::resolve(&options.to)?;
     let is_inside = destination.check_apart(&context.root, &context.base)?;
-    let reach = RestoreScope {
+    let scope = RestoreScope {
         paths: restore_paths::limits(paths),
         within: None,
         overlay: false,
         special_bits: options.special_bits,
     };
     let mut state = target.snapshot(&DirFilter::Everything)?;
-    let databases = database_write::add_files(&store, &target, &reach, &mut state)?;
+    let databases = database_write::add_files(&store, &target, &scope, &mut state)?;
     let fate = if options.dry_run {
         DatabaseFate::Planned
     } else {
@@ -59,11 +59,11 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
             fate: fate.clone(),
         })
         .collect();
-    let plan = write_out::plan(&state, &reach);
+    let plan = write_out::plan(&state, &scope);
     if options.dry_run {
-        target.check_contents(&store, &plan, &reach, &context.interrupt)?;
+        target.check_contents(&store, &plan, &scope, &context.interrupt)?;
     } else {
-        carry_out(context, &store, &target, &plan, &reach, &destination)?;
+        carry_out(context, &store, &target, &plan, &scope, &destination)?;
     }
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     warnings.extend(databases.skipped);
@@ -81,7 +81,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
         since: Some(Vec::new()),
         beyond: None,
         databases: written,
-        paths: reach.paths,
+        paths: scope.paths,
         overlay: false,
         dry_run: options.dry_run,
         resumed: false,
@@ -98,7 +98,7 @@ fn carry_out(
     store: &Store,
     target: &Target<'_>,
     plan: &RestorePlan,
-    reach: &RestoreScope,
+    scope: &RestoreScope,
     destination: &Destination,
 ) -> Result<()> {
     let _shield = context.interrupt.shield();
@@ -110,7 +110,7 @@ fn carry_out(
         store,
         &target.checkpoint,
         plan,
-        reach.special_bits,
+        scope.special_bits,
         top,
         &claimed.work,
     );

@@ -19,13 +19,13 @@ use crate::worktree::tree_handle::WorkTree;
 const USUAL_DIR: u32 = 0o755;
 
 /// Plans writing a state into an empty directory.
-pub fn plan(state: &Snapshot, reach: &RestoreScope) -> RestorePlan {
+pub fn plan(state: &Snapshot, scope: &RestoreScope) -> RestorePlan {
     let dirs = BTreeMap::from([(RelPath::root(), root_perm(state))]);
     let empty = Snapshot {
         dirs,
         ..Snapshot::default()
     };
-    RestorePlan::between(&empty, state, reach, &|_, _| false)
+    RestorePlan::between(&empty, state, scope, &|_, _| false)
 }
 
 pub fn root_perm(state: &Snapshot) -> u32 {

@@ -33,7 +33,7 @@ pub struct Journal {
     pub verb: Verb,
     pub target: ObjectId,
     pub safety: ObjectId,
-    pub reach: RestoreScope,
+    pub scope: RestoreScope,
     /// Name of the staging directory: sixteen hex digits.
     pub staging: String,
     /// Name of the staging directory that a way out of this restore is filling; it holds none of
@@ -91,18 +91,18 @@ pub fn render(journal: &Journal) -> String {
         text.extend(["filling ", filling, "\n"]);
     }
     let flags = [
-        ("overlay", journal.reach.overlay),
-        ("special-bits", journal.reach.special_bits),
+        ("overlay", journal.scope.overlay),
+        ("special-bits", journal.scope.special_bits),
         ("settles", journal.settles),
     ];
     for (flag, _) in flags.iter().filter(|(_, set)| *set) {
         text.push_str(flag);
         text.push('\n');
     }
-    for path in &journal.reach.paths {
+    for path in &journal.scope.paths {
         text.extend(["path ", &percent_encode(path.as_bytes()), "\n"]);
     }
-    for field in journal.reach.within.iter().flat_map(Scope::to_fields) {
+    for field in journal.scope.within.iter().flat_map(Scope::to_fields) {
         text.extend(["within ", &field, "\n"]);
     }
     checksummed_text::seal(&text)
@@ -131,7 +131,7 @@ pub fn parse(bytes: &[u8]) -> Option<Journal> {
         verb: value("verb")?.parse().ok()?,
         target: ObjectId::from_hex(value("target")?)?,
         safety: ObjectId::from_hex(value("safety")?)?,
-        reach: RestoreScope {
+        scope: RestoreScope {
             paths,
             within,
             overlay: flag("overlay"),
@@ -157,7 +157,7 @@ mod tests {
             verb: Verb::Restore,
             target: ObjectId::from_bytes([1; 20]),
             safety: ObjectId::from_bytes([2; 20]),
-            reach: RestoreScope {
+            scope: RestoreScope {
                 paths: vec![RelPath::new(b"a b/\xff\nsum 0").unwrap(), RelPath::root()],
                 overlay: true,
                 special_bits: false,

@@ -44,7 +44,7 @@ pub(in crate::worktree) struct ApplyProgress {
 pub(in crate::worktree) struct ApplyRun<'a> {
     work: &'a WorkTree,
     stage: &'a Stage,
-    reach: DirOpener<'a>,
+    opener: DirOpener<'a>,
     plan: &'a ApplyPlan,
     interrupt: &'a Interrupt,
     pub(in crate::worktree) progress: ApplyProgress,
@@ -60,7 +60,7 @@ impl<'a> ApplyRun<'a> {
         Self {
             work,
             stage,
-            reach: DirOpener::new(work),
+            opener: DirOpener::new(work),
             plan,
             interrupt,
             progress: ApplyProgress::default(),
@@ -159,7 +159,7 @@ impl<'a> ApplyRun<'a> {
         let gone = format!("gone-{}", self.progress.done.len());
         let stage = self.stage.dir();
         let moved = self
-            .reach
+            .opener
             .parent_of(path, &mut self.progress.done)
             .and_then(|dir| {
                 if let Some(why) = difference(
@@ -227,7 +227,7 @@ impl<'a> ApplyRun<'a> {
     fn rmdir(&mut self, path: &RelPath) -> Result<bool, Stop> {
         self.check_interrupt()?;
         let removed = self
-            .reach
+            .opener
             .parent_of(path, &mut self.progress.done)
             .and_then(|dir| {
                 let stat = dir.stat_child(path.name())?;
@@ -235,7 +235,7 @@ impl<'a> ApplyRun<'a> {
             });
         match removed {
             Ok(stat) => {
-                self.reach.forget(path);
+                self.opener.forget(path);
                 self.progress.done.push(AppliedStep::RemovedDir {
                     path: path.clone(),
                     perm: stat.perm(),
@@ -252,7 +252,7 @@ impl<'a> ApplyRun<'a> {
         self.check_interrupt()?;
         let done = &mut self.progress.done;
         let made = self
-            .reach
+            .opener
             .parent_of(path, done)
             .and_then(|dir| dir.make_dir(path.name()));
         made.map_err(|error| self.fail("make", path, error))?;
@@ -265,7 +265,7 @@ impl<'a> ApplyRun<'a> {
     fn graft(&mut self, graft: &Graft) -> Result<(), Stop> {
         self.check_interrupt()?;
         let (path, staged, stage) = (&graft.path, tree_name(graft.staged), self.stage.dir());
-        let parent = self.reach.parent_of(path, &mut self.progress.done);
+        let parent = self.opener.parent_of(path, &mut self.progress.done);
         let put =
             parent.and_then(|dir| stage.rename_dir_no_replace(staged.as_bytes(), dir, path.name()));
         put.map_err(|error| self.fail("make", path, error))?;
@@ -282,7 +282,7 @@ impl<'a> ApplyRun<'a> {
         let path = &write.path;
         let staged = write.staged.to_string();
         let stage = self.stage.dir();
-        let parent = self.reach.parent_of(path, &mut self.progress.done);
+        let parent = self.opener.parent_of(path, &mut self.progress.done);
         let put = parent.and_then(|dir| put(stage, &staged, dir, path.name(), &write.expect));
         let ours = match put {
             Ok(Put::Done(ours)) => ours,
@@ -310,7 +310,7 @@ impl<'a> ApplyRun<'a> {
             self.compare_waiting(path, &name, &expected)?;
         }
         // Taken after the rename, which changes ctime, so that the stat cache fits the next scan.
-        let parent = self.reach.parent_of(path, &mut self.progress.done);
+        let parent = self.opener.parent_of(path, &mut self.progress.done);
         let stat = parent.and_then(|dir| dir.stat_child(path.name()));
         let stat = stat.map_err(|error| self.fail("look at", path, error))?;
         self.progress.stats.push((path.clone(), stat));
@@ -324,7 +324,7 @@ impl<'a> ApplyRun<'a> {
             return Err(Stop::Failed(why.into()));
         }
         let dir = self
-            .reach
+            .opener
             .look_into_parent_of(path, &mut self.progress.done);
         let dir = dir.map_err(|error| self.fail("change the mode of", path, error))?;
         let now = dir
@@ -355,7 +355,7 @@ impl<'a> ApplyRun<'a> {
     fn set_dir_modes(&mut self) -> Result<(), Stop> {
         let mut wanted: BTreeMap<RelPath, FinalMode> = BTreeMap::new();
         wanted.extend(
-            self.reach
+            self.opener
                 .take_unlocked()
                 .into_iter()
                 .map(|(path, perm)| (path, FinalMode::Exactly(perm))),
@@ -366,7 +366,7 @@ impl<'a> ApplyRun<'a> {
         while let Some((path, mode)) = wanted.pop_last() {
             self.check_interrupt()?;
             self.set_dir_mode(&path, &mode)?;
-            for (above, perm) in self.reach.take_unlocked() {
+            for (above, perm) in self.opener.take_unlocked() {
                 wanted.entry(above).or_insert(FinalMode::Exactly(perm));
             }
         }
@@ -376,7 +376,7 @@ impl<'a> ApplyRun<'a> {
     fn set_dir_mode(&mut self, path: &RelPath, mode: &FinalMode) -> Result<(), Stop> {
         let special_bits = self.plan.special_bits;
         let done = &mut self.progress.done;
-        let changed_mode = self.reach.look_into_parent_of(path, done).and_then(|dir| {
+        let changed_mode = self.opener.look_into_parent_of(path, done).and_then(|dir| {
             let stat = if path.is_root() {
                 dir.stat()?
             } else {

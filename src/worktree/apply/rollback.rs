@@ -27,12 +27,12 @@ pub(in crate::worktree) fn take_back(
     stage: &Stage,
     done: &[AppliedStep],
 ) -> Vec<Obstacle> {
-    let mut reach = DirOpener::new(work);
+    let mut opener = DirOpener::new(work);
     let mut problems = Vec::new();
     // Mode changes made by the rollback itself.
     let mut opened_up = Vec::new();
     for step in done.iter().rev() {
-        if let Err(error) = undo(&mut reach, &mut opened_up, stage, step) {
+        if let Err(error) = undo(&mut opener, &mut opened_up, stage, step) {
             problems.push(Obstacle {
                 path: step.path().clone(),
                 why: sys::reason(&error),
@@ -40,7 +40,7 @@ pub(in crate::worktree) fn take_back(
         }
     }
     for step in std::mem::take(&mut opened_up).iter().rev() {
-        if let Err(error) = undo(&mut reach, &mut opened_up, stage, step) {
+        if let Err(error) = undo(&mut opener, &mut opened_up, stage, step) {
             problems.push(Obstacle {
                 path: step.path().clone(),
                 why: sys::reason(&error),
@@ -57,7 +57,7 @@ pub(in crate::worktree) fn take_back(
 }
 
 fn undo(
-    reach: &mut DirOpener<'_>,
+    opener: &mut DirOpener<'_>,
     opened_up: &mut Vec<AppliedStep>,
     stage: &Stage,
     step: &AppliedStep,
@@ -65,7 +65,7 @@ fn undo(
     let path = step.path();
     match step {
         AppliedStep::ChangedMode { perm, .. } => {
-            let dir = reach.look_into_parent_of(path, opened_up)?;
+            let dir = opener.look_into_parent_of(path, opened_up)?;
             // A refused chmod left the old mode in place.
             if has_mode(&dir, path, *perm) {
                 Ok(())
@@ -75,40 +75,40 @@ fn undo(
         }
         AppliedStep::Moved { gone, .. } => stage.dir().rename_no_replace(
             gone.as_bytes(),
-            reach.parent_of(path, opened_up)?,
+            opener.parent_of(path, opened_up)?,
             path.name(),
         ),
         AppliedStep::Exchanged { staged, ours, .. } => exchange_back(
             stage.dir(),
             staged.as_bytes(),
-            reach.parent_of(path, opened_up)?,
+            opener.parent_of(path, opened_up)?,
             path.name(),
             ours,
         ),
         AppliedStep::Placed { staged, ours, .. } => take_out(
             stage.dir(),
             staged.as_bytes(),
-            reach.parent_of(path, opened_up)?,
+            opener.parent_of(path, opened_up)?,
             path.name(),
             ours,
         ),
         AppliedStep::Grafted { staged, holds, .. } => {
-            reach.forget(path);
+            opener.forget(path);
             take_tree_out(
                 stage.dir(),
                 staged.as_bytes(),
-                reach.parent_of(path, opened_up)?,
+                opener.parent_of(path, opened_up)?,
                 path.name(),
                 holds,
             )
         }
         AppliedStep::MadeDir { .. } => {
-            let removed = reach.parent_of(path, opened_up)?.rmdir(path.name());
-            reach.forget(path);
+            let removed = opener.parent_of(path, opened_up)?.rmdir(path.name());
+            opener.forget(path);
             if_present(removed)
         }
         AppliedStep::RemovedDir { perm, .. } => {
-            let dir = reach.parent_of(path, opened_up)?;
+            let dir = opener.parent_of(path, opened_up)?;
             match dir.make_dir(path.name()) {
                 Err(error)
                     if error.kind() != io::ErrorKind::AlreadyExists || !is_dir(dir, path) =>

@@ -41,7 +41,7 @@ fn drawn(draw: &mut Draw<'_>) -> Journal {
         verb: [Verb::Restore, Verb::Undo, Verb::Redo, Verb::Resume][draw.below(4)],
         target: draw.id(),
         safety: draw.id(),
-        reach: RestoreScope {
+        scope: RestoreScope {
             paths: draw.several(Draw::path),
             overlay: draw.flag(),
             special_bits: draw.flag(),
