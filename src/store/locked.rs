@@ -64,7 +64,7 @@ impl<'s> LockedStore<'s> {
         }
         store.objects().refresh_if_used()?;
         let mut reader =
-            CommitReader::with_kept(store.objects(), commit_cache::read(layout, store.objects()));
+            CommitReader::with_cache(store.objects(), commit_cache::read(layout, store.objects()));
         let mut inventory = Inventory::read_by(layout, &mut reader)?;
         refuse_newer_commits(layout, &inventory)?;
         lock.announce(holder);
@@ -75,7 +75,7 @@ impl<'s> LockedStore<'s> {
         ref_files::unpack(layout, store.objects())?;
         let recovery = recover::run(store, &mut reader, &mut inventory)?;
         // Without the commit cache the next read is only slower.
-        let _ = reader.keep(layout);
+        let _ = reader.save(layout);
         Ok(Self {
             store,
             lock,

@@ -91,8 +91,11 @@ impl Store {
     }
 
     pub fn inventory(&self) -> Result<Inventory> {
-        let kept = commit_cache::read(&self.layout, &self.objects);
-        Inventory::read_with_rows(&self.layout, CommitReader::with_kept(&self.objects, kept))
+        let cached = commit_cache::read(&self.layout, &self.objects);
+        Inventory::read_with_rows(
+            &self.layout,
+            CommitReader::with_cache(&self.objects, cached),
+        )
     }
 
     /// Reads the inventory with every commit from its pack.

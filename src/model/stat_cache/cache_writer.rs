@@ -38,20 +38,20 @@ pub fn base(listing: &Listing) -> Option<Vec<u8>> {
 
 /// Encodes the differences from the base used by the scan; `None` if directories were added or
 /// removed, or so much changed that writing the whole is better.
-pub fn patch(listing: &Listing, kept: &CachedListing) -> Option<Vec<u8>> {
-    if listing.dirs.len() != kept.dir_count() {
+pub fn patch(listing: &Listing, cached: &CachedListing) -> Option<Vec<u8>> {
+    if listing.dirs.len() != cached.dir_count() {
         return None;
     }
-    let limit = SMALL_PATCH_BYTES.max(kept.base.as_bytes().len() / 8);
+    let limit = SMALL_PATCH_BYTES.max(cached.base.as_bytes().len() / 8);
     let mut block = Block::new(listing.started_ns);
     for dir in &listing.dirs {
-        let number = dir.kept?;
-        let before = kept.dir(number)?;
+        let number = dir.cached?;
+        let before = cached.dir(number)?;
         if dir.unchanged && before.is_of_base() && dir.tree == before.tree() {
             continue;
         }
-        let in_base = kept.base.dir(number)?.files;
-        let (files, flags) = if dir.files.are_kept_as(&kept.base, &in_base) {
+        let in_base = cached.base.dir(number)?.files;
+        let (files, flags) = if dir.files.are_cached_as(&cached.base, &in_base) {
             ((in_base.start, in_base.len()), FILES_IN_BASE)
         } else {
             (block.add_files(&dir.files)?, 0)

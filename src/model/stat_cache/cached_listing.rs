@@ -140,7 +140,7 @@ impl CachedDir<'_> {
         } else {
             0..0
         };
-        Files::kept(Arc::clone(block), range)
+        Files::cached(Arc::clone(block), range)
     }
 
     pub(in crate::model) fn block_of_files(&self) -> &Arc<CachedBlock> {

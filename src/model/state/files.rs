@@ -11,7 +11,7 @@ use crate::model::state::stat::{FileView, ListedFile};
 pub struct Files {
     listed: Vec<ListedFile>,
     /// Files in the stat cache; if present, `listed` is empty.
-    kept: Option<CachedFiles>,
+    cached: Option<CachedFiles>,
 }
 
 /// A range of records in a block.
@@ -23,22 +23,25 @@ struct CachedFiles {
 
 impl From<Vec<ListedFile>> for Files {
     fn from(listed: Vec<ListedFile>) -> Self {
-        Self { listed, kept: None }
+        Self {
+            listed,
+            cached: None,
+        }
     }
 }
 
 impl Files {
-    pub(in crate::model) fn kept(block: Arc<CachedBlock>, range: Range<usize>) -> Self {
+    pub(in crate::model) fn cached(block: Arc<CachedBlock>, range: Range<usize>) -> Self {
         Self {
             listed: Vec::new(),
-            kept: Some(CachedFiles { block, range }),
+            cached: Some(CachedFiles { block, range }),
         }
     }
 
     pub fn len(&self) -> usize {
-        self.kept
+        self.cached
             .as_ref()
-            .map_or(self.listed.len(), |kept| kept.range.len())
+            .map_or(self.listed.len(), |cached| cached.range.len())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -47,10 +50,10 @@ impl Files {
 
     #[inline]
     pub fn at(&self, index: usize) -> Option<FileView<'_>> {
-        match &self.kept {
+        match &self.cached {
             None => self.listed.get(index).map(view),
-            Some(kept) => {
-                (index < kept.range.len()).then(|| kept.block.file(kept.range.start + index))
+            Some(cached) => {
+                (index < cached.range.len()).then(|| cached.block.file(cached.range.start + index))
             }
         }
     }
@@ -75,21 +78,24 @@ impl Files {
     }
 
     /// Whether the files are exactly this range of this block.
-    pub(in crate::model) fn are_kept_as(
+    pub(in crate::model) fn are_cached_as(
         &self,
         block: &Arc<CachedBlock>,
         range: &Range<usize>,
     ) -> bool {
-        self.kept
+        self.cached
             .as_ref()
-            .is_some_and(|kept| Arc::ptr_eq(&kept.block, block) && kept.range == *range)
+            .is_some_and(|cached| Arc::ptr_eq(&cached.block, block) && cached.range == *range)
     }
 
     /// Converts to a list that can be changed.
     pub fn make_listed(&mut self) -> &mut Vec<ListedFile> {
-        if self.kept.is_some() {
+        if self.cached.is_some() {
             let listed = self.iter().map(FileView::to_listed).collect();
-            *self = Self { listed, kept: None };
+            *self = Self {
+                listed,
+                cached: None,
+            };
         }
         &mut self.listed
     }

@@ -43,7 +43,7 @@ pub fn filtered(listing: &Listing, wants: &dyn Fn(&RelPath) -> bool) -> Listing 
     Listing {
         dirs: kept,
         started_ns: listing.started_ns,
-        kept: None,
+        cached: None,
     }
 }
 

@@ -26,7 +26,7 @@ pub struct ListedDir {
     /// Git tree of this directory, once computed; `None` also if there is no file below.
     pub tree: Option<ObjectId>,
     /// Number of this directory in the stat cache, if it was there.
-    pub kept: Option<usize>,
+    pub cached: Option<usize>,
     /// Whether stat, files and uncaptured items equal those in the stat cache.
     pub unchanged: bool,
     /// Whether names alone decide what is captured here, not the content or state of left-out
@@ -44,7 +44,7 @@ pub struct Listing {
     /// File system clock before the scan began; files not older than this are racy.
     pub started_ns: i64,
     /// The stat cache that the scan used.
-    pub kept: Option<Arc<CachedListing>>,
+    pub cached: Option<Arc<CachedListing>>,
 }
 
 impl Listing {
@@ -53,7 +53,7 @@ impl Listing {
         Self {
             dirs: vec![ListedDir::empty(0, Name::default(), stat)],
             started_ns,
-            kept: None,
+            cached: None,
         }
     }
 
@@ -139,7 +139,7 @@ impl Listing {
 impl ListedDir {
     pub fn empty(parent: usize, name: Name, stat: Stat) -> Self {
         let (files, dirs, uncaptured) = (Files::default(), Vec::new(), Vec::new());
-        let (tree, kept, unchanged, decided_by_names, has_hidden_rules) =
+        let (tree, cached, unchanged, decided_by_names, has_hidden_rules) =
             (None, None, false, false, false);
         Self {
             parent,
@@ -149,7 +149,7 @@ impl ListedDir {
             dirs,
             uncaptured,
             tree,
-            kept,
+            cached,
             unchanged,
             decided_by_names,
             has_hidden_rules,

@@ -95,7 +95,9 @@ pub fn reader_warnings(
     warnings.extend((!ids.is_empty()).then_some(Warning::RefsLost { ids }));
     let unadopted = inventory.unadopted.len();
     warnings.extend((unadopted > 0).then_some(Warning::Unadopted { count: unadopted }));
-    warnings.extend(session::pending_unlocked(store, &inventory.checkpoints)?.map(|pending| pending.warning()));
+    warnings.extend(
+        session::pending_unlocked(store, &inventory.checkpoints)?.map(|pending| pending.warning()),
+    );
     let newer = description::format_of(store.layout()).filter(|found| *found > STORE_FORMAT);
     warnings.extend(newer.map(|found| Warning::StoreTooNew { found }));
     Ok(warnings)

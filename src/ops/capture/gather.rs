@@ -143,7 +143,11 @@ pub struct ScopePreview {
 ///
 /// # Errors
 /// The directory cannot be scanned.
-pub fn preview_scope(context: &Context, scope: &Scope, include_sensitive: &[String]) -> Result<ScopePreview> {
+pub fn preview_scope(
+    context: &Context,
+    scope: &Scope,
+    include_sensitive: &[String],
+) -> Result<ScopePreview> {
     let (worktree, store) = (WorkTree::open(context.root.path())?, context.find_store()?);
     let (capturing, _) = scan_scope(context, store.as_ref(), &worktree, scope, include_sensitive)?;
     let found = capturing.listing();

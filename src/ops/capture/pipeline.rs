@@ -143,7 +143,7 @@ pub fn begin<'c>(
         .zip(cache.as_ref())
         .is_some_and(|(store, cache)| store.trusts(cache));
     let scan_options = ScanOptions {
-        previous: cache.as_ref().map(|cache| &cache.kept),
+        previous: cache.as_ref().map(|cache| &cache.listing),
         same_rules: options.named.is_empty()
             && cache
                 .as_ref()

@@ -33,7 +33,8 @@ pub fn delete_store(
     consent: &mut DeletionConsent<'_>,
 ) -> Result<Option<DeleteOutcome>> {
     let dir = context.store_dir()?;
-    let outcome = ownership::is_own_directory(&dir)?.then(|| whole_store_outcome(&dir, options.dry_run));
+    let outcome =
+        ownership::is_own_directory(&dir)?.then(|| whole_store_outcome(&dir, options.dry_run));
     if options.dry_run {
         return Ok(outcome);
     }

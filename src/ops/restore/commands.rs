@@ -133,7 +133,8 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
         ..common.clone()
     };
     let found = FoundStore::of(context, &common)?;
-    let Some(pending) = session::pending_unlocked(&found.store, &found.inventory.checkpoints)? else {
+    let Some(pending) = session::pending_unlocked(&found.store, &found.inventory.checkpoints)?
+    else {
         return Err(Error::NothingToTakeBack { verb: "resume" });
     };
     let Pending::Known(journal) = &pending else {
@@ -237,7 +238,8 @@ impl<'c> FoundStore<'c> {
     }
 
     fn run(&self, request: &Request<'_>, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
-        let mut outcome = protocol::restore(self.context, &self.store, request, self.common, consent)?;
+        let mut outcome =
+            protocol::restore(self.context, &self.store, request, self.common, consent)?;
         outcome.warnings.extend(self.healed.iter().cloned());
         Ok(outcome)
     }

@@ -116,7 +116,7 @@ fn make_dir(listing: &mut Listing, path: &RelPath) {
 
 /// Notes that directories were added or removed: the stat cache cannot be patched then.
 fn came_or_went(listing: &mut Listing) {
-    (listing.dirs[0].kept, listing.dirs[0].unchanged) = (None, false);
+    (listing.dirs[0].cached, listing.dirs[0].unchanged) = (None, false);
 }
 
 fn put_files(dir: &mut ListedDir, written: &[&WrittenFile]) {

@@ -170,7 +170,11 @@ impl<'s> Target<'s> {
         let path = dir.join(IGNORE_FILE);
         let outer_entry = |state: &LazySnapshot<'s>| state.entry_at(&path).transpose();
         let found = match self.state.entry_at(&path)? {
-            None => self.outer_rules.as_ref().and_then(outer_entry).transpose()?,
+            None => self
+                .outer_rules
+                .as_ref()
+                .and_then(outer_entry)
+                .transpose()?,
             found => found,
         };
         let Some(entry) = found.filter(|entry| matches!(entry.mode, MODE_FILE | MODE_EXECUTABLE))

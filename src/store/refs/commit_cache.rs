@@ -69,34 +69,34 @@ pub fn read(layout: &Layout, objects: &Objects) -> CachedCommits {
         .into_iter()
         .map(|pack| (pack.stamp.clone(), pack))
         .collect();
-    let mut kept = CachedCommits::default();
+    let mut cached = CachedCommits::default();
     for (holder, commits) in found {
         let stands = packs
             .get(&holder.pack)
             .is_some_and(|pack| stamp_of(&pack.index_path) == Some(holder.index));
         if stands {
             for (id, content) in commits {
-                kept.put(holder.clone(), id, content);
+                cached.put(holder.clone(), id, content);
             }
         }
     }
-    kept
+    cached
 }
 
 /// Rewrites the file if many commits had to be `read` from packs.
 ///
 /// # Errors
 /// The file cannot be written; it is as before.
-pub fn keep(
+pub fn save(
     layout: &Layout,
     objects: &Objects,
-    kept: &CachedCommits,
+    cached: &CachedCommits,
     read: Vec<(ObjectId, Vec<u8>)>,
 ) -> Result<()> {
     if read.len() < WORTH_WRITING {
         return Ok(());
     }
-    let mut held = kept.held.clone();
+    let mut held = cached.held.clone();
     let packs = objects.pack_list();
     for (id, content) in read {
         let has_it = |pack: &&std::sync::Arc<Pack>| {

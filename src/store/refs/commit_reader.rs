@@ -23,8 +23,8 @@ pub struct CommitReader<'o> {
     /// Sequence numbers of commits met so far; 0 for an unreadable commit.
     places: HashMap<ObjectId, u64>,
     newest_format: u32,
-    kept: CachedCommits,
-    /// Commits that were not in `kept`.
+    cached: CachedCommits,
+    /// Commits that were not in `cached`.
     read: Vec<(ObjectId, Vec<u8>)>,
     /// Time in milliseconds since 1970 and sequence number of each of our checkpoints read so far.
     own: Vec<(i64, u64)>,
@@ -32,16 +32,16 @@ pub struct CommitReader<'o> {
 
 impl<'o> CommitReader<'o> {
     pub fn new(objects: &'o Objects) -> Self {
-        Self::with_kept(objects, CachedCommits::default())
+        Self::with_cache(objects, CachedCommits::default())
     }
 
     /// Creates a reader that takes commits from the commit cache where it can.
-    pub fn with_kept(objects: &'o Objects, kept: CachedCommits) -> Self {
+    pub fn with_cache(objects: &'o Objects, cached: CachedCommits) -> Self {
         Self {
             objects,
             places: HashMap::new(),
             newest_format: 0,
-            kept,
+            cached,
             read: Vec::new(),
             own: Vec::new(),
         }
@@ -51,8 +51,8 @@ impl<'o> CommitReader<'o> {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn keep(self, layout: &Layout) -> Result<(), Error> {
-        commit_cache::keep(layout, self.objects, &self.kept, self.read)
+    pub fn save(self, layout: &Layout) -> Result<(), Error> {
+        commit_cache::save(layout, self.objects, &self.cached, self.read)
     }
 
     /// Adds the sequence numbers of adopted commits, before the first of them is read.
@@ -134,7 +134,7 @@ impl<'o> CommitReader<'o> {
     /// # Errors
     /// As [`Self::checkpoint`], but the message is not checked.
     pub fn parts(&mut self, id: ObjectId) -> Result<CommitParts, ReadFailure> {
-        if let Some(content) = self.kept.get(id) {
+        if let Some(content) = self.cached.get(id) {
             return Ok(commit_codec::parse(content)?);
         }
         if let Some((_, content)) = self.read.last().filter(|(read, _)| *read == id) {

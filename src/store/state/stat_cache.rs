@@ -32,7 +32,7 @@ const CACHE_TRIES: usize = 2;
 #[derive(Clone, Debug)]
 pub struct StatCache {
     pub head: Head,
-    pub kept: Arc<CachedListing>,
+    pub listing: Arc<CachedListing>,
 }
 
 impl StatCache {
@@ -89,7 +89,7 @@ fn read_once(layout: &Layout) -> Option<StatCache> {
     let base = CachedBlock::parse(base, BASE_MAGIC.len(), end)?;
     Some(StatCache {
         head,
-        kept: Arc::new(CachedListing::new(base, patch)?),
+        listing: Arc::new(CachedListing::new(base, patch)?),
     })
 }
 
@@ -112,7 +112,7 @@ pub fn save(
         rules,
     } = basis;
     if let Some((known, patch)) =
-        known.and_then(|known| Some((known, cache_writer::patch(listing, &known.kept)?)))
+        known.and_then(|known| Some((known, cache_writer::patch(listing, &known.listing)?)))
     {
         let base_sum = known.head.base_sum;
         let head = Head {
@@ -157,15 +157,15 @@ pub fn save_packs(layout: &Layout, cache: &StatCache, packs: Vec<PackStamp>) -> 
             packs,
             ..cache.head.clone()
         },
-        cache.kept.patch_bytes(),
+        cache.listing.patch_bytes(),
     )
 }
 
 /// Whether `listing` equals the content of the cache, under the same rules.
 pub fn says_already(cache: &StatCache, listing: &Listing, rules: RulesStamp) -> bool {
     cache.head.rules == rules
-        && cache_writer::patch(listing, &cache.kept)
-            .is_some_and(|patch| patch == cache.kept.patch_bytes())
+        && cache_writer::patch(listing, &cache.listing)
+            .is_some_and(|patch| patch == cache.listing.patch_bytes())
 }
 
 /// Removes the files of the cache.

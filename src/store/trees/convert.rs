@@ -42,11 +42,11 @@ pub fn build<E>(
 /// The cached directory, if nothing in it or below it changed.
 fn before_if_same<'l>(listing: &'l Listing, index: usize, same: &[bool]) -> Option<CachedDir<'l>> {
     let dir = listing.dirs.get(index).filter(|dir| dir.unchanged)?;
-    let kept = listing.kept.as_ref()?;
-    let number = dir.kept?;
-    let has_all =
-        dir.dirs.len() == kept.children(number).len() && dir.dirs.iter().all(|child| same[*child]);
-    if has_all { kept.dir(number) } else { None }
+    let cached = listing.cached.as_ref()?;
+    let number = dir.cached?;
+    let has_all = dir.dirs.len() == cached.children(number).len()
+        && dir.dirs.iter().all(|child| same[*child]);
+    if has_all { cached.dir(number) } else { None }
 }
 
 fn entries_of(listing: &Listing, index: usize) -> Vec<TreeEntry> {

@@ -6,7 +6,8 @@ use crate::base::random_name::random_hex;
 use crate::error::Result;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::files::state_file::{
-    LARGEST_STATE_FILE_BYTES, TEMPORARY_PREFIX, stat_regular, make_parent, open_parent, sweep, write_aside,
+    LARGEST_STATE_FILE_BYTES, TEMPORARY_PREFIX, make_parent, open_parent, stat_regular, sweep,
+    write_aside,
 };
 use crate::worktree::sys::Dir;
 use crate::worktree::tree_handle::WorkTree;

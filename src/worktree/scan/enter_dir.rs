@@ -41,8 +41,8 @@ impl Walk<'_> {
             self.leave(pending.name, why);
             return Ok(());
         };
-        let may_keep = pending.kept.is_some() && !top.rules_changed;
-        let access = if may_keep {
+        let may_be_cached = pending.cached.is_some() && !top.rules_changed;
+        let access = if may_be_cached {
             Access::Search
         } else {
             Access::Read
@@ -95,7 +95,7 @@ impl Walk<'_> {
         stat: Stat,
         access: Access,
     ) -> Result<()> {
-        let PendingDir { name, kept } = pending;
+        let PendingDir { name, cached } = pending;
         let Some(parent) = self.stack.last().map(|frame| frame.index) else {
             return Ok(());
         };
@@ -103,7 +103,7 @@ impl Walk<'_> {
         let index = self.dirs.len();
         self.dirs.push(ListedDir::empty(parent, name, stat));
         let dir = Arc::new(dir);
-        if self.keep(&dir, index, kept, rules_changed) {
+        if self.take_from_cache(&dir, index, cached, rules_changed) {
             self.dirs[parent].dirs.push(index);
             return Ok(());
         }
@@ -130,7 +130,7 @@ impl Walk<'_> {
             }
             Ok((dir, items)) => {
                 self.dirs[parent].dirs.push(index);
-                self.read(Frame::new(index, kept, rules_changed, dir), items)
+                self.read(Frame::new(index, cached, rules_changed, dir), items)
             }
             Err(error) => {
                 let Some(unread) = self.dirs.pop() else {
@@ -149,14 +149,15 @@ impl Walk<'_> {
     }
 
     /// Takes a directory from the stat cache if it is unchanged; returns whether it did.
-    pub(super) fn keep(
+    pub(super) fn take_from_cache(
         &mut self,
         dir: &Arc<Dir>,
         index: usize,
-        kept: Option<usize>,
+        cached: Option<usize>,
         rules_changed: bool,
     ) -> bool {
-        let Some((previous, number)) = self.previous().zip(kept).filter(|_| !rules_changed) else {
+        let Some((previous, number)) = self.previous().zip(cached).filter(|_| !rules_changed)
+        else {
             return false;
         };
         let Some(before) = previous.dir(number) else {
@@ -172,13 +173,13 @@ impl Walk<'_> {
         };
         let count = files.len();
         (listed.files, listed.uncaptured) = (files, uncaptured);
-        (listed.kept, listed.unchanged, listed.decided_by_names) = (kept, true, true);
-        let mut frame = Frame::new(index, kept, false, Arc::clone(dir));
+        (listed.cached, listed.unchanged, listed.decided_by_names) = (cached, true, true);
+        let mut frame = Frame::new(index, cached, false, Arc::clone(dir));
         let children = previous.children(number).rev();
         frame.pending = children
-            .map(|kept| PendingDir {
-                name: previous.name(kept).into(),
-                kept: Some(kept),
+            .map(|cached| PendingDir {
+                name: previous.name(cached).into(),
+                cached: Some(cached),
             })
             .collect();
         self.note_read(count);
@@ -204,8 +205,8 @@ impl Walk<'_> {
         let (rules, is_unread) = self.rules_in(&dir, index, has_ignore_file);
         let known = self
             .previous()
-            .zip(frame.kept)
-            .and_then(|(previous, kept)| previous.dir(kept));
+            .zip(frame.cached)
+            .and_then(|(previous, cached)| previous.dir(cached));
         frame.rules_changed |= known.as_ref().is_some_and(CachedDir::has_hidden_rules);
         let known = known.map(|before| Known {
             files: before.files(),
@@ -235,14 +236,14 @@ impl Walk<'_> {
         let listed = &mut self.dirs[index];
         (listed.decided_by_names, listed.has_hidden_rules) =
             (is_decided_by_names && !has_hidden_rules, has_hidden_rules);
-        (listed.files, listed.uncaptured, listed.kept) =
-            (Files::from(files), uncaptured, frame.kept);
+        (listed.files, listed.uncaptured, listed.cached) =
+            (Files::from(files), uncaptured, frame.cached);
         subdirs.reverse();
-        let number_of = |name: &[u8]| self.previous()?.child(frame.kept?, name);
+        let number_of = |name: &[u8]| self.previous()?.child(frame.cached?, name);
         frame.pending = subdirs
             .into_iter()
             .map(|name| PendingDir {
-                kept: number_of(&name),
+                cached: number_of(&name),
                 name,
             })
             .collect();

@@ -83,7 +83,7 @@ pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result
     Ok(Scan::Done(Listing {
         dirs,
         started_ns,
-        kept: options.previous.cloned(),
+        cached: options.previous.cloned(),
     }))
 }
 

@@ -78,7 +78,7 @@ pub struct Job {
     pub(super) path: RelPath,
     pub(super) stat: Stat,
     pub(super) handle: Arc<Dir>,
-    pub(super) kept: Option<usize>,
+    pub(super) cached: Option<usize>,
     pub(super) rules_changed: bool,
     pub(super) pending: Vec<PendingDir>,
 }
@@ -87,5 +87,5 @@ pub struct Job {
 pub struct PendingDir {
     pub(super) name: Name,
     /// Index of the same directory in the stat cache.
-    pub(super) kept: Option<usize>,
+    pub(super) cached: Option<usize>,
 }

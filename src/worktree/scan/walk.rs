@@ -44,7 +44,7 @@ pub(in crate::worktree) struct Walk<'a> {
 /// A directory on the way down to the one being read.
 pub(super) struct Frame {
     pub(super) index: usize,
-    pub(super) kept: Option<usize>,
+    pub(super) cached: Option<usize>,
     /// Computed when a name has to be judged, so never in unchanged directories.
     pub(super) rules: OnceCell<DirRules>,
     /// Whether the rules in effect here may differ from those of the last scan.
@@ -74,13 +74,13 @@ impl<'a> Walk<'a> {
         let failed = |error| shared.work.io("read", &RelPath::root(), error);
         let (stat, _) = root.stat_with_mount().map_err(failed)?;
         walk.dirs.push(ListedDir::empty(0, Name::default(), stat));
-        let kept = shared.options.previous.map(|_| 0);
+        let cached = shared.options.previous.map(|_| 0);
         let changed = !shared.options.same_rules;
-        if walk.keep(&root, 0, kept, changed) {
+        if walk.take_from_cache(&root, 0, cached, changed) {
             return Ok(walk);
         }
         let items = root.list().map_err(failed)?;
-        walk.read(Frame::new(0, kept, changed, root), items)?;
+        walk.read(Frame::new(0, cached, changed, root), items)?;
         Ok(walk)
     }
 
@@ -91,13 +91,13 @@ impl<'a> Walk<'a> {
             path,
             stat,
             handle,
-            kept,
+            cached,
             rules_changed,
             pending,
         } = job;
         let mut first = ListedDir::empty(0, Name::default(), stat);
         first.unchanged = true;
-        let mut frame = Frame::new(0, kept, rules_changed, handle);
+        let mut frame = Frame::new(0, cached, rules_changed, handle);
         frame.pending = pending;
         Self {
             shared,
@@ -165,7 +165,7 @@ impl<'a> Walk<'a> {
             path,
             stat: self.dirs[frame.index].stat,
             handle,
-            kept: frame.kept,
+            cached: frame.cached,
             rules_changed: frame.rules_changed,
             pending: frame.pending.drain(..half).collect(),
         };
@@ -299,13 +299,13 @@ impl<'a> Walk<'a> {
 impl Frame {
     pub(super) fn new(
         index: usize,
-        kept: Option<usize>,
+        cached: Option<usize>,
         rules_changed: bool,
         handle: Arc<Dir>,
     ) -> Self {
         Self {
             index,
-            kept,
+            cached,
             rules: OnceCell::new(),
             rules_changed,
             handle: Some(handle),

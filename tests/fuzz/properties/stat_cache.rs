@@ -54,22 +54,25 @@ fn blocks(data: &[u8]) {
     let (base, patch) = data.split_at(length.min(data.len()));
     let block = |bytes: &[u8]| CachedBlock::parse(bytes.to_vec(), 0, bytes.len());
     for (base, patch) in [(data, None), (base, block(patch))] {
-        if let Some(kept) = block(base).and_then(|base| CachedListing::new(base, patch)) {
-            read_all(&kept, data.len());
+        if let Some(cached) = block(base).and_then(|base| CachedListing::new(base, patch)) {
+            read_all(&cached, data.len());
         }
     }
 }
 
-fn read_all(kept: &CachedListing, most: usize) {
-    assert!(kept.size() <= most);
-    for number in 0..=kept.dir_count() {
-        let children = kept.children(number);
-        assert!(children.is_empty() || children.start > number && children.end <= kept.dir_count());
+fn read_all(cached: &CachedListing, most: usize) {
+    assert!(cached.size() <= most);
+    for number in 0..=cached.dir_count() {
+        let children = cached.children(number);
         assert!(
-            kept.child(number, kept.name(number))
+            children.is_empty() || children.start > number && children.end <= cached.dir_count()
+        );
+        assert!(
+            cached
+                .child(number, cached.name(number))
                 .is_none_or(|child| children.contains(&child))
         );
-        let Some(dir) = kept.dir(number) else {
+        let Some(dir) = cached.dir(number) else {
             continue;
         };
         let mut files = dir.files();
@@ -103,24 +106,24 @@ fn listing(data: &[u8]) {
     let bytes = cache_writer::base(&listing).expect("small numbers");
     let length = bytes.len();
     let block = CachedBlock::parse(bytes, 0, length).expect("our own block");
-    let kept = Arc::new(CachedListing::new(block, None).expect("it has a root"));
+    let cached = Arc::new(CachedListing::new(block, None).expect("it has a root"));
     let mut pairs = vec![(0, 0)];
     while let Some((index, number)) = pairs.pop() {
-        same(&listing.dirs[index], &kept, number);
+        same(&listing.dirs[index], &cached, number);
         pairs.extend(
             listing.dirs[index]
                 .dirs
                 .iter()
                 .copied()
-                .zip(kept.children(number)),
+                .zip(cached.children(number)),
         );
     }
 }
 
-fn same(dir: &ListedDir, kept: &CachedListing, number: usize) {
-    let found = kept.dir(number).expect("it was written");
+fn same(dir: &ListedDir, cached: &CachedListing, number: usize) {
+    let found = cached.dir(number).expect("it was written");
     assert_eq!(
-        (kept.name(number), found.stat(), found.tree()),
+        (cached.name(number), found.stat(), found.tree()),
         (&*dir.name, &dir.stat, dir.tree)
     );
     assert_eq!(
@@ -128,7 +131,7 @@ fn same(dir: &ListedDir, kept: &CachedListing, number: usize) {
         (dir.decided_by_names, dir.has_hidden_rules)
     );
     assert_eq!(found.uncaptured().as_ref(), Some(&dir.uncaptured));
-    assert_eq!(kept.children(number).len(), dir.dirs.len());
+    assert_eq!(cached.children(number).len(), dir.dirs.len());
     let files = found.files();
     assert_eq!(files.len(), dir.files.len());
     for (written, read) in dir.files.iter().zip(files.iter()) {
