@@ -151,10 +151,10 @@ fn unknown<'s>(pair: &Pair, before: &'s Snapshot, after: &'s Snapshot) -> Option
         (Some(_), None) => after,
         _ => return None,
     };
-    let standing = std::iter::once(pair.path.clone()).chain(pair.path.ancestors());
-    let why = standing
+    let candidates = std::iter::once(pair.path.clone()).chain(pair.path.ancestors());
+    let why = candidates
         .filter_map(|path| lacking.uncaptured.get(&path))
-        .map(|standing| &standing.why)
+        .map(|entry| &entry.why)
         .next()?;
     why.may_hide_files().then_some(why)
 }
@@ -215,7 +215,7 @@ fn compare_uncaptured(
         state
             .uncaptured
             .get(path)
-            .map(|standing| standing.why.clone())
+            .map(|entry| entry.why.clone())
             .filter(WhyNot::is_recorded)
     };
     let names: BTreeSet<&RelPath> = before

@@ -148,8 +148,8 @@ impl Planner<'_> {
     }
 
     fn make_room_for_dir(&mut self, path: RelPath, perm: u32) {
-        if let Some(standing) = self.present.uncaptured.get(&path) {
-            let only_left_out = standing.is_dir && !standing.why.is_recorded();
+        if let Some(entry) = self.present.uncaptured.get(&path) {
+            let only_left_out = entry.is_dir && !entry.why.is_recorded();
             if !only_left_out {
                 self.conflict(path);
             }
@@ -207,17 +207,17 @@ impl Planner<'_> {
         if self.scope.overlay {
             return;
         }
-        for (path, standing) in self.scope.covered(&self.present.uncaptured) {
+        for (path, entry) in self.scope.covered(&self.present.uncaptured) {
             let is_ours = matches!(
-                standing.why,
+                entry.why,
                 WhyNot::DotGit | WhyNot::Database | WhyNot::Secret(_)
             );
             let is_wanted =
                 self.target.files.contains_key(path) || self.target.dirs.contains_key(path);
-            if is_ours || is_wanted || !self.is_targets_business(path, standing.is_dir) {
+            if is_ours || is_wanted || !self.is_targets_business(path, entry.is_dir) {
                 continue;
             }
-            if standing.why.stays_by_rule() {
+            if entry.why.stays_by_rule() {
                 if path
                     .parent()
                     .is_none_or(|dir| !self.plan.left_alone.contains(&dir))
@@ -225,9 +225,7 @@ impl Planner<'_> {
                     self.plan.left_alone.insert(path.clone());
                 }
             } else {
-                self.plan
-                    .unreadable
-                    .insert(path.clone(), standing.why.clone());
+                self.plan.unreadable.insert(path.clone(), entry.why.clone());
             }
         }
     }
@@ -237,7 +235,7 @@ impl Planner<'_> {
             .present
             .uncaptured
             .get(&path)
-            .map(|standing| standing.why.clone());
+            .map(|entry| entry.why.clone());
         self.refuse(path, Blocker::Uncaptured(why));
     }
 

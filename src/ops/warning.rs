@@ -16,7 +16,7 @@ use crate::store::damage::salvage::Salvaged;
 pub enum Warning {
     /// No new checkpoint: the newest is identical and was made a moment ago with this reason.
     Dedup {
-        standing: ObjectId,
+        existing: ObjectId,
         reason: String,
     },
     TooManyFiles {

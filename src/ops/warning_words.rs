@@ -17,8 +17,8 @@ const COPY_INSIDE: &str = "the copy lies in the working directory: the next crea
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Dedup { standing, reason } => {
-                write!(f, "nothing changed since {} ({}) a moment ago", standing.short(), escape(reason))
+            Self::Dedup { existing, reason } => {
+                write!(f, "nothing changed since {} ({}) a moment ago", existing.short(), escape(reason))
             }
             Self::TooManyFiles { limit, .. } => {
                 write!(f, "Directory has >{} files — checkpoints disabled for performance.", thousands(*limit))

@@ -144,7 +144,7 @@ pub fn json(outcome: &DiffOutcome, exit: u8, failure: Option<&Error>) -> String 
         "to": outcome.to.as_ref().map(|to| hex(to.id)),
         "files": outcome.files.iter().map(file).collect::<Vec<_>>(),
         "other": other(&outcome.other),
-        "not_compared": outcome.not_compared.iter().map(|(path, why)| standing(path, why)).collect::<Vec<_>>(),
+        "not_compared": outcome.not_compared.iter().map(|(path, why)| why_not_compared(path, why)).collect::<Vec<_>>(),
     });
     partial("diff", exit, &data, &outcome.warnings, failure)
 }
@@ -182,7 +182,7 @@ fn other(other: &Unsayable) -> Value {
     })
 }
 
-fn standing(path: &RelPath, why: &WhyNot) -> Value {
+fn why_not_compared(path: &RelPath, why: &WhyNot) -> Value {
     let mut told = json!({"why": why.into_str()});
     if let WhyNot::Unreadable(detail) = why {
         told["detail"] = detail.clone().into();

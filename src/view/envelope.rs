@@ -139,9 +139,9 @@ pub fn text(document: &str) -> String {
 }
 
 pub fn uncaptured(meta: &Meta) -> Value {
-    let told = meta.uncaptured.iter().map(|(path, standing)| {
-        let mut item = json!({"why": standing.why.into_str()});
-        if let WhyNot::Unreadable(text) = &standing.why {
+    let told = meta.uncaptured.iter().map(|(path, entry)| {
+        let mut item = json!({"why": entry.why.into_str()});
+        if let WhyNot::Unreadable(text) = &entry.why {
             item["detail"] = text.clone().into();
         }
         with_path(item, path)

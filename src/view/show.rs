@@ -60,10 +60,10 @@ pub fn human(outcome: &ShowOutcome, now_ms: i64) -> Output {
         };
         text.push_str(&format!("database   {database}{absent}\n"));
     }
-    for (path, standing) in &outcome.meta.uncaptured {
+    for (path, entry) in &outcome.meta.uncaptured {
         text.push_str(&format!(
             "not captured: {path} ({})\n",
-            standing.why.in_words()
+            entry.why.in_words()
         ));
     }
     text.push_str(&changes(outcome));

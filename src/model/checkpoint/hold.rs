@@ -23,7 +23,7 @@ pub struct Hold {
 impl Hold {
     /// Whether the hold is in effect. A clock more than a day before `begin_ms` is not trusted, as
     /// the hold might never end by it.
-    pub fn stands(&self, now_ms: i64) -> bool {
+    pub fn is_active(&self, now_ms: i64) -> bool {
         now_ms < self.end_ms && now_ms >= self.begin_ms.saturating_sub(LONGEST_MS)
     }
 
@@ -86,8 +86,14 @@ mod tests {
     fn a_hold_stands_until_its_end_and_not_by_a_clock_of_another_day() {
         let begin_ms = 3 * LONGEST_MS;
         let hold = hold(begin_ms, begin_ms + 10);
-        assert!(hold.stands(begin_ms) && hold.stands(begin_ms + 9) && !hold.stands(begin_ms + 10));
-        assert!(hold.stands(begin_ms - LONGEST_MS) && !hold.stands(begin_ms - LONGEST_MS - 1));
+        assert!(
+            hold.is_active(begin_ms)
+                && hold.is_active(begin_ms + 9)
+                && !hold.is_active(begin_ms + 10)
+        );
+        assert!(
+            hold.is_active(begin_ms - LONGEST_MS) && !hold.is_active(begin_ms - LONGEST_MS - 1)
+        );
     }
 
     #[test]

@@ -96,11 +96,11 @@ impl Meta {
     /// Whether a file missing from this state may have existed nevertheless, because it or a
     /// directory above it was uncaptured.
     pub fn hides(&self, path: &RelPath) -> bool {
-        let mut standing = std::iter::once(path.clone()).chain(path.ancestors());
-        standing.any(|path| {
+        let mut candidates = std::iter::once(path.clone()).chain(path.ancestors());
+        candidates.any(|path| {
             self.uncaptured
                 .get(&path)
-                .is_some_and(|standing| standing.why.may_hide_files())
+                .is_some_and(|entry| entry.why.may_hide_files())
         })
     }
 
@@ -395,10 +395,10 @@ mod tests {
 
     #[test]
     fn only_what_could_not_be_captured_hides_files() {
-        let standing = |why| UncapturedEntry { why, is_dir: true };
+        let entry = |why| UncapturedEntry { why, is_dir: true };
         let uncaptured = [
-            (path("m"), standing(WhyNot::Mount)),
-            (path("f"), standing(WhyNot::Fifo)),
+            (path("m"), entry(WhyNot::Mount)),
+            (path("f"), entry(WhyNot::Fifo)),
         ]
         .into();
         let meta = Meta {

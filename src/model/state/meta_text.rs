@@ -26,13 +26,13 @@ pub fn render(meta: &Meta) -> Vec<u8> {
     for path in &meta.empty_dirs {
         let _ = writeln!(text, "empty {}", encode(path));
     }
-    for (path, standing) in &meta.uncaptured {
-        let kind = if standing.is_dir { "d" } else { "f" };
+    for (path, entry) in &meta.uncaptured {
+        let kind = if entry.is_dir { "d" } else { "f" };
         let _ = writeln!(
             text,
             "uncaptured {} {kind} {} {}",
-            standing.why.into_str(),
-            detail(&standing.why),
+            entry.why.into_str(),
+            detail(&entry.why),
             encode(path)
         );
     }
@@ -94,7 +94,7 @@ fn take_line(meta: &mut Meta, line: &str) -> Option<()> {
         "uncaptured" => {
             let mut words = rest.splitn(4, ' ');
             let (word, kind, why) = (words.next()?, words.next()?, words.next()?);
-            let standing = UncapturedEntry {
+            let entry = UncapturedEntry {
                 why: parse_why(word, why)?,
                 is_dir: parse_is_dir(kind)?,
             };
@@ -104,7 +104,7 @@ fn take_line(meta: &mut Meta, line: &str) -> Option<()> {
             path.ancestors()
                 .all(|above| is_ours(&above))
                 .then_some(())?;
-            meta.uncaptured.insert(path, standing);
+            meta.uncaptured.insert(path, entry);
         }
         "store-list" => meta.rules.store_list = Some(unescaped(rest)?),
         "exclude" => meta.rules.excludes.push(decode_text(rest)?),
@@ -218,10 +218,10 @@ mod tests {
         meta.unusual.insert(RelPath::root(), 0o700);
         meta.empty_dirs.insert(path(b"."[..0].as_ref()));
         meta.empty_dirs.insert(path(b"d/e"));
-        let standing = |why| UncapturedEntry { why, is_dir: false };
-        meta.uncaptured.insert(path(b"p"), standing(WhyNot::Fifo));
+        let entry = |why| UncapturedEntry { why, is_dir: false };
+        meta.uncaptured.insert(path(b"p"), entry(WhyNot::Fifo));
         meta.uncaptured
-            .insert(path(b"d/.GIT"), standing(WhyNot::ReservedName));
+            .insert(path(b"d/.GIT"), entry(WhyNot::ReservedName));
         meta.uncaptured.insert(
             path(b"u"),
             UncapturedEntry {

@@ -187,7 +187,7 @@ fn measured(store: &Store, mut checkpoint: Checkpoint) -> Result<(Checkpoint, Me
     if snapshot
         .uncaptured
         .values()
-        .any(|standing| standing.why.makes_partial())
+        .any(|entry| entry.why.makes_partial())
     {
         checkpoint.record.coverage = Coverage::Partial;
     }

@@ -123,7 +123,7 @@ fn describe_store(
     outcome
         .warnings
         .extend(reader_warnings(context, store, &inventory)?);
-    outcome.holds = hold::standing(context, store, &mut outcome.warnings);
+    outcome.holds = hold::active_holds(context, store, &mut outcome.warnings);
     let needed = session::needed(context, store, pending.as_ref());
     let keep = context.settings.keep;
     outcome.over_keep = retention::plan(checkpoints, keep, &needed).over_keep;

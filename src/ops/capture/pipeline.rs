@@ -341,9 +341,9 @@ fn not_captured(meta: &Meta) -> impl Iterator<Item = Warning> {
     let partial = meta
         .uncaptured
         .iter()
-        .filter(|(_, standing)| standing.why.makes_partial());
-    partial.map(|(path, standing)| Warning::NotCaptured {
+        .filter(|(_, entry)| entry.why.makes_partial());
+    partial.map(|(path, entry)| Warning::NotCaptured {
         path: path.clone(),
-        why: standing.why.clone(),
+        why: entry.why.clone(),
     })
 }

@@ -121,8 +121,8 @@ fn secrets_alone(context: &Context) -> Rules {
 /// Files of a checkpoint that today's rules leave out, directly or with a directory above.
 fn held_but_left_out(held: &Snapshot, present: &Snapshot) -> Vec<RelPath> {
     let is_out = |path: &RelPath| {
-        let standing = present.uncaptured.get(path);
-        standing.is_some_and(|standing| matches!(standing.why, WhyNot::LeftOut(_)))
+        let entry = present.uncaptured.get(path);
+        entry.is_some_and(|entry| matches!(entry.why, WhyNot::LeftOut(_)))
     };
     let dirs_out: BTreeSet<RelPath> = held
         .dirs

@@ -63,21 +63,21 @@ fn stands(found: &Listing, path: &RelPath) -> bool {
         return true;
     }
     let holder = path.parent().and_then(|above| found.dir(&above));
-    let standing = holder.and_then(|dir| {
+    let entry = holder.and_then(|dir| {
         dir.uncaptured
             .iter()
             .find(|item| *item.name == *path.name())
     });
-    standing.is_some_and(|item| item.why.is_recorded())
+    entry.is_some_and(|item| item.why.is_recorded())
 }
 
 /// All paths for which [`stands`] is true.
 fn present<'l>(found: &'l Listing, paths: &'l [RelPath]) -> impl Iterator<Item = RelPath> + 'l {
     found.dirs.iter().zip(paths).flat_map(|(dir, path)| {
-        let standing = dir.uncaptured.iter().filter(|item| item.why.is_recorded());
+        let recorded = dir.uncaptured.iter().filter(|item| item.why.is_recorded());
         let files = dir.files.iter().map(move |file| path.join(file.name));
         files
-            .chain(standing.map(move |item| path.join(&item.name)))
+            .chain(recorded.map(move |item| path.join(&item.name)))
             .chain([path.clone()])
     })
 }

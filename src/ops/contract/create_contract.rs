@@ -198,6 +198,6 @@ fn unheld(extras: &CheckpointExtras) -> Vec<(RelPath, String)> {
         .meta
         .uncaptured
         .iter()
-        .map(|(path, standing)| (path.clone(), told(&standing.why)))
+        .map(|(path, entry)| (path.clone(), told(&entry.why)))
         .collect()
 }

@@ -129,8 +129,8 @@ pub fn link_above(work: &WorkTree, path: &RelPath) -> Result<Option<RelPath>> {
 
 /// Whether a path is held; a special file, which has no bytes, is held once recorded.
 fn is_held(state: &LazySnapshot<'_>, path: &RelPath) -> Result<bool, ReadFailure> {
-    let standing = state.meta.uncaptured.get(path);
-    if standing
+    let entry = state.meta.uncaptured.get(path);
+    if entry
         .is_some_and(|found| matches!(found.why, WhyNot::Fifo | WhyNot::Socket | WhyNot::Device))
     {
         return Ok(true);

@@ -40,7 +40,7 @@ pub fn hold(context: &Context, options: &HoldOptions) -> Result<HoldOutcome> {
     let span_ms = options.span.as_deref().map_or(Ok(USUAL_MS), parse_span)?;
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
-    let mut holds = standing(context, &store, &mut session.warnings);
+    let mut holds = active_holds(context, &store, &mut session.warnings);
     let before = holds.len();
     holds.retain(|other| other.name != name);
     let (begin_ms, holder) = (context.now_ms, context.holder.clone());
@@ -71,7 +71,7 @@ fn parse_span(typed: &str) -> Result<i64> {
 pub fn release(context: &Context, name: Option<&str>) -> Result<ReleaseOutcome> {
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
-    let mut holds = standing(context, &store, &mut session.warnings);
+    let mut holds = active_holds(context, &store, &mut session.warnings);
     if name.is_none() && holds.len() > 1 {
         return Err(Error::SeveralHolds {
             names: holds.into_iter().map(|hold| hold.name).collect(),
@@ -92,14 +92,14 @@ pub fn release(context: &Context, name: Option<&str>) -> Result<ReleaseOutcome> 
 }
 
 /// Returns the holds that have not ended. An unreadable file counts as none, with a warning.
-pub fn standing(context: &Context, store: &Store, warnings: &mut Vec<Warning>) -> Vec<Hold> {
+pub fn active_holds(context: &Context, store: &Store, warnings: &mut Vec<Warning>) -> Vec<Hold> {
     let mut holds = store.holds().unwrap_or_else(|why| {
         warnings.push(Warning::HoldsUnreadable {
             why: why.to_string(),
         });
         Vec::new()
     });
-    holds.retain(|hold| hold.stands(context.now_ms));
+    holds.retain(|hold| hold.is_active(context.now_ms));
     holds
 }
 
@@ -108,9 +108,9 @@ pub fn standing(context: &Context, store: &Store, warnings: &mut Vec<Warning>) -
 ///
 /// # Errors
 /// A hold stands: of several, the one that ends last is named.
-pub fn check_none_stands(context: &Context, session: &mut Session<'_>) -> Result<()> {
+pub fn check_none_active(context: &Context, session: &mut Session<'_>) -> Result<()> {
     let told = session.warnings.len();
-    let holds = standing(context, session.locked.store(), &mut session.warnings);
+    let holds = active_holds(context, session.locked.store(), &mut session.warnings);
     if session.warnings.len() > told {
         let removed = session.locked.write_holds(&[]);
         session.warnings.extend(

@@ -106,7 +106,7 @@ fn capture_and_record(
     options: &CreateOptions,
     resolved: ResolvedOptions,
 ) -> Result<CreateOutcome> {
-    hold::check_none_stands(context, session)?;
+    hold::check_none_active(context, session)?;
     let store = session.locked.store();
     let warnings = std::mem::take(&mut session.warnings);
     let gate = Gate::of(context, store, &options.gate, options.force);

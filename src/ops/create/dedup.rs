@@ -55,7 +55,7 @@ pub fn reuse(
 ) -> CreateOutcome {
     warnings.extend(captured.warnings.iter().cloned());
     warnings.push(Warning::Dedup {
-        standing: newest.id,
+        existing: newest.id,
         reason: newest.record.reason.clone(),
     });
     CreateOutcome {

@@ -66,7 +66,7 @@ impl CreateOutcome {
         self.meta
             .uncaptured
             .values()
-            .any(|standing| standing.why.makes_partial())
+            .any(|entry| entry.why.makes_partial())
     }
 }
 

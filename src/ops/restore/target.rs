@@ -122,14 +122,14 @@ impl<'s> Target<'s> {
         today: &Meta,
         scope: &RestoreScope,
     ) -> Vec<(RelPath, WhyNot)> {
-        let both = today.uncaptured.iter().filter(|(path, standing)| {
+        let both = today.uncaptured.iter().filter(|(path, entry)| {
             let then = &self.state.meta.uncaptured;
             !scope.overlay
                 && scope.covers(path)
-                && !standing.why.stays_by_rule()
+                && !entry.why.stays_by_rule()
                 && then.contains_key(*path)
         });
-        both.map(|(path, standing)| (path.clone(), standing.why.clone()))
+        both.map(|(path, entry)| (path.clone(), entry.why.clone()))
             .collect()
     }
 

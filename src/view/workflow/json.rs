@@ -36,11 +36,11 @@ pub fn step(command: &str, outcome: &StepOutcome, exit: u8) -> String {
 
 pub fn status(command: &str, status: &Status, exit: u8) -> String {
     let mut data = run(&status.run);
-    add_standing(&mut data, status);
+    add_status(&mut data, status);
     envelope(command, exit, &data, &status.warnings)
 }
 
-fn add_standing(data: &mut Value, status: &Status) {
+fn add_status(data: &mut Value, status: &Status) {
     data["next"] = advice(&status.advice);
     add_report(data, &status.report);
     data["recover"] = status.mends.iter().map(|mend| mend.what.clone()).collect();
@@ -53,7 +53,7 @@ pub fn undecided(status: &Status) -> Value {
     let last_activity = rfc3339_seconds(status.run.workflow.updated_ms);
     let mut told =
         json!({"question": questions::first_line(status), "last_activity": last_activity});
-    add_standing(&mut told, status);
+    add_status(&mut told, status);
     told
 }
 

@@ -185,12 +185,12 @@ fn around(
     run: &Run,
     reason: &str,
     is_off: bool,
-    standing: DedupPolicy,
+    dedup: DedupPolicy,
 ) -> Result<(Option<ObjectId>, Vec<Warning>)> {
     if is_off {
         return Ok((None, Vec::new()));
     }
-    match snapshot(context, session, &run.workflow, reason, standing) {
+    match snapshot(context, session, &run.workflow, reason, dedup) {
         Err(Error::Held { hold, .. }) => {
             let left_out = RunWarning::SnapshotLeftOut {
                 reason: reason.to_owned(),

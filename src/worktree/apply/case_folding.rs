@@ -18,10 +18,10 @@ const SPELLED_OTHERWISE: &str = "stands there under another spelling of its name
 pub(in crate::worktree) fn removals_first(work: &WorkTree, plan: &ApplyPlan) -> Option<ApplyPlan> {
     let mut looker = Looker::new(work);
     let mut look = |path: &RelPath| looker.stat(path).ok().flatten().map(|stat| place(&stat));
-    let standing: Vec<_> = coming(plan)
+    let existing: Vec<_> = coming(plan)
         .filter_map(|path| Some((path, look(path)?)))
         .collect();
-    let taken: HashSet<Place> = standing.iter().map(|(_, place)| *place).collect();
+    let taken: HashSet<Place> = existing.iter().map(|(_, place)| *place).collect();
     let goes = |place: &Place| taken.contains(place);
     let dirs: HashMap<&RelPath, Place> = plan
         .remove_dirs
@@ -46,7 +46,7 @@ pub(in crate::worktree) fn removals_first(work: &WorkTree, plan: &ApplyPlan) -> 
         .chain(dirs.into_values())
         .collect();
     let is_freed = |(_, place): &&(&RelPath, Place)| freed.contains(place);
-    turned.freed = standing
+    turned.freed = existing
         .iter()
         .filter(is_freed)
         .map(|(path, _)| (*path).clone())

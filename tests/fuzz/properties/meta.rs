@@ -69,7 +69,7 @@ fn meta(draw: &mut Draw<'_>) -> Meta {
             .collect(),
         empty_dirs: draw.several(Draw::path).into_iter().collect(),
         uncaptured: draw
-            .several(|draw| (draw.path(), standing(draw)))
+            .several(|draw| (draw.path(), uncaptured_entry(draw)))
             .into_iter()
             .collect(),
         rules: RuleRecord {
@@ -82,7 +82,7 @@ fn meta(draw: &mut Draw<'_>) -> Meta {
 }
 
 /// An uncaptured entry as a checkpoint names it.
-fn standing(draw: &mut Draw<'_>) -> UncapturedEntry {
+fn uncaptured_entry(draw: &mut Draw<'_>) -> UncapturedEntry {
     let plain = [
         WhyNot::Fifo,
         WhyNot::Socket,

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use super::progress::PhasesProgress;
 use super::read::{self, CompletedPhase, PhaseState, PhasesDocument};
-use super::standing::PhasesStanding;
 use super::write::is_output_of;
 use super::{execution, write};
 use crate::model::run_id;
@@ -80,7 +80,7 @@ fn take_phase_file(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Fin
         .as_ref()
         .is_none_or(|ours| has_moved(ours, &read))
     {
-        take_standing(workflow, &read, said_by_us.as_ref());
+        take_progress(workflow, &read, said_by_us.as_ref());
     }
     for entry in &read.completed {
         take_completed(workflow, entry);
@@ -110,8 +110,8 @@ fn has_moved(ours: &PhasesDocument, said: &PhasesDocument) -> bool {
         || !is_listed(said, ours)
 }
 
-fn take_standing(workflow: &mut Workflow, read: &PhasesDocument, ours: Option<&PhasesDocument>) {
-    let said = PhasesStanding::of_document(read, &workflow.phases);
+fn take_progress(workflow: &mut Workflow, read: &PhasesDocument, ours: Option<&PhasesDocument>) {
+    let said = PhasesProgress::of_document(read, &workflow.phases);
     let was_current = ours.map(|ours| ours.current.as_str());
     // A change cannot precede the beginning of the run.
     let at_ms = read.updated_ms.max(read.started_ms);

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::execution;
+use super::progress::PhasesProgress;
 use super::read::{self, PhaseState, PhasesDocument};
-use super::standing::PhasesStanding;
 use crate::base::wildmatch::Glob;
 use crate::model::path_pattern::has_marks;
 use crate::workflow::profiles::document::Document;
@@ -99,10 +99,10 @@ fn current(workflow: &Workflow, said: Option<&PhasesDocument>) -> (String, Phase
         .flat_map(|said| &said.completed)
         .map(|entry| &*entry.phase)
         .collect();
-    let standing =
-        PhasesStanding::of_run(workflow, said.map(|said| said.current.as_str()), &listed);
+    let progress =
+        PhasesProgress::of_run(workflow, said.map(|said| said.current.as_str()), &listed);
     if let Some(said) =
-        said.filter(|said| PhasesStanding::of_document(said, &workflow.phases) == standing)
+        said.filter(|said| PhasesProgress::of_document(said, &workflow.phases) == progress)
     {
         return (said.current.clone(), said.status);
     }
@@ -114,13 +114,13 @@ fn current(workflow: &Workflow, said: Option<&PhasesDocument>) -> (String, Phase
             .unwrap_or_default()
     };
     let next = || workflow.next().map_or_else(last, |phase| phase.id.clone());
-    let between = if standing.done.is_empty() {
+    let between = if progress.done.is_empty() {
         PhaseState::Pending
     } else {
         PhaseState::InProgress
     };
-    match (workflow.status, standing.under_way) {
-        _ if standing.is_complete => (last(), PhaseState::Complete),
+    match (workflow.status, progress.under_way) {
+        _ if progress.is_complete => (last(), PhaseState::Complete),
         (RunStatus::Failed, under_way) => (
             under_way.map_or_else(next, |(id, _)| id),
             PhaseState::Failed,

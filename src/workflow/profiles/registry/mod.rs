@@ -1,8 +1,8 @@
 //! The registry profile: one file for each run, with phases as numbers.
 
 mod paths;
+mod progress;
 mod read;
-mod standing;
 mod take;
 mod write;
 

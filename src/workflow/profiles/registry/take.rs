@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::paths::{path, project};
+use super::progress::{self, RegistryProgress};
 use super::read::{self, RegistryDocument, Word};
-use super::standing::{self, RegistryStanding};
 use super::write::export;
 use crate::model::run_id;
 use crate::workflow::profiles::moving::{move_run_to, move_to, take_time};
@@ -43,7 +43,7 @@ pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> 
     let was_ended = !workflow.status.is_open();
     take_total(workflow, &read)?;
     if is_moved("current_phase") || is_moved("completed_phases") || is_moved("status") {
-        take_standing(
+        take_progress(
             workflow,
             &read,
             !is_moved("current_phase") && !is_moved("status"),
@@ -97,16 +97,16 @@ fn take_total(workflow: &mut Workflow, read: &RegistryDocument) -> Result<(), Ve
     Ok(())
 }
 
-fn take_standing(workflow: &mut Workflow, read: &RegistryDocument, is_same: bool) {
+fn take_progress(workflow: &mut Workflow, read: &RegistryDocument, is_same: bool) {
     let base = workflow.documents.get(&path(workflow));
-    let completed = standing::completed(workflow, base)
+    let completed = progress::completed(workflow, base)
         .map(|(_, number)| number)
         .collect();
     let (said, known) = (
-        RegistryStanding::of_document(read),
-        RegistryStanding {
+        RegistryProgress::of_document(read),
+        RegistryProgress {
             completed,
-            ..RegistryStanding::of_run(workflow, None)
+            ..RegistryProgress::of_run(workflow, None)
         },
     );
     // The document can name either of two parallel phases; the other one goes on.

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::paths::path;
+use super::progress::{self, RegistryProgress};
 use super::read::{self, RegistryDocument, Word};
-use super::standing::{self, RegistryStanding};
 use crate::model::run_id;
 use crate::workflow::profiles::document::Document;
 use crate::workflow::profiles::overlay::{Overlay, in_order_of};
@@ -37,7 +37,7 @@ pub fn export(workflow: &Workflow) -> Document {
 }
 
 fn value(workflow: &Workflow, base: Option<&Value>) -> Value {
-    let standing = RegistryStanding::of_run(workflow, base);
+    let progress = RegistryProgress::of_run(workflow, base);
     let mut document = Overlay::on(base, ORDER);
     // Keep an id in the document that is not valid for a run.
     document.put("checkpoint_id", workflow.id.as_str().into(), |_| true);
@@ -52,7 +52,7 @@ fn value(workflow: &Workflow, base: Option<&Value>) -> Value {
             .is_some_and(|word| says(word, workflow))
     };
     document.put("status", word(workflow).into(), is_same);
-    document.set("current_phase", current(workflow, base, &standing));
+    document.set("current_phase", current(workflow, base, &progress));
     document.set("total_phases", workflow.phases.len());
     document.set("completed_phases", completed(workflow, base));
     document.set("workflow_state", state(workflow, base));
@@ -101,11 +101,11 @@ fn says(word: Word, workflow: &Workflow) -> bool {
 
 /// Returns the phase under way or next, or the last one at the end. The document's value is kept
 /// while it means the same.
-fn current(workflow: &Workflow, base: Option<&Value>, standing: &RegistryStanding) -> usize {
+fn current(workflow: &Workflow, base: Option<&Value>, progress: &RegistryProgress) -> usize {
     let said = base.and_then(|base| read::document(base).ok());
     // Readers resume after the last listed phase, so the one after a skipped phase must be named.
     let is_gap = |phase: &Phase, number| {
-        phase.status == PhaseStatus::Skipped && !standing.completed.contains(&number)
+        phase.status == PhaseStatus::Skipped && !progress.completed.contains(&number)
     };
     let has_gap = workflow
         .phases
@@ -113,7 +113,7 @@ fn current(workflow: &Workflow, base: Option<&Value>, standing: &RegistryStandin
         .zip(1..)
         .any(|(phase, number)| is_gap(phase, number));
     let means_the_same = |said: &RegistryDocument| {
-        RegistryStanding::of_document(said) == *standing
+        RegistryProgress::of_document(said) == *progress
             && said.current <= workflow.phases.len()
             && !has_gap
     };
@@ -125,7 +125,7 @@ fn current(workflow: &Workflow, base: Option<&Value>, standing: &RegistryStandin
             .next()
             .and_then(|phase| workflow.number_of(&phase.id))
     };
-    standing
+    progress
         .under_way
         .or_else(next)
         .unwrap_or(workflow.phases.len())
@@ -133,7 +133,7 @@ fn current(workflow: &Workflow, base: Option<&Value>, standing: &RegistryStandin
 
 /// Returns the numbers in the order of the document; new ones by completion.
 fn completed(workflow: &Workflow, base: Option<&Value>) -> Vec<Value> {
-    let mut done: Vec<_> = standing::completed(workflow, base).collect();
+    let mut done: Vec<_> = progress::completed(workflow, base).collect();
     done.sort_by_key(|(phase, _)| phase.completed_ms);
     let mut numbers: Vec<String> = done
         .into_iter()

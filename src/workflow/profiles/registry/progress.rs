@@ -10,13 +10,13 @@ use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct RegistryStanding {
+pub struct RegistryProgress {
     pub completed: BTreeSet<usize>,
     /// `None` between two phases.
     pub under_way: Option<usize>,
 }
 
-impl RegistryStanding {
+impl RegistryProgress {
     /// Reads the progress; a current phase that is listed as completed is not under way.
     pub fn of_document(read: &RegistryDocument) -> Self {
         let is_begun = read.current > 0

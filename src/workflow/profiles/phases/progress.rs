@@ -11,14 +11,14 @@ use crate::workflow::rules::status::{PhaseStatus, RunStatus};
 use crate::workflow::rules::workflow::Workflow;
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct PhasesStanding {
+pub struct PhasesProgress {
     pub done: BTreeSet<String>,
     /// `None` between two phases.
     pub under_way: Option<(String, PhaseState)>,
     pub is_complete: bool,
 }
 
-impl PhasesStanding {
+impl PhasesProgress {
     /// Reads the progress. `complete` describes the previous phase, while the current one is
     /// already the next and has not begun; without a next phase it describes the current one. A
     /// phase that is redone is in both places.
