@@ -16,7 +16,7 @@ use crate::cli::terminal::prompt::Prompt;
 use crate::config::environment::{Environment, base};
 use crate::config::settings::{self, OwnFile};
 use crate::error::Result;
-use crate::ops::context::{Context, Unsaid};
+use crate::ops::context::{Context, PendingWarnings};
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::restore::restore_options::Proposal;
 use crate::ops::warning::Warning;
@@ -55,7 +55,7 @@ impl CommandContext<'_> {
 
     /// Prints warnings that have no place in the answer, or that remain after a failure.
     pub fn tell_unsaid(&self, context: &Context) {
-        for warning in context.unsaid.take() {
+        for warning in context.pending_warnings.take() {
             self.printer
                 .failure(&words::warning(&warning, self.printer.err_paint()));
         }
@@ -182,7 +182,7 @@ pub fn open(
         progress: Progress::default(),
         run_database_command: child::database_command,
         holder: environment::holder(command),
-        unsaid: Unsaid::default(),
+        pending_warnings: PendingWarnings::default(),
         workflows: crate::workflow::port::PORT,
     })
 }

@@ -36,7 +36,7 @@ pub struct Context {
     pub run_database_command: RunDatabaseCommand,
     /// Text shown to other processes while we hold the lock.
     pub holder: String,
-    pub unsaid: Unsaid,
+    pub pending_warnings: PendingWarnings,
     pub workflows: WorkflowPort,
 }
 
@@ -54,9 +54,9 @@ pub struct WorkflowPort {
 
 /// Warnings to be shown however the command ends; taking them clears them.
 #[derive(Debug, Default)]
-pub struct Unsaid(Mutex<Vec<Warning>>);
+pub struct PendingWarnings(Mutex<Vec<Warning>>);
 
-impl Unsaid {
+impl PendingWarnings {
     pub fn add(&self, warning: Warning) {
         lock(&self.0).push(warning);
     }

@@ -16,7 +16,9 @@ pub fn open_usable(context: &Context, force: bool) -> Result<Store> {
             if let Some(salvaged) =
                 salvage_unusable(context, &context.store_dir()?, Unreadable::Stops)?
             {
-                context.unsaid.add(Warning::reinitialized(salvaged));
+                context
+                    .pending_warnings
+                    .add(Warning::reinitialized(salvaged));
             }
             open_store(context, force)
         }

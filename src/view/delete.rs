@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::base::text::{escape, escape_path};
 use crate::base::time::{age, local_minutes, rfc3339};
-use crate::ops::maintain::delete::{DeleteOutcome, Deletion, Doomed};
+use crate::ops::maintain::delete::{DeleteOutcome, Deletion, ToDelete};
 use crate::view::envelope::envelope;
 use crate::view::format::{Paint, count, size};
 use crate::view::words::Output;
@@ -14,7 +14,7 @@ const LISTED_CHECKPOINTS: usize = 20;
 
 /// Summarizes the deletion in one line, for a refusal: `delete 2 checkpoints`.
 pub fn stake(deletion: &Deletion<'_>) -> String {
-    let number = count(deletion.doomed.len(), "checkpoint", "checkpoints");
+    let number = count(deletion.to_delete.len(), "checkpoint", "checkpoints");
     match deletion.whole_store {
         Some(store) => format!(
             "delete the whole store of {} with {number}",
@@ -25,7 +25,7 @@ pub fn stake(deletion: &Deletion<'_>) -> String {
 }
 
 pub fn question(deletion: &Deletion<'_>, now_ms: i64, paint: Paint) -> String {
-    let mut text = listing(deletion.doomed, now_ms, LISTED_CHECKPOINTS, paint);
+    let mut text = listing(deletion.to_delete, now_ms, LISTED_CHECKPOINTS, paint);
     if let Some(store) = deletion.whole_store {
         text.push_str(&format!(
             "  {} ({})\n",
@@ -42,21 +42,21 @@ pub fn question(deletion: &Deletion<'_>, now_ms: i64, paint: Paint) -> String {
     text
 }
 
-fn listing(doomed: &[Doomed], now_ms: i64, limit: usize, paint: Paint) -> String {
-    let mut text: String = doomed
+fn listing(to_delete: &[ToDelete], now_ms: i64, limit: usize, paint: Paint) -> String {
+    let mut text: String = to_delete
         .iter()
         .take(limit)
         .map(|one| format!("  {}\n", line(one, now_ms, paint)))
         .collect();
-    if doomed.len() > limit {
-        text.push_str(&format!("  … and {} more\n", doomed.len() - limit));
+    if to_delete.len() > limit {
+        text.push_str(&format!("  … and {} more\n", to_delete.len() - limit));
     }
     text
 }
 
-fn line(doomed: &Doomed, now_ms: i64, paint: Paint) -> String {
-    let id = paint.yellow(&doomed.id.short());
-    match &doomed.record {
+fn line(to_delete: &ToDelete, now_ms: i64, paint: Paint) -> String {
+    let id = paint.yellow(&to_delete.id.short());
+    match &to_delete.record {
         Some((reason, time_ms)) => {
             format!(
                 "{id}  {}  {} ({} ago)",
@@ -106,7 +106,7 @@ pub fn human(outcome: &DeleteOutcome, now_ms: i64, paint: Paint) -> Output {
 }
 
 pub fn json(outcome: &DeleteOutcome) -> String {
-    let deleted: Vec<Value> = outcome.deleted.iter().map(doomed).collect();
+    let deleted: Vec<Value> = outcome.deleted.iter().map(to_delete).collect();
     let data = json!({
         "deleted": deleted,
         "whole_store": outcome.whole_store,
@@ -118,13 +118,13 @@ pub fn json(outcome: &DeleteOutcome) -> String {
     envelope("delete", 0, &data, &outcome.warnings)
 }
 
-fn doomed(doomed: &Doomed) -> Value {
+fn to_delete(to_delete: &ToDelete) -> Value {
     json!({
-        "id": doomed.id.digits(),
-        "short": doomed.id.short(),
-        "reason": doomed.record.as_ref().map(|(reason, _)| reason),
-        "time": doomed.record.as_ref().map(|(_, time_ms)| rfc3339(*time_ms)),
-        "damaged": doomed.record.is_none(),
+        "id": to_delete.id.digits(),
+        "short": to_delete.id.short(),
+        "reason": to_delete.record.as_ref().map(|(reason, _)| reason),
+        "time": to_delete.record.as_ref().map(|(_, time_ms)| rfc3339(*time_ms)),
+        "damaged": to_delete.record.is_none(),
     })
 }
 

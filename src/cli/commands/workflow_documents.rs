@@ -92,7 +92,7 @@ pub fn export(context: &Context, cmd: &CommandContext<'_>, args: &ExportArgs) ->
     };
     let exported = import_export::export(context, &options)?;
     say_document(cmd, "workflow.export", &exported);
-    cmd.printer.talk(&findings::troubles(&exported.troubles));
+    cmd.printer.talk(&findings::conflicts(&exported.conflicts));
     cmd.warn(&exported.warnings);
     Ok(exit_code::DONE)
 }
@@ -101,7 +101,7 @@ pub fn skeleton(context: &Context, cmd: &CommandContext<'_>, args: &SkeletonArgs
     let text = import_export::skeleton(context, args.branch.as_deref());
     let document = Exported {
         text,
-        troubles: Vec::new(),
+        conflicts: Vec::new(),
         warnings: Vec::new(),
     };
     say_document(cmd, "workflow.skeleton", &document);

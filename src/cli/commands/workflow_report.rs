@@ -103,7 +103,7 @@ pub fn show(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowShowArgs
         if args.raw {
             Output {
                 result: shown.run.workflow.to_json(),
-                talk: findings::troubles(&shown.troubles),
+                talk: findings::conflicts(&shown.conflicts),
             }
         } else {
             listing::show(&shown)
@@ -127,7 +127,7 @@ pub fn next(context: &Context, cmd: &CommandContext<'_>, args: &NextArgs) -> Res
 /// Errors in a run count as damage in the exit code.
 pub fn validate(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Result<u8> {
     let status = report::status(context, args.workflow.as_deref(), false)?;
-    let is_sound = status.report.errors.is_empty() && status.troubles.is_empty();
+    let is_sound = status.report.errors.is_empty() && status.conflicts.is_empty();
     let code = if is_sound {
         exit_code::DONE
     } else {

@@ -6,7 +6,7 @@ use crate::cli::exit_code;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::view::workflow::{json as runs_json, outcomes as workflow_view, questions};
-use crate::workflow::documents::conflict::{Trouble, TroubleKind};
+use crate::workflow::documents::conflict::{Conflict, ConflictKind};
 use crate::workflow::documents::sync::{self, Settled};
 use crate::workflow::engine::repair_run::{self, Take};
 use crate::workflow::engine::report;
@@ -98,7 +98,7 @@ pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) ->
 /// owner does not keep the chosen run from being resumed.
 fn settle_first(context: &Context, cmd: &CommandContext<'_>, named: Option<&str>) -> Result<bool> {
     let Some(Settled {
-        store, troubles, ..
+        store, conflicts, ..
     }) = sync::settle(context)?
     else {
         return Ok(false);
@@ -108,39 +108,40 @@ fn settle_first(context: &Context, cmd: &CommandContext<'_>, named: Option<&str>
         .ok()
         .cloned()
         .filter(|run| run.workflow.status.is_open());
-    for trouble in &troubles {
+    for conflict in &conflicts {
         let is_in_way = meant
             .as_ref()
-            .map_or(named.is_none(), |run| trouble.concerns(&run.workflow));
-        if !is_in_way && (named.is_some() || trouble.workflow.is_some()) {
+            .map_or(named.is_none(), |run| conflict.concerns(&run.workflow));
+        if !is_in_way && (named.is_some() || conflict.workflow.is_some()) {
             continue;
         }
-        match settle(context, cmd, trouble, false) {
+        match settle(context, cmd, conflict, false) {
             Ok(Take::None | Take::Copy) if is_in_way => return Ok(true),
             Err(Error::Declined) if !is_in_way => {}
             settled => drop(settled?),
         }
     }
-    Ok(meant.is_none() && !troubles.is_empty())
+    Ok(meant.is_none() && !conflicts.is_empty())
 }
 
 /// Returns the conflict chosen by its path or run; without a name the first.
-fn trouble_meant(context: &Context, named: Option<&str>) -> Result<Option<Trouble>> {
-    let Some(Settled { troubles, .. }) = sync::settle(context)? else {
+fn conflict_meant(context: &Context, named: Option<&str>) -> Result<Option<Conflict>> {
+    let Some(Settled { conflicts, .. }) = sync::settle(context)? else {
         return Ok(None);
     };
-    let is_meant = |trouble: &Trouble| {
-        named
-            .is_none_or(|named| trouble.path == named || trouble.workflow.as_deref() == Some(named))
+    let is_meant = |conflict: &Conflict| {
+        named.is_none_or(|named| {
+            conflict.path == named || conflict.workflow.as_deref() == Some(named)
+        })
     };
-    Ok(troubles.into_iter().find(is_meant))
+    Ok(conflicts.into_iter().find(is_meant))
 }
 
 pub fn recover(context: &Context, cmd: &CommandContext<'_>, args: &RecoverArgs) -> Result<u8> {
-    let trouble = trouble_meant(context, args.what.as_deref())?;
+    let conflict = conflict_meant(context, args.what.as_deref())?;
     if let Some(word) = &args.take {
-        let named = trouble
-            .map(|trouble| trouble.path)
+        let named = conflict
+            .map(|conflict| conflict.path)
             .or_else(|| args.what.clone());
         let path = named.ok_or_else(|| Error::Usage {
             what: "--take needs the path of a file".to_owned(),
@@ -152,8 +153,8 @@ pub fn recover(context: &Context, cmd: &CommandContext<'_>, args: &RecoverArgs) 
         };
         return settled(context, cmd, &path, side);
     }
-    if let Some(trouble) = trouble {
-        settle(context, cmd, &trouble, args.dry_run)?;
+    if let Some(conflict) = conflict {
+        settle(context, cmd, &conflict, args.dry_run)?;
         return Ok(exit_code::DONE);
     }
     let options = StepOptions {
@@ -175,17 +176,17 @@ pub fn recover(context: &Context, cmd: &CommandContext<'_>, args: &RecoverArgs) 
 fn settle(
     context: &Context,
     cmd: &CommandContext<'_>,
-    trouble: &Trouble,
+    conflict: &Conflict,
     dry_run: bool,
 ) -> Result<Take> {
-    let status = trouble
+    let status = conflict
         .workflow
         .as_deref()
         .map(|id| report::status(context, Some(id), false))
         .transpose()?;
     let problem =
-        || Error::from(trouble.problem(status.as_ref().map(|status| &status.run.workflow)));
-    let shown = questions::trouble(trouble);
+        || Error::from(conflict.problem(status.as_ref().map(|status| &status.run.workflow)));
+    let shown = questions::conflict(conflict);
     let answer = if dry_run {
         None
     } else {
@@ -195,28 +196,28 @@ fn settle(
         cmd.printer.talk(&format!("{}\n", shown.trim_end()));
         return Err(problem());
     };
-    let side = side(trouble, &answer).ok_or(Error::Declined)?;
-    settled(context, cmd, &trouble.path, side)?;
+    let side = side(conflict, &answer).ok_or(Error::Declined)?;
+    settled(context, cmd, &conflict.path, side)?;
     Ok(side)
 }
 
 /// Interprets an answer; only the words of the question are valid.
-fn side(trouble: &Trouble, answer: &str) -> Option<Take> {
+fn side(conflict: &Conflict, answer: &str) -> Option<Take> {
     let answer = answer.trim().to_ascii_lowercase();
     let is_yes = matches!(answer.as_str(), "y" | "yes");
-    match (&trouble.kind, dispatch::profile_of_path(&trouble.path)) {
-        (TroubleKind::BothChanged { .. }, _) => match answer.as_str() {
+    match (&conflict.kind, dispatch::profile_of_path(&conflict.path)) {
+        (ConflictKind::BothChanged { .. }, _) => match answer.as_str() {
             "file" => Some(Take::File),
             "state" => Some(Take::State),
             _ => None,
         },
-        (TroubleKind::Gone, _) => match answer.as_str() {
+        (ConflictKind::Gone, _) => match answer.as_str() {
             "ended" => Some(Take::None),
             "anew" => Some(Take::State),
             _ => None,
         },
         (_, Some(Profile::Pipeline)) => match answer.as_str() {
-            "recover" | "manual" | "manual recovery" if trouble.workflow.is_some() => {
+            "recover" | "manual" | "manual recovery" if conflict.workflow.is_some() => {
                 Some(Take::State)
             }
             "recover" | "manual" | "manual recovery" => Some(Take::Copy),

@@ -67,7 +67,7 @@ fn create_in_store(
     let fresh;
     let mut session = session::begin(context, &store)?;
     if session.locked.has_lost_all() {
-        context.unsaid.add(Warning::reinitialized(salvage(
+        context.pending_warnings.add(Warning::reinitialized(salvage(
             context,
             store.dir(),
             Unreadable::Stops,
@@ -77,7 +77,9 @@ fn create_in_store(
         session = session::begin(context, &fresh)?;
     }
     let mut outcome = capture_and_record(context, &mut session, options, resolved)?;
-    outcome.warnings.splice(0..0, context.unsaid.take());
+    outcome
+        .warnings
+        .splice(0..0, context.pending_warnings.take());
     if let Some(render) = options.copies {
         let may_be_there = outcome.skipped == Some(Skipped::Dedup);
         let store = session.locked.store();

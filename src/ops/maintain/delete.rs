@@ -26,7 +26,7 @@ pub struct DeleteOptions {
 
 /// A checkpoint to be deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Doomed {
+pub struct ToDelete {
     pub id: CheckpointId,
     /// Reason and time in milliseconds since 1970; `None` for a damaged checkpoint.
     pub record: Option<(String, i64)>,
@@ -34,7 +34,7 @@ pub struct Doomed {
 
 /// What is shown before anything is deleted.
 pub struct Deletion<'d> {
-    pub doomed: &'d [Doomed],
+    pub to_delete: &'d [ToDelete],
     /// Set when the whole store is deleted too.
     pub whole_store: Option<WholeStore<'d>>,
 }
@@ -55,7 +55,7 @@ pub type DeletionConsent<'c> = dyn FnMut(&Deletion<'_>) -> Result<()> + 'c;
 pub struct DeleteOutcome {
     pub store: PathBuf,
     /// In the order in which they were named.
-    pub deleted: Vec<Doomed>,
+    pub deleted: Vec<ToDelete>,
     /// The store's directory was deleted too, or would be in a dry run.
     pub whole_store: bool,
     pub dry_run: bool,
@@ -76,16 +76,16 @@ pub fn delete(
     } else {
         inventory_under_lock(context, &store)?
     };
-    let doomed = resolve_all(&inventory, &options.selectors, context.now_ms)?;
+    let to_delete = resolve_all(&inventory, &options.selectors, context.now_ms)?;
     refuse_kept(
         &store,
-        &doomed,
+        &to_delete,
         session::pending_unlocked(&store, &inventory.checkpoints)?.as_ref(),
     )?;
     let bytes_before = bytes_below(store.dir());
     let outcome = DeleteOutcome {
         store: store.dir().to_path_buf(),
-        deleted: doomed,
+        deleted: to_delete,
         whole_store: false,
         dry_run: options.dry_run,
         bytes_before,
@@ -97,7 +97,7 @@ pub fn delete(
     }
     if !options.yes {
         consent(&Deletion {
-            doomed: &outcome.deleted,
+            to_delete: &outcome.deleted,
             whole_store: None,
         })?;
     }
@@ -110,7 +110,7 @@ fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result
     let (rows, commits): (Vec<CheckpointId>, Vec<CheckpointId>) = outcome
         .deleted
         .iter()
-        .map(|doomed| doomed.id.clone())
+        .map(|to_delete| to_delete.id.clone())
         .partition(|id| id.commit().is_none());
     let commits: Vec<ObjectId> = commits.iter().filter_map(CheckpointId::commit).collect();
     session.locked.drop_checkpoints(&commits)?;
@@ -140,19 +140,19 @@ fn give_back_room(session: &Session<'_>, store: &Store) -> Result<()> {
     session.locked.sweep(&live, &[]).map(|_| ())
 }
 
-fn resolve_all(inventory: &Inventory, selectors: &[String], now_ms: i64) -> Result<Vec<Doomed>> {
-    let mut doomed: Vec<Doomed> = Vec::new();
+fn resolve_all(inventory: &Inventory, selectors: &[String], now_ms: i64) -> Result<Vec<ToDelete>> {
+    let mut to_delete: Vec<ToDelete> = Vec::new();
     for selector in selectors {
         let found = resolve(inventory, selector, now_ms)?;
-        if !doomed.contains(&found) {
-            doomed.push(found);
+        if !to_delete.contains(&found) {
+            to_delete.push(found);
         }
     }
-    Ok(doomed)
+    Ok(to_delete)
 }
 
 /// Resolves a selector as every command does, and a damaged checkpoint by the digits of its id.
-fn resolve(inventory: &Inventory, selector: &str, now_ms: i64) -> Result<Doomed> {
+fn resolve(inventory: &Inventory, selector: &str, now_ms: i64) -> Result<ToDelete> {
     let named = |id: &CheckpointId| id.answers_to(selector);
     let damaged: Vec<&CheckpointId> = inventory
         .damaged
@@ -164,12 +164,12 @@ fn resolve(inventory: &Inventory, selector: &str, now_ms: i64) -> Result<Doomed>
     match damaged.as_slice() {
         [] => {
             let found = find(inventory, selector, now_ms)?;
-            Ok(Doomed {
+            Ok(ToDelete {
                 id: found.id.into(),
                 record: Some((found.record.reason, found.record.time_ms)),
             })
         }
-        [one] if whole.clone().count() == 0 => Ok(Doomed {
+        [one] if whole.clone().count() == 0 => Ok(ToDelete {
             id: (*one).clone(),
             record: None,
         }),
@@ -194,8 +194,15 @@ fn resolve(inventory: &Inventory, selector: &str, now_ms: i64) -> Result<Doomed>
 }
 
 /// Refuses to delete pinned checkpoints and those that an interrupted restore needs.
-fn refuse_kept(store: &Store, doomed: &[Doomed], pending: Option<&session::Pending>) -> Result<()> {
-    for id in doomed.iter().filter_map(|doomed| doomed.id.commit()) {
+fn refuse_kept(
+    store: &Store,
+    to_delete: &[ToDelete],
+    pending: Option<&session::Pending>,
+) -> Result<()> {
+    for id in to_delete
+        .iter()
+        .filter_map(|to_delete| to_delete.id.commit())
+    {
         if ref_files::is_pinned(store.layout(), id)? {
             return Err(Error::Pinned { id });
         }

@@ -5,7 +5,9 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::context::Context;
-use crate::ops::maintain::delete::{DeleteOutcome, Deletion, DeletionConsent, Doomed, WholeStore};
+use crate::ops::maintain::delete::{
+    DeleteOutcome, Deletion, DeletionConsent, ToDelete, WholeStore,
+};
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::gc::disk_usage::bytes_below;
@@ -58,7 +60,7 @@ pub fn delete_store(
             bytes: outcome.bytes_before,
         };
         consent(&Deletion {
-            doomed: &outcome.deleted,
+            to_delete: &outcome.deleted,
             whole_store: Some(whole),
         })?;
     }
@@ -91,11 +93,11 @@ fn whole_store_outcome(dir: &Path, dry_run: bool) -> DeleteOutcome {
         ..
     } = read(dir).unwrap_or_default();
     let whole = checkpoints.into_iter().rev();
-    let whole = whole.map(|c| Doomed {
+    let whole = whole.map(|c| ToDelete {
         id: c.id.into(),
         record: Some((c.record.reason, c.record.time_ms)),
     });
-    let lost = damaged.into_iter().map(|damaged| Doomed {
+    let lost = damaged.into_iter().map(|damaged| ToDelete {
         id: damaged.id,
         record: None,
     });

@@ -1,7 +1,7 @@
 //! Findings and conflicts of a run, as text.
 
 use crate::base::text::{escape, escape_line};
-use crate::workflow::documents::conflict::Trouble;
+use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::engine::report::Status;
 use crate::workflow::rules::finding::Finding;
 
@@ -13,16 +13,16 @@ pub fn finding(finding: &Finding) -> String {
 }
 
 /// Lists files that could not be taken in.
-pub fn troubles(troubles: &[Trouble]) -> String {
-    troubles
+pub fn conflicts(conflicts: &[Conflict]) -> String {
+    conflicts
         .iter()
-        .map(|trouble| format!("{}\n", escape_line(&trouble.in_words())))
+        .map(|conflict| format!("{}\n", escape_line(&conflict.in_words())))
         .collect()
 }
 
 /// Lists findings, possible repairs and conflicts.
 pub fn remarks(status: &Status) -> String {
-    let mut talk = troubles(&status.troubles);
+    let mut talk = conflicts(&status.conflicts);
     talk.push_str(&findings(status));
     talk.extend(
         status

@@ -9,7 +9,7 @@ use crate::ops::warning::Warning;
 use crate::view::envelope::{envelope, paths};
 use crate::view::place::placed;
 use crate::view::workflow::questions;
-use crate::workflow::documents::conflict::{Trouble, told};
+use crate::workflow::documents::conflict::{Conflict, told};
 use crate::workflow::documents::drift::FileDrift;
 use crate::workflow::documents::shims::ShimsOutcome;
 use crate::workflow::engine::import_export::Exported;
@@ -44,7 +44,7 @@ fn add_status(data: &mut Value, status: &Status) {
     data["next"] = advice(&status.advice);
     add_report(data, &status.report);
     data["recover"] = status.mends.iter().map(|mend| mend.what.clone()).collect();
-    data["troubles"] = status.troubles.iter().map(trouble).collect();
+    data["troubles"] = status.conflicts.iter().map(conflict).collect();
     data["drift"] = status.drift.as_ref().map_or(Value::Null, drift);
 }
 
@@ -80,7 +80,7 @@ pub fn list(listed: &Listed) -> String {
     let data = json!({
         "workflows": listed.runs.iter().map(brief).collect::<Vec<_>>(),
         "damaged": lost.collect::<Vec<_>>(),
-        "troubles": listed.troubles.iter().map(trouble).collect::<Vec<_>>(),
+        "troubles": listed.conflicts.iter().map(conflict).collect::<Vec<_>>(),
     });
     envelope("workflow.list", 0, &data, &listed.warnings)
 }
@@ -95,7 +95,7 @@ pub fn show(shown: &Shown) -> String {
     });
     data["log"] = log.collect();
     data["log_broken"] = shown.broken.clone().into();
-    data["troubles"] = shown.troubles.iter().map(trouble).collect();
+    data["troubles"] = shown.conflicts.iter().map(conflict).collect();
     envelope("workflow.show", 0, &data, &shown.warnings)
 }
 
@@ -183,8 +183,8 @@ pub fn mini_commit(outcome: &MiniOutcome) -> String {
 pub fn document(command: &str, exported: &Exported) -> String {
     let value: Value = serde_json::from_str(&exported.text).unwrap_or_default();
     let mut data = json!({"document": value});
-    if !exported.troubles.is_empty() {
-        data["troubles"] = exported.troubles.iter().map(trouble).collect();
+    if !exported.conflicts.is_empty() {
+        data["troubles"] = exported.conflicts.iter().map(conflict).collect();
     }
     envelope(command, 0, &data, &exported.warnings)
 }
@@ -205,10 +205,10 @@ pub fn tasks(status: &Status, only: Option<&str>) -> String {
         .tasks
         .iter()
         .filter(|task| only.is_none_or(|phase| task.phase.as_deref() == Some(phase)));
-    let troubles: Vec<Value> = status.troubles.iter().map(trouble).collect();
+    let conflicts: Vec<Value> = status.conflicts.iter().map(conflict).collect();
     let id = &status.run.workflow.id;
     let data =
-        json!({"id": id, "tasks": tasks.map(task).collect::<Vec<_>>(), "troubles": troubles});
+        json!({"id": id, "tasks": tasks.map(task).collect::<Vec<_>>(), "troubles": conflicts});
     envelope("task.list", 0, &data, &status.warnings)
 }
 
@@ -353,10 +353,10 @@ fn add_report(data: &mut Value, report: &ValidationReport) {
     data["remarks"] = report.remarks.iter().map(told).collect();
 }
 
-fn trouble(trouble: &Trouble) -> Value {
-    let mut told = trouble.detail();
-    told["what"] = trouble.in_words().into();
-    told["workflow"] = trouble.workflow.clone().into();
+fn conflict(conflict: &Conflict) -> Value {
+    let mut told = conflict.detail();
+    told["what"] = conflict.in_words().into();
+    told["workflow"] = conflict.workflow.clone().into();
     told
 }
 

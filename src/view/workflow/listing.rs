@@ -4,7 +4,7 @@ use crate::base::text::{escape, escape_line};
 use crate::base::time::utc_seconds;
 use crate::view::columns::aligned;
 use crate::view::words::Output;
-use crate::view::workflow::findings::{finding, troubles};
+use crate::view::workflow::findings::{conflicts, finding};
 use crate::view::workflow::summary;
 use crate::workflow::engine::report::{Compared, Listed, Shown, Status};
 use crate::workflow::rules::finding::Finding;
@@ -12,7 +12,10 @@ use crate::workflow::rules::phase::Task;
 
 pub fn list(listed: &Listed) -> Output {
     if listed.runs.is_empty() && listed.lost.is_empty() {
-        let talk = format!("{}no workflow is known here\n", troubles(&listed.troubles));
+        let talk = format!(
+            "{}no workflow is known here\n",
+            conflicts(&listed.conflicts)
+        );
         return Output {
             result: String::new(),
             talk,
@@ -44,7 +47,7 @@ pub fn list(listed: &Listed) -> Output {
         .iter()
         .map(|lost| format!("damaged: {}: {}\n", lost.id, escape_line(&lost.why)))
         .collect();
-    talk.push_str(&troubles(&listed.troubles));
+    talk.push_str(&conflicts(&listed.conflicts));
     Output {
         result: aligned(&rows, &[]),
         talk,
@@ -75,7 +78,7 @@ pub fn show(shown: &Shown) -> Output {
         .map(|why| format!("the log is damaged before that: {}\n", escape(why)));
     Output {
         result,
-        talk: broken.unwrap_or_default() + &troubles(&shown.troubles),
+        talk: broken.unwrap_or_default() + &conflicts(&shown.conflicts),
     }
 }
 
@@ -98,7 +101,7 @@ pub fn tasks(status: &Status, only: Option<&str>) -> Output {
         .iter()
         .filter(|task| only.is_none_or(|phase| task.phase.as_deref() == Some(phase)))
         .collect();
-    let talk = troubles(&status.troubles);
+    let talk = conflicts(&status.conflicts);
     if tasks.is_empty() {
         return Output {
             result: String::new(),

@@ -4,7 +4,7 @@ use crate::base::text::escape;
 use crate::base::time::{rfc3339_seconds, utc_seconds};
 use crate::view::workflow::findings::remarks;
 use crate::view::workflow::summary::{self, in_words};
-use crate::workflow::documents::conflict::{Trouble, TroubleKind};
+use crate::workflow::documents::conflict::{Conflict, ConflictKind};
 use crate::workflow::documents::find_documents::render;
 use crate::workflow::engine::report::Status;
 use crate::workflow::engine::resume::Question;
@@ -175,9 +175,9 @@ fn pick(workflow: &Workflow) -> String {
 }
 
 /// Formats the question about a conflict, with the complete content of the file.
-pub fn trouble(trouble: &Trouble) -> String {
-    match &trouble.kind {
-        TroubleKind::Malformed { findings, raw } => {
+pub fn conflict(conflict: &Conflict) -> String {
+    match &conflict.kind {
+        ConflictKind::Malformed { findings, raw } => {
             let listed: String = findings
                 .iter()
                 .map(|finding| format!("  {}\n", super::findings::finding(finding)))
@@ -187,24 +187,24 @@ pub fn trouble(trouble: &Trouble) -> String {
                 .lines()
                 .map(|line| format!("  | {}\n", escape(line)))
                 .collect();
-            let ask = if trouble.path.starts_with("memory/") {
+            let ask = if conflict.path.starts_with("memory/") {
                 CORRUPTED
-            } else if trouble.path.starts_with(".claude/checkpoints/") {
+            } else if conflict.path.starts_with(".claude/checkpoints/") {
                 "Delete the corrupted checkpoint? It is kept in the archive. [y/N]"
             } else {
                 "Attempt manual recovery or start fresh? (recover/fresh)"
             };
             format!(
                 "State file is malformed: {}\n{listed}It says:\n{shown}{ask} ",
-                escape(&trouble.path)
+                escape(&conflict.path)
             )
         }
-        TroubleKind::Gone => format!(
+        ConflictKind::Gone => format!(
             "{} was removed, and its workflow {} is open.\nHas it ended, or is the file to be written anew? (ended/anew) ",
-            trouble.path,
-            trouble.workflow.as_deref().unwrap_or_default(),
+            conflict.path,
+            conflict.workflow.as_deref().unwrap_or_default(),
         ),
-        TroubleKind::BothChanged { file, state } => {
+        ConflictKind::BothChanged { file, state } => {
             let lines = |text: String| {
                 text.lines()
                     .map(|line| format!("  | {}\n", escape(line)))
@@ -212,7 +212,7 @@ pub fn trouble(trouble: &Trouble) -> String {
             };
             format!(
                 "{} was edited while the workflow moved on.\nThe file says:\n{}The recorded state says:\n{}Which counts? (file/state) ",
-                trouble.path,
+                conflict.path,
                 lines(render(file)),
                 lines(render(state))
             )

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ops::context::Context;
 use crate::store::repository::Store;
 use crate::store::runs::projected::Projected;
-use crate::workflow::documents::conflict::{Trouble, TroubleKind};
+use crate::workflow::documents::conflict::{Conflict, ConflictKind};
 use crate::workflow::documents::find_documents::{self, OnDisk};
 use crate::workflow::documents::run_owner;
 use crate::workflow::engine::runs::{Run, Runs};
@@ -28,7 +28,7 @@ pub enum Verdict {
     Edited(Run, Value),
     /// A run that is not recorded yet, with the run that owned the file until now, which ends.
     New(Value, Option<Run>),
-    Trouble(Trouble),
+    Conflict(Conflict),
 }
 
 /// # Errors
@@ -58,11 +58,11 @@ pub struct Removed {
 }
 
 impl Removed {
-    pub fn trouble(&self) -> Trouble {
-        Trouble {
+    pub fn conflict(&self) -> Conflict {
+        Conflict {
             path: self.path.clone(),
             workflow: Some(self.run.workflow.id.clone()),
-            kind: TroubleKind::Gone,
+            kind: ConflictKind::Gone,
         }
     }
 }
@@ -134,9 +134,9 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
     }
     let entry =
         entry.filter(|entry| run.is_none_or(|run| !run_owner::is_from_another(run, entry, file)));
-    let trouble = |kind| {
+    let conflict = |kind| {
         let workflow = run.map(|run| run.workflow.id.clone());
-        Verdict::Trouble(Trouble {
+        Verdict::Conflict(Conflict {
             path: file.path.clone(),
             workflow,
             kind,
@@ -146,7 +146,7 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
         Ok(value) => value.clone(),
         Err(why) => {
             let findings = vec![Finding::new("no_json", String::new(), why.clone())];
-            return trouble(TroubleKind::Malformed {
+            return conflict(ConflictKind::Malformed {
                 findings,
                 raw: file.bytes.clone(),
             });
@@ -176,7 +176,7 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
     } else if written == on_disk {
         Verdict::Stale(run.workflow.clone())
     } else if let Some(finding) = run_owner::other_run(run, file, &value) {
-        trouble(TroubleKind::Malformed {
+        conflict(ConflictKind::Malformed {
             findings: vec![finding],
             raw: file.bytes.clone(),
         })
@@ -185,7 +185,7 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
     } else if written.is_none() || written == told {
         Verdict::Edited(run.clone(), value)
     } else {
-        trouble(TroubleKind::BothChanged {
+        conflict(ConflictKind::BothChanged {
             file: value,
             state: expected.cloned().unwrap_or_default(),
         })

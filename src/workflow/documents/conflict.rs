@@ -12,15 +12,15 @@ use crate::workflow::rules::workflow::Workflow;
 
 /// One file that was left as it is.
 #[derive(Clone, Debug)]
-pub struct Trouble {
+pub struct Conflict {
     pub path: String,
     /// The run that owns the file, if known.
     pub workflow: Option<String>,
-    pub kind: TroubleKind,
+    pub kind: ConflictKind,
 }
 
 #[derive(Clone, Debug)]
-pub enum TroubleKind {
+pub enum ConflictKind {
     /// Not JSON, or not in this format.
     Malformed {
         findings: Vec<Finding>,
@@ -32,7 +32,7 @@ pub enum TroubleKind {
     Gone,
 }
 
-impl Trouble {
+impl Conflict {
     /// Whether this must be settled before the run can go on; a file without a known owner may
     /// concern any run.
     pub fn concerns(&self, workflow: &Workflow) -> bool {
@@ -40,13 +40,13 @@ impl Trouble {
     }
 
     pub fn is_gone(&self) -> bool {
-        matches!(self.kind, TroubleKind::Gone)
+        matches!(self.kind, ConflictKind::Gone)
     }
 
     /// Describes the conflict in one line.
     pub fn in_words(&self) -> String {
         match &self.kind {
-            TroubleKind::Malformed { findings, .. } => {
+            ConflictKind::Malformed { findings, .. } => {
                 let first = findings.first().map(in_words).unwrap_or_default();
                 format!(
                     "State file is malformed: {}: {}",
@@ -54,13 +54,13 @@ impl Trouble {
                     one_of(first, findings.len())
                 )
             }
-            TroubleKind::BothChanged { .. } => {
+            ConflictKind::BothChanged { .. } => {
                 format!(
                     "{} was edited while the workflow moved on: both sides changed",
                     self.path
                 )
             }
-            TroubleKind::Gone => format!("{} was removed while its workflow is open", self.path),
+            ConflictKind::Gone => format!("{} was removed while its workflow is open", self.path),
         }
     }
 
@@ -77,17 +77,17 @@ impl Trouble {
             command: command(key),
         };
         let mut problem = match &self.kind {
-            TroubleKind::Malformed { .. } => {
+            ConflictKind::Malformed { .. } => {
                 WorkflowProblem::damaged("state_file_malformed", self.in_words())
             }
-            TroubleKind::BothChanged { .. } => {
+            ConflictKind::BothChanged { .. } => {
                 WorkflowProblem::refused("both_changed", self.in_words())
             }
-            TroubleKind::Gone => WorkflowProblem::refused("state_file_gone", self.in_words()),
+            ConflictKind::Gone => WorkflowProblem::refused("state_file_gone", self.in_words()),
         };
         problem.detail = Some(Box::new(self.detail()));
         problem.options = match (&self.kind, &self.workflow) {
-            (TroubleKind::Malformed { findings, .. }, Some(_)) => {
+            (ConflictKind::Malformed { findings, .. }, Some(_)) => {
                 let is_usable = findings.iter().all(|finding| finding.code == "other_run");
                 let file = is_usable.then(|| choice("file", "take it as of this run"));
                 let others = [
@@ -99,14 +99,14 @@ impl Trouble {
                 ];
                 file.into_iter().chain(others).collect()
             }
-            (TroubleKind::Malformed { .. }, None) => {
+            (ConflictKind::Malformed { .. }, None) => {
                 vec![choice("none", "archive the file, and start fresh")]
             }
-            (TroubleKind::Gone, _) => vec![
+            (ConflictKind::Gone, _) => vec![
                 choice("none", "the run has ended: it goes to the archive"),
                 choice("state", "go on with the run, and write the file anew"),
             ],
-            (TroubleKind::BothChanged { .. }, _) => vec![
+            (ConflictKind::BothChanged { .. }, _) => vec![
                 choice("file", "go on with what the file says"),
                 choice(
                     "state",
@@ -118,7 +118,7 @@ impl Trouble {
         let ways: Vec<String> = problem.options.iter().map(told).collect();
         let ways = ways.join("; ");
         let hint = match &self.kind {
-            TroubleKind::Gone => format!("nothing was changed; choose: {ways}"),
+            ConflictKind::Gone => format!("nothing was changed; choose: {ways}"),
             _ => format!(
                 "the file is left as it is, and '{recover} -n' shows it; mend it, or choose: {ways}"
             ),
@@ -133,15 +133,15 @@ impl Trouble {
     /// Returns all details as JSON.
     pub fn detail(&self) -> Value {
         match &self.kind {
-            TroubleKind::Malformed { findings, raw } => json!({
+            ConflictKind::Malformed { findings, raw } => json!({
                 "path": self.path,
                 "findings": findings.iter().map(told).collect::<Vec<_>>(),
                 "raw": String::from_utf8_lossy(raw),
             }),
-            TroubleKind::BothChanged { file, state } => {
+            ConflictKind::BothChanged { file, state } => {
                 json!({"path": self.path, "file": file, "state": state})
             }
-            TroubleKind::Gone => json!({"path": self.path}),
+            ConflictKind::Gone => json!({"path": self.path}),
         }
     }
 }

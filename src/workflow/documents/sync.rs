@@ -13,7 +13,7 @@ use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::workflow::documents::classify::{Removed, Verdict, judge, judge_all, removed};
-use crate::workflow::documents::conflict::TroubleKind;
+use crate::workflow::documents::conflict::ConflictKind;
 use crate::workflow::documents::find_documents::{self, OnDisk};
 use crate::workflow::documents::write_documents;
 use crate::workflow::engine::runs::{self, Run, Runs};
@@ -26,7 +26,7 @@ use crate::workflow::rules::profile;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
 
-pub use crate::workflow::documents::conflict::Trouble;
+pub use crate::workflow::documents::conflict::Conflict;
 
 /// Actor in the log for edits of a file.
 const BY_HAND: &str = "file";
@@ -52,7 +52,7 @@ pub fn require_store(context: &Context) -> Result<Store> {
 /// A store with all edits by hand taken in, as far as possible.
 pub struct Settled {
     pub store: Store,
-    pub troubles: Vec<Trouble>,
+    pub conflicts: Vec<Conflict>,
     pub warnings: Vec<Warning>,
 }
 
@@ -72,25 +72,25 @@ pub fn settle(context: &Context) -> Result<Option<Settled>> {
     if is_all_written
         && verdicts
             .iter()
-            .all(|(_, verdict)| matches!(verdict, Verdict::Nothing | Verdict::Trouble(_)))
+            .all(|(_, verdict)| matches!(verdict, Verdict::Nothing | Verdict::Conflict(_)))
     {
-        let troubles = troubles(verdicts)
+        let conflicts = conflicts(verdicts)
             .into_iter()
-            .chain(removed.iter().map(Removed::trouble))
+            .chain(removed.iter().map(Removed::conflict))
             .collect();
         return Ok(Some(Settled {
             store,
-            troubles,
+            conflicts,
             warnings: Vec::new(),
         }));
     }
     let mut session = session::begin(context, &store)?;
-    let troubles = sync(context, &mut session)?;
+    let conflicts = sync(context, &mut session)?;
     let warnings = std::mem::take(&mut session.warnings);
     drop(session);
     Ok(Some(Settled {
         store,
-        troubles,
+        conflicts,
         warnings,
     }))
 }
@@ -100,7 +100,7 @@ pub fn settle(context: &Context) -> Result<Option<Settled>> {
 ///
 /// # Errors
 /// A file cannot be read, or a transition not be recorded.
-pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Trouble>> {
+pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Conflict>> {
     let mut left = Vec::new();
     for (file, verdict) in judge_all(session.locked.store(), find_documents::on_disk(context)?)? {
         // An earlier file in this loop may have changed or begun the same run.
@@ -119,7 +119,7 @@ pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Trouble>
                 &format!("{} was put aside by hand", one.path),
             )?;
         } else {
-            left.push(one.trouble());
+            left.push(one.conflict());
         }
     }
     for run in unwritten(session.locked.store())? {
@@ -178,15 +178,15 @@ fn write_files(context: &Context, session: &mut Session<'_>, workflow: &Workflow
     session.warnings.extend(warnings);
 }
 
-fn troubles(verdicts: Vec<(OnDisk, Verdict)>) -> Vec<Trouble> {
-    let trouble = |(_, verdict)| {
-        if let Verdict::Trouble(trouble) = verdict {
-            Some(trouble)
+fn conflicts(verdicts: Vec<(OnDisk, Verdict)>) -> Vec<Conflict> {
+    let conflict = |(_, verdict)| {
+        if let Verdict::Conflict(conflict) = verdict {
+            Some(conflict)
         } else {
             None
         }
     };
-    verdicts.into_iter().filter_map(trouble).collect()
+    verdicts.into_iter().filter_map(conflict).collect()
 }
 
 fn act(
@@ -194,10 +194,10 @@ fn act(
     session: &mut Session<'_>,
     file: &OnDisk,
     verdict: Verdict,
-) -> Result<Option<Trouble>> {
+) -> Result<Option<Conflict>> {
     match verdict {
         Verdict::Nothing => Ok(None),
-        Verdict::Trouble(trouble) => Ok(Some(trouble)),
+        Verdict::Conflict(conflict) => Ok(Some(conflict)),
         Verdict::Stale(workflow) => {
             write_files(context, session, &workflow);
             Ok(None)
@@ -213,7 +213,7 @@ fn edited(
     file: &OnDisk,
     run: Run,
     value: &Value,
-) -> Result<Option<Trouble>> {
+) -> Result<Option<Conflict>> {
     let root = context.root.path().display().to_string();
     let mut next = run.workflow.clone();
     if let Err(findings) = dispatch::take(&mut next, file.profile, &file.path, value, &root) {
@@ -235,7 +235,7 @@ fn begun(
     file: &OnDisk,
     value: &Value,
     before: Option<Run>,
-) -> Result<Option<Trouble>> {
+) -> Result<Option<Conflict>> {
     let root = context.root.path().display().to_string();
     let mut next = match dispatch::begin(file.profile, &file.path, value, &root) {
         Ok(next) => next,
@@ -268,11 +268,11 @@ fn begun(
     Ok(None)
 }
 
-fn malformed(file: &OnDisk, workflow: Option<String>, findings: Vec<Finding>) -> Trouble {
-    Trouble {
+fn malformed(file: &OnDisk, workflow: Option<String>, findings: Vec<Finding>) -> Conflict {
+    Conflict {
         path: file.path.clone(),
         workflow,
-        kind: TroubleKind::Malformed {
+        kind: ConflictKind::Malformed {
             findings,
             raw: file.bytes.clone(),
         },

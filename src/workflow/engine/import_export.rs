@@ -11,7 +11,7 @@ use crate::ops::open_store::open_usable;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
-use crate::workflow::documents::sync::{self, Settled, Trouble};
+use crate::workflow::documents::sync::{self, Conflict, Settled};
 use crate::workflow::documents::{conflict, find_documents};
 use crate::workflow::engine::init_run::{self, InitOptions};
 use crate::workflow::engine::report::{self, Status};
@@ -305,7 +305,7 @@ pub struct ExportOptions {
 pub struct Exported {
     pub text: String,
     /// Conflicts that are not part of the text.
-    pub troubles: Vec<Trouble>,
+    pub conflicts: Vec<Conflict>,
     pub warnings: Vec<Warning>,
 }
 
@@ -316,12 +316,12 @@ pub struct Exported {
 pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
     let Settled {
         store,
-        troubles,
+        conflicts,
         warnings,
     } = report::known(context)?;
     Ok(Exported {
         text: text_of(context, &store, options)?,
-        troubles,
+        conflicts,
         warnings,
     })
 }

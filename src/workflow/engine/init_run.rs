@@ -9,7 +9,7 @@ use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::session::{self, Session};
 use crate::store::repository::Store;
-use crate::workflow::documents::conflict::{self, Trouble};
+use crate::workflow::documents::conflict::{self, Conflict};
 use crate::workflow::documents::{git_ignored, sync};
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{self, StepOptions};
@@ -55,8 +55,8 @@ pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
     }
     let store = open_usable(context, false)?;
     let mut session = session::begin(context, &store)?;
-    let troubles = sync::sync(context, &mut session)?;
-    end_removed(context, &mut session, &workflow, &troubles)?;
+    let conflicts = sync::sync(context, &mut session)?;
+    end_removed(context, &mut session, &workflow, &conflicts)?;
     run_lifecycle::expire(context, &mut session);
     if options.id.is_none() {
         refuse_same(&store, &workflow)?;
@@ -75,15 +75,15 @@ pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
         .into());
     }
     for profile in &workflow.profiles {
-        let is_in_way = |trouble: &&Trouble| {
-            dispatch::profile_of_path(&trouble.path) == Some(*profile) && !trouble.is_gone()
+        let is_in_way = |conflict: &&Conflict| {
+            dispatch::profile_of_path(&conflict.path) == Some(*profile) && !conflict.is_gone()
         };
-        if let Some(trouble) = troubles
+        if let Some(conflict) = conflicts
             .iter()
             .find(is_in_way)
             .filter(|_| *profile != Profile::Registry)
         {
-            return Err(trouble.problem(None).into());
+            return Err(conflict.problem(None).into());
         }
         make_room(context, &mut session, *profile, &workflow)?;
     }
@@ -112,11 +112,11 @@ fn end_removed(
     context: &Context,
     session: &mut Session<'_>,
     workflow: &Workflow,
-    troubles: &[Trouble],
+    conflicts: &[Conflict],
 ) -> Result<()> {
-    let gone: Vec<&Trouble> = troubles
+    let gone: Vec<&Conflict> = conflicts
         .iter()
-        .filter(|trouble| trouble.is_gone())
+        .filter(|conflict| conflict.is_gone())
         .collect();
     if gone.is_empty() {
         return Ok(());
@@ -127,15 +127,15 @@ fn end_removed(
         };
         let is_replaced =
             run.workflow.profiles.iter().any(shares) || is_same(&run.workflow, workflow);
-        if let Some(trouble) = gone
+        if let Some(conflict) = gone
             .iter()
-            .find(|trouble| is_replaced && trouble.concerns(&run.workflow))
+            .find(|conflict| is_replaced && conflict.concerns(&run.workflow))
         {
             sync::end(
                 context,
                 session,
                 &run,
-                &format!("{} was removed, and another run began", trouble.path),
+                &format!("{} was removed, and another run began", conflict.path),
             )?;
         }
     }

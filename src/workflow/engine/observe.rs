@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::store::trees::digest;
-use crate::workflow::rules::observation::{self, ObservedFile, Sights};
+use crate::workflow::rules::observation::{self, Observations, ObservedFile};
 use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
@@ -17,10 +17,10 @@ use crate::worktree::tree_handle::WorkTree;
 ///
 /// # Errors
 /// The root cannot be opened.
-pub fn observe(context: &Context, workflow: &Workflow) -> Result<Sights> {
+pub fn observe(context: &Context, workflow: &Workflow) -> Result<Observations> {
     let paths = observation::paths(workflow);
     if paths.is_empty() {
-        return Ok(Sights::new());
+        return Ok(Observations::new());
     }
     let work = WorkTree::open(context.root.path())?;
     let find = |path: String| Some((path.clone(), find(&work, context.root.path(), &path)?));

@@ -170,12 +170,12 @@ fn as_it_is_now(
     if run.workflow.profiles.is_empty() {
         return Ok(run.clone());
     }
-    let troubles = sync::sync(context, session)?;
+    let conflicts = sync::sync(context, session)?;
     let of_run = StepOptions {
         workflow: Some(run.workflow.id.clone()),
         ..options.clone()
     };
-    choose(session.locked.store(), &of_run, &troubles)
+    choose(session.locked.store(), &of_run, &conflicts)
 }
 
 /// Makes the checkpoint, unless a hold forbids it: the progress of the run must be recorded anyway.
@@ -236,20 +236,20 @@ fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> Result<Vec<
 
 fn finish(context: &Context, options: &DoneOptions, workflow: &Workflow) -> Result<Finish> {
     let id = phases::meant(workflow, options.phase.as_deref())?;
-    let sights = observe(context, workflow)?;
+    let observations = observe(context, workflow)?;
     let phase = workflow.phase(&id);
     let head = git_head::read(context.root.path()).and_then(|head| head.commit);
     let was = phase.and_then(|phase| phase.head.clone());
     let moved = head.filter(|head| was.as_ref().is_some_and(|was| was != head));
     Ok(Finish {
         present: phase
-            .map(|phase| recover::present(phase, &sights))
+            .map(|phase| recover::present(phase, &observations))
             .unwrap_or_default(),
         flaws: phase
-            .map(|phase| recover::flaws(phase, &sights))
+            .map(|phase| recover::flaws(phase, &observations))
             .unwrap_or_default(),
         task_flaws: phase
-            .map(|phase| recover::task_flaws(workflow, phase, &sights))
+            .map(|phase| recover::task_flaws(workflow, phase, &observations))
             .unwrap_or_default(),
         commit_sha: options
             .commit

@@ -6,7 +6,7 @@ use crate::error::problem::WorkflowProblem;
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
-use crate::workflow::documents::conflict::Trouble;
+use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::sync;
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::resume::start_fresh;
@@ -29,11 +29,11 @@ pub fn mend(
 ) -> Result<(Run, Vec<String>, Vec<Warning>)> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
-    let troubles = sync::sync(context, &mut session)?;
-    let mut run = choose(&store, options, &troubles)?;
-    let sights = observe(context, &run.workflow)?;
+    let conflicts = sync::sync(context, &mut session)?;
+    let mut run = choose(&store, options, &conflicts)?;
+    let observations = observe(context, &run.workflow)?;
     let (mut mended, mut warnings) = (Vec::new(), std::mem::take(&mut session.warnings));
-    for mend in recover::mends(&run.workflow, &sights) {
+    for mend in recover::mends(&run.workflow, &observations) {
         if !dry_run {
             let outcome = change_run(
                 context,
@@ -84,8 +84,8 @@ pub fn settle(
 ) -> Result<SettleOutcome> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
-    let troubles = sync::sync(context, &mut session)?;
-    let Some(trouble) = troubles.iter().find(|trouble| trouble.path == path) else {
+    let conflicts = sync::sync(context, &mut session)?;
+    let Some(conflict) = conflicts.iter().find(|conflict| conflict.path == path) else {
         let what = format!("{path} needs no decision");
         return Err(WorkflowProblem::no_such("nothing_to_settle", what)
             .hint("checkpoint workflow status")
@@ -94,11 +94,13 @@ pub fn settle(
     let run = Runs::live(&store)?
         .runs
         .into_iter()
-        .find(|run| trouble.concerns(&run.workflow));
+        .find(|run| conflict.concerns(&run.workflow));
     let actor = actor(context, options);
     let mut outcome = SettleOutcome::default();
     match take {
-        _ if trouble.is_gone() => settle_gone(context, &mut session, trouble, run.as_ref(), take)?,
+        _ if conflict.is_gone() => {
+            settle_gone(context, &mut session, conflict, run.as_ref(), take)?;
+        }
         Take::File => sync::take_file(context, &mut session, path, run.as_ref(), &actor)?,
         Take::State => {
             outcome.kept_as = Some(run_lifecycle::put_aside(context, path, None)?);
@@ -110,7 +112,7 @@ pub fn settle(
             outcome.kept_as = Some(run_lifecycle::copy_aside(context, path)?);
             outcome.is_left = true;
         }
-        Take::None => outcome = fresh(context, &mut session, trouble, run.as_ref(), &actor)?,
+        Take::None => outcome = fresh(context, &mut session, conflict, run.as_ref(), &actor)?,
     }
     outcome.warnings.append(&mut session.warnings);
     Ok(outcome)
@@ -120,7 +122,7 @@ pub fn settle(
 fn settle_gone(
     context: &Context,
     session: &mut Session<'_>,
-    trouble: &Trouble,
+    conflict: &Conflict,
     run: Option<&Run>,
     take: Take,
 ) -> Result<()> {
@@ -129,24 +131,24 @@ fn settle_gone(
             context,
             session,
             run,
-            &format!("{} was removed by hand", trouble.path),
+            &format!("{} was removed by hand", conflict.path),
         ),
         (Take::State, Some(run)) => run_lifecycle::force_write(context, session, run),
-        _ => Err(trouble.problem(run.map(|run| &run.workflow)).into()),
+        _ => Err(conflict.problem(run.map(|run| &run.workflow)).into()),
     }
 }
 
 fn fresh(
     context: &Context,
     session: &mut Session<'_>,
-    trouble: &Trouble,
+    conflict: &Conflict,
     run: Option<&Run>,
     actor: &str,
 ) -> Result<SettleOutcome> {
     let open = run.filter(|run| run.workflow.status.is_open());
     let kept_as = run_lifecycle::put_aside(
         context,
-        &trouble.path,
+        &conflict.path,
         open.map(|run| run.workflow.id.as_str()),
     )?;
     let mut outcome = SettleOutcome {
@@ -154,13 +156,13 @@ fn fresh(
         ..SettleOutcome::default()
     };
     let Some(run) = open else {
-        if trouble.path == profile::PHASE_FILE {
+        if conflict.path == profile::PHASE_FILE {
             // A task list without its phase file would block the next run.
             run_lifecycle::put_aside(context, profile::EXECUTION_FILE, None)?;
         }
         return Ok(outcome);
     };
-    if dispatch::profile_of_path(&trouble.path) == Some(Profile::Registry) {
+    if dispatch::profile_of_path(&conflict.path) == Some(Profile::Registry) {
         outcome.warnings =
             abandon::abandon_run(context, session, run, "its file was damaged", actor)?.warnings;
     } else {

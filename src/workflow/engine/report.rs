@@ -7,7 +7,7 @@ use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::workflow::documents::drift::{self, FileDrift};
-use crate::workflow::documents::sync::{self, Settled, Trouble};
+use crate::workflow::documents::sync::{self, Conflict, Settled};
 use crate::workflow::engine::observe;
 use crate::workflow::engine::runs::{self, LostRun, Run, Runs};
 use crate::workflow::plan;
@@ -15,7 +15,7 @@ use crate::workflow::rules::advice::{self, Advice};
 use crate::workflow::rules::compare::{self, ValueDifference};
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::observation::Sights;
+use crate::workflow::rules::observation::Observations;
 use crate::workflow::rules::recover::{self, Mend};
 use crate::workflow::rules::validate::{self, ValidationReport};
 use crate::workflow::rules::workflow::Workflow;
@@ -30,7 +30,7 @@ pub struct Status {
     pub advice: Advice,
     pub report: ValidationReport,
     pub mends: Vec<Mend>,
-    pub troubles: Vec<Trouble>,
+    pub conflicts: Vec<Conflict>,
     pub drift: Option<FileDrift>,
     pub warnings: Vec<Warning>,
 }
@@ -40,14 +40,14 @@ pub struct Status {
 pub fn status(context: &Context, named: Option<&str>, with_drift: bool) -> Result<Status> {
     let Settled {
         store,
-        troubles,
+        conflicts,
         warnings,
     } = known(context)?;
-    let run = pick(&store, named, &troubles)?;
-    let (report, sights) = validated(context, &run.workflow)?;
+    let run = pick(&store, named, &conflicts)?;
+    let (report, observations) = validated(context, &run.workflow)?;
     Ok(Status {
-        advice: advice::advice(&run.workflow, &sights),
-        mends: recover::mends(&run.workflow, &sights),
+        advice: advice::advice(&run.workflow, &observations),
+        mends: recover::mends(&run.workflow, &observations),
         drift: if with_drift {
             drift::drift(context, &store, &run.workflow)?
         } else {
@@ -55,7 +55,7 @@ pub fn status(context: &Context, named: Option<&str>, with_drift: bool) -> Resul
         },
         report,
         run,
-        troubles,
+        conflicts,
         warnings,
     })
 }
@@ -65,10 +65,10 @@ pub fn status(context: &Context, named: Option<&str>, with_drift: bool) -> Resul
 /// # Errors
 /// The directory cannot be opened.
 pub fn of_state(context: &Context, workflow: Workflow) -> Result<Status> {
-    let (report, sights) = validated(context, &workflow)?;
+    let (report, observations) = validated(context, &workflow)?;
     Ok(Status {
-        advice: advice::advice(&workflow, &sights),
-        mends: recover::mends(&workflow, &sights),
+        advice: advice::advice(&workflow, &observations),
+        mends: recover::mends(&workflow, &observations),
         drift: None,
         report,
         run: Run {
@@ -76,7 +76,7 @@ pub fn of_state(context: &Context, workflow: Workflow) -> Result<Status> {
             archived_as: None,
             workflow,
         },
-        troubles: Vec::new(),
+        conflicts: Vec::new(),
         warnings: Vec::new(),
     })
 }
@@ -94,15 +94,15 @@ pub fn known(context: &Context) -> Result<Settled> {
 }
 
 /// Picks the run. Without a name, an unreadable file is an error, because its run may be meant.
-fn pick(store: &Store, named: Option<&str>, troubles: &[Trouble]) -> Result<Run> {
+fn pick(store: &Store, named: Option<&str>, conflicts: &[Conflict]) -> Result<Run> {
     let runs = if named.is_some() {
         Runs::all(store)?
     } else {
         Runs::live(store)?
     };
-    match (runs.pick(named), troubles.first()) {
+    match (runs.pick(named), conflicts.first()) {
         (Ok(run), _) => Ok(run.clone()),
-        (Err(_), Some(trouble)) if named.is_none() => Err(trouble.problem(None).into()),
+        (Err(_), Some(conflict)) if named.is_none() => Err(conflict.problem(None).into()),
         (Err(error), _) => Err(error),
     }
 }
@@ -111,15 +111,18 @@ fn pick(store: &Store, named: Option<&str>, troubles: &[Trouble]) -> Result<Run>
 ///
 /// # Errors
 /// The directory cannot be opened.
-pub fn validated(context: &Context, workflow: &Workflow) -> Result<(ValidationReport, Sights)> {
-    let sights = if context.root.exists() {
+pub fn validated(
+    context: &Context,
+    workflow: &Workflow,
+) -> Result<(ValidationReport, Observations)> {
+    let observations = if context.root.exists() {
         observe::observe(context, workflow)?
     } else {
-        Sights::new()
+        Observations::new()
     };
     Ok((
-        validate::validate(workflow, &sights, context.now_ms),
-        sights,
+        validate::validate(workflow, &observations, context.now_ms),
+        observations,
     ))
 }
 
@@ -127,7 +130,7 @@ pub fn validated(context: &Context, workflow: &Workflow) -> Result<(ValidationRe
 pub struct Listed {
     pub runs: Vec<Run>,
     pub lost: Vec<LostRun>,
-    pub troubles: Vec<Trouble>,
+    pub conflicts: Vec<Conflict>,
     pub warnings: Vec<Warning>,
 }
 
@@ -136,7 +139,7 @@ pub struct Listed {
 pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<Listed> {
     let Some(Settled {
         store,
-        troubles,
+        conflicts,
         warnings,
     }) = sync::settle(context)?
     else {
@@ -151,7 +154,7 @@ pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<Listed> 
     Ok(Listed {
         runs,
         lost,
-        troubles,
+        conflicts,
         warnings,
     })
 }
@@ -172,7 +175,7 @@ pub struct Shown {
     pub log: Vec<Logged>,
     /// Why the log ends before the beginning, if it is damaged.
     pub broken: Option<String>,
-    pub troubles: Vec<Trouble>,
+    pub conflicts: Vec<Conflict>,
     pub warnings: Vec<Warning>,
 }
 
@@ -181,10 +184,10 @@ pub struct Shown {
 pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Result<Shown> {
     let Settled {
         store,
-        troubles,
+        conflicts,
         warnings,
     } = known(context)?;
-    let run = pick(&store, named, &troubles)?;
+    let run = pick(&store, named, &conflicts)?;
     let line = store.workflow_line(run.tip, limit.unwrap_or(LONGEST_LOG));
     let log = line.transitions.iter().map(|transition| Logged {
         revision: transition.commit.to_hex(),
@@ -195,7 +198,7 @@ pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Res
         log: log.collect(),
         broken: line.broken,
         run,
-        troubles,
+        conflicts,
         warnings,
     })
 }
@@ -216,10 +219,10 @@ pub struct Compared {
 pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Result<Compared> {
     let Settled {
         store,
-        troubles,
+        conflicts,
         warnings,
     } = known(context)?;
-    let run = pick(&store, named, &troubles)?;
+    let run = pick(&store, named, &conflicts)?;
     let line = store.workflow_line(run.tip, LONGEST_LOG).transitions;
     let find = |words: &str| -> Result<usize> {
         let found = line
@@ -268,9 +271,9 @@ pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Res
 /// There is no such run.
 pub fn lint(context: &Context, named: Option<&str>) -> Result<(Run, Vec<Finding>)> {
     let Settled {
-        store, troubles, ..
+        store, conflicts, ..
     } = known(context)?;
-    let run = pick(&store, named, &troubles)?;
+    let run = pick(&store, named, &conflicts)?;
     let findings = plan::lint(&run.workflow);
     Ok((run, findings))
 }

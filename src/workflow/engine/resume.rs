@@ -20,7 +20,7 @@ use crate::workflow::rules::advice::{self, Advice};
 use crate::workflow::rules::change::{Change, Start};
 use crate::workflow::rules::choices::{self, Chosen};
 use crate::workflow::rules::event::Event;
-use crate::workflow::rules::observation::Sights;
+use crate::workflow::rules::observation::Observations;
 use crate::workflow::rules::workflow::Workflow;
 
 #[derive(Clone, Debug, Default)]
@@ -97,12 +97,12 @@ pub fn resume(
     ask: &mut Ask<'_>,
 ) -> Result<ResumeOutcome> {
     let status = report::status(context, options.step.workflow.as_deref(), true)?;
-    if let Some(trouble) = status
-        .troubles
+    if let Some(conflict) = status
+        .conflicts
         .iter()
-        .find(|trouble| trouble.concerns(&status.run.workflow))
+        .find(|conflict| conflict.concerns(&status.run.workflow))
     {
-        return Err(trouble.problem(Some(&status.run.workflow)).into());
+        return Err(conflict.problem(Some(&status.run.workflow)).into());
     }
     let workflow = &status.run.workflow;
     if !workflow.status.is_open() {
@@ -298,12 +298,12 @@ fn act(
 ) -> Result<Acted> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
-    let troubles = sync::sync(context, &mut session)?;
+    let conflicts = sync::sync(context, &mut session)?;
     let of_run = StepOptions {
         workflow: Some(status.run.workflow.id.clone()),
         ..options.step.clone()
     };
-    let run = choose(&store, &of_run, &troubles)?;
+    let run = choose(&store, &of_run, &conflicts)?;
     if run.tip != status.run.tip {
         let what = format!("workflow {} was moved on by somebody else", run.workflow.id);
         return Err(WorkflowProblem::refused("moved_on", what)
@@ -337,7 +337,7 @@ fn act(
                 ResumeAction::Abandoned
             };
             let outcome = abandon::abandon_run(context, &mut session, &run, "", &actor)?;
-            let advice = advice::advice(&outcome.run.workflow, &Sights::new());
+            let advice = advice::advice(&outcome.run.workflow, &Observations::new());
             Ok(ended(outcome, done, advice))
         }
     }
@@ -346,8 +346,8 @@ fn act(
 /// Repairs what the interruption left, and resumes the run.
 fn go_on(context: &Context, session: &mut Session<'_>, run: Run, actor: &str) -> Result<Acted> {
     let (mut run, mut mended, mut warnings) = (run, Vec::new(), Vec::new());
-    let sights = observe(context, &run.workflow)?;
-    for mend in crate::workflow::rules::recover::mends(&run.workflow, &sights) {
+    let observations = observe(context, &run.workflow)?;
+    for mend in crate::workflow::rules::recover::mends(&run.workflow, &observations) {
         let outcome = change_run(context, session, &run, &mend.change, actor)?;
         warnings.extend(outcome.warnings);
         run = outcome.run;

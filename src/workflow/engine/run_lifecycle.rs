@@ -33,10 +33,10 @@ pub const USUAL_FAILED_MAX_AGE_MS: i64 = 30 * DAY_MS;
 pub fn abandon(context: &Context, options: &StepOptions, reason: &str) -> Result<StepOutcome> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
-    let mut troubles = sync::sync(context, &mut session)?;
+    let mut conflicts = sync::sync(context, &mut session)?;
     // Abandoning the run is a valid answer to its missing file.
-    troubles.retain(|trouble| !trouble.is_gone());
-    let run = choose(&store, options, &troubles)?;
+    conflicts.retain(|conflict| !conflict.is_gone());
+    let run = choose(&store, options, &conflicts)?;
     abandon_run(
         context,
         &mut session,

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::store::repository::Store;
-use crate::workflow::documents::sync::{self, Trouble};
+use crate::workflow::documents::sync::{self, Conflict};
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transition::{StepOutcome, change_run};
 use crate::workflow::rules::change::Change;
@@ -48,8 +48,8 @@ pub fn with_run<T>(
 ) -> Result<T> {
     let store = sync::require_store(context)?;
     let mut session = session::begin(context, &store)?;
-    let troubles = sync::sync(context, &mut session)?;
-    let run = choose(&store, options, &troubles)?;
+    let conflicts = sync::sync(context, &mut session)?;
+    let run = choose(&store, options, &conflicts)?;
     act(&mut session, &run)
 }
 
@@ -57,15 +57,15 @@ pub fn with_run<T>(
 ///
 /// # Errors
 /// The run cannot be read, another process moved it on, or a file of the run has a conflict.
-pub fn choose(store: &Store, options: &StepOptions, troubles: &[Trouble]) -> Result<Run> {
+pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> Result<Run> {
     let runs = Runs::live(store)?;
     let run = match runs.pick(options.workflow.as_deref()) {
         Err(Error::Workflow(problem)) if options.workflow.is_none() => {
             // The unreadable file may belong to the run that is meant.
-            return Err(troubles
+            return Err(conflicts
                 .first()
-                .map_or(Error::Workflow(problem), |trouble| {
-                    trouble.problem(None).into()
+                .map_or(Error::Workflow(problem), |conflict| {
+                    conflict.problem(None).into()
                 }));
         }
         picked => picked?.clone(),
@@ -84,11 +84,11 @@ pub fn choose(store: &Store, options: &StepOptions, troubles: &[Trouble]) -> Res
             WorkflowProblem::refused("moved_on", what).hint("look at it again, then decide");
         return Err(problem.with_state(&run.workflow).into());
     }
-    match troubles
+    match conflicts
         .iter()
-        .find(|trouble| trouble.concerns(&run.workflow))
+        .find(|conflict| conflict.concerns(&run.workflow))
     {
-        Some(trouble) => Err(trouble.problem(Some(&run.workflow)).into()),
+        Some(conflict) => Err(conflict.problem(Some(&run.workflow)).into()),
         None => Ok(run),
     }
 }

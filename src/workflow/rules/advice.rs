@@ -1,7 +1,7 @@
 //! What to do next, in the words of the protocol that the run follows.
 
 use crate::base::shell_word::shell_word;
-use crate::workflow::rules::observation::{ObservedFile, Sights};
+use crate::workflow::rules::observation::{Observations, ObservedFile};
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::recover::is_done;
@@ -29,7 +29,7 @@ impl Advice {
 }
 
 /// Returns the next step, judged by the state and the files on disk.
-pub fn advice(workflow: &Workflow, sights: &Sights) -> Advice {
+pub fn advice(workflow: &Workflow, observations: &Observations) -> Advice {
     if workflow.is_all_settled() || !workflow.status.is_open() {
         return Advice::new("complete", format!("workflow {}", workflow.word()), None);
     }
@@ -46,7 +46,7 @@ pub fn advice(workflow: &Workflow, sights: &Sights) -> Advice {
     let known = workflow
         .profiles
         .contains(&Profile::Phases)
-        .then(|| by_agents(workflow, phase, sights))
+        .then(|| by_agents(workflow, phase, observations))
         .flatten();
     if phase.status == PhaseStatus::Pending
         && known
@@ -94,7 +94,7 @@ fn plainly(phase: &Phase) -> Advice {
 }
 
 /// Returns the next step for the five phases of an agent team.
-fn by_agents(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Advice> {
+fn by_agents(workflow: &Workflow, phase: &Phase, observations: &Observations) -> Option<Advice> {
     let output = |part: &str| {
         phase
             .outputs
@@ -103,7 +103,7 @@ fn by_agents(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Advi
     };
     let usable = |part: &str| {
         output(part).is_some_and(|output| {
-            sights
+            observations
                 .get(&output.path)
                 .is_some_and(ObservedFile::is_finished)
         })
@@ -129,7 +129,7 @@ fn by_agents(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Advi
             let done = workflow
                 .tasks
                 .iter()
-                .filter(|task| is_done(task, sights))
+                .filter(|task| is_done(task, observations))
                 .count();
             if all > 0 && done == all {
                 say("advance", "advance to VERIFICATION")

@@ -9,7 +9,7 @@ use crate::workflow::rules::status::TaskStatus;
 use crate::workflow::rules::workflow::Workflow;
 
 /// Observed files by their path in the run.
-pub type Sights = BTreeMap<String, ObservedFile>;
+pub type Observations = BTreeMap<String, ObservedFile>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObservedFile {

@@ -1,7 +1,7 @@
 //! Repairs after an interruption, judged by the files on disk.
 
 use crate::workflow::rules::change::{Change, Finish};
-use crate::workflow::rules::observation::{ObservedFile, Sights};
+use crate::workflow::rules::observation::{Observations, ObservedFile};
 use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 use crate::workflow::rules::validate::task_output;
@@ -16,27 +16,27 @@ pub struct Mend {
 }
 
 /// Returns all repairs, tasks first.
-pub fn mends(workflow: &Workflow, sights: &Sights) -> Vec<Mend> {
+pub fn mends(workflow: &Workflow, observations: &Observations) -> Vec<Mend> {
     let tasks = workflow
         .tasks
         .iter()
         .filter(|task| task.status == TaskStatus::Running)
-        .map(|task| of_task(task, sights));
+        .map(|task| of_task(task, observations));
     let phases = workflow
         .phases
         .iter()
         .filter(|phase| phase.status == PhaseStatus::InProgress);
     tasks
-        .chain(phases.filter_map(|phase| of_phase(workflow, phase, sights)))
+        .chain(phases.filter_map(|phase| of_phase(workflow, phase, observations)))
         .collect()
 }
 
-fn of_task(task: &Task, sights: &Sights) -> Mend {
+fn of_task(task: &Task, observations: &Observations) -> Mend {
     let id = task.id.clone();
     let seen = task
         .output
         .as_ref()
-        .and_then(|path| Some((path, sights.get(path)?)));
+        .and_then(|path| Some((path, observations.get(path)?)));
     let (path, word, change) =
         match seen.and_then(|(path, found)| Some((path, found.task_status()?))) {
             Some((path, TaskStatus::Complete)) => (
@@ -91,15 +91,20 @@ fn cut_off(task: &Task, seen: Option<(&String, &ObservedFile)>) -> Mend {
     }
 }
 
-fn of_phase(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Mend> {
-    let usable = |path: &str| sights.get(path).is_some_and(ObservedFile::is_finished);
+fn of_phase(workflow: &Workflow, phase: &Phase, observations: &Observations) -> Option<Mend> {
+    let usable = |path: &str| {
+        observations
+            .get(path)
+            .is_some_and(ObservedFile::is_finished)
+    };
     let mut required = phase
         .outputs
         .iter()
         .filter(|output| output.required)
         .peekable();
     required.peek()?;
-    if required.all(|output| usable(&output.path)) && !has_open_tasks(workflow, phase, sights) {
+    if required.all(|output| usable(&output.path)) && !has_open_tasks(workflow, phase, observations)
+    {
         let id = phase.id.clone();
         let now = if phase.lacks_approval() {
             "it waits for its approval"
@@ -110,7 +115,7 @@ fn of_phase(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Mend>
             format!("phase {id} was in progress and all that it had to write is there: {now}");
         let finish = Finish {
             phase: Some(id),
-            present: present(phase, sights),
+            present: present(phase, observations),
             ..Finish::default()
         };
         return Some(Mend {
@@ -137,20 +142,21 @@ fn of_phase(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Option<Mend>
 
 /// Whether a phase has open tasks. A task phase with an empty list has not begun, so it counts as
 /// open.
-fn has_open_tasks(workflow: &Workflow, phase: &Phase, sights: &Sights) -> bool {
+fn has_open_tasks(workflow: &Workflow, phase: &Phase, observations: &Observations) -> bool {
     let mut tasks = workflow.tasks_of(phase).peekable();
-    (phase.is_of_tasks() && tasks.peek().is_none()) || tasks.any(|task| !is_done(task, sights))
+    (phase.is_of_tasks() && tasks.peek().is_none())
+        || tasks.any(|task| !is_done(task, observations))
 }
 
 /// Whether a task is complete and its output does not contradict that.
-pub fn is_done(task: &Task, sights: &Sights) -> bool {
-    let seen = task.output.as_ref().and_then(|path| sights.get(path));
+pub fn is_done(task: &Task, observations: &Observations) -> bool {
+    let seen = task.output.as_ref().and_then(|path| observations.get(path));
     task.status == TaskStatus::Complete && seen.is_none_or(ObservedFile::bears_out_completion)
 }
 
 /// Returns the present outputs of a phase, as `phase done` takes them.
-pub fn present(phase: &Phase, sights: &Sights) -> Vec<(String, Option<String>)> {
-    let of = |path: &String| match sights.get(path)? {
+pub fn present(phase: &Phase, observations: &Observations) -> Vec<(String, Option<String>)> {
+    let of = |path: &String| match observations.get(path)? {
         ObservedFile::There { sum, .. } => Some((path.clone(), sum.clone())),
         _ => None,
     };
@@ -162,8 +168,8 @@ pub fn present(phase: &Phase, sights: &Sights) -> Vec<(String, Option<String>)> 
 }
 
 /// Returns what is wrong with each unusable output of a phase.
-pub fn flaws(phase: &Phase, sights: &Sights) -> Vec<(String, String)> {
-    let of = |path: &String| Some((path.clone(), sights.get(path)?.flaw()?));
+pub fn flaws(phase: &Phase, observations: &Observations) -> Vec<(String, String)> {
+    let of = |path: &String| Some((path.clone(), observations.get(path)?.flaw()?));
     phase
         .outputs
         .iter()
@@ -172,9 +178,9 @@ pub fn flaws(phase: &Phase, sights: &Sights) -> Vec<(String, String)> {
 }
 
 /// As [`flaws`], for its completed tasks.
-pub fn task_flaws(workflow: &Workflow, phase: &Phase, sights: &Sights) -> Vec<String> {
+pub fn task_flaws(workflow: &Workflow, phase: &Phase, observations: &Observations) -> Vec<String> {
     let of = |task: &Task| {
-        let found = task_output(task, sights)?;
+        let found = task_output(task, observations)?;
         Some(format!("{} ({})", found.what, found.place))
     };
     workflow.tasks_of(phase).filter_map(of).collect()
@@ -207,8 +213,8 @@ mod tests {
         workflow
     }
 
-    fn after(workflow: &Workflow, sights: &Sights) -> Workflow {
-        let mends = mends(workflow, sights);
+    fn after(workflow: &Workflow, observations: &Observations) -> Workflow {
+        let mends = mends(workflow, observations);
         mends.iter().fold(workflow.clone(), |workflow, mend| {
             workflow.after(&mend.change, 9).expect("it can be mended")
         })
@@ -221,7 +227,7 @@ mod tests {
             ObservedFile::Empty,
             ObservedFile::Broken("x".into()),
         ] {
-            let mended = after(&running(), &Sights::from([("o.json".into(), found)]));
+            let mended = after(&running(), &Observations::from([("o.json".into(), found)]));
             assert_eq!(
                 (mended.tasks[0].status, mended.tasks[0].attempts),
                 (TaskStatus::Pending, 2)
@@ -238,7 +244,7 @@ mod tests {
         ] {
             let mended = after(
                 &running(),
-                &Sights::from([("o.json".into(), there(status))]),
+                &Observations::from([("o.json".into(), there(status))]),
             );
             assert_eq!(
                 (mended.tasks[0].status, mended.tasks[0].attempts),
@@ -265,7 +271,7 @@ mod tests {
                 sha256: None,
             },
         ];
-        let designs = Sights::from([
+        let designs = Observations::from([
             ("designs/".into(), there(None)),
             ("final.json".into(), ObservedFile::Missing),
         ]);
@@ -273,12 +279,12 @@ mod tests {
             after(&workflow, &designs).phases[0].status,
             PhaseStatus::AwaitingApproval
         );
-        let nothing = Sights::from([
+        let nothing = Observations::from([
             ("designs/".into(), ObservedFile::Empty),
             ("final.json".into(), ObservedFile::Missing),
         ]);
         assert!(mends(&workflow, &nothing).is_empty());
-        let both = Sights::from([
+        let both = Observations::from([
             ("designs/".into(), there(None)),
             ("final.json".into(), there(None)),
         ]);

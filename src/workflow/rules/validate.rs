@@ -8,7 +8,7 @@ use crate::base::time::{age, rfc3339_seconds};
 use crate::workflow::plan;
 use crate::workflow::profiles::phases::{known_names, named_unbegun};
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::observation::{ObservedFile, Sights};
+use crate::workflow::rules::observation::{Observations, ObservedFile};
 use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::profile::PHASE_FILE;
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
@@ -29,13 +29,13 @@ pub struct ValidationReport {
     pub remarks: Vec<Finding>,
 }
 
-pub fn validate(workflow: &Workflow, sights: &Sights, now_ms: i64) -> ValidationReport {
+pub fn validate(workflow: &Workflow, observations: &Observations, now_ms: i64) -> ValidationReport {
     let mut report = ValidationReport {
         errors: plan::check(&workflow.phases),
         remarks: Vec::new(),
     };
     for phase in &workflow.phases {
-        outputs(phase, sights, &mut report);
+        outputs(phase, observations, &mut report);
         report.errors.extend(unknown(workflow, phase));
         report.errors.extend(order(workflow, phase));
         report.errors.extend(times(workflow, phase, now_ms));
@@ -48,7 +48,7 @@ pub fn validate(workflow: &Workflow, sights: &Sights, now_ms: i64) -> Validation
         workflow
             .tasks
             .iter()
-            .filter_map(|task| task_output(task, sights)),
+            .filter_map(|task| task_output(task, observations)),
     );
     report.errors.extend(interrupted_write(workflow));
     report.errors.extend(last_change(workflow));
@@ -125,12 +125,12 @@ fn open_tasks(workflow: &Workflow, phase: &Phase) -> Vec<Finding> {
 }
 
 /// Reports a completed task whose output is missing or unusable.
-pub fn task_output(task: &Task, sights: &Sights) -> Option<Finding> {
+pub fn task_output(task: &Task, observations: &Observations) -> Option<Finding> {
     let path = task
         .output
         .as_ref()
         .filter(|_| task.status == TaskStatus::Complete)?;
-    let (code, what) = match sights.get(path)? {
+    let (code, what) = match observations.get(path)? {
         found if found.bears_out_completion() => return None,
         ObservedFile::There { status, .. } => (
             "output_contradicts",
@@ -152,18 +152,18 @@ pub fn is_stale(workflow: &Workflow, now_ms: i64) -> bool {
 
 /// Reports missing outputs of a completed phase. Changed content is only a remark, because work
 /// goes on.
-fn outputs(phase: &Phase, sights: &Sights, report: &mut ValidationReport) {
+fn outputs(phase: &Phase, observations: &Observations, report: &mut ValidationReport) {
     if phase.status != PhaseStatus::Complete {
         let begun = phase.outputs.iter().filter(|_| phase.status.is_under_way());
-        report
-            .remarks
-            .extend(begun.filter_map(|output| match sights.get(&output.path)? {
+        report.remarks.extend(
+            begun.filter_map(|output| match observations.get(&output.path)? {
                 found @ ObservedFile::Broken(_) => {
                     let what = format!("phase {} writes it, and it {}", phase.id, found.flaw()?);
                     Some(Finding::new("output_broken", output.path.clone(), what))
                 }
                 _ => None,
-            }));
+            }),
+        );
         return;
     }
     for output in &phase.outputs {
@@ -175,7 +175,7 @@ fn outputs(phase: &Phase, sights: &Sights, report: &mut ValidationReport) {
                 format!("phase {} left it, and {why}", phase.id),
             )
         };
-        match sights.get(&output.path) {
+        match observations.get(&output.path) {
             Some(ObservedFile::Missing) if was_there => {
                 report.errors.push(wrong("output_missing", "it is gone"));
             }
@@ -311,8 +311,8 @@ mod tests {
     use super::*;
     use crate::workflow::rules::phase::PhaseOutput;
 
-    fn codes(workflow: &Workflow, sights: &Sights, now_ms: i64) -> Vec<&'static str> {
-        let report = validate(workflow, sights, now_ms);
+    fn codes(workflow: &Workflow, observations: &Observations, now_ms: i64) -> Vec<&'static str> {
+        let report = validate(workflow, observations, now_ms);
         report
             .errors
             .iter()
@@ -327,16 +327,25 @@ mod tests {
         workflow.phases = ["one", "two"].map(|id| Phase::new(id, id)).to_vec();
         workflow.phases[1].dependencies = vec!["one".into()];
         let now = 10 * STALE_MS;
-        assert!(codes(&workflow, &Sights::new(), now).is_empty());
+        assert!(codes(&workflow, &Observations::new(), now).is_empty());
         assert_eq!(
-            codes(&workflow, &Sights::new(), now + STALE_MS),
+            codes(&workflow, &Observations::new(), now + STALE_MS),
             ["stale", "idle"]
         );
         workflow.updated_ms += STALE_MS - IDLE_MS + 1;
-        assert_eq!(codes(&workflow, &Sights::new(), now + STALE_MS), ["stale"]);
-        assert_eq!(codes(&workflow, &Sights::new(), 0), ["time_in_future"]);
+        assert_eq!(
+            codes(&workflow, &Observations::new(), now + STALE_MS),
+            ["stale"]
+        );
+        assert_eq!(
+            codes(&workflow, &Observations::new(), 0),
+            ["time_in_future"]
+        );
         workflow.phases[1].status = PhaseStatus::InProgress;
-        assert_eq!(codes(&workflow, &Sights::new(), now), ["out_of_order"]);
+        assert_eq!(
+            codes(&workflow, &Observations::new(), now),
+            ["out_of_order"]
+        );
         let first = &mut workflow.phases[0];
         (first.status, first.started_ms, first.completed_ms) =
             (PhaseStatus::Complete, Some(5), Some(now));
@@ -345,7 +354,7 @@ mod tests {
             required: true,
             sha256: Some("a".into()),
         }];
-        let found = |found| Sights::from([("o".to_owned(), found)]);
+        let found = |found| Observations::from([("o".to_owned(), found)]);
         assert_eq!(
             codes(&workflow, &found(ObservedFile::Missing), now),
             ["output_missing", "time_unlikely"]
