@@ -1,8 +1,8 @@
-//! Lists in words, cut at a limit.
+//! Formats lists, shortened after a limit.
 
 use std::fmt::Display;
 
-/// Joins the first items with commas; `ending` tells of the others, by their number.
+/// Joins the first items with commas; `ending` formats the number of omitted items.
 pub fn first_of<T: Display>(items: &[T], limit: usize, ending: impl Fn(usize) -> String) -> String {
     let first = items
         .iter()

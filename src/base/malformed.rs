@@ -1,4 +1,4 @@
-//! The error of every parser: bytes or text that are not of their format.
+//! Parse error: the input does not have the expected format.
 
 use std::fmt;
 

@@ -1,5 +1,4 @@
-//! Locks that are taken even after a thread panicked while it held one: what they guard is whole at
-//! any time.
+//! Locks a mutex and ignores poisoning, because the guarded data is valid at any time.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,5 +1,4 @@
-//! The command line: arguments to options, outcomes to text and exit codes. It uses operations and
-//! views, never the store.
+//! Runs one command line, from its words to the exit code.
 
 use std::cell::Cell;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! What commands are to the command line: their properties, and how they run.
+//! The traits and properties of commands.
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::ops::context::Context;
 use crate::view::contract::ContractForm;
 
-/// What is to be known of a command before it runs.
+/// Properties of a command that are needed before it runs.
 #[derive(Clone, Copy)]
 pub struct Properties {
     /// Name in the JSON schema, unless that of the command.

@@ -1,5 +1,5 @@
-//! The failures that a caller branches on, each with code, exit class and next step; all others
-//! carry a cause.
+//! The failures that a caller branches on, each with message, code and next step; all others carry
+//! a cause.
 
 mod hint;
 mod kinds;

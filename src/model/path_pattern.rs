@@ -6,7 +6,7 @@ use crate::model::state::rel_path::RelPath;
 /// A pattern that matches paths and everything below them.
 #[derive(Clone, Debug)]
 pub struct PathPattern {
-    /// The literal path; `None` if the pattern is none.
+    /// The literal path; `None` for a glob.
     literal: Option<RelPath>,
     glob: Option<PatternShape>,
 }

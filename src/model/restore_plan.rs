@@ -19,10 +19,10 @@ pub struct RestoreScope {
     pub special_bits: bool,
 }
 
-/// What stands where a restore has to write.
+/// What blocks a planned write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Blocker {
-    /// Something that is not captured; why, if the scan told.
+    /// An uncaptured entry, with the reason if the scan recorded one.
     Uncaptured(Option<WhyNot>),
     /// A file where a directory is needed, and it must stay.
     File,

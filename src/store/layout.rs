@@ -10,12 +10,13 @@
 //! ├── refs/workflows/<id>                          a run: its newest transition; the others are its ancestors
 //! ├── refs/archive/workflows/<name>                 an archived run
 //! ├── refs/heads/main                               the newest checkpoint of any kind
-//! ├── objects/pack/pack-*.pack, .idx                one pack a checkpoint, merged later
+//! ├── objects/pack/pack-*.pack, .idx                of a checkpoint one, or one a thread; merged later
 //! ├── .gitignore                                    the exclusion list, written once, the user's to edit
 //! ├── checkpoint-manifest.md                        the table for people
 //! └── checkpoint/                                   what git has no place for
 //!     ├── description  lock  journal  holds  projected  adopted
-//!     ├── stat-cache  stat-cache-patch  left-out  size-gate  unlike  tidied   derived, may be lost
+//!     ├── stat-cache  stat-cache-patch  left-out  size-gate   derived, may be lost
+//!     ├── unlike  tidied                            likewise, the files of `rejected_bases` and `last_gc`
 //!     ├── salvage                                   only while the store is made from a damaged one
 //!     └── bisect-<16 hex>/                          scratch of a running bisect, locked by it; swept once it is not
 //! ```

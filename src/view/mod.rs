@@ -1,4 +1,4 @@
-//! Outcomes as text, JSON and markdown. Pure.
+//! Outcomes as text, JSON and markdown. Pure but for options in `place` and the local time zone.
 
 pub mod bisect;
 pub mod cat;

@@ -51,7 +51,7 @@ fn checkpoints(store: &KnownStore) -> String {
         .map_or("?".to_owned(), |number| number.to_string())
 }
 
-/// Said if there is no store at all.
+/// Message for a base without stores.
 pub fn none(base: &std::path::Path) -> String {
     format!(
         "no stores under {} yet: 'checkpoint create' makes one\n",

@@ -55,7 +55,7 @@ pub fn warning(warning: &Warning, paint: Paint) -> String {
     format!("{warning}\n{second}")
 }
 
-/// Said if there is no store, and none is required.
+/// Message where no store exists and none is required.
 pub fn no_store(root: &std::path::Path, hint: &str) -> String {
     format!("no checkpoints for {} yet: {hint}\n", escape_path(root))
 }

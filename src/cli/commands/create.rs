@@ -1,4 +1,4 @@
-//! `create`: the id alone on stdout, or the contract; everything else beside it.
+//! `create`: the id alone on stdout, or the contract; everything else on stderr.
 
 use std::cell::Cell;
 use std::ffi::OsString;

@@ -50,7 +50,7 @@ pub struct DiffArgs {
     pub unified: u32,
 }
 
-/// What goes to stdout.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiffForm {
     Patch,

@@ -18,7 +18,7 @@ use crate::view::contract::ContractForm;
 use crate::view::restore::{self, Given};
 use crate::view::{databases, plan, restore_contract as contract_view, words};
 
-/// Those of all that restore.
+/// Properties shared by `restore`, `undo` and `redo`.
 const PROPERTIES: Properties = Properties {
     may_take_long: true,
     has_dry_run: true,

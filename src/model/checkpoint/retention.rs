@@ -151,10 +151,10 @@ pub struct SizePlan {
     pub needed_bytes: u64,
 }
 
-/// Plans down to `limit_bytes`, of which `fixed_bytes` are always used. `cost` returns the bytes
-/// that a checkpoint needs beyond those asked for before it: protected ones first, then the others
-/// from the newest on, scoped ones last. If the protected ones alone exceed the limit, all others
-/// are evicted and `needed_bytes` is over the limit.
+/// Plans evictions until the store fits `limit_bytes`; `fixed_bytes` are used in any case. `cost`
+/// returns what a checkpoint adds to those counted so far: protected ones first, then the newest,
+/// scoped ones last. If the protected ones alone exceed the limit, all others are evicted and
+/// `needed_bytes` is over the limit.
 ///
 /// # Errors
 /// Errors of `cost`.

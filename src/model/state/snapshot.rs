@@ -16,7 +16,7 @@ pub struct Snapshot {
     pub uncaptured: BTreeMap<RelPath, UncapturedEntry>,
 }
 
-/// An entry that is present but not captured.
+/// Why the entry at a path of a snapshot is not captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UncapturedEntry {
     pub why: WhyNot,

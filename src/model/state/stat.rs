@@ -37,7 +37,7 @@ impl Stat {
     }
 }
 
-/// An entry that is present but not captured.
+/// An entry in the listing of its directory that is not captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uncaptured {
     pub name: Name,

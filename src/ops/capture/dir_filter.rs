@@ -1,5 +1,4 @@
-//! The directories that a restore has to look into: those where the states concerned differ. Equal
-//! subtrees are skipped without being read.
+//! The directories that a restore compares in full. Equal subtrees are skipped.
 
 use std::collections::{BTreeMap, HashSet};
 

@@ -130,7 +130,7 @@ fn scan_scope<'c>(
     Ok((capturing, rules))
 }
 
-/// What a `create` with a scope would meet, as far as names tell.
+/// Preview of a scoped `create`, judged by names alone.
 pub struct ScopePreview {
     /// Why the `create` would be refused.
     pub refusal: Option<Error>,

@@ -313,8 +313,8 @@ fn of_none(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     }
 }
 
-/// Builds the error for a part that matches nothing: it may be mistyped, leaving the real target
-/// unguarded. A file yet to be made is undone with its directory.
+/// Error for a part that matches nothing, since it may be mistyped. For a file not made yet it
+/// suggests its directory.
 fn of_nothing(context: &Context, wanted: &GuardedPath, part: &ScopePart, held_by: &str) -> Error {
     let matches = if part.as_path().is_some() {
         "is neither in the directory nor in"

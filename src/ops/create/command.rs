@@ -18,8 +18,8 @@ use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::damage::salvage::Unreadable;
 
-/// Captures and records. `tell` gets the outcome as soon as it is certain; housekeeping follows
-/// until `out_of_time`, and its warnings are returned.
+/// Captures the directory and records it. Calls `tell` once the outcome is certain, then runs
+/// housekeeping until `out_of_time` returns true. Returns its warnings.
 pub fn create(
     context: &Context,
     options: &CreateOptions,

@@ -72,8 +72,7 @@ pub fn record<'s>(
         &captured,
         &mut warnings,
     );
-    // What is left out of a scope says nothing about the whole, so it is reported each time and not
-    // noted.
+    // The report on a scope is incomplete, so it is shown each time and not saved for comparison.
     if left_out_changed && !checkpoint.is_scoped() {
         let noted = session.locked.write_left_out(&left_out.to_text());
         warnings.extend(

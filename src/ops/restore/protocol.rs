@@ -36,6 +36,8 @@ use crate::store::trees::meta_tree::Extras;
 use crate::worktree::apply::stage_removal;
 use crate::worktree::tree_handle::WorkTree;
 
+/// Restores, undoes or redoes: plans, asks for consent, then plans again under the lock and applies
+/// the plan. Asks again if it changed meanwhile.
 pub fn restore(
     context: &Context,
     store: &Store,
@@ -149,8 +151,8 @@ fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
     }
 }
 
-/// From here on the user's directory may change; whatever happens, it ends as the target or as it
-/// was.
+/// Applies the plan under the lock. On failure the directory is rolled back, or the restore stays
+/// pending.
 fn restore_under_lock(
     context: &Context,
     session: &mut Session<'_>,
@@ -340,8 +342,8 @@ fn holds_news(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bo
             .all(|(path, perm)| dir_is_known(path, perm)))
 }
 
-/// Removes what an interrupted restore staged, and an attempt to end it, except for bytes that
-/// exist nowhere else.
+/// Removes the stages of an interrupted restore and of an earlier attempt to end it. The former is
+/// kept, with a warning, if it holds content found nowhere else.
 fn clear_leftovers(
     worktree: &WorkTree,
     journal: &Journal,

@@ -41,8 +41,8 @@ pub fn plan(
     }
 }
 
-/// The lines without versions that are in no pack, split where a version is a rejected base of the
-/// next, and where a chain of deltas has its greatest length.
+/// Splits lines of versions into runs: at rejected bases and at the longest chain. Versions in no
+/// pack are left out.
 fn runs(
     survey: &PackUsage,
     lines: &[Vec<ObjectId>],

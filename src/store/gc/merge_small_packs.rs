@@ -124,8 +124,8 @@ impl LockedStore<'_> {
     }
 }
 
-/// How much a new pack may take in, smallest packs first: a byte is copied about as often as a pack
-/// doubles until large.
+/// The bytes and packs of one merge so far, which limit what it still takes. Each byte is copied
+/// about once per doubling of its pack.
 struct Budget {
     bytes: u64,
     packs: usize,

@@ -1,5 +1,4 @@
-//! Last resort for deltified objects: libgit2, only over packs proven sane. The only file that
-//! names git2.
+//! Last resort for deltified objects: libgit2, only over packs proven sane.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

@@ -18,7 +18,7 @@ use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::refs::{adopted_places, commit_codec, plain_git};
 
-/// Missing ids after which the known list of objects is trusted without looking at the disk again.
+/// Maximum number of missing ids for which the object directories are listed again.
 const LOOKED_FOR_ANEW: usize = 64;
 
 /// All checkpoints that the refs name, and those that only rows of the manifest name.

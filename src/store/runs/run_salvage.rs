@@ -1,5 +1,5 @@
-//! Salvages a damaged run from its newest intact transition on, as a line of its own where earlier
-//! ones are lost.
+//! Salvages a damaged run: keeps it up to its newest intact transition, or only that one, as a new
+//! line, if earlier ones are lost.
 
 use std::collections::BTreeSet;
 

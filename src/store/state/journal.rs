@@ -36,10 +36,9 @@ pub struct Journal {
     pub scope: RestoreScope,
     /// Name of the staging directory: sixteen hex digits.
     pub staging: String,
-    /// Name of the staging directory that a way out of this restore is filling; it holds none of
-    /// the user's files yet.
+    /// Staging directory being filled to finish or undo this restore; holds no user files yet.
     pub filling: Option<String>,
-    /// Whether this takes back an interrupted restore; then `undo` leads to its target too.
+    /// Whether this undoes an interrupted restore; if interrupted too, `undo` finishes it.
     pub settles: bool,
 }
 

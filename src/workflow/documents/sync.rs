@@ -1,4 +1,4 @@
-//! Takes in what users and agents wrote into profile files; every command does so first.
+//! Imports edits of profile files into the store. Every command does this first.
 
 use std::collections::BTreeSet;
 

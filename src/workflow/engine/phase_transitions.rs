@@ -178,7 +178,7 @@ fn as_it_is_now(
     choose(session.locked.store(), &of_run, &conflicts)
 }
 
-/// Makes the checkpoint, unless a hold forbids it: the progress of the run must be recorded anyway.
+/// Makes a checkpoint for a phase; under a hold none is made, and the transition is still recorded.
 fn around(
     context: &Context,
     session: &mut Session<'_>,

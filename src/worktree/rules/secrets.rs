@@ -1,5 +1,5 @@
 //! Names of secret files, compiled in so that no file in a project can disable them, and headers
-//! that make any file a secret. The only user of memchr.
+//! that make any file a secret.
 
 use std::sync::LazyLock;
 

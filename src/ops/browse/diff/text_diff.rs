@@ -1,6 +1,5 @@
-//! The hunks of two texts, as `git diff` prints them. With `store/objects.rs` the door to libgit2,
-//! here for its xdiff alone: no repository is opened, so no configuration, attribute or filter
-//! applies.
+//! The hunks of two texts, as `git diff` prints them, by libgit2's xdiff alone: no repository is
+//! opened, so no configuration, attribute or filter applies.
 
 use crate::base::text::BINARY_PROBE_BYTES;
 use crate::error::{Error, Result};

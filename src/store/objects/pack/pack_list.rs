@@ -111,7 +111,7 @@ impl Pack {
         self.rescued.as_ref()
     }
 
-    /// Returns the error of an operation that this pack cannot be read for.
+    /// Returns the error for an operation that needs this unreadable pack.
     pub fn unreadable(&self, cause: impl Display) -> Error {
         Error::damaged(self.pack_path.display(), cause)
     }

@@ -25,11 +25,11 @@ pub use crate::store::objects::pack::pack_error::{PackError, PackResult};
 
 /// Largest pack, in bytes, that stays in memory until it is complete.
 const IN_MEMORY_UPTO_BYTES: usize = 8 << 20;
-/// With more unread indexes than this, a few small objects are written without a look-up.
+/// Number of unread indexes above which small objects are written without looking for duplicates.
 const FEW_INDEXES: usize = 8;
-/// Largest size in bytes of such an object.
+/// Upper bound on the size of such an object, in bytes.
 const UNASKED_UPTO_BYTES: usize = 16 << 10;
-/// Maximum number of such objects in a pack.
+/// Upper bound on their number in one pack.
 const MOST_UNASKED: usize = 64;
 /// Start of a pack; the count is filled in at the end.
 const PACK_START: &[u8] = b"PACK\0\0\0\x02\0\0\0\0";
@@ -126,7 +126,7 @@ impl<'k> PackWriter<'k> {
                 .is_ok_and(|(k, stored)| k == kind && stored == content)
     }
 
-    /// Lets a few small objects be written unsearched. A repack removes duplicates.
+    /// Whether to skip the search for a duplicate, which would cost more. A repack removes any.
     fn costs_less_than_asking(&mut self, len: usize) -> bool {
         let is_cheap = self.unasked < MOST_UNASKED
             && len <= UNASKED_UPTO_BYTES
