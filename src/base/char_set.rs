@@ -6,8 +6,7 @@ pub struct CharSet([u64; 4]);
 
 impl CharSet {
     /// Parses the expression after a `[`; returns the set and the number of bytes read, including
-    /// the closing `]`. `None` if it is unclosed or names an unknown class: such a pattern matches
-    /// nothing.
+    /// the closing `]`. `None` if it is unclosed or names an unknown class, which matches nothing.
     pub fn parse(text: &[u8]) -> Option<(Self, usize)> {
         let mut set = Self([0; 4]);
         let negated = matches!(text.first(), Some(b'!' | b'^'));

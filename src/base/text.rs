@@ -1,5 +1,4 @@
-//! Escapes free text and raw bytes, so that user-chosen names cannot act on a terminal or break a
-//! line.
+//! Escapes free text and raw bytes: user-chosen names cannot act on a terminal or break a line.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -44,8 +43,7 @@ pub fn escape_path(path: &Path) -> String {
     pieces.collect::<Vec<_>>().join("\\")
 }
 
-/// Escapes file content for a terminal: as [`escape_bytes`], but tab, line break and backslash
-/// stay.
+/// Escapes file content for a terminal, as [`escape_bytes`] but for tab, line break and backslash.
 pub fn escape_content(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -76,8 +74,7 @@ fn push_escaped(shown: &mut String, c: char) {
     }
 }
 
-/// Whether a character is a C1 control, or a format character that reorders or joins text or is
-/// invisible.
+/// Whether a character is a C1 control, or an invisible, joining or reordering format character.
 pub fn is_deceptive(c: char) -> bool {
     matches!(c,
         '\u{80}'..='\u{9f}' | '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'

@@ -165,8 +165,7 @@ pub fn split<P: Sync, T: Send>(
 
 enum Never {}
 
-/// Returns the number of threads for long work. Costs system calls, so it is called only for such
-/// work.
+/// Returns the number of threads for long work. It costs system calls, so only call it for that.
 pub fn workers() -> usize {
     std::thread::available_parallelism()
         .map_or(1, std::num::NonZero::get)

@@ -19,8 +19,7 @@ const LONGEST_CHILD_PAUSE: Duration = Duration::from_millis(20);
 /// as well.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Variables that redirect git to another repository or other settings, whatever the current
-/// directory.
+/// Variables that redirect git to another repository or other settings, in any directory.
 const GIT_PLACES: [&str; 12] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -36,8 +35,7 @@ const GIT_PLACES: [&str; 12] = [
     "GIT_WORK_TREE",
 ];
 
-/// How this process starts children. The caller holds a shield, so that a signal also reaches the
-/// child.
+/// How this process starts children. The caller holds a shield: a signal also reaches the child.
 #[derive(Clone, Copy, Debug)]
 pub struct Children<'i> {
     pub interrupt: &'i Interrupt,

@@ -86,8 +86,7 @@ impl CommandContext<'_> {
         }
     }
 
-    /// Prints what `--quiet` must not hide: that no checkpoint was made, or not everything
-    /// captured.
+    /// Prints what `--quiet` must not hide: that no checkpoint was made, or a partial one.
     pub fn insist(&self, outcome: &CreateOutcome) {
         let skipped = !matches!(outcome.skipped, None | Some(Skipped::Dedup));
         let partial = |warning: &&Warning| {

@@ -147,8 +147,7 @@ pub fn completing_shell(args: &[OsString]) -> Option<String> {
         .filter(|shell| asks && !shell.is_empty())
 }
 
-/// Returns how to call this program in a script: by name if it was called so, else by absolute
-/// path.
+/// Returns how a script calls this program: by name if it was called so, else by absolute path.
 pub fn program(args: &[OsString]) -> String {
     let called = Path::new(args.first().map_or(OsStr::new("checkpoint"), |name| name));
     let called = if called.components().count() > 1 {

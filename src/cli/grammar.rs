@@ -26,8 +26,7 @@ fn trimmed(text: &str) -> String {
         .collect()
 }
 
-/// A message of clap instead of parsed arguments: help or version for stdout, or a failure in one
-/// line.
+/// A message of clap instead of parsed arguments: help or version for stdout, or a failure.
 pub struct ParseRefusal {
     pub text: String,
     pub is_failure: bool,

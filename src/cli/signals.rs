@@ -14,8 +14,7 @@ pub fn install(interrupt: &Interrupt) {
         signal_hook::consts::SIGHUP,
     ] {
         let number = usize::try_from(signal).unwrap_or_default();
-        // If a handler cannot be installed, the default stays; the journal covers an interrupted
-        // restore.
+        // If a handler cannot be installed, the default stays; the journal covers restores.
         let _ = signal_hook::flag::register_conditional_default(
             signal,
             Arc::clone(interrupt.unshielded()),

@@ -1,5 +1,4 @@
-//! Reads one configuration file, reports unknown keys and yields its values one by one. The door to
-//! TOML.
+//! Reads one configuration file, reports unknown keys and yields its values. The door to TOML.
 
 use std::path::{Path, PathBuf};
 

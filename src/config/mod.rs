@@ -1,5 +1,4 @@
-//! Settings, the files and variables that they come from, and the databases that the user
-//! configured.
+//! Settings, the files and variables that they come from, and the databases the user configured.
 
 pub mod databases;
 pub mod environment;

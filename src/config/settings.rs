@@ -105,8 +105,7 @@ pub enum OwnFile {
 /// Reads both files for a root; either may be missing.
 ///
 /// # Errors
-/// The user's own file is not TOML or has a bad value of a known key, and `own` does not allow
-/// that.
+/// The user's own file is not TOML or has a bad value of a known key, and `own` forbids that.
 pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Settings> {
     let LoadedSettings {
         mut settings,
@@ -175,8 +174,7 @@ impl LoadedSettings {
             }
         }
         if let Origin::ProjectFile(_) = origin {
-            // The file may have raised the number to keep: an error in it must not evict what it
-            // kept.
+            // The file may have raised the number to keep: an error in it must evict nothing.
             if problems
                 .iter()
                 .any(|bad| bad.key.is_none_or(|key| key == "keep"))

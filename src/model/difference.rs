@@ -1,5 +1,4 @@
-//! Compares two states of a directory, pure: files for a patch, and differences that no patch can
-//! express.
+//! Compares two states of a directory, pure: files for a patch, and differences beyond a patch.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +7,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 
-/// A file that differs between two trees: git mode and blob of each side; `None` if that side lacks
-/// it.
+/// A file that differs between two trees: git mode and blob of each side, if it is there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeChange {
     pub path: RelPath,
@@ -90,8 +88,7 @@ impl Pair {
 }
 
 impl Unsayable {
-    /// Whether there is no known difference; uncaptured paths do not count, as their content is
-    /// unknown.
+    /// Whether there is no known difference; uncaptured paths, of unknown content, do not count.
     pub fn is_same(&self) -> bool {
         self.modes.is_empty()
             && self.empty_dirs_added.is_empty()

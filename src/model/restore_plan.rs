@@ -43,8 +43,7 @@ pub struct RestorePlan {
     /// Existing directories with their new permission bits.
     pub chmod_dirs: BTreeMap<RelPath, u32>,
     pub remove_dirs: BTreeSet<RelPath>,
-    /// Uncaptured paths that the target lacks and that stay by rule, or the directories that hold
-    /// them.
+    /// Uncaptured paths that the target lacks and that stay by rule, or directories holding them.
     pub left_alone: BTreeSet<RelPath>,
     /// Paths that stay because they cannot be read, with the reason: the target lacks them, or
     /// could not read them either.

@@ -43,8 +43,7 @@ pub struct Context {
 /// Queries about runs, answered by the workflow layer above.
 #[derive(Clone, Copy)]
 pub struct WorkflowPort {
-    /// Files of the project that belong to a run: no checkpoint holds them and no restore changes
-    /// them.
+    /// Files of the project that belong to a run: never captured, never changed by a restore.
     pub own_files: fn(&Context, Option<&Store>) -> OwnFiles,
     /// Checkpoints that the open runs of a store may go back to. An unreadable run needs none.
     pub needed: fn(&Store) -> Vec<ObjectId>,

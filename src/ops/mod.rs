@@ -1,5 +1,4 @@
-//! Operations by purpose: options in, outcome out. Here store and worktree meet; nothing is
-//! printed.
+//! Operations by purpose: options in, outcome out. Store and worktree meet; nothing is printed.
 
 pub mod browse;
 pub mod capture;

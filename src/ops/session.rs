@@ -1,5 +1,4 @@
-//! Locks the store for a change, reports what was healed and clears away leftovers of killed
-//! processes.
+//! Locks the store for a change, reports what was healed and clears leftovers of killed processes.
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
@@ -19,8 +18,7 @@ use crate::worktree::tree_handle::WorkTree;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pending {
     Known(Journal),
-    /// The journal cannot be read; target and safety checkpoint are taken from the newest safety
-    /// checkpoint.
+    /// The journal cannot be read; the newest safety checkpoint gives target and safety checkpoint.
     Unreadable {
         target: ObjectId,
         safety: ObjectId,

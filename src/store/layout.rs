@@ -1,5 +1,4 @@
-//! Every path in a store, and where the store of a root lies. The only place that hashes a root's
-//! path.
+//! Every path in a store, and where the store of a root lies. Only here is a root's path hashed.
 //!
 //! ```text
 //! <base>/projects/<key>/checkpoints/<dir-hash>/     the git directory, bare
@@ -28,8 +27,7 @@ use sha2::{Digest, Sha256};
 /// Longest key in UTF-16 code units; a longer one is cut and gets a hash.
 const LONGEST_KEY: usize = 200;
 
-/// Returns the store directory of a root under a base. `root` is the root's canonical absolute
-/// path.
+/// Returns the store directory of a root under a base. `root` is canonical and absolute.
 pub fn store_dir(base: &Path, root: &Path) -> PathBuf {
     base.join("projects")
         .join(key(root))
@@ -107,8 +105,7 @@ impl Layout {
         self.dir.join("objects")
     }
 
-    /// A file that keeps `objects/info/` non-empty; Claude Code's clean-up would remove an empty
-    /// directory.
+    /// A file that keeps `objects/info/` non-empty, lest Claude Code's clean-up remove it.
     pub fn objects_keeper(&self) -> PathBuf {
         self.objects().join("info").join("keep")
     }

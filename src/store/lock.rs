@@ -1,5 +1,4 @@
-//! The one lock of a store: a kernel lock on a file that is never deleted, so no lock is ever
-//! stale.
+//! The one lock of a store: a kernel lock on a file that is never deleted, so none is ever stale.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -56,8 +55,7 @@ pub fn acquire(path: &Path, wait: Duration, holder: Option<&str>) -> Result<Lock
     }
 }
 
-/// Locks a directory, which cannot name its holder: for changes that replace its content as a
-/// whole.
+/// Locks a directory, which cannot name its holder: for changes that replace all its content.
 ///
 /// # Errors
 /// As [`acquire`]. Where directories cannot be opened there is no such lock; safety from kills does
@@ -129,8 +127,7 @@ fn open(path: &Path) -> Result<File> {
         .map_err(Error::io("open", path))
 }
 
-/// Overwrites the previous holder in place: truncating and growing a file is the costliest step
-/// here.
+/// Overwrites the previous holder in place: truncating and growing a file is the costliest step.
 fn write_holder(file: &mut File, holder: &str) -> std::io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
     file.write_all(format!("{holder:<HOLDER_BYTES$}\n").as_bytes())

@@ -346,8 +346,7 @@ impl<'s> LockedStore<'s> {
         pack_usage::survey(self.store.objects(), live)
     }
 
-    /// Repacks and updates the packs named in the stat cache: each of its blobs lives on in some
-    /// pack.
+    /// Repacks and updates the packs named in the stat cache: each of its blobs stays in some pack.
     fn repack(
         &self,
         survey: &PackUsage,

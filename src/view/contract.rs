@@ -1,5 +1,4 @@
-//! The contract of a checkpoint as a document; every field is computed from data that was read
-//! back.
+//! The contract of a checkpoint as a document; each field is computed from data read back.
 
 use std::path::Path;
 
@@ -122,8 +121,7 @@ pub fn nothing_made(why: &str, anchor: &str) -> ContractDocument {
     ContractDocument::new(value, true)
 }
 
-/// Returns the command that restores the content; values alone are printed, since a restore writes
-/// files.
+/// Returns the command that restores the content, or prints it if it is values alone.
 fn way_back(contract: &Contract, call: &Call<'_>, id: &str) -> String {
     if contract.files.is_empty() && contract.databases.is_empty() && !contract.state_keys.is_empty()
     {
@@ -232,8 +230,7 @@ fn next_safe_actions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     actions
 }
 
-/// Lists what was done, where it is stored, how to check it, and answers to the four questions of a
-/// contract.
+/// Lists what was done, where it is stored, how to check it, and a contract's four answers.
 fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     let id = alias::of(&contract.checkpoint);
     let mut anchors = vec![

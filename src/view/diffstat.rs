@@ -34,8 +34,7 @@ pub fn render(files: &[FileDiff], paint: Paint) -> String {
 }
 
 impl Measures {
-    /// Follows git's `show_stats`: names and graph as wide as needed, else in the ratio five to
-    /// three.
+    /// Follows git's `show_stats`: names and graph as wide as needed, else as five to three.
     fn of(files: &[FileDiff], names: &[String]) -> Self {
         let longest = names.iter().map(String::len).max().unwrap_or_default();
         let most = files.iter().map(changed).max().unwrap_or_default();

@@ -1,7 +1,6 @@
 //! The pages of `checkpoint help TOPIC`.
 
-/// Topics and pages, in the order in which a newcomer needs them. No topic has the name of a
-/// command.
+/// Topics and pages, in the order in which a newcomer needs them. None has the name of a command.
 const TOPICS: [(&str, &str); 11] = [
     ("history", include_str!("../docs/history.md")),
     ("recovery", include_str!("../docs/recovery.md")),

@@ -1,5 +1,4 @@
-//! Renders JSON values as YAML 1.2 in block style. Texts are quoted as in JSON, which is valid
-//! YAML.
+//! Renders JSON values as YAML 1.2 in block style. Text is quoted as in JSON, which is valid YAML.
 
 use serde_json::Value;
 

@@ -1,5 +1,4 @@
-//! Runs of phases that outlive the sessions in which they are worked on: rules, documents,
-//! commands.
+//! Runs of phases that outlive the sessions that work on them: rules, documents, commands.
 
 pub mod documents;
 pub mod engine;

@@ -12,8 +12,7 @@ use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::tree_handle::WorkTree;
 
-/// Maximum number of checkpoints of finished phases that are protected in each run, the latest
-/// first.
+/// Maximum number of protected checkpoints of finished phases in each run, the latest first.
 const LATEST: usize = 20;
 
 /// The functions for a [`Context`].
@@ -24,8 +23,7 @@ pub const PORT: WorkflowPort = WorkflowPort {
 };
 
 /// Returns the files noted in the store, and well-formed files of other programs in the root, seen
-/// by a command or not. If the notes cannot be read, all files that the workflows would write
-/// count.
+/// by a command or not. If the notes are unreadable, all that the workflows would write count.
 fn own_files(context: &Context, store: Option<&Store>) -> OwnFiles {
     let known =
         |store: &Store| projected::read(store.layout()).unwrap_or_else(|_| projected(store));

@@ -1,5 +1,4 @@
-//! The directory of `restore --to`: checks whether a state may be written there, and makes or opens
-//! it.
+//! The directory of `restore --to`: checks whether it may be written to, and makes or opens it.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};

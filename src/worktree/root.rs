@@ -129,8 +129,7 @@ pub fn identity(path: &Path) -> Option<(u64, u64)> {
         .map(|found| (found.dev(), found.ino()))
 }
 
-/// Returns a hash of the canonical path, for systems without inodes; `None` if the path does not
-/// exist.
+/// Returns a hash of the canonical path, for systems without inodes; `None` if it does not exist.
 #[cfg(not(unix))]
 pub fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::hash::{DefaultHasher, Hash, Hasher};

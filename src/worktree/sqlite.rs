@@ -147,8 +147,7 @@ pub fn put_back(
     to.execute_batch("PRAGMA synchronous = FULL")?;
     watched.as_ref().map_or(Ok(()), Watched::check)?;
     let backup = Backup::new(&from, &mut to)?;
-    // A step of zero pages takes the write lock, so that the database cannot change after the
-    // check.
+    // A step of zero pages takes the write lock: the database cannot change after the check.
     wait_while_busy(patience, || backup.step(0))?;
     // Where the write lock shuts out readers, the earlier check has to do.
     match watched.as_ref().map_or(Ok(()), Watched::check) {

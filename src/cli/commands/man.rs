@@ -1,5 +1,4 @@
-//! `man`: prints one manual page for all commands, made of their help texts. The door to
-//! `clap_mangen`.
+//! `man`: prints one manual page for all commands, from their help. The door to `clap_mangen`.
 
 use clap::Command;
 use clap_mangen::Man;

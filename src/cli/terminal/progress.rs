@@ -45,8 +45,7 @@ struct Drawn {
     bar: ProgressBar,
     /// The first figures of this phase, and their time.
     first: (Figures, Instant),
-    /// Keeps a signal from ending the process before the line is cleared; see
-    /// [`ProgressLine::obey`].
+    /// Keeps a signal from ending the process before the line is cleared: [`ProgressLine::obey`].
     _shield: Shield,
 }
 
@@ -123,8 +122,7 @@ fn draw_on() {
     }
 }
 
-/// Clears the line before a panic message. Only tries the lock, which the panicking thread may
-/// hold.
+/// Clears the line before a panic message. Only tries the lock: the panicking thread may hold it.
 fn clear_at_panic() {
     let say = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |what| {

@@ -31,8 +31,7 @@ pub fn record(message: &str, seconds: i64, sequence: u64) -> Record {
     }
 }
 
-/// Splits a subject into reason and source; the time between them is ignored, as the commit has its
-/// own.
+/// Splits a subject into reason and source; the time between is ignored, as the commit has one.
 fn parts(subject: &str) -> Option<(&str, &str)> {
     let (rest, source) = subject.rsplit_once(" | ")?;
     let (reason, _time) = rest.rsplit_once(" | ")?;

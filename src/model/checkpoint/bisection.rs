@@ -1,5 +1,4 @@
-//! Bisection for the first bad item of a sequence, pure: items can be skipped, none is tested
-//! twice.
+//! Finds the first bad item of a sequence, pure: items can be skipped, none is tested twice.
 
 use std::collections::BTreeSet;
 

@@ -42,8 +42,7 @@ pub fn row(checkpoint: &Checkpoint) -> String {
     )
 }
 
-/// Returns the id of each row that begins with one of eight digits or more; other lines are
-/// skipped.
+/// Returns the id of each row that begins with one of eight digits or more, skipping others.
 pub fn ids(manifest: &str) -> Vec<String> {
     rows(manifest).map(|(id, _)| id).collect()
 }

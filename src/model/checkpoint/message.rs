@@ -1,5 +1,4 @@
-//! The commit message of a checkpoint, rendered and parsed: `<reason> | <time> | <source>`, then
-//! trailers.
+//! The commit message of a checkpoint and its parser: `<reason> | <time> | <source>`, trailers.
 
 use crate::base::malformed::Malformed;
 use crate::base::text::{escape, percent_decode, percent_encode};

@@ -6,11 +6,9 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::undo_stack::Steps;
 use crate::model::state::object_id::ObjectId;
 
-/// Number of newest restores (undo and redo included) whose safety checkpoint and target are never
-/// evicted.
+/// Number of newest restores, undos and redos whose safety checkpoint and target stay.
 pub const PROTECTED_RESTORES: usize = 5;
-/// Number of safety checkpoints kept; those of the last steps that can be undone or redone come
-/// first.
+/// Number of safety checkpoints kept; those of the last steps to undo or redo come first.
 pub const KEPT_STEPS: usize = 20;
 
 /// Why a checkpoint is evicted.
@@ -112,8 +110,7 @@ pub fn plan_prune(
     }
 }
 
-/// Returns expired checkpoints that are not protected. A scoped one is evicted even if it is the
-/// newest.
+/// Returns expired checkpoints that are not protected. A scoped one goes even if it is the newest.
 fn plan_expired(
     checkpoints: &[Checkpoint],
     now_ms: i64,

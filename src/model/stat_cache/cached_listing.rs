@@ -1,5 +1,4 @@
-//! The listing of the last scan in the stat cache: a base, and a patch of the directories changed
-//! since.
+//! The listing of the last scan in the stat cache: a base, and a patch of changed directories.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,8 +12,7 @@ use crate::model::state::files::Files;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::stat::{Stat, Uncaptured};
 
-/// A listing read in place. Directory 0 is the root; the children of each are contiguous, sorted by
-/// name.
+/// A listing read in place. Directory 0 is the root; children are contiguous, sorted by name.
 #[derive(Debug)]
 pub struct CachedListing {
     pub(in crate::model) base: Arc<CachedBlock>,
@@ -56,8 +54,7 @@ impl CachedListing {
         self.base.dir_count()
     }
 
-    /// Returns the approximate number of entries, by which a scan decides whether to use helper
-    /// threads.
+    /// Returns the approximate number of entries, by which a scan decides on helper threads.
     pub fn size(&self) -> usize {
         self.base.dir_count() + self.base.file_count()
     }

@@ -22,9 +22,8 @@ pub fn is_racy(stat: &Stat, started_ns: i64) -> bool {
     stat.mtime_ns >= safe_before_ns || stat.ctime_ns >= safe_before_ns
 }
 
-/// Whether a write begun before `started_ns` may still have been going on then: the system stamps a
-/// file before copying the bytes of a write, so a read in the middle lacks the rest without a later
-/// timestamp.
+/// Whether a write begun before `started_ns` may still have been going on then: a file is stamped
+/// before its bytes are copied, so a read in the middle lacks the rest without a later timestamp.
 pub fn may_be_half_written(stat: &Stat, started_ns: i64) -> bool {
     let longest_ns = i64::try_from(stat.size_bytes)
         .unwrap_or(i64::MAX)

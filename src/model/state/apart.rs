@@ -6,8 +6,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Uncaptured;
 
 /// Marks those of `paths` that would be captured or were left out as databases. Returns whether
-/// anything changed; if so, the trees above are unknown and no stat cache may be made of the
-/// listing.
+/// anything changed; if so, the trees above are unknown and no stat cache may be made.
 pub fn exclude(listing: &mut Listing, paths: &[RelPath]) -> bool {
     paths
         .iter()

@@ -1,5 +1,4 @@
-//! A database that a checkpoint holds beside its files: an SQLite file, or one named in the user's
-//! configuration.
+//! A database that a checkpoint holds beside its files: an SQLite file, or a configured one.
 
 use std::collections::BTreeMap;
 use std::fmt;

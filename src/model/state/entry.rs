@@ -77,8 +77,7 @@ pub enum WhyNot {
 }
 
 impl WhyNot {
-    /// Whether a checkpoint without this path is partial, as opposed to complete by rule or by
-    /// nature.
+    /// Whether a checkpoint without this path is partial, not complete by rule or nature.
     pub fn makes_partial(&self) -> bool {
         match self {
             Self::Mount | Self::Unreadable(_) | Self::Collision | Self::Gitlink => true,

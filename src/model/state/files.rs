@@ -100,8 +100,7 @@ impl Files {
         &mut self.listed
     }
 
-    /// Returns the listed files; none if the files are from the stat cache, whose blob ids are
-    /// known.
+    /// Returns the listed files; none if they are from the stat cache, with known blob ids.
     pub fn listed_mut(&mut self) -> &mut [ListedFile] {
         &mut self.listed
     }

@@ -1,5 +1,4 @@
-//! A listing: the working directory as a scan found it, a flat list of directories, parents before
-//! children.
+//! The working directory as a scan found it: a flat list of directories, parents before children.
 //!
 //! The flat form needs no recursion, however deep the tree, and can be processed in slices.
 
@@ -29,11 +28,9 @@ pub struct ListedDir {
     pub cached: Option<usize>,
     /// Whether stat, files and uncaptured items equal those in the stat cache.
     pub unchanged: bool,
-    /// Whether names alone decide what is captured here, not the content or state of left-out
-    /// files.
+    /// Whether names alone decide what is captured here, not content or state of left-out files.
     pub decided_by_names: bool,
-    /// Whether an ignore file applies here that is not captured, so that changes to it go
-    /// unnoticed.
+    /// Whether an uncaptured ignore file applies here, so that changes to it go unnoticed.
     pub has_hidden_rules: bool,
 }
 
@@ -82,8 +79,7 @@ impl Listing {
         paths
     }
 
-    /// Returns the place of a name among the children of a directory, or where it would be
-    /// inserted.
+    /// Returns the place of a name among the children of a directory, or where to insert it.
     pub fn child_place(&self, above: usize, name: &[u8]) -> Result<usize, usize> {
         self.dirs[above]
             .dirs

@@ -13,8 +13,7 @@ use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meta {
     pub usual: UsualModes,
-    /// Permission bits of files and directories, where they differ from the usual ones of their
-    /// class.
+    /// Permission bits of files and directories that differ from the usual ones of their class.
     pub unusual: BTreeMap<RelPath, u32>,
     /// Directories without captured files and subdirectories.
     pub empty_dirs: BTreeSet<RelPath>,
@@ -150,8 +149,7 @@ impl Meta {
         Ok(())
     }
 
-    /// Returns empty directories and the ancestors of these and of uncaptured paths, except the
-    /// root.
+    /// Returns empty directories and the ancestors of these and of uncaptured paths, but no root.
     pub fn bare_dirs(&self) -> BTreeSet<RelPath> {
         let mut dirs = self.empty_dirs.clone();
         for path in self.empty_dirs.iter().chain(self.uncaptured.keys()) {

@@ -1,5 +1,4 @@
-//! The text of a meta blob, rendered and parsed: one fact a line, paths and free text
-//! percent-encoded.
+//! The text of a meta blob and its parser: one fact a line, paths and free text percent-encoded.
 
 use std::fmt::Write as _;
 

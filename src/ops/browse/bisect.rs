@@ -1,5 +1,4 @@
-//! `bisect`: finds the first checkpoint for which a command fails, by binary search in a scratch
-//! directory.
+//! `bisect`: finds the first checkpoint for which a command fails, in a scratch directory.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -34,8 +33,7 @@ pub struct BisectOptions {
 
 #[derive(Debug)]
 pub struct BisectOutcome {
-    /// Oldest first: one, or several if the command could not tell. The first bad one is among
-    /// them.
+    /// Oldest first: one, or several if the command could not tell, among them the first bad one.
     pub candidates: Vec<Checkpoint>,
     pub last_good: Checkpoint,
     /// In the order of testing.

@@ -21,8 +21,7 @@ pub struct HistoryStep {
     pub at: usize,
     pub before: Version,
     pub after: Version,
-    /// The checkpoint recorded that it could not capture the path, which may have existed
-    /// unchanged.
+    /// The checkpoint recorded that it could not capture the path, which may be unchanged.
     pub not_captured: bool,
 }
 

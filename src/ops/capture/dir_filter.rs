@@ -158,8 +158,7 @@ impl DiffWalk<'_, '_> {
     }
 }
 
-/// Returns the listing's content of the directories in focus, and the bare names of their
-/// subdirectories.
+/// Returns the listing's content of the directories in focus, and their subdirectories' names.
 pub fn present(listing: &Listing, filter: &DirFilter) -> Snapshot {
     if *filter == DirFilter::Everything {
         return Snapshot::from(listing);

@@ -32,8 +32,7 @@ pub struct CapturedScope {
 /// files to be captured.
 ///
 /// # Errors
-/// A part of the scope matches nothing that may be captured, or the mechanism cannot hold what it
-/// matches.
+/// A part of the scope matches nothing that may be captured, or what the mechanism cannot hold.
 pub fn gather(
     context: &Context,
     store: &Store,

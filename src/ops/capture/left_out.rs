@@ -80,8 +80,7 @@ impl LeftOut {
     }
 }
 
-/// Digest of the rules that decide which files count; kept only as long as the size gate's
-/// decision.
+/// Digest of the rules that decide which files count; kept with the size gate's decision.
 pub fn rules_digest(store_list: &[u8], settings: &Settings) -> u64 {
     let mut hasher = DefaultHasher::new();
     store_list.hash(&mut hasher);

@@ -1,5 +1,4 @@
-//! From the working directory to blobs and trees: the one place where worktree and store meet to
-//! read.
+//! From the working directory to blobs and trees: where worktree and store meet to read.
 
 pub mod dir_filter;
 pub mod effective_rules;

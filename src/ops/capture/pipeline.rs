@@ -37,8 +37,7 @@ pub struct CaptureOptions<'o> {
     /// Paths to capture even if rules leave them out today, secrets included: a checkpoint holds
     /// them already.
     pub also: &'o [RelPath],
-    /// Paths that will be overwritten: what is there is captured despite the rules, unless it is a
-    /// secret.
+    /// Paths that will be overwritten: captured despite the rules, unless secret.
     pub make_room: &'o [RelPath],
     /// The size gate: no capture if there are more files than this.
     pub limit_files: Option<u64>,
@@ -190,8 +189,7 @@ pub fn begin<'c>(
 }
 
 impl Capturing<'_> {
-    /// Adds paths that rules left out, see [`CaptureOptions`]. They are read with the next
-    /// [`Self::read`].
+    /// Adds paths that rules left out, see [`CaptureOptions`]. The next [`Self::read`] reads them.
     pub fn add(&mut self, also: &[RelPath], make_room: &[RelPath]) -> Result<()> {
         let in_spite = in_spite_of_rules(&self.listing, also, make_room);
         self.tree = None;

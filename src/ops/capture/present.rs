@@ -1,5 +1,4 @@
-//! The working directory as one side of a diff: captured without being recorded, then read file by
-//! file.
+//! The working directory as one side of a diff: captured but not recorded, then read file by file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
@@ -108,8 +107,7 @@ fn capture_side(
     }
 }
 
-/// Returns only the rules for secrets by name: no scan applies them within a directory that is left
-/// out.
+/// Returns the rules for secrets by name alone: no scan applies them in a left-out directory.
 fn secrets_alone(context: &Context) -> Rules {
     let sensitive_allow = context.settings.sensitive_allow.clone();
     Rules::new(RuleSources {

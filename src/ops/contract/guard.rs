@@ -296,8 +296,7 @@ fn behind_link(context: &Context, parts: &[ScopePart]) -> Option<RelPath> {
         .find_map(|path| link_above(&work, path).ok()?)
 }
 
-/// Builds the error if no checkpoint covers the scope; a path that does not exist is in none of
-/// them.
+/// Error if no checkpoint covers the scope; a path that does not exist is in none of them.
 fn of_none(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     let is_absent = |work: &WorkTree, part: &&ScopePart| {
         part.as_path()

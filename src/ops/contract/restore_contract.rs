@@ -1,5 +1,4 @@
-//! The facts in a restore's contract: the directory's present content, read and compared with the
-//! checkpoint.
+//! The facts in a restore's contract: the present content, compared with the checkpoint.
 
 use std::io::{Read, Write as _};
 

@@ -19,7 +19,7 @@ pub struct Evicted {
     pub why: EvictionReason,
 }
 
-/// Runs what follows the commit point: eviction, `main`, manifest, stat cache. A failure undoes
+/// Does what follows the commit point: eviction, `main`, manifest, stat cache. Failures undo
 /// nothing.
 pub fn apply_retention(
     context: &Context,
@@ -45,8 +45,7 @@ pub fn apply_retention(
     evicted
 }
 
-/// Writes the stat cache for the next scan, unless the present one says the same and its checkpoint
-/// stays.
+/// Writes the stat cache for the next scan, unless an equal one exists and its checkpoint stays.
 fn save_stat_cache(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> {
     let Captured {
         listing,

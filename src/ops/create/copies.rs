@@ -67,8 +67,7 @@ pub enum Copies {
     Failed,
 }
 
-/// Makes the copies of a checkpoint, which a failure does not affect; `may_be_there` if it was
-/// reused.
+/// Makes the copies of a checkpoint, which no failure affects; `may_be_there` if it was reused.
 pub fn add(
     context: &Context,
     store: &Store,

@@ -1,5 +1,4 @@
-//! The size gate of a `create`: whether files are counted, and the decision remembered for the
-//! session.
+//! The size gate of a `create`: whether files are counted, and the decision saved for the session.
 
 use crate::ops::capture::left_out::rules_digest;
 use crate::ops::context::Context;

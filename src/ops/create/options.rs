@@ -1,5 +1,4 @@
-//! Resolves the options of a `create`: reason, source, scope, mechanism, expiry, databases and
-//! state.
+//! Resolves the options of a `create`: reason, source, scope, mechanism, expiry, databases, state.
 
 use std::path::PathBuf;
 

@@ -1,5 +1,4 @@
-//! Records what was captured, and what follows: retention, derived files, counts against the
-//! baseline.
+//! Records what was captured; then retention, derived files and counts against the baseline.
 
 use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
@@ -95,8 +94,7 @@ pub fn record<'s>(
     })
 }
 
-/// Makes the record; for the first checkpoint of a store, checks whether the directory was moved
-/// here.
+/// Makes the record; for a store's first checkpoint, checks whether the directory was moved here.
 fn new_record(
     context: &Context,
     session: &Session<'_>,

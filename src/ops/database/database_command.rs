@@ -1,5 +1,4 @@
-//! Runs commands of the user's configuration that dump or load a database, with files as input and
-//! output.
+//! Runs configured commands that dump or load a database, with files as input and output.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};

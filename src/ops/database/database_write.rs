@@ -1,5 +1,4 @@
-//! Databases of a checkpoint that is written into another directory: SQLite databases become files
-//! there.
+//! Databases of a checkpoint written into another directory: those of SQLite become files there.
 
 use crate::error::Result;
 use crate::model::restore_plan::RestoreScope;

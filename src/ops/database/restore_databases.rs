@@ -121,8 +121,7 @@ impl DatabaseReturn {
             .collect()
     }
 
-    /// Whether a database differs from both the target and the safety checkpoint of an interrupted
-    /// restore.
+    /// Whether a database differs from target and safety checkpoint of an interrupted restore.
     pub fn holds_news(&self, store: &Store, pending: &Pending) -> Result<bool> {
         if self.items.is_empty() {
             return Ok(false);

@@ -47,8 +47,7 @@ pub struct WholeStore<'d> {
     pub bytes: u64,
 }
 
-/// Asks the user for consent. An error ends the command: there is no terminal, or the answer was
-/// no.
+/// Asks the user for consent. An error ends the command: no terminal, or the answer was no.
 pub type DeletionConsent<'c> = dyn FnMut(&Deletion<'_>) -> Result<()> + 'c;
 
 #[derive(Debug)]

@@ -50,8 +50,7 @@ pub fn heal_from_worktree(
     }
 }
 
-/// Looks at the paths where checkpoints hold the missing objects, then at everything that a capture
-/// holds.
+/// Searches the paths where checkpoints hold the missing objects, then all that a capture holds.
 fn from_worktree(
     context: &Context,
     store: &Store,

@@ -98,8 +98,7 @@ pub fn find_without_capture(context: &Context) -> Result<Vec<Moved>> {
     })
 }
 
-/// Returns what is known of a store and its newest checkpoint; `None` if it is another root's, or
-/// empty.
+/// Returns what is known of a store and its newest checkpoint; `None` if another root's, or empty.
 fn candidate(context: &Context, place: PathBuf) -> Option<(Moved, Checkpoint)> {
     let description = Description::read(&Layout::new(place.clone())).ok()??;
     let old_root = description
@@ -128,8 +127,7 @@ fn candidate(context: &Context, place: PathBuf) -> Option<(Moved, Checkpoint)> {
     (same || now_there.is_none()).then_some((moved, newest))
 }
 
-/// Whether the directory was created after a checkpoint and so is not its root: inode numbers are
-/// reused.
+/// Whether the directory is younger than a checkpoint and so not its root: inodes are reused.
 fn born_after(root: &Path, time_ms: i64) -> bool {
     let born = std::fs::metadata(root)
         .and_then(|found| found.created())

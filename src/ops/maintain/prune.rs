@@ -131,8 +131,7 @@ fn plan(
 /// The objects that must stay in the store.
 struct Needed {
     live: ObjectIds,
-    /// Versions of large files at the same path, and states of workflows; the newest of each line
-    /// first.
+    /// Versions of large files at the same path, and states of workflows; each newest first.
     versions: Vec<Vec<ObjectId>>,
 }
 

@@ -34,8 +34,7 @@ pub struct Relinking<'r> {
     pub here: usize,
 }
 
-/// Asks the user for consent. An error ends the command: there is no terminal, or the answer was
-/// no.
+/// Asks the user for consent. An error ends the command: no terminal, or the answer was no.
 pub type RelinkConsent<'c> = dyn FnMut(&Relinking<'_>) -> Result<()> + 'c;
 
 #[derive(Debug)]

@@ -109,8 +109,7 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, CheckReport, Vec<Warn
     Ok(Some((mended, check_again(context, place)?, warnings)))
 }
 
-/// Fetches from kept copies what could not be read when the store was replaced but may be readable
-/// now.
+/// Fetches from kept copies what was unreadable when the store was replaced but may not be now.
 fn fetch(context: &Context, place: &Path) -> Result<usize> {
     let Some(store) = Store::open(place.to_path_buf())? else {
         return Ok(0);
@@ -122,8 +121,7 @@ fn fetch(context: &Context, place: &Path) -> Result<usize> {
     salvage_backlog::fetch(&session.locked, &|| context.check_interrupt())
 }
 
-/// Acts only on what is seen under the lock: packs that vanished before that were replaced, not
-/// lost.
+/// Acts only on what is seen under the lock: packs that vanished before were replaced, not lost.
 fn begin_afresh<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     let session = session::begin(context, store)?;
     store.objects().forget_rescued()?;

@@ -1,5 +1,4 @@
-//! `max_store_size`: chooses which checkpoints to evict until the store fits, and frees their
-//! space.
+//! `max_store_size`: chooses checkpoints to evict until the store fits, and frees their space.
 
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;

@@ -57,8 +57,7 @@ pub fn all(context: &Context) -> Result<Vec<KnownStore>> {
         .collect())
 }
 
-/// Returns the directories of all stores without kept copies, in order of path, without reading
-/// them.
+/// Returns the directories of all stores but kept copies, in order of path, without reading them.
 ///
 /// # Errors
 /// The base itself cannot be listed.

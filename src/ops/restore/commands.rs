@@ -1,5 +1,4 @@
-//! `restore`, `undo`, `redo` and `restore --resume`: each chooses the target state and reports the
-//! outcome.
+//! `restore`, `undo`, `redo` and `restore --resume`: each chooses a target and reports.
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::{Checkpoint, Verb};

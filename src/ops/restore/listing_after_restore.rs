@@ -13,8 +13,7 @@ use crate::model::state::stat::{ListedFile, SYMLINK_BITS, Stat, TYPE_BITS};
 use crate::ops::restore::verify_written::{Verified, WrittenFile};
 use crate::worktree::rules::rule_set::may_be_secret;
 
-/// Applies a plan to the listing it was made from. `left` names directories that could not be
-/// removed.
+/// Applies a plan to the listing it was made from. `left` names directories that had to stay.
 pub fn after(
     mut listing: Listing,
     plan: &RestorePlan,

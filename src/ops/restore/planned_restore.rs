@@ -32,8 +32,7 @@ pub struct PlannedRestore {
     pub since: Option<Vec<RelPath>>,
 }
 
-/// Captures the present state, including every path that the target or its successor holds, and
-/// plans.
+/// Captures the present state, with every path that the target or its successor holds, and plans.
 pub fn capture_and_plan(
     context: &Context,
     store: &Store,
@@ -81,8 +80,7 @@ pub fn capture_and_plan(
     Ok(planned)
 }
 
-/// Checkpoint stores within the tree: no restore changes them, whatever an older checkpoint holds
-/// there.
+/// Checkpoint stores within the tree: no restore changes them, even if a checkpoint has them.
 fn stores_in(listing: &Listing) -> Vec<RelPath> {
     let is_store = |why: &WhyNot| matches!(why, WhyNot::LeftOut(rule) if rule == STORES_RULE);
     let mut found = Vec::new();
@@ -110,8 +108,7 @@ fn take_out(stores: &[RelPath], held: &mut Snapshot) -> Vec<RelPath> {
     spared
 }
 
-/// Reads the files; after an interrupted restore, or with an untrusted cache, every directory is
-/// compared.
+/// Reads the files; compares all directories after an interrupted restore or without trusted cache.
 fn read_and_compare(
     capturing: &mut Capturing<'_>,
     request: &Request<'_>,

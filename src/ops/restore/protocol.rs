@@ -131,8 +131,7 @@ fn refuse_conflicts(plan: RestorePlan) -> Result<RestorePlan> {
     })
 }
 
-/// Checks under the lock that the target was not evicted and no other restore was interrupted
-/// meanwhile.
+/// Checks under the lock that the target was not evicted nor another restore interrupted meanwhile.
 fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
     let id = request.target.id();
     if session.locked.inventory().get(id).is_none() {
@@ -151,8 +150,7 @@ fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
     }
 }
 
-/// Applies the plan under the lock. On failure the directory is rolled back, or the restore stays
-/// pending.
+/// Applies the plan under the lock. On failure it is rolled back, or the restore stays pending.
 fn restore_under_lock(
     context: &Context,
     session: &mut Session<'_>,

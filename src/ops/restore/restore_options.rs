@@ -34,8 +34,7 @@ pub struct Proposal<'p> {
     pub again: bool,
 }
 
-/// Asks the user for consent. An error ends the command: there is no terminal, or the answer was
-/// no.
+/// Asks the user for consent. An error ends the command: no terminal, or the answer was no.
 pub type Consent<'c> = dyn FnMut(&Proposal<'_>) -> Result<()> + 'c;
 
 #[derive(Debug)]

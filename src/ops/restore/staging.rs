@@ -1,5 +1,4 @@
-//! Stages all new content of a restore on several threads, and collects the steps that put it in
-//! place.
+//! Stages the new content of a restore on several threads; collects the steps to put it in place.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -53,8 +52,7 @@ enum StagedPart {
 }
 
 /// Stages all new content on the target file system. It is made durable once in place: until then
-/// the journal says that a restore is under way, and the safety checkpoint holds what was there
-/// before.
+/// the journal says that a restore is under way, and the safety checkpoint holds the old content.
 pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> {
     let mut stage = Stage::create(job.worktree, name)?;
     if job.special_bits {
@@ -150,8 +148,7 @@ impl StagingWork<'_, '_> {
         )
     }
 
-    /// Makes a tree directory's subdirectories, queues them for other threads, then makes its
-    /// files.
+    /// Makes a tree directory's subdirectories, queues them for other threads, makes its files.
     fn make_tree_dir(&self, at: usize, queue: &WorkQueue<Unit>) -> Result<Vec<(Name, Stat)>> {
         let (work, dir) = (self.job.worktree, &self.trees.dirs[at]);
         let place = self.stage.place(work, &dir.place)?;
@@ -231,8 +228,7 @@ impl StagedBatch {
         for (staged, (item, stat)) in single.iter().zip(stats).enumerate() {
             self.expect(item, &stat);
             let expect = job.stat_of(item.path).map_or(Expect::Absent, |stat| {
-                // The entry here is removed first, along with the directory or file that is in the
-                // way.
+                // The entry here is removed first, with the directory or file in the way.
                 if job.plan.delete.contains_key(item.path) {
                     Expect::Absent
                 } else {

@@ -230,8 +230,7 @@ impl<'s> Target<'s> {
 
     /// Whether something at `path` that this state lacks may be deleted.
     pub fn may_delete(&self, present: &Snapshot, path: &RelPath, is_dir: bool) -> bool {
-        // Plain git records no empty directory, so a directory that is empty now may have existed
-        // then.
+        // Plain git records no empty directory, so one that is empty now may have existed then.
         let unknowable =
             self.checkpoint.adopted && is_dir && below(&present.files, path).next().is_none();
         let size_bytes = present.files.get(path).map_or(0, |entry| entry.size_bytes);

@@ -64,8 +64,7 @@ pub fn write_out(
     materialize(work, &wanted, &mut fetch, &context.interrupt)
 }
 
-/// Writes the checked bytes of one file of a checkpoint; `path` and `work` name the file in a
-/// failure.
+/// Writes the checked bytes of one file of a checkpoint; `path` and `work` name it in a failure.
 pub fn content(
     store: &Store,
     checkpoint: ObjectId,

@@ -1,5 +1,4 @@
-//! The report of a check: damaged checkpoints with the paths concerned, damaged files, and derived
-//! files.
+//! The report of a check: damaged checkpoints with their paths, damaged files, and derived files.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

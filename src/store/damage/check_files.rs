@@ -1,5 +1,4 @@
-//! Checks the small files of a store: constants, description, refs, manifest, journal and derived
-//! files.
+//! Checks a store's small files: constants, description, refs, manifest, journal, derived files.
 
 use std::io::ErrorKind;
 use std::path::Path;

@@ -16,8 +16,7 @@ use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::PackReader;
 use crate::store::objects::pack::pack_walk;
 
-/// Checks the frames of all packs; a full check reads and hashes all their objects and all loose
-/// ones.
+/// Checks the frames of all packs; a full check reads and hashes all objects, loose ones too.
 ///
 /// # Errors
 /// The directories cannot be listed, or the caller asked to stop.

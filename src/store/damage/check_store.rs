@@ -45,8 +45,7 @@ impl Store {
     }
 }
 
-/// Whether commit, meta and all trees of a checkpoint are readable, so that only bytes of files are
-/// missing.
+/// Whether commit, meta and all trees of a checkpoint are readable, so only contents are missing.
 pub fn lacks_only_bytes(store: &Store, id: &CheckpointId) -> bool {
     let commit = id
         .commit()

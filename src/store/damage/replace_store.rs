@@ -1,5 +1,4 @@
-//! Replaces a damaged store, which is kept beside the new one, and cleans up after a kill in
-//! between.
+//! Replaces a damaged store, which is kept beside the new one, and cleans up after a kill.
 //!
 //! The new store is built in `<name>.fresh-<16 hex>`, where the mark tells its progress. The
 //! exchange is one step where the system allows it. Then the damaged one, which has no mark, has
@@ -118,8 +117,7 @@ pub fn put_in_place(fresh: &Path, place: &Path, kept: &Path) -> Result<()> {
     atomic_file::sync_directory(parent)
 }
 
-/// Cleans up after killed salvages of a store. Waits up to `wait` for a running one, then leaves it
-/// alone.
+/// Cleans up after killed salvages of a store; leaves one alone that runs for longer than `wait`.
 ///
 /// # Errors
 /// A store cannot be renamed or removed.

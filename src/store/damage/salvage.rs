@@ -37,8 +37,7 @@ pub struct Salvaged {
     /// Path at which the damaged store is kept.
     pub kept_as: PathBuf,
     pub whole: usize,
-    /// Kept checkpoints that lack the bytes of some files; their other files can be restored one by
-    /// one.
+    /// Kept checkpoints that lack the bytes of some files; the others can be restored singly.
     pub in_part: usize,
     /// Checkpoints that remain only in the kept copy.
     pub lost: Vec<DamagedState>,
@@ -64,8 +63,7 @@ impl<'s> Salvage<'s> {
     /// `description` is the new store's, except for a readable old creation time and forced flag.
     ///
     /// # Errors
-    /// Another salvage is running, the disk is full, or the caller asked to stop; then nothing has
-    /// changed.
+    /// Another salvage is running, the disk is full, or the caller asked to stop. Nothing changed.
     pub fn begin(
         place: &Path,
         description: &Description,
@@ -135,8 +133,7 @@ impl<'s> Salvage<'s> {
     /// store into place.
     ///
     /// # Errors
-    /// A file cannot be written or renamed. The damaged store still exists, in its place or beside
-    /// it.
+    /// A file cannot be written or renamed. The damaged store still exists, in place or beside it.
     pub fn finish(mut self, now_ms: i64) -> Result<Salvaged> {
         let report = self.check()?;
         let lost: BTreeSet<ObjectId> = report
@@ -212,8 +209,7 @@ impl Drop for Salvage<'_> {
     }
 }
 
-/// Writes the description, and copies exclusion list, journal and other readable files that are not
-/// derived.
+/// Writes the description; copies exclusion list, journal and other readable, not derived files.
 fn take_small_files(from: &Layout, to: &Layout, description: &Description) -> Result<()> {
     let known = Description::read(from).ok().flatten();
     let forced = description.forced || known.as_ref().is_some_and(|known| known.forced);

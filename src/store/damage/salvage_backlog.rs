@@ -1,5 +1,4 @@
-//! Kept copies that may hold more than a salvage could take, and fetching it once they are
-//! readable.
+//! Kept copies that may hold more than a salvage could take, to be fetched once readable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;

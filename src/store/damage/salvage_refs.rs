@@ -1,5 +1,4 @@
-//! The checkpoints that a damaged store still names, whatever the state of its refs and its
-//! manifest.
+//! The checkpoints that a damaged store still names, whatever the state of its refs and manifest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! Makes packs with a damaged index or frame readable: in memory for any process, on disk under the
-//! lock.
+//! Makes packs with a damaged index or frame readable: in memory, or under the lock on disk.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -22,8 +21,7 @@ pub struct ReadablePacks {
     pub unread: Option<Error>,
 }
 
-/// The packs of a directory; damaged ones and those without an index are made as readable as
-/// possible.
+/// The packs of a directory; damaged and unindexed ones are made as readable as possible.
 ///
 /// # Errors
 /// The directory cannot be listed.

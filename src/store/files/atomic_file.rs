@@ -1,5 +1,4 @@
-//! Files that survive a power cut: private files, flushes, and replacing a file whole or not at
-//! all.
+//! Files that survive a power cut: private files, flushes, replacing a file whole or not at all.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Write as _};

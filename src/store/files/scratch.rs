@@ -91,8 +91,7 @@ fn is_alive(dir: &Path) -> bool {
     }
 }
 
-/// Removes a scratch directory with everything that a user's command left in it. No link is
-/// followed.
+/// Removes a scratch directory with all that a user's command left in it. No link is followed.
 #[expect(
     clippy::disallowed_methods,
     reason = "the directory is one of the store's own"

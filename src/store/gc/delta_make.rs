@@ -36,8 +36,7 @@ pub fn make(base: &[u8], target: &[u8], at_most: usize) -> Option<Vec<u8>> {
     };
     delta.number(base.len());
     delta.number(target.len());
-    // The delta covers the target up to `done`; no block of the base matches between `done` and
-    // `at`.
+    // The delta covers the target up to `done`; no block of the base matches from there to `at`.
     let (mut done, mut at) = (0, 0);
     let mut rolling = Rolling::over(target, 0);
     loop {

@@ -17,8 +17,7 @@ use crate::store::state::stat_cache;
 
 /// Lower bound, in bytes, on the counted size of a new pack, so that small packs are always merged.
 const COUNTED_BYTES: u64 = 16 << 10;
-/// Factor over the bytes merged so far; a larger pack is left alone, so that no byte is copied
-/// often.
+/// Factor over the bytes merged so far; a larger pack is left alone: no byte is copied often.
 const MUCH_LARGER: u64 = 2;
 /// Fewest packs worth merging.
 const WORTH_IT: usize = 8;
@@ -58,8 +57,7 @@ impl LockedStore<'_> {
         let mut budget = Budget::of(into.bytes_written());
         let mut chosen = Vec::new();
         for pack in packs {
-            // Checked before the pack is opened: the first one that is too large would take long to
-            // read.
+            // Checked before the pack is opened, since a large one takes long to read.
             if !budget.has_room_for(pack.stamp.size_bytes) {
                 break;
             }

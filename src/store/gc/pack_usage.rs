@@ -167,8 +167,7 @@ fn count_copies(packs: &[SurveyedPack], loose: &[ObjectId]) -> IdMap<u32> {
 
 fn claim(found: &mut SurveyedPack, copies: &IdMap<u32>, taken: &mut ObjectIds) {
     let pack = Arc::clone(&found.pack);
-    // Other copies of an object will be removed, so this one must be intact. A single copy always
-    // stays.
+    // Other copies of an object will be removed, so this one must be intact. A single copy stays.
     let damaged = found.facts.damaged;
     let before = found.claimed.len();
     found.claimed.retain(|IndexEntry { id, .. }| {

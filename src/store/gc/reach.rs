@@ -1,5 +1,4 @@
-//! Finds the objects reachable from given roots: each tree is read once, level by level, by several
-//! threads.
+//! Finds the objects reachable from given roots: each tree once, by level, on several threads.
 
 use crate::base::work_queue;
 use crate::error::{Error, Result};

@@ -1,5 +1,4 @@
-//! Carries out a repack plan: copies live objects, checks the copy, and only then removes the old
-//! packs.
+//! Carries out a repack plan: copies live objects, checks the copy, then removes the old packs.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -248,8 +247,7 @@ impl<'a> RepackWork<'a> {
         PackWriter::begin(self.objects_dir, self.objects)
     }
 
-    /// Publishes a pack and reads back each object in it; returns whether there was a pack to
-    /// publish.
+    /// Publishes a pack and reads back each object in it; returns whether there was one.
     fn publish(&mut self, writer: PackWriter<'_>) -> Result<bool> {
         let Some(stamp) = writer.finish()? else {
             return Ok(false);
@@ -264,8 +262,7 @@ impl<'a> RepackWork<'a> {
         Ok(true)
     }
 
-    /// Checks all sources for unreadable objects before anything is changed; returns whether to go
-    /// on.
+    /// Checks all sources for unreadable objects before any change; returns whether to go on.
     fn check_sources(&self) -> Result<bool> {
         for found in self
             .plan

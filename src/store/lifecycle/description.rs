@@ -1,5 +1,4 @@
-//! The description of a store: its format and its root. The path is decisive; device and inode are
-//! hints.
+//! The description of a store: its format and its root. The path decides; device and inode hint.
 
 use std::path::{Path, PathBuf};
 

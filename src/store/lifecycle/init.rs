@@ -51,8 +51,7 @@ pub fn constants(layout: &Layout) -> [(PathBuf, Vec<u8>); 4] {
     ]
 }
 
-/// Writes the exclusion list of a new store. From then on it is the user's: an emptied one stays
-/// empty.
+/// Writes the exclusion list of a new store. Then it is the user's: an emptied one stays empty.
 pub fn write_exclusion_list(layout: &Layout) -> Result<()> {
     let path = layout.exclusion_list();
     if path.exists() {

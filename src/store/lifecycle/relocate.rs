@@ -1,5 +1,4 @@
-//! Moves a store to the place of another root, taking over the checkpoints recorded there
-//! meanwhile.
+//! Moves a store to the place of another root, adding the checkpoints recorded there meanwhile.
 //!
 //! Order: copy everything from the other store into this one, detach the other one, rename this one
 //! to its place, then update the description. After a kill at any point the whole history is in a

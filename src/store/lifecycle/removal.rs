@@ -37,8 +37,7 @@ impl StoreRemoval {
     /// Waits for the lock of a store. `None` if there is nothing to remove.
     ///
     /// # Errors
-    /// The store is another user's or no directory; another process holds the lock for longer than
-    /// `wait`.
+    /// The store is another user's or no directory; the lock is held for longer than `wait`.
     pub fn of_store(dir: &Path, wait: Duration, holder: &str) -> Result<Option<Self>> {
         if !ownership::is_own_directory(dir)? {
             return Ok(None);
@@ -139,8 +138,7 @@ pub fn clear_leftovers(folder: &Path, of: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// Removes leftovers of interrupted salvages of a store, which would take the place of the removed
-/// store.
+/// Removes leftovers of interrupted salvages, which would take the place of the removed store.
 ///
 /// # Errors
 /// A salvage runs for longer than `wait`, or a leftover cannot be removed.

@@ -1,5 +1,4 @@
-//! Cache of contents recently made from deltas, so that a long chain is not resolved anew for each
-//! object.
+//! Cache of contents recently made from deltas: a long chain is not resolved for each object.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};

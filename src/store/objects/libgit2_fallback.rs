@@ -71,8 +71,7 @@ impl Foreign {
             })
     }
 
-    /// Opens no repository, so that no config, ref or HEAD is read. Paths that are not UTF-8 are
-    /// unsupported.
+    /// Opens no repository, so that no config, ref or HEAD is read. Paths must be UTF-8.
     fn open(&self) -> Option<git2::Odb<'static>> {
         let odb = git2::Odb::new().ok()?;
         odb.add_disk_alternate(self.dir.to_str()?).ok()?;

@@ -155,8 +155,7 @@ impl Objects {
         if is_used { self.refresh() } else { Ok(()) }
     }
 
-    /// Whether an object exists, intact or not; lists the directories again if it is not found at
-    /// once.
+    /// Whether an object exists, intact or not; lists the directories again if it is not found.
     pub fn contains(&self, id: &ObjectId) -> bool {
         self.holds(id)
             || (self.refresh().is_ok() && self.holds(id))
@@ -422,8 +421,7 @@ impl Objects {
         }))
     }
 
-    /// The first intact copy in a pack, deltified or not; the error is the reason why none could be
-    /// read.
+    /// The first intact copy in a pack, deltified or not; the error says why none could be read.
     fn resolve(&self, id: &ObjectId) -> Result<Option<AnyObject>, ReadFailure> {
         let mut why = None;
         for again in [false, true] {

@@ -9,8 +9,8 @@ use crate::store::objects::odb::{ObjectError, ObjectResult, Objects};
 use crate::store::objects::pack::pack_reader::EntryKind;
 
 impl Objects {
-    /// Writes the content of a blob and returns its length; a large undeltified one takes constant
-    /// memory.
+    /// Writes the content of a blob, a large undeltified one in constant memory; returns its
+    /// length.
     ///
     /// # Errors
     /// As [`Self::read`]. The output is then invalid, but a second call tries the next copy, if

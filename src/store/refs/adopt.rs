@@ -50,8 +50,7 @@ pub fn run(
     Ok(found)
 }
 
-/// Removes branches whose tip has a ref of its own, except `main`, which follows the newest
-/// checkpoint.
+/// Removes branches whose tip has a ref of its own, but not `main`, the newest checkpoint.
 fn remove_branches(layout: &Layout, inventory: &Inventory) -> Result<()> {
     let known = inventory.ids();
     for (name, id) in ref_files::tips(layout)? {

@@ -78,8 +78,7 @@ impl<'o> CommitReader<'o> {
     /// Reads a commit as a checkpoint.
     ///
     /// # Errors
-    /// The commit is missing or damaged, the object is no commit, or our trailers in it are
-    /// invalid.
+    /// The commit is missing or damaged, the object is no commit, or our trailers are invalid.
     pub fn checkpoint(&mut self, id: ObjectId) -> Result<Checkpoint, ReadFailure> {
         let commit = self.parts(id)?;
         if let Some(own) = self.own_of(id, &commit)? {

@@ -292,8 +292,7 @@ pub fn drop_evicted(
     Ok(())
 }
 
-/// Turns a failure to read an object of a checkpoint into damage, or into an eviction if the ref is
-/// gone.
+/// Turns a failed read of a checkpoint's object into damage, or an eviction if the ref is gone.
 pub fn damage_or_eviction(layout: &Layout, checkpoint: ObjectId, why: String) -> Error {
     match ref_files::names(layout, Family::Checkpoints) {
         Ok(refs) if !refs.contains(&checkpoint) => Error::EvictedMeanwhile { id: checkpoint },

@@ -20,8 +20,7 @@ use crate::store::objects::odb::Objects;
 /// Longest file name, in bytes, that every common file system accepts.
 const LONGEST_NAME_BYTES: usize = 255;
 
-/// Families of refs, each in a folder of its name; the last component is the id of a checkpoint's
-/// commit.
+/// Families of refs, each in a folder of its name; the last component is the id of a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum Family {
@@ -43,8 +42,7 @@ pub enum RefValue {
     Torn,
 }
 
-/// Reads one family: the value of each ref by the id in its name. Files with other names are not
-/// ours.
+/// Reads one family: the value of each ref by the id in its name. Other files are not ours.
 pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId, RefValue>> {
     let folder = layout.refs().join(family.into_str());
     let mut found = BTreeMap::new();
@@ -149,8 +147,7 @@ pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
     Ok(packed(layout, MAIN)?.get(MAIN).copied())
 }
 
-/// Writes the ref of a new checkpoint under a temporary name, to be flushed together with its
-/// packs.
+/// Writes the ref of a new checkpoint under a temporary name, to be flushed with its packs.
 pub fn stage_checkpoint(layout: &Layout, id: ObjectId) -> Result<TemporaryFile> {
     atomic_file::written_aside(&layout.own(), format!("{id}\n").as_bytes())
 }
@@ -413,8 +410,7 @@ pub(in crate::store) fn read_file(path: &Path) -> Result<Option<RefValue>> {
     Ok(Some(id.map_or(RefValue::Torn, RefValue::Id)))
 }
 
-/// The refs in `packed-refs` whose names start with `beginning`, by name. Each invalid line is
-/// skipped.
+/// The refs in `packed-refs` whose names start with `beginning`, by name. Skips invalid lines.
 pub fn packed(layout: &Layout, beginning: &str) -> Result<BTreeMap<String, ObjectId>> {
     let mut refs = BTreeMap::new();
     each_packed(layout, beginning, &mut |name, _, id| {

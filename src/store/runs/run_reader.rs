@@ -1,5 +1,4 @@
-//! Reads runs: a ref names the newest commit of a line, one commit per transition, each with its
-//! state.
+//! Reads runs: a ref names the newest commit of a line, one per transition, each with its state.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -74,8 +74,7 @@ impl LockedStore<'_> {
         Ok(Recorded::Done(commit))
     }
 
-    /// Checks that the parent is readable, without which the line could not be read to its
-    /// beginning.
+    /// Checks that the parent is readable, so that the line can be read to its beginning.
     fn check_parent(&self, id: &str, parent: ObjectId) -> Result<()> {
         let damaged = |why| Error::damaged(format!("workflow {id}"), why);
         let commit = run_reader::commit_of(self.store().objects(), parent).map_err(damaged)?;
@@ -173,8 +172,7 @@ fn present(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Option<
     }
 }
 
-/// The first of `name`, `name-2`, … that is free or whose value satisfies `is_it`; and whether it
-/// does.
+/// The first of `name`, `name-2`, … that is free or satisfies `is_it`; and whether it does.
 ///
 /// # Errors
 /// The refs cannot be read.

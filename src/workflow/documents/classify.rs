@@ -1,5 +1,4 @@
-//! Classifies the profile files in the project against the recorded state and what was last
-//! written.
+//! Classifies the profile files in the project by the recorded state and what was last written.
 
 use serde_json::Value;
 
@@ -52,8 +51,7 @@ pub fn judge_all(store: &Store, files: Vec<OnDisk>) -> Result<Vec<(OnDisk, Verdi
 pub struct Removed {
     pub run: Run,
     pub path: String,
-    /// The file is in the folder of failed files, which is how a user ends a run of the registry
-    /// profile.
+    /// The file is in the folder of failed files: so a user ends a run of the registry profile.
     pub is_put_aside: bool,
 }
 
@@ -165,8 +163,7 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
     let expected = run.workflow.documents.get(&file.path);
     let told = expected.map(find_documents::sum);
     if told == on_disk {
-        // Killed between writing and noting: note it now, or the next write would be taken for an
-        // edit.
+        // Killed between writing and noting: note it now, or the next write looks like an edit.
         let is_noted = written == on_disk || !run.workflow.profiles.contains(&file.profile);
         if is_noted {
             Verdict::Nothing

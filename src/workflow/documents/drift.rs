@@ -30,8 +30,7 @@ impl FileDrift {
     }
 }
 
-/// Returns `None` if no phase is under way, its checkpoint is gone, or the files cannot be captured
-/// now.
+/// Returns `None` if no phase is under way, its checkpoint is gone, or files cannot be captured.
 ///
 /// # Errors
 /// The directory cannot be read.

@@ -1,5 +1,4 @@
-//! Finds and reads the profile files in the project; documents are compared by content, not by
-//! layout.
+//! Finds and reads the profile files in the project; documents are compared by content, not layout.
 
 use serde_json::Value;
 

@@ -13,8 +13,7 @@ use crate::worktree::tree_handle::WorkTree;
 /// Length of `_YYYYMMDD_HHMMSS`, the suffix after the id in the name of an archive folder.
 const TIME_LENGTH: usize = 16;
 
-/// Removes failed files of runs that ended more than `max_age_ms` ago, if the store still has the
-/// run.
+/// Removes failed files of runs that ended more than `max_age_ms` ago, if the store still has them.
 ///
 /// # Errors
 /// The runs cannot be read, or a file cannot be removed.

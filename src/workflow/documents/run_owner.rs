@@ -39,8 +39,7 @@ pub fn is_left_over(run: &Run, entry: Option<&Projected>, file: &OnDisk) -> bool
     entry.is_some_and(|entry| is_from_another(run, entry, file) && is_as_written(entry))
 }
 
-/// Returns a finding if a task list names another run than the phase file beside it, and did not
-/// before.
+/// Returns a finding if a task list newly names another run than the phase file beside it.
 pub fn other_run(run: &Run, file: &OnDisk, value: &Value) -> Option<Finding> {
     let workflow = &run.workflow;
     let named = value.get("workflow_id").and_then(Value::as_str)?;

@@ -95,8 +95,7 @@ pub fn settle(context: &Context) -> Result<Option<Settled>> {
     }))
 }
 
-/// Takes in every edited file, under the lock. Files that cannot be taken in stay unchanged and are
-/// returned.
+/// Imports every edited file, under the lock. Files that cannot be imported stay and are returned.
 ///
 /// # Errors
 /// A file cannot be read, or a transition not be recorded.

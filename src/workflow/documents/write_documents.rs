@@ -153,8 +153,7 @@ pub fn archived(workflow: &Workflow, path: &str, now_ms: i64) -> String {
     format!("{folder}/{}_{time}/{}", workflow.id, name_of(path))
 }
 
-/// Updates one file; returns `false` and leaves it as it is if another process wrote to it
-/// meanwhile.
+/// Updates one file; returns `false` and leaves it alone if another process wrote to it meanwhile.
 fn bring(
     context: &Context,
     notes: &mut Vec<Projected>,

@@ -37,8 +37,7 @@ pub fn abandon_run(
     Ok(outcome)
 }
 
-/// Removes all but the newest archive folders. An error is only a warning, because the run has
-/// ended.
+/// Removes all but the newest archive folders. An error is only a warning, as the run has ended.
 pub fn trim_archives(context: &Context, session: &Session<'_>) -> Option<Warning> {
     let dropped = drop_old_archives(context, session, USUAL_ARCHIVES, false);
     dropped
@@ -46,8 +45,7 @@ pub fn trim_archives(context: &Context, session: &Session<'_>) -> Option<Warning
         .map(Warning::bookkeeping("dropping old archives"))
 }
 
-/// Removes the oldest archive folders of the `phases` profile whose runs are archived in the store
-/// too.
+/// Removes the oldest archive folders of the `phases` profile whose runs the store has archived.
 pub fn drop_old_archives(
     context: &Context,
     session: &Session<'_>,

@@ -263,8 +263,7 @@ fn wrong(what: &str, findings: &[Finding]) -> String {
 }
 
 /// Frees the file that this run needs. Two profiles have a single file: an open run keeps it, an
-/// ended run gives it up. In the registry each run has its own, unless invalid ids map to the same
-/// name.
+/// ended run gives it up. In the registry each run has its own, unless invalid ids share a name.
 fn make_room(
     context: &Context,
     session: &mut Session<'_>,

@@ -1,5 +1,4 @@
-//! Makes the checkpoint that is due after every third phase, and on request a commit in the
-//! project.
+//! Makes the checkpoint due after every third phase, and on request a commit in the project.
 
 use std::ops::RangeInclusive;
 
@@ -35,8 +34,7 @@ pub struct MiniOutcome {
 /// Makes the checkpoint and the commit that are due. They can be due separately, as runs make
 /// checkpoints by themselves.
 ///
-/// The store is not locked during the commit: hooks of the project's repository may run this
-/// program.
+/// The store is not locked during the commit: hooks of the project may run this program.
 ///
 /// # Errors
 /// The checkpoint cannot be made, or the commit was refused; then the checkpoint is kept.

@@ -1,5 +1,4 @@
-//! `workflow recover`: repairs what an interruption left, and settles files that could not be taken
-//! in.
+//! `workflow recover`: repairs what an interruption left, and settles files that failed to import.
 
 use crate::error::Result;
 use crate::error::problem::WorkflowProblem;

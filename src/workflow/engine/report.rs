@@ -211,8 +211,7 @@ pub struct Compared {
     pub warnings: Vec<Warning>,
 }
 
-/// Compares two states of a run: by default the last two; with one revision, that one and the
-/// newest.
+/// Compares two states of a run: by default the last two; with one revision, it and the newest.
 ///
 /// # Errors
 /// There is no such run or revision.

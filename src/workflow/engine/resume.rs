@@ -1,5 +1,4 @@
-//! `workflow resume`: shows the state of a run, asks in the words of its profile, and does what was
-//! chosen.
+//! `workflow resume`: shows the state of a run, asks as its profile does, and does what was chosen.
 
 use crate::base::cut_list::one_of;
 use crate::error::problem::{Choice, WorkflowProblem};
@@ -379,8 +378,7 @@ fn ended(outcome: StepOutcome, done: ResumeAction, advice: Advice) -> Acted {
     }
 }
 
-/// Checks that the phase can begin once the running ones are pending again, before those are
-/// changed.
+/// Checks that the phase can begin once the running ones are pending again, before any change.
 fn check_pick(workflow: &Workflow, id: &str, now_ms: i64) -> Result<()> {
     let running = workflow.running().map(|phase| Change::Reset {
         phase: phase.id.clone(),

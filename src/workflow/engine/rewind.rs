@@ -1,5 +1,4 @@
-//! `workflow rewind`: restores the files, the state or both as they were right before a phase
-//! began.
+//! `workflow rewind`: restores the files, the state or both as they were before a phase began.
 
 use crate::error::problem::WorkflowProblem;
 use crate::error::{Error, Result};

@@ -86,8 +86,7 @@ pub fn archive(context: &Context, options: &StepOptions) -> Result<EndOutcome> {
     })
 }
 
-/// Archives a run, or with `purge` drops it with all its transitions; its files in the project are
-/// removed.
+/// Archives a run, or with `purge` drops it with its transitions; removes its files in the project.
 ///
 /// # Errors
 /// There is no such run.
@@ -121,8 +120,7 @@ pub fn delete(context: &Context, options: &StepOptions, purge: bool) -> Result<E
     Ok(outcome)
 }
 
-/// Clears the notes of files written for a purged run; else it would look like a run that lost its
-/// ref.
+/// Clears the notes of files written for a purged run, or it would look as if it had lost its ref.
 fn forget_notes(session: &Session<'_>, id: &str) -> Result<()> {
     let notes = session.locked.store().projected().into_iter();
     let forgotten = notes.map(|note| {
@@ -145,8 +143,7 @@ pub struct CleanupOptions {
     pub dry_run: bool,
 }
 
-/// Archives runs that are complete or idle for too long, and removes all but the newest archive
-/// folders.
+/// Archives runs complete or idle for too long, and removes all but the newest archive folders.
 ///
 /// # Errors
 /// A run or file cannot be read or written.
@@ -184,8 +181,7 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome>
     Ok(outcome)
 }
 
-/// Archives expired runs of the registry, as its readers expect when a run begins. A failure is a
-/// warning.
+/// Archives expired runs of the registry, as its readers expect when a run begins; or warns.
 pub fn expire(context: &Context, session: &mut Session<'_>) {
     if let Err(error) = expire_registry(context, session) {
         session

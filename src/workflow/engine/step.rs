@@ -24,8 +24,7 @@ pub struct StepOptions {
 /// Makes one transition. `decide` is called under the lock, with the current state.
 ///
 /// # Errors
-/// There is no such run, the rules forbid it, another process was first, or a file of the run is
-/// malformed.
+/// There is no such run, the rules forbid it, another process was first, or a file is malformed.
 pub fn step(
     context: &Context,
     options: &StepOptions,

@@ -1,5 +1,4 @@
-//! One transition of a run: the rules give the next state, which is committed and written to its
-//! files.
+//! One transition of a run: the rules give the next state, which is committed and written to files.
 
 use crate::error::Result;
 use crate::error::problem::WorkflowProblem;
@@ -56,8 +55,7 @@ pub fn record(
     record_taken(context, session, before, next, event, None)
 }
 
-/// As [`record`], for a state read from a file: the content of that file is known and may be
-/// overwritten.
+/// As [`record`], for a state read from a file, whose content is known and may be overwritten.
 ///
 /// # Errors
 /// As [`change_run`].

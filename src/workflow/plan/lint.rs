@@ -1,5 +1,4 @@
-//! Checks that a plan first makes what is hardest to make again: issues, commits, files, then
-//! documentation.
+//! Checks that a plan first makes what is hardest to make again: issues, commits, files, then docs.
 
 use std::collections::BTreeSet;
 

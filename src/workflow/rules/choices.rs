@@ -33,8 +33,7 @@ pub fn voice(workflow: &Workflow) -> Option<Profile> {
     workflow.profiles.first().copied()
 }
 
-/// Returns the answers to the first question. For an invalid run, commands that resume it have
-/// `--anyway`.
+/// Returns the answers to the first question. Commands that resume an invalid run have `--anyway`.
 pub fn choices(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
     let named: &[(&str, String)] = &match voice(workflow) {
         Some(Profile::Registry) => vec![
@@ -124,8 +123,7 @@ fn next_words(workflow: &Workflow) -> String {
         })
 }
 
-/// Whether starting fresh needs confirmation: the first question of other profiles says what it
-/// does.
+/// Whether starting fresh needs confirmation: the first question of others says what it does.
 pub fn is_confirmed(workflow: &Workflow) -> bool {
     !matches!(voice(workflow), Some(Profile::Phases | Profile::Registry))
 }

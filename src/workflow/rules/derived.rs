@@ -89,8 +89,7 @@ impl Workflow {
             })
     }
 
-    /// Returns the phase to continue or begin: the one under way, else the first with settled
-    /// dependencies.
+    /// Returns the phase to work on: the one under way, else the first with settled dependencies.
     pub fn next(&self) -> Option<&Phase> {
         self.current()
             .or_else(|| self.remaining().find(|phase| self.unmet(phase).is_empty()))

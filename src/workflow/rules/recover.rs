@@ -140,8 +140,7 @@ fn of_phase(workflow: &Workflow, phase: &Phase, observations: &Observations) -> 
     None
 }
 
-/// Whether a phase has open tasks. A task phase with an empty list has not begun, so it counts as
-/// open.
+/// Whether a phase has open tasks. A task phase with an empty list counts as open.
 fn has_open_tasks(workflow: &Workflow, phase: &Phase, observations: &Observations) -> bool {
     let mut tasks = workflow.tasks_of(phase).peekable();
     (phase.is_of_tasks() && tasks.peek().is_none())

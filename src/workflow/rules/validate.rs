@@ -207,8 +207,7 @@ fn outputs(phase: &Phase, observations: &Observations, report: &mut ValidationRe
 /// Maximum number of names listed in a message.
 const NAMED_PHASES: usize = 10;
 
-/// Reports an unplanned phase, which may be a misspelling and end the run early, unless it is
-/// skipped.
+/// Reports an unplanned phase, unless skipped: it may be a misspelling and end the run early.
 fn unknown(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
     let is_in_use = phase.is_unplanned && phase.status != PhaseStatus::Skipped;
     let known = known_names(workflow);

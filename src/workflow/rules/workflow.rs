@@ -136,8 +136,7 @@ impl Workflow {
         Ok(serde_json::from_value(value).map_err(|why| why.to_string())?)
     }
 
-    /// Returns the id in the phase file; that differs from ours if it is no valid ref name or was
-    /// taken.
+    /// Returns the id in the phase file: not ours if it is no valid ref name or was taken.
     pub fn named(&self) -> &str {
         let said = self
             .documents
@@ -147,8 +146,7 @@ impl Workflow {
         said.unwrap_or(&self.id)
     }
 
-    /// Clears the mark of an interrupted write in `phase.json`: our transition rewrites that file
-    /// completely.
+    /// Clears the mark of an interrupted write in `phase.json`: our transition rewrites it.
     pub fn end_foreign_write(&mut self) {
         let flag = self
             .documents
@@ -167,8 +165,7 @@ impl Workflow {
         self.phases.iter_mut().find(|phase| phase.id == id)
     }
 
-    /// Drops unplanned phases that are no longer mentioned; without any planned phases, all are
-    /// kept.
+    /// Drops unplanned phases that are no longer mentioned; if none are planned, all are kept.
     pub fn forget_unplanned(&mut self, is_spoken_of: impl Fn(&str) -> bool) {
         if self.phases.iter().any(|phase| !phase.is_unplanned) {
             self.phases

@@ -30,8 +30,7 @@ impl<'w> DirOpener<'w> {
     /// Returns the parent directory of `path`, with its owner's permission to change it.
     ///
     /// # Errors
-    /// I/O errors; [`sys::is_absent`] if the directory can no longer be reached through directories
-    /// alone.
+    /// I/O errors; [`sys::is_absent`] if the directory can no longer be reached without links.
     pub(in crate::worktree) fn parent_of(
         &mut self,
         path: &RelPath,

@@ -1,5 +1,4 @@
-//! The forward steps of an apply: each one checks, acts, and is logged so that it can be rolled
-//! back.
+//! The forward steps of an apply: each checks, acts, and is logged so that it can be rolled back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -446,8 +445,7 @@ fn changed(path: &RelPath, why: &str) -> Stop {
     }])
 }
 
-/// Whether rmdir failed on a directory that is not empty; some systems report that as
-/// `AlreadyExists`.
+/// Whether rmdir failed on a directory that is not empty; some systems report `AlreadyExists`.
 fn is_not_empty(error: &io::Error) -> bool {
     matches!(
         error.kind(),

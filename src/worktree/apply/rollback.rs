@@ -152,8 +152,7 @@ fn if_present(done: io::Result<()>) -> io::Result<()> {
     }
 }
 
-/// Puts the old file back; fails and leaves the new one in place if another process wrote to it
-/// meanwhile.
+/// Puts the old file back; fails and keeps the new one if another process wrote to it meanwhile.
 fn exchange_back(
     stage: &Dir,
     staged: &[u8],

@@ -116,8 +116,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Sets the final mode of a directory in a tree, unless that would prevent filling and moving
-    /// it.
+    /// Sets the final mode of a directory in a tree, unless it would prevent filling and moving it.
     ///
     /// # Errors
     /// I/O errors.

@@ -68,8 +68,7 @@ pub fn remove_leftover(work: &WorkTree, hex16: &str) -> Result<()> {
     }
 }
 
-/// Whether an item is a directory of ours: in the stage itself only a tree, in a tree every
-/// directory.
+/// Whether an item is a directory of ours: in the stage itself only a tree, in a tree any.
 fn is_ours_to_enter(place: &Dir, below: &RelPath, item: &Item) -> bool {
     (!below.is_root() || is_tree_name(&item.name)) && is_dir(place, &item.name)
 }

@@ -13,8 +13,7 @@ use crate::worktree::sys::Dir;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Replaces or makes a file if it still holds `known` (`None`: does not exist); otherwise returns
-/// `false` and changes nothing. Concurrent writes of other processes are either detected or replace
-/// ours.
+/// `false` and changes nothing. Concurrent writes of others are detected or replace ours.
 ///
 /// # Errors
 /// As [`super::state_file::replace`].

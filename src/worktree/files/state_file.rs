@@ -1,5 +1,4 @@
-//! Small files for other programs, somewhere below the root: read and replaced whole, through no
-//! symlink.
+//! Small files for other programs below the root: read and replaced whole, through no symlink.
 //!
 //! Only one process of this program may write at a time: each write removes temporary files that
 //! killed processes left.

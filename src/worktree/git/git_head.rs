@@ -20,8 +20,7 @@ pub struct GitHead {
     pub commit: Option<String>,
 }
 
-/// Reads HEAD; `None` without a readable repository at exactly this root, as the result is
-/// informational.
+/// Reads HEAD for information; `None` without a readable repository at exactly this root.
 pub fn read(root: &Path) -> Option<GitHead> {
     let git_dir = git_dir(root).ok()??;
     let text = text(&git_dir.join("HEAD"))?;

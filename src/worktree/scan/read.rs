@@ -243,8 +243,7 @@ fn stream(
     }))
 }
 
-/// Reads at most the announced length, and records whether the file, not the sink, caused a
-/// failure.
+/// Reads at most the announced length; records whether the file, not the sink, caused a failure.
 struct WatchedFile<'f> {
     file: &'f File,
     left_bytes: u64,

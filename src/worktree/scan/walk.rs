@@ -2,8 +2,7 @@
 //! thread is idle.
 //!
 //! It uses an explicit stack, so that depth costs no thread stack, and holds few directories open:
-//! those further up are closed and reopened through `..` of the child, if that is still the same
-//! directory.
+//! those further up are closed and reopened through `..` of the child, if still the same.
 
 use std::cell::OnceCell;
 use std::sync::Arc;

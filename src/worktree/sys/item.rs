@@ -44,8 +44,7 @@ pub fn sort_items(items: &mut Vec<Item>) {
 pub enum Access {
     /// To list or sync it.
     Read,
-    /// Only to reach its entries; needs no permission to list it where the system distinguishes the
-    /// two.
+    /// Only to reach its entries; needs no permission to list it where that differs.
     Search,
 }
 

@@ -2,8 +2,7 @@
 //! and follow no symlink.
 //!
 //! `unix` works by descriptor. `portable` works by path, for systems without directory descriptors;
-//! built with `--cfg checkpoint_portable` it can be tested anywhere. Its module comment lists its
-//! limits.
+//! built with `--cfg checkpoint_portable` it can be tested anywhere. Its header lists its limits.
 
 mod exchange;
 mod io_error;

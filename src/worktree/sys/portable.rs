@@ -277,8 +277,7 @@ impl Dir {
         Ok(false)
     }
 
-    /// Returns the path of an entry, refusing names that lead elsewhere, as `\` and `:` do on
-    /// Windows.
+    /// Returns the path of an entry, refusing names that lead elsewhere, as `\` and `:` on Windows.
     fn child(&self, name: &[u8]) -> io::Result<PathBuf> {
         let name = to_os(name)?;
         let mut components = Path::new(&name).components();

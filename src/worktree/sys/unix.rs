@@ -413,8 +413,7 @@ impl Dir {
 }
 
 /// Whether a rename with flags failed because the kernel, the file system or a seccomp filter does
-/// not support it. A filter answers `EPERM`; where permission is really missing, the fallback fails
-/// likewise.
+/// not support it. A filter answers `EPERM`; where permission is missing, the fallback fails too.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
 fn may_do_otherwise(error: Errno) -> bool {
     matches!(

@@ -67,8 +67,7 @@ pub fn text_diff(old: &[u8], new: &[u8], context: u32) -> Result<TextDiff> {
                 '-' => found.deletions += 1,
                 _ => {}
             }
-            // The other origins are the marker of a missing final line break, whose content is
-            // complete.
+            // Other origins mark a missing final line break, whose content is complete.
             if matches!(sign, '+' | '-' | ' ') {
                 found.hunks.push(sign as u8);
             }
@@ -93,8 +92,7 @@ fn range(start: u32, lines: u32) -> String {
     }
 }
 
-/// Drops the common tail: without context git does so before it compares, which may choose other
-/// lines.
+/// Drops the common tail: without context git does so first, which may choose other lines.
 fn without_common_tail<'t>(old: &'t [u8], new: &'t [u8]) -> (&'t [u8], &'t [u8]) {
     const TRIMMED_BYTES: usize = 1024;
     let blocks = old
@@ -110,8 +108,7 @@ fn without_common_tail<'t>(old: &'t [u8], new: &'t [u8]) -> (&'t [u8], &'t [u8])
     (&old[..old.len() - cut], &new[..new.len() - cut])
 }
 
-/// Finds the nearest line above a hunk that looks like a definition, searching on from hunk to
-/// hunk.
+/// Finds the nearest line above a hunk that looks like a definition, continuing at each hunk.
 struct Headings<'t> {
     lines: Vec<&'t [u8]>,
     searched: usize,

@@ -1,5 +1,4 @@
-//! The default compressor: libdeflate for buffers, zlib for streams, each at the fastest level that
-//! shrinks.
+//! The default compressor: libdeflate, and zlib for streams, at the fastest level that shrinks.
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 

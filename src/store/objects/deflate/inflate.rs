@@ -16,8 +16,7 @@ thread_local! {
     static INFLATER: RefCell<libdeflater::Decompressor> = RefCell::new(libdeflater::Decompressor::new());
 }
 
-/// Inflates a stream whose content has exactly `size` bytes; bytes after the end of the stream are
-/// ignored.
+/// Inflates a stream whose content has exactly `size` bytes; bytes after its end are ignored.
 ///
 /// # Errors
 /// Says what is wrong with the stream; never produces more than `size` bytes.

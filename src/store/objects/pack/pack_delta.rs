@@ -32,8 +32,7 @@ pub struct Places<'p> {
     pub end_of: &'p dyn Fn(u64) -> u64,
 }
 
-/// The base of the delta at `offset`, and its header with the length of everything before the
-/// stream.
+/// The base of the delta at `offset`, and its header with the length of all before the stream.
 ///
 /// # Errors
 /// The pack cannot be read there, or the entry is no delta.

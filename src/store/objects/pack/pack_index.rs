@@ -72,8 +72,7 @@ pub struct PackIndex {
 }
 
 impl PackIndex {
-    /// Checks the structure, not the checksum: an id from a damaged index fails when the object is
-    /// hashed.
+    /// Checks the structure, not the checksum: a wrong id fails when the object is hashed.
     ///
     /// # Errors
     /// Says why this is no index of version 2.
@@ -141,8 +140,7 @@ impl PackIndex {
         }
     }
 
-    /// The offset of an entry; `u64::MAX`, which is in no pack, if the table of large offsets lacks
-    /// it.
+    /// The offset of an entry; `u64::MAX`, in no pack, if the table of large offsets lacks it.
     fn offset_at(&self, position: usize) -> u64 {
         let offset = u64::from(u32_at(
             &self.data,
@@ -191,8 +189,7 @@ impl PackIndex {
         low
     }
 
-    /// The latest end of the entry that starts at `offset`, in a pack whose entries end at
-    /// `entries_end`.
+    /// The latest end of the entry at `offset`, in a pack whose entries end at `entries_end`.
     pub fn end_of(&self, offset: u64, entries_end: u64) -> u64 {
         let offsets = self.by_offset();
         let next = offsets.partition_point(|(start, _)| *start <= offset);

@@ -232,8 +232,7 @@ impl Pack {
         self.bases.clear();
     }
 
-    /// Inflates an undeltified object into `sink`, in constant memory; verifies its hash at the
-    /// end.
+    /// Inflates an undeltified object into `sink`, in constant memory; then verifies its hash.
     ///
     /// # Errors
     /// As [`Self::read`]; the output is then invalid.

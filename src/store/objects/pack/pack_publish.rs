@@ -1,5 +1,4 @@
-//! The last steps of a new pack: seals it, makes it durable, and renames it and its index into
-//! place.
+//! The last steps of a new pack: seals it, makes it durable, renames it and its index into place.
 
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -65,8 +64,7 @@ pub fn complete(
 /// Flushes packs, indexes and `also`, and renames each pack into place before its index.
 ///
 /// # Errors
-/// A file could not be written; at worst a complete pack without an index is left, which is never
-/// read.
+/// A file could not be written; at worst a complete pack without an index is left, never read.
 pub fn publish(
     pack_dir: &Path,
     completed: Vec<Completed>,

@@ -1,5 +1,4 @@
-//! Reads one pack file: its entries by offset, whole, in pieces or raw. Deltas are recognized, not
-//! resolved.
+//! Reads one pack file: its entries by offset, whole, in pieces or raw. Resolves no deltas.
 
 use std::fs::File;
 use std::path::Path;
@@ -109,8 +108,7 @@ impl PackReader {
         Ok(reader)
     }
 
-    /// Opens a pack that may be truncated or have a damaged start: entries may extend to the very
-    /// end.
+    /// Opens a pack that may be truncated or have a damaged start: entries may extend to the end.
     ///
     /// # Errors
     /// The file cannot be opened.
@@ -188,8 +186,7 @@ impl PackReader {
         parse_header(bytes)
     }
 
-    /// Kind and content of the entry between `offset` and `end`; empty content for a delta or a
-    /// tag.
+    /// Kind and content of the entry between `offset` and `end`; no content for a delta or tag.
     ///
     /// # Errors
     /// The pack is damaged there, cannot be read, or declares a tree or commit of absurd size.
@@ -286,8 +283,7 @@ impl PackReader {
         Ok(inflater.finish()?)
     }
 
-    /// The first bytes of the content of a stream that starts at `start`, enough for one or two
-    /// sizes.
+    /// The first bytes of the content of the stream at `start`, enough for one or two sizes.
     ///
     /// # Errors
     /// As [`Self::content`].

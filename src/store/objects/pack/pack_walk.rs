@@ -28,8 +28,7 @@ pub struct PackWalk {
     pub unread: Option<io::Error>,
 }
 
-/// Reads and hashes every entry. After a damaged one, the bytes are searched for the start of the
-/// next.
+/// Reads and hashes every entry. After a damaged one, the bytes are searched for the next.
 pub fn walk(reader: &PackReader) -> PackWalk {
     let end = reader.entries_end();
     let mut found = WalkedEntry::default();
@@ -115,8 +114,7 @@ fn read_entry(reader: &PackReader, offset: u64, found: &mut WalkedEntry) -> Resu
     Ok(at)
 }
 
-/// Finds the next offset at which an entry can be read: a header, then the two bytes of a zlib
-/// stream.
+/// Finds the next offset at which an entry can be read: a header, then two bytes of a zlib stream.
 fn next_start(reader: &PackReader, from: u64) -> Option<u64> {
     let mut buffer = vec![0; WALKED_PIECE_BYTES];
     let mut at = from;

@@ -1,5 +1,4 @@
-//! Writes deltas into a pack in progress, new ones and copies. Their base precedes them in the same
-//! pack.
+//! Writes deltas into a pack in progress, new ones and copies. Their base precedes them there.
 
 use std::io;
 
@@ -43,8 +42,7 @@ impl PackWriter<'_> {
     /// everything before the stream in its length.
     ///
     /// # Errors
-    /// See [`PackError`]; `Source` if the base is not in this pack, or the old pack cannot be read
-    /// there.
+    /// See [`PackError`]; `Source` if the base is not in this pack, or the old pack is unreadable.
     pub fn copy_delta(
         &mut self,
         from: &PackReader,

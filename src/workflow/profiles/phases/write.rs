@@ -83,8 +83,7 @@ pub fn value(workflow: &Workflow) -> Value {
                 })
         },
     );
-    // A flag that another writer cleared stays so until our next transition: see
-    // `end_foreign_write`.
+    // A flag cleared by another writer stays so until our next transition: see `end_foreign_write`.
     document.put_or_leave("interruption_safe", true.into(), true, |stands| {
         stands.is_boolean() || stands.is_null()
     });

@@ -1,5 +1,4 @@
-//! Paths: of the document, and of the files in it, relative to the root in the run, absolute in the
-//! document.
+//! Paths of the document and of the files in it: relative to the root in the run, else absolute.
 
 use serde_json::Value;
 

@@ -16,8 +16,7 @@ use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 
-/// Makes a run without phases, which [`take`] adds. The document has no id, so the run gets a new
-/// one.
+/// Makes a run without phases, which [`take`] adds. The document has no id; the run gets a new one.
 pub fn begin(value: &Value, root: &str) -> Result<Workflow, Vec<Finding>> {
     let read = read::document(value)?;
     let said = ["workflow_id", "checkpoint_id"]

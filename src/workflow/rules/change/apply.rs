@@ -1,5 +1,4 @@
-//! Applies a transition: it is checked against the rules, and gives the next state or why it is
-//! refused.
+//! Applies a transition: it is checked by the rules, and gives the next state or why it is refused.
 
 use serde_json::Value;
 
