@@ -1,4 +1,4 @@
-//! Lists at the end of `cargo test` what the integration tests skipped, since passing tests print
+//! Lists at the end of `cargo test` what the integration tests skipped: passing tests print
 //! nothing.
 
 use std::io::Write as _;

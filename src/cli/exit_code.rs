@@ -10,7 +10,7 @@ use crate::ops::restore::restore_options::{DatabaseFate, RestoreOutcome};
 
 pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
-/// `diff --exit-code` found differences. `diff` then fails with `FAILED_TO_COMPARE`.
+/// `diff --exit-code` found differences. With it, failures are `FAILED_TO_COMPARE`.
 pub const DIFFERENT: u8 = 1;
 pub const FAILED_TO_COMPARE: u8 = 128;
 pub const USAGE: u8 = 2;

@@ -1,5 +1,4 @@
-//! One command that a contender runs: with a cleared environment, timed from start to end, or
-//! weighed.
+//! One command that a contender runs: with a cleared environment, timed or weighed.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

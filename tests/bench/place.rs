@@ -1,5 +1,4 @@
-//! The directory of one benchmark: where everything is, and how space is freed without deleting
-//! anything.
+//! The directory of one benchmark: what is where, and how space is freed without deleting.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};

@@ -128,8 +128,7 @@ fn trees_table(trees: &[Tree]) -> String {
     text
 }
 
-/// The warm paths relative to what the kernel allows and to each other, and the spread of a long
-/// series.
+/// The warm paths relative to what the kernel allows and to each other, and a long series' spread.
 fn limits(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows.iter().filter(|row| row.ms.contains_key(&Who::Walk)) {
@@ -170,7 +169,7 @@ fn limits(rows: &[Row]) -> String {
     text
 }
 
-/// Prints the whole result to stdout, to `results.md` in the working directory and, if wanted, as
+/// Prints the whole result to stdout, to `results.md` in the current directory and, if wanted,
 /// JSON.
 ///
 /// # Errors

@@ -17,8 +17,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// Makes one commit by hand per number, each with different content; returns them with the tree at
-/// each.
+/// Makes one commit by hand per number, each with different content; returns them with their trees.
 fn commits(
     recipe: &Recipe,
     sandbox: &Sandbox,
@@ -359,8 +358,7 @@ fn an_adoption_that_was_killed_half_way_is_finished_by_the_next_writer() {
     recipe.init("master");
     let made = commits(&recipe, &sandbox, 1..=6);
     recipe.evict(4);
-    // As if the writer had died after the second ref: newest first, so that the tip is already
-    // known.
+    // As if the writer had died after the second ref: newest first, so the tip is already known.
     let folder = sandbox.store().join("refs/checkpoints");
     std::fs::create_dir_all(&folder).expect("a folder");
     for (made, _) in &made[4..] {

@@ -370,8 +370,7 @@ fn json_has_one_document_and_the_output_of_the_command_goes_to_stderr() {
     );
 }
 
-/// Starts a bisect whose command waits; returns it with the scratch directory once the command
-/// runs.
+/// Starts a bisect whose command waits; returns it with the scratch directory once that runs.
 fn waiting(sandbox: &Sandbox, ids: &[String]) -> (std::process::Child, PathBuf) {
     let began = sandbox.top().join("began");
     let _ = std::fs::remove_file(&began);

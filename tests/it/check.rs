@@ -1,5 +1,4 @@
-//! `restore --check`: the user's own command after a restore. It is reported, and never undoes the
-//! restore.
+//! `restore --check`: the user's own command after a restore. It is reported and undoes nothing.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};

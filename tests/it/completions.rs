@@ -1,5 +1,4 @@
-//! `completions` in the shells themselves: commands, options and ids complete, and nothing else is
-//! printed.
+//! `completions` in the shells themselves: commands, options and ids, and nothing else.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

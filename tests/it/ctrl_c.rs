@@ -1,5 +1,4 @@
-//! Ctrl-C while a checkpoint is made or restored: one line, code 130, and nothing half-made is
-//! left.
+//! Ctrl-C while a checkpoint is made or restored: one line, code 130, nothing half-made is left.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;

@@ -489,8 +489,7 @@ fn lose(copy: &Copy, loss: Loss) {
     fixtures::delete_empty_directories(&store);
 }
 
-/// Checks that each part is reported as what it is; what is whole restores, and what is not changes
-/// nothing.
+/// Checks that each part is reported as what it is; whole ones restore, others change nothing.
 fn readers_after(loss: Loss, left: Left, specimen: &Specimen) -> BTreeSet<String> {
     let copy = specimen.copy();
     lose(&copy, loss);

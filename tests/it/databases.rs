@@ -13,8 +13,7 @@ use crate::bench::sample::{Draw, is_full};
 use crate::bench::{Sandbox, limit, strace};
 use crate::databases_named::{named, server};
 
-/// Makes a database with two tables that every transaction changes alike, and one that grows by a
-/// row.
+/// Makes a database with two tables that each transaction changes alike, and one that grows.
 fn make(path: &Path, mode: &str) -> Connection {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     let db = Connection::open(path).unwrap();
@@ -44,8 +43,7 @@ fn number(db: &Connection, sql: &str) -> i64 {
     db.query_row(sql, [], |row| row.get(0)).unwrap()
 }
 
-/// The number of the committed state that a database is in; it must be sound and exactly one of
-/// them.
+/// The number of the committed state that a database is in; it must be sound and exactly one.
 fn state(path: &Path) -> i64 {
     let db = Connection::open(path).unwrap();
     state_of(&db)

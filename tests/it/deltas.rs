@@ -1,5 +1,4 @@
-//! Large files that are edited repeatedly: `prune` stores all but the newest version as deltas,
-//! transparently.
+//! Large files that are edited repeatedly: `prune` stores all but the newest version as deltas.
 
 use crate::bench::{Git, Sandbox, damaged, fixtures, sample, strace};
 

@@ -71,8 +71,7 @@ fn walk_through(repo: &Path) {
     println!("{source}: {pairs} pairs, {bytes} bytes of patches");
 }
 
-/// Commits spread evenly over the first-parent history, each with one a few commits later; oldest
-/// first.
+/// Commits spread evenly over the first-parent history, each with a later one; oldest first.
 fn commits(git: &Git) -> Vec<String> {
     let all = git.output(&["rev-list", "--first-parent", "--reverse", "--all"]);
     let all: Vec<&str> = all.lines().collect();

@@ -68,8 +68,7 @@ impl Twins {
         pieces(&output.stdout, true)
     }
 
-    /// Applies a patch to a copy of `a` and asserts that the outcome equals `b`, as far as git can
-    /// tell.
+    /// Applies a patch to a copy of `a` and asserts that the outcome equals `b` for git.
     #[track_caller]
     pub fn assert_leads_from_a_to_b(&self, git: &Git, patch: &[u8], when: &str) {
         let file = self.dir("patch");
@@ -86,8 +85,7 @@ impl Twins {
     }
 }
 
-/// A picture without what git ignores: directories, and all permission bits but the owner's execute
-/// bit.
+/// A picture without what git ignores: directories, and permissions but the owner's execute bit.
 fn seen_by_git(dir: &Path) -> Tree {
     let mut tree = Tree::capture(dir);
     tree.nodes.retain(|_, node| !node.is_dir());

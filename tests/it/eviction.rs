@@ -1,5 +1,4 @@
-//! Eviction gives space back, keeps what a restore needs, and packs stay few after any number of
-//! creates.
+//! Eviction gives space back, keeps what a restore needs, and packs stay few after all creates.
 
 use std::time::{Duration, Instant};
 
@@ -129,8 +128,7 @@ fn many_small_creates_keep_packs_few_and_none_is_felt() {
     let full_size = cases(130) >= 1_000;
     let count = if full_size { 1_000 } else { 130 };
     let (median, longest) = many_small_creates(count);
-    // Wall time is meaningful on a quiet machine only; how much one create may merge is asserted
-    // everywhere.
+    // Wall time is meaningful on a quiet machine only; the bound of a merge is asserted everywhere.
     if std::env::var_os("CHECKPOINT_TIMED").is_some() {
         assert!(
             longest < 3 * median,

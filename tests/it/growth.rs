@@ -76,8 +76,7 @@ fn an_undo_that_deletes_many_names_grows_with_their_number() {
     sandbox.restore("full").success();
     let [undo, _] = times(&sandbox, &["undo", "--yes"]);
     assert!(!sandbox.exists("d"));
-    // The system's own cost per deleted name is out of our control, and more than for one that is
-    // read.
+    // The system's own cost per deleted name is not ours, and more than for one that is read.
     assert!(
         undo <= create * MOST_TIMES_A_CREATE,
         "in the program: undo {undo:?}, first create {create:?}"

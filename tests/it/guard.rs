@@ -357,8 +357,7 @@ fn scopes_may_stand_in_a_list_and_an_empty_one_is_wrong_usage() {
     sandbox.run(&["guard", "--scope", "-"]).code(2);
 }
 
-/// Follows a hint, and the hint after it; whether it leads to a checkpoint that guards, or to a
-/// reason.
+/// Follows a hint, and the hint after it; whether it leads to a guard, or to a reason.
 #[track_caller]
 fn lead(sandbox: &Sandbox, args: &[&str]) -> bool {
     let mut error = sandbox

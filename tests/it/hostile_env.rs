@@ -45,8 +45,7 @@ fn fill(sandbox: &Sandbox) {
     );
 }
 
-/// Sets up the hostile home: a configuration that would change everything and cannot even be
-/// parsed.
+/// Sets up the hostile home: a configuration that would change all and cannot even be parsed.
 fn poison(sandbox: &Sandbox) {
     for name in GIT_VARIABLES {
         sandbox.env(name, "/nonexistent/rubbish\u{7f}");
@@ -396,8 +395,7 @@ fn a_user_without_a_name_can_do_everything() {
     run(&["prune", "--keep", "1"]);
 }
 
-/// Writes a commit like this one whose tree has one file of this name, which plain git would
-/// refuse.
+/// Writes a commit like this one whose tree has one file of this name, which git would refuse.
 fn with_tree_of(git: &Git, commit: &str, name: &str) -> String {
     let blob = hex::decode(git.output(&["rev-parse", &format!("{commit}:a")])).expect("an id");
     let tree = [b"100644 ".as_slice(), name.as_bytes(), b"\0", &blob].concat();

@@ -251,8 +251,7 @@ fn hostile_names_come_back_byte_for_byte() {
 #[test]
 fn a_path_longer_than_the_system_takes_at_once_comes_back() {
     let sandbox = Sandbox::new();
-    // No single call takes the whole path, so the lower half is made elsewhere and moved into
-    // place.
+    // No single call takes the whole path, so the lower half is made elsewhere and moved here.
     let half: std::path::PathBuf = std::iter::repeat_n("d".repeat(200), 13).collect();
     let elsewhere = sandbox.top().join("lower");
     sandbox

@@ -1,5 +1,4 @@
-//! The walls of the source: which layer may import which, and which file is the door to which
-//! crate.
+//! The walls of the source: which layer may import which, and which file may name which crate.
 
 use std::collections::{BTreeMap, BTreeSet};
 

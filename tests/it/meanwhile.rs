@@ -13,8 +13,7 @@ use checkpoint::store::repository::Store;
 use crate::bench::damaged::kept_copies;
 use crate::bench::{Run, Sandbox, fixtures, sample, strace};
 
-/// Openings of files at which a reader is delayed: before, within and after the first look at the
-/// packs.
+/// Openings of files at which a reader is delayed: before, within and after the first listing.
 const MOMENTS: [usize; 8] = [40, 50, 58, 64, 70, 76, 84, 99];
 
 fn with_five() -> Sandbox {

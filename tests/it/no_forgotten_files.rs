@@ -1,5 +1,4 @@
-//! Every file of these tests is a module of the one binary; one without a `mod` line would never
-//! run.
+//! Each file of these tests is a module of the one binary; without its `mod` line it never runs.
 
 use std::path::Path;
 

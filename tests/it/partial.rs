@@ -1,5 +1,4 @@
-//! Unreadable files make a checkpoint partial: still made, still listed, and a restore leaves them
-//! alone.
+//! Unreadable files make a checkpoint partial: still made and listed, and a restore leaves them.
 
 use crate::bench::{Run, Sandbox, skipped, strace};
 

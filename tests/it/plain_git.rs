@@ -1,5 +1,4 @@
-//! Plain git on the store: an ordinary bare repository whose trees are those that git itself would
-//! make.
+//! Plain git on the store: an ordinary bare repository whose trees are as git would make them.
 
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;

@@ -1,5 +1,4 @@
-//! A real PostgreSQL behind the commands of the user's configuration: dumped, changed, restored,
-//! equal.
+//! A real PostgreSQL behind configured commands: dumped, changed, restored, equal.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

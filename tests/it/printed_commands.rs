@@ -1,5 +1,4 @@
-//! Every printed command does what it says in each common shell, whatever the names in it consist
-//! of.
+//! Every printed command does what it says in each common shell, whatever the names in it are.
 
 use std::path::Path;
 use std::process::Command;

@@ -138,8 +138,7 @@ fn files_of(top: &Path, modules: &[&str]) -> Vec<PathBuf> {
     ]
 }
 
-/// The names of the functions below a `#[test]`, with or without other attributes and comments
-/// between.
+/// The names of the functions below a `#[test]`, with or without attributes and comments between.
 fn tests_in(text: &str) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     let mut is_marked = false;

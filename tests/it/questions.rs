@@ -11,8 +11,7 @@ fn story() -> (Sandbox, String) {
     (sandbox, id)
 }
 
-/// Answers a restore's question with the output of a shell command line, once the question is
-/// shown.
+/// Answers a restore's question with the output of a shell command line, once it is shown.
 fn answered(sandbox: &Sandbox, id: &str, answer: &str) -> Option<Run> {
     let typing =
         format!("until grep -q 'y/N' $typescript 2>/dev/null; do sleep 0.05; done; {answer}");

@@ -128,8 +128,7 @@ fn agree(shown: &[String], found: &[String]) -> bool {
     }
 }
 
-/// The parts of an output that are the same in every run; a page may write the home directory as
-/// `~`.
+/// The parts of an output that are the same in every run; a page may write the home as `~`.
 fn stable(sandbox: &Sandbox, text: &str) -> Vec<String> {
     let text = sandbox
         .normalized(text)

@@ -1,5 +1,4 @@
-//! What a restore reads: only where the states differ; and what the next scan makes of restored
-//! files.
+//! What a restore reads: only where the states differ; and how the next scan takes restored files.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -26,7 +25,7 @@ fn settled() -> (Sandbox, String) {
     (sandbox, id)
 }
 
-/// Makes checkpoints until the times of all files are older than one; until then each file is read
+/// Makes checkpoints until the times of all files are older than one; until then each is read
 /// again.
 fn settle(sandbox: &Sandbox) {
     for reason in ["first", "second"] {

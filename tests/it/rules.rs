@@ -1,5 +1,4 @@
-//! Rules for what is left out: `.gitignore` at every level, the store's own list, and the user's
-//! excludes.
+//! Rules for what is left out: `.gitignore` at every level, the store's list, the user's excludes.
 
 use std::collections::BTreeSet;
 

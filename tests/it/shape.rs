@@ -17,8 +17,7 @@ const COMMANDS: [&str; 17] = [
     "verify", "pin", "find", "cat", "bisect", "hold", "relink",
 ];
 
-/// Which files each file imports. What a folder re-exports counts as imported from the folder's own
-/// `mod.rs`.
+/// Which files each file imports. Re-exports of a folder count as imported from its `mod.rs`.
 pub fn imports(files: &[SourceFile]) -> BTreeMap<String, BTreeSet<String>> {
     let modules: BTreeMap<String, &str> = files
         .iter()

@@ -126,8 +126,7 @@ fn a_selector_that_means_nothing_is_exit_3_and_an_empty_one_exit_2() {
     sandbox.run(&["show"]).code(2).stdout_is("");
 }
 
-/// Content of a second checkpoint whose id begins like that of the first, as commits are written
-/// today.
+/// Content of a second checkpoint whose id begins like that of the first, with today's commits.
 const TWIN_OF_ZERO: u32 = 38_619;
 
 #[test]

@@ -1,5 +1,4 @@
-//! The size gate: too many files make no checkpoint and no failure, and a session keeps its first
-//! decision.
+//! The size gate: too many files make no checkpoint and no failure, once for a session.
 
 use crate::bench::Sandbox;
 

@@ -1,5 +1,4 @@
-//! The program's own source as text: comments, strings and tests stripped, then questions about the
-//! rest.
+//! The program's own source as text: without comments, strings and tests, and questions about it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! FIFOs and sockets are recorded as present, never opened, never deleted, and make no checkpoint
-//! partial.
+//! FIFOs and sockets are recorded as present, never opened or deleted, and make none partial.
 
 use std::time::{Duration, Instant};
 

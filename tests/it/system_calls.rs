@@ -1,5 +1,4 @@
-//! The cost of the quick paths in system calls and instructions, figures that hold on the noisiest
-//! machine.
+//! The cost of the quick paths in system calls and instructions, which hold on any machine.
 //!
 //! `CHECKPOINT_TIMED=1` takes a tree of nearly 50,000 files instead of 2,000,
 //! `CHECKPOINT_CALLGRIND=1` counts instructions too, of a build as `.ci/run` makes it.
@@ -68,7 +67,7 @@ fn settled(directories: usize) -> Sandbox {
     sandbox
 }
 
-/// Makes checkpoints until the times of all files are older than one; until then each file is read
+/// Makes checkpoints until the times of all files are older than one; until then each is read
 /// again.
 fn settle(sandbox: &Sandbox) {
     for reason in ["first", "second"] {
@@ -305,8 +304,7 @@ fn what_lies_in_an_ignored_directory_costs_nothing() {
     );
 }
 
-/// The calls of a command on a store with few checkpoints, and how many each further checkpoint
-/// adds.
+/// The calls of a command on a store with few checkpoints, and how many each further one adds.
 fn by_checkpoint(args: &[&str]) -> Option<(Trace, usize)> {
     const MORE: usize = 20;
     let sandbox = Sandbox::bare();
@@ -459,8 +457,7 @@ fn version_looks_at_nothing() {
     );
 }
 
-/// Instructions of a run, all threads together; `None`, with a printed line, where they cannot be
-/// counted.
+/// Instructions of a run, all threads together; `None`, with a printed line, if uncountable.
 fn instructions(sandbox: &Sandbox, args: &[&str]) -> Option<u64> {
     const PROGRAM: &str = "/usr/bin/valgrind";
     if !limit::output(Command::new(PROGRAM).arg("--version"))

@@ -1,5 +1,4 @@
-//! Resuming without a terminal: asks nothing, names the answers, and each of them does what it
-//! says.
+//! Resuming without a terminal: asks nothing, names the answers, and each does what it says.
 
 use std::path::Path;
 
@@ -10,8 +9,7 @@ use crate::bench::{Run, Sandbox};
 
 const PROFILES: [&str; 4] = ["phases", "pipeline", "registry", ""];
 
-/// A run with one phase done and the second started; the third depends on the second, the fourth on
-/// nothing.
+/// A run with one phase done and the second started; only the third depends on another, the second.
 fn story(profile: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     let dir = Sandbox::binary()

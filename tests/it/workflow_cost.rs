@@ -9,8 +9,7 @@ use crate::bench::{Sandbox, cases};
 const PHASES: usize = 12;
 /// Upper bound on a thousand transitions after a prune, in bytes.
 const BYTES_PER_THOUSAND: u64 = 2_000_000;
-/// Upper bound on a transition, without the start of a process; checked only where nothing else
-/// runs.
+/// Upper bound on a transition, without the start of a process; checked only if nothing else runs.
 const LONGEST: Duration = Duration::from_millis(20);
 /// Number of transitions that the machine may delay, since even a command that only reads sometimes
 /// takes as long.

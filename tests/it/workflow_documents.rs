@@ -1,5 +1,4 @@
-//! Documents as other programs write them: odd ids, other field names, editors' marks, hundreds of
-//! phases.
+//! Documents as other programs write them: odd ids, other fields, editors' marks, many phases.
 
 use serde_json::{Value, json};
 

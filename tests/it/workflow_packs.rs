@@ -1,5 +1,4 @@
-//! Transitions merge small packs into their own: nothing is lost by that, and nothing else gets
-//! slower.
+//! Transitions merge small packs into their own: nothing is lost, and nothing else gets slower.
 
 use std::fs;
 

@@ -295,8 +295,7 @@ fn stopped_at(
     Some(Run::ended(shown, child))
 }
 
-/// Whether the decision was imported; otherwise the file stays as the agent left it until the user
-/// decides.
+/// Whether the decision was imported; otherwise the file stays as it is until the user decides.
 #[track_caller]
 fn settled(sandbox: &Sandbox, run: &Run, what: &str, text: &str) -> bool {
     let has = |data: &Value| {

@@ -1,5 +1,5 @@
 //! Workflows in the store: lines of commits beside the checkpoints, which share its damage, its
-//! prunes and its moves; and the files written for them, which no checkpoint holds and no restore
+//! prunes and its moves; and the files written for them, which no checkpoint holds or restore
 //! changes.
 
 use std::collections::BTreeSet;

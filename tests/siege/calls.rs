@@ -6,8 +6,7 @@ use crate::field::Field;
 
 const TRACER: &str = "/usr/bin/strace";
 
-/// Calls that change the disk. Between two of them a kill finds what it finds just before the
-/// second.
+/// Calls that change the disk. A kill between two of them finds what it finds before the second.
 const CHANGING: &[&str] = &[
     "write",
     "pwrite64",

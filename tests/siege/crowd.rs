@@ -153,8 +153,7 @@ fn operation(
     }
     // Another process of the crowd wrote to a file between its restore and the verification.
     let is_written_over = err.contains("is not what was written");
-    // While no id was printed, there may be no checkpoint; no hold may exist, no phase may have
-    // begun.
+    // While no id was printed, there may be no checkpoint; no hold may exist, no phase begun.
     let is_too_early = output.status.code() == Some(3) && (known.is_empty() || drawn >= 12);
     let is_fair = output
         .status

@@ -60,8 +60,7 @@ impl Field {
         field
     }
 
-    /// Makes a field with its store, its working directory or both on another disk, mounted at
-    /// `disk`.
+    /// Makes a field with its store, its working directory or both on a disk, mounted at `disk`.
     pub fn moved(what: Moved, disk: &Path) -> Self {
         let (mut field, disk) = (Self::new(), disk.canonicalize().expect("it is mounted"));
         if matches!(what, Moved::Store | Moved::Both) {

@@ -1,5 +1,4 @@
-//! Forged git objects that no honest program writes: correct hashes over any bytes, loose or in a
-//! pack.
+//! Forged git objects that no honest program writes: correct hashes of any bytes, loose or packed.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;

@@ -69,8 +69,7 @@ struct Site<'s> {
 }
 
 impl Site<'_> {
-    /// Doubles the free space until it suffices, then tries what lies between in the order of the
-    /// seed.
+    /// Doubles the free space until it suffices, then tries sizes between in the seed's order.
     fn sweep(&self, mut choice: Choice, until: Instant) -> usize {
         let (mut tried, mut enough) = (1, 0);
         while !self.suffices(enough, tried) && enough < MOST {
@@ -114,12 +113,10 @@ impl Site<'_> {
         is_done
     }
 
-    /// Checks a refusal while the disk is still full: it names the shortage and has changed
-    /// nothing.
+    /// Checks a refusal while the disk is still full: it names the shortage and changed nothing.
     fn refused(&self, run: &Run) -> Result<(), String> {
         let (scenario, field) = (self.stage.scenario, &self.stage.field);
-        // What accompanies the checkpoint may be partly done: that is reported, and judged
-        // afterwards.
+        // What accompanies the checkpoint may be partly done: that is reported, and judged later.
         if scenario.facet.is_some() && matches!(run.code, 1 | 4 | 5) {
             return Ok(());
         }

@@ -14,8 +14,7 @@ pub const STAGED: &str = "00112233445566aa";
 pub enum Verdict {
     /// Damaged: nothing of it is ever written.
     Refused,
-    /// Damaged, but this shows only when its bytes are staged, and then everything is removed
-    /// again.
+    /// Damaged, but this shows only when its bytes are staged, and then all is removed again.
     Damaged,
     /// Legal: however odd, it is written below the root to the byte.
     Legal,
@@ -221,8 +220,7 @@ pub fn drawn(decoy: &Path, choice: &mut Choice) -> Case {
     case
 }
 
-/// A case with the name below up to three directories, as a file, a link to the decoy, or a
-/// directory.
+/// A case with the name below up to three directories, as file, link to the decoy, or directory.
 fn placed(name: &[u8], verdict: Verdict, decoy: &Path, choice: &mut Choice) -> Case {
     let target = decoy.as_os_str().as_encoded_bytes();
     let (what, innermost) = match choice.below(6) {

@@ -1,5 +1,4 @@
-//! A kill at every system call that changes something, at as many others as time allows, and in the
-//! recovery.
+//! A kill at every system call that changes something, at others as time allows, and in recovery.
 
 use std::sync::atomic::Ordering;
 use std::time::Instant;

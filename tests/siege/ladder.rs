@@ -19,8 +19,7 @@ use crate::tally::Tally;
 const LOOKED_AT: usize = 3;
 /// Upper bound on the creates, so that none is evicted.
 const RUNGS: usize = 30;
-/// One rung in this many follows an undisturbed create, whose manifest is on the disk and names all
-/// before.
+/// One rung in this many follows an undisturbed create, whose manifest is on disk and names all.
 const AT_REST_EVERY: usize = 2;
 
 pub fn besiege(options: &Options, tally: &Tally) {

@@ -1,5 +1,4 @@
-//! The siege: kills, starves and misleads the program at every place, and checks that nothing is
-//! lost.
+//! The siege: kills, starves and misleads the program everywhere, and checks that nothing is lost.
 //!
 //! `--seconds 120 --seed 7` runs for about that long and ends with one line of figures; `README.md`
 //! has the whole command. The seed draws what does not fit into the time.

@@ -172,8 +172,7 @@ impl Site<'_> {
             tally.power_cuts.fetch_add(1, Ordering::Relaxed);
         }
         // The output of a command whose disk goes away is lost; but if it reports that all is done,
-        // that is durable. If it lived to see the disk go, it may warn of what it could not clean
-        // up.
+        // that is durable. If it lived to see the disk go, it may warn of leftovers.
         let is_done = run.code == 0;
         let is_warned = matches!(way.moment, Moment::After(_)) && run.stderr.contains("warning: ");
         if is_done && !is_warned {
@@ -236,8 +235,7 @@ impl Site<'_> {
         Ok(run)
     }
 
-    /// Checks that what was reported as done is: no restore is pending, and what was dropped is
-    /// gone.
+    /// Checks that what was reported as done is: no restore pends, and what was dropped is gone.
     fn durable(&self) -> Result<(), String> {
         let (field, scenario) = (&self.stage.field, self.stage.scenario);
         let status = field.run(&[], &["status", "--json"]);

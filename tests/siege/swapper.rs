@@ -111,8 +111,8 @@ pub struct Meanwhile {
     pub swaps: AtomicU64,
 }
 
-/// Swaps until the command ends, then puts everything right. Between two swaps a file of `torn` is
-/// rewritten.
+/// Swaps until the command ends, then puts everything right. Between swaps it rewrites a file of
+/// `torn`.
 pub fn swap(pairs: &[Pair], torn: &[(File, usize)], meanwhile: &Meanwhile, mut choice: Choice) {
     let rest = RESTS_US[choice.below(RESTS_US.len())];
     let mut letters = vec![0; torn.len()];

@@ -46,8 +46,7 @@ const COMMANDS: [&[&str]; 26] = [
     &["delete", "SEL", "--yes"],
 ];
 
-/// Sets up a project with a repository and a nested one, links that lead out, and a decoy beside
-/// it.
+/// Sets up a project with a repository and a nested one, links that lead out, and a decoy.
 pub fn field() -> Field {
     let field = Field::new();
     for at in 0..3 {

@@ -1,4 +1,4 @@
-//! The judge of forged checkpoints: forbidden ones are refused whole, odd ones are restored to the
+//! The judge of forged checkpoints: forbidden ones are refused whole, odd ones restored to the
 //! byte.
 
 use std::collections::BTreeMap;

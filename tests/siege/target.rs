@@ -20,8 +20,7 @@ pub fn reached(target: &Tree, now: &Tree, run: &Run) -> Result<(), String> {
     for (path, node) in &now.nodes {
         let is_right = match target.nodes.get(path) {
             Some(wanted) => wanted == node,
-            // Each of these restores prints something: where nothing arrived, stderr was what
-            // failed.
+            // Each of these restores prints something: if nothing arrived, stderr failed.
             None => node.is_dir() && (left.contains(&path[..]) || run.stderr.is_empty()),
         };
         if !is_right {

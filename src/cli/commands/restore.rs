@@ -154,8 +154,7 @@ impl RunCommand for RestoreArgs {
     }
 }
 
-/// Prints the contract of a restore, which reads the files again; a mismatch makes the exit code
-/// partial.
+/// Prints the contract of a restore, reading the files again; on a mismatch it exits as partial.
 fn say_contract(
     context: &Context,
     cmd: &CommandContext<'_>,

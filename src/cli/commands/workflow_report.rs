@@ -1,5 +1,4 @@
-//! `workflow status`, `list`, `show`, `next`, `diff`, `validate` and `lint`: the commands that only
-//! look.
+//! `workflow status`, `list`, `show`, `next`, `diff`, `validate` and `lint`: they only look.
 
 use std::path::PathBuf;
 

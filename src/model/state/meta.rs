@@ -149,7 +149,7 @@ impl Meta {
         Ok(())
     }
 
-    /// Returns empty directories and the ancestors of these and of uncaptured paths, but no root.
+    /// Returns empty directories and the ancestors of these and uncaptured paths, except the root.
     pub fn bare_dirs(&self) -> BTreeSet<RelPath> {
         let mut dirs = self.empty_dirs.clone();
         for path in self.empty_dirs.iter().chain(self.uncaptured.keys()) {

@@ -19,8 +19,7 @@ pub struct Evicted {
     pub why: EvictionReason,
 }
 
-/// Does what follows the commit point: eviction, `main`, manifest, stat cache. Failures undo
-/// nothing.
+/// What follows the commit point: eviction, `main`, manifest, stat cache. Failures undo nothing.
 pub fn apply_retention(
     context: &Context,
     locked: &mut LockedStore<'_>,

@@ -152,7 +152,7 @@ fn store(context: &Context, copy: &Path, pack: &mut PackSet<'_>) -> Result<Objec
     Ok(taken?)
 }
 
-/// The path by which SQLite opens a file: the root's path has no links; SQLite refuses others.
+/// The path by which SQLite opens a file: the root's has no links, and SQLite refuses those below.
 pub fn live(context: &Context, path: &RelPath) -> PathBuf {
     path.components()
         .fold(context.root.path().to_path_buf(), |place, name| {

@@ -121,7 +121,7 @@ impl DatabaseReturn {
             .collect()
     }
 
-    /// Whether a database differs from target and safety checkpoint of an interrupted restore.
+    /// Whether a database differs from both target and safety checkpoint of an interrupted restore.
     pub fn holds_news(&self, store: &Store, pending: &Pending) -> Result<bool> {
         if self.items.is_empty() {
             return Ok(false);

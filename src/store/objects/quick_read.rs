@@ -1,8 +1,7 @@
 //! Reads contents for a restore: a single look-up, verified with the fast SHA-1.
 //!
 //! The fast hash excludes accidents. Collisions were excluded when the contents were stored, by us
-//! or by git: an attacker who could plant one here since could just as well plant another
-//! checkpoint.
+//! or by git: an attacker who could plant one here since could as well plant another checkpoint.
 
 use std::io::Write;
 

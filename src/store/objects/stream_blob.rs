@@ -9,8 +9,7 @@ use crate::store::objects::odb::{ObjectError, ObjectResult, Objects};
 use crate::store::objects::pack::pack_reader::EntryKind;
 
 impl Objects {
-    /// Writes the content of a blob, a large undeltified one in constant memory; returns its
-    /// length.
+    /// Writes the content of a blob, large undeltified ones in constant memory; returns its length.
     ///
     /// # Errors
     /// As [`Self::read`]. The output is then invalid, but a second call tries the next copy, if

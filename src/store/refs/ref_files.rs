@@ -271,8 +271,7 @@ pub fn sync(layout: &Layout) -> Result<()> {
 }
 
 /// Unpacks `packed-refs`, which the user's own `git gc` may have left, into one file per ref. Refs
-/// of checkpoints whose commit is missing stay packed: as files, a million of them would take
-/// minutes.
+/// of checkpoints whose commit is missing stay packed: as files, a million would take minutes.
 pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
     if !layout.packed_refs().exists() {
         return Ok(());

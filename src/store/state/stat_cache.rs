@@ -3,8 +3,7 @@
 //!
 //! Two files. The base is a magic word, a block (see `model::stat_cache::cached_block`) and the
 //! XXH3 sum of both. The patch holds the validity of the cache, a block of directories changed
-//! since the base was written, if any, and a sum. A wrong sum invalidates the cache and nothing
-//! else.
+//! since the base was written, if any, and a sum. A wrong sum invalidates only the cache.
 
 use std::sync::Arc;
 

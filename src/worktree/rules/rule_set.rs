@@ -99,8 +99,7 @@ impl Rules {
         DirRules::root(ignore_file)
     }
 
-    /// Returns the rules of a directory that [`Self::judge`] answered with `Capture` or
-    /// `OnlyTracked`.
+    /// Returns the rules of a directory that [`Self::judge`] says to `Capture`, or `OnlyTracked`.
     pub fn enter(&self, dir: &DirRules, name: &[u8], ignore_file: Option<&[u8]>) -> DirRules {
         let path = join(&dir.path, name);
         let subject = Subject {

@@ -255,8 +255,7 @@ fn sets_a_token(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     // In `//host:8080/:_authToken=x` the colons belong to the key, in `npmAuthIdent: "user:pass="`
-    // all that follows the first belongs to the value; in `password: x` there is no `=` before the
-    // colon.
+    // all after the first belongs to the value; in `password: x` there is no `=` before the colon.
     let equals = line.iter().position(|byte| *byte == b'=');
     let separators = [
         find(line, b": "),

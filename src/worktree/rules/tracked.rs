@@ -70,8 +70,7 @@ impl Tracked {
             .is_some_and(|path| path.starts_with(&first))
     }
 
-    /// Whether this path is a nested repository, so that everything below it belongs to the
-    /// project.
+    /// Whether this path is a nested repository, so that all below it belongs to the project.
     pub(super) fn is_repository(&self, path: &[u8]) -> bool {
         is_in(&self.repositories, path)
     }

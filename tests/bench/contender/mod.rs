@@ -22,8 +22,7 @@ pub enum Who {
     Libgit2,
     Stepback,
     Restic,
-    /// Not a contender: two threads that read every directory and stat every file, the physical
-    /// limit.
+    /// Not a contender: two threads that read all directories and stat all files: the limit.
     Walk,
 }
 
@@ -50,8 +49,7 @@ impl Who {
         }
     }
 
-    /// Whether this is another project's program: its failures are reported, and do not fail this
-    /// benchmark.
+    /// Whether this is another project's program: its failures are only reported.
     pub fn is_peer(self) -> bool {
         matches!(self, Self::Libgit2 | Self::Stepback | Self::Restic)
     }

@@ -1,5 +1,4 @@
-//! The shell recipe that the program replaces, word for word: with git's own settings, and with its
-//! fastest.
+//! The shell recipe that the program replaces, word for word: with git's settings, and its fastest.
 
 use std::path::{Path, PathBuf};
 

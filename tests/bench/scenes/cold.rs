@@ -108,8 +108,7 @@ impl Scene for Cold<'_> {
         Ok(())
     }
 
-    /// Checks and measures each store at once, then frees its blocks, or the disk would soon be
-    /// full.
+    /// Checks and measures each store at once, then frees its blocks, or the disk would be full.
     fn after_round(&mut self, _round: usize) -> Result<()> {
         for (who, seat) in std::mem::take(&mut self.current) {
             let contender = self

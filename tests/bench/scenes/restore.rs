@@ -1,5 +1,4 @@
-//! The tree restored after some damage. Each contender has its own copy of the tree, with the same
-//! damage.
+//! The tree restored after some damage. Each contender has its own copy, with the same damage.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path};

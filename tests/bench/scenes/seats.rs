@@ -18,8 +18,7 @@ pub struct Seats<'a> {
 }
 
 impl<'a> Seats<'a> {
-    /// Makes a store for each of `who`, filled by a first create; with trees of their own if
-    /// wanted.
+    /// Makes a store for each of `who`, filled by a first create; with own trees if wanted.
     ///
     /// # Errors
     /// A create fails, or two recorded different trees.
@@ -115,8 +114,7 @@ fn settle_and_create(stage: &Stage, contender: &dyn Contender, seat: &Seat) -> R
     contender.made(seat, &done)
 }
 
-/// A place for a contender over a tree: the tree itself, or a copy where it would be in the way of
-/// others.
+/// A place for a contender over a tree: the tree itself, or a copy where it would disturb others.
 ///
 /// # Errors
 /// The copy cannot be made.

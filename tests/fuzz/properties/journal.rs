@@ -1,5 +1,4 @@
-//! The journal of a restore: it is read back whole, and damage is refused or does not change its
-//! meaning.
+//! The journal of a restore: it is read back whole, and damage is refused or changes nothing in it.
 
 use checkpoint::model::checkpoint::record::Verb;
 use checkpoint::model::restore_plan::RestoreScope;

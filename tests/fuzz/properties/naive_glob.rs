@@ -9,8 +9,7 @@ enum Token {
     DeepSlash,
 }
 
-/// Whether the text matches; `None` for patterns with brackets, and for those that end in a
-/// backslash.
+/// Whether the text matches; `None` for patterns with brackets, and those that end in a backslash.
 pub fn matches(pattern: &[u8], text: &[u8]) -> Option<bool> {
     let tokens = tokens(pattern)?;
     // Whether the tokens from the present one on match the text from each place on; at first, no

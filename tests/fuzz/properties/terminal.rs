@@ -1,5 +1,4 @@
-//! Terminal output: nothing in it acts there or changes the direction of text, and names stay
-//! distinct.
+//! Terminal output: nothing in it acts there or reverses text, and names stay distinct.
 
 use checkpoint::base::quoting::quoted;
 use checkpoint::base::text::escape_bytes;

@@ -2,8 +2,7 @@
 
 use proptest::test_runner::Config;
 
-/// The default, or what `CHECKPOINT_CASES` says: a number, or a multiple of the default such as
-/// `10x`.
+/// The default, or what `CHECKPOINT_CASES` says: a number, or a multiple of it such as `10x`.
 pub fn cases(everyday: usize) -> usize {
     let said = std::env::var("CHECKPOINT_CASES").ok();
     said.and_then(|said| scaled(&said, everyday))

@@ -42,8 +42,7 @@ pub fn socket(path: &Path) {
     fs::rename(&bound, path).expect("a socket can be renamed");
 }
 
-/// Makes the `.git` directory of a repository without commits, as far as a reader of its files can
-/// tell.
+/// Makes the `.git` directory of a repository without commits, as far as its readers can tell.
 pub fn decoy_git(dot_git: &Path) {
     for dir in [
         "objects/info",

@@ -1,5 +1,4 @@
-//! The bench for tests of the built program: a sandbox, exact pictures of directories, and outside
-//! tools.
+//! The bench for tests of the built program: a sandbox, pictures of directories, outside tools.
 
 use std::fs::File;
 use std::io::Write as _;

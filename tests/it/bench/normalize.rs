@@ -1,5 +1,4 @@
-//! Normalizes an output: replaces places, ids, times, durations and sizes, which differ from run to
-//! run.
+//! Normalizes an output: replaces places, ids, times, durations and sizes, which differ each run.
 
 use std::path::Path;
 

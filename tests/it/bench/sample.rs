@@ -37,8 +37,7 @@ impl Draw {
     }
 }
 
-/// Samples cases: at least one of each kind, and then others until there are `count`; in their
-/// order.
+/// Samples cases: at least one of each kind, then others until there are `count`; in order.
 pub fn sample<T, K: Ord>(
     cases: impl IntoIterator<Item = T>,
     count: usize,

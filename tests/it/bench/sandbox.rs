@@ -233,8 +233,7 @@ impl Sandbox {
         &PROGRAM
     }
 
-    /// A command in the root with the environment of the sandbox; `wrapper` comes before the
-    /// program.
+    /// A command in the root with the sandbox's environment; `wrapper` comes before the program.
     pub fn command(&self, wrapper: &[&str], args: &[&str]) -> Command {
         let (program, before) = match wrapper.split_first() {
             Some((program, before)) => (OsStr::new(*program), before),

@@ -1,5 +1,4 @@
-//! The source of random edits: kinds, contents, modes, hostile names and ignore rules, all from one
-//! seed.
+//! The source of random edits: kinds, contents, modes, hostile names, ignore rules, from one seed.
 
 use std::ffi::OsStr;
 use std::fs;

@@ -1,7 +1,7 @@
 //! Random edits, kind changes, names and rules between checkpoints, judged by a naive picture of
 //! the directory.
 //!
-//! The seed is printed; `CHECKPOINT_SEED` repeats it and `CHECKPOINT_CASES` scales the number of
+//! The seed is printed; `CHECKPOINT_SEED` repeats it, `CHECKPOINT_CASES` scales the number of
 //! cases.
 
 pub mod generator;

@@ -75,8 +75,7 @@ impl State {
 #[derive(Debug, Default)]
 pub struct Verdict {
     tree: Tree,
-    /// Paths about which nothing is asserted, nor below them: the target could not hold what was
-    /// here.
+    /// Paths about and below which nothing is asserted: the target could not hold what was here.
     unsaid: Vec<Vec<u8>>,
     /// Reasons to refuse: something in no checkpoint is where the target needs room.
     pub must_refuse: Vec<String>,

@@ -33,8 +33,7 @@ struct Scene {
     staged: usize,
 }
 
-/// Kind, permission bits, inode (not of directories, which may be made anew) and content of each
-/// path.
+/// Kind, permission bits, inode (not of directories, which may be new) and content of each path.
 type Picture = BTreeMap<PathBuf, (u32, u64, Vec<u8>)>;
 
 impl Scene {

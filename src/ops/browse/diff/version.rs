@@ -3,8 +3,7 @@
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 
-/// Upper bound on text held in memory, in bytes; larger content counts as binary. As git's
-/// `core.bigFileThreshold`.
+/// Upper bound on text held in memory, in bytes; more is binary. As git's `core.bigFileThreshold`.
 pub const LARGEST_TEXT_BYTES: u64 = 512 << 20;
 
 /// A file as read on one side.

@@ -18,8 +18,7 @@ pub enum ListPlace {
 
 impl ListPlace {
     /// Returns the status of a phase in this place. Programs move entries with their old status
-    /// word, so the place wins over a word that does not fit; a current phase with a note has
-    /// begun.
+    /// word, so the place wins over a word that does not fit; a current one with a note has begun.
     pub fn status(self, word: Option<&str>, is_noted: bool) -> PhaseStatus {
         let said = word.and_then(PhaseStatus::from_word);
         match (self, said) {
