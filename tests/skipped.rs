@@ -1,5 +1,4 @@
-//! Lists at the end of `cargo test` what the integration tests skipped: passing tests print
-//! nothing.
+//! Lists at the end of `cargo test` what integration tests skipped: passing ones print nothing.
 
 use std::io::Write as _;
 

@@ -28,7 +28,7 @@ use crate::store::state::{holds, stat_cache};
 use crate::store::trees::meta_tree::{self, CheckpointExtras};
 use crate::store::trees::{self, database_tree};
 
-/// Maximum wait for a running salvage to put its store into place; after that it counts as killed.
+/// Maximum wait for a running salvage to put its store into place, before a new one is made.
 const LONGEST_SALVAGE: Duration = Duration::from_secs(30);
 
 /// An existing store, open for reading. Nothing here writes or waits.

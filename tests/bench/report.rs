@@ -169,8 +169,7 @@ fn limits(rows: &[Row]) -> String {
     text
 }
 
-/// Prints the whole result to stdout, to `results.md` in the current directory and, if wanted,
-/// JSON.
+/// Prints the whole result to stdout, to `results.md` in the current directory and, if told, JSON.
 ///
 /// # Errors
 /// A file cannot be written.

@@ -25,8 +25,7 @@ fn settled() -> (Sandbox, String) {
     (sandbox, id)
 }
 
-/// Makes checkpoints until the times of all files are older than one; until then each is read
-/// again.
+/// Makes checkpoints until the times of all files are older than one; until then each is reread.
 fn settle(sandbox: &Sandbox) {
     for reason in ["first", "second"] {
         std::thread::sleep(Duration::from_millis(50));

@@ -1,5 +1,4 @@
-//! Stores in the tree, of any base: recognized by their names, never captured, changed by no
-//! restore.
+//! Stores in the tree, of any base: recognized by name, never captured, changed by no restore.
 
 use std::path::PathBuf;
 

@@ -67,8 +67,7 @@ fn settled(directories: usize) -> Sandbox {
     sandbox
 }
 
-/// Makes checkpoints until the times of all files are older than one; until then each is read
-/// again.
+/// Makes checkpoints until the times of all files are older than one; until then each is reread.
 fn settle(sandbox: &Sandbox) {
     for reason in ["first", "second"] {
         std::thread::sleep(Duration::from_millis(50));

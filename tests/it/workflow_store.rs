@@ -1,6 +1,5 @@
-//! Workflows in the store: lines of commits beside the checkpoints, which share its damage, its
-//! prunes and its moves; and the files written for them, which no checkpoint holds or restore
-//! changes.
+//! Workflows in the store: lines of commits beside the checkpoints, which share its damage, prunes
+//! and moves; and the files written for them, which no checkpoint holds or restore changes.
 
 use std::collections::BTreeSet;
 use std::fs;

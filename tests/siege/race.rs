@@ -71,8 +71,7 @@ fn held_up(choice: &mut Choice) -> Vec<String> {
 }
 
 /// Sets up two checkpoints, a restore that can be undone, and later edits; each directory has a
-/// link beside it that leads to the decoy, to the project's `.git`, or home. All have the same
-/// names.
+/// link beside it that leads to the decoy, to the project's `.git`, or home; all have equal names.
 fn field() -> Field {
     let field = Field::new();
     let decoy = field.top().join("decoy");

@@ -111,8 +111,7 @@ pub struct Meanwhile {
     pub swaps: AtomicU64,
 }
 
-/// Swaps until the command ends, then puts everything right. Between swaps it rewrites a file of
-/// `torn`.
+/// Swaps until the command ends, then puts all right. In between a file of `torn` is rewritten.
 pub fn swap(pairs: &[Pair], torn: &[(File, usize)], meanwhile: &Meanwhile, mut choice: Choice) {
     let rest = RESTS_US[choice.below(RESTS_US.len())];
     let mut letters = vec![0; torn.len()];

@@ -1,5 +1,4 @@
-//! The judge of forged checkpoints: forbidden ones are refused whole, odd ones restored to the
-//! byte.
+//! The judge of forged checkpoints: forbidden ones are refused whole, odd ones restored exactly.
 
 use std::collections::BTreeMap;
 use std::path::Path;

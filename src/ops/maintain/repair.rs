@@ -109,7 +109,7 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, CheckReport, Vec<Warn
     Ok(Some((mended, check_again(context, place)?, warnings)))
 }
 
-/// Fetches from kept copies what was unreadable when the store was replaced but may not be now.
+/// Fetches from kept copies what was unreadable at a store's replacement but may be readable now.
 fn fetch(context: &Context, place: &Path) -> Result<usize> {
     let Some(store) = Store::open(place.to_path_buf())? else {
         return Ok(0);

@@ -31,8 +31,7 @@ const LOOKS: usize = 24;
 pub struct Verified {
     /// Files that were read back and have the expected content.
     pub written: Vec<WrittenFile>,
-    /// File system time before the first file was read, see
-    /// [`crate::model::state::listing::Listing`].
+    /// File system time before the first read, see [`crate::model::state::listing::Listing`].
     pub looked_ns: i64,
 }
 

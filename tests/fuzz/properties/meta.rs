@@ -29,8 +29,7 @@ pub fn check(data: &[u8]) {
     assert_eq!(parse(&render(&drawn)), Ok(drawn));
 }
 
-/// Asserts that a line read alone is written unchanged, except for leading zeros and needless
-/// escapes.
+/// Asserts that a line read alone is written unchanged, but for leading zeros and needless escapes.
 fn means_what_it_says(line: &str) {
     let meta =
         parse(format!("{FIRST_LINE}{line}\n").as_bytes()).expect("each line stands for itself");

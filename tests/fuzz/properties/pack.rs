@@ -105,8 +105,7 @@ fn holds_what_it_says(reader: &PackReader, found: &PackWalk) {
     }
 }
 
-/// Reads a pack as a store does, by an index with any delta bases the fuzzer wants, circles
-/// included.
+/// Reads a pack as a store does, by an index with any delta bases the fuzzer wants, circles too.
 fn by_index(reader: &PackReader, entries: &mut [IndexEntry]) {
     let index = PackIndex::parse(encode(entries, [0; 20])).expect("our own index");
     let cache = BaseCache::default();

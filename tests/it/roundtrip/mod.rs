@@ -1,8 +1,7 @@
 //! Random edits, kind changes, names and rules between checkpoints, judged by a naive picture of
 //! the directory.
 //!
-//! The seed is printed; `CHECKPOINT_SEED` repeats it, `CHECKPOINT_CASES` scales the number of
-//! cases.
+//! The seed is printed; `CHECKPOINT_SEED` repeats it, `CHECKPOINT_CASES` scales how many.
 
 pub mod generator;
 mod oracle;
