@@ -10,6 +10,7 @@ pub mod quoting;
 pub mod random_name;
 pub mod shell_word;
 pub mod text;
+pub mod threads;
 pub mod time;
 pub mod wildmatch;
 pub mod work_queue;

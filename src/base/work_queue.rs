@@ -5,9 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::base::mutex::lock;
-
-/// Upper bound on worker threads; more gained nothing on the disks and file systems measured.
-const MOST_WORKERS: usize = 8;
+use crate::base::threads::{self, workers};
 
 /// Jobs for several threads. The queue ends when all of them wait and no job is ready.
 pub struct WorkQueue<J> {
@@ -45,6 +43,11 @@ impl<J> WorkQueue<J> {
     /// Adds `more` workers, each of which begins with [`Self::first`].
     pub fn join(&self, more: usize) {
         self.lock().workers += more;
+    }
+
+    /// Takes back a worker whose thread could not be started, while the caller's still works.
+    pub fn leave(&self) {
+        self.lock().workers -= 1;
     }
 
     /// Whether an idle worker has no ready job.
@@ -127,13 +130,16 @@ pub fn run<S: Send, J: Send, T: Send, E: Send>(
     };
     std::thread::scope(|scope| {
         let others: Vec<_> = places
-            .map(|place| scope.spawn(move || work_off(place)))
+            .filter_map(|place| {
+                let started = threads::start(scope, move || work_off(place));
+                if started.is_none() {
+                    queue.leave();
+                }
+                started
+            })
             .collect();
         let mut all = work_off(own);
-        for other in others {
-            let theirs = other
-                .join()
-                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        for theirs in others.into_iter().map(threads::join) {
             all = all.and_then(|mut all| theirs.map(|theirs| all.extend(theirs)).map(|()| all));
         }
         all
@@ -164,13 +170,6 @@ pub fn split<P: Sync, T: Send>(
 }
 
 enum Never {}
-
-/// Returns the number of threads for long work. It costs system calls, so only call it for that.
-pub fn workers() -> usize {
-    std::thread::available_parallelism()
-        .map_or(1, std::num::NonZero::get)
-        .min(MOST_WORKERS)
-}
 
 #[cfg(test)]
 mod tests {

@@ -590,3 +590,38 @@ fn no_cut_of_the_power_brings_a_cleared_stage_back_once_the_journal_is_gone() {
         assert!(calls.any(is_it), "not in this order: {step}");
     }
 }
+
+#[test]
+fn without_another_thread_the_work_is_done_in_one() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    for number in 0..200 {
+        sandbox.write(format!("d{}/f{number}", number % 7), number.to_string());
+    }
+    let run = |args: &[&str]| {
+        let tracer = "/usr/bin/strace -f -qq -o /dev/null -e trace=clone,clone3 \
+                      -e inject=clone,clone3:error=EAGAIN";
+        let tracer: Vec<&str> = tracer.split_whitespace().collect();
+        sandbox.run_under(&tracer, args).success()
+    };
+    run(&["create", "-r", "one"]);
+    let one = sandbox.tree();
+    for number in 0..200 {
+        sandbox.write(
+            format!("d{}/f{number}", number % 7),
+            format!("edited {number}"),
+        );
+    }
+    sandbox.write("new", "1");
+    run(&["create", "-r", "two"]);
+    run(&["status"]);
+    run(&["diff", "one", "--stat"]);
+    run(&["find", "--text", "edited 7"]);
+    run(&["restore", "one", "--yes"]);
+    sandbox.tree().assert_is(&one, "after the restore");
+    run(&["undo", "--yes"]);
+    run(&["prune", "--keep", "1"]);
+    run(&["verify", "--full"]);
+}

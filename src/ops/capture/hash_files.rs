@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use crate::base::progress::WorkPhase;
+use crate::base::threads;
 use crate::base::work_queue;
 use crate::error::Result;
 use crate::model::stat_cache::racy::may_be_half_written;
@@ -135,7 +136,7 @@ fn read_batches(
     let workers = if alone {
         1
     } else {
-        work_queue::workers().min(batches.len())
+        threads::workers().min(batches.len())
     };
     // The largest files come first, so that no thread ends alone with one. Batches are taken from
     // the end.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::base::progress::WorkPhase;
-use crate::base::work_queue;
+use crate::base::threads;
 use crate::error::Result;
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::rules_stamp::RulesStamp;
@@ -151,7 +151,7 @@ pub fn begin<'c>(
         skip: &context.stores_to_skip()?,
         interrupt: &context.interrupt,
         progress: &context.progress,
-        workers: work_queue::workers(),
+        workers: threads::workers(),
     };
     context.progress.begin(WorkPhase::Scanning, 0, 0);
     let mut listing = match scan(worktree, &effective.rules, &scan_options)? {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use crate::base::work_queue;
+use crate::base::threads;
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::object_id::ObjectId;
@@ -149,7 +149,7 @@ fn measure(context: &Context) -> Result<Option<(u64, u64)>> {
         skip: &skip,
         interrupt: &context.interrupt,
         progress: &context.progress,
-        workers: work_queue::workers(),
+        workers: threads::workers(),
     };
     Ok(match scan(&worktree, &effective.rules, &options)? {
         Scan::Done(listing) => Some((listing.file_count() as u64, listing.content_bytes())),

@@ -1,6 +1,6 @@
 //! The inputs that all steps of carrying out a restore share.
 
-use crate::base::work_queue;
+use crate::base::threads;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::listing::Listing;
 use crate::model::state::object_id::ObjectId;
@@ -42,6 +42,6 @@ pub(in crate::ops) fn workers(files: usize) -> usize {
     if files < SHARED_FROM_FILES {
         1
     } else {
-        work_queue::workers()
+        threads::workers()
     }
 }

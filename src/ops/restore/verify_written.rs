@@ -6,6 +6,7 @@ use std::io::Read;
 use std::time::Duration;
 
 use crate::base::progress::WorkPhase;
+use crate::base::threads;
 use crate::base::work_queue;
 use crate::error::{Error, Result};
 use crate::model::state::entry::Entry;
@@ -57,11 +58,10 @@ pub fn verify(
         .progress
         .begin(WorkPhase::Verifying, file_count as u64, 0);
     std::thread::scope(|scope| {
-        let syncing = scope.spawn(|| applied.sync());
+        let sync = || applied.sync();
+        let syncing = threads::start(scope, sync);
         let written = read_back(job, expected, file_count);
-        let synced = syncing
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let synced = syncing.map_or_else(sync, threads::join);
         let written = written?;
         synced.map(|()| written)
     })

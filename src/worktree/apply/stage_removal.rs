@@ -4,6 +4,7 @@ use std::io::{self, Read};
 use std::time::Duration;
 
 use crate::base::random_name::is_random_name;
+use crate::base::threads;
 use crate::error::{Error, Result};
 use crate::model::state::entry::OWNER_RWX;
 use crate::model::state::rel_path::RelPath;
@@ -150,11 +151,10 @@ fn empty(stage: &Dir, below: &RelPath) -> std::result::Result<Vec<RelPath>, Refu
     // The file system frees one file while the next name is removed.
     std::thread::scope(|scope| {
         let (one, other) = items.split_at(items.len() / 2);
-        let one = scope.spawn(|| remove_items(&place, below, one));
+        let remove_one = || remove_items(&place, below, one);
+        let removing = threads::start(scope, remove_one);
         let other = remove_items(&place, below, other);
-        let mut left = one
-            .join()
-            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let mut left = removing.map_or_else(remove_one, threads::join)?;
         left.extend(other?);
         Ok(left)
     })

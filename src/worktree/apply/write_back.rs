@@ -4,6 +4,7 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::base::mutex::lock;
+use crate::base::threads;
 use crate::model::state::rel_path::RelPath;
 use crate::worktree::sys::{Access, Dir};
 
@@ -19,7 +20,8 @@ pub fn meanwhile<T>(dir: &Dir, act: impl FnOnce() -> T) -> T {
     };
     let (ended, end) = (Mutex::new(false), Condvar::new());
     std::thread::scope(|scope| {
-        scope.spawn(|| {
+        // Without a thread, the final sync takes longer.
+        let _ = threads::start(scope, || {
             let mut is_over = lock(&ended);
             loop {
                 is_over = end

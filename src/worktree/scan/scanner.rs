@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use crate::base::mutex::{self, lock};
+use crate::base::threads;
 use crate::base::work_queue::WorkQueue;
 use crate::error::Result;
 use crate::model::state::listing::Listing;
@@ -51,7 +52,9 @@ pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result
         let call_help = || {
             shared.queue.join(more);
             for _ in 0..more {
-                scope.spawn(|| help(&shared));
+                if threads::start(scope, || help(&shared)).is_none() {
+                    shared.queue.leave();
+                }
             }
         };
         run(

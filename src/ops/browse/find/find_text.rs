@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::convert::Infallible;
 
 use crate::base::text::escape_bytes;
+use crate::base::threads;
 use crate::base::work_queue;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
@@ -165,7 +166,7 @@ type Searched = (HashSet<ObjectId>, HashMap<ObjectId, String>);
 
 /// Returns the contents that have the text, and those that could not be read.
 fn search(store: &Store, blobs: &[ObjectId], needle: &Needle) -> Searched {
-    let mut parts: Vec<Searched> = (0..work_queue::workers())
+    let mut parts: Vec<Searched> = (0..threads::workers())
         .map(|_| Searched::default())
         .collect();
     let in_order = blobs.iter().rev().copied().collect();

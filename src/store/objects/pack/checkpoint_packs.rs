@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::base::work_queue::{self, WorkQueue};
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::TemporaryFile;
@@ -9,7 +10,7 @@ use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_error::PackError;
 use crate::store::objects::pack::pack_list::PackStamp;
-use crate::store::objects::pack::pack_publish::{self, Completed};
+use crate::store::objects::pack::pack_publish;
 use crate::store::objects::pack::pack_writer::{Claims, PackWriter};
 
 pub struct PackSet<'k> {
@@ -93,26 +94,17 @@ impl<'k> PackSet<'k> {
             };
             writers.extend(left);
         }
-        let Some(last) = writers.pop() else {
+        if writers.is_empty() {
             return Ok(Vec::new());
+        }
+        let places = vec![(); writers.len()];
+        let jobs = writers.into_iter().enumerate().collect();
+        let complete = |(): &mut (), (at, writer): (usize, PackWriter<'_>), _: &WorkQueue<_>| {
+            Ok::<_, Error>((at, writer.complete()?))
         };
-        let completed: Vec<Result<Option<Completed>>> = std::thread::scope(|scope| {
-            let others: Vec<_> = writers
-                .into_iter()
-                .map(|writer| scope.spawn(|| writer.complete()))
-                .collect();
-            let last = last.complete();
-            let join = |handle: std::thread::ScopedJoinHandle<'_, _>| {
-                handle
-                    .join()
-                    .unwrap_or_else(|_| Err(Error::unexpected("a thread failed")))
-            };
-            others.into_iter().map(join).chain([last]).collect()
-        });
-        let completed = completed
-            .into_iter()
-            .filter_map(Result::transpose)
-            .collect::<Result<_>>()?;
+        let mut completed = work_queue::run(places, jobs, &complete)?;
+        completed.sort_unstable_by_key(|(at, _)| *at);
+        let completed = completed.into_iter().filter_map(|(_, pack)| pack).collect();
         pack_publish::publish(&self.objects_dir.join("pack"), completed, also)
     }
 }

@@ -1,0 +1,28 @@
+//! Threads for shared work. A system without room for another one costs time, not the work.
+
+use std::thread::{Builder, Scope, ScopedJoinHandle};
+
+/// Upper bound on worker threads; more gained nothing on the disks and file systems measured.
+const MOST_WORKERS: usize = 8;
+
+/// Returns the number of threads for long work. It costs system calls, so only call it for that.
+pub fn workers() -> usize {
+    std::thread::available_parallelism()
+        .map_or(1, std::num::NonZero::get)
+        .min(MOST_WORKERS)
+}
+
+/// Starts a thread; `None` if the system refuses, as at the user's limit on processes.
+pub fn start<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    work: impl FnOnce() -> T + Send + 'scope,
+) -> Option<ScopedJoinHandle<'scope, T>> {
+    Builder::new().spawn_scoped(scope, work).ok()
+}
+
+/// Waits for a thread and returns its result; a panic goes on in the caller's.
+pub fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread
+        .join()
+        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
