@@ -21,8 +21,7 @@ use crate::store::refs::ref_files;
 /// They are not fetched again, so that dropped ones stay dropped.
 type Notes = BTreeMap<String, BTreeSet<String>>;
 
-/// Notes that a kept copy may hold checkpoints that its store lacks, beyond
-/// `already_given`.
+/// Notes that a kept copy may hold checkpoints that its store lacks, beyond `already_given`.
 ///
 /// # Errors
 /// The note cannot be written.

@@ -1,5 +1,4 @@
-//! The progress of a run in terms of this format: what is done, what is under way, whether it is
-//! complete.
+//! The progress of a run as this format tells it: what is done, under way, or all complete.
 
 use std::collections::BTreeSet;
 
