@@ -61,6 +61,17 @@ fn a_dry_run_counts_what_the_number_to_keep_drops_once() {
 }
 
 #[test]
+fn a_dry_run_says_that_the_limit_cannot_be_met() {
+    let (sandbox, _) = with(3);
+    sandbox.user_config("max_store_size = '100 KiB'\n");
+    let dry = sandbox.run(&["prune", "--dry-run", "--json"]).success();
+    assert_eq!(dry.warning_codes(), ["over_max_store_size"]);
+    let run = sandbox.run(&["prune", "--json"]).success();
+    assert_eq!(run.data()["evicted"], dry.data()["evicted"]);
+    assert_eq!(run.warning_codes(), ["over_max_store_size"]);
+}
+
+#[test]
 fn create_keeps_to_the_limit_and_tells_what_went() {
     let (sandbox, ids) = with(3);
     sandbox.user_config("max_store_size = '3500 KiB'\n");

@@ -66,7 +66,7 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     session
         .locked
         .drop_old_git_index(context.now_ms - GIT_INDEX_REST_MS)?;
-    let plan = plan(
+    let (plan, _) = plan(
         context,
         &store,
         &session.locked.inventory().checkpoints,
@@ -103,7 +103,8 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     })
 }
 
-/// Plans what expiry, `keep` and the size limit drop.
+/// Plans what expiry, `keep` and the size limit drop; also returns the warning if that does not
+/// suffice for the limit.
 ///
 /// # Errors
 /// The store is over its size limit, and a tree that stays cannot be read.
@@ -113,19 +114,26 @@ fn plan(
     checkpoints: &[Checkpoint],
     pending: Option<&Pending>,
     keep: usize,
-) -> Result<EvictionPlan> {
+) -> Result<(EvictionPlan, Option<Warning>)> {
     let needed = session::needed(context, store, pending);
     let mut plan = retention::plan_prune(checkpoints, keep, context.now_ms, &needed);
     let limit = context
         .settings
         .max_store_size_bytes
         .filter(|limit| bytes_below(store.dir()) > *limit);
-    if let Some(limit_bytes) = limit {
-        let gone = plan.ids().collect();
-        let for_size = size_limit::plan(context, store, checkpoints, &gone, pending, limit_bytes)?;
-        plan.evict.extend(for_size.evict);
-    }
-    Ok(plan)
+    let Some(limit_bytes) = limit else {
+        return Ok((plan, None));
+    };
+    let gone = plan.ids().collect();
+    let for_size = size_limit::plan(context, store, checkpoints, &gone, pending, limit_bytes)?;
+    plan.evict.extend(for_size.evict);
+    let needed_bytes = for_size.needed_bytes;
+    let warning = (needed_bytes > limit_bytes).then_some(Warning::OverMaxStoreSize {
+        limit_bytes,
+        needed_bytes,
+        prunable: false,
+    });
+    Ok((plan, warning))
 }
 
 /// The objects that must stay in the store.
@@ -199,7 +207,7 @@ fn mend(session: &mut Session<'_>) -> Result<()> {
 fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome> {
     let inventory = store.inventory()?;
     let pending = session::pending_unlocked(store, &inventory.checkpoints)?;
-    let plan = plan(
+    let (plan, over_limit) = plan(
         context,
         store,
         &inventory.checkpoints,
@@ -222,7 +230,10 @@ fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome
         packs_before: room.len(),
         packs_after: room.iter().filter(|facts| facts.live_objects > 0).count(),
         dry_run: true,
-        warnings: Warning::damaged(&inventory.damaged).into_iter().collect(),
+        warnings: Warning::damaged(&inventory.damaged)
+            .into_iter()
+            .chain(over_limit)
+            .collect(),
     })
 }
 
