@@ -91,7 +91,8 @@ impl Prompt {
 /// signal does not interrupt that.
 fn answer(interrupt: &Interrupt) -> Result<String> {
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
+    // Without a thread the channel is closed, and the answer is empty.
+    let _ = thread::Builder::new().spawn(move || {
         let mut line = String::new();
         let read = std::io::stdin().read_line(&mut line);
         sender.send(read.map(|_| line))
