@@ -211,8 +211,8 @@ pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Resul
     salvage.finish(context.now_ms)
 }
 
-/// Checks the store, and believes a finding only if each freshly opened store shows it, since a
-/// writer may be merging packs. `store` is then the store that was checked last.
+/// Checks the store, and believes damage only if each freshly opened store shows some, since a
+/// writer may be merging packs. Returns the last report; `store` is then the store it describes.
 pub fn check_with_retries(
     context: &Context,
     store: &mut Store,
@@ -228,15 +228,14 @@ pub fn check_with_retries(
     };
     let mut report = store.check(only, &options)?;
     for _ in 1..PASSES {
-        if report.is_clean() {
+        if report.is_whole() {
             break;
         }
         let Some(anew) = Store::open(store.dir().to_path_buf())? else {
             break;
         };
         *store = anew;
-        let earlier = std::mem::replace(&mut report, store.check(only, &options)?);
-        report.confirm_by(&earlier);
+        report = store.check(only, &options)?;
     }
     Ok(report)
 }

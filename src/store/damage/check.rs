@@ -82,18 +82,6 @@ impl CheckReport {
         self.damaged.is_empty() && self.files.is_empty()
     }
 
-    /// Whether there is no finding at all.
-    pub fn is_clean(&self) -> bool {
-        self.is_whole() && self.derived.is_empty()
-    }
-
-    /// Drops what an earlier check did not find: a writer was changing that just now.
-    pub fn confirm_by(&mut self, earlier: &Self) {
-        self.damaged.retain(|state| earlier.damaged.contains(state));
-        self.files.retain(|file| earlier.files.contains(file));
-        self.derived.retain(|file| earlier.derived.contains(file));
-    }
-
     /// Missing or damaged objects of checkpoints, with their paths.
     pub fn missing(&self) -> BTreeMap<ObjectId, Vec<RelPath>> {
         let mut missing: BTreeMap<ObjectId, Vec<RelPath>> = BTreeMap::new();
@@ -121,28 +109,5 @@ pub fn finding(layout: &Layout, path: &Path, why: String) -> FileFinding {
             .unwrap_or(path)
             .to_path_buf(),
         why,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_finding_that_an_earlier_check_lacks_is_not_believed() {
-        let file = |name: &str| FileFinding {
-            file: name.into(),
-            why: "it cannot be opened".into(),
-        };
-        let report = |files: &[&str], derived: &[&str]| CheckReport {
-            files: files.iter().map(|name| file(name)).collect(),
-            derived: derived.iter().map(|name| file(name)).collect(),
-            ..CheckReport::default()
-        };
-        let mut later = report(&["b", "c"], &["d"]);
-        later.confirm_by(&report(&["a", "b"], &[]));
-        assert_eq!(later, report(&["b"], &[]));
-        later.confirm_by(&report(&["c"], &[]));
-        assert!(later.is_clean());
     }
 }
