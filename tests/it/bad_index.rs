@@ -158,3 +158,43 @@ fn a_prune_rebuilds_an_index_whose_checksum_is_wrong() {
     let run = sandbox.run(&["verify"]).success();
     assert!(!run.stdout.contains("will be rebuilt"), "{run}");
 }
+
+#[test]
+fn two_indexes_that_were_swapped_lose_nothing() {
+    for then_verify_only in [false, true] {
+        let sandbox = Sandbox::new();
+        sandbox.write("a", fixtures::noise(1, 300));
+        let one = sandbox.create("one");
+        sandbox.write("b", fixtures::noise(2, 300));
+        let two = sandbox.create("two");
+        let packs = packs_of(&sandbox.store());
+        let indexes: Vec<_> = packs
+            .iter()
+            .map(|pack| pack.with_extension("idx"))
+            .collect();
+        let bytes: Vec<_> = indexes
+            .iter()
+            .map(|path| fs::read(path).expect("an index"))
+            .collect();
+        assert_eq!(indexes.len(), 2);
+        crate::bench::damaged::put(&indexes[0], &bytes[1]);
+        crate::bench::damaged::put(&indexes[1], &bytes[0]);
+        if then_verify_only {
+            sandbox.run(&["verify"]).success().stdout_has(".idx");
+        } else {
+            sandbox.write("c", "3");
+            sandbox.create("three");
+            sandbox.run(&["verify", "--full"]).success();
+        }
+        sandbox.run(&["verify", "--repair"]).success();
+        assert_eq!(fs::read(&indexes[0]).expect("an index"), bytes[0]);
+        for (id, content) in [(&one, 1), (&two, 2)] {
+            sandbox.restore(id).success();
+            let name = if content == 1 { "a" } else { "b" };
+            assert_eq!(
+                fs::read(sandbox.root().join(name)).expect("a file"),
+                fixtures::noise(content, 300)
+            );
+        }
+    }
+}

@@ -69,24 +69,23 @@ fn rescued(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
     } else {
         "it is missing".to_owned()
     };
-    let reader = match PackReader::open_damaged(&pack.pack_path) {
-        Ok(reader) => reader,
+    let mut open = || match PackReader::open_damaged(&pack.pack_path) {
+        Ok(reader) => Some(reader),
         Err(ReadError::Io(cause)) if cause.kind() != ErrorKind::NotFound => {
             unreadable(cause);
-            return None;
+            None
         }
-        Err(_) => return None,
+        Err(_) => None,
     };
-    if let Some(index) = good_index(pack) {
-        return Some(pack.rescued_with(
-            index,
-            reader,
-            Rescued {
-                why,
-                is_whole: false,
-            },
-        ));
+    let reader = open()?;
+    if let Some(index) = own_index(pack, &reader) {
+        let (why, is_whole) = (why.clone(), false);
+        let candidate = pack.rescued_with(index, reader, Rescued { why, is_whole });
+        if candidate.gives_any() {
+            return Some(candidate);
+        }
     }
+    let reader = open()?;
     let PackWalk {
         mut entries,
         is_whole,
@@ -98,14 +97,16 @@ fn rescued(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
     Some(pack.rescued_with(index, reader, Rescued { why, is_whole }))
 }
 
-/// The index of a pack if its checksum is right: then all its entries are right, whatever the state
-/// of the pack.
-fn good_index(pack: &Pack) -> Option<PackIndex> {
+/// The index of a pack if its checksum is right and it is not the index of another pack. An intact
+/// pack whose trailer the index does not name has a foreign one.
+fn own_index(pack: &Pack, reader: &PackReader) -> Option<PackIndex> {
     let index = pack
         .index()
         .ok()
         .filter(|index| index.checksum_is_right())?;
-    Some(index.clone())
+    let is_own = reader.trailer().ok()? == index.pack_trailer()
+        || !pack_walk::check_trailer(reader).is_ok_and(|(_, is_right)| is_right);
+    is_own.then(|| index.clone())
 }
 
 /// Writes the index of every intact pack. The caller holds the lock. Returns the files written.

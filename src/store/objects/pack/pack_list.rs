@@ -294,6 +294,12 @@ impl Pack {
         }
     }
 
+    /// Whether any object of the index is intact in this pack.
+    pub fn gives_any(&self) -> bool {
+        self.index()
+            .is_ok_and(|index| index.entries().any(|entry| self.can_give(&entry.id)))
+    }
+
     /// Checks that checksums of index and pack, and the size, match. Reads no entries.
     ///
     /// # Errors
