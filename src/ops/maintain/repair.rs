@@ -21,7 +21,9 @@ use crate::store::repository::Store;
 use crate::store::runs::projected;
 
 /// Number of checks before damage is believed; the store is reopened for each further one.
-pub const PASSES: usize = 4;
+const PASSES: usize = 4;
+/// Upper bound on the checks while no two in a row find the same thing damaged.
+const PASSES_UPTO: usize = 16;
 
 /// What a repair did.
 #[derive(Debug, Default)]
@@ -211,8 +213,9 @@ pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Resul
     salvage.finish(context.now_ms)
 }
 
-/// Checks the store, and believes damage only if each freshly opened store shows some, since a
-/// writer may be merging packs. Returns the last report; `store` is then the store it describes.
+/// Checks the store, and believes damage only if each freshly opened store shows some and the last
+/// two the same, since a writer may be merging packs. Returns the last report; `store` is then the
+/// store it describes.
 pub fn check_with_retries(
     context: &Context,
     store: &mut Store,
@@ -227,15 +230,18 @@ pub fn check_with_retries(
         progress: &context.progress,
     };
     let mut report = store.check(only, &options)?;
-    for _ in 1..PASSES {
+    for pass in 1..PASSES_UPTO {
         if report.is_whole() {
             break;
         }
-        let Some(anew) = Store::open(store.dir().to_path_buf())? else {
+        let Some(reopened) = Store::open(store.dir().to_path_buf())? else {
             break;
         };
-        *store = anew;
-        report = store.check(only, &options)?;
+        *store = reopened;
+        let before = std::mem::replace(&mut report, store.check(only, &options)?);
+        if pass + 1 >= PASSES && report.shares_damage(&before) {
+            break;
+        }
     }
     Ok(report)
 }

@@ -82,6 +82,14 @@ impl CheckReport {
         self.damaged.is_empty() && self.files.is_empty()
     }
 
+    /// Whether both reports find the same checkpoint or the same file damaged.
+    pub fn shares_damage(&self, other: &Self) -> bool {
+        let is_in_other = |state: &DamagedState| other.damaged.iter().any(|it| it.id == state.id);
+        let is_file_in_other =
+            |file: &FileFinding| other.files.iter().any(|it| it.file == file.file);
+        self.damaged.iter().any(is_in_other) || self.files.iter().any(is_file_in_other)
+    }
+
     /// Missing or damaged objects of checkpoints, with their paths.
     pub fn missing(&self) -> BTreeMap<ObjectId, Vec<RelPath>> {
         let mut missing: BTreeMap<ObjectId, Vec<RelPath>> = BTreeMap::new();
@@ -109,5 +117,23 @@ pub fn finding(layout: &Layout, path: &Path, why: String) -> FileFinding {
             .unwrap_or(path)
             .to_path_buf(),
         why,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damage_is_the_same_by_what_is_damaged_not_by_the_words() {
+        let of = |file: &str, why: &str| CheckReport {
+            files: vec![FileFinding {
+                file: file.into(),
+                why: why.into(),
+            }],
+            ..CheckReport::default()
+        };
+        assert!(of("a.pack", "cut short").shares_damage(&of("a.pack", "missing")));
+        assert!(!of("a.pack", "missing").shares_damage(&of("b.pack", "missing")));
     }
 }
