@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::base::progress::WorkPhase;
 use crate::error::Result;
@@ -11,7 +12,7 @@ use crate::store::layout::Layout;
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::loose_files;
 use crate::store::objects::odb::Objects;
-use crate::store::objects::pack::pack_index::IndexEntry;
+use crate::store::objects::pack::pack_index::{IndexEntry, PackIndex};
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::PackReader;
 use crate::store::objects::pack::pack_walk;
@@ -33,20 +34,12 @@ pub fn check(
         (report.objects, report.bytes) = (0, 0);
     }
     let mut listed = HashSet::new();
-    let packs = objects.pack_list();
-    let in_all: usize = packs
-        .iter()
-        .filter_map(|pack| Some(pack.index().ok()?.count()))
-        .sum();
-    options
-        .progress
-        .begin(WorkPhase::Verifying, in_all as u64, 0);
-    for pack in packs {
-        (options.go_on)()?;
-        listed.insert(pack.stamp.name.clone());
-        check_pack(layout, &pack, options, &mut seen, report)?;
-    }
-    check_names(layout, &listed, report)?;
+    check_packs(layout, objects, options, &mut listed, &mut seen, report)?;
+    // A writer may have added packs meanwhile; what is listed now is no leftover.
+    let files = loose_files::names_in(&layout.packs())?;
+    objects.refresh()?;
+    check_packs(layout, objects, options, &mut listed, &mut seen, report)?;
+    check_names(layout, &files, &listed, report);
     for id in loose_files::list(objects.objects_dir())? {
         (options.go_on)()?;
         let path = loose_files::path_of(objects.objects_dir(), &id);
@@ -70,6 +63,32 @@ pub fn check(
             Ok(_) => {}
             Err(why) => report.files.push(finding(layout, &path, why.to_string())),
         }
+    }
+    Ok(())
+}
+
+/// Checks the packs that are not in `listed` yet.
+fn check_packs(
+    layout: &Layout,
+    objects: &Objects,
+    options: &CheckOptions<'_>,
+    listed: &mut HashSet<String>,
+    seen: &mut ObjectIds,
+    report: &mut CheckReport,
+) -> Result<()> {
+    let mut packs = objects.pack_list();
+    packs.retain(|pack| listed.insert(pack.stamp.name.clone()));
+    if packs.is_empty() {
+        return Ok(());
+    }
+    let entries = |pack: &Arc<Pack>| pack.index().map_or(0, PackIndex::count);
+    let count: usize = packs.iter().map(entries).sum();
+    options
+        .progress
+        .begin(WorkPhase::Verifying, count as u64, 0);
+    for pack in packs {
+        (options.go_on)()?;
+        check_pack(layout, &pack, options, seen, report)?;
     }
     Ok(())
 }
@@ -142,28 +161,28 @@ fn check_pack(
     Ok(())
 }
 
-/// Reports packs that cannot be opened, and indexes without a pack.
-fn check_names(layout: &Layout, listed: &HashSet<String>, report: &mut CheckReport) -> Result<()> {
-    let files = loose_files::names_in(&layout.packs())?;
-    for file in &files {
-        let path = layout.packs().join(file);
-        match file.rsplit_once('.') {
-            Some((name, "pack")) if !listed.contains(name) => {
-                report.files.push(finding(
-                    layout,
-                    &path,
-                    "it cannot be opened as a pack".into(),
-                ));
-            }
+/// Reports packs that cannot be opened, and indexes without a pack. `files` are the names in the
+/// directory before its packs were listed.
+fn check_names(
+    layout: &Layout,
+    files: &[String],
+    listed: &HashSet<String>,
+    report: &mut CheckReport,
+) {
+    for file in files {
+        let why = match file.rsplit_once('.') {
+            Some((name, "pack")) if !listed.contains(name) => "it cannot be opened as a pack",
             Some((name, "idx")) if !files.contains(&format!("{name}.pack")) => {
-                report
-                    .files
-                    .push(finding(layout, &path, "its pack is missing".into()));
+                "its pack is missing"
             }
-            _ => {}
+            _ => continue,
+        };
+        let path = layout.packs().join(file);
+        // A prune may have removed it meanwhile.
+        if path.symlink_metadata().is_ok() {
+            report.files.push(finding(layout, &path, why.into()));
         }
     }
-    Ok(())
 }
 
 fn trailer_is_right(path: &Path) -> bool {
