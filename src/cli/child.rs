@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::base::interrupt::{Interrupt, Interrupted};
 use crate::cli::terminal::progress;
 use crate::error::{Error, Result};
-use crate::model::ended::CommandEnd;
+use crate::model::command_end::CommandEnd;
 use crate::ops::context::FedCommand;
 
 /// Shortest and longest pause between two looks at whether the child has ended.

@@ -34,11 +34,11 @@ pub struct CommandContext<'g> {
     pub grammar: fn() -> Grammar,
     pub started: Instant,
     /// Whether warnings about settings were shown already.
-    pub told_settings: Cell<bool>,
+    pub warned_of_settings: Cell<bool>,
 }
 
 impl CommandContext<'_> {
-    pub fn say(&self, said: &Output, warnings: &[Warning]) {
+    pub fn print_output(&self, said: &Output, warnings: &[Warning]) {
         self.printer.result(&said.result);
         self.printer.talk(&said.talk);
         self.warn(warnings);
@@ -46,15 +46,15 @@ impl CommandContext<'_> {
 
     pub fn warn(&self, warnings: &[Warning]) {
         for warning in warnings {
-            self.told_settings
-                .set(self.told_settings.get() || matches!(warning, Warning::Config { .. }));
+            self.warned_of_settings
+                .set(self.warned_of_settings.get() || matches!(warning, Warning::Config { .. }));
             self.printer
                 .talk(&words::warning(warning, self.printer.err_paint()));
         }
     }
 
     /// Prints warnings that have no place in the answer, or that remain after a failure.
-    pub fn tell_unsaid(&self, context: &Context) {
+    pub fn print_pending_warnings(&self, context: &Context) {
         for warning in context.pending_warnings.take() {
             self.printer
                 .failure(&words::warning(&warning, self.printer.err_paint()));
@@ -63,7 +63,7 @@ impl CommandContext<'_> {
 
     /// Prints warnings about settings; every command does so.
     pub fn warn_of_settings(&self, context: &Context) {
-        if !self.printer.json && !self.told_settings.get() {
+        if !self.printer.json && !self.warned_of_settings.get() {
             self.warn(
                 &context
                     .settings
@@ -131,7 +131,7 @@ impl CommandContext<'_> {
         }
     }
 
-    pub fn tell_no_store(&self, context: &Context) {
+    pub fn print_no_store(&self, context: &Context) {
         let hint = context.no_store().hint().unwrap_or_default();
         self.printer
             .talk(&words::no_store(context.root.path(), &placed(&hint)));
@@ -139,7 +139,7 @@ impl CommandContext<'_> {
 }
 
 /// Prints an answer as JSON or as text.
-pub fn tell(
+pub fn print_answer(
     cmd: &CommandContext<'_>,
     document: impl FnOnce() -> String,
     words: impl FnOnce() -> Output,
@@ -148,7 +148,7 @@ pub fn tell(
     if cmd.printer.json {
         cmd.printer.result(&document());
     } else {
-        cmd.say(&words(), warnings);
+        cmd.print_output(&words(), warnings);
     }
 }
 

@@ -64,7 +64,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         words: &args,
         grammar: parse::command,
         started: Instant::now(),
-        told_settings: Cell::default(),
+        warned_of_settings: Cell::default(),
     };
     let code = match command {
         Command::Anywhere(command) => command.run(&cmd, environment),
@@ -77,7 +77,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
                         progress::show(&context, printer.err_paint(), printer::last_words)
                     });
                     let code = command.run(&context, &cmd);
-                    cmd.tell_unsaid(&context);
+                    cmd.print_pending_warnings(&context);
                     cmd.warn_of_settings(&context);
                     code
                 },

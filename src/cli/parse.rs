@@ -77,7 +77,7 @@ pub fn place(global: &GlobalArgs) {
         .map(|(name, dir)| format!("{name} {} ", shell_word(dir.as_os_str().as_encoded_bytes())))
         .collect();
     if !options.is_empty() {
-        place::tell(
+        place::set_options(
             options,
             command()
                 .get_subcommands()

@@ -58,7 +58,7 @@ fn io_hint(action: &str, kind: ErrorKind) -> Option<&'static str> {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             Some("free some space; 'checkpoint prune' works with the disk full")
         }
-        ErrorKind::PermissionDenied if only_looks(action) => {
+        ErrorKind::PermissionDenied if only_reads(action) => {
             Some("it may not be read by this user")
         }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Some(
@@ -68,14 +68,14 @@ fn io_hint(action: &str, kind: ErrorKind) -> Option<&'static str> {
     }
 }
 
-fn only_looks(action: &str) -> bool {
+fn only_reads(action: &str) -> bool {
     matches!(action, "read" | "look at" | "find")
 }
 
 /// Returns the hint for a file of the project, where the location of the stores is irrelevant.
 fn tree_hint(action: &str, kind: ErrorKind) -> Option<&'static str> {
     match kind {
-        ErrorKind::PermissionDenied if !only_looks(action) => Some(
+        ErrorKind::PermissionDenied if !only_reads(action) => Some(
             "this user may not change it: its owner and mode, those of its directory, \
              or 'lsattr' (immutable?) tell why",
         ),

@@ -3,7 +3,7 @@
 use crate::base::text::escape;
 use crate::base::time::utc_seconds;
 use crate::model::checkpoint::hold::Hold;
-use crate::model::ended::CommandEnd;
+use crate::model::command_end::CommandEnd;
 use crate::model::restore_plan::Blocker;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;

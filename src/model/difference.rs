@@ -39,7 +39,7 @@ pub struct Pair {
 
 /// Differences other than content, kind or executable bit of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Unsayable {
+pub struct OtherDifferences {
     /// Files and directories on both sides: path, permission bits before and after.
     pub modes: Vec<(RelPath, u32, u32)>,
     /// Directories without any file, only in the second state.
@@ -52,7 +52,7 @@ pub struct Unsayable {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
     pub files: Vec<Pair>,
-    pub other: Unsayable,
+    pub other: OtherDifferences,
     /// Paths captured on one side only, whose state on the other is unknown, with the reason.
     pub not_compared: Vec<(RelPath, WhyNot)>,
 }
@@ -87,7 +87,7 @@ impl Pair {
     }
 }
 
-impl Unsayable {
+impl OtherDifferences {
     /// Whether there is no known difference; uncaptured paths, of unknown content, do not count.
     pub fn is_same(&self) -> bool {
         self.modes.is_empty()
@@ -114,7 +114,7 @@ pub fn between(before: &Snapshot, after: &Snapshot, paths: &[RelPath]) -> Differ
             after: after.files.get(path).copied(),
         };
         if let (Some(one), Some(two)) = (&pair.before, &pair.after)
-            && is_unsayable(one, two)
+            && differs_beyond_git_mode(one, two)
         {
             found.other.modes.push((path.clone(), one.perm, two.perm));
         }
@@ -130,7 +130,7 @@ pub fn between(before: &Snapshot, after: &Snapshot, paths: &[RelPath]) -> Differ
 }
 
 /// Whether permission bits differ in a way that git modes do not show.
-fn is_unsayable(before: &Entry, after: &Entry) -> bool {
+fn differs_beyond_git_mode(before: &Entry, after: &Entry) -> bool {
     let differing = before.perm ^ after.perm;
     let both_files = before.kind == Kind::File && after.kind == Kind::File;
     let told = if before.git_mode() == after.git_mode() {
@@ -148,8 +148,9 @@ fn unknown<'s>(pair: &Pair, before: &'s Snapshot, after: &'s Snapshot) -> Option
         (Some(_), None) => after,
         _ => return None,
     };
-    let candidates = std::iter::once(pair.path.clone()).chain(pair.path.ancestors());
-    let why = candidates
+    let why = pair
+        .path
+        .self_and_ancestors()
         .filter_map(|path| lacking.uncaptured.get(&path))
         .map(|entry| &entry.why)
         .next()?;
@@ -160,7 +161,7 @@ fn compare_dirs(
     before: &Snapshot,
     after: &Snapshot,
     wanted: &dyn Fn(&RelPath) -> bool,
-    other: &mut Unsayable,
+    other: &mut OtherDifferences,
 ) {
     for (path, perm) in before.dirs.iter().filter(|(path, _)| wanted(path)) {
         if let Some(now) = after.dirs.get(path).filter(|now| *now != perm) {
@@ -206,7 +207,7 @@ fn compare_uncaptured(
     before: &Snapshot,
     after: &Snapshot,
     wanted: &dyn Fn(&RelPath) -> bool,
-    other: &mut Unsayable,
+    other: &mut OtherDifferences,
 ) {
     let at = |state: &Snapshot, path: &RelPath| {
         state

@@ -1,9 +1,9 @@
 //! Pure data and rules: no file access, no clock, no git library.
 
 pub mod checkpoint;
+pub mod command_end;
 pub mod default_rules;
 pub mod difference;
-pub mod ended;
 pub mod git_index;
 pub mod path_pattern;
 pub mod restore_plan;

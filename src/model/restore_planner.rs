@@ -135,7 +135,7 @@ impl Planner<'_> {
             .chain(parents(&self.plan.write))
             .chain(parents(&self.plan.chmod))
         {
-            for dir in std::iter::once(path.clone()).chain(path.ancestors()) {
+            for dir in path.self_and_ancestors() {
                 let Some(perm) = self.target.dirs.get(&dir) else {
                     continue;
                 };

@@ -11,7 +11,7 @@ use crate::base::progress::Progress;
 use crate::config::environment::Environment;
 use crate::config::settings::Settings;
 use crate::error::{Error, Result};
-use crate::model::ended::CommandEnd;
+use crate::model::command_end::CommandEnd;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::own_files::OwnFiles;
 use crate::ops::warning::Warning;

@@ -1,4 +1,4 @@
-//! Locks the store for a change, reports what was healed and clears leftovers of killed processes.
+//! Locks the store for a change, reports what was recovered and clears leftovers of killed processes.
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;

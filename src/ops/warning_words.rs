@@ -10,6 +10,7 @@ use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
+use crate::ops::run_warning::RunWarning;
 use crate::ops::warning::Warning;
 
 const COPY_INSIDE: &str = "the copy lies in the working directory: the next create captures it too";
@@ -78,6 +79,46 @@ impl fmt::Display for Warning {
             Self::CopiesNotMade { id, why } => f.write_str(&without_copies(*id, why)),
             Self::DatabaseSkipped { name } => f.write_str(&skipped(name)),
             Self::PassedOver { id, why } => write!(f, "checkpoint {} was passed over: {why}", id.short()),
+        }
+    }
+}
+
+impl fmt::Display for RunWarning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Edited { path } => {
+                write!(
+                    f,
+                    "{} was edited in this very moment and is left to the next command",
+                    escape(path)
+                )
+            }
+            Self::NotWritten { path, why } => {
+                write!(f, "{} could not be written: {why}", escape(path))
+            }
+            Self::PutAside { id, why } => {
+                write!(
+                    f,
+                    "workflow {id} was put aside: {}; 'checkpoint workflow show {id}' shows it",
+                    escape(why)
+                )
+            }
+            Self::FailedFileRemoved { path } => {
+                write!(f, "{} was removed: its run failed long ago", escape(path))
+            }
+            Self::NotIgnored {
+                pattern,
+                ignore_file,
+            } => {
+                let file = shell_word(ignore_file.as_os_str().as_encoded_bytes());
+                write!(
+                    f,
+                    "git would take up {pattern}; to keep it out: printf '\\n{pattern}\\n' >> {file}"
+                )
+            }
+            Self::SnapshotLeftOut { reason, why } => {
+                write!(f, "no checkpoint {}: {why}", escape(reason))
+            }
         }
     }
 }

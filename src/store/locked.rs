@@ -41,14 +41,14 @@ pub struct LockedStore<'s> {
 }
 
 impl Store {
-    /// Waits for the exclusive lock and mends derived files.
+    /// Waits for the exclusive lock and recovers derived files.
     pub fn lock(&self, wait: Duration, holder: &str) -> Result<LockedStore<'_>> {
         LockedStore::acquire(self, wait, holder)
     }
 }
 
 impl<'s> LockedStore<'s> {
-    /// Waits for the lock, mends derived and constant files, and reads the inventory.
+    /// Waits for the lock, recovers derived and constant files, and reads the inventory.
     pub(super) fn acquire(store: &'s Store, wait: Duration, holder: &str) -> Result<Self> {
         let layout = store.layout();
         refuse_newer(layout)?;
@@ -70,7 +70,7 @@ impl<'s> LockedStore<'s> {
         lock.announce(holder);
         replace_store::settle(layout.dir(), Duration::ZERO)?;
         adopt::keep_detached_head(layout)?;
-        init::heal(layout)?;
+        init::ensure_layout(layout)?;
         init::write_exclusion_list(layout)?;
         ref_files::unpack(layout, store.objects())?;
         let recovery = recover::run(store, &mut reader, &mut inventory)?;

@@ -25,7 +25,7 @@ use crate::store::refs::inventory::{self, Inventory};
 use crate::store::refs::{self, commit_cache};
 use crate::store::state::journal::{self, JournalState};
 use crate::store::state::{holds, stat_cache};
-use crate::store::trees::meta_tree::{self, CheckpointExtras};
+use crate::store::trees::meta_tree::{self, CheckpointExtras, Extras};
 use crate::store::trees::{self, database_tree};
 
 /// Maximum wait for a running salvage to put its store into place, before a new one is made.
@@ -130,14 +130,22 @@ impl Store {
     /// # Errors
     /// A meta that is named but unreadable makes the checkpoint damaged.
     pub fn meta(&self, checkpoint: &Checkpoint) -> Result<Meta> {
-        self.extras(checkpoint).map(|extras| extras.meta)
+        self.meta_and_extras(checkpoint).map(|both| both.meta)
     }
 
-    /// Returns the extras of a checkpoint: its meta and what else lies beside the tree.
+    /// Returns what belongs to a checkpoint beside its tree and meta.
     ///
     /// # Errors
     /// As [`Self::meta`].
-    pub fn extras(&self, checkpoint: &Checkpoint) -> Result<CheckpointExtras> {
+    pub fn extras(&self, checkpoint: &Checkpoint) -> Result<Extras> {
+        self.meta_and_extras(checkpoint).map(|both| both.extras)
+    }
+
+    /// Returns both in one read.
+    ///
+    /// # Errors
+    /// As [`Self::meta`].
+    pub fn meta_and_extras(&self, checkpoint: &Checkpoint) -> Result<CheckpointExtras> {
         let Some(id) = checkpoint.meta else {
             return Ok(CheckpointExtras::default());
         };
@@ -149,7 +157,7 @@ impl Store {
     /// # Errors
     /// As [`Self::meta`].
     pub fn databases(&self, checkpoint: &Checkpoint) -> Result<Databases> {
-        let extras = self.extras(checkpoint)?.extras;
+        let extras = self.extras(checkpoint)?;
         database_tree::read(&self.objects, extras.databases)
             .map_err(|why| self.damage(checkpoint.id, why))
     }
@@ -224,7 +232,7 @@ impl Store {
 fn make(layout: &Layout, description: &Description) -> Result<()> {
     const MAKE_TRIES: usize = 10;
     let attempt = || {
-        init::heal(layout)?;
+        init::ensure_layout(layout)?;
         init::write_founding_files(layout, description)
     };
     for _ in 1..MAKE_TRIES {

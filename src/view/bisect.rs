@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::base::text::escape;
 use crate::model::checkpoint::bisection::BisectVerdict;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::ended::CommandEnd;
+use crate::model::command_end::CommandEnd;
 use crate::ops::browse::bisect::{BisectOutcome, Tested};
 use crate::view::envelope::{envelope, hex, row};
 use crate::view::format::{Paint, count};

@@ -143,7 +143,7 @@ pub fn json(outcome: &ConfigOutcome, exit: u8) -> String {
         "settings": outcome.settings.iter().map(setting_json).collect::<Vec<_>>(),
         "root": shown(&outcome.root),
         "base": outcome.base.as_ref().map(|(base, _)| shown(base)),
-        "base_origin": outcome.base.as_ref().map(|(_, from)| told(from)),
+        "base_origin": outcome.base.as_ref().map(|(_, from)| origin_json(from)),
         "store": outcome.store.as_deref().map(shown),
         "files": files,
         "environment": variables,
@@ -166,11 +166,11 @@ fn setting_json(setting: &Setting) -> Json {
         SettingValue::Text(text) => (json!(text), None),
         SettingValue::List(list) => (json!(list), None),
     };
-    let origins: Vec<Json> = setting.origins.iter().map(told).collect();
+    let origins: Vec<Json> = setting.origins.iter().map(origin_json).collect();
     json!({"name": setting.name, "value": value, "unit": unit, "origins": origins})
 }
 
-fn told(from: &Origin) -> Json {
+fn origin_json(from: &Origin) -> Json {
     json!({"from": from.into_str(), "place": origin_place(from)})
 }
 

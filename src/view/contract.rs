@@ -92,7 +92,7 @@ pub fn document(contract: &Contract, call: &Call<'_>) -> ContractDocument {
         "checkpoint_created": true,
         "checkpoint": {
             "id": id,
-            "type": contract.mechanism.into_str(),
+            "type": contract.checkpoint_type.into_str(),
             "created_at": rfc3339_seconds(checkpoint.record.time_ms),
             "scope": scope,
             "restore_command": way_back(contract, call, &id),
@@ -274,7 +274,7 @@ fn evidence(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     ));
     anchors.push(format!(
         "check:type_fits:yes, {}",
-        contract.mechanism.into_str()
+        contract.checkpoint_type.into_str()
     ));
     anchors
 }
@@ -289,7 +289,7 @@ fn scope_complete(contract: &Contract) -> String {
 
 fn assumptions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     let mut assumed = Vec::new();
-    assumed.push(match (contract.mechanism, contract.index) {
+    assumed.push(match (contract.checkpoint_type, contract.index) {
         (CheckpointType::GitStash, _) => {
             "The files are held in the shadow store; the project's own stash was not touched"
                 .to_owned()

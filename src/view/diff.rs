@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::base::quoting::quoted;
 use crate::error::Error;
-use crate::model::difference::Unsayable;
+use crate::model::difference::OtherDifferences;
 use crate::model::state::entry::{RWX_BITS, WhyNot};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::diff::compare::DiffOutcome;
@@ -99,7 +99,7 @@ pub fn talk(outcome: &DiffOutcome, verbose: bool) -> String {
     text
 }
 
-fn listed(other: &Unsayable) -> String {
+fn listed(other: &OtherDifferences) -> String {
     let mut text = String::new();
     for (path, before, after) in &other.modes {
         text.push_str(&format!(
@@ -162,7 +162,7 @@ fn file(file: &FileDiff) -> Value {
     with_path(told, &file.path)
 }
 
-fn other(other: &Unsayable) -> Value {
+fn other(other: &OtherDifferences) -> Value {
     let octal = |perm: u32| format!("{perm:04o}");
     let mode = |(path, before, after): &(RelPath, u32, u32)| {
         with_path(

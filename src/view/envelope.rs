@@ -90,8 +90,8 @@ pub fn add_terms(object: &mut Value, terms: &CheckpointTerms) {
     if let Some(scope) = &terms.scope {
         object["scope"] = scope.parts().iter().map(ScopePart::shown).collect();
     }
-    if let Some(mechanism) = terms.mechanism {
-        object["type"] = mechanism.into_str().into();
+    if let Some(checkpoint_type) = terms.checkpoint_type {
+        object["type"] = checkpoint_type.into_str().into();
     }
     if let Some(expiry) = terms.expiry {
         object["expires"] = match expiry {

@@ -18,28 +18,28 @@ pub fn failure(
 ) -> String {
     let schema = format!("checkpoint.{command}/1");
     let mut document =
-        json!({"schema": schema, "ok": false, "exit": exit, "error": told(error, exit)});
+        json!({"schema": schema, "ok": false, "exit": exit, "error": error_json(error, exit)});
     if let Some(contract) = contract {
         document["data"] = json!({"contract": contract.value});
     }
     text(&document.to_string())
 }
 
-pub fn told(error: &Error, exit: u8) -> Value {
-    let mut told =
+pub fn error_json(error: &Error, exit: u8) -> Value {
+    let mut object =
         json!({"code": error.code(), "exit": exit, "message": placed(&error.to_string())});
     if let Some(hint) = error.hint() {
-        told["hint"] = placed(&hint).into();
+        object["hint"] = placed(&hint).into();
     }
     match error {
         Error::AmbiguousCheckpoint { candidates, .. } => {
             let listed = candidates
                 .iter()
                 .map(|c| json!({"id": hex(c.id), "short": c.id.short(), "reason": c.reason}));
-            told["candidates"] = listed.collect();
+            object["candidates"] = listed.collect();
         }
         Error::AmbiguousStore { candidates } => {
-            told["candidates"] = candidates
+            object["candidates"] = candidates
                 .iter()
                 .map(|path| json!(path.display().to_string()))
                 .collect();
@@ -48,12 +48,12 @@ pub fn told(error: &Error, exit: u8) -> Value {
             let named = obstacles
                 .iter()
                 .map(|o| with_path(json!({"why": o.why}), &o.path));
-            told["paths"] = named.collect();
+            object["paths"] = named.collect();
         }
-        Error::Workflow(problem) => runs_json::add_problem(&mut told, problem),
+        Error::Workflow(problem) => runs_json::add_problem(&mut object, problem),
         _ => {}
     }
-    told
+    object
 }
 
 /// Returns the document of a command that failed in part.
@@ -66,7 +66,7 @@ pub fn partial(
 ) -> String {
     let mut document = answer(command, exit, data, warnings);
     if let Some(error) = failure {
-        document["error"] = told(error, exit);
+        document["error"] = error_json(error, exit);
     }
     text(&document.to_string())
 }

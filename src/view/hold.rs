@@ -33,12 +33,12 @@ pub fn release(outcome: &ReleaseOutcome) -> Output {
             result: format!("Released {}.\n", escape(&hold.name)),
             talk: String::new(),
         },
-        (None, Some(name)) => nothing(&format!("no hold '{}' stands\n", escape(name))),
-        (None, None) => nothing("no hold stands\n"),
+        (None, Some(name)) => talk_only(&format!("no hold '{}' stands\n", escape(name))),
+        (None, None) => talk_only("no hold stands\n"),
     }
 }
 
-fn nothing(talk: &str) -> Output {
+fn talk_only(talk: &str) -> Output {
     Output {
         result: String::new(),
         talk: talk.to_owned(),
@@ -54,7 +54,7 @@ pub fn status_line(hold: &Hold) -> String {
 }
 
 pub fn hold_json(outcome: &HoldOutcome) -> String {
-    let mut data = told(&outcome.hold);
+    let mut data = fields(&outcome.hold);
     data["renewed"] = outcome.renewed.into();
     envelope("hold", 0, &data, &outcome.warnings)
 }
@@ -62,10 +62,10 @@ pub fn hold_json(outcome: &HoldOutcome) -> String {
 pub fn release_json(outcome: &ReleaseOutcome) -> String {
     let released = outcome.released.as_ref();
     let data =
-        json!({"released": released.is_some(), "hold": released.map(told), "name": outcome.name});
+        json!({"released": released.is_some(), "hold": released.map(fields), "name": outcome.name});
     envelope("release", 0, &data, &outcome.warnings)
 }
 
-pub fn told(hold_json: &Hold) -> Value {
-    json!({"name": hold_json.name, "holder": hold_json.holder, "from": rfc3339(hold_json.begin_ms), "until": rfc3339(hold_json.end_ms)})
+pub fn fields(hold: &Hold) -> Value {
+    json!({"name": hold.name, "holder": hold.holder, "from": rfc3339(hold.begin_ms), "until": rfc3339(hold.end_ms)})
 }

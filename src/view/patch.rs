@@ -126,11 +126,11 @@ mod tests {
     use super::*;
     use crate::model::state::rel_path::RelPath;
     use crate::ops::browse::diff::file_diff::Detail;
-    use crate::ops::browse::diff::file_diff::Manner;
+    use crate::ops::browse::diff::file_diff::PatchOptions;
     use crate::ops::browse::diff::file_diff::compare;
     use crate::ops::browse::diff::version::FileVersion;
 
-    const MANNER: Manner = Manner {
+    const OPTIONS: PatchOptions = PatchOptions {
         detail: Detail::Patch,
         context: 3,
         binary: false,
@@ -158,7 +158,7 @@ mod tests {
         after: Option<&FileVersion>,
         style: PatchStyle,
     ) -> String {
-        let file = compare(RelPath::new(path).unwrap(), before, after, MANNER).unwrap();
+        let file = compare(RelPath::new(path).unwrap(), before, after, OPTIONS).unwrap();
         String::from_utf8(render(&file, style)).unwrap()
     }
 

@@ -12,7 +12,7 @@ struct PlaceWords {
 static PLACE: OnceLock<PlaceWords> = OnceLock::new();
 
 /// Sets the options for all later suggestions.
-pub fn tell(options: String, commands: Vec<String>) {
+pub fn set_options(options: String, commands: Vec<String>) {
     let _ = PLACE.set(PlaceWords { options, commands });
 }
 

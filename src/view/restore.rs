@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::base::text::{escape, escape_bytes};
 use crate::model::checkpoint::record::Verb;
-use crate::model::ended::CommandEnd;
+use crate::model::command_end::CommandEnd;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::restore::restore_options::{Check, RestoreOutcome};

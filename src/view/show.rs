@@ -111,8 +111,8 @@ pub fn terms(terms: &CheckpointTerms) -> String {
             }
         ));
     }
-    if let Some(mechanism) = terms.mechanism {
-        text.push_str(&format!("type       {}\n", mechanism.into_str()));
+    if let Some(checkpoint_type) = terms.checkpoint_type {
+        text.push_str(&format!("type       {}\n", checkpoint_type.into_str()));
     }
     match terms.expiry {
         None => {}

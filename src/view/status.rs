@@ -53,7 +53,7 @@ pub fn human(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Output {
             .unwrap_or_default();
         text.push_str(&format!("size         {}{limit}\n", size(bytes)));
     }
-    for copy in &outcome.kept_copies {
+    for copy in &outcome.damaged_copies {
         text.push_str(&format!("kept copy    {}\n", escape_path(copy)));
     }
     text.push_str(&checkpoints(outcome, now_ms));
@@ -153,11 +153,11 @@ pub fn json(outcome: &StatusOutcome, verbose: bool) -> String {
         "baseline": outcome.baseline.as_ref().map(row),
         "drift": drift,
         "pending": outcome.pending.map(|(target, safety)| json!({"target": hex(target), "safety": hex(safety)})),
-        "holds": outcome.holds.iter().map(hold::told).collect::<Vec<_>>(),
+        "holds": outcome.holds.iter().map(hold::fields).collect::<Vec<_>>(),
         "over_keep": outcome.over_keep,
         "max_store_size": outcome.max_store_bytes,
         "over_max_store_size": outcome.is_over_max_store_size(),
-        "kept_copies": outcome.kept_copies.iter().map(|path| shown(path)).collect::<Vec<_>>(),
+        "kept_copies": outcome.damaged_copies.iter().map(|path| shown(path)).collect::<Vec<_>>(),
     });
     if let Some(out) = outcome.left_out.as_ref().filter(|_| verbose) {
         data["left_out"] = left_out(out);

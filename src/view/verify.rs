@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::base::text::{escape, escape_path};
 use crate::error::Error;
-use crate::ops::maintain::repair::Mended;
+use crate::ops::maintain::repair::RepairOutcome;
 use crate::ops::maintain::verify::{CheckReport, DamagedState, Fault, FileFinding, VerifyOutcome};
 use crate::ops::warning_words::thousands;
 use crate::view::envelope::{envelope, hex, with_path};
@@ -16,7 +16,7 @@ pub fn human(outcome: &VerifyOutcome) -> Output {
     if !outcome.exists {
         return Output::default();
     }
-    let mut result = outcome.mended.as_ref().map(mended).unwrap_or_default();
+    let mut result = outcome.repaired.as_ref().map(repaired).unwrap_or_default();
     result.push_str(&outcome.report.damaged.iter().map(state).collect::<String>());
     result.push_str(
         &outcome
@@ -52,16 +52,16 @@ pub fn verdict(outcome: &VerifyOutcome, paint: Paint) -> String {
     let report = &outcome.report;
     let who = paint.red("checkpoint:");
     match outcome
-        .mended
+        .repaired
         .as_ref()
-        .and_then(|mended| mended.salvaged.as_ref())
+        .and_then(|repaired| repaired.salvaged.as_ref())
     {
         Some(salvaged) if report.is_whole() => format!(
             "{who} {} could not be made whole; what is left of them is in {}\n",
             count(salvaged.lost.len(), "checkpoint", "checkpoints"),
             escape_path(&salvaged.kept_as)
         ),
-        _ if outcome.mended.is_some() => format!(
+        _ if outcome.repaired.is_some() => format!(
             "{who} {} and cannot be made whole ('checkpoint restore ID PATH' brings back what is left, \
              'checkpoint delete ID' drops it)\n",
             damage(report)
@@ -115,11 +115,11 @@ fn state(state: &DamagedState) -> String {
     state
         .faults
         .iter()
-        .map(|fault| format!("{named}: {}\n", told(fault)))
+        .map(|fault| format!("{named}: {}\n", fault_line(fault)))
         .collect()
 }
 
-fn told(fault: &Fault) -> String {
+fn fault_line(fault: &Fault) -> String {
     match &fault.path {
         Some(path) => format!("{path}: {}", escape(&fault.why)),
         None => escape(&fault.why),
@@ -134,26 +134,26 @@ fn found(finding: &FileFinding) -> String {
     )
 }
 
-fn mended(mended: &Mended) -> String {
-    let mut text: String = mended
+fn repaired(repaired: &RepairOutcome) -> String {
+    let mut text: String = repaired
         .derived
         .iter()
         .map(|file| format!("made anew: {}\n", found(file)))
         .collect();
-    for path in &mended.set_aside {
+    for path in &repaired.set_aside {
         text.push_str(&format!("set aside: {}\n", escape_path(path)));
     }
-    if mended.healed > 0 {
+    if repaired.healed > 0 {
         text.push_str(&format!(
             "made whole: {}\n",
-            count(mended.healed, "checkpoint", "checkpoints")
+            count(repaired.healed, "checkpoint", "checkpoints")
         ));
     }
-    if mended.fetched > 0 {
-        let many = count(mended.fetched, "checkpoint", "checkpoints");
+    if repaired.fetched > 0 {
+        let many = count(repaired.fetched, "checkpoint", "checkpoints");
         text.push_str(&format!("brought back from the kept copy: {many}\n"));
     }
-    if let Some(salvaged) = &mended.salvaged {
+    if let Some(salvaged) = &repaired.salvaged {
         let known = salvaged.whole + salvaged.in_part + salvaged.lost.len();
         let in_part = if salvaged.in_part > 0 {
             format!(", {} more in part", salvaged.in_part)
@@ -180,7 +180,7 @@ fn mended(mended: &Mended) -> String {
                 .collect::<String>(),
         );
     }
-    if mended.is_nothing() {
+    if repaired.is_nothing() {
         text.push_str("nothing to mend\n");
     }
     text
@@ -197,15 +197,15 @@ pub fn json(outcome: &VerifyOutcome, exit: u8) -> String {
         "damaged": report.damaged.iter().map(state_json).collect::<Vec<_>>(),
         "files": report.files.iter().map(file).collect::<Vec<_>>(),
         "derived": report.derived.iter().map(file).collect::<Vec<_>>(),
-        "repair": outcome.mended.as_ref().map(mended_json),
+        "repair": outcome.repaired.as_ref().map(repaired_json),
     });
     if exit == 0 {
         return envelope("verify", exit, &data, &outcome.warnings);
     }
     let message = match outcome
-        .mended
+        .repaired
         .as_ref()
-        .and_then(|mended| mended.salvaged.as_ref())
+        .and_then(|repaired| repaired.salvaged.as_ref())
     {
         Some(salvaged) if report.is_whole() => format!(
             "{} checkpoints could not be made whole",
@@ -230,19 +230,19 @@ fn state_json(state: &DamagedState) -> Value {
 }
 
 fn fault(fault: &Fault) -> Value {
-    let told = json!({"why": fault.why, "object": fault.object.map(hex)});
+    let fault_line = json!({"why": fault.why, "object": fault.object.map(hex)});
     fault
         .path
         .as_ref()
-        .map_or(told.clone(), |path| with_path(told, path))
+        .map_or(fault_line.clone(), |path| with_path(fault_line, path))
 }
 
 fn file(finding: &FileFinding) -> Value {
     json!({"file": finding.file.display().to_string(), "why": finding.why})
 }
 
-fn mended_json(mended: &Mended) -> Value {
-    let salvaged = mended.salvaged.as_ref().map(|salvaged| {
+fn repaired_json(repaired: &RepairOutcome) -> Value {
+    let salvaged = repaired.salvaged.as_ref().map(|salvaged| {
         json!({
             "kept_as": salvaged.kept_as.display().to_string(),
             "whole": salvaged.whole,
@@ -252,10 +252,10 @@ fn mended_json(mended: &Mended) -> Value {
         })
     });
     json!({
-        "derived": mended.derived.iter().map(file).collect::<Vec<_>>(),
-        "set_aside": mended.set_aside.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
-        "healed": mended.healed,
-        "fetched": mended.fetched,
+        "derived": repaired.derived.iter().map(file).collect::<Vec<_>>(),
+        "set_aside": repaired.set_aside.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
+        "healed": repaired.healed,
+        "fetched": repaired.fetched,
         "salvaged": salvaged,
     })
 }

@@ -61,19 +61,8 @@ impl Destination {
             dir: typed.to_path_buf(),
             why: "its parent is missing".into(),
         };
-        let name = typed.file_name().ok_or_else(missing)?;
-        let above = typed.parent().map(|above| {
-            if above.as_os_str().is_empty() {
-                Path::new(".")
-            } else {
-                above
-            }
-        });
-        let above = above
-            .and_then(|above| above.canonicalize().ok())
-            .ok_or_else(missing)?;
         Ok(Self {
-            path: above.join(name),
+            path: root::in_canonical_parent(typed).ok_or_else(missing)?,
             exists: false,
         })
     }
@@ -87,7 +76,7 @@ impl Destination {
     /// # Errors
     /// [`Error::BadDestination`] for the root itself, an existing directory in it, and any path in
     /// a `.git`, under the base or in a store.
-    pub fn check_apart(&self, root: &Root, base: &Path) -> Result<bool> {
+    pub fn check_location(&self, root: &Root, base: &Path) -> Result<bool> {
         let refuse = |why: &str| Error::BadDestination {
             dir: self.path.clone(),
             why: why.to_owned(),

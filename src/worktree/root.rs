@@ -56,19 +56,8 @@ impl Root {
         let missing = || Error::RootMissing {
             root: dir.to_path_buf(),
         };
-        let name = dir.file_name().ok_or_else(missing)?;
-        let above = dir.parent().map(|above| {
-            if above.as_os_str().is_empty() {
-                Path::new(".")
-            } else {
-                above
-            }
-        });
-        let above = above
-            .and_then(|above| above.canonicalize().ok())
-            .ok_or_else(missing)?;
         Ok(Self {
-            path: above.join(name),
+            path: in_canonical_parent(dir).ok_or_else(missing)?,
             logical: None,
             identity: None,
         })
@@ -118,6 +107,16 @@ impl Root {
     fn is(&self, other: &Path) -> bool {
         other == self.path || (self.exists() && identity(other) == self.identity)
     }
+}
+
+/// Returns a missing path with its parent made canonical; `None` if that is missing too.
+pub(super) fn in_canonical_parent(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?;
+    let parent = match path.parent()? {
+        empty if empty.as_os_str().is_empty() => Path::new("."),
+        parent => parent,
+    };
+    Some(parent.canonicalize().ok()?.join(name))
 }
 
 /// Returns device and inode of a path, following symlinks; `None` if it cannot be read.

@@ -136,7 +136,7 @@ pub fn check(copy: &Path) -> Result<(), Refusal> {
 /// # Errors
 /// The database changed since it was `watched`, was locked for too long, or an interrupt; it is
 /// then unchanged.
-pub fn put_back(
+pub fn restore(
     copy: &Path,
     live: &Path,
     watched: Option<Watched>,
@@ -286,21 +286,21 @@ mod tests {
             assert_eq!(number_in(&copy), 1);
             writer.execute_batch("UPDATE t SET n = 2").unwrap();
             assert!(matches!(
-                put_back(&copy, &live, Some(watched), &patience(&interrupt)),
+                restore(&copy, &live, Some(watched), &patience(&interrupt)),
                 Err(Refusal::Failed(_))
             ));
             assert_eq!(number_in(&live), 2, "{mode}");
-            put_back(&copy, &live, None, &patience(&interrupt)).unwrap();
+            restore(&copy, &live, None, &patience(&interrupt)).unwrap();
             assert_eq!(number_in(&live), 1, "{mode}");
             writer.execute_batch("BEGIN IMMEDIATE").unwrap();
-            let refused = put_back(&copy, &live, None, &patience(&interrupt));
+            let refused = restore(&copy, &live, None, &patience(&interrupt));
             assert!(
                 matches!(refused, Err(Refusal::Failed(why)) if why == LOCKED),
                 "{mode}"
             );
             interrupt.set(2);
             assert!(matches!(
-                put_back(&copy, &live, None, &patience(&interrupt)),
+                restore(&copy, &live, None, &patience(&interrupt)),
                 Err(Refusal::Interrupted(Interrupted(2)))
             ));
         }

@@ -35,7 +35,7 @@ pub fn check(_copy: &Path) -> Result<(), Refusal> {
     refuse()
 }
 
-pub fn put_back(
+pub fn restore(
     _copy: &Path,
     _live: &Path,
     _watched: Option<Watched>,

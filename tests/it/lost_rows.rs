@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::bench::damaged::{kept_copies, packs_of};
+use crate::bench::damaged::{damaged_copies, packs_of};
 use crate::bench::watch::Watch;
 use crate::bench::{Run, Sandbox, fixtures};
 
@@ -82,7 +82,7 @@ fn a_store_that_lost_refs_and_objects_is_named_by_every_command_and_kept_by_crea
             .run(&["create", "-r", "next"])
             .success()
             .stderr_has(SENTENCE);
-        let kept = kept_copies(&sandbox.store());
+        let kept = damaged_copies(&sandbox.store());
         assert_eq!(kept.len(), 1, "{run}");
         assert!(manifest(&kept[0]).contains("| precious | test |"), "{run}");
         assert_eq!(sandbox.listed_ids(), [run.stdout.trim()]);
@@ -123,7 +123,7 @@ fn whatever_becomes_of_the_command_it_says_that_the_store_was_made_anew() {
             ],
         );
         sandbox.run(args).code(code.into()).stderr_has(SENTENCE);
-        assert_eq!(kept_copies(&sandbox.store()).len(), 1, "{args:?}");
+        assert_eq!(damaged_copies(&sandbox.store()).len(), 1, "{args:?}");
     }
     let sandbox = Sandbox::new();
     sandbox.write("f", "1").create("precious");
@@ -159,7 +159,7 @@ fn a_row_typed_by_hand_stays_until_the_user_drops_it() {
         "a command tidied the row away"
     );
     assert!(
-        kept_copies(&sandbox.store()).is_empty(),
+        damaged_copies(&sandbox.store()).is_empty(),
         "others can be read: nothing is made anew unasked"
     );
     sandbox.run(&["delete", "deadbeef"]).code(4);
@@ -191,7 +191,7 @@ fn a_repair_leaves_such_rows_in_the_kept_copy() {
         (&1.into(), &"deadbeef".into()),
         "{data}"
     );
-    assert!(manifest(&kept_copies(&sandbox.store())[0]).contains(TYPED));
+    assert!(manifest(&damaged_copies(&sandbox.store())[0]).contains(TYPED));
     sandbox.run(&["verify", "--full"]).success();
     assert_eq!(sandbox.listed().len(), 1);
 }
@@ -303,7 +303,7 @@ fn where_nothing_tells_what_there_was_no_command_takes_the_store_for_an_empty_on
             .run(&["create", "-r", "next"])
             .success()
             .stderr_has(SENTENCE);
-        assert!(kept_copies(&sandbox.store())[0].join(kept).exists());
+        assert!(damaged_copies(&sandbox.store())[0].join(kept).exists());
         sandbox.run(&["verify", "--full"]).success();
     }
 }
@@ -354,7 +354,7 @@ fn packs_that_may_not_be_read_are_not_lost() {
     for path in &packs {
         sandbox.chmod(path, 0o600);
     }
-    assert!(kept_copies(&sandbox.store()).is_empty());
+    assert!(damaged_copies(&sandbox.store()).is_empty());
     sandbox.restore(&first).success();
     assert_eq!(sandbox.read("f"), "1");
 }

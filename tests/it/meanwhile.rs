@@ -10,7 +10,7 @@ use checkpoint::store::objects::object_hash::ObjectKind;
 use checkpoint::store::objects::object_hash::hash_object;
 use checkpoint::store::repository::Store;
 
-use crate::bench::damaged::kept_copies;
+use crate::bench::damaged::damaged_copies;
 use crate::bench::{Run, Sandbox, fixtures, sample, strace};
 
 /// Openings of files at which a reader is delayed: before, within and after the first listing.
@@ -60,7 +60,7 @@ fn a_repair_acts_on_nothing_that_it_saw_before_it_had_the_lock() {
         let data = run.data();
         assert!(data["repair"]["salvaged"].is_null(), "opening {nth}\n{run}");
         assert_eq!(
-            kept_copies(&sandbox.store()).len(),
+            damaged_copies(&sandbox.store()).len(),
             0,
             "opening {nth}\n{run}"
         );

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::bench::damaged::{kept_copies, packs_of};
+use crate::bench::damaged::{damaged_copies, packs_of};
 use crate::bench::{Git, Sandbox, Tree, fixtures, limit, sample, strace};
 
 fn story() -> (Sandbox, String, Tree) {
@@ -92,7 +92,7 @@ fn create_salvages(sandbox: &Sandbox, first: &str, tree: &Tree, how: &str) {
         "{how}: {run}"
     );
     assert_eq!(sandbox.listed_ids().len(), 3, "{how}");
-    assert_eq!(kept_copies(&sandbox.store()).len(), 1, "{how}");
+    assert_eq!(damaged_copies(&sandbox.store()).len(), 1, "{how}");
     sandbox.restore(first).success();
     sandbox.tree().assert_is(tree, how);
     sandbox.run(&["verify", "--full"]).success();
@@ -116,7 +116,7 @@ fn nothing_in_place_of_a_file_blocks_or_stops_a_create() {
             &tree,
             &format!("{what} in place of {name}"),
         );
-        let kept = kept_copies(&sandbox.store())
+        let kept = damaged_copies(&sandbox.store())
             .remove(0)
             .join(path.strip_prefix(sandbox.store()).unwrap());
         assert!(
@@ -181,7 +181,7 @@ fn where_nothing_can_be_read_the_agreed_sentence_is_said() {
         });
         let before = sandbox.tree();
         let run = sandbox.run(&["create", "-r", "again"]).success();
-        let kept = kept_copies(&sandbox.store());
+        let kept = damaged_copies(&sandbox.store());
         assert_eq!(kept.len(), 1, "{run}");
         let said = "Shadow repo was corrupt — reinitialized. Prior checkpoints are lost.";
         assert!(
@@ -215,7 +215,7 @@ fn missing_parts_are_healed_in_place() {
                 .contains(&"store_reinitialized".to_owned()),
             "{name}: {run}"
         );
-        assert!(kept_copies(&sandbox.store()).is_empty(), "{name}");
+        assert!(damaged_copies(&sandbox.store()).is_empty(), "{name}");
         sandbox.restore(&first).success();
         sandbox.tree().assert_is(&tree, name);
     }
@@ -342,7 +342,7 @@ fn what_killed_salvages_leave_is_told_apart() {
     sandbox.create("third");
     assert!(!half.exists() && !exchanged.exists() && !hollow.exists() && !whole.exists());
     assert!(!sandbox.store().join("checkpoint/salvage").exists());
-    let kept = kept_copies(&sandbox.store());
+    let kept = damaged_copies(&sandbox.store());
     assert_eq!(kept.len(), 2);
     assert!(
         kept.iter()
@@ -465,7 +465,7 @@ fn what_a_repair_could_not_read_is_fetched_by_a_later_one() {
     }
     let run = sandbox.run(&["verify", "--repair"]).code(6);
     assert!(run.stdout.contains("salvaged: 0 of 2 checkpoints"), "{run}");
-    let kept = kept_copies(&sandbox.store());
+    let kept = damaged_copies(&sandbox.store());
     // Nothing more can be read: nothing is recovered, and nothing is forgotten.
     sandbox.run(&["verify", "--repair"]).code(0);
     let between = sandbox.create("between");

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::bench::damaged::{flip, kept_copies, loose_of, packs_of, put};
+use crate::bench::damaged::{damaged_copies, flip, loose_of, packs_of, put};
 use crate::bench::{Git, Sandbox, fixtures};
 
 /// Three checkpoints, each with its own pack; the middle of the largest file is in the first.
@@ -160,7 +160,7 @@ fn derived_things_alone_are_no_failure() {
     let run = sandbox.run(&["verify"]).success();
     assert!(!run.stdout.contains("rebuilt"), "{run}");
     assert!(
-        kept_copies(&sandbox.store()).is_empty(),
+        damaged_copies(&sandbox.store()).is_empty(),
         "nothing was damaged"
     );
 }
@@ -226,7 +226,7 @@ fn what_still_stands_in_the_directory_makes_a_checkpoint_whole_again() {
         .run(&["verify", "--repair"])
         .success()
         .stdout_has("made whole: 3 checkpoints");
-    let kept = kept_copies(&store);
+    let kept = damaged_copies(&store);
     assert_eq!(kept.len(), 1, "{run}");
     assert!(run.stdout.contains(kept[0].to_str().unwrap()), "{run}");
     assert_eq!(
@@ -298,7 +298,7 @@ fn what_cannot_be_made_whole_is_named_and_what_is_left_of_it_can_be_restored() {
     let last = sandbox.create("without big");
     spoil_big(&sandbox);
     let run = sandbox.run(&["verify", "--repair"]).code(6);
-    let kept = kept_copies(&sandbox.store());
+    let kept = damaged_copies(&sandbox.store());
     assert!(
         run.stdout
             .contains("salvaged: 1 of 4 checkpoints, 3 more in part"),
@@ -316,7 +316,7 @@ fn what_cannot_be_made_whole_is_named_and_what_is_left_of_it_can_be_restored() {
     );
     sandbox.run(&["verify", "--repair"]).code(6);
     assert_eq!(
-        kept_copies(&sandbox.store()).len(),
+        damaged_copies(&sandbox.store()).len(),
         1,
         "a second repair has nothing to salvage"
     );

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::cli::command_context::{CommandContext, tell};
+use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
@@ -58,7 +58,7 @@ impl RunCommand for BisectArgs {
         } else {
             exit_code::PARTIAL
         };
-        tell(
+        print_answer(
             cmd,
             || bisect_view::json(&outcome, code),
             || bisect_view::human(&outcome),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::cli::command_context::{CommandContext, tell};
+use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::global::{Color, GlobalArgs};
 use crate::cli::run::RunAnywhere;
 use crate::cli::{environment, exit_code};
@@ -43,7 +43,7 @@ impl RunAnywhere for ConfigArgs {
             .first()
             .map_or(exit_code::DONE, exit_code::of_error);
         let words = || config_view::human(&outcome, cmd.printer.out_paint());
-        tell(
+        print_answer(
             cmd,
             || config_view::json(&outcome, code),
             words,

@@ -48,7 +48,7 @@ pub struct CreateArgs {
     pub db: Vec<OsString>,
     /// Type of the checkpoint [default: the whole directory]
     #[arg(long = "type", value_name = "TYPE")]
-    pub mechanism: Option<CheckpointType>,
+    pub checkpoint_type: Option<CheckpointType>,
     /// Value to record (repeatable); without --scope, no files are recorded
     #[arg(long, value_name = "KEY=JSON")]
     pub state: Vec<String>,
@@ -114,7 +114,7 @@ impl CreateArgs {
                 .into_iter()
                 .map(OsString::into_encoded_bytes)
                 .collect(),
-            mechanism: args.mechanism,
+            checkpoint_type: args.checkpoint_type,
             expires: args.expires,
             state_file: args.state_file.zip(state),
             state: args.state,
@@ -187,25 +187,30 @@ fn create(
     let (wants, has_reason) = (args.contract, args.reason.is_some());
     let options = args.into_options(scope, state);
     let mut code = Ok(exit_code::DONE);
-    let told_at = Cell::new(None);
-    let mut tell = |outcome: &CreateOutcome| {
+    let printed_at = Cell::new(None);
+    let mut print = |outcome: &CreateOutcome| {
         let document = wants
             .contract
             .then(|| contract(context, cmd, outcome, has_reason))
             .transpose();
-        code = document
-            .and_then(|document| told(context, cmd, outcome, document.as_ref(), wants.into()));
+        code = document.and_then(|document| {
+            print_outcome(context, cmd, outcome, document.as_ref(), wants.into())
+        });
         *made = outcome.checkpoint.is_some() && outcome.skipped.is_none();
-        told_at.set(Some(Instant::now()));
+        printed_at.set(Some(Instant::now()));
     };
-    let out_of_time = || told_at.get().is_some_and(|told| told.elapsed() > TIDY_TIME);
-    let later = create_op::create(context, &options, &mut tell, &out_of_time)?;
+    let out_of_time = || {
+        printed_at
+            .get()
+            .is_some_and(|at: Instant| at.elapsed() > TIDY_TIME)
+    };
+    let later = create_op::create(context, &options, &mut print, &out_of_time)?;
     cmd.warn(&later);
     cmd.warn_late(&later);
     code
 }
 
-fn told(
+fn print_outcome(
     context: &Context,
     cmd: &CommandContext<'_>,
     outcome: &CreateOutcome,
@@ -228,11 +233,11 @@ fn told(
         ));
         return Ok(code);
     }
-    let mut said = create::human(outcome, cmd.started.elapsed().as_millis());
+    let mut output = create::human(outcome, cmd.started.elapsed().as_millis());
     if let Some(contract) = contract {
-        said.result = contract.text(form);
+        output.result = contract.text(form);
     }
-    cmd.say(&said, &outcome.warnings);
+    cmd.print_output(&output, &outcome.warnings);
     cmd.insist(outcome);
     Ok(code)
 }

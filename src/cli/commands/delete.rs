@@ -75,11 +75,11 @@ impl RunCommand for DeleteArgs {
             None if cmd.printer.json => cmd
                 .printer
                 .result(&delete_view::nothing_json(&context.store_dir()?)),
-            None => cmd.tell_no_store(context),
+            None => cmd.print_no_store(context),
             Some(outcome) if cmd.printer.json => cmd.printer.result(&delete_view::json(&outcome)),
             Some(outcome) => {
                 let said = delete_view::human(&outcome, context.now_ms, cmd.printer.out_paint());
-                cmd.say(&said, &outcome.warnings);
+                cmd.print_output(&said, &outcome.warnings);
             }
         }
         Ok(exit_code::DONE)

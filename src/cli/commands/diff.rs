@@ -8,7 +8,7 @@ use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::pager::PagerOutput;
 use crate::error::Result;
 use crate::ops::browse::diff::compare::{self as diff_op, DiffOptions};
-use crate::ops::browse::diff::file_diff::{Detail, Manner};
+use crate::ops::browse::diff::file_diff::{Detail, PatchOptions};
 use crate::ops::context::Context;
 use crate::view::patch::{self, PatchStyle};
 use crate::view::{diff as diff_view, diffstat, words};
@@ -89,7 +89,7 @@ impl DiffArgs {
                 .cloned()
                 .map(OsString::into_encoded_bytes)
                 .collect(),
-            manner: Manner {
+            manner: PatchOptions {
                 detail,
                 context: self.unified,
                 binary: self.binary,

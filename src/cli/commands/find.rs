@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 
-use crate::cli::command_context::{CommandContext, tell};
+use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::error::Result;
@@ -77,7 +77,7 @@ impl RunCommand for FindArgs {
                 )
             }
         };
-        tell(cmd, || document, || said, &warnings);
+        print_answer(cmd, || document, || said, &warnings);
         Ok(exit_code::DONE)
     }
 }

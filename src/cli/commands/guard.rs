@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::cli::command_context::{CommandContext, tell};
+use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::run::RunCommand;
 use crate::cli::{exit_code, lists};
 use crate::error::Result;
@@ -37,7 +37,7 @@ impl RunCommand for GuardArgs {
                 max_age: self.max_age,
             },
         )?;
-        tell(
+        print_answer(
             cmd,
             || guard_view::json(&outcome),
             || guard_view::human(&outcome, context.now_ms),

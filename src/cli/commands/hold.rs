@@ -1,6 +1,6 @@
 //! `hold` and `release`: keep checkpoints from being made for a while.
 
-use crate::cli::command_context::{CommandContext, tell};
+use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::error::Result;
@@ -42,7 +42,7 @@ impl From<&HoldArgs> for HoldOptions {
 impl RunCommand for HoldArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = hold_op::hold(context, &(&self).into())?;
-        tell(
+        print_answer(
             cmd,
             || hold_view::hold_json(&outcome),
             || hold_view::hold(&outcome),
@@ -55,7 +55,7 @@ impl RunCommand for HoldArgs {
 impl RunCommand for ReleaseArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = hold_op::release(context, self.name.as_deref())?;
-        tell(
+        print_answer(
             cmd,
             || hold_view::release_json(&outcome),
             || hold_view::release(&outcome),

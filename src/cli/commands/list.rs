@@ -90,14 +90,14 @@ impl RunCommand for ListArgs {
             return Ok(exit_code::DONE);
         }
         if !outcome.exists {
-            cmd.tell_no_store(context);
+            cmd.print_no_store(context);
         }
         let said = if cmd.printer.for_a_person() {
             list::table(&outcome, context.now_ms, cmd.printer.out_paint())
         } else {
             list::markdown(&outcome)
         };
-        cmd.say(&said, &outcome.warnings);
+        cmd.print_output(&said, &outcome.warnings);
         Ok(exit_code::DONE)
     }
 }
@@ -118,7 +118,7 @@ fn list_all(context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
     } else {
         stores_view::markdown(&stores)
     };
-    cmd.say(
+    cmd.print_output(
         &Output {
             result,
             talk: String::new(),

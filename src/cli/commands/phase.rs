@@ -3,7 +3,7 @@
 
 use clap::Subcommand;
 
-use crate::cli::command_context::{CommandContext, tell};
+use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
@@ -395,7 +395,7 @@ fn phase(context: &Context, cmd: &CommandContext<'_>, command: &PhaseCommand) ->
             },
         ),
     };
-    Ok(said(cmd, command.into_str(), &outcome?))
+    Ok(print_step(cmd, command.into_str(), &outcome?))
 }
 
 impl RunCommand for TaskArgs {
@@ -414,14 +414,14 @@ impl RunCommand for TaskArgs {
 fn task(context: &Context, cmd: &CommandContext<'_>, command: &TaskCommand) -> Result<u8> {
     if let Some((args, change)) = command.change() {
         let outcome = step(context, &args.into(), &mut |_| Ok(change.clone()))?;
-        return Ok(said(cmd, command.into_str(), &outcome));
+        return Ok(print_step(cmd, command.into_str(), &outcome));
     }
     let TaskCommand::List(args) = command else {
         return Ok(exit_code::DONE);
     };
     let status = report::status(context, args.workflow.as_deref(), false)?;
     let phase = args.phase.as_deref();
-    tell(
+    print_answer(
         cmd,
         || runs_json::tasks(&status, phase),
         || listing::tasks(&status, phase),
@@ -431,7 +431,7 @@ fn task(context: &Context, cmd: &CommandContext<'_>, command: &TaskCommand) -> R
 }
 
 /// Prints a transition. The exit code is partial if a profile file could not be written.
-pub fn said(cmd: &CommandContext<'_>, command: &str, outcome: &StepOutcome) -> u8 {
+pub fn print_step(cmd: &CommandContext<'_>, command: &str, outcome: &StepOutcome) -> u8 {
     let code = if outcome.is_partial {
         exit_code::PARTIAL
     } else {
@@ -441,12 +441,12 @@ pub fn said(cmd: &CommandContext<'_>, command: &str, outcome: &StepOutcome) -> u
         cmd.printer.result(&runs_json::step(command, outcome, code));
     } else {
         let begins = matches!(command, "workflow.init" | "workflow.import");
-        let said = if begins {
+        let output = if begins {
             workflow_view::begun(outcome)
         } else {
             workflow_view::step(outcome)
         };
-        cmd.say(&said, &outcome.warnings);
+        cmd.print_output(&output, &outcome.warnings);
     }
     code
 }

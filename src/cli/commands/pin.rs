@@ -1,6 +1,6 @@
 //! `pin` and `unpin`: exempt a checkpoint from retention, or end that.
 
-use crate::cli::command_context::{CommandContext, tell};
+use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::error::Result;
@@ -61,7 +61,7 @@ fn run(
     options: &PinOptions,
 ) -> Result<u8> {
     let outcome = pin_op::pin(context, options)?;
-    tell(
+    print_answer(
         cmd,
         || pin_view::json(command, &outcome),
         || pin_view::human(&outcome),

@@ -62,9 +62,9 @@ impl RunCommand for PruneArgs {
             return Ok(exit_code::DONE);
         }
         if !outcome.exists {
-            cmd.tell_no_store(context);
+            cmd.print_no_store(context);
         }
-        cmd.say(&prune::human(&outcome), &outcome.warnings);
+        cmd.print_output(&prune::human(&outcome), &outcome.warnings);
         Ok(exit_code::DONE)
     }
 }
@@ -85,10 +85,10 @@ fn prune_orphaned(context: &Context, cmd: &CommandContext<'_>, args: PruneArgs) 
     }
     let said = stores_view::orphans(&outcome, context.now_ms, cmd.printer.out_paint());
     if code == exit_code::DONE {
-        cmd.say(&said, &outcome.warnings);
+        cmd.print_output(&said, &outcome.warnings);
     } else {
         cmd.printer.failure(&said.talk);
-        cmd.say(
+        cmd.print_output(
             &Output {
                 talk: String::new(),
                 ..said

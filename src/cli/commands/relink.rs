@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cli::command_context::{CommandContext, tell};
+use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::{environment, exit_code};
 use crate::error::Result;
@@ -47,7 +47,7 @@ impl RunCommand for RelinkArgs {
             )
         };
         let outcome = relink_op::relink(context, &options, &mut ask)?;
-        tell(
+        print_answer(
             cmd,
             || relink_view::json(&outcome),
             || relink_view::human(&outcome),

@@ -144,18 +144,18 @@ impl RunCommand for RestoreArgs {
             })?
         };
         if wants.contract {
-            return say_contract(context, cmd, &outcome, wants.into());
+            return print_contract(context, cmd, &outcome, wants.into());
         }
         if let Some(command) = check {
-            return say_checked(context, cmd, outcome, command);
+            return print_checked(context, cmd, outcome, command);
         }
         let values = restore_contract::values(context, &outcome)?;
-        Ok(say_restored(cmd, "restore", &outcome, values.as_deref()))
+        Ok(print_restored(cmd, "restore", &outcome, values.as_deref()))
     }
 }
 
 /// Prints the contract of a restore, reading the files again; on a mismatch it exits as partial.
-fn say_contract(
+fn print_contract(
     context: &Context,
     cmd: &CommandContext<'_>,
     outcome: &RestoreOutcome,
@@ -179,25 +179,25 @@ fn say_contract(
         };
         cmd.printer
             .result(&restore::json("restore", outcome, code, given));
-        say_failures(cmd, outcome);
+        print_failures(cmd, outcome);
         return Ok(code);
     }
     let mut said = restore::human(outcome, cmd.printer.out_paint());
     said.result = document.text(form);
-    cmd.say(&said, &outcome.warnings);
-    say_failures(cmd, outcome);
+    cmd.print_output(&said, &outcome.warnings);
+    print_failures(cmd, outcome);
     Ok(code)
 }
 
 /// Runs the check; the restore is printed before, or in JSON together with the check.
-fn say_checked(
+fn print_checked(
     context: &Context,
     cmd: &CommandContext<'_>,
     mut outcome: RestoreOutcome,
     command: String,
 ) -> Result<u8> {
     if !cmd.printer.json {
-        say_restored(cmd, "restore", &outcome, None);
+        print_restored(cmd, "restore", &outcome, None);
     }
     let dir = outcome.to.as_deref().unwrap_or(context.root.path());
     let _shield = context.interrupt.shield();
@@ -232,7 +232,7 @@ fn say_checked(
     if cmd.printer.json {
         cmd.printer
             .result(&restore::json("restore", &outcome, code, Given::default()));
-        say_failures(cmd, &outcome);
+        print_failures(cmd, &outcome);
     }
     Ok(code)
 }
@@ -247,7 +247,7 @@ impl RunCommand for UndoArgs {
         let outcome = restore_op::undo(context, &common, &mut |proposal| {
             cmd.consent(context, proposal)
         })?;
-        Ok(say_restored(cmd, "undo", &outcome, None))
+        Ok(print_restored(cmd, "undo", &outcome, None))
     }
 }
 
@@ -261,11 +261,11 @@ impl RunCommand for RedoArgs {
         let outcome = restore_op::redo(context, &common, &mut |proposal| {
             cmd.consent(context, proposal)
         })?;
-        Ok(say_restored(cmd, "redo", &outcome, None))
+        Ok(print_restored(cmd, "redo", &outcome, None))
     }
 }
 
-fn say_restored(
+fn print_restored(
     cmd: &CommandContext<'_>,
     command: &str,
     outcome: &RestoreOutcome,
@@ -288,14 +288,14 @@ fn say_restored(
         let mut said = said.unwrap_or_else(|| restore::human(outcome, paint));
         said.result
             .push_str(&values.map(restore::values).unwrap_or_default());
-        cmd.say(&said, &outcome.warnings);
+        cmd.print_output(&said, &outcome.warnings);
     }
-    say_failures(cmd, outcome);
+    print_failures(cmd, outcome);
     code
 }
 
 /// Prints failures beside the answer, because the other files are restored by then.
-fn say_failures(cmd: &CommandContext<'_>, outcome: &RestoreOutcome) {
+fn print_failures(cmd: &CommandContext<'_>, outcome: &RestoreOutcome) {
     let way_on = "all else is restored; 'checkpoint undo' takes it back";
     let mut failures = databases::failures(&outcome.databases, way_on, cmd.printer.err_paint());
     failures.push_str(&plan::unreadable(&outcome.plan, cmd.printer.err_paint()));

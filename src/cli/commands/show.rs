@@ -1,6 +1,6 @@
 //! `show`: prints one checkpoint.
 
-use crate::cli::command_context::{CommandContext, tell};
+use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::error::Result;
@@ -19,7 +19,7 @@ pub struct ShowArgs {
 impl RunCommand for ShowArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = list_op::show(context, &self.selector)?;
-        tell(
+        print_answer(
             cmd,
             || show::json(&outcome),
             || show::human(&outcome, context.now_ms),

@@ -38,14 +38,14 @@ impl RunCommand for StatusArgs {
             return Ok(exit_code::DONE);
         }
         if !outcome.exists {
-            cmd.tell_no_store(context);
+            cmd.print_no_store(context);
         }
         let said = if self.brief {
             status::brief(&outcome, context.now_ms)
         } else {
             status::human(&outcome, context.now_ms, cmd.global.verbose)
         };
-        cmd.say(&said, &outcome.warnings);
+        cmd.print_output(&said, &outcome.warnings);
         Ok(exit_code::DONE)
     }
 }

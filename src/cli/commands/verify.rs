@@ -51,9 +51,9 @@ impl RunCommand for VerifyArgs {
             cmd.printer.result(&verify_view::json(&outcome, code));
         } else {
             if !outcome.exists {
-                cmd.tell_no_store(context);
+                cmd.print_no_store(context);
             }
-            cmd.say(&verify_view::human(&outcome), &outcome.warnings);
+            cmd.print_output(&verify_view::human(&outcome), &outcome.warnings);
         }
         if code != exit_code::DONE {
             cmd.printer

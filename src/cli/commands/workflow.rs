@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use crate::base::time;
-use crate::cli::command_context::{CommandContext, tell};
-use crate::cli::commands::phase::{RunArgs, StepArgs, said};
+use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::commands::phase::{RunArgs, StepArgs, print_step};
 use crate::cli::commands::workflow_documents::{
     self, ExportArgs, ImportArgs, ShimsArgs, SkeletonArgs,
 };
@@ -276,7 +276,7 @@ fn init(context: &Context, cmd: &CommandContext<'_>, args: InitArgs) -> Result<u
         branch: args.branch,
         actor: args.actor,
     };
-    Ok(said(
+    Ok(print_step(
         cmd,
         "workflow.init",
         &init_run::init(context, &options)?,
@@ -296,7 +296,7 @@ fn set(context: &Context, cmd: &CommandContext<'_>, args: &SetArgs) -> Result<u8
     let outcome = step(context, &(&args.step).into(), &mut |_| {
         Ok(Change::Set(pairs.clone()))
     })?;
-    Ok(said(cmd, "workflow.set", &outcome))
+    Ok(print_step(cmd, "workflow.set", &outcome))
 }
 
 fn note(context: &Context, cmd: &CommandContext<'_>, args: NoteArgs) -> Result<u8> {
@@ -306,7 +306,7 @@ fn note(context: &Context, cmd: &CommandContext<'_>, args: NoteArgs) -> Result<u
         branch: args.branch,
     };
     let outcome = step(context, &(&args.step).into(), &mut |_| Ok(change.clone()))?;
-    Ok(said(cmd, "workflow.note", &outcome))
+    Ok(print_step(cmd, "workflow.note", &outcome))
 }
 
 fn interrupt(context: &Context, cmd: &CommandContext<'_>, args: InterruptArgs) -> Result<u8> {
@@ -314,7 +314,7 @@ fn interrupt(context: &Context, cmd: &CommandContext<'_>, args: InterruptArgs) -
         reason: args.reason,
     };
     let outcome = step(context, &(&args.step).into(), &mut |_| Ok(change.clone()))?;
-    Ok(said(cmd, "workflow.interrupt", &outcome))
+    Ok(print_step(cmd, "workflow.interrupt", &outcome))
 }
 
 fn rewind(context: &Context, cmd: &CommandContext<'_>, args: &RewindArgs) -> Result<u8> {
@@ -358,7 +358,7 @@ fn rewind(context: &Context, cmd: &CommandContext<'_>, args: &RewindArgs) -> Res
             .iter()
             .flat_map(|state| state.warnings.clone()),
     );
-    tell(
+    print_answer(
         cmd,
         || runs_json::rewind(&outcome, exit_code::DONE),
         || workflow_view::rewind(&outcome),
@@ -391,7 +391,7 @@ fn mini(context: &Context, cmd: &CommandContext<'_>, args: &MiniCommitArgs) -> R
         .as_ref()
         .map(|step| step.warnings.clone())
         .unwrap_or_default();
-    tell(
+    print_answer(
         cmd,
         || runs_json::mini_commit(&outcome),
         || workflow_view::mini_commit(&outcome),
@@ -410,7 +410,7 @@ fn archive(context: &Context, cmd: &CommandContext<'_>, name: &str, args: &RunAr
 
 fn abandon(context: &Context, cmd: &CommandContext<'_>, args: &AbandonArgs) -> Result<u8> {
     let outcome = run_lifecycle::abandon(context, &args.run.step(), &args.reason)?;
-    Ok(said(cmd, "workflow.abandon", &outcome))
+    Ok(print_step(cmd, "workflow.abandon", &outcome))
 }
 
 fn delete(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowDeleteArgs) -> Result<u8> {
@@ -446,7 +446,7 @@ fn cleanup(context: &Context, cmd: &CommandContext<'_>, args: &CleanupArgs) -> R
 }
 
 fn ended(cmd: &CommandContext<'_>, name: &str, outcome: &EndOutcome) -> u8 {
-    tell(
+    print_answer(
         cmd,
         || runs_json::ended(name, outcome),
         || workflow_view::ended(outcome),

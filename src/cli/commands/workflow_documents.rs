@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::cli::command_context::{CommandContext, tell};
-use crate::cli::commands::phase::{RunArgs, said};
+use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::commands::phase::{RunArgs, print_step};
 use crate::cli::{exit_code, lists};
 use crate::error::Result;
 use crate::ops::context::Context;
@@ -76,7 +76,7 @@ pub fn import(context: &Context, cmd: &CommandContext<'_>, args: &ImportArgs) ->
         keep_files: args.keep_files,
         actor: None,
     };
-    Ok(said(
+    Ok(print_step(
         cmd,
         "workflow.import",
         &import_export::import(context, &options)?,
@@ -91,7 +91,7 @@ pub fn export(context: &Context, cmd: &CommandContext<'_>, args: &ExportArgs) ->
         form: args.format.clone(),
     };
     let exported = import_export::export(context, &options)?;
-    say_document(cmd, "workflow.export", &exported);
+    print_document(cmd, "workflow.export", &exported);
     cmd.printer.talk(&findings::conflicts(&exported.conflicts));
     cmd.warn(&exported.warnings);
     Ok(exit_code::DONE)
@@ -104,7 +104,7 @@ pub fn skeleton(context: &Context, cmd: &CommandContext<'_>, args: &SkeletonArgs
         conflicts: Vec::new(),
         warnings: Vec::new(),
     };
-    say_document(cmd, "workflow.skeleton", &document);
+    print_document(cmd, "workflow.skeleton", &document);
     exit_code::DONE
 }
 
@@ -114,7 +114,7 @@ pub fn shims(context: &Context, cmd: &CommandContext<'_>, args: &ShimsArgs) -> R
         args.into.as_os_str().as_encoded_bytes(),
         args.force,
     )?;
-    tell(
+    print_answer(
         cmd,
         || runs_json::shims(&outcome),
         || workflow_view::shims(&outcome),
@@ -127,7 +127,7 @@ pub fn shims(context: &Context, cmd: &CommandContext<'_>, args: &ShimsArgs) -> R
     })
 }
 
-fn say_document(cmd: &CommandContext<'_>, command: &str, document: &Exported) {
+fn print_document(cmd: &CommandContext<'_>, command: &str, document: &Exported) {
     if cmd.printer.json {
         cmd.printer.result(&runs_json::document(command, document));
     } else {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::cli::command_context::{CommandContext, tell};
+use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::commands::phase::RunArgs;
 use crate::cli::{exit_code, lists};
 use crate::error::Result;
@@ -76,7 +76,7 @@ pub fn status(
         None => report::status(context, args.run.workflow.as_deref(), true)?,
     };
     let document = || runs_json::status("workflow.status", &status, exit_code::DONE);
-    tell(
+    print_answer(
         cmd,
         document,
         || workflow_view::status(&status, context.now_ms),
@@ -87,7 +87,7 @@ pub fn status(
 
 pub fn list(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowListArgs) -> Result<u8> {
     let listed = report::list(context, args.kind.as_deref(), args.all)?;
-    tell(
+    print_answer(
         cmd,
         || runs_json::list(&listed),
         || listing::list(&listed),
@@ -108,13 +108,13 @@ pub fn show(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowShowArgs
             listing::show(&shown)
         }
     };
-    tell(cmd, || runs_json::show(&shown), words, &shown.warnings);
+    print_answer(cmd, || runs_json::show(&shown), words, &shown.warnings);
     Ok(exit_code::DONE)
 }
 
 pub fn next(context: &Context, cmd: &CommandContext<'_>, args: &NextArgs) -> Result<u8> {
     let status = report::status(context, args.run.workflow.as_deref(), false)?;
-    tell(
+    print_answer(
         cmd,
         || runs_json::next(&status, args.parallel),
         || workflow_view::next(&status, args.parallel),
@@ -139,7 +139,7 @@ pub fn validate(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> 
             talk: findings::remarks(&status),
         }
     };
-    tell(
+    print_answer(
         cmd,
         || runs_json::status("workflow.validate", &status, code),
         words,
@@ -159,13 +159,13 @@ pub fn lint(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Resu
         result: listing::findings(&findings),
         talk: String::new(),
     };
-    tell(cmd, || runs_json::lint(&run, &findings, code), words, &[]);
+    print_answer(cmd, || runs_json::lint(&run, &findings, code), words, &[]);
     Ok(code)
 }
 
 pub fn diff(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowDiffArgs) -> Result<u8> {
     let compared = report::diff(context, args.workflow.as_deref(), &args.revisions)?;
-    tell(
+    print_answer(
         cmd,
         || runs_json::diff(&compared),
         || listing::diff(&compared),

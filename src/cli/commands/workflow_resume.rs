@@ -1,6 +1,6 @@
 //! `workflow resume` and `workflow recover`: the commands that ask.
 
-use crate::cli::command_context::{CommandContext, tell};
+use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::commands::phase::RunArgs;
 use crate::cli::exit_code;
 use crate::error::{Error, Result};
@@ -74,7 +74,7 @@ pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) ->
             told = Some(Box::new(runs_json::undecided(status)));
         }
         cmd.printer
-            .talk(&questions::unasked(question, context.now_ms));
+            .talk(&questions::without_terminal(question, context.now_ms));
         Ok(None)
     };
     let outcome = op::resume(context, &options, &mut ask).map_err(|error| match error {
@@ -85,7 +85,7 @@ pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) ->
         other => other,
     })?;
     let words = || workflow_view::resume(&outcome, args.choose.is_none(), context.now_ms);
-    tell(
+    print_answer(
         cmd,
         || runs_json::resume(&outcome),
         words,
@@ -125,20 +125,20 @@ fn settle_first(context: &Context, cmd: &CommandContext<'_>, named: Option<&str>
 }
 
 /// Returns the conflict chosen by its path or run; without a name the first.
-fn conflict_meant(context: &Context, named: Option<&str>) -> Result<Option<Conflict>> {
+fn find_conflict(context: &Context, named: Option<&str>) -> Result<Option<Conflict>> {
     let Some(Settled { conflicts, .. }) = sync::settle(context)? else {
         return Ok(None);
     };
-    let is_meant = |conflict: &Conflict| {
+    let is_named = |conflict: &Conflict| {
         named.is_none_or(|named| {
             conflict.path == named || conflict.workflow.as_deref() == Some(named)
         })
     };
-    Ok(conflicts.into_iter().find(is_meant))
+    Ok(conflicts.into_iter().find(is_named))
 }
 
 pub fn recover(context: &Context, cmd: &CommandContext<'_>, args: &RecoverArgs) -> Result<u8> {
-    let conflict = conflict_meant(context, args.what.as_deref())?;
+    let conflict = find_conflict(context, args.what.as_deref())?;
     if let Some(word) = &args.take {
         let named = conflict
             .map(|conflict| conflict.path)
@@ -163,7 +163,7 @@ pub fn recover(context: &Context, cmd: &CommandContext<'_>, args: &RecoverArgs) 
     };
     let (run, mended, warnings) = repair_run::mend(context, &options, args.dry_run)?;
     let words = || workflow_view::recovered(&run.workflow.id, &mended, args.dry_run);
-    tell(
+    print_answer(
         cmd,
         || runs_json::recover(&run, &mended, args.dry_run, &warnings),
         words,
@@ -230,7 +230,7 @@ fn side(conflict: &Conflict, answer: &str) -> Option<Take> {
 
 fn settled(context: &Context, cmd: &CommandContext<'_>, path: &str, side: Take) -> Result<u8> {
     let outcome = repair_run::settle(context, &StepOptions::default(), path, side)?;
-    tell(
+    print_answer(
         cmd,
         || runs_json::settled(path, &outcome),
         || workflow_view::settled(path, &outcome),

@@ -29,7 +29,7 @@ struct ProgressLine {
     progress: Progress,
     interrupt: Interrupt,
     paint: Paint,
-    say: fn(&str, Paint),
+    print_output: fn(&str, Paint),
     drawn: Option<Drawn>,
     /// Number of holders of [`Hidden`].
     holds: usize,
@@ -52,14 +52,14 @@ struct Drawn {
 /// Stops the progress line on drop.
 pub struct Showing(());
 
-/// Shows the line after a delay, if the terminal supports it. `say` prints to stderr.
-pub fn show(context: &Context, paint: Paint, say: fn(&str, Paint)) -> Option<Showing> {
+/// Shows the line after a delay, if the terminal supports it. `print_output` prints to stderr.
+pub fn show(context: &Context, paint: Paint, print_output: fn(&str, Paint)) -> Option<Showing> {
     let wanted = !ProgressDrawTarget::stderr().is_hidden();
     let line = ProgressLine {
         progress: context.progress.clone(),
         interrupt: context.interrupt.clone(),
         paint,
-        say,
+        print_output,
         drawn: None,
         holds: 0,
         quiet_until: Instant::now(),
@@ -124,12 +124,12 @@ fn draw_on() {
 
 /// Clears the line before a panic message. Only tries the lock: the panicking thread may hold it.
 fn clear_at_panic() {
-    let say = std::panic::take_hook();
+    let print_output = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |what| {
         if let Some(Ok(mut line)) = LINE.get().map(Mutex::try_lock) {
             line.clear();
         }
-        say(what);
+        print_output(what);
     }));
 }
 
@@ -189,7 +189,7 @@ impl ProgressLine {
         self.ticks_since_signal += 1;
         if self.ticks_since_signal >= TICKS_TO_STOP {
             self.clear();
-            (self.say)(
+            (self.print_output)(
                 &words::error(&Error::Interrupted { signal }, self.paint),
                 self.paint,
             );

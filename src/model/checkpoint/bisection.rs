@@ -38,7 +38,7 @@ impl Bisection {
         open.min_by_key(|at| (at.abs_diff(middle), *at))
     }
 
-    pub fn tell(&mut self, at: usize, verdict: BisectVerdict) {
+    pub fn mark(&mut self, at: usize, verdict: BisectVerdict) {
         match verdict {
             BisectVerdict::Good => self.good = self.good.max(at),
             BisectVerdict::Bad => self.bad = self.bad.min(at),
@@ -72,7 +72,7 @@ mod tests {
             } else {
                 BisectVerdict::Bad
             };
-            bisection.tell(
+            bisection.mark(
                 at,
                 if skips.contains(&at) {
                     BisectVerdict::Skip

@@ -67,8 +67,8 @@ fn terms_lines(terms: &CheckpointTerms) -> Vec<String> {
         .collect();
     lines.extend(
         terms
-            .mechanism
-            .map(|mechanism| format!("Type: {}", mechanism.into_str())),
+            .checkpoint_type
+            .map(|checkpoint_type| format!("Type: {}", checkpoint_type.into_str())),
     );
     lines.extend(
         terms
@@ -175,7 +175,7 @@ fn terms(trailers: &Trailers, coverage: Coverage) -> Result<CheckpointTerms, Mal
         return Err("trailers Coverage and Scope contradict each other".into());
     }
     let read = |key: &str| trailers.all(key).next();
-    let mechanism = read("Type")
+    let checkpoint_type = read("Type")
         .map(str::parse)
         .transpose()
         .map_err(|_| "trailer Type is unknown")?;
@@ -184,7 +184,7 @@ fn terms(trailers: &Trailers, coverage: Coverage) -> Result<CheckpointTerms, Mal
         .transpose()?;
     Ok(CheckpointTerms {
         scope,
-        mechanism,
+        checkpoint_type,
         expiry,
     })
 }
@@ -292,7 +292,7 @@ mod tests {
             (Scope::new(parts), Expiry::Never),
             (Scope::default(), Expiry::At(7)),
         ] {
-            let (scope, mechanism, expiry) = (
+            let (scope, checkpoint_type, expiry) = (
                 Some(scope),
                 Some(CheckpointType::StateSnapshot),
                 Some(expiry),
@@ -301,7 +301,7 @@ mod tests {
                 coverage: Coverage::Scoped,
                 terms: CheckpointTerms {
                     scope,
-                    mechanism,
+                    checkpoint_type,
                     expiry,
                 },
                 ..plain.clone()

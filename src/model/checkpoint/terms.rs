@@ -1,4 +1,4 @@
-//! Contract terms of a checkpoint: scope, mechanism and expiry.
+//! Contract terms of a checkpoint: scope, type and expiry.
 
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
@@ -8,11 +8,11 @@ use crate::model::state::scope::Scope;
 pub struct CheckpointTerms {
     /// Limits of the checkpoint; `None` for the whole directory.
     pub scope: Option<Scope>,
-    pub mechanism: Option<CheckpointType>,
+    pub checkpoint_type: Option<CheckpointType>,
     pub expiry: Option<Expiry>,
 }
 
-/// Requested mechanism, in the words of contracts. The files are in the store in any case.
+/// Requested type, in the words of contracts. The files are in the store in any case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, VariantArray)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum CheckpointType {

@@ -10,7 +10,7 @@ use crate::model::stat_cache::cached_block::{
 use crate::model::stat_cache::uncaptured;
 use crate::model::state::files::Files;
 use crate::model::state::object_id::ObjectId;
-use crate::model::state::stat::{Stat, Uncaptured};
+use crate::model::state::stat::{ListedUncaptured, Stat};
 
 /// A listing read in place. Directory 0 is the root; children are contiguous, sorted by name.
 #[derive(Debug)]
@@ -154,7 +154,7 @@ impl CachedDir<'_> {
     }
 
     /// Returns the uncaptured items, sorted by name; `None` if they are unreadable.
-    pub fn uncaptured(&self) -> Option<Vec<Uncaptured>> {
+    pub fn uncaptured(&self) -> Option<Vec<ListedUncaptured>> {
         uncaptured::parse(self.block.rest(self.record.rest.clone()))
     }
 }

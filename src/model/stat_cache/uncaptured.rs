@@ -1,7 +1,7 @@
 //! Uncaptured items in the stat cache: name, kind and reason of each, in sequence.
 
 use crate::model::state::entry::WhyNot;
-use crate::model::state::stat::Uncaptured;
+use crate::model::state::stat::ListedUncaptured;
 
 /// Reasons without a text, in the order of their numbers on disk.
 const PLAIN: [WhyNot; 10] = [
@@ -20,7 +20,7 @@ const UNREADABLE: u8 = 100;
 const LEFT_OUT: u8 = 101;
 const SECRET: u8 = 102;
 
-pub fn render(items: &[Uncaptured], out: &mut Vec<u8>) {
+pub fn render(items: &[ListedUncaptured], out: &mut Vec<u8>) {
     for item in items {
         put(out, &item.name);
         out.push(u8::from(item.is_dir));
@@ -43,7 +43,7 @@ fn number_of(why: &WhyNot) -> u8 {
 }
 
 /// Parses the output of [`render`]; `None` if it is invalid.
-pub fn parse(mut bytes: &[u8]) -> Option<Vec<Uncaptured>> {
+pub fn parse(mut bytes: &[u8]) -> Option<Vec<ListedUncaptured>> {
     let mut items = Vec::new();
     while !bytes.is_empty() {
         let name = take(&mut bytes)?.into();
@@ -56,7 +56,7 @@ pub fn parse(mut bytes: &[u8]) -> Option<Vec<Uncaptured>> {
             SECRET => WhyNot::Secret(text),
             plain => PLAIN.get(usize::from(plain))?.clone(),
         };
-        items.push(Uncaptured {
+        items.push(ListedUncaptured {
             name,
             why,
             is_dir: *is_dir == 1,
@@ -90,11 +90,11 @@ mod tests {
             WhyNot::LeftOut("*.o".into()),
             WhyNot::Secret(".env".into()),
         ];
-        let items: Vec<Uncaptured> = PLAIN
+        let items: Vec<ListedUncaptured> = PLAIN
             .into_iter()
             .chain(texts)
             .zip(0_u8..)
-            .map(|(why, at)| Uncaptured {
+            .map(|(why, at)| ListedUncaptured {
                 name: vec![0xff, at].into(),
                 why,
                 is_dir: at % 2 == 0,

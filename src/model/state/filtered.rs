@@ -71,8 +71,8 @@ mod tests {
     use crate::model::state::entry::Kind;
     use crate::model::state::entry::WhyNot;
     use crate::model::state::stat::ListedFile;
+    use crate::model::state::stat::ListedUncaptured;
     use crate::model::state::stat::Stat;
-    use crate::model::state::stat::Uncaptured;
 
     fn listing() -> Listing {
         let mut listing = Listing::of_empty_root(Stat::default(), 7);
@@ -97,7 +97,7 @@ mod tests {
         };
         listing.dirs[0].files = vec![file("top")].into();
         listing.dirs[3].files = vec![file("one.rs"), file("two.txt")].into();
-        listing.dirs[2].uncaptured = vec![Uncaptured {
+        listing.dirs[2].uncaptured = vec![ListedUncaptured {
             name: b"pipe".as_slice().into(),
             why: WhyNot::Fifo,
             is_dir: false,

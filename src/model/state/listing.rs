@@ -8,7 +8,7 @@ use crate::model::stat_cache::cached_listing::CachedListing;
 use crate::model::state::files::Files;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{FileView, Name, Stat, Uncaptured};
+use crate::model::state::stat::{FileView, ListedUncaptured, Name, Stat};
 
 /// One directory; `files` and `uncaptured` are sorted bytewise by name.
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub struct ListedDir {
     pub files: Files,
     /// Indexes of the child directories, sorted by name; each is larger than its parent's.
     pub dirs: Vec<usize>,
-    pub uncaptured: Vec<Uncaptured>,
+    pub uncaptured: Vec<ListedUncaptured>,
     /// Git tree of this directory, once computed; `None` also if there is no file below.
     pub tree: Option<ObjectId>,
     /// Number of this directory in the stat cache, if it was there.

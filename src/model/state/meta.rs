@@ -95,8 +95,7 @@ impl Meta {
     /// Whether a file missing from this state may have existed nevertheless, because it or a
     /// directory above it was uncaptured.
     pub fn hides(&self, path: &RelPath) -> bool {
-        let mut candidates = std::iter::once(path.clone()).chain(path.ancestors());
-        candidates.any(|path| {
+        path.self_and_ancestors().any(|path| {
             self.uncaptured
                 .get(&path)
                 .is_some_and(|entry| entry.why.may_hide_files())
@@ -246,8 +245,8 @@ mod tests {
     use crate::model::state::entry::git_mode;
     use crate::model::state::object_id::ObjectId;
     use crate::model::state::stat::ListedFile;
+    use crate::model::state::stat::ListedUncaptured;
     use crate::model::state::stat::Stat;
-    use crate::model::state::stat::Uncaptured;
 
     fn path(text: &str) -> RelPath {
         RelPath::new(text.as_bytes()).unwrap()
@@ -297,7 +296,7 @@ mod tests {
         ];
         listing.dirs[0].files = files(&root).into();
         listing.dirs[2].files = files(&[("f", 0o644)]).into();
-        let item = |name: &str, why| Uncaptured {
+        let item = |name: &str, why| ListedUncaptured {
             name: name.as_bytes().into(),
             why,
             is_dir: false,

@@ -1,8 +1,8 @@
 //! The state of a directory: paths, entries, listings, snapshots, and the meta beside a git tree.
 
-pub mod apart;
 pub mod database;
 pub mod entry;
+pub mod exclude;
 pub mod files;
 pub mod filtered;
 pub mod listing;

@@ -94,6 +94,11 @@ impl RelPath {
         std::iter::successors(self.parent(), RelPath::parent)
     }
 
+    /// Returns the path and all its ancestors, nearest first, the root last.
+    pub fn self_and_ancestors(&self) -> impl Iterator<Item = RelPath> + use<> {
+        std::iter::successors(Some(self.clone()), RelPath::parent)
+    }
+
     pub fn components(&self) -> impl Iterator<Item = &[u8]> {
         self.0.split(|b| *b == b'/').filter(|name| !name.is_empty())
     }
@@ -228,6 +233,7 @@ mod tests {
         assert_eq!(path.name(), b"c");
         let above: Vec<String> = path.ancestors().map(|p| p.to_string()).collect();
         assert_eq!(above, ["a/b", "a", "."]);
+        assert!(path.self_and_ancestors().skip(1).eq(path.ancestors()));
         assert_eq!(RelPath::root().join(b"x").join(b"y").as_bytes(), b"x/y");
     }
 

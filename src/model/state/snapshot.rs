@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::Uncaptured;
+use crate::model::state::stat::ListedUncaptured;
 
 /// Files, directories and uncaptured entries, each by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,8 +23,8 @@ pub struct UncapturedEntry {
     pub is_dir: bool,
 }
 
-impl From<&Uncaptured> for UncapturedEntry {
-    fn from(item: &Uncaptured) -> Self {
+impl From<&ListedUncaptured> for UncapturedEntry {
+    fn from(item: &ListedUncaptured) -> Self {
         Self {
             why: item.why.clone(),
             is_dir: item.is_dir,

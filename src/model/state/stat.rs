@@ -39,7 +39,7 @@ impl Stat {
 
 /// An entry in the listing of its directory that is not captured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Uncaptured {
+pub struct ListedUncaptured {
     pub name: Name,
     pub why: WhyNot,
     pub is_dir: bool,

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::bisection::{BisectVerdict, Bisection};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::ended::CommandEnd;
+use crate::model::command_end::CommandEnd;
 use crate::model::restore_plan::RestoreScope;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
@@ -178,7 +178,7 @@ impl BisectRun<'_> {
         let mut bisection = Bisection::new(row.len());
         while let Some(at) = bisection.next() {
             let verdict = self.test(&row[at], command, progress)?;
-            bisection.tell(at, verdict);
+            bisection.mark(at, verdict);
         }
         Ok(bisection)
     }

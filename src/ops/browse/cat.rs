@@ -99,7 +99,7 @@ fn locate(context: &Context, store: &Store, inventory: &Inventory, what: &[u8]) 
         let (selector, path) = (&what[..at], &what[at + 1..]);
         match name(inventory, selector, context.now_ms) {
             Err(error) => wrong_selector = Some(error),
-            Ok(checkpoint) => match look_up(context, store, checkpoint, path) {
+            Ok(checkpoint) => match find_entry(context, store, checkpoint, path) {
                 Ok(hit) => return Ok(hit),
                 Err(error) => wrong_path = wrong_path.or(Some(error)),
             },
@@ -121,10 +121,15 @@ fn name(inventory: &Inventory, selector: &[u8], now_ms: i64) -> Result<Checkpoin
     }
 }
 
-/// Walks down to a path, reading only the trees on the way. `@state` is the document of values, if
-/// there is one.
-fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8]) -> Result<Hit> {
-    if let Some((path, entry)) = look_up_database(store, &checkpoint, typed)? {
+/// Finds what was typed: `@db/NAME` is a database, `@state` the document of values if there is one,
+/// and all else a path.
+fn find_entry(
+    context: &Context,
+    store: &Store,
+    checkpoint: Checkpoint,
+    typed: &[u8],
+) -> Result<Hit> {
+    if let Some((path, entry)) = find_database_entry(store, &checkpoint, typed)? {
         return Ok(Hit {
             checkpoint,
             path,
@@ -132,7 +137,7 @@ fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8
         });
     }
     if typed == STATE_WORD
-        && let Some(id) = store.extras(&checkpoint)?.extras.state
+        && let Some(id) = store.extras(&checkpoint)?.state
     {
         let entry = TreeEntry {
             mode: MODE_FILE,
@@ -151,12 +156,21 @@ fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8
             .pop()
             .unwrap_or_default(),
     };
+    // A trailing slash means a directory.
+    find_in_trees(store, checkpoint, &path, typed.ends_with(b"/"))
+}
+
+/// Walks down to a path, reading only the trees on the way.
+fn find_in_trees(
+    store: &Store,
+    checkpoint: Checkpoint,
+    path: &RelPath,
+    must_be_dir: bool,
+) -> Result<Hit> {
     let read = |id| {
         let tree = read_tree(store.objects(), id);
         tree.map_err(|why| store.damage(checkpoint.id, format!("the way to {path}: {why}")))
     };
-    // A trailing slash means a directory.
-    let must_be_dir = typed.ends_with(b"/");
     let slash = if must_be_dir && !path.is_root() {
         "/"
     } else {
@@ -170,7 +184,7 @@ fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8
     let mut tree = read(checkpoint.tree)?;
     while let Some(name) = names.next() {
         let Some(entry) = tree.into_iter().find(|entry| *entry.name == *name) else {
-            return Err(empty_directory(store, &checkpoint, &path)?.unwrap_or_else(missing));
+            return Err(empty_directory(store, &checkpoint, path)?.unwrap_or_else(missing));
         };
         if entry.is_directory() {
             tree = read(entry.id)?;
@@ -187,7 +201,7 @@ fn look_up(context: &Context, store: &Store, checkpoint: Checkpoint, typed: &[u8
     let shown = |entry: &TreeEntry| shown(&entry.name, entry.is_directory());
     Err(is_directory(
         &checkpoint,
-        &path,
+        path,
         tree.iter().map(shown).collect(),
     ))
 }
@@ -233,7 +247,7 @@ fn is_directory(checkpoint: &Checkpoint, path: &RelPath, mut entries: Vec<String
 
 /// Returns the blob of the typed database under the path that was typed; `None` if the path names
 /// no database.
-fn look_up_database(
+fn find_database_entry(
     store: &Store,
     checkpoint: &Checkpoint,
     typed: &[u8],

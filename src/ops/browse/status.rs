@@ -16,7 +16,7 @@ use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Sink, captur
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
 use crate::ops::maintain::size_limit;
-use crate::ops::maintain::stores::kept_copies_of;
+use crate::ops::maintain::stores::damaged_copies_of;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::gc::disk_usage::bytes_below;
@@ -54,7 +54,7 @@ pub struct StatusOutcome {
     pub over_keep: bool,
     pub max_store_bytes: Option<u64>,
     /// Damaged copies of this root's store that a repair kept.
-    pub kept_copies: Vec<PathBuf>,
+    pub damaged_copies: Vec<PathBuf>,
     pub left_out: Option<LeftOut>,
     pub warnings: Vec<Warning>,
 }
@@ -89,11 +89,11 @@ pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome
         holds: Vec::new(),
         over_keep: false,
         max_store_bytes: context.settings.max_store_size_bytes,
-        kept_copies: Vec::new(),
+        damaged_copies: Vec::new(),
         left_out: None,
         warnings: Vec::new(),
     };
-    outcome.kept_copies = kept_copies_of(&outcome.store)?;
+    outcome.damaged_copies = damaged_copies_of(&outcome.store)?;
     match context.find_store()? {
         Some(store) => describe_store(context, &store, options, &mut outcome)?,
         None => outcome

@@ -196,7 +196,7 @@ pub fn add_left_out(listing: &Listing, snapshot: &mut Snapshot) {
 
 /// Whether a path missing from the listing may still exist, because it or a directory above it was
 /// left out.
-pub fn may_stand_unlisted(listing: &Listing, path: &RelPath) -> bool {
+pub fn may_exist_unlisted(listing: &Listing, path: &RelPath) -> bool {
     let mut above = 0;
     for name in path.components() {
         let Some(index) = listing.child(above, name) else {

@@ -11,7 +11,7 @@ use crate::ops::capture::pipeline::{
     self, Begun, CaptureOptions, CaptureOutcome, Captured, Capturing, Sink, capture,
 };
 use crate::ops::capture::scope_checks::{
-    check_each_part, check_mechanism, check_something_is_held, uncaptured,
+    check_each_part, check_git_holds_all, check_something_is_held, uncaptured,
 };
 use crate::ops::context::Context;
 use crate::ops::create::options::ResolvedOptions;
@@ -22,7 +22,7 @@ use crate::store::trees::convert;
 use crate::store::trees::meta_tree::Extras;
 use crate::worktree::tree_handle::WorkTree;
 
-/// What a `create` records.
+/// The captured part of a directory, or all of it, with the extras: what a `create` records.
 pub struct CapturedScope {
     pub captured: Box<Captured>,
     pub extras: Extras,
@@ -32,7 +32,7 @@ pub struct CapturedScope {
 /// files to be captured.
 ///
 /// # Errors
-/// A part of the scope matches nothing that may be captured, or what the mechanism cannot hold.
+/// A part of the scope matches nothing that may be captured, or what the type cannot hold.
 pub fn gather(
     context: &Context,
     store: &Store,
@@ -40,40 +40,46 @@ pub fn gather(
     limit_files: Option<u64>,
     include_sensitive: &[String],
     pack: &mut PackSet<'_>,
-) -> Result<(CaptureOutcome, Extras)> {
+) -> Result<CaptureOutcome<CapturedScope>> {
     let worktree = WorkTree::open(context.root.path())?;
-    let (terms, databases, state) = (
-        &resolved.terms,
-        &resolved.databases,
-        resolved.state.as_ref(),
-    );
-    let state = state
-        .map(|document| pack.add(ObjectKind::Blob, &document.bytes))
-        .transpose()?;
-    let mut extras = Extras {
-        state,
+    let state = resolved.state.as_ref();
+    let extras = Extras {
+        state: state
+            .map(|document| pack.add(ObjectKind::Blob, &document.bytes))
+            .transpose()?,
         ..Extras::default()
     };
     let mut sink = Sink::Pack(pack);
-    let Some(scope) = &terms.scope else {
-        let options = CaptureOptions {
-            limit_files,
-            include_sensitive,
-            ..CaptureOptions::default()
-        };
-        return Ok((
-            capture(context, Some(store), &worktree, &options, sink)?,
-            extras,
-        ));
+    let options = CaptureOptions {
+        limit_files,
+        include_sensitive,
+        ..CaptureOptions::default()
     };
-    if scope.parts().is_empty() {
-        let captured = no_files(&worktree, &mut sink)?;
-        return Ok((CaptureOutcome::Done(Box::new(captured)), extras));
-    }
-    let _shield = context.interrupt.shield();
-    let (mut capturing, rules) =
-        scan_scope(context, Some(store), &worktree, scope, include_sensitive)?;
-    check_each_part(scope, capturing.listing())?;
+    let found = match &resolved.terms.scope {
+        None => capture(context, Some(store), &worktree, &options, sink)?,
+        Some(scope) if scope.parts().is_empty() => {
+            CaptureOutcome::Done(Box::new(no_files(&worktree, &mut sink)?))
+        }
+        Some(scope) => {
+            let _shield = context.interrupt.shield();
+            let scanned = scan_scope(context, Some(store), &worktree, scope, include_sensitive)?;
+            check_each_part(scope, scanned.0.listing())?;
+            return capture_scanned(context, scanned, resolved, limit_files, extras, &mut sink);
+        }
+    };
+    Ok(found.map(|captured| CapturedScope { captured, extras }))
+}
+
+/// Captures the scanned part of a directory.
+fn capture_scanned(
+    context: &Context,
+    (mut capturing, rules): ScannedScope<'_>,
+    resolved: &ResolvedOptions,
+    limit_files: Option<u64>,
+    mut extras: Extras,
+    sink: &mut Sink<'_, '_>,
+) -> Result<CaptureOutcome<CapturedScope>> {
+    let databases = &resolved.databases;
     capturing.exclude(
         &databases
             .iter()
@@ -83,34 +89,35 @@ pub fn gather(
     if let Some(limit) =
         limit_files.filter(|limit| capturing.listing().file_count() as u64 > *limit)
     {
-        return Ok((
-            CaptureOutcome::OverLimit {
-                limit,
-                largest: Vec::new(),
-            },
-            extras,
-        ));
+        return Ok(CaptureOutcome::OverLimit {
+            limit,
+            largest: Vec::new(),
+        });
     }
-    check_mechanism(context, terms.mechanism, capturing.listing())?;
-    capturing.read(&mut sink)?;
+    let wanted = resolved.terms.checkpoint_type;
+    check_git_holds_all(context, wanted, capturing.listing())?;
+    capturing.read(sink)?;
     extras.rules = rules
-        .map(|mut listing| capturing.read_outer_rules(&mut listing, &mut sink))
+        .map(|mut listing| capturing.read_outer_rules(&mut listing, sink))
         .transpose()?;
-    let captured = capturing.finish(&mut sink)?;
-    if state.is_none() && databases.is_empty() {
+    let captured = Box::new(capturing.finish(sink)?);
+    if extras.state.is_none() && databases.is_empty() {
         check_something_is_held(&captured.listing)?;
     }
-    Ok((CaptureOutcome::Done(Box::new(captured)), extras))
+    Ok(CaptureOutcome::Done(CapturedScope { captured, extras }))
 }
 
-/// Scans what lies in the scope; also returns the ignore files outside it that affect it.
+/// A scan within a scope, and the ignore files outside it that affect it.
+type ScannedScope<'c> = (Box<Capturing<'c>>, Option<Listing>);
+
+/// Scans what lies in the scope.
 fn scan_scope<'c>(
     context: &'c Context,
     store: Option<&'c Store>,
     worktree: &'c WorkTree,
     scope: &Scope,
     include_sensitive: &[String],
-) -> Result<(Box<Capturing<'c>>, Option<Listing>)> {
+) -> Result<ScannedScope<'c>> {
     let named: Vec<RelPath> = scope
         .parts()
         .iter()

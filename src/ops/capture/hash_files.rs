@@ -10,7 +10,7 @@ use crate::model::stat_cache::racy::may_be_half_written;
 use crate::model::state::entry::{STREAM_FROM_BYTES, WhyNot};
 use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{ListedFile, Name, Uncaptured};
+use crate::model::state::stat::{ListedFile, ListedUncaptured, Name};
 use crate::ops::capture::interruptible::InterruptibleSink;
 use crate::ops::capture::key_watch::{Admission, KeyWatch};
 use crate::ops::capture::sink::{Sink, ThreadSink};
@@ -246,7 +246,7 @@ fn settle(listing: &mut Listing, met: &[Met], warnings: &mut Vec<Warning>) {
             }
             FileFate::Gone => {}
             FileFate::NotCaptured(why) => {
-                let item = Uncaptured {
+                let item = ListedUncaptured {
                     name: name.clone(),
                     why: why.clone(),
                     is_dir: false,

@@ -7,8 +7,8 @@ use crate::base::threads;
 use crate::error::Result;
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::rules_stamp::RulesStamp;
-use crate::model::state::apart::exclude;
 use crate::model::state::entry::WhyNot;
+use crate::model::state::exclude::exclude;
 use crate::model::state::filtered::filtered;
 use crate::model::state::listing::Listing;
 use crate::model::state::meta::{Meta, RuleRecord};
@@ -67,12 +67,21 @@ pub struct Captured {
     pub warnings: Vec<Warning>,
 }
 
-pub enum CaptureOutcome {
-    Done(Box<Captured>),
+pub enum CaptureOutcome<C = Box<Captured>> {
+    Done(C),
     OverLimit {
         limit: u64,
         largest: Vec<(RelPath, u64)>,
     },
+}
+
+impl<C> CaptureOutcome<C> {
+    pub fn map<D>(self, with: impl FnOnce(C) -> D) -> CaptureOutcome<D> {
+        match self {
+            Self::Done(captured) => CaptureOutcome::Done(with(captured)),
+            Self::OverLimit { limit, largest } => CaptureOutcome::OverLimit { limit, largest },
+        }
+    }
 }
 
 /// Scans, reads files with unknown ids, and computes all trees.

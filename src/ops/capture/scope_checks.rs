@@ -19,7 +19,7 @@ const NAMED_PATHS: usize = 3;
 pub fn check_each_part(scope: &Scope, found: &Listing) -> Result<()> {
     let paths = found.paths();
     let missed = scope.parts().iter().find(|part| match part.as_path() {
-        Some(path) => !stands(found, path),
+        Some(path) => !exists(found, path),
         None => !present(found, &paths).any(|path| part.covers(&path)),
     });
     let Some(missed) = missed else { return Ok(()) };
@@ -58,7 +58,7 @@ pub fn check_something_is_held(part: &Listing) -> Result<()> {
 }
 
 /// Whether something is held at a path, or known to exist there.
-fn stands(found: &Listing, path: &RelPath) -> bool {
+fn exists(found: &Listing, path: &RelPath) -> bool {
     if found.dir(path).is_some() || found.file(path).is_some() {
         return true;
     }
@@ -71,7 +71,7 @@ fn stands(found: &Listing, path: &RelPath) -> bool {
     entry.is_some_and(|item| item.why.is_recorded())
 }
 
-/// All paths for which [`stands`] is true.
+/// All paths for which [`exists`] is true.
 fn present<'l>(found: &'l Listing, paths: &'l [RelPath]) -> impl Iterator<Item = RelPath> + 'l {
     found.dirs.iter().zip(paths).flat_map(|(dir, path)| {
         let recorded = dir.uncaptured.iter().filter(|item| item.why.is_recorded());
@@ -96,13 +96,13 @@ pub fn uncaptured<'l>(
     })
 }
 
-/// Refuses files unknown to git if the mechanism holds them as git would.
-pub fn check_mechanism(
+/// Refuses files unknown to git if the type holds them as git would.
+pub fn check_git_holds_all(
     context: &Context,
-    mechanism: Option<CheckpointType>,
+    checkpoint_type: Option<CheckpointType>,
     part: &Listing,
 ) -> Result<()> {
-    if mechanism != Some(CheckpointType::GitStash) {
+    if checkpoint_type != Some(CheckpointType::GitStash) {
         return Ok(());
     }
     let refuse = |why: String| Error::Usage {

@@ -8,6 +8,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::terms::CheckpointType;
 use crate::model::state::database::Database;
 use crate::model::state::entry::WhyNot;
+use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
@@ -20,7 +21,7 @@ use crate::ops::restore::restore_options::CommonOptions;
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::repository::Store;
 use crate::store::trees::digest::{self, Sum};
-use crate::store::trees::meta_tree::CheckpointExtras;
+use crate::store::trees::meta_tree::{CheckpointExtras, Extras};
 use crate::worktree::git::find_index;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -31,7 +32,7 @@ const NS_PER_MS: i64 = 1_000_000;
 pub struct Contract {
     pub checkpoint: Checkpoint,
     /// As requested, or else the one that fits the content.
-    pub mechanism: CheckpointType,
+    pub checkpoint_type: CheckpointType,
     pub files: Vec<RelPath>,
     pub state_keys: Vec<String>,
     pub databases: Vec<Database>,
@@ -80,31 +81,28 @@ pub fn of_create(
         return Ok(None);
     };
     let store = context.require_store()?;
-    let (snapshot, extras) = (store.snapshot(&checkpoint)?, store.extras(&checkpoint)?);
+    let snapshot = store.snapshot(&checkpoint)?;
+    let CheckpointExtras { meta, extras } = store.meta_and_extras(&checkpoint)?;
     let index = against_index(context, &snapshot);
     let sum = match outcome.content.clone() {
         Some(sum) => Ok(sum),
-        None => digest::sum(store.objects(), &snapshot, &extras.extras),
+        None => digest::sum(store.objects(), &snapshot, &extras),
     };
     let left_out = &outcome.left_out;
     Ok(Some(Contract {
-        mechanism: checkpoint
+        checkpoint_type: checkpoint
             .record
             .terms
-            .mechanism
+            .checkpoint_type
             .unwrap_or_else(|| fitting(index, &snapshot, &extras)),
-        state_keys: extras
-            .extras
-            .state
-            .map(|id| keys(&store, id))
-            .unwrap_or_default(),
+        state_keys: extras.state.map(|id| keys(&store, id)).unwrap_or_default(),
         databases: outcome.databases.clone(),
         content: sum,
         restorable: dry_run(context, &checkpoint),
         last_modified_ms: last_modified(context, &snapshot),
         index,
         secrets: left_out.secrets.iter().cloned().collect(),
-        unheld: unheld(&extras),
+        unheld: unheld(&meta),
         is_partial: outcome.is_partial(),
         left_out: left_out.directories.len() + left_out.files.len(),
         ref_file: store
@@ -122,18 +120,14 @@ pub fn of_create(
     }))
 }
 
-/// Returns the mechanism that fits: without files by the other content; a stash only if git tracks
+/// Returns the type that fits: without files by the other content; a stash only if git tracks
 /// all files.
-fn fitting(
-    index: Option<AgainstIndex>,
-    snapshot: &Snapshot,
-    extras: &CheckpointExtras,
-) -> CheckpointType {
+fn fitting(index: Option<AgainstIndex>, snapshot: &Snapshot, extras: &Extras) -> CheckpointType {
     if snapshot.files.is_empty() {
-        if extras.extras.databases.is_some() {
+        if extras.databases.is_some() {
             return CheckpointType::DatabaseSavepoint;
         }
-        if extras.extras.state.is_some() {
+        if extras.state.is_some() {
             return CheckpointType::StateSnapshot;
         }
     }
@@ -189,14 +183,12 @@ fn against_index(context: &Context, snapshot: &Snapshot) -> Option<AgainstIndex>
     Some(found)
 }
 
-fn unheld(extras: &CheckpointExtras) -> Vec<(RelPath, String)> {
+fn unheld(meta: &Meta) -> Vec<(RelPath, String)> {
     let told = |why: &WhyNot| match why {
         WhyNot::Unreadable(reason) => format!("cannot be read: {reason}"),
         why => why.in_words().to_owned(),
     };
-    extras
-        .meta
-        .uncaptured
+    meta.uncaptured
         .iter()
         .map(|(path, entry)| (path.clone(), told(&entry.why)))
         .collect()

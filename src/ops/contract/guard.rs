@@ -122,7 +122,7 @@ fn check_matches(
         return Ok(());
     };
     match unmatched(context, store, checkpoint, scope)? {
-        Some(part) => Err(of_nothing(
+        Some(part) => Err(matches_nothing(
             context,
             wanted,
             part,
@@ -306,7 +306,7 @@ fn of_none(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default();
     match work.and_then(|work| parts.iter().find(|part| is_absent(&work, part))) {
         Some(absent) if behind_link(context, parts).is_none() => {
-            of_nothing(context, wanted, absent, "a checkpoint")
+            matches_nothing(context, wanted, absent, "a checkpoint")
         }
         _ => unguarded(context, wanted, what),
     }
@@ -314,7 +314,12 @@ fn of_none(context: &Context, wanted: &GuardedPath, what: String) -> Error {
 
 /// Error for a part that matches nothing, since it may be mistyped. For a file not made yet it
 /// suggests its directory.
-fn of_nothing(context: &Context, wanted: &GuardedPath, part: &ScopePart, held_by: &str) -> Error {
+fn matches_nothing(
+    context: &Context,
+    wanted: &GuardedPath,
+    part: &ScopePart,
+    held_by: &str,
+) -> Error {
     let matches = if part.as_path().is_some() {
         "is neither in the directory nor in"
     } else {
@@ -378,12 +383,8 @@ fn capturable(context: &Context, parts: &[ScopePart]) -> Scope {
     let Ok(work) = WorkTree::open(context.root.path()) else {
         return Scope::new(parts.to_vec());
     };
-    let stands = |path: &RelPath| !matches!(work.stat(path), Ok(None));
-    let nearest = |path: &RelPath| {
-        std::iter::once(path.clone())
-            .chain(path.ancestors())
-            .find(|above| stands(above))
-    };
+    let exists = |path: &RelPath| !matches!(work.stat(path), Ok(None));
+    let nearest = |path: &RelPath| path.self_and_ancestors().find(|above| exists(above));
     let parts = parts.iter().map(|part| match part.as_path() {
         Some(path) => ScopePart::path(nearest(path).unwrap_or_default()),
         None => part.clone(),

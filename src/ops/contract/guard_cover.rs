@@ -36,7 +36,7 @@ pub fn lacks(
     checkpoint: &Checkpoint,
     wanted: Option<&Scope>,
 ) -> Result<Option<String>> {
-    let meta = store.extras(checkpoint)?.meta;
+    let meta = store.meta(checkpoint)?;
     let is_wanted = |path: &RelPath| wanted.is_none_or(|scope| scope.covers(path));
     let missed = meta
         .uncaptured
@@ -86,7 +86,7 @@ pub fn unmatched<'s>(
     checkpoint: &Checkpoint,
     wanted: &'s Scope,
 ) -> Result<Option<&'s ScopePart>> {
-    let state = LazySnapshot::new(store, checkpoint.tree, store.extras(checkpoint)?.meta);
+    let state = LazySnapshot::new(store, checkpoint.tree, store.meta(checkpoint)?);
     let work = WorkTree::open(context.root.path())?;
     let mut all = None;
     for part in wanted.parts() {

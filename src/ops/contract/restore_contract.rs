@@ -45,7 +45,7 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
         within,
         ..RestoreScope::default()
     };
-    let (mut snapshot, extras) = (store.snapshot(target)?, store.extras(target)?.extras);
+    let (mut snapshot, extras) = (store.snapshot(target)?, store.extras(target)?);
     snapshot.retain(&|path| scope.covers(path));
     let expected = digest::sum(store.objects(), &snapshot, &extras);
     if extras.state.is_some() && snapshot.files.is_empty() && extras.databases.is_none() {
@@ -78,7 +78,7 @@ pub fn values(context: &Context, outcome: &RestoreOutcome) -> Result<Option<Stri
         return Ok(None);
     }
     let store = context.require_store()?;
-    let Some(id) = store.extras(&outcome.target)?.extras.state else {
+    let Some(id) = store.extras(&outcome.target)?.state else {
         return Ok(None);
     };
     let read = store

@@ -61,7 +61,7 @@ fn save_stat_cache(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> 
     let stays = |id: ObjectId| locked.inventory().get(id).is_some();
     if let Some(cache) =
         known.filter(|cache| stays(cache.checkpoint()) && cache.restored().is_none_or(stays))
-        && stat_cache::says_already(cache, listing, seen.rules)
+        && stat_cache::matches_listing(cache, listing, seen.rules)
     {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! `create`: captures the working directory and records it.
 
 use crate::error::{Error, Result};
-use crate::ops::capture::gather::{CapturedScope, gather};
+use crate::ops::capture::gather::gather;
 use crate::ops::capture::pipeline::CaptureOutcome;
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
@@ -10,7 +10,7 @@ use crate::ops::create::options::{CreateOptions, ResolvedOptions, resolve};
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::create::record::record;
 use crate::ops::create::{copies, dedup};
-use crate::ops::database::backup::take_all;
+use crate::ops::database::backup::back_up_all;
 use crate::ops::maintain::auto_gc::auto_gc;
 use crate::ops::maintain::repair::salvage;
 use crate::ops::open_store::open_usable;
@@ -129,7 +129,7 @@ fn capture_and_record(
     } else {
         gate.limit_of_call()
     };
-    let (captured, mut extras) = gather(
+    let found = gather(
         context,
         store,
         &resolved,
@@ -138,10 +138,10 @@ fn capture_and_record(
         &mut pack,
     )?;
     if is_whole {
-        gate.remember(store, matches!(captured, CaptureOutcome::OverLimit { .. }));
+        gate.remember(store, matches!(found, CaptureOutcome::OverLimit { .. }));
     }
-    let captured = match captured {
-        CaptureOutcome::Done(captured) => captured,
+    let mut gathered = match found {
+        CaptureOutcome::Done(gathered) => gathered,
         CaptureOutcome::OverLimit { limit, largest } => {
             return Ok(CreateOutcome::too_many_files(
                 resolved.reason,
@@ -151,9 +151,9 @@ fn capture_and_record(
             ));
         }
     };
-    extras.databases = take_all(context, &session.locked, &resolved.databases, &mut pack)?;
+    gathered.extras.databases =
+        back_up_all(context, &session.locked, &resolved.databases, &mut pack)?;
     let databases = resolved.databases.clone();
-    let gathered = CapturedScope { captured, extras };
     let newest = dedup::reusable(context, session, &gathered, &resolved, options.dedup)?;
     let outcome = if let Some(newest) = newest {
         dedup::reuse(newest, *gathered.captured, resolved.reason, warnings)

@@ -31,14 +31,14 @@ pub fn reusable(
     let record = &newest.record;
     let age_ms = context.now_ms.saturating_sub(record.time_ms);
     let is_named_alike = record.reason == resolved.reason && record.source == resolved.source;
-    let may_stand = match policy {
+    let may_reuse = match policy {
         DedupPolicy::Recent => {
             is_named_alike && (0..context.settings.dedup_window_ms).contains(&age_ms)
         }
         DedupPolicy::Always => true,
         DedupPolicy::Never => false,
     };
-    if !may_stand || newest.tree != captured.captured.tree || record.terms != resolved.terms {
+    if !may_reuse || newest.tree != captured.captured.tree || record.terms != resolved.terms {
         return Ok(None);
     }
     let meta = meta_tree::id_of(&captured.captured.meta, &captured.extras);

@@ -1,4 +1,4 @@
-//! Resolves the options of a `create`: reason, source, scope, mechanism, expiry, databases, state.
+//! Resolves the options of a `create`: reason, source, scope, type, expiry, databases, state.
 
 use std::path::PathBuf;
 
@@ -54,7 +54,7 @@ pub enum DedupPolicy {
 pub struct TermsOptions {
     /// Paths and patterns as typed; `None` for the whole directory.
     pub scope: Option<Vec<Vec<u8>>>,
-    pub mechanism: Option<CheckpointType>,
+    pub checkpoint_type: Option<CheckpointType>,
     /// Databases as typed.
     pub databases: Vec<Vec<u8>>,
     /// A span from now, a time, or `never`.
@@ -84,7 +84,7 @@ pub fn resolve(
     options: &CreateOptions,
 ) -> Result<std::result::Result<ResolvedOptions, CreateOutcome>> {
     if options.copies.is_some()
-        && (options.terms.mechanism != Some(CheckpointType::FileBackup)
+        && (options.terms.checkpoint_type != Some(CheckpointType::FileBackup)
             || options.terms.scope.is_none())
     {
         return Err(Error::Usage {
@@ -123,9 +123,9 @@ pub fn resolve(
         .as_deref()
         .map(|typed| parse_expiry(typed, context.now_ms))
         .transpose()?;
-    let mechanism = options.mechanism;
-    check_mechanism(
-        mechanism,
+    let checkpoint_type = options.checkpoint_type;
+    check_type_has_its_content(
+        checkpoint_type,
         scope.is_some(),
         !options.databases.is_empty(),
         state.is_some(),
@@ -135,7 +135,7 @@ pub fn resolve(
     let scope = scope.or_else(|| (state.is_some() || !databases.is_empty()).then(Scope::default));
     let terms = CheckpointTerms {
         scope,
-        mechanism,
+        checkpoint_type,
         expiry,
     };
     Ok(Ok(ResolvedOptions {
@@ -162,16 +162,16 @@ fn checked_text(given: Option<&str>, default: &str, what: &str) -> Result<String
     Ok(text.to_owned())
 }
 
-/// Refuses a mechanism without what it needs.
-fn check_mechanism(
-    mechanism: Option<CheckpointType>,
+/// Refuses a type without what it needs.
+fn check_type_has_its_content(
+    checkpoint_type: Option<CheckpointType>,
     has_scope: bool,
     has_database: bool,
     has_state: bool,
 ) -> Result<()> {
-    let what = match mechanism {
-        Some(mechanism @ (CheckpointType::GitStash | CheckpointType::FileBackup)) if !has_scope => {
-            format!("type {} needs a --scope; without a type the whole directory is recorded", mechanism.into_str())
+    let what = match checkpoint_type {
+        Some(checkpoint_type @ (CheckpointType::GitStash | CheckpointType::FileBackup)) if !has_scope => {
+            format!("type {} needs a --scope; without a type the whole directory is recorded", checkpoint_type.into_str())
         }
         Some(CheckpointType::DatabaseSavepoint) if !has_database => "type database_savepoint needs a --db".to_owned(),
         Some(CheckpointType::StateSnapshot) if !has_state || has_scope => {

@@ -187,7 +187,7 @@ fn record_of(
 /// Reads the checkpoint back, because the caller is about to rely on it.
 fn read_back(store: &Store, checkpoint: &Checkpoint) -> Result<Sum> {
     let (snapshot, extras) = (store.snapshot(checkpoint)?, store.extras(checkpoint)?);
-    let sum = digest::sum(store.objects(), &snapshot, &extras.extras);
+    let sum = digest::sum(store.objects(), &snapshot, &extras);
     let what = || {
         format!(
             "checkpoint {}, read back right after it was made,",

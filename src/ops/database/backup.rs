@@ -30,7 +30,7 @@ pub enum Purpose {
 
 /// A captured database.
 #[derive(Debug)]
-pub struct Taken {
+pub struct DatabaseBackup {
     pub held: Held,
     pub watched: Option<Watched>,
 }
@@ -39,7 +39,7 @@ pub struct Taken {
 ///
 /// # Errors
 /// A database cannot be captured.
-pub fn take_all(
+pub fn back_up_all(
     context: &Context,
     locked: &LockedStore<'_>,
     wanted: &[Database],
@@ -57,8 +57,8 @@ pub fn take_all(
                 why,
             })
         };
-        let held = match take(context, &scratch, database, Purpose::Savepoint, pack) {
-            Ok(Taken {
+        let held = match back_up(context, &scratch, database, Purpose::Savepoint, pack) {
+            Ok(DatabaseBackup {
                 held: Held::Absent, ..
             }) => return refused("it is gone".to_owned()),
             Ok(taken) => taken.held,
@@ -74,13 +74,13 @@ pub fn take_all(
 ///
 /// # Errors
 /// The database or its command fails, a signal asks to stop, or the store cannot be written.
-pub fn take(
+pub fn back_up(
     context: &Context,
     scratch: &Scratch,
     database: &Database,
     purpose: Purpose,
     pack: &mut PackSet<'_>,
-) -> Result<Taken, DatabaseFailure> {
+) -> Result<DatabaseBackup, DatabaseFailure> {
     context.check_interrupt()?;
     let copy = scratch.dir().join("taken");
     atomic_file::remove_if_there(&copy)?;
@@ -95,13 +95,13 @@ pub fn take(
             Some(copy_out(context, path, &copy, purpose)?)
         }
         Database::File(_) => {
-            return Ok(Taken {
+            return Ok(DatabaseBackup {
                 held: Held::Absent,
                 watched: None,
             });
         }
     };
-    Ok(Taken {
+    Ok(DatabaseBackup {
         held: Held::Content(store(context, &copy, pack)?),
         watched,
     })

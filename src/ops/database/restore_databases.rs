@@ -9,7 +9,7 @@ use crate::model::state::database::{Database, Databases, Held};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
-use crate::ops::database::backup::{self, Purpose, Taken, live, patience};
+use crate::ops::database::backup::{self, DatabaseBackup, Purpose, live, patience};
 use crate::ops::database::database_command::{self, DatabaseFailure};
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Request};
 use crate::ops::session::Pending;
@@ -25,7 +25,7 @@ use crate::worktree::sqlite::{self, Watched};
 use crate::worktree::tree_handle::WorkTree;
 
 /// Databases whose present state is kept and whose wanted content is ready.
-pub struct DatabaseReturn {
+pub struct DatabaseRestore {
     items: Vec<DatabaseItem>,
     /// `None` if there is no database.
     scratch: Option<Scratch>,
@@ -57,7 +57,7 @@ pub fn planned(request: &Request<'_>) -> Vec<DatabaseReport> {
         .collect()
 }
 
-impl DatabaseReturn {
+impl DatabaseRestore {
     /// Captures the present state of each into `pack` and extracts the content to restore; no user
     /// file changes.
     ///
@@ -84,7 +84,7 @@ impl DatabaseReturn {
         }
         let scratch = locked.begin_scratch()?;
         for (number, (database, wanted)) in concerned.into_iter().enumerate() {
-            let item = match backup::take(context, &scratch, &database, Purpose::Safety, pack) {
+            let item = match backup::back_up(context, &scratch, &database, Purpose::Safety, pack) {
                 Ok(taken) => {
                     let place = scratch.dir().join(format!("wanted-{number}"));
                     DatabaseItem::new(
@@ -122,7 +122,7 @@ impl DatabaseReturn {
     }
 
     /// Whether a database differs from both target and safety checkpoint of an interrupted restore.
-    pub fn holds_news(&self, store: &Store, pending: &Pending) -> Result<bool> {
+    pub fn has_unsaved(&self, store: &Store, pending: &Pending) -> Result<bool> {
         if self.items.is_empty() {
             return Ok(false);
         }
@@ -151,7 +151,7 @@ impl DatabaseReturn {
     ///
     /// # Errors
     /// A signal asks to stop; each database then has its old or its new state.
-    pub fn put_back(&mut self, context: &Context) -> Result<()> {
+    pub fn restore(&mut self, context: &Context) -> Result<()> {
         let Some(scratch) = &self.scratch else {
             return Ok(());
         };
@@ -160,7 +160,7 @@ impl DatabaseReturn {
             .iter_mut()
             .filter(|item| item.report.fate == DatabaseFate::Planned)
         {
-            item.report.fate = match item.put_back(context, scratch) {
+            item.report.fate = match item.restore(context, scratch) {
                 Ok(()) => DatabaseFate::Restored,
                 Err(DatabaseFailure::Refused(why)) => DatabaseFate::Failed(why),
                 Err(DatabaseFailure::Other(error)) => return Err(error),
@@ -180,7 +180,7 @@ impl DatabaseItem {
         target: ObjectId,
         database: Database,
         wanted: Held,
-        taken: Taken,
+        taken: DatabaseBackup,
         place: PathBuf,
     ) -> Result<Self> {
         let (fate, content) = match wanted {
@@ -213,7 +213,7 @@ impl DatabaseItem {
         }
     }
 
-    fn put_back(&mut self, context: &Context, scratch: &Scratch) -> Result<(), DatabaseFailure> {
+    fn restore(&mut self, context: &Context, scratch: &Scratch) -> Result<(), DatabaseFailure> {
         let Some(wanted) = &self.content else {
             return Ok(());
         };
@@ -222,7 +222,7 @@ impl DatabaseItem {
                 let refused = |why: Error| DatabaseFailure::Refused(why.to_string());
                 ready_place(context, path, self.present).map_err(refused)?;
                 let live = live(context, path);
-                Ok(sqlite::put_back(
+                Ok(sqlite::restore(
                     wanted,
                     &live,
                     self.watched.take(),

@@ -76,7 +76,7 @@ pub fn delete(
         inventory_under_lock(context, &store)?
     };
     let to_delete = resolve_all(&inventory, &options.selectors, context.now_ms)?;
-    refuse_kept(
+    refuse_protected(
         &store,
         &to_delete,
         session::pending_unlocked(&store, &inventory.checkpoints)?.as_ref(),
@@ -105,7 +105,7 @@ pub fn delete(
 
 fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result<DeleteOutcome> {
     let mut session = session::begin(context, store)?;
-    refuse_kept(store, &outcome.deleted, session.pending.as_ref())?;
+    refuse_protected(store, &outcome.deleted, session.pending.as_ref())?;
     let (rows, commits): (Vec<CheckpointId>, Vec<CheckpointId>) = outcome
         .deleted
         .iter()
@@ -193,7 +193,7 @@ fn resolve(inventory: &Inventory, selector: &str, now_ms: i64) -> Result<ToDelet
 }
 
 /// Refuses to delete pinned checkpoints and those that an interrupted restore needs.
-fn refuse_kept(
+fn refuse_protected(
     store: &Store,
     to_delete: &[ToDelete],
     pending: Option<&session::Pending>,

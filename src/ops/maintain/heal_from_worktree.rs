@@ -40,9 +40,9 @@ pub fn heal_from_worktree(
             return Ok(report);
         }
         let wanted: Vec<ObjectId> = missing.keys().copied().collect();
-        salvage::take_from_kept_copies(&context.store_dir()?, store, &wanted)?;
+        salvage::take_from_damaged_copies(&context.store_dir()?, store, &wanted)?;
         from_worktree(context, store, &missing, &mut present)?;
-        store.objects().forget_rescued()?;
+        store.objects().forget_damage()?;
         report = check()?;
         if report.missing() == missing {
             return Ok(report);

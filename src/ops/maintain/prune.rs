@@ -61,7 +61,7 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     let rows_before = rows(&store);
     let bytes_before = bytes_below(store.dir());
     let mut session = session::begin(context, &store)?;
-    mend(&mut session)?;
+    rebuild_indexes_and_drop_pins(&mut session)?;
     refuse_damage(&session)?;
     session
         .locked
@@ -195,8 +195,8 @@ fn versions(
 
 /// Rebuilds damaged pack indexes and drops lost pins; checking this on every `create` would cost
 /// too much.
-fn mend(session: &mut Session<'_>) -> Result<()> {
-    let count = session.locked.mend_indexes()?.len();
+fn rebuild_indexes_and_drop_pins(session: &mut Session<'_>) -> Result<()> {
+    let count = session.locked.rebuild_indexes()?.len();
     session
         .warnings
         .extend((count > 0).then_some(Warning::IndexesRebuilt { count }));

@@ -27,7 +27,7 @@ const PASSES_UPTO: usize = 16;
 
 /// What a repair did.
 #[derive(Debug, Default)]
-pub struct Mended {
+pub struct RepairOutcome {
     /// Derived files that were wrong and have been rebuilt.
     pub derived: Vec<FileFinding>,
     /// Unusable files that were set aside within the store.
@@ -40,7 +40,7 @@ pub struct Mended {
     pub salvaged: Option<Salvaged>,
 }
 
-impl Mended {
+impl RepairOutcome {
     pub fn lost_nothing(&self) -> bool {
         self.salvaged
             .as_ref()
@@ -58,7 +58,7 @@ impl Mended {
 
 /// Repairs the store of this root; `None` if there is none. The report describes the store after
 /// the repair.
-pub fn repair(context: &Context) -> Result<Option<(Mended, CheckReport, Vec<Warning>)>> {
+pub fn repair(context: &Context) -> Result<Option<(RepairOutcome, CheckReport, Vec<Warning>)>> {
     let place = context.store_dir()?;
     let _shield = context.interrupt.shield();
     let mut store = match Store::open(place.clone()) {
@@ -66,18 +66,18 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, CheckReport, Vec<Warn
         Ok(None) => return Ok(None),
         Err(Error::StoreUnusable { .. }) => {
             let salvaged = salvage_unusable(context, &place, Unreadable::IsPassedOver)?;
-            let mended = Mended {
+            let outcome = RepairOutcome {
                 salvaged,
-                ..Mended::default()
+                ..RepairOutcome::default()
             };
-            return Ok(Some((mended, check_again(context, place)?, Vec::new())));
+            return Ok(Some((outcome, check_again(context, place)?, Vec::new())));
         }
         Err(other) => return Err(other),
     };
-    let go_on = || context.check_interrupt();
+    let check_interrupt = || context.check_interrupt();
     let options = CheckOptions {
         full: true,
-        go_on: &go_on,
+        check_interrupt: &check_interrupt,
         progress: &context.progress,
     };
     let before = check_with_retries(context, &mut store, None, true)?;
@@ -85,15 +85,15 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, CheckReport, Vec<Warn
     let Some(store) = Store::open(place.clone())? else {
         return Ok(None);
     };
-    let mut session = begin_afresh(context, &store)?;
-    let mut mended = Mended {
+    let mut session = begin_session(context, &store)?;
+    let mut outcome = RepairOutcome {
         derived: before.derived,
         fetched,
-        ..Mended::default()
+        ..RepairOutcome::default()
     };
-    mended.set_aside = heal(context, &session)?;
+    outcome.set_aside = repair_files(context, &session)?;
     let report = heal_from_worktree(context, &store, &|| store.check(None, &options))?;
-    mended.healed = before
+    outcome.healed = before
         .damaged
         .iter()
         .filter(|was| report.damaged.iter().all(|is| is.id != was.id))
@@ -104,11 +104,11 @@ pub fn repair(context: &Context) -> Result<Option<(Mended, CheckReport, Vec<Warn
     if report.files.is_empty() && !report.damaged.iter().any(|state| beyond(&state.id)) {
         session.locked.write_derived()?;
         let report = store.check(None, &options)?;
-        return Ok(Some((mended, report, warnings)));
+        return Ok(Some((outcome, report, warnings)));
     }
-    mended.salvaged = Some(salvage(context, &place, Unreadable::IsPassedOver)?);
+    outcome.salvaged = Some(salvage(context, &place, Unreadable::IsPassedOver)?);
     drop(session);
-    Ok(Some((mended, check_again(context, place)?, warnings)))
+    Ok(Some((outcome, check_again(context, place)?, warnings)))
 }
 
 /// Fetches from kept copies what was unreadable at a store's replacement but may be readable now.
@@ -119,21 +119,21 @@ fn fetch(context: &Context, place: &Path) -> Result<usize> {
     if salvage_backlog::copies(store.layout())?.is_empty() {
         return Ok(0);
     }
-    let session = begin_afresh(context, &store)?;
+    let session = begin_session(context, &store)?;
     salvage_backlog::fetch(&session.locked, &|| context.check_interrupt())
 }
 
-/// Acts only on what is seen under the lock: packs that vanished before were replaced, not lost.
-fn begin_afresh<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
+/// Takes the lock and forgets damage noticed before: packs that vanished were replaced, not lost.
+fn begin_session<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
     let session = session::begin(context, store)?;
-    store.objects().forget_rescued()?;
+    store.objects().forget_damage()?;
     Ok(session)
 }
 
-/// Mends what taking the lock does not.
-fn heal(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
+/// Repairs files of the store that taking the lock leaves as they are.
+fn repair_files(context: &Context, session: &Session<'_>) -> Result<Vec<PathBuf>> {
     let locked = &session.locked;
-    locked.mend_indexes()?;
+    locked.rebuild_indexes()?;
     locked.drop_bad_caches()?;
     locked.drop_lost_pins()?;
     if projected::read(locked.store().layout()).is_err() {
@@ -151,11 +151,11 @@ fn check_again(context: &Context, place: PathBuf) -> Result<CheckReport> {
     let Some(store) = Store::open(place)? else {
         return Ok(CheckReport::default());
     };
-    // Taking the lock mends what only the final location can tell; it is held during the check.
-    let session = begin_afresh(context, &store)?;
+    // Taking the lock recovers what only the final location can tell; it is held during the check.
+    let session = begin_session(context, &store)?;
     let options = CheckOptions {
         full: true,
-        go_on: &|| Ok(()),
+        check_interrupt: &|| Ok(()),
         progress: &context.progress,
     };
     let report = store.check(None, &options);
@@ -199,7 +199,7 @@ pub fn salvage_unusable(
 /// Replaces a damaged store, whose lock the caller holds, by a fresh one with everything that can
 /// be read.
 pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Result<Salvaged> {
-    let go_on = || context.check_interrupt();
+    let check_interrupt = || context.check_interrupt();
     let (wait, holder) = (context.lock_wait, &context.holder);
     let salvage = Salvage::begin(
         place,
@@ -207,7 +207,7 @@ pub fn salvage(context: &Context, place: &Path, unreadable: Unreadable) -> Resul
         wait,
         holder,
         unreadable,
-        &go_on,
+        &check_interrupt,
     )?;
     heal_from_worktree(context, salvage.store(), &|| salvage.check())?;
     salvage.finish(context.now_ms)
@@ -223,10 +223,10 @@ pub fn check_with_retries(
     full: bool,
 ) -> Result<CheckReport> {
     let _shield = context.interrupt.shield();
-    let go_on = || context.check_interrupt();
+    let check_interrupt = || context.check_interrupt();
     let options = CheckOptions {
         full,
-        go_on: &go_on,
+        check_interrupt: &check_interrupt,
         progress: &context.progress,
     };
     let mut report = store.check(only, &options)?;

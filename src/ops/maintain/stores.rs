@@ -66,7 +66,7 @@ pub fn places(context: &Context) -> Result<Vec<PathBuf>> {
 }
 
 /// Returns the damaged copies of the store that lies, or would lie, in `dir`.
-pub fn kept_copies_of(dir: &Path) -> Result<Vec<PathBuf>> {
+pub fn damaged_copies_of(dir: &Path) -> Result<Vec<PathBuf>> {
     let (Some(folder), Some(store)) =
         (dir.parent(), dir.file_name().and_then(|name| name.to_str()))
     else {

@@ -5,7 +5,7 @@ use crate::model::checkpoint::record::CheckpointId;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
-use crate::ops::maintain::repair::{Mended, check_with_retries, repair};
+use crate::ops::maintain::repair::{RepairOutcome, check_with_retries, repair};
 use crate::ops::restore::commands::find;
 use crate::ops::warning::Warning;
 use crate::store::refs::inventory::Inventory;
@@ -34,20 +34,24 @@ pub struct VerifyOutcome {
     pub content: Option<String>,
     pub report: CheckReport,
     /// What a repair did; `None` if none was requested.
-    pub mended: Option<Mended>,
+    pub repaired: Option<RepairOutcome>,
     pub warnings: Vec<Warning>,
 }
 
 impl VerifyOutcome {
     /// Whether the store is whole and a repair lost nothing.
     pub fn is_whole(&self) -> bool {
-        self.report.is_whole() && self.mended.as_ref().is_none_or(Mended::lost_nothing)
+        self.report.is_whole()
+            && self
+                .repaired
+                .as_ref()
+                .is_none_or(RepairOutcome::lost_nothing)
     }
 }
 
 pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcome> {
     if options.repair {
-        return repaired(context);
+        return verify_and_repair(context);
     }
     let Some(mut store) = context.find_store()? else {
         return match options.selector {
@@ -59,7 +63,7 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcom
     let only = options
         .selector
         .as_ref()
-        .map(|query| which(&inventory, query, context.now_ms))
+        .map(|query| resolve(&inventory, query, context.now_ms))
         .transpose()?;
     let report = check_with_retries(context, &mut store, only.as_ref(), options.full)?;
     let inventory = store.inventory()?;
@@ -77,7 +81,7 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcom
         exists: true,
         content: hash.flatten(),
         report,
-        mended: None,
+        repaired: None,
         warnings,
     })
 }
@@ -88,13 +92,13 @@ fn content_of(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Opti
         return Ok(None);
     };
     let (snapshot, extras) = (store.snapshot(checkpoint)?, store.extras(checkpoint)?);
-    let sum = digest::sum(store.objects(), &snapshot, &extras.extras);
+    let sum = digest::sum(store.objects(), &snapshot, &extras);
     sum.map(|sum| Some(sum.hash))
         .map_err(|why| store.damage(id, why))
 }
 
 /// Resolves the selector; a damaged checkpoint can be named by its id.
-fn which(inventory: &Inventory, query: &str, now_ms: i64) -> Result<CheckpointId> {
+fn resolve(inventory: &Inventory, query: &str, now_ms: i64) -> Result<CheckpointId> {
     match find(inventory, query, now_ms) {
         Ok(found) => Ok(found.id.into()),
         Err(cause) => inventory
@@ -104,15 +108,15 @@ fn which(inventory: &Inventory, query: &str, now_ms: i64) -> Result<CheckpointId
     }
 }
 
-fn repaired(context: &Context) -> Result<VerifyOutcome> {
-    let Some((mended, report, warnings)) = repair(context)? else {
+fn verify_and_repair(context: &Context) -> Result<VerifyOutcome> {
+    let Some((repaired, report, warnings)) = repair(context)? else {
         return Ok(VerifyOutcome::default());
     };
     Ok(VerifyOutcome {
         exists: true,
         content: None,
         report,
-        mended: Some(mended),
+        repaired: Some(repaired),
         warnings,
     })
 }

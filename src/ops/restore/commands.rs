@@ -102,7 +102,7 @@ pub fn undo(
     if let Some(pending) = session::pending_unlocked(&found.store, &found.inventory.checkpoints)? {
         return found.undo_pending(pending, consent);
     }
-    refuse_after_one_that_never_began(&found.healed)?;
+    refuse_after_one_that_never_began(&found.recovered)?;
     found.take_step(
         Verb::Undo,
         Steps::of(&found.inventory.checkpoints).done,
@@ -158,8 +158,8 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
 
 /// Refuses if the last restore was killed before it changed anything: there is nothing to undo, and
 /// the restore before it is not the one meant.
-fn refuse_after_one_that_never_began(healed: &[Warning]) -> Result<()> {
-    let target = healed.iter().find_map(|warning| match warning {
+fn refuse_after_one_that_never_began(recovered: &[Warning]) -> Result<()> {
+    let target = recovered.iter().find_map(|warning| match warning {
         Warning::RestoreNeverBegan { target } => Some(*target),
         _ => None,
     });
@@ -172,8 +172,8 @@ struct FoundStore<'c> {
     common: &'c CommonOptions,
     store: Store,
     inventory: Inventory,
-    /// What was mended to know them.
-    healed: Vec<Warning>,
+    /// What had to be recovered first.
+    recovered: Vec<Warning>,
 }
 
 impl<'c> FoundStore<'c> {
@@ -190,7 +190,7 @@ impl<'c> FoundStore<'c> {
                 common,
                 store,
                 inventory,
-                healed: Vec::new(),
+                recovered: Vec::new(),
             });
         }
         let mut session = session::begin(context, &store)?;
@@ -203,7 +203,7 @@ impl<'c> FoundStore<'c> {
                     | Warning::RestoreNeverBegan { .. }
             )
         });
-        let (inventory, healed) = (
+        let (inventory, recovered) = (
             session.locked.inventory().clone(),
             std::mem::take(&mut session.warnings),
         );
@@ -213,7 +213,7 @@ impl<'c> FoundStore<'c> {
             common,
             store,
             inventory,
-            healed,
+            recovered,
         })
     }
 
@@ -239,7 +239,7 @@ impl<'c> FoundStore<'c> {
     fn run(&self, request: &Request<'_>, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
         let mut outcome =
             protocol::restore(self.context, &self.store, request, self.common, consent)?;
-        outcome.warnings.extend(self.healed.iter().cloned());
+        outcome.warnings.extend(self.recovered.iter().cloned());
         Ok(outcome)
     }
 

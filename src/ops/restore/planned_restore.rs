@@ -57,7 +57,7 @@ pub fn capture_and_plan(
             return Err(Error::unexpected("a limit was met that was not set"));
         }
     };
-    capturing.exclude(&target.files_apart());
+    capturing.exclude(&target.files_of_databases());
     let stores = stores_in(capturing.listing());
     let mut filter = read_and_compare(&mut capturing, request, &mut sink)?;
     let mut held = target.snapshot(&filter)?;
@@ -140,7 +140,7 @@ fn extend(
         more.extend(files_of(store, pending.safety())?);
     }
     more.retain(|path| !request.target.spares(path));
-    let is_wanted = |path: &&RelPath| dir_filter::may_stand_unlisted(capturing.listing(), path);
+    let is_wanted = |path: &&RelPath| dir_filter::may_exist_unlisted(capturing.listing(), path);
     let files = held
         .files
         .keys()

@@ -16,7 +16,7 @@ use crate::ops::capture::pipeline::{Captured, Sink};
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::apply_retention;
 use crate::ops::create::record::safety_record;
-use crate::ops::database::restore_databases::{self, DatabaseReturn};
+use crate::ops::database::restore_databases::{self, DatabaseRestore};
 use crate::ops::own_files;
 use crate::ops::restore::planned_restore::{PlannedRestore, capture_and_plan};
 use crate::ops::restore::restore_job::RestoreJob;
@@ -160,7 +160,7 @@ fn restore_under_lock(
     common: &CommonOptions,
 ) -> Result<RestoreOutcome> {
     let worktree = WorkTree::open(context.root.path())?;
-    let mut databases = DatabaseReturn::prepare(context, &session.locked, &mut pack, request)?;
+    let mut databases = DatabaseRestore::prepare(context, &session.locked, &mut pack, request)?;
     let staging = random_hex();
     take_over_pending(session, &worktree, &present, request, &staging)?;
     let safety = record_safety_checkpoint(
@@ -182,7 +182,7 @@ fn restore_under_lock(
     };
     let applying = journal_of(request, safety, &staging, JournalStage::Applying);
     let was_pending = request.pending.is_some();
-    let mut last = || databases.put_back(context);
+    let mut last = || databases.restore(context);
     let carried = execute::execute(&mut session.locked, &job, &applying, was_pending, &mut last)?;
     let mut warnings = std::mem::take(&mut session.warnings);
     warnings.retain(|warning| {
@@ -262,14 +262,14 @@ fn record_safety_checkpoint(
     context: &Context,
     session: &mut Session<'_>,
     mut pack: PackSet<'_>,
-    (present, databases): (&PlannedRestore, &DatabaseReturn),
+    (present, databases): (&PlannedRestore, &DatabaseRestore),
     request: &Request<'_>,
     staging: &str,
 ) -> Result<ObjectId> {
     let store = session.locked.store();
     if let (Verb::Resume, Some(pending)) = (request.verb, &request.pending)
-        && !holds_news(store, pending, &present.snapshot)?
-        && !databases.holds_news(store, pending)?
+        && !has_unsaved(store, pending, &present.snapshot)?
+        && !databases.has_unsaved(store, pending)?
     {
         return Ok(pending.safety());
     }
@@ -312,7 +312,7 @@ fn record_safety_checkpoint(
     Ok(session.locked.record(new, &mut announce)?.id)
 }
 
-fn holds_news(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bool> {
+fn has_unsaved(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bool> {
     let inventory = store.inventory()?;
     let mut known = Vec::new();
     for id in [pending.target(), pending.safety()] {
@@ -351,7 +351,7 @@ fn clear_leftovers(
         stage_removal::remove_leftover(worktree, filling)?;
     }
     let is_known = |file: &mut dyn std::io::Read, len| Ok(known.contains(&hash_of(file, len)?));
-    if stage_removal::leftover_holds_news(worktree, &journal.staging, &is_known)? {
+    if stage_removal::leftover_has_unsaved(worktree, &journal.staging, &is_known)? {
         return Ok(Some(Warning::LateWrites {
             paths: Vec::new(),
             staging: journal.staging.clone(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::model::checkpoint::record::{Checkpoint, Verb};
-use crate::model::ended::CommandEnd;
+use crate::model::command_end::CommandEnd;
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::Database;
 use crate::model::state::object_id::ObjectId;

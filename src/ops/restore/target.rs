@@ -46,7 +46,7 @@ pub struct Target<'s> {
 impl<'s> Target<'s> {
     /// Reads what is recorded beside the trees; the trees are read and checked when needed.
     pub fn load(store: &'s Store, checkpoint: &Checkpoint) -> Result<Self> {
-        let CheckpointExtras { meta, extras } = store.extras(checkpoint)?;
+        let CheckpointExtras { meta, extras } = store.meta_and_extras(checkpoint)?;
         let record = if checkpoint.adopted {
             rules_of_plain_git(store)
         } else {
@@ -285,7 +285,7 @@ impl<'s> Target<'s> {
     }
 
     /// Returns the files of all its databases, which are not captured as files.
-    pub fn files_apart(&self) -> Vec<RelPath> {
+    pub fn files_of_databases(&self) -> Vec<RelPath> {
         self.databases.keys().flat_map(Database::files).collect()
     }
 

@@ -37,7 +37,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
     let target = Target::load(&store, &checkpoint)?;
     restore_paths::check_held(&target, &paths)?;
     let destination = Destination::resolve(&options.to)?;
-    let is_inside = destination.check_apart(&context.root, &context.base)?;
+    let is_inside = destination.check_location(&context.root, &context.base)?;
     let scope = RestoreScope {
         paths: restore_paths::limits(paths),
         within: None,

@@ -14,7 +14,7 @@ pub struct CheckOptions<'o> {
     /// Whether every object is read and hashed, not only looked up.
     pub full: bool,
     /// Called repeatedly; an error ends the check.
-    pub go_on: &'o dyn Fn() -> crate::error::Result<()>,
+    pub check_interrupt: &'o dyn Fn() -> crate::error::Result<()>,
     /// Counts each checked object.
     pub progress: &'o Progress,
 }

@@ -47,9 +47,11 @@ impl<'c> StateChecker<'c> {
         let mut faults = Vec::new();
         let reason = match read_checkpoint(self.objects, id) {
             Ok(checkpoint) => {
-                if let Some(extras) = self.check_meta(checkpoint.meta, &mut faults, report) {
-                    self.check_agreement(&extras.meta, checkpoint.tree, &mut faults);
-                    if let Some(tree) = checkpoint.meta.filter(|_| !extras.extras.is_empty()) {
+                if let Some(CheckpointExtras { meta, extras }) =
+                    self.check_meta(checkpoint.meta, &mut faults, report)
+                {
+                    self.check_agreement(&meta, checkpoint.tree, &mut faults);
+                    if let Some(tree) = checkpoint.meta.filter(|_| !extras.is_empty()) {
                         self.check_extras(tree, &mut faults, report)?;
                     }
                 }
@@ -211,7 +213,7 @@ impl<'c> StateChecker<'c> {
             if self.clean.contains(&id) {
                 continue;
             }
-            (self.options.go_on)()?;
+            (self.options.check_interrupt)()?;
             visited.push(id);
             let entries = match convert::read_tree(self.objects, id) {
                 Ok(entries) => entries,

@@ -27,7 +27,7 @@ pub fn check(
     options: &CheckOptions<'_>,
     report: &mut CheckReport,
 ) -> Result<()> {
-    objects.look_again();
+    objects.make_packs_readable();
     let mut seen = ObjectIds::default();
     if options.full {
         // A full check counts each object, needed or not.
@@ -41,7 +41,7 @@ pub fn check(
     check_packs(layout, objects, options, &mut listed, &mut seen, report)?;
     check_names(layout, &files, &listed, report);
     for id in loose_files::list(objects.objects_dir())? {
-        (options.go_on)()?;
+        (options.check_interrupt)()?;
         let path = loose_files::path_of(objects.objects_dir(), &id);
         let looked = if options.full {
             loose_files::read(objects.objects_dir(), &id).map(|(_, content)| content.len())
@@ -87,7 +87,7 @@ fn check_packs(
         .progress
         .begin(WorkPhase::Verifying, count as u64, 0);
     for pack in packs {
-        (options.go_on)()?;
+        (options.check_interrupt)()?;
         check_pack(layout, &pack, options, seen, report)?;
     }
     Ok(())
@@ -104,15 +104,15 @@ fn check_pack(
         // A prune has replaced the pack meanwhile.
         return Ok(());
     }
-    if let Some(rescued) = pack.rescued() {
-        if rescued.is_whole {
+    if let Some(damage) = pack.damage() {
+        if damage.is_whole {
             report
                 .derived
-                .push(finding(layout, &pack.index_path, rescued.why.clone()));
+                .push(finding(layout, &pack.index_path, damage.why.clone()));
         } else {
             report
                 .files
-                .push(finding(layout, &pack.pack_path, rescued.why.clone()));
+                .push(finding(layout, &pack.pack_path, damage.why.clone()));
         }
     } else if let Err(cause) = pack.check_frame() {
         report
@@ -128,7 +128,7 @@ fn check_pack(
     // In order of offset: a delta comes after its base, which is then still cached.
     entries.sort_unstable_by_key(|entry| entry.offset);
     for entry in entries {
-        (options.go_on)()?;
+        (options.check_interrupt)()?;
         options.progress.add(1, 0);
         if !pack.can_give(&entry.id) {
             report.files.push(finding(
@@ -149,7 +149,7 @@ fn check_pack(
     report.files[found_before..].sort_by(|a, b| a.why.cmp(&b.why));
     if options.full
         && report.files.len() == found_before
-        && pack.rescued().is_none()
+        && pack.damage().is_none()
         && !trailer_is_right(&pack.pack_path)
     {
         report.files.push(finding(

@@ -1,4 +1,4 @@
-//! Damage: finds it, mends it, and salvages all that is still readable.
+//! Damage: finds it, recovers from it under the lock, and salvages all that is still readable.
 
 pub mod check;
 pub mod check_checkpoints;

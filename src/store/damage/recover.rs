@@ -1,4 +1,4 @@
-//! Repairs made when the lock is taken: refs named only by the manifest or packs, and leftovers of
+//! Recovery when the lock is taken: refs named only by the manifest or packs, and leftovers of
 //! killed processes.
 
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::{run_reader, run_refs, run_roll};
 use crate::store::trees::convert;
 
-/// The repairs made, for one warning each.
+/// What was recovered, for one warning each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recovery {
     /// Checkpoints whose ref was gone.
@@ -45,7 +45,7 @@ impl Recovery {
     }
 }
 
-/// Mends the store; the caller holds the lock.
+/// Recovers the store; the caller holds the lock.
 pub fn run(
     store: &Store,
     reader: &mut CommitReader<'_>,
@@ -53,10 +53,10 @@ pub fn run(
 ) -> Result<Recovery> {
     sweep::sweep_temporaries(&store.layout().objects())?;
     sweep_own(store)?;
-    let indexes_rebuilt = mend_indexes(store)?;
-    mend_refs(store, inventory)?;
+    let indexes_rebuilt = recover_indexes(store)?;
+    recover_refs(store, inventory)?;
     let before = read_manifest(store)?;
-    let workflows_restored = mend_workflows(store)?;
+    let workflows_restored = recover_runs(store)?;
     let mut recovery = Recovery {
         indexes_rebuilt,
         workflows_restored,
@@ -101,17 +101,17 @@ pub fn run(
             expected.as_bytes(),
         )?;
     }
-    mend_main(store, inventory)?;
+    recover_main(store, inventory)?;
     Ok(recovery)
 }
 
 /// Rebuilds indexes if damage was noticed or a pack lacks its index: looking at more would slow
 /// every command.
-fn mend_indexes(store: &Store) -> Result<usize> {
+fn recover_indexes(store: &Store) -> Result<usize> {
     let objects = store.objects();
-    let noticed = objects.has_rescued()
+    let noticed = objects.has_damaged_packs()
         || !unindexed_packs::without_index(&store.layout().packs())?.is_empty();
-    Ok(if noticed && objects.look_again() {
+    Ok(if noticed && objects.make_packs_readable() {
         unindexed_packs::write_indexes(objects)?.len()
     } else {
         0
@@ -119,7 +119,7 @@ fn mend_indexes(store: &Store) -> Result<usize> {
 }
 
 /// Points `main` at the newest checkpoint, so that plain git finds its history and adds to it.
-fn mend_main(store: &Store, inventory: &Inventory) -> Result<()> {
+fn recover_main(store: &Store, inventory: &Inventory) -> Result<()> {
     let main = ref_files::read_main(store.layout())?;
     let newest = inventory.newest().map(|newest| newest.id);
     let is_damaged = |main| !inventory.ids().contains(&main) && store.objects().contains(&main);
@@ -152,7 +152,7 @@ fn sweep_own(store: &Store) -> Result<()> {
 }
 
 /// Restores torn refs from their names, and lost meta refs from the commit's trailer.
-fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
+fn recover_refs(store: &Store, inventory: &Inventory) -> Result<()> {
     let layout = store.layout();
     for (id, value) in ref_files::read_family(layout, Family::Checkpoints)? {
         if value != RefValue::Id(id) {
@@ -184,7 +184,7 @@ fn mend_refs(store: &Store, inventory: &Inventory) -> Result<()> {
 }
 
 /// Restores torn refs of runs from the commits; without such a commit a ref is left as it is.
-fn mend_workflows(store: &Store) -> Result<Vec<String>> {
+fn recover_runs(store: &Store) -> Result<Vec<String>> {
     let layout = store.layout();
     // If the roll cannot be written, the next writer tries again.
     let _ = run_roll::make_if_missing(layout);

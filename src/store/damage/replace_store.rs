@@ -50,12 +50,12 @@ fn mark_of(store: &Path) -> Option<Mark> {
 }
 
 /// An unused name for a new store beside this one.
-pub fn fresh_beside(place: &Path) -> PathBuf {
+pub fn fresh_path(place: &Path) -> PathBuf {
     sibling(place, &format!("{FRESH_MARK}{}", random_hex()))
 }
 
 /// An unused path for a damaged store; `time_ms` is when the damage was found.
-pub fn kept_beside(place: &Path, time_ms: i64) -> PathBuf {
+pub fn set_aside_path(place: &Path, time_ms: i64) -> PathBuf {
     let first = sibling(place, &format!("{KEPT_MARK}{}", compact_utc(time_ms)));
     let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
     let numbered = (2_u32..).map(|number| {
@@ -77,7 +77,7 @@ fn sibling(place: &Path, ending: &str) -> PathBuf {
 }
 
 /// Damaged copies of this store kept earlier, ordered by name.
-pub fn kept_copies(place: &Path) -> Vec<PathBuf> {
+pub fn damaged_copies(place: &Path) -> Vec<PathBuf> {
     siblings(place, KEPT_MARK)
 }
 
@@ -146,7 +146,7 @@ pub fn settle(place: &Path, wait: Duration) -> Result<()> {
             // A complete store may hold files of a working directory that has changed since, so it
             // is kept too.
             Some(Mark::Whole) | None => {
-                atomic_file::rename(path, &kept_beside(place, changed_ms(path)))?;
+                atomic_file::rename(path, &set_aside_path(place, changed_ms(path)))?;
             }
         }
     }

@@ -15,7 +15,7 @@ use crate::store::damage::check_store::lacks_only_bytes;
 use crate::store::damage::replace_store::{self, Mark};
 use crate::store::damage::salvage_backlog;
 use crate::store::damage::salvage_objects::{take_over, take_some};
-use crate::store::damage::salvage_refs::{Remembered, put_back, remembered};
+use crate::store::damage::salvage_refs::{Remembered, remembered, restore_refs};
 use crate::store::files::{atomic_file, directories, read_regular};
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
@@ -50,7 +50,7 @@ pub struct Salvage<'s> {
     place: PathBuf,
     fresh: Store,
     remembered: Remembered,
-    go_on: &'s dyn Fn() -> Result<()>,
+    check_interrupt: &'s dyn Fn() -> Result<()>,
     finished: bool,
     /// Keeps other processes from exchanging stores here.
     _beside: Option<LockGuard>,
@@ -70,14 +70,14 @@ impl<'s> Salvage<'s> {
         wait: Duration,
         holder: &str,
         unreadable: Unreadable,
-        go_on: &'s dyn Fn() -> Result<()>,
+        check_interrupt: &'s dyn Fn() -> Result<()>,
     ) -> Result<Self> {
         let beside = lock::acquire_directory(place.parent().unwrap_or(place), wait)?;
-        let layout = Layout::new(replace_store::fresh_beside(place));
+        let layout = Layout::new(replace_store::fresh_path(place));
         directories::create_private(&layout.own())?;
         replace_store::set_mark(&layout, Mark::BeingMade)?;
         let lock = lock::acquire(&layout.lock(), wait, Some(holder))?;
-        init::heal(&layout)?;
+        init::ensure_layout(&layout)?;
         let damaged = Layout::new(place.to_path_buf());
         take_small_files(&damaged, &layout, description)?;
         let fresh = Store::open_plain(layout)?;
@@ -85,7 +85,7 @@ impl<'s> Salvage<'s> {
             place: place.to_path_buf(),
             fresh,
             remembered: Remembered::default(),
-            go_on,
+            check_interrupt,
             finished: false,
             _beside: beside,
             _lock: lock,
@@ -94,7 +94,7 @@ impl<'s> Salvage<'s> {
             &damaged.objects(),
             salvage.fresh.objects(),
             unreadable,
-            go_on,
+            check_interrupt,
         )?;
         salvage.remembered = remembered(&damaged, salvage.fresh.objects());
         Ok(salvage)
@@ -110,7 +110,7 @@ impl<'s> Salvage<'s> {
         let progress = Progress::default();
         let options = CheckOptions {
             full: true,
-            go_on: self.go_on,
+            check_interrupt: self.check_interrupt,
             progress: &progress,
         };
         let mut checker = StateChecker::new(self.fresh.objects(), &options);
@@ -157,12 +157,12 @@ impl<'s> Salvage<'s> {
             .chain(in_part.iter().filter_map(|state| state.id.commit()))
             .collect();
         let layout = self.fresh.layout().clone();
-        let mut lost_refs = put_back(
+        let mut lost_refs = restore_refs(
             &layout,
             self.fresh.objects(),
             &self.remembered,
             &kept,
-            self.go_on,
+            self.check_interrupt,
         )?;
         lost_refs.append(&mut self.remembered.torn);
         let inventory = Inventory::read(&layout, self.fresh.objects())?;
@@ -175,7 +175,7 @@ impl<'s> Salvage<'s> {
             ref_files::write_main(&layout, newest.id)?;
         }
         sync_below(layout.dir())?;
-        let kept_as = replace_store::kept_beside(&self.place, now_ms);
+        let kept_as = replace_store::set_aside_path(&self.place, now_ms);
         if !lost.is_empty() || !lost_refs.is_empty() || self.remembered.is_doubtful {
             salvage_backlog::note(
                 &layout,
@@ -189,7 +189,7 @@ impl<'s> Salvage<'s> {
         let placed = Layout::new(self.place.clone());
         replace_store::remove_mark(&placed)?;
         // The config names the store's own path.
-        init::heal(&placed)?;
+        init::ensure_layout(&placed)?;
         Ok(Salvaged {
             kept_as,
             whole: whole.len(),
@@ -268,9 +268,9 @@ fn sync_below(dir: &Path) -> Result<()> {
 ///
 /// # Errors
 /// The store cannot be written.
-pub fn take_from_kept_copies(place: &Path, store: &Store, wanted: &[ObjectId]) -> Result<()> {
+pub fn take_from_damaged_copies(place: &Path, store: &Store, wanted: &[ObjectId]) -> Result<()> {
     let mut wanted = wanted.to_vec();
-    for copy in replace_store::kept_copies(place) {
+    for copy in replace_store::damaged_copies(place) {
         if wanted.is_empty() {
             break;
         }

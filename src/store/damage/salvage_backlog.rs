@@ -9,7 +9,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::damage::check_store::lacks_only_bytes;
 use crate::store::damage::replace_store;
 use crate::store::damage::salvage_objects::{Unreadable, take_over};
-use crate::store::damage::salvage_refs::{Remembered, put_back, remembered};
+use crate::store::damage::salvage_refs::{Remembered, remembered, restore_refs};
 use crate::store::files::{atomic_file, read_regular};
 use crate::store::layout::Layout;
 use crate::store::locked::LockedStore;
@@ -37,7 +37,7 @@ pub fn note(layout: &Layout, copy: &Path, already_given: BTreeSet<String>) -> Re
 /// The note cannot be read.
 pub fn copies(layout: &Layout) -> Result<Vec<PathBuf>> {
     let notes = noted(layout)?;
-    let mut copies = replace_store::kept_copies(layout.dir());
+    let mut copies = replace_store::damaged_copies(layout.dir());
     copies.retain(|copy| notes.contains_key(&name_of(copy)));
     Ok(copies)
 }
@@ -54,7 +54,7 @@ fn name_of(copy: &Path) -> String {
 ///
 /// # Errors
 /// The store cannot be written, or the caller asked to stop.
-pub fn fetch(locked: &LockedStore<'_>, go_on: &dyn Fn() -> Result<()>) -> Result<usize> {
+pub fn fetch(locked: &LockedStore<'_>, check_interrupt: &dyn Fn() -> Result<()>) -> Result<usize> {
     let layout = locked.store().layout();
     let before = noted(layout)?;
     let mut after = Notes::new();
@@ -65,7 +65,7 @@ pub fn fetch(locked: &LockedStore<'_>, go_on: &dyn Fn() -> Result<()>) -> Result
             locked,
             &Layout::new(copy.clone()),
             &mut already_given,
-            go_on,
+            check_interrupt,
         )?;
         fetched += came;
         if !is_all {
@@ -83,13 +83,13 @@ fn fetch_from(
     locked: &LockedStore<'_>,
     copy: &Layout,
     already_given: &mut BTreeSet<String>,
-    go_on: &dyn Fn() -> Result<()>,
+    check_interrupt: &dyn Fn() -> Result<()>,
 ) -> Result<(usize, bool)> {
     let store = locked.store();
     let Ok(old) = Objects::open(&copy.objects()) else {
         return Ok((0, false));
     };
-    old.look_again();
+    old.make_packs_readable();
     let mut wanted = remembered(copy, &old);
     wanted
         .checkpoints
@@ -114,13 +114,19 @@ fn fetch_from(
         &copy.objects(),
         store.objects(),
         Unreadable::IsPassedOver,
-        go_on,
+        check_interrupt,
     )?;
     let came: Vec<ObjectId> = readable
         .into_iter()
         .filter(|id| lacks_only_bytes(store, &(*id).into()))
         .collect();
-    let lost = put_back(store.layout(), store.objects(), &wanted, &came, go_on)?;
+    let lost = restore_refs(
+        store.layout(),
+        store.objects(),
+        &wanted,
+        &came,
+        check_interrupt,
+    )?;
     ref_files::sync(store.layout())?;
     already_given.extend(given(&wanted, &came, &lost));
     Ok((

@@ -31,7 +31,7 @@ pub fn take_over(
     from: &Path,
     to: &Objects,
     unreadable: Unreadable,
-    go_on: &dyn Fn() -> Result<()>,
+    check_interrupt: &dyn Fn() -> Result<()>,
 ) -> Result<()> {
     // Without the directory there is nothing to copy.
     let old = match Objects::open(from) {
@@ -39,11 +39,11 @@ pub fn take_over(
         Err(cause @ Error::Io { .. }) if unreadable == Unreadable::Stops => return Err(cause),
         Err(_) => return Ok(()),
     };
-    old.look_again();
+    old.make_packs_readable();
     let mut damaged = Vec::new();
     for pack in old.pack_list() {
-        go_on()?;
-        if is_wholly_good(&pack, go_on)? {
+        check_interrupt()?;
+        if is_wholly_good(&pack, check_interrupt)? {
             link_pack(&pack, &to.objects_dir().join("pack"))?;
         } else {
             if unreadable == Unreadable::Stops {
@@ -68,14 +68,14 @@ pub fn take_over(
     for pack in damaged {
         let Ok(index) = pack.index() else { continue };
         for entry in index.entries() {
-            go_on()?;
+            check_interrupt()?;
             if !to.holds(&entry.id) {
                 take_entry(&pack, &entry.id, &mut writer)?;
             }
         }
     }
     for id in loose_files::list(from).unwrap_or_default() {
-        go_on()?;
+        check_interrupt()?;
         if let Ok((kind, content)) = loose_files::read(from, &id)
             && !to.holds(&id)
         {
@@ -105,7 +105,7 @@ pub fn take_some(
     Ok(found)
 }
 
-fn is_wholly_good(pack: &Pack, go_on: &dyn Fn() -> Result<()>) -> Result<bool> {
+fn is_wholly_good(pack: &Pack, check_interrupt: &dyn Fn() -> Result<()>) -> Result<bool> {
     let framed = pack.check_frame().is_ok()
         && pack
             .reader()
@@ -115,7 +115,7 @@ fn is_wholly_good(pack: &Pack, go_on: &dyn Fn() -> Result<()>) -> Result<bool> {
         return Ok(false);
     };
     for entry in index.entries() {
-        go_on()?;
+        check_interrupt()?;
         if !pack.can_give(&entry.id) {
             return Ok(false);
         }

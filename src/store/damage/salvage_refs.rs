@@ -82,12 +82,12 @@ pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
 ///
 /// # Errors
 /// A ref cannot be written, or the caller asked to stop.
-pub fn put_back(
+pub fn restore_refs(
     layout: &Layout,
     objects: &Objects,
     remembered: &Remembered,
     kept: &[ObjectId],
-    go_on: &dyn Fn() -> Result<()>,
+    check_interrupt: &dyn Fn() -> Result<()>,
 ) -> Result<Vec<String>> {
     for id in kept {
         if let Some(meta) = read_checkpoint(objects, *id)
@@ -105,13 +105,13 @@ pub fn put_back(
     let progress = Progress::default();
     let options = CheckOptions {
         full: true,
-        go_on,
+        check_interrupt,
         progress: &progress,
     };
     let mut checker = StateChecker::new(objects, &options);
     for (name, id) in &remembered.others {
         if let Some(workflow) = RefNamespace::of_name(name) {
-            lost.extend(run_salvage::put_back(
+            lost.extend(run_salvage::restore_run(
                 layout,
                 objects,
                 &mut checker,

@@ -9,7 +9,7 @@ use crate::store::files::atomic_file;
 use crate::store::objects::loose_files::names_in;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_index::{self, PackIndex};
-use crate::store::objects::pack::pack_list::{Pack, Rescued};
+use crate::store::objects::pack::pack_list::{Pack, PackDamage};
 use crate::store::objects::pack::pack_reader::{PackReader, ReadError};
 use crate::store::objects::pack::pack_walk::{self, PackWalk};
 
@@ -25,16 +25,16 @@ pub struct ReadablePacks {
 ///
 /// # Errors
 /// The directory cannot be listed.
-pub fn repair_in_memory(pack_dir: &Path, listed: &[Arc<Pack>]) -> Result<ReadablePacks> {
+pub fn make_readable(pack_dir: &Path, listed: &[Arc<Pack>]) -> Result<ReadablePacks> {
     let mut done = ReadablePacks::default();
     for pack in listed {
-        let rescued = rescued(pack, &mut done.unread);
-        done.packs.push(rescued.map_or(Arc::clone(pack), Arc::new));
+        let rebuilt = rebuilt(pack, &mut done.unread);
+        done.packs.push(rebuilt.map_or(Arc::clone(pack), Arc::new));
     }
     for name in without_index(pack_dir)? {
         if done.packs.iter().all(|pack| pack.stamp.name != name) {
             let found =
-                Pack::stat(pack_dir, &name).and_then(|pack| rescued(&pack, &mut done.unread));
+                Pack::stat(pack_dir, &name).and_then(|pack| rebuilt(&pack, &mut done.unread));
             done.packs.extend(found.map(Arc::new));
         }
     }
@@ -55,12 +55,12 @@ pub fn without_index(pack_dir: &Path) -> Result<Vec<String>> {
     Ok(files.iter().filter_map(orphan).collect())
 }
 
-/// Rescues a damaged pack; `None` if it is intact or entirely unreadable.
-fn rescued(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
+/// Rebuilds the index of a damaged pack, in memory; `None` if it is intact or entirely unreadable.
+fn rebuilt(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
     let mut unreadable = |cause| {
         unread.get_or_insert(Error::io("read", &pack.pack_path)(cause));
     };
-    if pack.rescued().is_some() {
+    if pack.damage().is_some() {
         return None;
     }
     let broken = pack.check_frame().err()?.to_string();
@@ -80,7 +80,7 @@ fn rescued(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
     let reader = open()?;
     if let Some(index) = own_index(pack, &reader) {
         let (why, is_whole) = (why.clone(), false);
-        let candidate = pack.rescued_with(index, reader, Rescued { why, is_whole });
+        let candidate = pack.with_rebuilt_index(index, reader, PackDamage { why, is_whole });
         if candidate.gives_any() {
             return Some(candidate);
         }
@@ -94,7 +94,7 @@ fn rescued(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
     } = pack_walk::walk(&reader);
     unread.into_iter().for_each(unreadable);
     let index = PackIndex::parse(pack_index::encode(&mut entries, trailer)).ok()?;
-    Some(pack.rescued_with(index, reader, Rescued { why, is_whole }))
+    Some(pack.with_rebuilt_index(index, reader, PackDamage { why, is_whole }))
 }
 
 /// The index of a pack if its checksum is right and it is not the index of another pack. An intact
@@ -116,7 +116,7 @@ fn own_index(pack: &Pack, reader: &PackReader) -> Option<PackIndex> {
 pub fn write_indexes(objects: &Objects) -> Result<Vec<PathBuf>> {
     let mut written = Vec::new();
     for pack in objects.pack_list() {
-        let (Some(Rescued { is_whole: true, .. }), Ok(index)) = (pack.rescued(), pack.index())
+        let (Some(PackDamage { is_whole: true, .. }), Ok(index)) = (pack.damage(), pack.index())
         else {
             continue;
         };
@@ -124,7 +124,7 @@ pub fn write_indexes(objects: &Objects) -> Result<Vec<PathBuf>> {
         written.push(pack.index_path.clone());
     }
     if !written.is_empty() {
-        objects.forget_rescued()?;
+        objects.forget_damage()?;
     }
     Ok(written)
 }

@@ -16,8 +16,8 @@ use crate::store::state::{holds, stat_cache};
 
 impl LockedStore<'_> {
     /// Rebuilds the index of every intact pack that lacks a good one. Returns the files written.
-    pub fn mend_indexes(&self) -> Result<Vec<PathBuf>> {
-        self.store().objects().look_again();
+    pub fn rebuild_indexes(&self) -> Result<Vec<PathBuf>> {
+        self.store().objects().make_packs_readable();
         unindexed_packs::write_indexes(self.store().objects())
     }
 

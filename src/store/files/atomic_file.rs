@@ -319,7 +319,7 @@ fn parent_of(path: &Path) -> &Path {
 /// # Errors
 /// The file could not be written; then it is as before.
 pub fn replace_through(aside: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
-    let temporary = written_aside(aside, bytes)?;
+    let temporary = write_temporary(aside, bytes)?;
     temporary.sync()?;
     put_in_place(temporary, aside, path)?;
     sync_directory(parent_of(path))
@@ -331,14 +331,14 @@ pub fn replace_through(aside: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
 /// # Errors
 /// The file could not be written; then it is as before.
 pub fn replace_derived(aside: &Path, path: &Path, bytes: &[u8]) -> Result<()> {
-    put_in_place(written_aside(aside, bytes)?, aside, path)
+    put_in_place(write_temporary(aside, bytes)?, aside, path)
 }
 
 /// Writes a temporary file in `aside` with these bytes; it is not flushed.
 ///
 /// # Errors
 /// It cannot be written.
-pub fn written_aside(aside: &Path, bytes: &[u8]) -> Result<TemporaryFile> {
+pub fn write_temporary(aside: &Path, bytes: &[u8]) -> Result<TemporaryFile> {
     let temporary = TemporaryFile::create(aside, TMP_PREFIX, "-")?;
     temporary
         .file()

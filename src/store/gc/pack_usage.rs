@@ -80,7 +80,7 @@ pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<PackUsage> {
     let mut packs: Vec<SurveyedPack> = objects
         .pack_list()
         .into_iter()
-        .map(|pack| first_look(pack, live))
+        .map(|pack| survey_frame(pack, live))
         .collect();
     // Packs that will stay claim first, so that copies elsewhere are dead.
     packs.sort_by(|a, b| {
@@ -115,7 +115,7 @@ pub fn survey(objects: &Objects, live: &ObjectIds) -> Result<PackUsage> {
     })
 }
 
-fn first_look(pack: Arc<Pack>, live: &ObjectIds) -> SurveyedPack {
+fn survey_frame(pack: Arc<Pack>, live: &ObjectIds) -> SurveyedPack {
     let damaged = pack.check_frame().is_err();
     let mut facts = PackFacts {
         name: pack.stamp.name.clone(),

@@ -1,4 +1,4 @@
-//! Creates and mends the directories and constant files that every store has.
+//! Creates and corrects the directories and constant files that every store has.
 
 use std::path::{Path, PathBuf};
 
@@ -30,15 +30,15 @@ const FSCK_IGNORED: [&str; 13] = [
     "zeroPaddedFilemode",
 ];
 
-/// Creates missing parts, mends differing ones and makes the store private.
-pub fn heal(layout: &Layout) -> Result<()> {
+/// Creates missing parts, replaces differing ones and makes the store private.
+pub fn ensure_layout(layout: &Layout) -> Result<()> {
     for dir in layout.directories() {
         directories::create_private(&dir)?;
     }
     directories::make_private(layout.dir())?;
     constants(layout)
         .iter()
-        .try_for_each(|(path, expected)| keep(&layout.own(), path, expected))
+        .try_for_each(|(path, expected)| ensure_file(&layout.own(), path, expected))
 }
 
 /// Files that are the same in every store, except for its path.
@@ -68,11 +68,11 @@ pub fn write_founding_files(layout: &Layout, description: &Description) -> Resul
     let list = match layout.exclusion_list() {
         path if path.exists() => None,
         path => Some((
-            atomic_file::written_aside(&own, DEFAULT_STORE_LIST.as_bytes())?,
+            atomic_file::write_temporary(&own, DEFAULT_STORE_LIST.as_bytes())?,
             path,
         )),
     };
-    let described = atomic_file::written_aside(&own, description.render().as_bytes())?;
+    let described = atomic_file::write_temporary(&own, description.render().as_bytes())?;
     let files = list.iter().map(|(file, _)| file).chain([&described]);
     atomic_file::sync_together(&files.collect::<Vec<_>>())?;
     if let Some((file, path)) = list {
@@ -84,7 +84,7 @@ pub fn write_founding_files(layout: &Layout, description: &Description) -> Resul
 }
 
 /// Writes a constant file without a flush: every writer restores one lost in a power cut.
-fn keep(aside: &Path, path: &Path, expected: &[u8]) -> Result<()> {
+fn ensure_file(aside: &Path, path: &Path, expected: &[u8]) -> Result<()> {
     match std::fs::read(path) {
         Ok(found) if found == expected => Ok(()),
         Ok(_) => atomic_file::replace_derived(aside, path, expected),

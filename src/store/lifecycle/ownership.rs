@@ -63,7 +63,7 @@ pub fn check(layout: &Layout) -> Result<()> {
             return Err(refuse(format!("{name} was planted in it")));
         }
     }
-    if lstat(&layout.objects())?.is_none() && tells_of_nothing(layout) {
+    if lstat(&layout.objects())?.is_none() && has_no_record(layout) {
         let why = "its objects are missing, and neither refs nor a manifest tell which they were"
             .to_owned();
         return Err(Error::StoreUnusable {
@@ -83,7 +83,7 @@ pub fn check(layout: &Layout) -> Result<()> {
 }
 
 /// Whether nothing tells which checkpoints existed, not even that there were none.
-fn tells_of_nothing(layout: &Layout) -> bool {
+fn has_no_record(layout: &Layout) -> bool {
     let manifest = read_regular::read(&layout.manifest()).unwrap_or_default();
     let has_refs =
         || ref_files::names(layout, Family::Checkpoints).is_ok_and(|names| !names.is_empty());

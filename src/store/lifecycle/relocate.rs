@@ -75,8 +75,8 @@ fn take_over_workflows(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Resul
                 let RefValue::Id(known) = value else {
                     return false;
                 };
-                goes_on = known != tip && run_reader::stands_on(objects, tip, known);
-                goes_on || run_reader::stands_on(objects, known, tip)
+                goes_on = known != tip && run_reader::is_at_or_after(objects, tip, known);
+                goes_on || run_reader::is_at_or_after(objects, known, tip)
             })?;
             if goes_on || !is_there {
                 run_refs::write(into, namespace, &name, tip)?;

@@ -15,15 +15,15 @@ use crate::store::objects::pack::pack_reader::ReadError;
 impl Objects {
     /// Makes damaged packs and those without an index as readable as possible, in memory and only
     /// once, after an object was missing or unreadable. Returns whether there are such packs.
-    pub fn look_again(&self) -> bool {
-        let mut looked = lock(&self.looked_again);
+    pub fn make_packs_readable(&self) -> bool {
+        let mut looked = lock(&self.made_readable);
         if *looked {
-            return self.has_rescued();
+            return self.has_damaged_packs();
         }
         let before = self.refresh().map(|()| self.snapshot());
         let repaired = before.and_then(|before| {
             Ok((
-                unindexed_packs::repair_in_memory(&self.dir.join("pack"), &before.packs)?,
+                unindexed_packs::make_readable(&self.dir.join("pack"), &before.packs)?,
                 before,
             ))
         });
@@ -41,7 +41,7 @@ impl Objects {
             }
         }
         drop(looked);
-        self.has_rescued()
+        self.has_damaged_packs()
     }
 
     /// Takes the read error, if any, of the last look at all packs or of a later search: missing
@@ -64,19 +64,19 @@ impl Objects {
     }
 
     /// Whether damaged packs were made readable.
-    pub fn has_rescued(&self) -> bool {
+    pub fn has_damaged_packs(&self) -> bool {
         self.snapshot()
             .packs
             .iter()
-            .any(|pack| pack.rescued().is_some())
+            .any(|pack| pack.damage().is_some())
     }
 
-    /// Forgets all damage found and lists the packs anew: they were mended or replaced on disk.
+    /// Forgets all damage found and lists the packs again: they were repaired or replaced on disk.
     ///
     /// # Errors
     /// The packs cannot be listed.
-    pub fn forget_rescued(&self) -> Result<()> {
-        *lock(&self.looked_again) = false;
+    pub fn forget_damage(&self) -> Result<()> {
+        *lock(&self.made_readable) = false;
         lock(&self.bad_copies).clear();
         self.list_again(&[])
     }

@@ -4,7 +4,7 @@ pub mod base_cache;
 pub mod catalogue;
 mod damage_notes;
 pub mod deflate;
-mod delta_rescue;
+mod delta_rebuild;
 pub mod id_set;
 pub mod libgit2_fallback;
 pub mod loose_files;

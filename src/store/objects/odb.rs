@@ -37,7 +37,7 @@ pub struct Objects {
     /// The read error of the last look at damaged packs.
     pub(in crate::store) unread: Mutex<Option<Error>>,
     /// Whether damaged packs were examined again, which is done once.
-    pub(in crate::store) looked_again: Mutex<bool>,
+    pub(in crate::store) made_readable: Mutex<bool>,
 }
 
 impl Objects {
@@ -59,7 +59,7 @@ impl Objects {
             foreign: Foreign::new(objects_dir),
             bad_copies: Mutex::default(),
             unread: Mutex::default(),
-            looked_again: Mutex::default(),
+            made_readable: Mutex::default(),
         })
     }
 
@@ -106,9 +106,11 @@ impl Objects {
     }
 
     /// Repeats a failed attempt if damaged packs were made readable.
-    fn twice<T>(&self, attempt: impl Fn() -> ObjectResult<T>) -> ObjectResult<T> {
+    fn with_retry<T>(&self, attempt: impl Fn() -> ObjectResult<T>) -> ObjectResult<T> {
         match attempt() {
-            Err(ObjectError::Missing(_) | ObjectError::Corrupt { .. }) if self.look_again() => {
+            Err(ObjectError::Missing(_) | ObjectError::Corrupt { .. })
+                if self.make_packs_readable() =>
+            {
                 attempt()
             }
             other => other,
@@ -159,7 +161,7 @@ impl Objects {
     pub fn contains(&self, id: &ObjectId) -> bool {
         self.holds(id)
             || (self.refresh().is_ok() && self.holds(id))
-            || (self.look_again() && self.holds(id))
+            || (self.make_packs_readable() && self.holds(id))
     }
 
     /// As [`Self::contains`], by the last listing: cheap for ids that are probably new.
@@ -190,7 +192,7 @@ impl Objects {
     /// # Errors
     /// As [`Self::read`].
     pub fn read_any(&self, id: &ObjectId) -> ObjectResult<AnyObject> {
-        self.twice(|| self.read_once(id))
+        self.with_retry(|| self.read_once(id))
     }
 
     fn read_once(&self, id: &ObjectId) -> ObjectResult<AnyObject> {
@@ -225,7 +227,7 @@ impl Objects {
     /// # Errors
     /// As [`Self::size`].
     pub fn kind_and_size_of(&self, id: &ObjectId) -> ObjectResult<(Option<ObjectKind>, u64)> {
-        self.twice(|| self.kind_and_size(id))
+        self.with_retry(|| self.kind_and_size(id))
     }
 
     fn kind_and_size(&self, id: &ObjectId) -> ObjectResult<(Option<ObjectKind>, u64)> {
@@ -267,7 +269,7 @@ impl Objects {
             return Vec::new();
         };
         let (found, is_all) = self.between(&low, &high);
-        if found.is_empty() && (self.look_again() || !is_all) {
+        if found.is_empty() && (self.make_packs_readable() || !is_all) {
             self.between(&low, &high).0
         } else {
             found
@@ -301,7 +303,7 @@ impl Objects {
     /// The ids of all commits, sorted; as [`Self::by_prefix`]. Reads every header, so it is only
     /// for repairs.
     pub fn commits(&self) -> Vec<ObjectId> {
-        self.look_again();
+        self.make_packs_readable();
         let mut ids = self.by_prefix("");
         ids.retain(|id| match self.kind_and_size(id) {
             Ok((kind, _)) => kind == Some(ObjectKind::Commit),

@@ -20,7 +20,7 @@ impl Objects {
             Ok(Some(size)) => return Ok(size),
             // Output cannot be taken back; the next call uses packs made readable here.
             Err(failure) if counted.bytes > 0 || matches!(failure, ObjectError::Sink(_)) => {
-                self.look_again();
+                self.make_packs_readable();
                 return Err(failure);
             }
             Ok(None) | Err(_) => {}

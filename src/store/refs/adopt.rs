@@ -15,7 +15,7 @@ use crate::store::layout::Layout;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files::{self, Family};
-use crate::store::refs::{adopted_places, plain_git};
+use crate::store::refs::{adopted_sequence, plain_git};
 
 /// Writes a ref for each commit to adopt, then moves away what would keep the whole line alive.
 /// Runs under the lock; after a kill in between the next run continues.
@@ -34,8 +34,8 @@ pub fn run(
         .iter()
         .filter(|c| c.adopted)
         .chain(&found);
-    let places: BTreeMap<ObjectId, u64> = adopted.map(|c| (c.id, c.record.sequence)).collect();
-    match adopted_places::remember(layout, &places) {
+    let sequences: BTreeMap<ObjectId, u64> = adopted.map(|c| (c.id, c.record.sequence)).collect();
+    match adopted_sequence::remember(layout, &sequences) {
         // With nothing new to adopt a full disk is tolerated, so that commands which free space
         // still run.
         Err(Error::Io { source, .. }) if found.is_empty() && atomic_file::is_full(&source) => {}

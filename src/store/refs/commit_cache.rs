@@ -105,7 +105,7 @@ pub fn save(
         let Some(pack) = packs
             .iter()
             .find(has_it)
-            .filter(|pack| pack.rescued().is_none())
+            .filter(|pack| pack.damage().is_none())
         else {
             continue;
         };

@@ -21,7 +21,7 @@ const NO_CHECKPOINT: &str = "it is a transition of a workflow and no checkpoint"
 pub struct CommitReader<'o> {
     objects: &'o Objects,
     /// Sequence numbers of commits met so far; 0 for an unreadable commit.
-    places: HashMap<ObjectId, u64>,
+    sequences: HashMap<ObjectId, u64>,
     newest_format: u32,
     cached: CachedCommits,
     /// Commits that were not in `cached`.
@@ -39,7 +39,7 @@ impl<'o> CommitReader<'o> {
     pub fn with_cache(objects: &'o Objects, cached: CachedCommits) -> Self {
         Self {
             objects,
-            places: HashMap::new(),
+            sequences: HashMap::new(),
             newest_format: 0,
             cached,
             read: Vec::new(),
@@ -56,8 +56,8 @@ impl<'o> CommitReader<'o> {
     }
 
     /// Adds the sequence numbers of adopted commits, before the first of them is read.
-    pub fn take_in_places(&mut self, places: impl IntoIterator<Item = (ObjectId, u64)>) {
-        self.places.extend(places);
+    pub fn set_adopted_sequences(&mut self, sequences: impl IntoIterator<Item = (ObjectId, u64)>) {
+        self.sequences.extend(sequences);
     }
 
     /// The largest format number among our checkpoints read so far.
@@ -84,7 +84,7 @@ impl<'o> CommitReader<'o> {
         if let Some(own) = self.own_of(id, &commit)? {
             return Ok(own);
         }
-        let record = adopted::record(&commit.message, commit.seconds, self.place_of(id));
+        let record = adopted::record(&commit.message, commit.seconds, self.sequence_of(id));
         Ok(Checkpoint {
             id,
             tree: commit.tree,
@@ -151,32 +151,32 @@ impl<'o> CommitReader<'o> {
     /// The sequence number of a commit: its trailer's, or one more than the largest of its parents.
     /// So a commit of plain git comes after the checkpoint it was made on, and before all later
     /// ones. One without parents, such as an amended checkpoint, is placed by its time.
-    fn place_of(&mut self, id: ObjectId) -> u64 {
+    fn sequence_of(&mut self, id: ObjectId) -> u64 {
         let mut pending = vec![id];
         let mut parents_of: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
         while let Some(id) = pending.last().copied() {
-            if self.places.contains_key(&id) {
+            if self.sequences.contains_key(&id) {
                 pending.pop();
                 continue;
             }
             if let Some(parents) = parents_of.get(&id) {
-                let place = parents
+                let sequence = parents
                     .iter()
-                    .filter_map(|parent| self.places.get(parent))
+                    .filter_map(|parent| self.sequences.get(parent))
                     .max()
                     .copied();
-                let place = place.unwrap_or_else(|| self.last_before(id));
-                self.places.insert(id, place.saturating_add(1));
+                let sequence = sequence.unwrap_or_else(|| self.last_before(id));
+                self.sequences.insert(id, sequence.saturating_add(1));
                 continue;
             }
             match self.parts(id) {
                 Err(_) => {
-                    self.places.insert(id, 0);
+                    self.sequences.insert(id, 0);
                 }
                 Ok(commit) if message::is_ours(&commit.message) => {
-                    let told =
+                    let sequence =
                         message::parse(&commit.message).map_or(0, |(record, _)| record.sequence);
-                    self.places.insert(id, told);
+                    self.sequences.insert(id, sequence);
                 }
                 Ok(commit) => {
                     pending.extend(&commit.parents);
@@ -184,7 +184,7 @@ impl<'o> CommitReader<'o> {
                 }
             }
         }
-        self.places.get(&id).copied().unwrap_or_default()
+        self.sequences.get(&id).copied().unwrap_or_default()
     }
 
     /// The largest sequence number among our checkpoints that are not younger than a commit.

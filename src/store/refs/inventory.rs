@@ -16,7 +16,7 @@ use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::{ObjectError, Objects};
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::ref_files::{self, Family};
-use crate::store::refs::{adopted_places, commit_codec, plain_git};
+use crate::store::refs::{adopted_sequence, commit_codec, plain_git};
 
 /// Maximum number of missing ids for which the object directories are listed again.
 const LOOKED_FOR_ANEW: usize = 64;
@@ -63,7 +63,7 @@ impl Inventory {
             }
         }
         if !of_plain_git.is_empty() {
-            reader.take_in_places(adopted_places::read(layout));
+            reader.set_adopted_sequences(adopted_sequence::read(layout));
         }
         for id in of_plain_git {
             match reader.checkpoint(id) {

@@ -1,7 +1,7 @@
 //! Refs as files, the checkpoints that they name, and the order in which one is recorded.
 
 pub mod adopt;
-pub mod adopted_places;
+pub mod adopted_sequence;
 pub mod commit_cache;
 pub mod commit_codec;
 pub mod commit_reader;

@@ -149,7 +149,7 @@ pub fn read_main(layout: &Layout) -> Result<Option<ObjectId>> {
 
 /// Writes the ref of a new checkpoint under a temporary name, to be flushed with its packs.
 pub fn stage_checkpoint(layout: &Layout, id: ObjectId) -> Result<TemporaryFile> {
-    atomic_file::written_aside(&layout.own(), format!("{id}\n").as_bytes())
+    atomic_file::write_temporary(&layout.own(), format!("{id}\n").as_bytes())
 }
 
 /// Renames a staged and flushed ref into place, durably. From then on the checkpoint exists.
@@ -167,7 +167,7 @@ pub fn publish_checkpoint(layout: &Layout, id: ObjectId, staged: TemporaryFile) 
 /// Writes the meta ref of a new checkpoint under a temporary name.
 pub fn stage_meta(layout: &Layout, value: ObjectId) -> Result<TemporaryFile> {
     directories::create_private(&layout.refs().join(Family::Meta.into_str()))?;
-    atomic_file::written_aside(&layout.own(), format!("{value}\n").as_bytes())
+    atomic_file::write_temporary(&layout.own(), format!("{value}\n").as_bytes())
 }
 
 /// Renames a staged meta ref into place. The commit names the meta too, so the ref may be lost in a

@@ -313,7 +313,7 @@ pub fn tree_of(state: ObjectId) -> Vec<u8> {
 }
 
 /// Whether `upper` is `lower` or a descendant of it.
-pub fn stands_on(objects: &Objects, upper: ObjectId, lower: ObjectId) -> bool {
+pub fn is_at_or_after(objects: &Objects, upper: ObjectId, lower: ObjectId) -> bool {
     let mut next = Some(upper);
     while let Some(id) = next {
         if id == lower {

@@ -47,7 +47,7 @@ pub fn value(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Optio
 /// # Errors
 /// The file cannot be written.
 pub fn stage(layout: &Layout, tip: ObjectId) -> Result<TemporaryFile> {
-    atomic_file::written_aside(&layout.own(), format!("{tip}\n").as_bytes())
+    atomic_file::write_temporary(&layout.own(), format!("{tip}\n").as_bytes())
 }
 
 /// Renames a staged and flushed ref into place, durably.

@@ -20,7 +20,7 @@ use crate::store::runs::run_refs;
 ///
 /// # Errors
 /// A file cannot be written, or the caller asked to stop.
-pub fn put_back(
+pub fn restore_run(
     layout: &Layout,
     objects: &Objects,
     checker: &mut StateChecker<'_>,

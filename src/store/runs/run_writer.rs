@@ -64,7 +64,7 @@ impl LockedStore<'_> {
             .and_then(|()| check_still_there(layout, &published));
         if let Err(e) = done {
             // The caller gets the failure of the transition; one of this clean-up is not reported.
-            let _ = put_back(layout, id, present);
+            let _ = reset_ref(layout, id, present);
             return Err(e);
         }
         self.store().objects().add_packs(&published);
@@ -153,7 +153,7 @@ fn refuse_illegal(id: &str) -> Result<()> {
     }
 }
 
-fn put_back(layout: &Layout, id: &str, before: Option<ObjectId>) -> Result<()> {
+fn reset_ref(layout: &Layout, id: &str, before: Option<ObjectId>) -> Result<()> {
     match before {
         Some(tip) => run_refs::write(layout, RefNamespace::Live, id, tip),
         None => run_refs::remove(layout, RefNamespace::Live, id).map(drop),

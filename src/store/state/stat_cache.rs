@@ -161,7 +161,7 @@ pub fn save_packs(layout: &Layout, cache: &StatCache, packs: Vec<PackStamp>) -> 
 }
 
 /// Whether `listing` equals the content of the cache, under the same rules.
-pub fn says_already(cache: &StatCache, listing: &Listing, rules: RulesStamp) -> bool {
+pub fn matches_listing(cache: &StatCache, listing: &Listing, rules: RulesStamp) -> bool {
     cache.head.rules == rules
         && cache_writer::patch(listing, &cache.listing)
             .is_some_and(|patch| patch == cache.listing.patch_bytes())

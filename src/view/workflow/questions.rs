@@ -45,7 +45,7 @@ pub fn question(question: &Question<'_>, now_ms: i64) -> String {
 }
 
 /// Formats it without a terminal: all details, and the question itself.
-pub fn unasked(question: &Question<'_>, now_ms: i64) -> String {
+pub fn without_terminal(question: &Question<'_>, now_ms: i64) -> String {
     let shown = match question {
         Question::Unsound(status) => format!("{}\n{CORRUPTED}", resume(status, now_ms)),
         other => self::question(other, now_ms),

@@ -48,7 +48,7 @@ impl<'w> DirOpener<'w> {
     }
 
     /// Returns the parent directory of `path`, opened only to stat entries or change their modes.
-    pub(in crate::worktree) fn look_into_parent_of(
+    pub(in crate::worktree) fn open_parent_for_stat(
         &mut self,
         path: &RelPath,
         log: &mut Vec<AppliedStep>,

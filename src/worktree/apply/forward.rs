@@ -324,7 +324,7 @@ impl<'a> ApplyRun<'a> {
         }
         let dir = self
             .opener
-            .look_into_parent_of(path, &mut self.progress.done);
+            .open_parent_for_stat(path, &mut self.progress.done);
         let dir = dir.map_err(|error| self.fail("change the mode of", path, error))?;
         let now = dir
             .stat_child(path.name())
@@ -375,29 +375,32 @@ impl<'a> ApplyRun<'a> {
     fn set_dir_mode(&mut self, path: &RelPath, mode: &FinalMode) -> Result<(), Stop> {
         let special_bits = self.plan.special_bits;
         let done = &mut self.progress.done;
-        let changed_mode = self.opener.look_into_parent_of(path, done).and_then(|dir| {
-            let stat = if path.is_root() {
-                dir.stat()?
-            } else {
-                dir.stat_child(path.name())?
-            };
-            if sys::kind_of(&stat) != ItemKind::Dir {
-                return Err(io::ErrorKind::NotADirectory.into());
-            }
-            let wanted = match mode {
-                FinalMode::Exactly(perm) => *perm,
-                FinalMode::Wanted(perm) if special_bits => perm & (RWX_BITS | SPECIAL_BITS),
-                FinalMode::Wanted(perm) => perm & RWX_BITS | stat.perm() & SPECIAL_BITS,
-            };
-            if stat.perm() == wanted {
-                return Ok(());
-            }
-            done.push(AppliedStep::ChangedMode {
-                path: path.clone(),
-                perm: stat.perm(),
+        let changed_mode = self
+            .opener
+            .open_parent_for_stat(path, done)
+            .and_then(|dir| {
+                let stat = if path.is_root() {
+                    dir.stat()?
+                } else {
+                    dir.stat_child(path.name())?
+                };
+                if sys::kind_of(&stat) != ItemKind::Dir {
+                    return Err(io::ErrorKind::NotADirectory.into());
+                }
+                let wanted = match mode {
+                    FinalMode::Exactly(perm) => *perm,
+                    FinalMode::Wanted(perm) if special_bits => perm & (RWX_BITS | SPECIAL_BITS),
+                    FinalMode::Wanted(perm) => perm & RWX_BITS | stat.perm() & SPECIAL_BITS,
+                };
+                if stat.perm() == wanted {
+                    return Ok(());
+                }
+                done.push(AppliedStep::ChangedMode {
+                    path: path.clone(),
+                    perm: stat.perm(),
+                });
+                rollback::set_mode(&dir, path, wanted)
             });
-            rollback::set_mode(&dir, path, wanted)
-        });
         changed_mode.map_err(|error| self.fail("change the mode of", path, error))
     }
 }

@@ -65,7 +65,7 @@ fn undo(
     let path = step.path();
     match step {
         AppliedStep::ChangedMode { perm, .. } => {
-            let dir = opener.look_into_parent_of(path, opened_up)?;
+            let dir = opener.open_parent_for_stat(path, opened_up)?;
             // A refused chmod left the old mode in place.
             if has_mode(&dir, path, *perm) {
                 Ok(())

@@ -27,7 +27,7 @@ const SHARED_FROM_NAMES: usize = 128;
 ///
 /// # Errors
 /// I/O errors, or `is_known` failed.
-pub fn leftover_holds_news(
+pub fn leftover_has_unsaved(
     work: &WorkTree,
     hex16: &str,
     is_known: &dyn Fn(&mut dyn Read, u64) -> Result<bool>,

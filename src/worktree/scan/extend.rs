@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::state::entry::{Kind, WhyNot};
 use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::{RelPath, is_dot_git};
-use crate::model::state::stat::{ListedFile, Name, Uncaptured};
+use crate::model::state::stat::{ListedFile, ListedUncaptured, Name};
 use crate::worktree::scan::scan_dir::{insert_uncaptured, is_store};
 use crate::worktree::scan::shared::STORES_RULE;
 use crate::worktree::sys::{self, Access, Dir, ItemKind};
@@ -156,7 +156,7 @@ fn bring_in(
         };
         insert_uncaptured(
             &mut listed.uncaptured,
-            Uncaptured {
+            ListedUncaptured {
                 name: item.name,
                 why,
                 is_dir,

@@ -7,7 +7,7 @@ use crate::model::state::entry::{Kind, WhyNot};
 use crate::model::state::files::Files;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::is_dot_git;
-use crate::model::state::stat::{ListedFile, Name, Stat, Uncaptured};
+use crate::model::state::stat::{ListedFile, ListedUncaptured, Name, Stat};
 use crate::worktree::apply::stage_removal;
 use crate::worktree::rules::rule_set::{DirRules, Peek, RuleVerdict, Rules};
 use crate::worktree::sys::{self, Dir, ItemKind};
@@ -26,7 +26,7 @@ pub struct DirScan<'a> {
     dir_rules: &'a DirRules,
     known: Option<Known>,
     pub files: Vec<ListedFile>,
-    pub uncaptured: Vec<Uncaptured>,
+    pub uncaptured: Vec<ListedUncaptured>,
     pub subdirs: Vec<Name>,
     /// Whether the result depends only on names and kinds, not on contents or sizes.
     pub is_decided_by_names: bool,
@@ -264,7 +264,7 @@ impl<'a> DirScan<'a> {
         self.is_decided_by_names &= !matches!(why, WhyNot::TooLarge | WhyNot::Unreadable(_));
         insert_uncaptured(
             &mut self.uncaptured,
-            Uncaptured {
+            ListedUncaptured {
                 name,
                 why,
                 is_dir: kind == ItemKind::Dir,
@@ -300,7 +300,7 @@ pub fn insert_file(files: &mut Vec<ListedFile>, file: ListedFile) {
 }
 
 /// As [`insert_file`], for uncaptured items.
-pub fn insert_uncaptured(items: &mut Vec<Uncaptured>, item: Uncaptured) {
+pub fn insert_uncaptured(items: &mut Vec<ListedUncaptured>, item: ListedUncaptured) {
     if items.last().is_none_or(|last| last.name < item.name) {
         items.push(item);
         return;
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_name_that_comes_late_finds_its_place() {
-        let item = |name: &[u8]| Uncaptured {
+        let item = |name: &[u8]| ListedUncaptured {
             name: name.into(),
             why: WhyNot::Fifo,
             is_dir: false,

@@ -62,7 +62,7 @@ pub fn scan(work: &WorkTree, rules: &Rules, options: &ScanOptions<'_>) -> Result
             Walk::from_root(&shared, Arc::new(root), &call_help)?,
         );
         while let Some(job) = shared.queue.next() {
-            run(&shared, Walk::go_on(&shared, job));
+            run(&shared, Walk::from_job(&shared, job));
         }
         Ok(())
     })?;
@@ -106,7 +106,7 @@ fn run(shared: &Shared<'_>, mut walk: Walk<'_>) {
 fn help(shared: &Shared<'_>) {
     let mut job = shared.queue.first();
     while let Some(given) = job {
-        run(shared, Walk::go_on(shared, given));
+        run(shared, Walk::from_job(shared, given));
         job = shared.queue.next();
     }
 }

@@ -13,7 +13,7 @@ use crate::model::stat_cache::cached_listing::CachedListing;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::listing::ListedDir;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{Name, Uncaptured};
+use crate::model::state::stat::{ListedUncaptured, Name};
 use crate::worktree::rules::rule_set::DirRules;
 use crate::worktree::scan::assemble::{DirPlace, Segment};
 use crate::worktree::scan::scan_dir::{self, DirScan};
@@ -84,7 +84,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Starts a walk from a part that another walk gave away.
-    pub fn go_on(shared: &'a Shared<'a>, job: Job) -> Self {
+    pub fn from_job(shared: &'a Shared<'a>, job: Job) -> Self {
         let Job {
             within,
             path,
@@ -266,7 +266,7 @@ impl<'a> Walk<'a> {
         (listed.unchanged, listed.decided_by_names) = (false, false);
         scan_dir::insert_uncaptured(
             &mut listed.uncaptured,
-            Uncaptured {
+            ListedUncaptured {
                 name,
                 why,
                 is_dir: true,

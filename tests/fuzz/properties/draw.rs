@@ -96,7 +96,7 @@ impl<'b> Draw<'b> {
             "state_snapshot",
             "database_savepoint",
         ];
-        let mechanism = self
+        let checkpoint_type = self
             .flag()
             .then(|| types[self.below(4)])
             .and_then(|word| word.parse().ok());
@@ -117,7 +117,7 @@ impl<'b> Draw<'b> {
             during_pending: self.flag(),
             terms: CheckpointTerms {
                 scope,
-                mechanism,
+                checkpoint_type,
                 expiry,
             },
         }

@@ -11,10 +11,10 @@ use checkpoint::model::state::entry::WhyNot;
 use checkpoint::model::state::listing::ListedDir;
 use checkpoint::model::state::listing::Listing;
 use checkpoint::model::state::stat::ListedFile;
+use checkpoint::model::state::stat::ListedUncaptured;
 use checkpoint::model::state::stat::Name;
 use checkpoint::model::state::stat::SYMLINK_BITS;
 use checkpoint::model::state::stat::Stat;
-use checkpoint::model::state::stat::Uncaptured;
 use checkpoint::store::state::stat_cache_head::parse;
 use checkpoint::store::state::stat_cache_head::render;
 use xxhash_rust::xxh3::xxh3_64;
@@ -176,7 +176,7 @@ fn fill(draw: &mut Draw<'_>, dir: &mut ListedDir) {
             2 => WhyNot::LeftOut(draw.text()),
             _ => WhyNot::Unreadable(draw.text()),
         };
-        Uncaptured {
+        ListedUncaptured {
             name: name(draw),
             why,
             is_dir: draw.flag(),

@@ -187,11 +187,11 @@ impl Maker {
 impl Copy {
     /// Damaged copies of the store that were kept.
     pub fn kept(&self) -> Vec<PathBuf> {
-        kept_copies(&self.sandbox.store())
+        damaged_copies(&self.sandbox.store())
     }
 }
 
-pub fn kept_copies(store: &Path) -> Vec<PathBuf> {
+pub fn damaged_copies(store: &Path) -> Vec<PathBuf> {
     let name = store
         .file_name()
         .expect("a name")

@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use crate::base::cut_list::one_of;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::difference::{Difference, Pair, Unsayable, between};
+use crate::model::difference::{Difference, OtherDifferences, Pair, between};
 use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::diff::diff_side::Side;
-use crate::ops::browse::diff::file_diff::{Body, Detail, FileDiff, Manner, compare};
+use crate::ops::browse::diff::file_diff::{Body, Detail, FileDiff, PatchOptions, compare};
 use crate::ops::browse::diff::version::{FileVersion, LoadedVersion, SeenFile};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
@@ -26,7 +26,7 @@ pub struct DiffOptions {
     pub selectors: Vec<String>,
     /// Paths as typed by the user.
     pub paths: Vec<Vec<u8>>,
-    pub manner: Manner,
+    pub manner: PatchOptions,
 }
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct DiffOutcome {
     pub to: Option<Checkpoint>,
     /// In the order of their paths, without the pieces of a patch: those were handed on one by one.
     pub files: Vec<FileDiff>,
-    pub other: Unsayable,
+    pub other: OtherDifferences,
     /// Paths that one side holds and of which the other side's state is unknown.
     pub not_compared: Vec<(RelPath, WhyNot)>,
     /// Binary contents too large for the patch.
@@ -178,7 +178,7 @@ fn sides<'s>(
 fn read_pair(
     pair: Pair,
     sides: &[Side<'_>; 2],
-    manner: Manner,
+    manner: PatchOptions,
     outcome: &mut DiffOutcome,
 ) -> Result<Option<FileDiff>> {
     if manner.detail == Detail::Names {

@@ -1,5 +1,6 @@
 //! A path's part of a patch: its versions, its hunks, or its bytes in git's binary form.
 
+use crate::base::base85;
 use crate::error::{Error, Result};
 use crate::model::difference::ChangeKind;
 use crate::model::state::rel_path::RelPath;
@@ -21,7 +22,7 @@ pub enum Detail {
 
 /// Options for comparing contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Manner {
+pub struct PatchOptions {
     pub detail: Detail,
     /// Unchanged lines around each change.
     pub context: u32,
@@ -64,7 +65,7 @@ pub fn compare(
     path: RelPath,
     one: Option<&FileVersion>,
     two: Option<&FileVersion>,
-    manner: Manner,
+    options: PatchOptions,
 ) -> Result<FileDiff> {
     let (before, after) = (one.map(|v| v.seen), two.map(|v| v.seen));
     let change = change_of(before, after);
@@ -78,13 +79,13 @@ pub fn compare(
         is_binary,
         pieces: Vec::new(),
     };
-    if manner.detail == Detail::Patch && change == ChangeKind::Type {
-        diff.pieces = vec![piece(one, None, manner)?.0, piece(None, two, manner)?.0];
+    if options.detail == Detail::Patch && change == ChangeKind::Type {
+        diff.pieces = vec![piece(one, None, options)?.0, piece(None, two, options)?.0];
         return Ok(diff);
     }
-    let (piece, counts) = piece(one, two, manner)?;
+    let (piece, counts) = piece(one, two, options)?;
     diff.counts = counts;
-    if manner.detail == Detail::Patch {
+    if options.detail == Detail::Patch {
         diff.pieces.push(piece);
     }
     Ok(diff)
@@ -109,7 +110,7 @@ impl FileVersion {
 fn piece(
     before: Option<&FileVersion>,
     after: Option<&FileVersion>,
-    manner: Manner,
+    options: PatchOptions,
 ) -> Result<(Piece, Option<(usize, usize)>)> {
     let sides = [before, after];
     let (seen_before, seen_after) = (before.map(|v| v.seen), after.map(|v| v.seen));
@@ -130,10 +131,10 @@ fn piece(
                 hunks,
                 insertions,
                 deletions,
-            } = text_diff(old, new, manner.context)?;
+            } = text_diff(old, new, options.context)?;
             Ok((with(Body::Text(hunks)), Some((insertions, deletions))))
         }
-        (Some(old), Some(new)) if manner.binary && manner.detail == Detail::Patch => {
+        (Some(old), Some(new)) if options.binary && options.detail == Detail::Patch => {
             Ok((with(Body::Binary(Some(binary_patch(old, new)?))), None))
         }
         _ => Ok((with(Body::Binary(None)), None)),
@@ -146,80 +147,11 @@ fn binary_patch(old: &[u8], new: &[u8]) -> Result<Vec<u8>> {
     let mut deflater = Deflater::default();
     for content in [new, old] {
         patch.extend_from_slice(format!("literal {}\n", content.len()).as_bytes());
-        push_lines(
+        base85::push_lines(
             &mut patch,
             deflater.compress(content).map_err(Error::unexpected)?,
         );
         patch.push(b'\n');
     }
     Ok(patch)
-}
-
-/// Digits of base85, in the order of git.
-const BASE85: &[u8; 85] =
-    b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
-/// Bytes encoded on one line of a binary patch.
-const BASE85_LINE_BYTES: usize = 52;
-
-/// Adds `data` to a patch, line by line.
-pub fn push_lines(patch: &mut Vec<u8>, data: &[u8]) {
-    for line in data.chunks(BASE85_LINE_BYTES) {
-        patch.push(length_letter(line.len()));
-        for group in line.chunks(4) {
-            let mut word = [0; 4];
-            word[..group.len()].copy_from_slice(group);
-            patch.extend_from_slice(&digits(u32::from_be_bytes(word)));
-        }
-        patch.push(b'\n');
-    }
-}
-
-/// Encodes a line's length: `A` for 1 to `Z` for 26, `a` for 27 to `z` for 52.
-fn length_letter(len: usize) -> u8 {
-    let len = u8::try_from(len).unwrap_or_default();
-    if len <= 26 {
-        b'A' + len - 1
-    } else {
-        b'a' + len - 27
-    }
-}
-
-fn digits(mut value: u32) -> [u8; 5] {
-    let mut digits = [0; 5];
-    for digit in digits.iter_mut().rev() {
-        *digit = BASE85[value as usize % 85];
-        value /= 85;
-    }
-    digits
-}
-
-#[cfg(test)]
-mod tests {
-    use super::push_lines;
-
-    fn lines(data: &[u8]) -> String {
-        let mut patch = Vec::new();
-        push_lines(&mut patch, data);
-        String::from_utf8(patch).unwrap()
-    }
-
-    #[test]
-    fn the_empty_stream_looks_as_git_writes_it() {
-        // The zlib stream of nothing, part of every binary patch that adds a file.
-        assert_eq!(
-            lines(&[0x78, 0x01, 0x03, 0, 0, 0, 0, 0x01]),
-            "HcmV?d00001\n"
-        );
-    }
-
-    #[test]
-    fn a_line_holds_52_bytes() {
-        let shown = lines(&[0xff; 53]);
-        let lengths: Vec<(char, usize)> = shown
-            .lines()
-            .map(|l| (l.chars().next().unwrap(), l.len()))
-            .collect();
-        assert_eq!(lengths, [('z', 66), ('A', 6)]);
-        assert!(shown.starts_with("z|NsC0|NsC0"), "{shown}");
-    }
 }

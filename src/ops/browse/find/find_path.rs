@@ -87,7 +87,7 @@ pub fn find(context: &Context, options: &FindOptions) -> Result<FindOutcome> {
     let mut found: Vec<(&RelPath, &Vec<HistoryStep>)> = history.steps.iter().collect();
     found.sort_by_key(|(_, steps)| std::cmp::Reverse(steps.last().map(|step| step.at)));
     if found.is_empty() {
-        return Err(nothing(
+        return Err(no_match(
             &options.pattern,
             inventory.damaged.len() + history.warnings.len(),
         ));
@@ -141,7 +141,7 @@ fn event(store: &Store, history: &History, step: &HistoryStep) -> FindEvent {
     }
 }
 
-fn nothing(pattern: &[u8], passed_over: usize) -> Error {
+fn no_match(pattern: &[u8], passed_over: usize) -> Error {
     let shown = escape_bytes(pattern);
     let name = pattern
         .rsplit(|byte| *byte == b'/')

@@ -60,7 +60,7 @@ pub struct TextMatch {
 }
 
 /// A path with the same content in consecutive checkpoints.
-struct Stretch<'h> {
+struct ContentSpan<'h> {
     path: &'h RelPath,
     blob: ObjectId,
     first: usize,
@@ -85,36 +85,36 @@ pub fn find_text(context: &Context, options: &FindTextOptions) -> Result<FindTex
         &inventory.checkpoints,
         &pattern.unwrap_or_else(PathPattern::all),
     );
-    let mut stretches = stretches(&history);
-    let blobs: BTreeSet<ObjectId> = stretches.iter().map(|stretch| stretch.blob).collect();
+    let mut spans = spans(&history);
+    let blobs: BTreeSet<ObjectId> = spans.iter().map(|span| span.blob).collect();
     let needle = Needle::new(&options.text);
     let (found, damaged) = search(&store, &blobs.into_iter().collect::<Vec<_>>(), &needle);
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     warnings.extend(history.warnings.iter().cloned());
-    warnings.extend(stretches.iter().filter_map(|stretch| {
-        let why = format!("{}: {}", stretch.path, damaged.get(&stretch.blob)?);
+    warnings.extend(spans.iter().filter_map(|span| {
+        let why = format!("{}: {}", span.path, damaged.get(&span.blob)?);
         Some(Warning::PassedOver {
-            id: history.checkpoints[stretch.last].id,
+            id: history.checkpoints[span.last].id,
             why,
         })
     }));
-    stretches.retain(|stretch| found.contains(&stretch.blob));
-    if stretches.is_empty() {
-        return Err(nothing(
+    spans.retain(|span| found.contains(&span.blob));
+    if spans.is_empty() {
+        return Err(no_match(
             &options.text,
             inventory.damaged.len() + history.warnings.len() + damaged.len(),
         ));
     }
-    stretches.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.path.cmp(b.path)));
+    spans.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.path.cmp(b.path)));
     let limit = options.limit.unwrap_or(USUAL_LIMIT);
-    let more = stretches.len().saturating_sub(limit);
-    let told = stretches.into_iter().take(limit).map(|stretch| {
+    let more = spans.len().saturating_sub(limit);
+    let told = spans.into_iter().take(limit).map(|span| {
         Ok(TextMatch {
-            path: stretch.path.clone(),
-            blob: stretch.blob,
-            first: history.checkpoints[stretch.first].clone(),
-            last: history.checkpoints[stretch.last].clone(),
-            found: search_one(&store, stretch.blob, &needle, LINES_TOLD)?,
+            path: span.path.clone(),
+            blob: span.blob,
+            first: history.checkpoints[span.first].clone(),
+            last: history.checkpoints[span.last].clone(),
+            found: search_one(&store, span.blob, &needle, LINES_TOLD)?,
         })
     });
     let matches = told.collect::<Result<_>>()?;
@@ -127,13 +127,13 @@ pub fn find_text(context: &Context, options: &FindTextOptions) -> Result<FindTex
     })
 }
 
-fn stretches(history: &History) -> Vec<Stretch<'_>> {
+fn spans(history: &History) -> Vec<ContentSpan<'_>> {
     let content = |version: Version| {
         version
             .filter(|(mode, _)| mode & TYPE_BITS == FILE_BITS)
             .map(|(_, blob)| blob)
     };
-    let mut stretches: Vec<Stretch<'_>> = Vec::new();
+    let mut spans: Vec<ContentSpan<'_>> = Vec::new();
     for (path, steps) in &history.steps {
         let mut open: Option<(ObjectId, usize)> = None;
         for step in steps {
@@ -141,7 +141,7 @@ fn stretches(history: &History) -> Vec<Stretch<'_>> {
                 continue;
             }
             if let Some((blob, first)) = open {
-                stretches.push(Stretch {
+                spans.push(ContentSpan {
                     path,
                     blob,
                     first,
@@ -151,7 +151,7 @@ fn stretches(history: &History) -> Vec<Stretch<'_>> {
             open = content(step.after).map(|blob| (blob, step.at));
         }
         if let Some((blob, first)) = open {
-            stretches.push(Stretch {
+            spans.push(ContentSpan {
                 path,
                 blob,
                 first,
@@ -159,7 +159,7 @@ fn stretches(history: &History) -> Vec<Stretch<'_>> {
             });
         }
     }
-    stretches
+    spans
 }
 
 type Searched = (HashSet<ObjectId>, HashMap<ObjectId, String>);
@@ -200,7 +200,7 @@ fn search_one(
     Ok(search.finish())
 }
 
-fn nothing(text: &[u8], passed_over: usize) -> Error {
+fn no_match(text: &[u8], passed_over: usize) -> Error {
     Error::NothingFound {
         what: format!(
             "no checkpoint has '{}' in a file{}",

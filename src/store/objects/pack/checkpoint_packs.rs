@@ -11,12 +11,12 @@ use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_error::PackError;
 use crate::store::objects::pack::pack_list::PackStamp;
 use crate::store::objects::pack::pack_publish;
-use crate::store::objects::pack::pack_writer::{Claims, PackWriter};
+use crate::store::objects::pack::pack_writer::{ClaimedObjects, PackWriter};
 
 pub struct PackSet<'k> {
     objects_dir: PathBuf,
     known: &'k Objects,
-    claims: Claims,
+    claims: ClaimedObjects,
     /// Never empty.
     writers: Vec<PackWriter<'k>>,
 }
@@ -27,7 +27,7 @@ impl<'k> PackSet<'k> {
     /// # Errors
     /// The pack directory cannot be created.
     pub fn begin(objects_dir: &Path, known: &'k Objects) -> Result<Self> {
-        let claims = Claims::default();
+        let claims = ClaimedObjects::default();
         let first = PackWriter::begin(objects_dir, known)?.sharing(claims.clone());
         Ok(Self {
             objects_dir: objects_dir.to_path_buf(),

@@ -42,12 +42,12 @@ pub struct Pack {
     index: OnceLock<Result<PackIndex, Malformed>>,
     reader: OnceLock<PackReader>,
     bases: BaseCache,
-    rescued: Option<Rescued>,
+    damage: Option<PackDamage>,
 }
 
 /// The damage of a pack that is readable in spite of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rescued {
+pub struct PackDamage {
     pub why: String,
     /// Whether only the index was bad: then a right one can be written.
     pub is_whole: bool,
@@ -88,13 +88,18 @@ impl Pack {
             index,
             reader,
             bases: BaseCache::default(),
-            rescued: None,
+            damage: None,
         })
     }
 
     /// The same pack with an index and a reader made in spite of damage.
     #[must_use]
-    pub fn rescued_with(&self, index: PackIndex, reader: PackReader, rescued: Rescued) -> Self {
+    pub fn with_rebuilt_index(
+        &self,
+        index: PackIndex,
+        reader: PackReader,
+        damage: PackDamage,
+    ) -> Self {
         Self {
             stamp: self.stamp.clone(),
             pack_path: self.pack_path.clone(),
@@ -102,13 +107,13 @@ impl Pack {
             index: OnceLock::from(Ok(index)),
             reader: OnceLock::from(reader),
             bases: BaseCache::default(),
-            rescued: Some(rescued),
+            damage: Some(damage),
         }
     }
 
     /// The damage, if the pack is read in spite of it.
-    pub fn rescued(&self) -> Option<&Rescued> {
-        self.rescued.as_ref()
+    pub fn damage(&self) -> Option<&PackDamage> {
+        self.damage.as_ref()
     }
 
     /// Returns the error for an operation that needs this unreadable pack.
@@ -305,8 +310,8 @@ impl Pack {
     /// # Errors
     /// The mismatch.
     pub fn check_frame(&self) -> std::result::Result<(), ReadError> {
-        if let Some(rescued) = &self.rescued {
-            return Err(ReadError::Damaged(rescued.why.clone()));
+        if let Some(damage) = &self.damage {
+            return Err(ReadError::Damaged(damage.why.clone()));
         }
         let index = self.index()?;
         if !index.checksum_is_right() {
@@ -374,7 +379,7 @@ fn check_hash(wanted: &ObjectId, found: Option<ObjectId>) -> std::result::Result
 }
 
 /// Lists the packs that have an index, newest first; unchanged ones are taken from `before`, and
-/// rescued ones stay even without an index.
+/// those made readable in memory stay even without an index.
 ///
 /// # Errors
 /// The directory cannot be listed; a missing one is empty.
@@ -391,7 +396,7 @@ pub fn list(pack_dir: &Path, before: &[Arc<Pack>]) -> Result<Vec<Arc<Pack>>> {
         packs.push(known.map_or_else(|| Arc::new(pack), Arc::clone));
     }
     let unlisted = |old: &&Arc<Pack>| {
-        old.rescued.is_some() && !packs.iter().any(|pack| pack.stamp.name == old.stamp.name)
+        old.damage.is_some() && !packs.iter().any(|pack| pack.stamp.name == old.stamp.name)
     };
     let still_there = |old: &&Arc<Pack>| {
         Pack::stat(pack_dir, &old.stamp.name).is_some_and(|now| now.stamp == old.stamp)

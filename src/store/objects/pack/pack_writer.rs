@@ -28,9 +28,9 @@ const IN_MEMORY_UPTO_BYTES: usize = 8 << 20;
 /// Number of unread indexes above which small objects are written without looking for duplicates.
 const FEW_INDEXES: usize = 8;
 /// Upper bound on the size of such an object, in bytes.
-const UNASKED_UPTO_BYTES: usize = 16 << 10;
+const UNCHECKED_UPTO_BYTES: usize = 16 << 10;
 /// Upper bound on their number in one pack.
-const MOST_UNASKED: usize = 64;
+const MOST_UNCHECKED: usize = 64;
 /// Start of a pack; the count is filled in at the end.
 const PACK_START: &[u8] = b"PACK\0\0\0\x02\0\0\0\0";
 
@@ -46,9 +46,9 @@ pub struct PackWriter<'k> {
     flushed: u64,
     pub(in crate::store) entries: HashMap<ObjectId, IndexEntry>,
     pub(in crate::store) deflater: Deflater,
-    claims: Option<Claims>,
+    claims: Option<ClaimedObjects>,
     /// Objects written without checking whether the store has them.
-    unasked: usize,
+    unchecked: usize,
 }
 
 impl<'k> PackWriter<'k> {
@@ -71,13 +71,13 @@ impl<'k> PackWriter<'k> {
             entries,
             deflater,
             claims: None,
-            unasked: 0,
+            unchecked: 0,
         })
     }
 
     /// From now on, skips objects that another writer with the same claims has claimed.
     #[must_use]
-    pub fn sharing(self, claims: Claims) -> Self {
+    pub fn sharing(self, claims: ClaimedObjects) -> Self {
         Self {
             claims: Some(claims),
             ..self
@@ -85,7 +85,7 @@ impl<'k> PackWriter<'k> {
     }
 
     fn is_claimed(&self, id: ObjectId) -> bool {
-        self.claims.as_ref().is_some_and(|claims| !claims.take(id))
+        self.claims.as_ref().is_some_and(|claims| !claims.claim(id))
     }
 
     /// Number of objects in this pack.
@@ -118,7 +118,7 @@ impl<'k> PackWriter<'k> {
     /// this is skipped: each has its own sequence number, so all indexes would be read in vain.
     fn store_has(&mut self, id: &ObjectId, kind: ObjectKind, content: &[u8]) -> bool {
         kind != ObjectKind::Commit
-            && !self.costs_less_than_asking(content.len())
+            && !self.skips_duplicate_check(content.len())
             && self.known.holds(id)
             && self
                 .known
@@ -127,11 +127,11 @@ impl<'k> PackWriter<'k> {
     }
 
     /// Whether to skip the search for a duplicate, which would cost more. A repack removes any.
-    fn costs_less_than_asking(&mut self, len: usize) -> bool {
-        let is_cheap = self.unasked < MOST_UNASKED
-            && len <= UNASKED_UPTO_BYTES
+    fn skips_duplicate_check(&mut self, len: usize) -> bool {
+        let is_cheap = self.unchecked < MOST_UNCHECKED
+            && len <= UNCHECKED_UPTO_BYTES
             && self.known.unread_indexes() > FEW_INDEXES;
-        self.unasked += usize::from(is_cheap);
+        self.unchecked += usize::from(is_cheap);
         is_cheap
     }
 
@@ -450,11 +450,11 @@ fn from_stream(cause: StreamError<PackError>) -> PackError {
 
 /// Objects claimed by some writer of a set, so that no two write the same.
 #[derive(Clone, Debug, Default)]
-pub struct Claims(Arc<Mutex<HashSet<ObjectId>>>);
+pub struct ClaimedObjects(Arc<Mutex<HashSet<ObjectId>>>);
 
-impl Claims {
+impl ClaimedObjects {
     /// Claims an object; returns whether it was unclaimed.
-    pub fn take(&self, id: ObjectId) -> bool {
+    pub fn claim(&self, id: ObjectId) -> bool {
         lock(&self.0).insert(id)
     }
 }

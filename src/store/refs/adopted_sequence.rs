@@ -20,25 +20,25 @@ pub fn read(layout: &Layout) -> BTreeMap<ObjectId, u64> {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn remember(layout: &Layout, places: &BTreeMap<ObjectId, u64>) -> Result<()> {
-    if places.is_empty() {
+pub fn remember(layout: &Layout, sequences: &BTreeMap<ObjectId, u64>) -> Result<()> {
+    if sequences.is_empty() {
         return Ok(());
     }
     let known = read(layout);
-    if places
+    if sequences
         .iter()
-        .all(|(id, place)| known.get(id) == Some(place))
+        .all(|(id, sequence)| known.get(id) == Some(sequence))
     {
         return Ok(());
     }
-    let lines: String = places
+    let lines: String = sequences
         .iter()
-        .map(|(id, place)| format!("{id} {place}\n"))
+        .map(|(id, sequence)| format!("{id} {sequence}\n"))
         .collect();
     atomic_file::replace(&layout.adopted(), checksummed_text::seal(&lines).as_bytes())
 }
 
 fn parse_line(line: &str) -> Option<(ObjectId, u64)> {
-    let (id, place) = line.split_once(' ')?;
-    Some((ObjectId::from_hex(id)?, place.parse().ok()?))
+    let (id, sequence) = line.split_once(' ')?;
+    Some((ObjectId::from_hex(id)?, sequence.parse().ok()?))
 }

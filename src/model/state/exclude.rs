@@ -3,19 +3,19 @@
 use crate::model::state::entry::WhyNot;
 use crate::model::state::listing::Listing;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::Uncaptured;
+use crate::model::state::stat::ListedUncaptured;
 
 /// Marks those of `paths` that would be captured or were left out as databases. Returns whether
 /// anything changed; if so, the trees above are unknown and no stat cache may be made.
 pub fn exclude(listing: &mut Listing, paths: &[RelPath]) -> bool {
     paths
         .iter()
-        .filter(|path| set_one_apart(listing, path))
+        .filter(|path| exclude_one(listing, path))
         .count()
         > 0
 }
 
-fn set_one_apart(listing: &mut Listing, path: &RelPath) -> bool {
+fn exclude_one(listing: &mut Listing, path: &RelPath) -> bool {
     let Some(index) = path.parent().and_then(|parent| listing.index_of(&parent)) else {
         return false;
     };
@@ -31,7 +31,7 @@ fn set_one_apart(listing: &mut Listing, path: &RelPath) -> bool {
             dir.files.make_listed().retain(|file| *file.name != *name);
             dir.uncaptured.insert(
                 at,
-                Uncaptured {
+                ListedUncaptured {
                     name: name.into(),
                     why: WhyNot::Database,
                     is_dir: false,
@@ -82,7 +82,7 @@ mod tests {
             }
         };
         listing.dirs[1].files = vec![file("a"), file("b"), file("c")].into();
-        let left_out = Uncaptured {
+        let left_out = ListedUncaptured {
             name: b"d".as_slice().into(),
             why: WhyNot::LeftOut("d".into()),
             is_dir: false,
@@ -93,12 +93,12 @@ mod tests {
         assert!(exclude(&mut listing, &paths));
         let files: Vec<&[u8]> = listing.dirs[1].files.iter().map(|file| file.name).collect();
         assert_eq!(files, [b"a", b"c"]);
-        let apart: Vec<&[u8]> = listing.dirs[1]
+        let uncaptured: Vec<&[u8]> = listing.dirs[1]
             .uncaptured
             .iter()
             .map(|item| &*item.name)
             .collect();
-        assert_eq!(apart, [b"b", b"d"]);
+        assert_eq!(uncaptured, [b"b", b"d"]);
         assert!(
             listing.dirs[1]
                 .uncaptured
