@@ -177,16 +177,16 @@ fn compare_dirs(
 }
 
 /// Returns directories with no file at any depth, except the root.
-fn without_files(state: &Snapshot) -> BTreeSet<&RelPath> {
+fn without_files(snapshot: &Snapshot) -> BTreeSet<&RelPath> {
     let mut holders: BTreeSet<RelPath> = BTreeSet::from([RelPath::root()]);
-    for path in state.files.keys() {
+    for path in snapshot.files.keys() {
         for above in path.ancestors() {
             if !holders.insert(above) {
                 break;
             }
         }
     }
-    state
+    snapshot
         .dirs
         .keys()
         .filter(|path| !holders.contains(*path))
@@ -209,8 +209,8 @@ fn compare_uncaptured(
     wanted: &dyn Fn(&RelPath) -> bool,
     other: &mut OtherDifferences,
 ) {
-    let at = |state: &Snapshot, path: &RelPath| {
-        state
+    let at = |snapshot: &Snapshot, path: &RelPath| {
+        snapshot
             .uncaptured
             .get(path)
             .map(|entry| entry.why.clone())
@@ -248,15 +248,15 @@ mod tests {
         }
     }
 
-    fn state(files: &[(&str, Entry)], dirs: &[(&str, u32)]) -> Snapshot {
-        let mut state = Snapshot::default();
-        state
+    fn snapshot(files: &[(&str, Entry)], dirs: &[(&str, u32)]) -> Snapshot {
+        let mut snapshot = Snapshot::default();
+        snapshot
             .files
             .extend(files.iter().map(|(name, entry)| (path(name), *entry)));
-        state
+        snapshot
             .dirs
             .extend(dirs.iter().map(|(name, perm)| (path(name), *perm)));
-        state
+        snapshot
     }
 
     #[test]
@@ -265,7 +265,7 @@ mod tests {
             kind: Kind::Symlink,
             ..file(1, 0o777)
         };
-        let before = state(
+        let before = snapshot(
             &[
                 ("a", file(1, 0o644)),
                 ("b", file(1, 0o644)),
@@ -274,7 +274,7 @@ mod tests {
             ],
             &[],
         );
-        let after = state(
+        let after = snapshot(
             &[
                 ("a", file(1, 0o600)),
                 ("b", file(1, 0o755)),
@@ -304,7 +304,7 @@ mod tests {
 
     #[test]
     fn empty_directories_and_their_modes_are_no_files() {
-        let before = state(
+        let before = snapshot(
             &[("full/f", file(1, 0o644))],
             &[
                 ("full", 0o755),
@@ -313,7 +313,7 @@ mod tests {
                 ("same", 0o755),
             ],
         );
-        let after = state(
+        let after = snapshot(
             &[],
             &[
                 ("full", 0o700),
@@ -331,11 +331,11 @@ mod tests {
 
     #[test]
     fn what_a_side_could_not_hold_is_not_taken_for_deleted() {
-        let before = state(
+        let before = snapshot(
             &[("locked/f", file(1, 0o644)), ("pipe", file(1, 0o644))],
             &[],
         );
-        let mut after = state(&[], &[]);
+        let mut after = snapshot(&[], &[]);
         let unreadable = WhyNot::Unreadable("permission denied".into());
         after.uncaptured.insert(
             path("locked"),
@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn paths_limit_everything() {
-        let before = state(
+        let before = snapshot(
             &[("in/f", file(1, 0o644)), ("out", file(1, 0o644))],
             &[("in", 0o755), ("e", 0o755)],
         );

@@ -52,10 +52,10 @@ impl OwnFiles {
         self.paths.iter().any(|own| path.is_at_or_below(own))
     }
 
-    /// Removes these files from a state.
-    pub fn drop_from(&self, state: &mut Snapshot) {
+    /// Removes these files from a snapshot.
+    pub fn drop_from(&self, snapshot: &mut Snapshot) {
         if !self.paths.is_empty() {
-            state.retain(&|path| !self.covers(path));
+            snapshot.retain(&|path| !self.covers(path));
         }
     }
 

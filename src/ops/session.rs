@@ -10,7 +10,7 @@ use crate::store::lifecycle::description::Description;
 use crate::store::locked::LockedStore;
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
-use crate::store::state::journal::{Journal, JournalStage, JournalState};
+use crate::store::small_files::journal::{Journal, JournalStage, JournalState};
 use crate::worktree::apply::stage_removal;
 use crate::worktree::tree_handle::WorkTree;
 

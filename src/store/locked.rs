@@ -28,9 +28,9 @@ use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::refs::{adopt, commit_cache};
 use crate::store::repository::Store;
-use crate::store::state::holds;
-use crate::store::state::journal::{self, Journal, JournalState};
-use crate::store::state::stat_cache::{self, Basis, StatCache};
+use crate::store::small_files::holds;
+use crate::store::small_files::journal::{self, Journal, JournalState};
+use crate::store::small_files::stat_cache::{self, Basis, StatCache};
 
 /// Proof that this process alone may change the store.
 pub struct LockedStore<'s> {

@@ -12,5 +12,5 @@ pub mod objects;
 pub mod refs;
 pub mod repository;
 pub mod runs;
-pub mod state;
+pub mod small_files;
 pub mod trees;

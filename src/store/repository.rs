@@ -23,8 +23,8 @@ use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::{self, Inventory};
 use crate::store::refs::{self, commit_cache};
-use crate::store::state::journal::{self, JournalState};
-use crate::store::state::{holds, stat_cache};
+use crate::store::small_files::journal::{self, JournalState};
+use crate::store::small_files::{holds, stat_cache};
 use crate::store::trees::meta_tree::{self, CheckpointExtras, Extras};
 use crate::store::trees::{self, database_tree};
 

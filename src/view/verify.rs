@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use crate::base::text::{escape, escape_path};
 use crate::error::Error;
 use crate::ops::maintain::repair::RepairOutcome;
-use crate::ops::maintain::verify::{CheckReport, DamagedState, Fault, FileFinding, VerifyOutcome};
+use crate::ops::maintain::verify::{
+    CheckReport, Fault, FaultyCheckpoint, FileFinding, VerifyOutcome,
+};
 use crate::ops::warning_words::thousands;
 use crate::view::envelope::{envelope, hex, with_path};
 use crate::view::failure::partial;
@@ -17,7 +19,14 @@ pub fn human(outcome: &VerifyOutcome) -> Output {
         return Output::default();
     }
     let mut result = outcome.repaired.as_ref().map(repaired).unwrap_or_default();
-    result.push_str(&outcome.report.damaged.iter().map(state).collect::<String>());
+    result.push_str(
+        &outcome
+            .report
+            .damaged
+            .iter()
+            .map(faulty)
+            .collect::<String>(),
+    );
     result.push_str(
         &outcome
             .report
@@ -107,12 +116,12 @@ fn summary(report: &CheckReport) -> String {
     )
 }
 
-fn state(state: &DamagedState) -> String {
-    let named = match &state.reason {
-        Some(reason) => format!("{} ({})", state.id.short(), escape(reason)),
-        None => state.id.short(),
+fn faulty(faulty: &FaultyCheckpoint) -> String {
+    let named = match &faulty.reason {
+        Some(reason) => format!("{} ({})", faulty.id.short(), escape(reason)),
+        None => faulty.id.short(),
     };
-    state
+    faulty
         .faults
         .iter()
         .map(|fault| format!("{named}: {}\n", fault_line(fault)))
@@ -169,7 +178,7 @@ fn repaired(repaired: &RepairOutcome) -> String {
             &salvaged
                 .lost
                 .iter()
-                .map(|lost| format!("lost: {}", state(lost)))
+                .map(|lost| format!("lost: {}", faulty(lost)))
                 .collect::<String>(),
         );
         text.push_str(
@@ -194,7 +203,7 @@ pub fn json(outcome: &VerifyOutcome, exit: u8) -> String {
         "content": outcome.content,
         "objects": report.objects,
         "bytes": report.bytes,
-        "damaged": report.damaged.iter().map(state_json).collect::<Vec<_>>(),
+        "damaged": report.damaged.iter().map(faulty_json).collect::<Vec<_>>(),
         "files": report.files.iter().map(file).collect::<Vec<_>>(),
         "derived": report.derived.iter().map(file).collect::<Vec<_>>(),
         "repair": outcome.repaired.as_ref().map(repaired_json),
@@ -220,12 +229,12 @@ pub fn json(outcome: &VerifyOutcome, exit: u8) -> String {
     partial("verify", exit, &data, &outcome.warnings, Some(&error))
 }
 
-fn state_json(state: &DamagedState) -> Value {
+fn faulty_json(faulty: &FaultyCheckpoint) -> Value {
     json!({
-        "id": state.id.digits(),
-        "short": state.id.short(),
-        "reason": state.reason,
-        "faults": state.faults.iter().map(fault).collect::<Vec<_>>(),
+        "id": faulty.id.digits(),
+        "short": faulty.id.short(),
+        "reason": faulty.reason,
+        "faults": faulty.faults.iter().map(fault).collect::<Vec<_>>(),
     })
 }
 
@@ -247,7 +256,7 @@ fn repaired_json(repaired: &RepairOutcome) -> Value {
             "kept_as": salvaged.kept_as.display().to_string(),
             "whole": salvaged.whole,
             "in_part": salvaged.in_part,
-            "lost": salvaged.lost.iter().map(state_json).collect::<Vec<_>>(),
+            "lost": salvaged.lost.iter().map(faulty_json).collect::<Vec<_>>(),
             "lost_refs": salvaged.lost_refs,
         })
     });

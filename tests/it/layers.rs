@@ -121,7 +121,7 @@ const DOORS: [(&str, &[&str]); 27] = [
     (
         "xxhash_rust",
         &[
-            "store/state/stat_cache",
+            "store/small_files/stat_cache",
             "store/refs/commit_cache",
             "store/files/checksummed_text",
         ],

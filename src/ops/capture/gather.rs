@@ -42,9 +42,9 @@ pub fn gather(
     pack: &mut PackSet<'_>,
 ) -> Result<CaptureOutcome<CapturedScope>> {
     let worktree = WorkTree::open(context.root.path())?;
-    let state = resolved.state.as_ref();
+    let state_document = resolved.state_document.as_ref();
     let extras = Extras {
-        state: state
+        state_document: state_document
             .map(|document| pack.add(ObjectKind::Blob, &document.bytes))
             .transpose()?,
         ..Extras::default()
@@ -101,7 +101,7 @@ fn capture_scanned(
         .map(|mut listing| capturing.read_outer_rules(&mut listing, sink))
         .transpose()?;
     let captured = Box::new(capturing.finish(sink)?);
-    if extras.state.is_none() && databases.is_empty() {
+    if extras.state_document.is_none() && databases.is_empty() {
         check_something_is_held(&captured.listing)?;
     }
     Ok(CaptureOutcome::Done(CapturedScope { captured, extras }))

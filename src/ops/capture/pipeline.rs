@@ -21,7 +21,7 @@ use crate::ops::capture::key_watch::Admission;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
-use crate::store::state::stat_cache::StatCache;
+use crate::store::small_files::stat_cache::StatCache;
 use crate::store::trees::convert;
 use crate::worktree::rules::rule_set::Rules;
 use crate::worktree::scan::extend::add_paths;

@@ -95,7 +95,10 @@ pub fn of_create(
             .terms
             .checkpoint_type
             .unwrap_or_else(|| fitting(index, &snapshot, &extras)),
-        state_keys: extras.state.map(|id| keys(&store, id)).unwrap_or_default(),
+        state_keys: extras
+            .state_document
+            .map(|id| keys(&store, id))
+            .unwrap_or_default(),
         databases: outcome.databases.clone(),
         content: sum,
         restorable: dry_run(context, &checkpoint),
@@ -127,7 +130,7 @@ fn fitting(index: Option<AgainstIndex>, snapshot: &Snapshot, extras: &Extras) ->
         if extras.databases.is_some() {
             return CheckpointType::DatabaseSavepoint;
         }
-        if extras.state.is_some() {
+        if extras.state_document.is_some() {
             return CheckpointType::StateSnapshot;
         }
     }
@@ -139,10 +142,10 @@ fn fitting(index: Option<AgainstIndex>, snapshot: &Snapshot, extras: &Extras) ->
     }
 }
 
-fn keys(store: &Store, state: ObjectId) -> Vec<String> {
+fn keys(store: &Store, state_document: ObjectId) -> Vec<String> {
     store
         .objects()
-        .read(&state)
+        .read(&state_document)
         .map(|(_, bytes)| StateDocument::keys_of(&bytes))
         .unwrap_or_default()
 }

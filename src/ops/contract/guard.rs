@@ -172,7 +172,7 @@ fn fault(
     let broken = report
         .damaged
         .first()
-        .and_then(|state| state.faults.first());
+        .and_then(|checkpoint| checkpoint.faults.first());
     Ok(match broken {
         Some(fault) => Some(format!("({id}) is damaged: {}", fault.why)),
         None if report.checkpoints == 0 => Some(format!("({id}) was evicted meanwhile")),

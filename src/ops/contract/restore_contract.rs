@@ -48,7 +48,7 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
     let (mut snapshot, extras) = (store.snapshot(target)?, store.extras(target)?);
     snapshot.retain(&|path| scope.covers(path));
     let expected = digest::sum(store.objects(), &snapshot, &extras);
-    if extras.state.is_some() && snapshot.files.is_empty() && extras.databases.is_none() {
+    if extras.state_document.is_some() && snapshot.files.is_empty() && extras.databases.is_none() {
         let actual = Err("there is nothing to compare: values are written nowhere".into());
         return Ok(RestoreContract {
             expected,
@@ -78,7 +78,7 @@ pub fn values(context: &Context, outcome: &RestoreOutcome) -> Result<Option<Stri
         return Ok(None);
     }
     let store = context.require_store()?;
-    let Some(id) = store.extras(&outcome.target)?.state else {
+    let Some(id) = store.extras(&outcome.target)?.state_document else {
         return Ok(None);
     };
     let read = store

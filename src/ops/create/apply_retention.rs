@@ -9,7 +9,7 @@ use crate::ops::session::{self, Pending};
 use crate::ops::warning::Warning;
 use crate::store::locked::LockedStore;
 use crate::store::refs::inventory::Inventory;
-use crate::store::state::stat_cache::{self, Basis};
+use crate::store::small_files::stat_cache::{self, Basis};
 
 /// A checkpoint that a policy dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]

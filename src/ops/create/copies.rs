@@ -140,8 +140,8 @@ fn fill(
     work: &WorkTree,
     render: Render,
 ) -> Result<()> {
-    let state = store.snapshot(checkpoint)?;
-    let plan = write_out::plan(&state, &RestoreScope::default());
+    let snapshot = store.snapshot(checkpoint)?;
+    let plan = write_out::plan(&snapshot, &RestoreScope::default());
     let files_dir = open_or_make(work, &own(FILES_DIR)?)?;
     let mut sums: BTreeMap<RelPath, (String, u64)> = BTreeMap::new();
     let mut fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
@@ -156,7 +156,7 @@ fn fill(
         .iter()
         .map(|(path, write)| (path, write.after))
         .collect();
-    let top = Some(write_out::root_perm(&state));
+    let top = Some(write_out::root_perm(&snapshot));
     let wanted = WantedEntry {
         top,
         dirs: &plan.make_dirs,

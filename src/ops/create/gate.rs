@@ -3,7 +3,7 @@
 use crate::ops::capture::left_out::rules_digest;
 use crate::ops::context::Context;
 use crate::store::repository::Store;
-use crate::store::state::size_gate::{self, GateKey};
+use crate::store::small_files::size_gate::{self, GateKey};
 
 /// Options of one call for the gate.
 #[derive(Clone, Debug, Default)]

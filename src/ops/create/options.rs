@@ -72,7 +72,7 @@ pub struct ResolvedOptions {
     pub source: String,
     pub terms: CheckpointTerms,
     pub databases: Vec<Database>,
-    pub state: Option<StateDocument>,
+    pub state_document: Option<StateDocument>,
 }
 
 /// Parses and checks the options; if checkpoints are disabled, returns the outcome instead.
@@ -117,7 +117,7 @@ pub fn resolve(
         .as_ref()
         .map(|typed| parse_scope(&context.root, typed))
         .transpose()?;
-    let state = parse_state(options)?;
+    let state_document = parse_state_document(options)?;
     let expiry = options
         .expires
         .as_deref()
@@ -128,11 +128,12 @@ pub fn resolve(
         checkpoint_type,
         scope.is_some(),
         !options.databases.is_empty(),
-        state.is_some(),
+        state_document.is_some(),
     )?;
     let databases = database_names::parse(context, &options.databases)?;
     // With a state or databases, files are recorded only if requested.
-    let scope = scope.or_else(|| (state.is_some() || !databases.is_empty()).then(Scope::default));
+    let scope =
+        scope.or_else(|| (state_document.is_some() || !databases.is_empty()).then(Scope::default));
     let terms = CheckpointTerms {
         scope,
         checkpoint_type,
@@ -143,7 +144,7 @@ pub fn resolve(
         source,
         terms,
         databases,
-        state,
+        state_document,
     }))
 }
 
@@ -182,7 +183,7 @@ fn check_type_has_its_content(
     Err(Error::Usage { what })
 }
 
-fn parse_state(options: &TermsOptions) -> Result<Option<StateDocument>> {
+fn parse_state_document(options: &TermsOptions) -> Result<Option<StateDocument>> {
     let usage = |what| Error::Usage { what };
     let whole = options
         .state_file

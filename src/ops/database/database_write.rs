@@ -29,13 +29,13 @@ pub fn add_files(
     store: &Store,
     target: &Target<'_>,
     scope: &RestoreScope,
-    state: &mut Snapshot,
+    snapshot: &mut Snapshot,
 ) -> Result<WrittenDatabases> {
     let mut done = WrittenDatabases::default();
     for (database, held) in target.databases_within(scope) {
         match (database, held) {
             (Database::File(path), Held::Content(id)) => {
-                add_file(store, target, path, *id, state)?;
+                add_file(store, target, path, *id, snapshot)?;
                 done.written.push(database.clone());
             }
             (Database::File(_), Held::Absent) => {}
@@ -52,16 +52,16 @@ fn add_file(
     target: &Target<'_>,
     path: &RelPath,
     id: ObjectId,
-    state: &mut Snapshot,
+    snapshot: &mut Snapshot,
 ) -> Result<()> {
     let size = store.objects().size(&id);
     let size_bytes =
         size.map_err(|e| store.damage(target.id(), format!("database {path}: {e}")))?;
     for dir in path.ancestors() {
-        state.dirs.entry(dir).or_insert(DIR_PERM);
+        snapshot.dirs.entry(dir).or_insert(DIR_PERM);
     }
-    state.uncaptured.remove(path);
-    state.files.insert(
+    snapshot.uncaptured.remove(path);
+    snapshot.files.insert(
         path.clone(),
         Entry {
             kind: Kind::File,

@@ -18,7 +18,7 @@ use crate::store::lifecycle::removal::{self, StoreRemoval};
 use crate::store::lock;
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
-use crate::store::state::journal::{self, JournalStage, JournalState};
+use crate::store::small_files::journal::{self, JournalStage, JournalState};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeleteStoreOptions {

@@ -13,8 +13,8 @@ use crate::store::repository::Store;
 use crate::store::trees::digest;
 
 pub use crate::store::damage::check::CheckReport;
-pub use crate::store::damage::check::DamagedState;
 pub use crate::store::damage::check::Fault;
+pub use crate::store::damage::check::FaultyCheckpoint;
 pub use crate::store::damage::check::FileFinding;
 
 #[derive(Clone, Debug, Default)]

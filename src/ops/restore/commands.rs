@@ -15,7 +15,7 @@ use crate::ops::session::{self, Pending};
 use crate::ops::warning::Warning;
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
-use crate::store::state::journal::JournalState;
+use crate::store::small_files::journal::JournalState;
 
 #[derive(Clone, Debug, Default)]
 pub struct RestoreOptions {

@@ -9,7 +9,7 @@ use crate::ops::restore::staging::{self, Staged};
 use crate::ops::restore::verify_written::{Verified, verify};
 use crate::ops::warning::Warning;
 use crate::store::locked::LockedStore;
-use crate::store::state::journal::{Journal, JournalStage};
+use crate::store::small_files::journal::{Journal, JournalStage};
 use crate::worktree::apply::stage_removal;
 use crate::worktree::apply::transaction::{Applied, ApplyError, apply};
 

@@ -31,7 +31,7 @@ use crate::ops::warning::Warning;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::refs::recording::NewCheckpoint;
 use crate::store::repository::Store;
-use crate::store::state::journal::{Journal, JournalStage};
+use crate::store::small_files::journal::{Journal, JournalStage};
 use crate::store::trees::meta_tree::Extras;
 use crate::worktree::apply::stage_removal;
 use crate::worktree::tree_handle::WorkTree;

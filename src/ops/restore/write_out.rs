@@ -18,18 +18,18 @@ use crate::worktree::tree_handle::WorkTree;
 /// Permission bits of a root for which none are recorded.
 const USUAL_DIR: u32 = 0o755;
 
-/// Plans writing a state into an empty directory.
-pub fn plan(state: &Snapshot, scope: &RestoreScope) -> RestorePlan {
-    let dirs = BTreeMap::from([(RelPath::root(), root_perm(state))]);
+/// Plans writing a snapshot into an empty directory.
+pub fn plan(snapshot: &Snapshot, scope: &RestoreScope) -> RestorePlan {
+    let dirs = BTreeMap::from([(RelPath::root(), root_perm(snapshot))]);
     let empty = Snapshot {
         dirs,
         ..Snapshot::default()
     };
-    RestorePlan::between(&empty, state, scope, &|_, _| false)
+    RestorePlan::between(&empty, snapshot, scope, &|_, _| false)
 }
 
-pub fn root_perm(state: &Snapshot) -> u32 {
-    state
+pub fn root_perm(snapshot: &Snapshot) -> u32 {
+    snapshot
         .dirs
         .get(&RelPath::root())
         .copied()

@@ -26,7 +26,7 @@ pub struct CheckReport {
     /// Distinct objects and the bytes of their content.
     pub objects: u64,
     pub bytes: u64,
-    pub damaged: Vec<DamagedState>,
+    pub damaged: Vec<FaultyCheckpoint>,
     /// Damaged files with content that is nowhere else.
     pub files: Vec<FileFinding>,
     /// Damaged files that are derived and will be rewritten.
@@ -35,7 +35,7 @@ pub struct CheckReport {
 
 /// A damaged checkpoint and its faults.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DamagedState {
+pub struct FaultyCheckpoint {
     pub id: CheckpointId,
     /// Unknown if the commit is unreadable.
     pub reason: Option<String>,
@@ -43,7 +43,7 @@ pub struct DamagedState {
 }
 
 /// A checkpoint whose commit is unreadable.
-impl From<DamagedCheckpoint> for DamagedState {
+impl From<DamagedCheckpoint> for FaultyCheckpoint {
     fn from(lost: DamagedCheckpoint) -> Self {
         let object = lost.id.commit();
         Self {
@@ -84,7 +84,8 @@ impl CheckReport {
 
     /// Whether both reports find the same checkpoint or the same file damaged.
     pub fn shares_damage(&self, other: &Self) -> bool {
-        let is_in_other = |state: &DamagedState| other.damaged.iter().any(|it| it.id == state.id);
+        let is_in_other =
+            |state: &FaultyCheckpoint| other.damaged.iter().any(|it| it.id == state.id);
         let is_file_in_other =
             |file: &FileFinding| other.files.iter().any(|it| it.file == file.file);
         self.damaged.iter().any(is_in_other) || self.files.iter().any(is_file_in_other)

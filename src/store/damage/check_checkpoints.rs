@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use crate::error::Result;
 use crate::model::state::meta::{Meta, contradiction};
 use crate::model::state::object_id::ObjectId;
-use crate::store::damage::check::{CheckOptions, CheckReport, DamagedState, Fault};
+use crate::store::damage::check::{CheckOptions, CheckReport, Fault, FaultyCheckpoint};
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
@@ -18,7 +18,7 @@ use crate::store::trees::tree_memo::TreeMemo;
 use crate::store::trees::tree_walk::TreeWalk;
 
 /// Checks checkpoints one after the other; shared objects are checked once.
-pub struct StateChecker<'c> {
+pub struct CheckpointChecker<'c> {
     objects: &'c Objects,
     options: &'c CheckOptions<'c>,
     /// Trees without a fault in them.
@@ -27,7 +27,7 @@ pub struct StateChecker<'c> {
     counted: HashSet<ObjectId>,
 }
 
-impl<'c> StateChecker<'c> {
+impl<'c> CheckpointChecker<'c> {
     pub fn new(objects: &'c Objects, options: &'c CheckOptions<'c>) -> Self {
         Self {
             objects,
@@ -70,7 +70,7 @@ impl<'c> StateChecker<'c> {
             self.check_line(id, &mut faults, report)?;
         }
         if !faults.is_empty() {
-            report.damaged.push(DamagedState {
+            report.damaged.push(FaultyCheckpoint {
                 id: id.into(),
                 reason,
                 faults,

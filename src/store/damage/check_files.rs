@@ -17,8 +17,8 @@ use crate::store::refs::ref_files::{self, Family, RefValue};
 use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::{projected, run_roll};
-use crate::store::state::journal::JournalState;
-use crate::store::state::stat_cache;
+use crate::store::small_files::journal::JournalState;
+use crate::store::small_files::stat_cache;
 
 /// Compares derived files with their sources, and reports unreadable files.
 ///

@@ -22,14 +22,14 @@ impl Store {
         let inventory = self.inventory_as_stored()?;
         let mut report = CheckReport::default();
         options.progress.begin(WorkPhase::Verifying, 0, 0);
-        let mut states = check_checkpoints::StateChecker::new(self.objects(), options);
+        let mut checker = check_checkpoints::CheckpointChecker::new(self.objects(), options);
         let is_asked = |id: &CheckpointId| only.is_none_or(|wanted| wanted == id);
         for checkpoint in inventory
             .checkpoints
             .iter()
             .filter(|checkpoint| is_asked(&checkpoint.id.into()))
         {
-            states.check(checkpoint.id, &mut report)?;
+            checker.check(checkpoint.id, &mut report)?;
         }
         for lost in inventory.damaged.iter().filter(|lost| is_asked(&lost.id)) {
             report.checkpoints += 1;
@@ -37,7 +37,7 @@ impl Store {
         }
         inventory::drop_evicted(self.layout(), &inventory, &mut report)?;
         if only.is_none() {
-            check_workflows::check(self, &mut states, &mut report)?;
+            check_workflows::check(self, &mut checker, &mut report)?;
             check_files::check(self, &inventory, &mut report)?;
             check_objects::check(self.layout(), self.objects(), options, &mut report)?;
         }

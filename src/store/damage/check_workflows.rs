@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::store::damage::check::{CheckReport, Fault, finding};
-use crate::store::damage::check_checkpoints::StateChecker;
+use crate::store::damage::check_checkpoints::CheckpointChecker;
 use crate::store::refs::ref_files::RefValue;
 use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
@@ -12,7 +12,11 @@ use crate::store::runs::{run_reader, run_refs};
 ///
 /// # Errors
 /// The refs cannot be read, or the caller asked to stop.
-pub fn check(store: &Store, states: &mut StateChecker<'_>, report: &mut CheckReport) -> Result<()> {
+pub fn check(
+    store: &Store,
+    checker: &mut CheckpointChecker<'_>,
+    report: &mut CheckReport,
+) -> Result<()> {
     let layout = store.layout();
     for namespace in RefNamespace::BOTH {
         let read = run_refs::read(layout, namespace)?;
@@ -27,7 +31,7 @@ pub fn check(store: &Store, states: &mut StateChecker<'_>, report: &mut CheckRep
             let found = |why: &str| finding(layout, &path, format!("workflow {id}: {why}"));
             match value {
                 RefValue::Id(tip) => {
-                    let faults = states.check_commits(tip, report)?;
+                    let faults = checker.check_commits(tip, report)?;
                     let no_state = || {
                         run_reader::transition(store.objects(), tip)
                             .err()

@@ -9,8 +9,8 @@ use crate::base::progress::Progress;
 use crate::error::Result;
 use crate::model::checkpoint::manifest;
 use crate::model::state::object_id::ObjectId;
-use crate::store::damage::check::{CheckOptions, CheckReport, DamagedState};
-use crate::store::damage::check_checkpoints::StateChecker;
+use crate::store::damage::check::{CheckOptions, CheckReport, FaultyCheckpoint};
+use crate::store::damage::check_checkpoints::CheckpointChecker;
 use crate::store::damage::check_store::lacks_only_bytes;
 use crate::store::damage::replace_store::{self, Mark};
 use crate::store::damage::salvage_backlog;
@@ -27,7 +27,7 @@ use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files;
 use crate::store::repository::Store;
-use crate::store::state::journal::{self, JournalState};
+use crate::store::small_files::journal::{self, JournalState};
 
 pub use crate::store::damage::salvage_objects::Unreadable;
 
@@ -40,7 +40,7 @@ pub struct Salvaged {
     /// Kept checkpoints that lack the bytes of some files; the others can be restored singly.
     pub in_part: usize,
     /// Checkpoints that remain only in the kept copy.
-    pub lost: Vec<DamagedState>,
+    pub lost: Vec<FaultyCheckpoint>,
     /// Refs of runs and of other programs that were lost, or cut to their intact part.
     pub lost_refs: Vec<String>,
 }
@@ -113,7 +113,7 @@ impl<'s> Salvage<'s> {
             check_interrupt: self.check_interrupt,
             progress: &progress,
         };
-        let mut checker = StateChecker::new(self.fresh.objects(), &options);
+        let mut checker = CheckpointChecker::new(self.fresh.objects(), &options);
         let mut report = CheckReport::default();
         self.remembered
             .checkpoints
@@ -124,7 +124,7 @@ impl<'s> Salvage<'s> {
                 .lost_rows
                 .iter()
                 .cloned()
-                .map(DamagedState::from),
+                .map(FaultyCheckpoint::from),
         );
         Ok(report)
     }
@@ -147,7 +147,7 @@ impl<'s> Salvage<'s> {
             .difference(&lost)
             .copied()
             .collect();
-        let (in_part, lost): (Vec<DamagedState>, Vec<DamagedState>) = report
+        let (in_part, lost): (Vec<FaultyCheckpoint>, Vec<FaultyCheckpoint>) = report
             .damaged
             .into_iter()
             .partition(|state| lacks_only_bytes(&self.fresh, &state.id));

@@ -9,7 +9,7 @@ use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::DamagedCheckpoint;
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::check::CheckOptions;
-use crate::store::damage::check_checkpoints::StateChecker;
+use crate::store::damage::check_checkpoints::CheckpointChecker;
 use crate::store::files::read_regular;
 use crate::store::layout::Layout;
 use crate::store::objects::loose_files::names_in;
@@ -108,7 +108,7 @@ pub fn restore_refs(
         check_interrupt,
         progress: &progress,
     };
-    let mut checker = StateChecker::new(objects, &options);
+    let mut checker = CheckpointChecker::new(objects, &options);
     for (name, id) in &remembered.others {
         if let Some(workflow) = RefNamespace::of_name(name) {
             lost.extend(run_salvage::restore_run(

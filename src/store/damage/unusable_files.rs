@@ -11,8 +11,8 @@ use crate::store::layout::Layout;
 use crate::store::lifecycle::init;
 use crate::store::locked::LockedStore;
 use crate::store::refs::commit_cache;
-use crate::store::state::journal::JournalState;
-use crate::store::state::{holds, stat_cache};
+use crate::store::small_files::journal::JournalState;
+use crate::store::small_files::{holds, stat_cache};
 
 impl LockedStore<'_> {
     /// Rebuilds the index of every intact pack that lacks a good one. Returns the files written.

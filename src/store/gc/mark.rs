@@ -8,7 +8,7 @@ use crate::store::gc::reach::Reach;
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::repository::Store;
-use crate::store::state::journal::JournalState;
+use crate::store::small_files::journal::JournalState;
 use crate::store::trees::convert;
 
 /// Objects reachable from any ref or named by the journal, ignoring refs of `gone` checkpoints.

@@ -13,7 +13,7 @@ use crate::store::objects::pack::pack_list::{Pack, PackStamp};
 use crate::store::objects::pack::pack_reader::{EntryKind, ReadError};
 use crate::store::objects::pack::pack_writer::PackWriter;
 use crate::store::objects::pack::read_back::bytes_arrived;
-use crate::store::state::stat_cache;
+use crate::store::small_files::stat_cache;
 
 /// Lower bound, in bytes, on the counted size of a new pack, so that small packs are always merged.
 const COUNTED_BYTES: u64 = 16 << 10;

@@ -15,7 +15,7 @@ use crate::store::files::{atomic_file, read_regular};
 use crate::store::layout::Layout;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_list::{Pack, PackStamp};
-use crate::store::state::stat_cache_head::{Input, SUM_BYTES, put, sum_at_end};
+use crate::store::small_files::stat_cache_head::{Input, SUM_BYTES, put, sum_at_end};
 
 const COMMITS_MAGIC: &[u8; 8] = b"CKPTCM01";
 /// Fewest commits read from packs for which the file is rewritten.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
 use crate::model::transition;
-use crate::store::damage::check_checkpoints::StateChecker;
+use crate::store::damage::check_checkpoints::CheckpointChecker;
 use crate::store::layout::Layout;
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::Objects;
@@ -23,7 +23,7 @@ use crate::store::runs::run_refs;
 pub fn restore_run(
     layout: &Layout,
     objects: &Objects,
-    checker: &mut StateChecker<'_>,
+    checker: &mut CheckpointChecker<'_>,
     (namespace, id): (RefNamespace, &str),
     tip: ObjectId,
 ) -> Result<Option<String>> {

@@ -2,7 +2,7 @@
 //!
 //! It covers one record per content, in bytewise order of kind and name: `<mode> <SHA-256 of the
 //! content, hex>  <path>` and a NUL, where the mode is git's six octal digits and the content of a
-//! symlink is its target. The document of values follows as `state <…>  @state`, a database as
+//! symlink is its target. The document of values follows as `state_document <…>  @state_document`, a database as
 //! `database <…>  <name>`.
 
 use std::io::{self, Write};
@@ -166,11 +166,11 @@ pub fn sum_of<'f>(
         sum.lines += facts.lines.unwrap_or_default();
         sum.binary_files += u64::from(facts.lines.is_none());
     }
-    if let Some(state) = extras.state {
+    if let Some(state_document) = extras.state_document {
         digest.add(
             "state",
             b"@state",
-            &facts(objects, state).map_err(|why| format!("@state: {why}"))?,
+            &facts(objects, state_document).map_err(|why| format!("@state: {why}"))?,
         );
     }
     if let Some(databases) = extras.databases {

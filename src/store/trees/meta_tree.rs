@@ -20,7 +20,7 @@ pub struct Extras {
     /// Tree of the ignore files outside the scope that affect it.
     pub rules: Option<ObjectId>,
     /// Blob of the values that are not files.
-    pub state: Option<ObjectId>,
+    pub state_document: Option<ObjectId>,
     /// Tree of the databases, each a blob.
     pub databases: Option<ObjectId>,
 }
@@ -55,7 +55,7 @@ pub fn tree(meta: ObjectId, extras: &Extras) -> Vec<u8> {
     let parts = [
         entry(META, MODE_FILE, Some(meta)),
         entry(RULES, MODE_DIRECTORY, extras.rules),
-        entry(STATE, MODE_FILE, extras.state),
+        entry(STATE, MODE_FILE, extras.state_document),
         entry(DATABASES, MODE_DIRECTORY, extras.databases),
     ];
     tree_codec::encode(&mut parts.into_iter().flatten().collect::<Vec<_>>())
@@ -101,7 +101,7 @@ pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, ReadFai
     let (_, text) = objects.read(&meta)?;
     let extras = Extras {
         rules: find(RULES, MODE_DIRECTORY)?,
-        state: find(STATE, MODE_FILE)?,
+        state_document: find(STATE, MODE_FILE)?,
         databases: find(DATABASES, MODE_DIRECTORY)?,
     };
     Ok(CheckpointExtras {

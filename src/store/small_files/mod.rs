@@ -1,4 +1,4 @@
-//! Small state files of a store beside its objects and refs.
+//! Small files of a store beside its objects and refs.
 
 pub mod holds;
 pub mod journal;

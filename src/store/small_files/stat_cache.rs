@@ -19,9 +19,9 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::files::{atomic_file, read_regular};
 use crate::store::layout::Layout;
 use crate::store::objects::pack::pack_list::PackStamp;
-use crate::store::state::stat_cache_head::{self as head, SUM_BYTES, sum_at_end};
+use crate::store::small_files::stat_cache_head::{self as head, SUM_BYTES, sum_at_end};
 
-pub use crate::store::state::stat_cache_head::Head;
+pub use crate::store::small_files::stat_cache_head::Head;
 
 const BASE_MAGIC: &[u8; 8] = b"CKPTSC02";
 /// Attempts to read: a writer replaces the two files one after the other.
