@@ -111,10 +111,10 @@ impl Children<'_> {
             Stdio::null()
         };
         command.stdin(stdin).stdout(Stdio::from(std::io::stderr()));
-        self.run_as_it_is(command, shown)
+        self.spawn_and_wait(command, shown)
     }
 
-    fn run_as_it_is(&self, command: &mut Command, shown: &Path) -> Result<CommandEnd> {
+    fn spawn_and_wait(&self, command: &mut Command, shown: &Path) -> Result<CommandEnd> {
         let mut child = command.spawn().map_err(Error::io("start", shown))?;
         let status = self
             .wait(&mut child)
@@ -181,7 +181,7 @@ pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<Co
         interrupt,
         may_read_stdin: false,
     }
-    .run_as_it_is(&mut command, Path::new("the shell"))
+    .spawn_and_wait(&mut command, Path::new("the shell"))
 }
 
 /// Starts the user's pager with a pipe as stdin.

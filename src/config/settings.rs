@@ -64,7 +64,7 @@ type Note<'n> = dyn FnMut(&'static str, FoundFile) + 'n;
 
 /// A path where a configuration file may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LookedFor {
+pub struct ConfigPath {
     pub path: PathBuf,
     pub found: bool,
 }
@@ -74,7 +74,7 @@ pub struct LookedFor {
 pub struct LoadedSettings {
     pub settings: Settings,
     pub origins: Origins,
-    pub files: Vec<LookedFor>,
+    pub files: Vec<ConfigPath>,
     /// Problems in the user's own file: those settings keep their earlier values.
     pub problems: Vec<ConfigProblem>,
 }
@@ -153,7 +153,7 @@ impl LoadedSettings {
         take: fn(&mut Settings, &mut ConfigFile, &mut Note<'_>),
     ) {
         let read = file::read(path, known, &USER_KEYS, &mut self.settings.remarks);
-        self.files.push(LookedFor {
+        self.files.push(ConfigPath {
             path: path.to_path_buf(),
             found: !matches!(read, Ok(None)),
         });

@@ -53,9 +53,9 @@ impl<'s> LockedStore<'s> {
         let layout = store.layout();
         refuse_newer(layout)?;
         directories::create_private_in(layout.dir(), &layout.own())
-            .map_err(|cause| gone(layout, cause))?;
+            .map_err(|cause| store_gone(layout, cause))?;
         let mut lock =
-            lock::acquire(&layout.lock(), wait, None).map_err(|cause| gone(layout, cause))?;
+            lock::acquire(&layout.lock(), wait, None).map_err(|cause| store_gone(layout, cause))?;
         if lock.had_to_wait {
             // The store may have been replaced meanwhile.
             ownership::check(layout)?;
@@ -423,7 +423,7 @@ fn refuse_newer_commits(layout: &Layout, inventory: &Inventory) -> Result<()> {
 }
 
 /// Reports a missing store as gone: it was there when it was opened.
-fn gone(layout: &Layout, cause: Error) -> Error {
+fn store_gone(layout: &Layout, cause: Error) -> Error {
     match cause {
         Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
             Error::StoreGone {

@@ -199,7 +199,7 @@ impl Store {
     }
 
     /// Whether an object exists, is readable and matches its id.
-    pub fn has_whole(&self, id: ObjectId) -> bool {
+    pub fn has_intact_object(&self, id: ObjectId) -> bool {
         self.objects.stream_blob(&id, &mut std::io::sink()).is_ok()
     }
 

@@ -6,7 +6,7 @@ use crate::base::text::escape;
 use crate::model::checkpoint::bisection::BisectVerdict;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::command_end::CommandEnd;
-use crate::ops::browse::bisect::{BisectOutcome, Tested};
+use crate::ops::browse::bisect::{BisectOutcome, TestedCheckpoint};
 use crate::view::envelope::{envelope, hex, row};
 use crate::view::format::{Paint, count};
 use crate::view::words::Output;
@@ -20,7 +20,7 @@ fn named(checkpoint: &Checkpoint) -> String {
 }
 
 /// Formats one line after each test.
-pub fn tested(tested: &Tested) -> String {
+pub fn tested(tested: &TestedCheckpoint) -> String {
     let how = if tested.ended.is_none() {
         ", without a run"
     } else {
@@ -88,7 +88,7 @@ pub fn json(outcome: &BisectOutcome, exit: u8) -> String {
     envelope("bisect", exit, &data, &outcome.warnings)
 }
 
-fn tested_json(tested: &Tested) -> Value {
+fn tested_json(tested: &TestedCheckpoint) -> Value {
     let checkpoint = &tested.checkpoint;
     json!({
         "id": hex(checkpoint.id),

@@ -74,7 +74,7 @@ pub fn document(contract: &Contract, call: &Call<'_>) -> ContractDocument {
     let checkpoint = &contract.checkpoint;
     let id = alias::of(checkpoint);
     let hash = contract.content.as_ref().ok().map(|sum| sum.hash.clone());
-    let files: Vec<String> = contract.files.iter().map(as_it_is).collect();
+    let files: Vec<String> = contract.files.iter().map(path_text).collect();
     let mut scope = json!({"files": files, "state_keys": contract.state_keys});
     if !contract.databases.is_empty() {
         scope["databases"] = contract.databases.iter().map(ToString::to_string).collect();
@@ -136,7 +136,7 @@ pub fn values_back(call: &Call<'_>, id: &str) -> String {
 }
 
 /// Formats a path as in all JSON.
-fn as_it_is(path: &RelPath) -> String {
+fn path_text(path: &RelPath) -> String {
     path.as_utf8()
         .map_or_else(|| path.to_string(), ToOwned::to_owned)
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::base::text::escape_path;
-use crate::ops::maintain::moved::Likeness;
+use crate::ops::maintain::moved::RootEvidence;
 use crate::ops::maintain::relink::{RelinkOutcome, Relinking};
 use crate::view::envelope::envelope;
 use crate::view::format::count;
@@ -20,9 +20,9 @@ pub fn stake(relinking: &Relinking<'_>) -> String {
 
 pub fn question(relinking: &Relinking<'_>) -> String {
     let evidence = match relinking.moved.by {
-        Likeness::Directory => "This is the same directory, by device and inode.",
-        Likeness::Content => "This directory holds just what the newest of them holds.",
-        Likeness::Nothing => "Nothing but your word says that this is the same project.",
+        RootEvidence::Directory => "This is the same directory, by device and inode.",
+        RootEvidence::Content => "This directory holds just what the newest of them holds.",
+        RootEvidence::Nothing => "Nothing but your word says that this is the same project.",
     };
     let here = match relinking.here {
         0 => String::new(),

@@ -110,14 +110,14 @@ pub fn capitalised(text: &str) -> String {
 
 /// Additional parts of the JSON of a restore.
 #[derive(Clone, Copy, Default)]
-pub struct Given<'g> {
+pub struct JsonParts<'g> {
     /// The values in the checkpoint, as they were given.
     pub values: Option<&'g str>,
     pub contract: Option<&'g ContractDocument>,
 }
 
 /// The same document for `restore`, `undo` and `redo`.
-pub fn json(command: &str, outcome: &RestoreOutcome, exit: u8, given: Given<'_>) -> String {
+pub fn json(command: &str, outcome: &RestoreOutcome, exit: u8, parts: JsonParts<'_>) -> String {
     let target = &outcome.target;
     let plan = &outcome.plan;
     let mut data = json!({
@@ -152,10 +152,10 @@ pub fn json(command: &str, outcome: &RestoreOutcome, exit: u8, given: Given<'_>)
         let exit = check.ended.map(CommandEnd::code);
         data["check"] = json!({"command": check.command, "exit": exit, "ok": check.is_ok()});
     }
-    if let Some(values) = given.values {
+    if let Some(values) = parts.values {
         data["state"] = serde_json::from_str(values).unwrap_or_default();
     }
-    if let Some(contract) = given.contract {
+    if let Some(contract) = parts.contract {
         data["contract"] = contract.value.clone();
     }
     envelope::envelope(command, exit, &data, &outcome.warnings)

@@ -23,7 +23,7 @@ const BUSY_PAUSE: Duration = Duration::from_millis(10);
 
 /// How long to wait for other connections, and the interrupt that ends the wait.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience<'i> {
+pub struct BusyWait<'i> {
     pub wait: Duration,
     pub interrupt: &'i Interrupt,
 }
@@ -52,13 +52,14 @@ pub fn copy_out(
     live: &Path,
     copy: &Path,
     may_recover: bool,
-    patience: &Patience<'_>,
+    busy_wait: &BusyWait<'_>,
 ) -> Result<Watched, Refusal> {
     let (reader, writer) = (
         OpenFlags::SQLITE_OPEN_READ_ONLY,
         OpenFlags::SQLITE_OPEN_READ_WRITE,
     );
-    let by = |flags| open(live, flags).and_then(|connection| copy_from(connection, copy, patience));
+    let by =
+        |flags| open(live, flags).and_then(|connection| copy_from(connection, copy, busy_wait));
     let (first, second) = if is_closed_wal(live) {
         (writer, Some(reader))
     } else {
@@ -88,10 +89,10 @@ fn is_closed_wal(live: &Path) -> bool {
 fn copy_from(
     connection: Connection,
     copy: &Path,
-    patience: &Patience<'_>,
+    busy_wait: &BusyWait<'_>,
 ) -> Result<Watched, Refusal> {
     // One transaction for all pages: concurrent writers cannot restart the copy again and again.
-    retry(patience, || {
+    retry(busy_wait, || {
         connection
             .execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema")
             .inspect_err(|_| {
@@ -102,7 +103,7 @@ fn copy_from(
     let mut to = open(copy, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     to.execute_batch("PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE")?;
     let _: String = to.query_row("PRAGMA journal_mode = OFF", [], |row| row.get(0))?;
-    run_through(&Backup::new(&connection, &mut to)?, patience)?;
+    run_through(&Backup::new(&connection, &mut to)?, busy_wait)?;
     connection.execute_batch("COMMIT")?;
     Ok(Watched {
         connection,
@@ -140,7 +141,7 @@ pub fn restore(
     copy: &Path,
     live: &Path,
     watched: Option<Watched>,
-    patience: &Patience<'_>,
+    busy_wait: &BusyWait<'_>,
 ) -> Result<(), Refusal> {
     let from = open(copy, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     let mut to = open(live, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
@@ -148,7 +149,7 @@ pub fn restore(
     watched.as_ref().map_or(Ok(()), Watched::check)?;
     let backup = Backup::new(&from, &mut to)?;
     // A step of zero pages takes the write lock: the database cannot change after the check.
-    wait_while_busy(patience, || backup.step(0))?;
+    wait_while_busy(busy_wait, || backup.step(0))?;
     // Where the write lock shuts out readers, the earlier check has to do.
     match watched.as_ref().map_or(Ok(()), Watched::check) {
         Err(Refusal::Failed(why)) if why == LOCKED => {}
@@ -156,7 +157,7 @@ pub fn restore(
     }
     // The last connection to close removes the companion files, which a reader cannot.
     drop(watched);
-    run_through(&backup, patience)
+    run_through(&backup, busy_wait)
 }
 
 /// Message of [`Watched::check`] if the database is locked.
@@ -185,19 +186,19 @@ fn open(path: &Path, flags: OpenFlags) -> Result<Connection, Refusal> {
     Ok(connection)
 }
 
-fn run_through(backup: &Backup<'_, '_>, patience: &Patience<'_>) -> Result<(), Refusal> {
-    while wait_while_busy(patience, || backup.step(PAGES_PER_STEP))? != StepResult::Done {}
+fn run_through(backup: &Backup<'_, '_>, busy_wait: &BusyWait<'_>) -> Result<(), Refusal> {
+    while wait_while_busy(busy_wait, || backup.step(PAGES_PER_STEP))? != StepResult::Done {}
     Ok(())
 }
 
 fn wait_while_busy(
-    patience: &Patience<'_>,
+    busy_wait: &BusyWait<'_>,
     mut step: impl FnMut() -> rusqlite::Result<StepResult>,
 ) -> Result<StepResult, Refusal> {
     let busy = || {
         rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY), None)
     };
-    retry(patience, || match step()? {
+    retry(busy_wait, || match step()? {
         StepResult::Busy | StepResult::Locked => Err(busy()),
         done => Ok(done),
     })
@@ -205,14 +206,14 @@ fn wait_while_busy(
 
 /// Retries while the database is busy, up to the wait limit.
 fn retry<T>(
-    patience: &Patience<'_>,
+    busy_wait: &BusyWait<'_>,
     mut act: impl FnMut() -> rusqlite::Result<T>,
 ) -> Result<T, Refusal> {
     let began = Instant::now();
     loop {
-        patience.interrupt.check().map_err(Refusal::Interrupted)?;
+        busy_wait.interrupt.check().map_err(Refusal::Interrupted)?;
         match act() {
-            Err(error) if is_busy(&error) && began.elapsed() < patience.wait => {
+            Err(error) if is_busy(&error) && began.elapsed() < busy_wait.wait => {
                 std::thread::sleep(BUSY_PAUSE);
             }
             done => return Ok(done?),
@@ -248,8 +249,8 @@ impl From<rusqlite::Error> for Refusal {
 mod tests {
     use super::*;
 
-    fn patience(interrupt: &Interrupt) -> Patience<'_> {
-        Patience {
+    fn busy_wait(interrupt: &Interrupt) -> BusyWait<'_> {
+        BusyWait {
             wait: Duration::from_millis(200),
             interrupt,
         }
@@ -281,26 +282,26 @@ mod tests {
                 .unwrap();
             std::fs::write(&copy, "").unwrap();
             let interrupt = Interrupt::default();
-            let watched = copy_out(&live, &copy, false, &patience(&interrupt)).unwrap();
+            let watched = copy_out(&live, &copy, false, &busy_wait(&interrupt)).unwrap();
             check(&copy).unwrap();
             assert_eq!(number_in(&copy), 1);
             writer.execute_batch("UPDATE t SET n = 2").unwrap();
             assert!(matches!(
-                restore(&copy, &live, Some(watched), &patience(&interrupt)),
+                restore(&copy, &live, Some(watched), &busy_wait(&interrupt)),
                 Err(Refusal::Failed(_))
             ));
             assert_eq!(number_in(&live), 2, "{mode}");
-            restore(&copy, &live, None, &patience(&interrupt)).unwrap();
+            restore(&copy, &live, None, &busy_wait(&interrupt)).unwrap();
             assert_eq!(number_in(&live), 1, "{mode}");
             writer.execute_batch("BEGIN IMMEDIATE").unwrap();
-            let refused = restore(&copy, &live, None, &patience(&interrupt));
+            let refused = restore(&copy, &live, None, &busy_wait(&interrupt));
             assert!(
                 matches!(refused, Err(Refusal::Failed(why)) if why == LOCKED),
                 "{mode}"
             );
             interrupt.set(2);
             assert!(matches!(
-                restore(&copy, &live, None, &patience(&interrupt)),
+                restore(&copy, &live, None, &busy_wait(&interrupt)),
                 Err(Refusal::Interrupted(Interrupted(2)))
             ));
         }
@@ -329,7 +330,7 @@ mod tests {
                 &top.join(live),
                 &top.join("copy"),
                 true,
-                &patience(&interrupt),
+                &busy_wait(&interrupt),
             )
         };
         assert!(copied("link/db").is_err() && copied("text").is_err() && copied("none").is_err());

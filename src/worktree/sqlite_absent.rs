@@ -8,7 +8,7 @@ use crate::base::interrupt::{Interrupt, Interrupted};
 pub const IS_BUILT_IN: bool = false;
 
 #[derive(Clone, Copy, Debug)]
-pub struct Patience<'i> {
+pub struct BusyWait<'i> {
     pub wait: Duration,
     pub interrupt: &'i Interrupt,
 }
@@ -26,7 +26,7 @@ pub fn copy_out(
     _live: &Path,
     _copy: &Path,
     _may_recover: bool,
-    _patience: &Patience<'_>,
+    _patience: &BusyWait<'_>,
 ) -> Result<Watched, Refusal> {
     refuse().map(|()| Watched)
 }
@@ -39,9 +39,9 @@ pub fn restore(
     _copy: &Path,
     _live: &Path,
     _watched: Option<Watched>,
-    patience: &Patience<'_>,
+    busy_wait: &BusyWait<'_>,
 ) -> Result<(), Refusal> {
-    patience.interrupt.check().map_err(Refusal::Interrupted)?;
+    busy_wait.interrupt.check().map_err(Refusal::Interrupted)?;
     refuse()
 }
 

@@ -143,12 +143,12 @@ impl WorkTree {
 }
 
 /// Stats many paths in turn, keeping the last parent directory open.
-pub struct Looker<'w> {
+pub struct StatReader<'w> {
     work: &'w WorkTree,
     held: Option<(RelPath, Dir)>,
 }
 
-impl<'w> Looker<'w> {
+impl<'w> StatReader<'w> {
     pub fn new(work: &'w WorkTree) -> Self {
         Self { work, held: None }
     }

@@ -313,10 +313,10 @@ fn the_clock_and_the_environment_are_read_in_cli_only() {
 
 /// Pairs of which only one is compiled: the two forms of a door have the same names.
 const PAIRS: [&str; 6] = [
+    "BusyWait",
     "Dir",
     "Fast",
     "FastStream",
-    "Patience",
     "Refusal",
     "Watched",
 ];

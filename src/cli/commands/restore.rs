@@ -15,7 +15,7 @@ use crate::ops::restore::commands::{self as restore_op, RestoreOptions};
 use crate::ops::restore::restore_options::{Check, CommonOptions, RestoreOutcome};
 use crate::ops::restore::to_directory::{RestoreToOptions, restore_to};
 use crate::view::contract::ContractForm;
-use crate::view::restore::{self, Given};
+use crate::view::restore::{self, JsonParts};
 use crate::view::{databases, plan, restore_contract as contract_view, words};
 
 /// Properties shared by `restore`, `undo` and `redo`.
@@ -173,7 +173,7 @@ fn print_contract(
         exit_code::PARTIAL
     };
     if cmd.printer.json {
-        let given = Given {
+        let given = JsonParts {
             values: values.as_deref(),
             contract: Some(&document),
         };
@@ -230,8 +230,12 @@ fn print_checked(
     }
     outcome.check = Some(check);
     if cmd.printer.json {
-        cmd.printer
-            .result(&restore::json("restore", &outcome, code, Given::default()));
+        cmd.printer.result(&restore::json(
+            "restore",
+            &outcome,
+            code,
+            JsonParts::default(),
+        ));
         print_failures(cmd, &outcome);
     }
     Ok(code)
@@ -273,7 +277,7 @@ fn print_restored(
 ) -> u8 {
     let code = exit_code::of_restore(outcome);
     if cmd.printer.json {
-        let given = Given {
+        let given = JsonParts {
             values,
             contract: None,
         };

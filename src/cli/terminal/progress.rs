@@ -30,7 +30,7 @@ struct ProgressLine {
     interrupt: Interrupt,
     paint: Paint,
     print_output: fn(&str, Paint),
-    drawn: Option<Drawn>,
+    drawn: Option<VisibleLine>,
     /// Number of holders of [`Hidden`].
     holds: usize,
     quiet_until: Instant,
@@ -41,7 +41,7 @@ struct ProgressLine {
 }
 
 /// The visible line.
-struct Drawn {
+struct VisibleLine {
     bar: ProgressBar,
     /// The first figures of this phase, and their time.
     first: (Figures, Instant),
@@ -148,13 +148,13 @@ impl ProgressLine {
     }
 
     fn draw(&mut self, figures: Figures, now: Instant) {
-        let drawn = self.drawn.get_or_insert_with(|| Drawn {
+        let drawn = self.drawn.get_or_insert_with(|| VisibleLine {
             bar: ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr())
                 .with_style(style()),
             first: (figures, now),
             _shield: self.interrupt.shield(),
         });
-        if !goes_on(drawn.first.0, figures) {
+        if !is_same_work(drawn.first.0, figures) {
             drawn.first = (figures, now);
         }
         let (first, since) = drawn.first;
@@ -199,7 +199,7 @@ impl ProgressLine {
 }
 
 /// Whether both figures belong to the same piece of work.
-fn goes_on(first: Figures, now: Figures) -> bool {
+fn is_same_work(first: Figures, now: Figures) -> bool {
     let what = |figures: Figures| (figures.phase, figures.files_in_all, figures.bytes_in_all);
     what(first) == what(now) && first.files <= now.files && first.bytes <= now.bytes
 }

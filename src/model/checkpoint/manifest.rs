@@ -23,7 +23,7 @@ pub fn render_after<'c>(
 }
 
 /// Returns a row without its id.
-pub fn rest(row: &str) -> &str {
+pub fn without_id(row: &str) -> &str {
     row.trim()
         .trim_matches('|')
         .split_once('|')

@@ -17,12 +17,12 @@ pub struct Scope {
 /// One path or pattern of a scope.
 #[derive(Clone, Debug)]
 pub struct ScopePart {
-    meaning: Meaning,
+    kind: PartKind,
     pattern: PathPattern,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Meaning {
+enum PartKind {
     /// A literal path.
     Path(RelPath),
     Glob(Vec<u8>),
@@ -34,7 +34,7 @@ const NOTHING: &str = "nothing";
 impl Scope {
     /// Makes a scope; order and repetition of parts do not matter.
     pub fn new(mut parts: Vec<ScopePart>) -> Self {
-        parts.sort_by(|one, other| one.meaning.cmp(&other.meaning));
+        parts.sort_by(|one, other| one.kind.cmp(&other.kind));
         parts.dedup();
         Self {
             path_count: parts.iter().filter(|part| part.as_path().is_some()).count(),
@@ -62,9 +62,9 @@ impl Scope {
     /// Whether this scope covers everything that `other` covers; a pattern counts if it is itself a
     /// part or lies below a path.
     pub fn holds(&self, other: &Scope) -> bool {
-        let held = |wanted: &ScopePart| match &wanted.meaning {
-            Meaning::Path(path) => self.covers(path),
-            Meaning::Glob(_) => self.parts.contains(wanted) || self.covers(&wanted.top()),
+        let held = |wanted: &ScopePart| match &wanted.kind {
+            PartKind::Path(path) => self.covers(path),
+            PartKind::Glob(_) => self.parts.contains(wanted) || self.covers(&wanted.top()),
         };
         other.parts.iter().all(held)
     }
@@ -103,7 +103,7 @@ impl ScopePart {
     pub fn path(path: RelPath) -> Self {
         Self {
             pattern: PathPattern::of_path(path.clone()),
-            meaning: Meaning::Path(path),
+            kind: PartKind::Path(path),
         }
     }
 
@@ -112,7 +112,7 @@ impl ScopePart {
         let pattern = PathPattern::of_glob(typed, None);
         pattern.can_match().then(|| Self {
             pattern,
-            meaning: Meaning::Glob(typed.to_vec()),
+            kind: PartKind::Glob(typed.to_vec()),
         })
     }
 
@@ -122,16 +122,16 @@ impl ScopePart {
 
     /// Returns the path, unless this is a pattern.
     pub fn as_path(&self) -> Option<&RelPath> {
-        match &self.meaning {
-            Meaning::Path(path) => Some(path),
-            Meaning::Glob(_) => None,
+        match &self.kind {
+            PartKind::Path(path) => Some(path),
+            PartKind::Glob(_) => None,
         }
     }
 
     /// Returns the path itself, or the directory that contains all possible matches of the pattern:
     /// its part before the first glob character, if it is a path pattern.
     pub fn top(&self) -> RelPath {
-        let Meaning::Glob(typed) = &self.meaning else {
+        let PartKind::Glob(typed) = &self.kind else {
             return self.as_path().cloned().unwrap_or_default();
         };
         let body = typed.strip_prefix(b"./").unwrap_or(typed);
@@ -151,26 +151,26 @@ impl ScopePart {
 
     /// Returns the bytes by which the part can be named again.
     pub fn typed(&self) -> &[u8] {
-        match &self.meaning {
-            Meaning::Path(path) if path.is_root() => b".",
-            Meaning::Path(path) => path.as_bytes(),
-            Meaning::Glob(typed) => typed,
+        match &self.kind {
+            PartKind::Path(path) if path.is_root() => b".",
+            PartKind::Path(path) => path.as_bytes(),
+            PartKind::Glob(typed) => typed,
         }
     }
 
     /// Returns the part as the user types it, escaped.
     pub fn shown(&self) -> String {
-        match &self.meaning {
-            Meaning::Path(path) if path.is_root() => ".".to_owned(),
-            Meaning::Path(path) => path.to_string(),
-            Meaning::Glob(typed) => escape_bytes(typed),
+        match &self.kind {
+            PartKind::Path(path) if path.is_root() => ".".to_owned(),
+            PartKind::Path(path) => path.to_string(),
+            PartKind::Glob(typed) => escape_bytes(typed),
         }
     }
 
     fn field(&self) -> String {
-        match &self.meaning {
-            Meaning::Path(path) => format!("path {}", percent_encode(path.as_bytes())),
-            Meaning::Glob(typed) => format!("glob {}", percent_encode(typed)),
+        match &self.kind {
+            PartKind::Path(path) => format!("path {}", percent_encode(path.as_bytes())),
+            PartKind::Glob(typed) => format!("glob {}", percent_encode(typed)),
         }
     }
 
@@ -193,7 +193,7 @@ impl ScopePart {
 
 impl PartialEq for ScopePart {
     fn eq(&self, other: &Self) -> bool {
-        self.meaning == other.meaning
+        self.kind == other.kind
     }
 }
 

@@ -37,7 +37,7 @@ pub struct BisectOutcome {
     pub candidates: Vec<Checkpoint>,
     pub last_good: Checkpoint,
     /// In the order of testing.
-    pub tested: Vec<Tested>,
+    pub tested: Vec<TestedCheckpoint>,
     pub warnings: Vec<Warning>,
 }
 
@@ -52,7 +52,7 @@ impl BisectOutcome {
 }
 
 #[derive(Clone, Debug)]
-pub struct Tested {
+pub struct TestedCheckpoint {
     pub checkpoint: Checkpoint,
     pub verdict: BisectVerdict,
     /// `None` if the command was not run: the same state was tested before, or it cannot be read.
@@ -63,7 +63,7 @@ pub struct Tested {
 /// holds it.
 pub type Command<'c> = dyn FnMut(&Path, &Path) -> Result<CommandEnd> + 'c;
 /// Called after each test.
-pub type Progress<'p> = dyn FnMut(&Tested) + 'p;
+pub type Progress<'p> = dyn FnMut(&TestedCheckpoint) + 'p;
 
 pub fn bisect(
     context: &Context,
@@ -145,7 +145,7 @@ struct BisectRun<'r> {
     scratch: &'r Scratch,
     /// Verdicts by state, that is by tree and meta.
     known: HashMap<(ObjectId, Option<ObjectId>), BisectVerdict>,
-    tested: Vec<Tested>,
+    tested: Vec<TestedCheckpoint>,
     warnings: Vec<Warning>,
 }
 
@@ -218,7 +218,7 @@ impl BisectRun<'_> {
         ended: Option<CommandEnd>,
         progress: &mut Progress<'_>,
     ) {
-        let tested = Tested {
+        let tested = TestedCheckpoint {
             checkpoint: checkpoint.clone(),
             verdict,
             ended,

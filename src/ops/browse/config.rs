@@ -12,7 +12,7 @@ use crate::ops::warning::Warning;
 use crate::worktree::root::Root;
 
 pub use crate::config::environment::Origin;
-pub use crate::config::settings::LookedFor;
+pub use crate::config::settings::ConfigPath;
 
 #[derive(Clone, Debug)]
 pub struct ConfigOptions {
@@ -55,7 +55,7 @@ pub struct ConfigOutcome {
     pub base: Option<(PathBuf, Origin)>,
     /// Location of the store, whether or not it exists.
     pub store: Option<PathBuf>,
-    pub files: Vec<LookedFor>,
+    pub files: Vec<ConfigPath>,
     pub variables: Vec<(Variable, Option<String>)>,
     /// Problems found; everything else is shown nevertheless.
     pub problems: Vec<Error>,

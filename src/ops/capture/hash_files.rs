@@ -38,7 +38,7 @@ struct Batch<'l> {
 
 /// A fact about a file that the listing did not have.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Met {
+struct FileFact {
     dir: usize,
     name: Name,
     fate: FileFate,
@@ -126,7 +126,7 @@ fn read_batches(
     started_ns: i64,
     mut batches: Vec<Batch<'_>>,
     sink: &mut Sink<'_, '_>,
-) -> Result<Vec<Met>> {
+) -> Result<Vec<FileFact>> {
     let bytes = batches.iter().map(|batch| batch.bytes).sum();
     let unknown =
         |batch: &Batch<'_>| batch.files.iter().filter(|file| file.id.is_none()).count() as u64;
@@ -164,7 +164,7 @@ struct BatchReader<'r> {
 }
 
 impl BatchReader<'_> {
-    fn read(&self, batch: Batch<'_>, sink: &mut dyn BlobSink) -> Result<Vec<Met>> {
+    fn read(&self, batch: Batch<'_>, sink: &mut dyn BlobSink) -> Result<Vec<FileFact>> {
         let dir = self
             .worktree
             .root()
@@ -182,7 +182,7 @@ impl BatchReader<'_> {
             let fate = self.read_one(dir.as_ref(), &batch.path, file, &mut sink)?;
             self.context.progress.add(1, 0);
             self.context.check_interrupt()?;
-            met.extend(fate.map(|fate| Met {
+            met.extend(fate.map(|fate| FileFact {
                 dir: batch.dir,
                 name: file.name.clone(),
                 fate,
@@ -231,12 +231,12 @@ impl BatchReader<'_> {
 }
 
 /// Applies the results of one directory to the listing.
-fn settle(listing: &mut Listing, met: &[Met], warnings: &mut Vec<Warning>) {
+fn settle(listing: &mut Listing, met: &[FileFact], warnings: &mut Vec<Warning>) {
     let Some(index) = met.first().map(|first| first.dir) else {
         return;
     };
     let mut out = HashSet::new();
-    for Met { name, fate, .. } in met {
+    for FileFact { name, fate, .. } in met {
         match fate {
             FileFate::Unsteady => {
                 warnings.push(Warning::ChangedWhileRead {

@@ -336,7 +336,7 @@ fn forget_unverified(store: Option<&Store>, listing: &mut Listing) {
             let Some(id) = file.id else { continue };
             let is_whole = *whole
                 .entry(id)
-                .or_insert_with(|| store.is_some_and(|s| s.has_whole(id)));
+                .or_insert_with(|| store.is_some_and(|s| s.has_intact_object(id)));
             if !is_whole {
                 file.id = None;
             }

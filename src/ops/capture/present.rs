@@ -150,7 +150,7 @@ fn load_file(
         id: None,
         racy: false,
     };
-    let mut keeper = Keeper {
+    let mut keeper = CollectingSink {
         limit_bytes: LARGEST_TEXT_BYTES,
         bytes: None,
     };
@@ -188,12 +188,12 @@ fn load_file(
 }
 
 /// Keeps the bytes that it hashes, up to a limit.
-struct Keeper {
+struct CollectingSink {
     limit_bytes: u64,
     bytes: Option<Vec<u8>>,
 }
 
-impl BlobSink for Keeper {
+impl BlobSink for CollectingSink {
     fn blob(&mut self, bytes: &[u8]) -> std::result::Result<ObjectId, SinkError> {
         self.bytes = Some(bytes.to_vec());
         ThreadSink::HashOnly.blob(bytes)
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn what_is_too_large_is_hashed_and_not_held() {
-        let mut keeper = Keeper {
+        let mut keeper = CollectingSink {
             limit_bytes: 6,
             bytes: None,
         };

@@ -15,7 +15,7 @@ use crate::store::files::scratch::Scratch;
 use crate::store::locked::LockedStore;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::trees::database_tree;
-use crate::worktree::sqlite::{self, Patience, Watched};
+use crate::worktree::sqlite::{self, BusyWait, Watched};
 use crate::worktree::sys::{self, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
 
@@ -114,7 +114,7 @@ fn copy_out(
     purpose: Purpose,
 ) -> Result<Watched, DatabaseFailure> {
     let is_safety = purpose == Purpose::Safety;
-    let watched = sqlite::copy_out(&live(context, path), copy, is_safety, &patience(context))?;
+    let watched = sqlite::copy_out(&live(context, path), copy, is_safety, &busy_wait(context))?;
     // Content about to be replaced is kept as it is, sound or not.
     if !is_safety {
         sqlite::check(copy)?;
@@ -170,8 +170,8 @@ fn os_name(name: &[u8]) -> String {
     String::from_utf8_lossy(name).into_owned()
 }
 
-pub fn patience(context: &Context) -> Patience<'_> {
-    Patience {
+pub fn busy_wait(context: &Context) -> BusyWait<'_> {
+    BusyWait {
         wait: context.lock_wait,
         interrupt: &context.interrupt,
     }

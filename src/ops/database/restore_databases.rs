@@ -9,7 +9,7 @@ use crate::model::state::database::{Database, Databases, Held};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
-use crate::ops::database::backup::{self, DatabaseBackup, Purpose, live, patience};
+use crate::ops::database::backup::{self, DatabaseBackup, Purpose, busy_wait, live};
 use crate::ops::database::database_command::{self, DatabaseFailure};
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Request};
 use crate::ops::session::Pending;
@@ -226,7 +226,7 @@ impl DatabaseItem {
                     wanted,
                     &live,
                     self.watched.take(),
-                    &patience(context),
+                    &busy_wait(context),
                 )?)
             }
             Database::Named(name) => {

@@ -76,7 +76,7 @@ fn from_worktree(
             *present = CurrentFiles::capture(context, &worktree)?;
         }
         if let Some(present) = present {
-            present.give(&worktree, &left, &mut writer)?;
+            present.add_from_directory(&worktree, &left, &mut writer)?;
         }
     }
     writer.finish()?;
@@ -104,7 +104,7 @@ impl CurrentFiles {
         )
     }
 
-    fn give(
+    fn add_from_directory(
         &mut self,
         worktree: &WorkTree,
         missing: &Missing,
@@ -119,9 +119,9 @@ impl CurrentFiles {
             }
         }
         convert::build(&mut self.listing, &mut |bytes| {
-            give(writer, missing, ObjectKind::Tree, bytes)
+            add_missing(writer, missing, ObjectKind::Tree, bytes)
         })?;
-        give(
+        add_missing(
             writer,
             missing,
             ObjectKind::Blob,
@@ -131,7 +131,7 @@ impl CurrentFiles {
     }
 }
 
-fn give(
+fn add_missing(
     writer: &mut PackWriter<'_>,
     missing: &Missing,
     kind: ObjectKind,

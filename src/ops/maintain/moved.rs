@@ -28,13 +28,13 @@ pub struct Moved {
     pub checkpoints: usize,
     /// The sequence number of the newest of these checkpoints.
     pub last_sequence: u64,
-    pub by: Likeness,
+    pub by: RootEvidence,
 }
 
 /// Evidence that the store belongs to this root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
-pub enum Likeness {
+pub enum RootEvidence {
     /// The same directory, by device and inode.
     Directory,
     /// The root holds exactly what the newest checkpoint holds.
@@ -66,10 +66,12 @@ pub fn find_moved_stores(
             continue;
         };
         let by = match moved.by {
-            Likeness::Nothing if newest.record.files > 0 && holds(&newest)? => Likeness::Content,
+            RootEvidence::Nothing if newest.record.files > 0 && holds(&newest)? => {
+                RootEvidence::Content
+            }
             by => by,
         };
-        if by != Likeness::Nothing {
+        if by != RootEvidence::Nothing {
             found.push(Moved { by, ..moved });
         }
     }
@@ -119,9 +121,9 @@ fn candidate(context: &Context, place: PathBuf) -> Option<(Moved, Checkpoint)> {
         checkpoints: inventory.checkpoints.len(),
         last_sequence: newest.record.sequence,
         by: if same {
-            Likeness::Directory
+            RootEvidence::Directory
         } else {
-            Likeness::Nothing
+            RootEvidence::Nothing
         },
     };
     (same || now_there.is_none()).then_some((moved, newest))

@@ -137,14 +137,14 @@ fn plan(
 }
 
 /// The objects that must stay in the store.
-struct Needed {
+struct NeededObjects {
     live: ObjectIds,
     /// Versions of large files at the same path, and states of workflows; each newest first.
     versions: Vec<Vec<ObjectId>>,
 }
 
 /// Evicts the planned checkpoints; everything that stays must be readable before.
-fn evict(session: &mut Session<'_>, plan: &EvictionPlan) -> Result<(Vec<Evicted>, Needed)> {
+fn evict(session: &mut Session<'_>, plan: &EvictionPlan) -> Result<(Vec<Evicted>, NeededObjects)> {
     let store = session.locked.store();
     let mut reach = Reach::new(store);
     reach.extend(
@@ -166,7 +166,7 @@ fn evict(session: &mut Session<'_>, plan: &EvictionPlan) -> Result<(Vec<Evicted>
     versions.extend(session.locked.store().workflow_states()?);
     Ok((
         evicted,
-        Needed {
+        NeededObjects {
             live: reach.met,
             versions,
         },

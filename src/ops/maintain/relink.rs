@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::context::Context;
-use crate::ops::maintain::moved::{self, Likeness, Moved};
+use crate::ops::maintain::moved::{self, Moved, RootEvidence};
 use crate::ops::maintain::stores;
 use crate::ops::session;
 use crate::ops::warning::Warning;
@@ -96,7 +96,7 @@ fn attempt(
     }
     if let Some(store) = here
         .as_ref()
-        .filter(|_| moved.old_root == root && !named_here(context, &options.old_root))
+        .filter(|_| moved.old_root == root && !is_same_root(context, &options.old_root))
     {
         return finish_trade(context, store, moved, options.dry_run);
     }
@@ -147,7 +147,7 @@ fn finish(context: &Context, store: &Store, moved: Moved, dry_run: bool) -> Resu
 }
 
 /// Whether the old path is this very root, so that there is nothing to take over.
-fn named_here(context: &Context, old_root: &Path) -> bool {
+fn is_same_root(context: &Context, old_root: &Path) -> bool {
     identity(old_root).is_some_and(|found| context.root.identity() == Some(found))
 }
 
@@ -271,7 +271,7 @@ fn find(context: &Context, old_root: &Path, here: Option<&Path>) -> Result<Moved
             .newest()
             .map_or(0, |newest| newest.record.sequence),
         store,
-        by: Likeness::Nothing,
+        by: RootEvidence::Nothing,
     })
 }
 
@@ -282,7 +282,7 @@ fn refuse_place(moved: &Moved, my_identity: (u64, u64)) -> Result<()> {
     if now_there == Some(my_identity) {
         return Err(refused(format!("{old} is this same directory")));
     }
-    if now_there.is_some() && moved.by != Likeness::Directory {
+    if now_there.is_some() && moved.by != RootEvidence::Directory {
         return Err(refused(format!(
             "{old} is still there, and its checkpoints are its own"
         )));

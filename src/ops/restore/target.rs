@@ -249,7 +249,7 @@ impl<'s> Target<'s> {
         for (database, held) in self.databases_within(scope) {
             interrupt.check()?;
             if let Held::Content(id) = held
-                && !store.has_whole(*id)
+                && !store.has_intact_object(*id)
             {
                 return Err(store.damage(
                     self.id(),
@@ -264,7 +264,7 @@ impl<'s> Target<'s> {
             .filter(|(_, write)| seen.insert(write.after.id))
         {
             interrupt.check()?;
-            if !store.has_whole(write.after.id) {
+            if !store.has_intact_object(write.after.id) {
                 return Err(store.damage(
                     self.id(),
                     format!("{path}: its content is missing or damaged"),

@@ -130,7 +130,7 @@ fn check_pack(
     for entry in entries {
         (options.check_interrupt)()?;
         options.progress.add(1, 0);
-        if !pack.can_give(&entry.id) {
+        if !pack.has_intact(&entry.id) {
             report.files.push(finding(
                 layout,
                 &pack.pack_path,

@@ -14,8 +14,8 @@ use crate::store::damage::check_checkpoints::CheckpointChecker;
 use crate::store::damage::check_store::lacks_only_bytes;
 use crate::store::damage::replace_store::{self, Mark};
 use crate::store::damage::salvage_backlog;
-use crate::store::damage::salvage_objects::{take_over, take_some};
-use crate::store::damage::salvage_refs::{Remembered, remembered, restore_refs};
+use crate::store::damage::salvage_objects::{copy_readable, copy_wanted};
+use crate::store::damage::salvage_refs::{KnownRefs, remembered, restore_refs};
 use crate::store::files::{atomic_file, directories, read_regular};
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
@@ -49,7 +49,7 @@ pub struct Salvaged {
 pub struct Salvage<'s> {
     place: PathBuf,
     fresh: Store,
-    remembered: Remembered,
+    remembered: KnownRefs,
     check_interrupt: &'s dyn Fn() -> Result<()>,
     finished: bool,
     /// Keeps other processes from exchanging stores here.
@@ -84,13 +84,13 @@ impl<'s> Salvage<'s> {
         let mut salvage = Self {
             place: place.to_path_buf(),
             fresh,
-            remembered: Remembered::default(),
+            remembered: KnownRefs::default(),
             check_interrupt,
             finished: false,
             _beside: beside,
             _lock: lock,
         };
-        take_over(
+        copy_readable(
             &damaged.objects(),
             salvage.fresh.objects(),
             unreadable,
@@ -278,7 +278,7 @@ pub fn take_from_damaged_copies(place: &Path, store: &Store, wanted: &[ObjectId]
             continue;
         };
         let mut writer = PackWriter::begin(&store.layout().objects(), store.objects())?;
-        let found = take_some(&objects, &wanted, &mut writer)?;
+        let found = copy_wanted(&objects, &wanted, &mut writer)?;
         writer.finish()?;
         wanted.retain(|id| !found.contains(id));
     }

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::check_store::lacks_only_bytes;
 use crate::store::damage::replace_store;
-use crate::store::damage::salvage_objects::{Unreadable, take_over};
-use crate::store::damage::salvage_refs::{Remembered, remembered, restore_refs};
+use crate::store::damage::salvage_objects::{Unreadable, copy_readable};
+use crate::store::damage::salvage_refs::{KnownRefs, remembered, restore_refs};
 use crate::store::files::{atomic_file, read_regular};
 use crate::store::layout::Layout;
 use crate::store::locked::LockedStore;
@@ -110,7 +110,7 @@ fn fetch_from(
             wanted.checkpoints.is_empty() && wanted.others.is_empty() && !wanted.is_doubtful,
         ));
     }
-    take_over(
+    copy_readable(
         &copy.objects(),
         store.objects(),
         Unreadable::IsPassedOver,
@@ -137,7 +137,7 @@ fn fetch_from(
 
 /// The remembered checkpoints and refs that a store was given.
 pub fn given(
-    remembered: &Remembered,
+    remembered: &KnownRefs,
     checkpoints: &[ObjectId],
     lost_refs: &[String],
 ) -> BTreeSet<String> {

@@ -27,7 +27,7 @@ pub enum Unreadable {
 ///
 /// # Errors
 /// The new store cannot be written, or the caller asked to stop. Damaged objects are skipped.
-pub fn take_over(
+pub fn copy_readable(
     from: &Path,
     to: &Objects,
     unreadable: Unreadable,
@@ -43,7 +43,7 @@ pub fn take_over(
     let mut damaged = Vec::new();
     for pack in old.pack_list() {
         check_interrupt()?;
-        if is_wholly_good(&pack, check_interrupt)? {
+        if is_intact(&pack, check_interrupt)? {
             link_pack(&pack, &to.objects_dir().join("pack"))?;
         } else {
             if unreadable == Unreadable::Stops {
@@ -70,7 +70,7 @@ pub fn take_over(
         for entry in index.entries() {
             check_interrupt()?;
             if !to.holds(&entry.id) {
-                take_entry(&pack, &entry.id, &mut writer)?;
+                copy_entry(&pack, &entry.id, &mut writer)?;
             }
         }
     }
@@ -90,7 +90,7 @@ pub fn take_over(
 ///
 /// # Errors
 /// The pack cannot be written.
-pub fn take_some(
+pub fn copy_wanted(
     from: &Objects,
     wanted: &[ObjectId],
     writer: &mut PackWriter<'_>,
@@ -105,7 +105,7 @@ pub fn take_some(
     Ok(found)
 }
 
-fn is_wholly_good(pack: &Pack, check_interrupt: &dyn Fn() -> Result<()>) -> Result<bool> {
+fn is_intact(pack: &Pack, check_interrupt: &dyn Fn() -> Result<()>) -> Result<bool> {
     let framed = pack.check_frame().is_ok()
         && pack
             .reader()
@@ -116,7 +116,7 @@ fn is_wholly_good(pack: &Pack, check_interrupt: &dyn Fn() -> Result<()>) -> Resu
     };
     for entry in index.entries() {
         check_interrupt()?;
-        if !pack.can_give(&entry.id) {
+        if !pack.has_intact(&entry.id) {
             return Ok(false);
         }
     }
@@ -138,7 +138,7 @@ fn link_pack(pack: &Pack, pack_dir: &Path) -> Result<()> {
 }
 
 /// Copies an entry; a damaged one is skipped, since its store is kept.
-fn take_entry(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result<()> {
+fn copy_entry(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result<()> {
     let copied = match (pack.header(id), pack.place_of(id), pack.reader()) {
         (
             Ok(Some(EntryHeader {
@@ -148,7 +148,7 @@ fn take_entry(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result
             Ok(Some((entry, end))),
             Ok(reader),
         ) => {
-            if pack.has_whole(id) {
+            if pack.has_undeltified(id) {
                 writer.copy_entry(reader, &entry, end)
             } else {
                 Ok(())
@@ -169,12 +169,12 @@ fn take_entry(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result
     };
     match copied {
         // The entry is intact, but bytes after it break the checksum.
-        Err(PackError::Source(_)) => take_whole(pack, id, writer),
+        Err(PackError::Source(_)) => copy_resolved(pack, id, writer),
         other => other.map_err(Error::from),
     }
 }
 
-fn take_whole(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result<()> {
+fn copy_resolved(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result<()> {
     match pack.read_resolved(id) {
         Ok(Some(found)) => writer.rewrite(*id, found.0, &found.1).map_err(Error::from),
         _ => Ok(()),

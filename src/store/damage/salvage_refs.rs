@@ -22,7 +22,7 @@ use crate::store::runs::{run_reader, run_refs, run_salvage};
 
 /// Ids and names, not checked any further.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Remembered {
+pub struct KnownRefs {
     pub checkpoints: BTreeSet<ObjectId>,
     /// Rows of the manifest without a commit.
     pub lost_rows: Vec<DamagedCheckpoint>,
@@ -37,8 +37,8 @@ pub struct Remembered {
 
 /// Collects the checkpoints named by refs and rows. Without a readable manifest every checkpoint
 /// commit counts: nothing tells which were dropped.
-pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
-    let mut found = Remembered::default();
+pub fn remembered(damaged: &Layout, objects: &Objects) -> KnownRefs {
+    let mut found = KnownRefs::default();
     let mut family = |family| {
         let read = ref_files::read_family(damaged, family);
         found.is_doubtful |= read.is_err();
@@ -85,7 +85,7 @@ pub fn remembered(damaged: &Layout, objects: &Objects) -> Remembered {
 pub fn restore_refs(
     layout: &Layout,
     objects: &Objects,
-    remembered: &Remembered,
+    remembered: &KnownRefs,
     kept: &[ObjectId],
     check_interrupt: &dyn Fn() -> Result<()>,
 ) -> Result<Vec<String>> {
@@ -156,7 +156,7 @@ fn id_in(path: &Path) -> Option<ObjectId> {
 }
 
 /// Adds runs whose ref is torn, with the tip found among the commits.
-pub fn remember_torn(damaged: &Layout, objects: &Objects, found: &mut Remembered) {
+pub fn remember_torn(damaged: &Layout, objects: &Objects, found: &mut KnownRefs) {
     for namespace in RefNamespace::BOTH {
         let read = run_refs::read(damaged, namespace);
         found.is_doubtful |= read.is_err();

@@ -81,7 +81,7 @@ fn rebuilt(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
     if let Some(index) = own_index(pack, &reader) {
         let (why, is_whole) = (why.clone(), false);
         let candidate = pack.with_rebuilt_index(index, reader, PackDamage { why, is_whole });
-        if candidate.gives_any() {
+        if candidate.has_any_intact() {
             return Some(candidate);
         }
     }

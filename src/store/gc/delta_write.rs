@@ -21,7 +21,7 @@ pub struct RunWriter<'a> {
 }
 
 /// The previous, newer version, the possible base of the next.
-struct Newer<'v> {
+struct DeltaBase<'v> {
     version: &'v BlobVersion,
     /// Compressed bytes of the last whole version.
     whole_room: u64,
@@ -34,7 +34,7 @@ impl RunWriter<'_> {
     /// # Errors
     /// A version cannot be read, or the pack cannot be written.
     pub fn write(&mut self, writer: &mut PackWriter<'_>, run: &[BlobVersion]) -> Result<()> {
-        let mut newer: Option<Newer<'_>> = None;
+        let mut newer: Option<DeltaBase<'_>> = None;
         for version in run {
             newer = Some(match newer {
                 Some(newer) if newer.depth < LONGEST_CHAIN => {
@@ -50,8 +50,8 @@ impl RunWriter<'_> {
         &mut self,
         writer: &mut PackWriter<'_>,
         version: &'v BlobVersion,
-        newer: Newer<'v>,
-    ) -> Result<Newer<'v>> {
+        newer: DeltaBase<'v>,
+    ) -> Result<DeltaBase<'v>> {
         let (id, newer_id) = (version.entry.id, newer.version.entry.id);
         let depth = newer.depth + 1;
         if version.base == Some(newer_id) {
@@ -60,7 +60,7 @@ impl RunWriter<'_> {
             let (_, header) = pack_delta::base_of(reader, version.entry.offset)
                 .map_err(|c| pack.unreadable(c))?;
             writer.copy_delta(reader, &version.entry, version.end, &header, &newer_id)?;
-            return Ok(Newer {
+            return Ok(DeltaBase {
                 version,
                 depth,
                 whole_room: newer.whole_room,
@@ -83,7 +83,7 @@ impl RunWriter<'_> {
         if let Some(delta) = delta
             && writer.add_delta(id, &newer_id, &delta, whole_room / 2)?
         {
-            return Ok(Newer {
+            return Ok(DeltaBase {
                 version,
                 depth,
                 whole_room: newer.whole_room,
@@ -99,7 +99,7 @@ impl RunWriter<'_> {
         writer: &mut PackWriter<'_>,
         version: &'v BlobVersion,
         content: Option<Arc<Vec<u8>>>,
-    ) -> Result<Newer<'v>> {
+    ) -> Result<DeltaBase<'v>> {
         let id = version.entry.id;
         if version.base.is_none() {
             let pack = self.pack_of(version)?;
@@ -109,7 +109,7 @@ impl RunWriter<'_> {
             let (kind, content) = self.objects.read_any(&id)?;
             writer.rewrite(id, kind, &content)?;
         }
-        Ok(Newer {
+        Ok(DeltaBase {
             version,
             whole_room: version.end - version.entry.offset,
             depth: 0,

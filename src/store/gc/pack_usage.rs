@@ -171,7 +171,7 @@ fn claim(found: &mut SurveyedPack, copies: &IdMap<u32>, taken: &mut ObjectIds) {
     let damaged = found.facts.damaged;
     let before = found.claimed.len();
     found.claimed.retain(|IndexEntry { id, .. }| {
-        if taken.contains(id) || (copies.contains_key(id) && (damaged || !pack.can_give(id))) {
+        if taken.contains(id) || (copies.contains_key(id) && (damaged || !pack.has_intact(id))) {
             return false;
         }
         taken.insert(*id)

@@ -102,7 +102,7 @@ impl<'a> RepackWork<'a> {
             .unclaimed
             .iter()
             .partition(|id| self.survey.loose.binary_search(id).is_ok());
-        self.take_in(&packed)?;
+        self.pack_unclaimed(&packed)?;
         self.plan
             .drop
             .iter()
@@ -133,7 +133,7 @@ impl<'a> RepackWork<'a> {
     }
 
     fn merge_all(&mut self, loose: &[ObjectId], outcome: &mut RepackOutcome) -> Result<()> {
-        if self.plan.loose && self.take_in(loose)? {
+        if self.plan.loose && self.pack_unclaimed(loose)? {
             self.remove_loose(outcome, |id| self.is_unclaimed(id))?;
         }
         self.write_runs(outcome)?;
@@ -172,7 +172,7 @@ impl<'a> RepackWork<'a> {
     }
 
     /// Packs objects that no pack claims; returns whether there were any.
-    fn take_in(&mut self, ids: &[ObjectId]) -> Result<bool> {
+    fn pack_unclaimed(&mut self, ids: &[ObjectId]) -> Result<bool> {
         let mut writer = self.writer()?;
         ids.iter()
             .try_for_each(|id| self.add_by_reading(&mut writer, id))?;

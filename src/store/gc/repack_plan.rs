@@ -58,7 +58,7 @@ impl RepackPlan {
 pub fn plan(facts: &[PackFacts]) -> RepackPlan {
     RepackPlan {
         loose: true,
-        ..make_plan(facts, stays)
+        ..make_plan(facts, is_worth_keeping)
     }
 }
 
@@ -143,7 +143,7 @@ fn names_of(packs: &[&PackFacts]) -> Vec<String> {
     packs.iter().map(|pack| pack.name.clone()).collect()
 }
 
-fn stays(pack: &PackFacts) -> bool {
+fn is_worth_keeping(pack: &PackFacts) -> bool {
     let percent = if pack.has_deltas {
         LIVE_PERCENT_OF_DELTAS
     } else {
@@ -163,7 +163,7 @@ pub fn is_low(pack: &PackFacts) -> bool {
         && (pack.total_bytes <= SMALL_BYTES || !is_mostly_live(pack, LIVE_PERCENT))
 }
 
-fn make_plan(facts: &[PackFacts], stays: impl Fn(&PackFacts) -> bool) -> RepackPlan {
+fn make_plan(facts: &[PackFacts], is_worth_keeping: impl Fn(&PackFacts) -> bool) -> RepackPlan {
     let mut plan = RepackPlan::default();
     let mut small: Vec<&PackFacts> = Vec::new();
     for pack in facts {
@@ -171,7 +171,7 @@ fn make_plan(facts: &[PackFacts], stays: impl Fn(&PackFacts) -> bool) -> RepackP
             plan.keep.push(pack.name.clone());
         } else if pack.live_objects == 0 {
             plan.drop.push(pack.name.clone());
-        } else if stays(pack) {
+        } else if is_worth_keeping(pack) {
             plan.keep.push(pack.name.clone());
         } else if pack.live_bytes <= SMALL_BYTES {
             small.push(pack);

@@ -41,7 +41,7 @@ pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> 
         let to = loose_files::path_of(&into.objects(), &id);
         if let Some(folder) = to.parent() {
             directories::create_private(folder)?;
-            bring(&loose_files::path_of(&source.objects(), &id), &to)?;
+            link_or_copy(&loose_files::path_of(&source.objects(), &id), &to)?;
             atomic_file::sync_directory(folder)?;
         }
     }
@@ -103,14 +103,14 @@ fn copy_packs(from: &Path, into: &Path) -> Result<()> {
     {
         for ending in ENDINGS {
             let file = format!("{name}.{ending}");
-            bring(&from.join(&file), &into.join(&file))?;
+            link_or_copy(&from.join(&file), &into.join(&file))?;
         }
     }
     atomic_file::sync_directory(into)
 }
 
 /// Links or copies a file whose name is derived from its content: an existing one is the same.
-fn bring(from: &Path, to: &Path) -> Result<()> {
+fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
     if to.exists() || std::fs::hard_link(from, to).is_ok() {
         return Ok(());
     }

@@ -27,15 +27,15 @@ impl Objects {
         packs.iter().find_map(|pack| {
             let (base, delta) = delta_of(pack, id)?;
             let (kind, base) = self
-                .whole(&base)
+                .undeltified(&base)
                 .or_else(|| self.rebuild_at(&base, depth + 1))?;
             let content = delta::apply(&base, &delta).ok()?;
             (hash_any(kind, &content) == Ok(*id)).then_some((kind, content))
         })
     }
 
-    fn whole(&self, id: &ObjectId) -> Option<AnyObject> {
-        self.whole_copy(id)
+    fn undeltified(&self, id: &ObjectId) -> Option<AnyObject> {
+        self.undeltified_copy(id)
             .ok()
             .flatten()
             .or_else(|| loose_files::read(&self.dir, id).ok())

@@ -196,7 +196,7 @@ impl Objects {
     }
 
     fn read_once(&self, id: &ObjectId) -> ObjectResult<AnyObject> {
-        match self.whole_copy(id) {
+        match self.undeltified_copy(id) {
             Ok(Some(object)) => Ok(object),
             Ok(None) => self.read_foreign(id, None),
             Err(failure) => self.read_foreign(id, Some(failure)),
@@ -204,7 +204,10 @@ impl Objects {
     }
 
     /// The first intact undeltified copy in a pack.
-    pub(in crate::store) fn whole_copy(&self, id: &ObjectId) -> ObjectResult<Option<AnyObject>> {
+    pub(in crate::store) fn undeltified_copy(
+        &self,
+        id: &ObjectId,
+    ) -> ObjectResult<Option<AnyObject>> {
         self.first_copy(id, |pack| {
             Ok(match pack.read(id)? {
                 Some(PackHit::Object(kind, content)) => Copy::Whole((Some(kind), content)),

@@ -151,12 +151,14 @@ impl Inventory {
             .iter()
             .filter(|c| !named.contains(&c.id.short()))
             .map(manifest::row);
-        let unnamed: HashSet<String> = unnamed.map(|row| manifest::rest(&row).to_owned()).collect();
+        let unnamed: HashSet<String> = unnamed
+            .map(|row| manifest::without_id(&row).to_owned())
+            .collect();
         let is_lost = |(id, row): &(String, &str)| {
             without.contains(id)
                 && still.contains(id)
                 && !made.contains(&id[..ObjectId::SHORT_DIGITS])
-                && !unnamed.contains(manifest::rest(row))
+                && !unnamed.contains(manifest::without_id(row))
                 && !names_transition(objects, id)
         };
         let lost: BTreeMap<String, &str> = manifest::rows(text).filter(is_lost).collect();
@@ -266,7 +268,7 @@ pub fn names_transition(objects: &Objects, digits: &str) -> bool {
 
 /// Describes a checkpoint of which only its row is left.
 pub fn lost_row(id: String, row: &str) -> DamagedCheckpoint {
-    let rest = escape(manifest::rest(row));
+    let rest = escape(manifest::without_id(row));
     let why = format!("its commit is nowhere in the store, all that is left is its row: {rest}");
     DamagedCheckpoint {
         id: CheckpointId::Row(id),

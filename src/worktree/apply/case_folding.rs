@@ -7,7 +7,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{Name, Stat};
 use crate::worktree::apply::apply_steps::{ApplyPlan, Expect, Removal};
 use crate::worktree::sys::Access;
-use crate::worktree::tree_handle::{Looker, WorkTree};
+use crate::worktree::tree_handle::{StatReader, WorkTree};
 
 /// Reason of an obstacle: a path that should be free is occupied.
 pub(in crate::worktree) const APPEARED: &str = "appeared";
@@ -16,8 +16,8 @@ const SPELLED_OTHERWISE: &str = "stands there under another spelling of its name
 /// Returns the plan with those removals moved to the front that free a target path spelled
 /// differently; `None` if there is no such path.
 pub(in crate::worktree) fn removals_first(work: &WorkTree, plan: &ApplyPlan) -> Option<ApplyPlan> {
-    let mut looker = Looker::new(work);
-    let mut look = |path: &RelPath| looker.stat(path).ok().flatten().map(|stat| place(&stat));
+    let mut stats = StatReader::new(work);
+    let mut look = |path: &RelPath| stats.stat(path).ok().flatten().map(|stat| place(&stat));
     let existing: Vec<_> = coming(plan)
         .filter_map(|path| Some((path, look(path)?)))
         .collect();

@@ -17,7 +17,7 @@ use crate::worktree::apply::dir_opener::DirOpener;
 use crate::worktree::apply::rollback::{self, is_same_after_rename};
 use crate::worktree::apply::stage::{Stage, tree_name};
 use crate::worktree::sys::{self, Dir, ItemKind};
-use crate::worktree::tree_handle::{Looker, WorkTree};
+use crate::worktree::tree_handle::{StatReader, WorkTree};
 
 /// Why the apply stopped early.
 pub(in crate::worktree) enum Stop {
@@ -90,10 +90,10 @@ impl<'a> ApplyRun<'a> {
                 .map(|(path, _, stat)| (path, Expect::Present(*stat))),
         );
         let mut obstacles = Vec::new();
-        let mut looker = Looker::new(self.work);
+        let mut stats = StatReader::new(self.work);
         for (path, expect) in expected {
             // A path that is unreadable now is checked again once its directory is opened up.
-            let Ok(now) = looker.stat(path) else { continue };
+            let Ok(now) = stats.stat(path) else { continue };
             if let Some(why) = difference(now.as_ref(), &expect) {
                 obstacles.push(Obstacle {
                     path: path.clone(),

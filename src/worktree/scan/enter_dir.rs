@@ -11,7 +11,7 @@ use crate::model::state::files::Files;
 use crate::model::state::listing::ListedDir;
 use crate::model::state::stat::Stat;
 use crate::worktree::rules::rule_set::DirRules;
-use crate::worktree::scan::scan_dir::{self, DirScan, Known};
+use crate::worktree::scan::scan_dir::{self, DirScan, KnownFiles};
 use crate::worktree::scan::shared::{PendingDir, STORES_RULE};
 use crate::worktree::scan::walk::{Frame, Walk};
 use crate::worktree::sys::{self, Access, Dir, Item};
@@ -208,7 +208,7 @@ impl Walk<'_> {
             .zip(frame.cached)
             .and_then(|(previous, cached)| previous.dir(cached));
         frame.rules_changed |= known.as_ref().is_some_and(CachedDir::has_hidden_rules);
-        let known = known.map(|before| Known {
+        let known = known.map(|before| KnownFiles {
             files: before.files(),
         });
         let mut scan = DirScan::new(self.shared.rules, &rules, known);

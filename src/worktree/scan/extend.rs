@@ -97,7 +97,7 @@ fn add_path(
             Some(above) => above.open_child(name, Access::Read)?,
             None => work.root().open_below(&reached, Access::Read)?,
         };
-        match bring_in(work, listing, at, name, &dir)? {
+        match add_uncaptured_dir(work, listing, at, name, &dir)? {
             Some(index) => {
                 added.entry(at).or_default();
                 at = index;
@@ -115,7 +115,7 @@ fn add_path(
 }
 
 /// Adds a directory to the listing with all its entries uncaptured; `None` if it must stay out.
-fn bring_in(
+fn add_uncaptured_dir(
     work: &WorkTree,
     listing: &mut Listing,
     above: usize,

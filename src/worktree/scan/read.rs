@@ -99,8 +99,8 @@ pub fn read_in(
             Kind::Symlink => read_symlink(opened, name, is_last, sink),
         };
         match tried {
-            Ok(Tried::Done(outcome)) => return Ok(outcome),
-            Ok(Tried::Again) => {}
+            Ok(ReadAttempt::Done(outcome)) => return Ok(outcome),
+            Ok(ReadAttempt::Again) => {}
             Err(Failure::Sink(SinkError::Refused(why))) => return Ok(ReadOutcome::Refused(why)),
             Err(Failure::Sink(SinkError::Failed(error))) => return Err(error),
             Err(Failure::Read(error)) => match opened.stat_child(name).as_ref().map(sys::kind_of) {
@@ -118,7 +118,7 @@ pub fn read_in(
     ))
 }
 
-enum Tried {
+enum ReadAttempt {
     Done(ReadOutcome),
     Again,
 }
@@ -149,20 +149,20 @@ fn read_symlink(
     name: &[u8],
     is_last: bool,
     sink: &mut dyn BlobSink,
-) -> Result<Tried, Failure> {
+) -> Result<ReadAttempt, Failure> {
     let before = dir.stat_child(name)?;
     let text = dir.read_link(name)?;
     let after = dir.stat_child(name)?;
     let is_steady = after.same_content_as(&before);
     if !is_steady && !is_last {
-        return Ok(Tried::Again);
+        return Ok(ReadAttempt::Again);
     }
     let id = sink.blob(&text).map_err(Failure::Sink)?;
     let stat = Stat {
         size_bytes: text.len() as u64,
         ..before
     };
-    Ok(Tried::Done(ReadOutcome::Captured {
+    Ok(ReadAttempt::Done(ReadOutcome::Captured {
         id,
         stat,
         kind: Kind::Symlink,
@@ -175,7 +175,7 @@ fn read_regular(
     name: &[u8],
     is_last: bool,
     sink: &mut dyn BlobSink,
-) -> Result<Tried, Failure> {
+) -> Result<ReadAttempt, Failure> {
     let (mut file, before) = dir.open_file(name)?;
     if before.size_bytes >= STREAM_FROM_BYTES {
         return stream(&file, &before, is_last, sink);
@@ -187,14 +187,14 @@ fn read_regular(
         let after = sys::stat_file(&file)?;
         let is_steady = after.same_content_as(&before) && bytes.len() as u64 == before.size_bytes;
         if !is_steady && !is_last {
-            return Ok(Tried::Again);
+            return Ok(ReadAttempt::Again);
         }
         let id = sink.blob(bytes).map_err(Failure::Sink)?;
         let stat = Stat {
             size_bytes: bytes.len() as u64,
             ..before
         };
-        Ok(Tried::Done(ReadOutcome::Captured {
+        Ok(ReadAttempt::Done(ReadOutcome::Captured {
             id,
             stat,
             kind: Kind::File,
@@ -214,7 +214,7 @@ fn stream(
     before: &Stat,
     is_last: bool,
     sink: &mut dyn BlobSink,
-) -> Result<Tried, Failure> {
+) -> Result<ReadAttempt, Failure> {
     let mut reader = WatchedFile {
         file,
         left_bytes: before.size_bytes,
@@ -226,16 +226,16 @@ fn stream(
         Err(error) => {
             return match reader.failed.take() {
                 Some(cause) => Err(Failure::Read(cause)),
-                None if reader.is_short => Ok(Tried::Again),
+                None if reader.is_short => Ok(ReadAttempt::Again),
                 None => Err(Failure::Sink(error)),
             };
         }
     };
     let is_steady = sys::stat_file(file)?.same_content_as(before);
     if !is_steady && !is_last {
-        return Ok(Tried::Again);
+        return Ok(ReadAttempt::Again);
     }
-    Ok(Tried::Done(ReadOutcome::Captured {
+    Ok(ReadAttempt::Done(ReadOutcome::Captured {
         id,
         stat: *before,
         kind: Kind::File,

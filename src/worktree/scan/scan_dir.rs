@@ -16,7 +16,7 @@ use crate::worktree::sys::{self, Dir, ItemKind};
 const MAX_IGNORE_FILE_BYTES: u64 = 16 * 1024 * 1024;
 
 /// Files of the same directory in the last scan; racy ones have no blob id there.
-pub struct Known {
+pub struct KnownFiles {
     pub files: Files,
 }
 
@@ -24,7 +24,7 @@ pub struct Known {
 pub struct DirScan<'a> {
     rules: &'a Rules,
     dir_rules: &'a DirRules,
-    known: Option<Known>,
+    known: Option<KnownFiles>,
     pub files: Vec<ListedFile>,
     pub uncaptured: Vec<ListedUncaptured>,
     pub subdirs: Vec<Name>,
@@ -79,7 +79,7 @@ fn is_kind(told: ItemKind, kind: ItemKind) -> bool {
 }
 
 impl<'a> DirScan<'a> {
-    pub fn new(rules: &'a Rules, dir_rules: &'a DirRules, known: Option<Known>) -> Self {
+    pub fn new(rules: &'a Rules, dir_rules: &'a DirRules, known: Option<KnownFiles>) -> Self {
         let (files, uncaptured, subdirs) = (Vec::new(), Vec::new(), Vec::new());
         Self {
             rules,

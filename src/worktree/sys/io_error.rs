@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::is_symlink_met;
+use super::is_symlink_error;
 
 /// Returns the message of an I/O error without the OS error number.
 pub fn reason(error: &io::Error) -> String {
@@ -19,7 +19,7 @@ pub fn is_absent(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    ) || is_symlink_met(error)
+    ) || is_symlink_error(error)
 }
 
 #[cfg(test)]

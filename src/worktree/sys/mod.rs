@@ -20,11 +20,11 @@ pub use item::{Access, Item, ItemKind, is_same_place, kind_of, sort_items};
 
 #[cfg(any(not(unix), checkpoint_portable))]
 pub use portable::{
-    Dir, coarse_now_ns, fine_now_ns, is_exhausted, is_symlink_met, set_file_mode, stat_file,
+    Dir, coarse_now_ns, fine_now_ns, is_exhausted, is_symlink_error, set_file_mode, stat_file,
     stat_path,
 };
 #[cfg(all(unix, not(checkpoint_portable)))]
-pub use unix::{Dir, is_exhausted, is_symlink_met, set_file_mode};
+pub use unix::{Dir, is_exhausted, is_symlink_error, set_file_mode};
 #[cfg(all(unix, not(checkpoint_portable)))]
 pub use unix_stat::{coarse_now_ns, fine_now_ns, stat_file, stat_path};
 

@@ -417,7 +417,7 @@ pub fn coarse_now_ns() -> i64 {
 }
 
 /// Whether opening failed because the last component is a symlink.
-pub fn is_symlink_met(error: &io::Error) -> bool {
+pub fn is_symlink_error(error: &io::Error) -> bool {
     const ELOOP: i32 = if cfg!(target_os = "linux") { 40 } else { 62 };
     cfg!(unix) && error.raw_os_error() == Some(ELOOP)
 }

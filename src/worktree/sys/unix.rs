@@ -204,7 +204,7 @@ impl Dir {
     /// Opens a regular file for reading, with its stat. Never blocks.
     ///
     /// # Errors
-    /// [`super::is_symlink_met`] for a symlink; `InvalidInput` for any other kind that is no
+    /// [`super::is_symlink_error`] for a symlink; `InvalidInput` for any other kind that is no
     /// regular file.
     pub fn open_file(&self, name: &[u8]) -> io::Result<(File, Stat)> {
         let file = File::from(retry_on_intr(|| {
@@ -282,7 +282,7 @@ impl Dir {
     pub fn rename_no_replace(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match fs::renameat_with(&self.fd, name, &to.fd, to_name, fs::RenameFlags::NOREPLACE) {
-            Err(error) if may_do_otherwise(error) => {}
+            Err(error) if may_fall_back(error) => {}
             done => return Ok(done?),
         }
         fs::linkat(&self.fd, name, &to.fd, to_name, AtFlags::empty())?;
@@ -295,7 +295,7 @@ impl Dir {
     pub fn rename_dir_no_replace(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         match fs::renameat_with(&self.fd, name, &to.fd, to_name, fs::RenameFlags::NOREPLACE) {
-            Err(error) if may_do_otherwise(error) => {}
+            Err(error) if may_fall_back(error) => {}
             done => return Ok(done?),
         }
         match to.stat_child(to_name) {
@@ -317,7 +317,7 @@ impl Dir {
             with_name,
             fs::RenameFlags::EXCHANGE,
         ) {
-            Err(error) if may_do_otherwise(error) => {}
+            Err(error) if may_fall_back(error) => {}
             done => return Ok(done?),
         }
         exchange_by_renames(self, name, with, with_name)
@@ -415,7 +415,7 @@ impl Dir {
 /// Whether a rename with flags failed because the kernel, the file system or a seccomp filter does
 /// not support it. A filter answers `EPERM`; where permission is missing, the fallback fails too.
 #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-fn may_do_otherwise(error: Errno) -> bool {
+fn may_fall_back(error: Errno) -> bool {
     matches!(
         error,
         Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::PERM
@@ -471,7 +471,7 @@ pub fn set_file_mode(file: &File, perm: u32) -> io::Result<()> {
 }
 
 /// Whether opening failed because the last component is a symlink.
-pub fn is_symlink_met(error: &io::Error) -> bool {
+pub fn is_symlink_error(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::LOOP)
 }
 

@@ -261,16 +261,16 @@ impl Pack {
     }
 
     /// Whether the copy in this pack is intact, deltified or not.
-    pub fn can_give(&self, id: &ObjectId) -> bool {
+    pub fn has_intact(&self, id: &ObjectId) -> bool {
         match self.header(id) {
             Ok(Some(header)) if header.kind == EntryKind::Delta => {
                 matches!(self.read_resolved(id), Ok(Some(_)))
             }
-            _ => self.has_whole(id),
+            _ => self.has_undeltified(id),
         }
     }
 
-    fn tag_is_whole(&self, id: &ObjectId, header: &EntryHeader) -> bool {
+    fn is_tag_intact(&self, id: &ObjectId, header: &EntryHeader) -> bool {
         let mut hasher = ObjectHasher::named("tag", header.size);
         let streamed = self.place_of(id).and_then(|place| {
             let (entry, end) = place.ok_or_else(|| ReadError::Damaged("the tag is gone".into()))?;
@@ -284,7 +284,7 @@ impl Pack {
     }
 
     /// Whether the copy in this pack is undeltified and intact.
-    pub fn has_whole(&self, id: &ObjectId) -> bool {
+    pub fn has_undeltified(&self, id: &ObjectId) -> bool {
         match self.header(id) {
             Ok(Some(header)) if matches!(header.kind, EntryKind::Object(_)) => {
                 let at_once = header.size <= AT_ONCE_UPTO_BYTES;
@@ -294,15 +294,15 @@ impl Pack {
                     self.stream(id, &header, &mut |_| Ok(())).is_ok()
                 }
             }
-            Ok(Some(header)) if header.kind == EntryKind::Tag => self.tag_is_whole(id, &header),
+            Ok(Some(header)) if header.kind == EntryKind::Tag => self.is_tag_intact(id, &header),
             _ => false,
         }
     }
 
     /// Whether any object of the index is intact in this pack.
-    pub fn gives_any(&self) -> bool {
+    pub fn has_any_intact(&self) -> bool {
         self.index()
-            .is_ok_and(|index| index.entries().any(|entry| self.can_give(&entry.id)))
+            .is_ok_and(|index| index.entries().any(|entry| self.has_intact(&entry.id)))
     }
 
     /// Checks that checksums of index and pack, and the size, match. Reads no entries.
