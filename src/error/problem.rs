@@ -37,30 +37,6 @@ pub struct Choice {
 }
 
 impl WorkflowProblem {
-    pub fn refused(code: &'static str, what: impl Into<String>) -> Self {
-        Self::of(Grade::Refused, code, what.into())
-    }
-
-    pub fn no_such(code: &'static str, what: impl Into<String>) -> Self {
-        Self::of(Grade::NoSuch, code, what.into())
-    }
-
-    pub fn damaged(code: &'static str, what: impl Into<String>) -> Self {
-        Self::of(Grade::Damaged, code, what.into())
-    }
-
-    fn of(grade: Grade, code: &'static str, what: String) -> Self {
-        Self {
-            code,
-            grade,
-            what,
-            hint: None,
-            state: None,
-            options: Vec::new(),
-            detail: None,
-        }
-    }
-
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

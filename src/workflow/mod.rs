@@ -6,3 +6,4 @@ pub mod plan;
 pub mod port;
 pub mod profiles;
 pub mod rules;
+pub mod words;

@@ -12,7 +12,7 @@ use crate::bench::{Run, Sandbox};
 use crate::source;
 
 /// Sentences that name options outside a command line, and the commands that print them.
-const SENTENCES: [(&str, &[&str]); 38] = [
+const SENTENCES: [(&str, &[&str]); 39] = [
     ("Databases named by --db", &["create"]),
     (" --include-sensitive={}", &["create"]),
     ("look at it with --dry-run", &DRY_RUN),
@@ -45,7 +45,7 @@ const SENTENCES: [(&str, &[&str]); 38] = [
     ("--copies needs --type file_backup", &["create"]),
     ("--db takes a file of SQLite", &["create"]),
     ("--type says whose state it is", &["workflow import"]),
-    ("--phase '{words}'", &["workflow init"]),
+    ("--phase '{given}'", &["workflow init"]),
     ("give --plan, --preset or --phase", &["workflow init"]),
     ("--state takes the state back", &["workflow rewind"]),
     ("--since '{text}'", &["list"]),
@@ -57,6 +57,7 @@ const SENTENCES: [(&str, &[&str]); 38] = [
     ("give --static", &["completions"]),
     ("--files, --state or --both", &["workflow rewind"]),
     ("--force writes over it", &["workflow shims"]),
+    ("--into is empty", &["workflow shims"]),
 ];
 /// Commands with `--dry-run`.
 const DRY_RUN: [&str; 9] = [

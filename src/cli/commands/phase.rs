@@ -41,7 +41,7 @@ pub struct RunArgs {
 impl RunArgs {
     pub fn step(&self) -> StepOptions {
         StepOptions {
-            workflow: self.workflow.clone(),
+            run: self.workflow.clone(),
             ..StepOptions::default()
         }
     }
@@ -50,7 +50,7 @@ impl RunArgs {
 impl From<&StepArgs> for StepOptions {
     fn from(args: &StepArgs) -> Self {
         Self {
-            workflow: args.workflow.clone(),
+            run: args.workflow.clone(),
             expect: args.expect.clone(),
             actor: args.actor.clone(),
         }

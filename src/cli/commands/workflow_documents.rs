@@ -85,7 +85,7 @@ pub fn import(context: &Context, cmd: &CommandContext<'_>, args: &ImportArgs) ->
 
 pub fn export(context: &Context, cmd: &CommandContext<'_>, args: &ExportArgs) -> Result<u8> {
     let options = ExportOptions {
-        workflow: args.run.workflow.clone(),
+        run: args.run.workflow.clone(),
         kind: args.kind.clone(),
         project: args.project.clone(),
         form: args.format.clone(),

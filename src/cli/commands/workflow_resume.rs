@@ -7,10 +7,11 @@ use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::view::workflow::{json as runs_json, outcomes as workflow_view, questions};
 use crate::workflow::documents::conflict::{Conflict, ConflictKind};
-use crate::workflow::documents::sync::{self, Settled};
-use crate::workflow::engine::repair_run::{self, Take};
+use crate::workflow::documents::import_edits::{self, Imported};
+use crate::workflow::engine::repair_run::{self, Repaired, Take};
 use crate::workflow::engine::report;
-use crate::workflow::engine::resume::{self as op, Question, ResumeOptions};
+use crate::workflow::engine::resume as op;
+use crate::workflow::engine::resume_questions::{Question, ResumeOptions};
 use crate::workflow::engine::runs::Runs;
 use crate::workflow::engine::step::StepOptions;
 use crate::workflow::profiles::dispatch;
@@ -97,9 +98,9 @@ pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) ->
 /// Settles conflicts first; returns whether there is nothing left to resume. A file without an
 /// owner does not keep the chosen run from being resumed.
 fn settle_first(context: &Context, cmd: &CommandContext<'_>, named: Option<&str>) -> Result<bool> {
-    let Some(Settled {
+    let Some(Imported {
         store, conflicts, ..
-    }) = sync::settle(context)?
+    }) = import_edits::open_imported(context)?
     else {
         return Ok(false);
     };
@@ -112,7 +113,7 @@ fn settle_first(context: &Context, cmd: &CommandContext<'_>, named: Option<&str>
         let is_in_way = meant
             .as_ref()
             .map_or(named.is_none(), |run| conflict.concerns(&run.workflow));
-        if !is_in_way && (named.is_some() || conflict.workflow.is_some()) {
+        if !is_in_way && (named.is_some() || conflict.run.is_some()) {
             continue;
         }
         match settle(context, cmd, conflict, false) {
@@ -126,13 +127,11 @@ fn settle_first(context: &Context, cmd: &CommandContext<'_>, named: Option<&str>
 
 /// Returns the conflict chosen by its path or run; without a name the first.
 fn find_conflict(context: &Context, named: Option<&str>) -> Result<Option<Conflict>> {
-    let Some(Settled { conflicts, .. }) = sync::settle(context)? else {
+    let Some(Imported { conflicts, .. }) = import_edits::open_imported(context)? else {
         return Ok(None);
     };
     let is_named = |conflict: &Conflict| {
-        named.is_none_or(|named| {
-            conflict.path == named || conflict.workflow.as_deref() == Some(named)
-        })
+        named.is_none_or(|named| conflict.path == named || conflict.run.as_deref() == Some(named))
     };
     Ok(conflicts.into_iter().find(is_named))
 }
@@ -158,21 +157,25 @@ pub fn recover(context: &Context, cmd: &CommandContext<'_>, args: &RecoverArgs) 
         return Ok(exit_code::DONE);
     }
     let options = StepOptions {
-        workflow: args.what.clone(),
+        run: args.what.clone(),
         ..StepOptions::default()
     };
-    let (run, mended, warnings) = repair_run::mend(context, &options, args.dry_run)?;
-    let words = || workflow_view::recovered(&run.workflow.id, &mended, args.dry_run);
+    let Repaired {
+        run,
+        what,
+        warnings,
+    } = repair_run::repair(context, &options, args.dry_run)?;
+    let words = || workflow_view::recovered(&run.workflow.id, &what, args.dry_run);
     print_answer(
         cmd,
-        || runs_json::recover(&run, &mended, args.dry_run, &warnings),
+        || runs_json::recover(&run, &what, args.dry_run, &warnings),
         words,
         &warnings,
     );
     Ok(exit_code::DONE)
 }
 
-/// Shows a file that could not be taken in, and asks how to settle the conflict.
+/// Shows a file that could not be imported, and asks how to settle the conflict.
 fn settle(
     context: &Context,
     cmd: &CommandContext<'_>,
@@ -180,7 +183,7 @@ fn settle(
     dry_run: bool,
 ) -> Result<Take> {
     let status = conflict
-        .workflow
+        .run
         .as_deref()
         .map(|id| report::status(context, Some(id), false))
         .transpose()?;
@@ -217,9 +220,7 @@ fn side(conflict: &Conflict, answer: &str) -> Option<Take> {
             _ => None,
         },
         (_, Some(Profile::Pipeline)) => match answer.as_str() {
-            "recover" | "manual" | "manual recovery" if conflict.workflow.is_some() => {
-                Some(Take::State)
-            }
+            "recover" | "manual" | "manual recovery" if conflict.run.is_some() => Some(Take::State),
             "recover" | "manual" | "manual recovery" => Some(Take::Copy),
             "fresh" | "start fresh" => Some(Take::None),
             _ => None,
@@ -229,7 +230,7 @@ fn side(conflict: &Conflict, answer: &str) -> Option<Take> {
 }
 
 fn settled(context: &Context, cmd: &CommandContext<'_>, path: &str, side: Take) -> Result<u8> {
-    let outcome = repair_run::settle(context, &StepOptions::default(), path, side)?;
+    let outcome = repair_run::resolve_conflict(context, &StepOptions::default(), path, side)?;
     print_answer(
         cmd,
         || runs_json::settled(path, &outcome),

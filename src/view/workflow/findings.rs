@@ -26,9 +26,9 @@ pub fn remarks(status: &Status) -> String {
     talk.push_str(&findings(status));
     talk.extend(
         status
-            .mends
+            .repairs
             .iter()
-            .map(|mend| format!("to recover: {}\n", escape_line(&mend.what))),
+            .map(|repair| format!("to recover: {}\n", escape_line(&repair.what))),
     );
     talk
 }

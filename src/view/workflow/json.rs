@@ -14,7 +14,7 @@ use crate::workflow::documents::drift::FileDrift;
 use crate::workflow::documents::shims::ShimsOutcome;
 use crate::workflow::engine::import_export::Exported;
 use crate::workflow::engine::make_mini_commit::MiniOutcome;
-use crate::workflow::engine::repair_run::SettleOutcome;
+use crate::workflow::engine::repair_run::ConflictOutcome;
 use crate::workflow::engine::report::{Compared, Listed, Shown, Status};
 use crate::workflow::engine::resume::ResumeOutcome;
 use crate::workflow::engine::rewind::RewindOutcome;
@@ -43,7 +43,11 @@ pub fn status(command: &str, status: &Status, exit: u8) -> String {
 fn add_status(data: &mut Value, status: &Status) {
     data["next"] = advice(&status.advice);
     add_report(data, &status.report);
-    data["recover"] = status.mends.iter().map(|mend| mend.what.clone()).collect();
+    data["recover"] = status
+        .repairs
+        .iter()
+        .map(|repair| repair.what.clone())
+        .collect();
     data["troubles"] = status.conflicts.iter().map(conflict).collect();
     data["drift"] = status.drift.as_ref().map_or(Value::Null, drift);
 }
@@ -61,7 +65,11 @@ pub fn next(status: &Status, parallel: bool) -> String {
     let workflow = &status.run.workflow;
     let mut data = json!({"id": workflow.id, "next": advice(&status.advice)});
     add_report(&mut data, &status.report);
-    data["recover"] = status.mends.iter().map(|mend| mend.what.clone()).collect();
+    data["recover"] = status
+        .repairs
+        .iter()
+        .map(|repair| repair.what.clone())
+        .collect();
     if parallel {
         data["ready"] = workflow
             .ready()
@@ -119,19 +127,19 @@ pub fn resume(outcome: &ResumeOutcome) -> String {
     add_report(&mut data, &outcome.before.report);
     data["drift"] = outcome.before.drift.as_ref().map_or(Value::Null, drift);
     data["last_activity"] = rfc3339_seconds(outcome.before.run.workflow.updated_ms).into();
-    data["recovered"] = outcome.mended.clone().into();
+    data["recovered"] = outcome.repaired.clone().into();
     data["next"] = advice(&outcome.advice);
     envelope("workflow.resume", 0, &data, &outcome.warnings)
 }
 
-pub fn recover(found: &Run, mended: &[String], dry_run: bool, warnings: &[Warning]) -> String {
+pub fn recover(found: &Run, repaired: &[String], dry_run: bool, warnings: &[Warning]) -> String {
     let mut data = run(found);
-    data["recovered"] = mended.into();
+    data["recovered"] = repaired.into();
     data["dry_run"] = dry_run.into();
     envelope("workflow.recover", 0, &data, warnings)
 }
 
-pub fn settled(path: &str, outcome: &SettleOutcome) -> String {
+pub fn settled(path: &str, outcome: &ConflictOutcome) -> String {
     let data = json!({"path": path, "put_aside": outcome.kept_as, "started": outcome.started});
     envelope("workflow.recover", 0, &data, &outcome.warnings)
 }
@@ -356,7 +364,7 @@ fn add_report(data: &mut Value, report: &ValidationReport) {
 fn conflict(conflict: &Conflict) -> Value {
     let mut told = conflict.detail();
     told["what"] = conflict.in_words().into();
-    told["workflow"] = conflict.workflow.clone().into();
+    told["workflow"] = conflict.run.clone().into();
     told
 }
 

@@ -7,7 +7,7 @@ use crate::view::workflow::findings::{findings, remarks};
 use crate::view::workflow::{questions, summary};
 use crate::workflow::documents::shims::ShimsOutcome;
 use crate::workflow::engine::make_mini_commit::MiniOutcome;
-use crate::workflow::engine::repair_run::SettleOutcome;
+use crate::workflow::engine::repair_run::ConflictOutcome;
 use crate::workflow::engine::report::Status;
 use crate::workflow::engine::resume::{ResumeAction, ResumeOutcome};
 use crate::workflow::engine::rewind::RewindOutcome;
@@ -119,7 +119,7 @@ pub fn resume(outcome: &ResumeOutcome, was_shown: bool, now_ms: i64) -> Output {
     }
     talk.extend(
         outcome
-            .mended
+            .repaired
             .iter()
             .map(|what| format!("recovered: {}\n", escape(what))),
     );
@@ -206,15 +206,15 @@ pub fn rewind(outcome: &RewindOutcome) -> Output {
     }
 }
 
-pub fn recovered(id: &str, mended: &[String], dry_run: bool) -> Output {
-    if mended.is_empty() {
+pub fn recovered(id: &str, repaired: &[String], dry_run: bool) -> Output {
+    if repaired.is_empty() {
         return Output {
             result: format!("Nothing to recover in {id}.\n"),
             talk: String::new(),
         };
     }
     let word = if dry_run { "would be" } else { "was" };
-    let listed: String = mended
+    let listed: String = repaired
         .iter()
         .map(|what| format!("  {}\n", escape(what)))
         .collect();
@@ -224,7 +224,7 @@ pub fn recovered(id: &str, mended: &[String], dry_run: bool) -> Output {
     }
 }
 
-pub fn settled(path: &str, outcome: &SettleOutcome) -> Output {
+pub fn settled(path: &str, outcome: &ConflictOutcome) -> Output {
     let (path, kept) = (escape(path), outcome.kept_as.as_ref().map(|to| escape(to)));
     if outcome.is_left {
         let kept = kept.unwrap_or_default();
@@ -243,7 +243,7 @@ pub fn settled(path: &str, outcome: &SettleOutcome) -> Output {
         .as_ref()
         .map(|id| format!("Started {id}; the old run is in the archive\n"));
     Output {
-        result: format!("Settled {path}{kept}.\n{}", started.unwrap_or_default()),
+        result: format!("Imported {path}{kept}.\n{}", started.unwrap_or_default()),
         talk: String::new(),
     }
 }

@@ -7,7 +7,7 @@ use crate::view::workflow::summary::{self, in_words};
 use crate::workflow::documents::conflict::{Conflict, ConflictKind};
 use crate::workflow::documents::find_documents::render;
 use crate::workflow::engine::report::Status;
-use crate::workflow::engine::resume::Question;
+use crate::workflow::engine::resume_questions::Question;
 use crate::workflow::rules::choices::voice;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
@@ -202,7 +202,7 @@ pub fn conflict(conflict: &Conflict) -> String {
         ConflictKind::Gone => format!(
             "{} was removed, and its workflow {} is open.\nHas it ended, or is the file to be written anew? (ended/anew) ",
             conflict.path,
-            conflict.workflow.as_deref().unwrap_or_default(),
+            conflict.run.as_deref().unwrap_or_default(),
         ),
         ConflictKind::BothChanged { file, state } => {
             let lines = |text: String| {

@@ -11,9 +11,9 @@ use crate::workflow::documents::find_documents::{self, OnDisk};
 use crate::workflow::documents::run_owner;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::profiles::{dispatch, registry};
-use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::EXECUTION_FILE;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::flaw::Flaw;
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -59,7 +59,7 @@ impl Removed {
     pub fn conflict(&self) -> Conflict {
         Conflict {
             path: self.path.clone(),
-            workflow: Some(self.run.workflow.id.clone()),
+            run: Some(self.run.workflow.id.clone()),
             kind: ConflictKind::Gone,
         }
     }
@@ -133,17 +133,16 @@ fn verdict(runs: &Runs, notes: &[Projected], file: &OnDisk) -> Verdict {
     let entry =
         entry.filter(|entry| run.is_none_or(|run| !run_owner::is_from_another(run, entry, file)));
     let conflict = |kind| {
-        let workflow = run.map(|run| run.workflow.id.clone());
         Verdict::Conflict(Conflict {
             path: file.path.clone(),
-            workflow,
+            run: run.map(|run| run.workflow.id.clone()),
             kind,
         })
     };
     let value = match &file.read {
         Ok(value) => value.clone(),
         Err(why) => {
-            let findings = vec![Finding::new("no_json", String::new(), why.clone())];
+            let findings = vec![Flaw::NoJson(why.clone()).at("")];
             return conflict(ConflictKind::Malformed {
                 findings,
                 raw: file.bytes.clone(),

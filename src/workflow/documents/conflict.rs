@@ -1,4 +1,4 @@
-//! Conflicts that keep a profile file from being taken in: it is malformed, both sides changed, or
+//! Conflicts that keep a profile file from being imported: it is malformed, both sides changed, or
 //! it is gone.
 
 use serde_json::{Value, json};
@@ -9,13 +9,15 @@ use crate::base::text::{escape, escape_line};
 use crate::error::problem::{Choice, WorkflowProblem};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::labels::{Label, choose_for_file, choose_for_gone};
+use crate::workflow::words::run_error::RunError;
 
 /// One file that was left as it is.
 #[derive(Clone, Debug)]
 pub struct Conflict {
     pub path: String,
     /// The run that owns the file, if known.
-    pub workflow: Option<String>,
+    pub run: Option<String>,
     pub kind: ConflictKind,
 }
 
@@ -36,7 +38,7 @@ impl Conflict {
     /// Whether this must be settled before the run can go on; a file without a known owner may
     /// concern any run.
     pub fn concerns(&self, workflow: &Workflow) -> bool {
-        self.workflow.as_ref().is_some_and(|id| *id == workflow.id)
+        self.run.as_ref().is_some_and(|id| *id == workflow.id)
     }
 
     pub fn is_gone(&self) -> bool {
@@ -45,22 +47,19 @@ impl Conflict {
 
     /// Describes the conflict in one line.
     pub fn in_words(&self) -> String {
+        self.error().to_string()
+    }
+
+    fn error(&self) -> RunError {
+        let path = self.path.clone();
         match &self.kind {
             ConflictKind::Malformed { findings, .. } => {
                 let first = findings.first().map(in_words).unwrap_or_default();
-                format!(
-                    "State file is malformed: {}: {}",
-                    self.path,
-                    one_of(first, findings.len())
-                )
+                let flaws = one_of(first, findings.len());
+                RunError::StateFileMalformed { path, flaws }
             }
-            ConflictKind::BothChanged { .. } => {
-                format!(
-                    "{} was edited while the workflow moved on: both sides changed",
-                    self.path
-                )
-            }
-            ConflictKind::Gone => format!("{} was removed while its workflow is open", self.path),
+            ConflictKind::BothChanged { .. } => RunError::BothChanged { path },
+            ConflictKind::Gone => RunError::StateFileGone { path },
         }
     }
 
@@ -70,63 +69,40 @@ impl Conflict {
             "checkpoint workflow recover {}",
             shell_word(self.path.as_bytes())
         );
-        let command = |key: &str| format!("{recover} --take {key}");
-        let choice = |key: &str, label: &str| Choice {
-            key: key.into(),
-            label: label.into(),
-            command: command(key),
+        let choice = |(key, label): (&str, Label)| Choice {
+            key: key.to_owned(),
+            label: label.to_string(),
+            command: format!("{recover} --take {key}"),
         };
-        let mut problem = match &self.kind {
-            ConflictKind::Malformed { .. } => {
-                WorkflowProblem::damaged("state_file_malformed", self.in_words())
-            }
-            ConflictKind::BothChanged { .. } => {
-                WorkflowProblem::refused("both_changed", self.in_words())
-            }
-            ConflictKind::Gone => WorkflowProblem::refused("state_file_gone", self.in_words()),
+        let options: Vec<Choice> = self.answers().into_iter().map(choice).collect();
+        let hint = if self.is_gone() {
+            choose_for_gone(&options)
+        } else {
+            choose_for_file(&recover, &options)
         };
+        let mut problem = WorkflowProblem::from(self.error())
+            .hint(hint)
+            .with_options(options);
         problem.detail = Some(Box::new(self.detail()));
-        problem.options = match (&self.kind, &self.workflow) {
-            (ConflictKind::Malformed { findings, .. }, Some(_)) => {
-                let is_usable = findings.iter().all(|finding| finding.code == "other_run");
-                let file = is_usable.then(|| choice("file", "take it as of this run"));
-                let others = [
-                    choice(
-                        "state",
-                        "archive the file, and write it anew from the recorded state",
-                    ),
-                    choice("none", "archive the file and its run, and start fresh"),
-                ];
-                file.into_iter().chain(others).collect()
-            }
-            (ConflictKind::Malformed { .. }, None) => {
-                vec![choice("none", "archive the file, and start fresh")]
-            }
-            (ConflictKind::Gone, _) => vec![
-                choice("none", "the run has ended: it goes to the archive"),
-                choice("state", "go on with the run, and write the file anew"),
-            ],
-            (ConflictKind::BothChanged { .. }, _) => vec![
-                choice("file", "go on with what the file says"),
-                choice(
-                    "state",
-                    "archive the file, and write it anew from the recorded state",
-                ),
-            ],
-        };
-        let told = |choice: &Choice| format!("'{}': {}", choice.command, choice.label);
-        let ways: Vec<String> = problem.options.iter().map(told).collect();
-        let ways = ways.join("; ");
-        let hint = match &self.kind {
-            ConflictKind::Gone => format!("nothing was changed; choose: {ways}"),
-            _ => format!(
-                "the file is left as it is, and '{recover} -n' shows it; mend it, or choose: {ways}"
-            ),
-        };
-        let problem = problem.hint(hint);
         match workflow {
             Some(workflow) => problem.with_state(workflow),
             None => problem,
+        }
+    }
+
+    fn answers(&self) -> Vec<(&'static str, Label)> {
+        match (&self.kind, &self.run) {
+            (ConflictKind::Malformed { findings, .. }, Some(_)) => {
+                let is_usable = findings.iter().all(|finding| finding.code == "other_run");
+                let file = is_usable.then_some(("file", Label::FileOfThisRun));
+                let others = [("state", Label::State), ("none", Label::NeitherNorRun)];
+                file.into_iter().chain(others).collect()
+            }
+            (ConflictKind::Malformed { .. }, None) => vec![("none", Label::Neither)],
+            (ConflictKind::Gone, _) => vec![("none", Label::Ended), ("state", Label::StateOfGone)],
+            (ConflictKind::BothChanged { .. }, _) => {
+                vec![("file", Label::File), ("state", Label::State)]
+            }
         }
     }
 
@@ -157,4 +133,10 @@ pub fn in_words(finding: &Finding) -> String {
     } else {
         format!("{}: {what}", escape(&finding.place))
     }
+}
+
+/// Joins the findings in one line.
+pub fn joined(findings: &[Finding]) -> String {
+    let listed: Vec<String> = findings.iter().map(in_words).collect();
+    listed.join("; ")
 }

@@ -2,13 +2,20 @@
 
 use crate::error::Result;
 use crate::ops::context::Context;
+use crate::ops::session::Session;
+use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::workflow::documents::find_documents::rel;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::profiles::{phases, pipeline, registry};
+use crate::workflow::rules::profile;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::reasons::TRIMMING_ARCHIVES;
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
+
+/// Default number of archive folders to keep.
+pub const USUAL_ARCHIVES: usize = 5;
 
 /// Length of `_YYYYMMDD_HHMMSS`, the suffix after the id in the name of an archive folder.
 const TIME_LENGTH: usize = 16;
@@ -100,4 +107,57 @@ pub fn remove_archives(context: &Context, id: &str) -> Result<Vec<String>> {
         }
     }
     Ok(removed)
+}
+
+/// Removes all but the newest archive folders. An error is only a warning, as the run has ended.
+pub fn trim_archives(context: &Context, session: &Session<'_>) -> Option<Warning> {
+    let dropped = drop_old_archives(context, session, USUAL_ARCHIVES, false);
+    dropped.err().map(Warning::bookkeeping(TRIMMING_ARCHIVES))
+}
+
+/// Removes the oldest archive folders of the `phases` profile whose runs the store has archived.
+pub fn drop_old_archives(
+    context: &Context,
+    session: &Session<'_>,
+    keep: usize,
+    dry_run: bool,
+) -> Result<Vec<String>> {
+    if !context.root.exists() {
+        return Ok(Vec::new());
+    }
+    let known: Vec<String> = session
+        .locked
+        .store()
+        .archived_workflows()?
+        .into_iter()
+        .map(|(id, _)| id)
+        .collect();
+    let work = WorkTree::open(context.root.path())?;
+    let mut folders = state_file::folders(&work, &rel(phases::ARCHIVE)).unwrap_or_default();
+    // `<id>_<YYYYMMDD_HHMMSS>`: the time is at the end.
+    folders.retain(|name| {
+        known.iter().any(|id| {
+            name.strip_prefix(id.as_str())
+                .is_some_and(|rest| rest.starts_with('_'))
+        })
+    });
+    folders.sort_by_key(|name| {
+        name.get(name.len().saturating_sub(TIME_LENGTH - 1)..)
+            .map(str::to_owned)
+    });
+    let surplus = folders.len().saturating_sub(keep);
+    folders.truncate(surplus);
+    if !dry_run {
+        for name in &folders {
+            let folder = rel(&format!("{}/{name}", phases::ARCHIVE));
+            for file in [profile::PHASE_FILE, profile::EXECUTION_FILE] {
+                state_file::remove(&work, &folder.join(rel(file).name()))?;
+            }
+            state_file::remove_empty_folder(&work, &folder)?;
+        }
+    }
+    Ok(folders
+        .iter()
+        .map(|name| format!("{}/{name}", phases::ARCHIVE))
+        .collect())
 }

@@ -7,6 +7,7 @@ use crate::workflow::documents::find_documents::OnDisk;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{self, Profile};
+use crate::workflow::words::flaw::Flaw;
 
 /// Returns the run that owns the file: as noted when we wrote it, else the one that has it among
 /// its documents. A task list belongs to the open run whose phase file lies beside it.
@@ -56,8 +57,11 @@ pub fn other_run(run: &Run, file: &OnDisk, value: &Value) -> Option<Finding> {
     {
         return None;
     }
-    let what = format!("it is of the run '{named}', not of '{}'", workflow.named());
-    Some(Finding::new("other_run", "workflow_id", what))
+    let flaw = Flaw::OtherRun {
+        named: named.to_owned(),
+        run: workflow.named().to_owned(),
+    };
+    Some(flaw.at("workflow_id"))
 }
 
 /// Whether the file now describes another run than its owner.

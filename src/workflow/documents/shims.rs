@@ -1,9 +1,10 @@
 //! Writes the small scripts that skills call; each passes its arguments on to this program.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
+use crate::workflow::words::input_error::InputError;
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -50,9 +51,7 @@ pub struct ShimsOutcome {
 /// The directory lies outside the root, or cannot be written.
 pub fn shims(context: &Context, dir: &[u8], force: bool) -> Result<ShimsOutcome> {
     let dirs = restore_paths::parse(&context.root, &[dir.to_vec()])?;
-    let dir = dirs.into_iter().next().ok_or_else(|| Error::Usage {
-        what: "--into is empty".to_owned(),
-    })?;
+    let dir = dirs.into_iter().next().ok_or(InputError::NoDirectory)?;
     let work = WorkTree::open(context.root.path())?;
     let mut outcome = ShimsOutcome {
         written: Vec::new(),

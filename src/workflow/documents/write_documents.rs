@@ -15,6 +15,7 @@ use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::reasons::NOTING_FILES;
 use crate::worktree::files::replace_known::{remove_known, replace_known};
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
@@ -81,9 +82,7 @@ pub fn project(
     if notes != known
         && let Err(e) = session.locked.write_projected(&notes)
     {
-        warnings.push(Warning::bookkeeping(
-            "noting which state files were written",
-        )(e));
+        warnings.push(Warning::bookkeeping(NOTING_FILES)(e));
     }
     is_partial
 }

@@ -3,15 +3,15 @@
 use serde_json::{Map, Value, json};
 
 use crate::base::time::rfc3339_seconds;
+use crate::error::Result;
 use crate::error::problem::WorkflowProblem;
-use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
-use crate::workflow::documents::sync::{self, Conflict, Settled};
+use crate::workflow::documents::import_edits::{self, Conflict, Imported};
 use crate::workflow::documents::{conflict, find_documents};
 use crate::workflow::engine::init_run::{self, InitOptions};
 use crate::workflow::engine::report::{self, Status};
@@ -27,6 +27,9 @@ use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::{self, Profile};
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::flaw::Flaw;
+use crate::workflow::words::input_error::InputError;
+use crate::workflow::words::run_error::RunError;
 
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
@@ -46,8 +49,7 @@ pub struct ImportOptions {
 /// # Errors
 /// The format is unknown, or the document is invalid; every finding is reported.
 pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome> {
-    let value: Value = parse(&options.bytes)
-        .map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
+    let value = parsed(&options.bytes)?;
     if value.get("phases").is_some_and(Value::is_array)
         && dispatch::profile_of_document(&value).is_none()
     {
@@ -75,22 +77,17 @@ pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome>
         ),
         _ => (value, None),
     };
-    let named = options.profile.as_deref().map(|word| {
-        word.parse().map_err(|_| Error::Usage {
-            what: format!("'{word}' is no profile: phases, pipeline, registry"),
-        })
-    });
-    let unknown = || {
-        malformed(&[Finding::new(
-            "unknown_format",
-            String::new(),
-            "no format that is known; --type says whose state it is",
-        )])
+    let known = |word: &String| {
+        word.parse()
+            .map_err(|_| InputError::Profile(word.to_owned()))
     };
-    let profile = named
+    let profile = options
+        .profile
+        .as_ref()
+        .map(known)
         .transpose()?
         .or_else(|| dispatch::profile_of_document(&value))
-        .ok_or_else(unknown)?;
+        .ok_or_else(|| malformed(&[Flaw::UnknownFormatAndType.at("")]))?;
     record(context, options, profile, &value, bare.as_ref())
 }
 
@@ -108,7 +105,7 @@ fn record(
         dispatch::begin(profile, &path, value, &root).map_err(|findings| malformed(&findings))?;
     let store = open_usable(context, false)?;
     let mut session = session::begin(context, &store)?;
-    sync::sync(context, &mut session)?;
+    import_edits::import(context, &mut session)?;
     let who = actor(
         context,
         &StepOptions {
@@ -138,15 +135,15 @@ fn record(
         dispatch::take(&mut state, profile, &path, value, &root)
             .map_err(|findings| malformed(&findings))?;
         state.updated_ms = context.now_ms.max(state.updated_ms);
-        sync::end_if_settled(&mut state, context.now_ms);
+        import_edits::end_if_settled(&mut state, context.now_ms);
         return transition::record(context, &mut session, Some(run.tip), state, event);
     }
     run_lifecycle::expire(context, &mut session);
     if !options.keep_files {
         next.profiles.clear();
     }
-    next.id = sync::free_id(&store, &next.id)?;
-    sync::end_if_settled(&mut next, context.now_ms);
+    next.id = import_edits::free_id(&store, &next.id)?;
+    import_edits::end_if_settled(&mut next, context.now_ms);
     transition::record(context, &mut session, None, next, event)
 }
 
@@ -261,40 +258,34 @@ fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Conte
 /// # Errors
 /// The format is unknown, or the document is invalid.
 pub fn status_of_document(context: &Context, bytes: &[u8]) -> Result<Status> {
-    let value: Value = parse(bytes)
-        .map_err(|why| malformed(&[Finding::new("no_json", String::new(), why.to_string())]))?;
-    let unknown = || {
-        malformed(&[Finding::new(
-            "unknown_format",
-            String::new(),
-            "no format that is known",
-        )])
-    };
-    let profile = dispatch::profile_of_document(&value).ok_or_else(unknown)?;
+    let value = parsed(bytes)?;
+    let profile = dispatch::profile_of_document(&value)
+        .ok_or_else(|| malformed(&[Flaw::UnknownFormat.at("")]))?;
     let root = context.root.path().display().to_string();
     let path = path_of(profile, &value);
     let mut workflow =
         dispatch::begin(profile, &path, &value, &root).map_err(|findings| malformed(&findings))?;
-    sync::end_if_settled(&mut workflow, context.now_ms);
+    import_edits::end_if_settled(&mut workflow, context.now_ms);
     report::of_state(context, workflow)
 }
 
+fn parsed(bytes: &[u8]) -> Result<Value> {
+    Ok(parse(bytes).map_err(|why| malformed(&[Flaw::NoJson(why.to_string()).at("")]))?)
+}
+
 fn malformed(findings: &[Finding]) -> WorkflowProblem {
-    let listed: Vec<String> = findings.iter().map(conflict::in_words).collect();
-    let mut problem = WorkflowProblem::damaged(
-        "document_malformed",
-        format!("State file is malformed: {}", listed.join("; ")),
-    );
+    let flaws = conflict::joined(findings);
+    let mut problem = WorkflowProblem::from(RunError::DocumentMalformed { flaws });
     problem.detail = Some(Box::new(
         json!({"findings": findings.iter().map(conflict::told).collect::<Vec<_>>()}),
     ));
-    problem.hint("nothing was recorded; mend the document")
+    problem
 }
 
 /// Options of an export.
 #[derive(Clone, Debug, Default)]
 pub struct ExportOptions {
-    pub workflow: Option<String>,
+    pub run: Option<String>,
     pub kind: Option<String>,
     pub project: Option<String>,
     /// A profile, `plan` or `state`.
@@ -314,11 +305,11 @@ pub struct Exported {
 /// # Errors
 /// There is no such run or format.
 pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
-    let Settled {
+    let Imported {
         store,
         conflicts,
         warnings,
-    } = report::known(context)?;
+    } = report::open_imported(context)?;
     Ok(Exported {
         text: text_of(context, &store, options)?,
         conflicts,
@@ -327,7 +318,7 @@ pub fn export(context: &Context, options: &ExportOptions) -> Result<Exported> {
 }
 
 fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<String> {
-    let mut runs = if options.workflow.is_some() {
+    let mut runs = if options.run.is_some() {
         Runs::all(store)?
     } else {
         Runs::live(store)?
@@ -342,7 +333,7 @@ fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<
             })
     };
     runs.runs.retain(fits);
-    let run = runs.pick(options.workflow.as_deref())?;
+    let run = runs.pick(options.run.as_deref())?;
     let workflow = &run.workflow;
     let own = workflow.profiles.first().copied().or_else(|| {
         workflow
@@ -358,8 +349,8 @@ fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<
         "state" => Ok(workflow.to_json()),
         "plan" => Ok(find_documents::render(&plan::to_document(workflow))),
         word => {
-            let what = || format!("'{word}' is no format: phases, pipeline, registry, plan, state");
-            let profile = word.parse().map_err(|_| Error::Usage { what: what() })?;
+            let unknown = |_| InputError::Format(word.to_owned());
+            let profile = word.parse().map_err(unknown)?;
             let root = context.root.path().display().to_string();
             let documents = dispatch::export(workflow, profile, &root);
             let first: Option<&Document> = documents.first();

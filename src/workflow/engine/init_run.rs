@@ -10,18 +10,22 @@ use crate::ops::open_store::open_usable;
 use crate::ops::session::{self, Session};
 use crate::store::repository::Store;
 use crate::workflow::documents::conflict::{self, Conflict};
-use crate::workflow::documents::{git_ignored, sync};
+use crate::workflow::documents::{git_ignored, import_edits, leftovers};
+use crate::workflow::engine::run_lifecycle;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{self, StepOptions};
 use crate::workflow::engine::transition::{self, StepOutcome};
-use crate::workflow::engine::{abandon, run_lifecycle};
 use crate::workflow::plan;
 use crate::workflow::profiles::reader::parse;
 use crate::workflow::profiles::{dispatch, registry};
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile::Profile;
+use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::input_error::InputError;
+use crate::workflow::words::reasons::EndReason;
+use crate::workflow::words::run_error::RunError;
 use crate::worktree::git::git_head;
 
 const USUAL_KIND: &str = "workflow";
@@ -55,24 +59,20 @@ pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
     }
     let store = open_usable(context, false)?;
     let mut session = session::begin(context, &store)?;
-    let conflicts = sync::sync(context, &mut session)?;
+    let conflicts = import_edits::import(context, &mut session)?;
     end_removed(context, &mut session, &workflow, &conflicts)?;
     run_lifecycle::expire(context, &mut session);
     if options.id.is_none() {
         refuse_same(&store, &workflow)?;
     }
     let wanted = options.id.clone().unwrap_or_else(|| workflow.id.clone());
-    workflow.id = sync::free_id(&store, &wanted)?;
+    workflow.id = import_edits::free_id(&store, &wanted)?;
     if options
         .id
         .as_ref()
         .is_some_and(|wanted| *wanted != workflow.id)
     {
-        return Err(WorkflowProblem::refused(
-            "workflow_exists",
-            format!("there is a workflow {wanted} already"),
-        )
-        .into());
+        return Err(RunError::WorkflowExists(wanted).into());
     }
     for profile in &workflow.profiles {
         let is_in_way = |conflict: &&Conflict| {
@@ -95,7 +95,7 @@ pub fn init(context: &Context, options: &InitOptions) -> Result<StepOutcome> {
         },
     );
     // A plan may mark all its phases as complete.
-    sync::end_if_settled(&mut workflow, context.now_ms);
+    import_edits::end_if_settled(&mut workflow, context.now_ms);
     let event = Event {
         note: Some(workflow.kind.clone()),
         ..Event::new("init", &actor)
@@ -131,12 +131,8 @@ fn end_removed(
             .iter()
             .find(|conflict| is_replaced && conflict.concerns(&run.workflow))
         {
-            sync::end(
-                context,
-                session,
-                &run,
-                &format!("{} was removed, and another run began", conflict.path),
-            )?;
+            let why = EndReason::RemovedAndReplaced(conflict.path.clone());
+            import_edits::end_run(context, session, &run, &why)?;
         }
     }
     Ok(())
@@ -145,17 +141,9 @@ fn end_removed(
 /// Refuses a task that an open run already has; a new session may not know about it.
 fn refuse_same(store: &Store, workflow: &Workflow) -> Result<()> {
     let runs = Runs::live(store)?.runs;
-    match runs
-        .iter()
+    runs.iter()
         .find(|run| run.workflow.status.is_open() && is_same(&run.workflow, workflow))
-    {
-        Some(run) => Err(open_already(
-            run,
-            "is open and has the same task",
-            "; --id begins another beside it",
-        )),
-        None => Ok(()),
-    }
+        .map_or(Ok(()), |run| Err(in_way(run, RunError::SameTask)))
 }
 
 /// Compares by description, or without one by phases and profiles.
@@ -175,19 +163,13 @@ fn is_same(one: &Workflow, other: &Workflow) -> bool {
             || (phases(one) == phases(other) && one.profiles == other.profiles))
 }
 
-fn open_already(run: &Run, why: &str, or_else: &str) -> Error {
-    let id = &run.workflow.id;
-    let hint = format!(
-        "'checkpoint workflow resume {id}' goes on, 'checkpoint workflow abandon {id}' ends it{or_else}"
-    );
-    WorkflowProblem::refused("workflow_open", format!("workflow {id} {why}"))
-        .hint(hint)
+fn in_way(run: &Run, error: impl FnOnce(String) -> RunError) -> Error {
+    WorkflowProblem::from(error(run.workflow.id.clone()))
         .with_state(&run.workflow)
         .into()
 }
 
 fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
-    let usage = |what: String| Error::Usage { what };
     let root = context.root.path();
     let named = root
         .file_name()
@@ -205,9 +187,7 @@ fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
         .clone()
         .unwrap_or_else(|| run_id::make(&kind, &project, context.now_ms));
     if !run_id::is_legal(&id) {
-        return Err(usage(format!(
-            "'{id}' is no id: letters, digits, '_', '-' and '.', at most 120"
-        )));
+        return Err(InputError::RunId(id).into());
     }
     let mut workflow = Workflow::new(id, kind, project, context.now_ms);
     workflow.description = options.description.clone().unwrap_or_default();
@@ -216,50 +196,47 @@ fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
         .clone()
         .or_else(|| git_head::read(root)?.branch);
     for word in options.profiles.iter().flat_map(|list| list.split(',')) {
-        let unknown = |_| {
-            usage(format!(
-                "'{word}' is no profile: phases, pipeline, registry"
-            ))
-        };
+        let unknown = |_| InputError::Profile(word.to_owned());
         let profile = word.trim().parse().map_err(unknown)?;
         if !workflow.profiles.contains(&profile) {
             workflow.profiles.push(profile);
         }
     }
+    plan_phases(&mut workflow, options)?;
+    Ok(workflow)
+}
+
+/// Adds the phases of the preset, the plan document and the arguments, and checks them.
+fn plan_phases(workflow: &mut Workflow, options: &InitOptions) -> Result<()> {
+    let plan_error = |findings: Vec<Finding>| InputError::Plan {
+        flaws: conflict::joined(&findings),
+    };
     if let Some(name) = &options.preset {
-        workflow.phases =
-            plan::preset(name).ok_or_else(|| usage(format!("'{name}' is no preset: dotagent")))?;
+        workflow.phases = plan::preset(name).ok_or_else(|| InputError::Preset(name.clone()))?;
     }
     if let Some(bytes) = &options.plan {
-        let value: Value =
-            parse(bytes).map_err(|why| usage(format!("the plan is no JSON: {why}")))?;
-        workflow.phases.extend(
-            plan::from_document(&value).map_err(|findings| usage(wrong("the plan", &findings)))?,
-        );
+        let value: Value = parse(bytes).map_err(InputError::PlanText)?;
+        workflow
+            .phases
+            .extend(plan::from_document(&value).map_err(plan_error)?);
         // Kept whole, so that an export preserves unknown fields.
         workflow.documents.insert(plan::PLAN.to_owned(), value);
     }
     for words in &options.phases {
-        workflow.phases.push(
-            plan::from_words(words)
-                .map_err(|finding| usage(format!("--phase '{words}': {}", finding.what)))?,
-        );
+        let phase = plan::from_words(words).map_err(|finding| InputError::Phase {
+            given: words.clone(),
+            flaw: finding.what,
+        })?;
+        workflow.phases.push(phase);
     }
     let findings = plan::check(&workflow.phases);
     if !findings.is_empty() {
-        return Err(usage(wrong("the plan", &findings)));
+        return Err(plan_error(findings).into());
     }
     if workflow.phases.is_empty() {
-        return Err(usage(
-            "a workflow needs phases: give --plan, --preset or --phase".to_owned(),
-        ));
+        return Err(InputError::NoPhases.into());
     }
-    Ok(workflow)
-}
-
-fn wrong(what: &str, findings: &[Finding]) -> String {
-    let listed: Vec<String> = findings.iter().map(conflict::in_words).collect();
-    format!("{what} makes no sense: {}", listed.join("; "))
+    Ok(())
 }
 
 /// Frees the file that this run needs. Two profiles have a single file: an open run keeps it, an
@@ -276,20 +253,14 @@ fn make_room(
         let taken = runs
             .iter()
             .find(|run| run.workflow.documents.contains_key(&path));
-        return taken.map_or(Ok(()), |run| {
-            Err(open_already(run, "keeps its state in the same file", ""))
-        });
+        return taken.map_or(Ok(()), |run| Err(in_way(run, RunError::SameFile)));
     }
     for run in runs
         .into_iter()
         .filter(|run| run.workflow.profiles.contains(&profile))
     {
         if run.workflow.status.is_open() {
-            return Err(open_already(
-                &run,
-                "is open and keeps its state in the same file",
-                "",
-            ));
+            return Err(in_way(&run, RunError::OpenInSameFile));
         }
         give_up_file(context, session, &run, profile)?;
     }
@@ -312,19 +283,42 @@ fn give_up_file(
     session
         .locked
         .archive_workflow(&run.workflow.id, &run.workflow.id)?;
-    let warning = abandon::trim_archives(context, session);
+    let warning = leftovers::trim_archives(context, session);
     session.warnings.extend(warning);
     Ok(())
 }
 
+/// Begins the plan of a run again. The old run, which may be the only record of what was done, is
+/// archived first.
+///
+/// # Errors
+/// A transition cannot be recorded.
+pub fn start_fresh(
+    context: &Context,
+    session: &mut Session<'_>,
+    run: &Run,
+    actor: &str,
+) -> Result<StepOutcome> {
+    let next = fresh_copy(context, session, &run.workflow)?;
+    let reason = EndReason::StartedFresh.to_string();
+    let old = transition::abandon_run(context, session, run, &reason, actor)?;
+    let event = Event {
+        note: Some(old.run.workflow.id),
+        ..Event::new("init", actor)
+    };
+    let mut outcome = transition::record(context, session, None, next, event)?;
+    outcome.warnings.extend(old.warnings);
+    Ok(outcome)
+}
+
 /// Returns the plan of a run as it was at the beginning, under a new id and without its results.
-pub fn anew(context: &Context, session: &Session<'_>, old: &Workflow) -> Result<Workflow> {
+fn fresh_copy(context: &Context, session: &Session<'_>, old: &Workflow) -> Result<Workflow> {
     let mut next = old.clone();
-    next.id = sync::free_id(
+    next.id = import_edits::free_id(
         session.locked.store(),
         &run_id::make(&old.kind, &old.project, context.now_ms),
     )?;
-    next.status = crate::workflow::rules::status::RunStatus::Open;
+    next.status = RunStatus::Open;
     (next.created_ms, next.updated_ms, next.finished_ms) = (context.now_ms, context.now_ms, None);
     (next.resume_count, next.interrupted, next.last_error) = (0, None, None);
     next.mini_commits.clear();

@@ -3,7 +3,6 @@
 use std::ops::RangeInclusive;
 
 use crate::error::Result;
-use crate::error::problem::WorkflowProblem;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::create::options::DedupPolicy;
@@ -17,6 +16,7 @@ use crate::workflow::rules::mini_commit::{
     mini_commit_due, mini_commit_message, project_commit_due,
 };
 use crate::workflow::rules::workflow::MiniCommit;
+use crate::workflow::words::run_error::RunError;
 use crate::worktree::git::git_head;
 
 /// Commits everything in the project's own repository with this message.
@@ -45,7 +45,7 @@ pub fn mini_commit(
     commit: Option<&CommitInProject<'_>>,
 ) -> Result<MiniOutcome> {
     let of_run = StepOptions {
-        workflow: Some(run.workflow.id.clone()),
+        run: Some(run.workflow.id.clone()),
         expect: None,
         ..options.clone()
     };
@@ -78,21 +78,16 @@ pub fn mini_commit(
 
 /// Refuses cases where git would use a repository above the root, or finish an operation under way.
 fn check_project(context: &Context) -> Result<()> {
-    let refused = |what: String, hint: &str| {
-        Err(WorkflowProblem::refused("no_commit", what)
-            .hint(hint)
-            .into())
-    };
     match git_head::under_way(context.root.path()) {
         Ok(None) => Ok(()),
-        Ok(Some(what)) => refused(
-            format!("{what} is under way in the project's repository; nothing was changed"),
-            "finish it with git first",
-        ),
-        Err(why) => refused(
-            format!("no repository of the project to commit in: {why}; nothing was changed"),
-            "'checkpoint workflow mini-commit' makes the checkpoint alone",
-        ),
+        Ok(Some(operation)) => Err(RunError::GitUnderWay {
+            operation: operation.to_string(),
+        }
+        .into()),
+        Err(why) => Err(RunError::NoRepository {
+            why: why.to_string(),
+        }
+        .into()),
     }
 }
 

@@ -1,6 +1,5 @@
 //! The commands of a run: each reads the state, makes one transition and records it.
 
-pub mod abandon;
 pub mod import_export;
 pub mod init_run;
 pub mod make_mini_commit;
@@ -9,6 +8,7 @@ pub mod phase_transitions;
 pub mod repair_run;
 pub mod report;
 pub mod resume;
+pub mod resume_questions;
 pub mod rewind;
 pub mod run_checkpoint;
 pub mod run_lifecycle;

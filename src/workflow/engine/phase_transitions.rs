@@ -11,7 +11,7 @@ use crate::ops::warning::Warning;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::repository::Store;
 use crate::store::trees::tree_memo::TreeMemo;
-use crate::workflow::documents::sync;
+use crate::workflow::documents::import_edits;
 use crate::workflow::engine::make_mini_commit::{self, MiniOutcome};
 use crate::workflow::engine::observe::observe;
 use crate::workflow::engine::run_checkpoint::snapshot;
@@ -23,6 +23,9 @@ use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::recover;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::reasons::{
+    MINI_COMMIT, NOTING_NEW_FILES, beside_phase, too_many_files,
+};
 use crate::worktree::git::git_head;
 
 /// Hex digits of an abbreviated commit id.
@@ -74,13 +77,13 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
             .find(|other| other.id != id && other.status == PhaseStatus::InProgress);
         let (before, warnings) = match beside {
             Some(other) if !options.no_snapshot => {
-                let why = format!("phase {} is under way beside it", escape(&other.id));
+                let why = beside_phase(&escape(&other.id));
                 (
                     None,
                     vec![RunWarning::SnapshotLeftOut { reason, why }.into()],
                 )
             }
-            _ => around(
+            _ => phase_checkpoint(
                 context,
                 session,
                 run,
@@ -93,7 +96,7 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
         begin.phase = Some(id);
         begin.head = git_head::read(context.root.path()).and_then(|head| head.commit);
         let actor = actor(context, &options.step);
-        let run = as_it_is_now(context, session, &options.step, run)?;
+        let run = reread(context, session, &options.step, run)?;
         let mut outcome = change_run(context, session, &run, &Change::StartPhase(begin), &actor)?;
         outcome.warnings.extend(warnings);
         Ok(outcome)
@@ -110,7 +113,7 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
         run.workflow
             .after(&Change::FinishPhase(finish.clone()), context.now_ms)?;
         let reason = format!("post-{}", finish.phase.as_deref().unwrap_or_default());
-        let (after, warnings) = around(
+        let (after, warnings) = phase_checkpoint(
             context,
             session,
             run,
@@ -123,11 +126,11 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
         if finish.files.is_empty() && run.workflow.profiles.contains(&Profile::Pipeline) {
             match new_files(session.locked.store(), &run.workflow, &finish) {
                 Ok(files) => finish.files = files,
-                Err(why) => warnings.push(Warning::bookkeeping("noting which files are new")(why)),
+                Err(why) => warnings.push(Warning::bookkeeping(NOTING_NEW_FILES)(why)),
             }
         }
         let actor = actor(context, &options.step);
-        let run = as_it_is_now(context, session, &options.step, run)?;
+        let run = reread(context, session, &options.step, run)?;
         let mut outcome = change_run(context, session, &run, &Change::FinishPhase(finish), &actor)?;
         outcome.warnings.extend(warnings);
         if outcome.run.workflow.profiles.contains(&Profile::Pipeline) && !options.no_snapshot {
@@ -154,14 +157,12 @@ fn add_mini_commit(
         }
         // A hold delays it until the next phase is done.
         Ok(_) | Err(Error::Held { .. }) => {}
-        Err(e) => outcome.warnings.push(Warning::bookkeeping(
-            "making the checkpoint of every third phase",
-        )(e)),
+        Err(e) => outcome.warnings.push(Warning::bookkeeping(MINI_COMMIT)(e)),
     }
 }
 
 /// Reads the run again: a file of it may have been edited while a large directory was captured.
-fn as_it_is_now(
+fn reread(
     context: &Context,
     session: &mut Session<'_>,
     options: &StepOptions,
@@ -170,16 +171,16 @@ fn as_it_is_now(
     if run.workflow.profiles.is_empty() {
         return Ok(run.clone());
     }
-    let conflicts = sync::sync(context, session)?;
+    let conflicts = import_edits::import(context, session)?;
     let of_run = StepOptions {
-        workflow: Some(run.workflow.id.clone()),
+        run: Some(run.workflow.id.clone()),
         ..options.clone()
     };
     choose(session.locked.store(), &of_run, &conflicts)
 }
 
 /// Makes a checkpoint for a phase; under a hold none is made, and the transition is still recorded.
-fn around(
+fn phase_checkpoint(
     context: &Context,
     session: &mut Session<'_>,
     run: &Run,
@@ -206,11 +207,11 @@ fn around(
 /// Returns files created during the phase, as far as the checkpoints around it show.
 fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> Result<Vec<String>> {
     let phase = finish.phase.as_deref().and_then(|id| workflow.phase(id));
-    let around = [
+    let ids = [
         phase.and_then(|phase| phase.before.as_deref()),
         finish.after.as_deref(),
     ];
-    let [Some(before), Some(after)] = around.map(|id| ObjectId::from_hex(id?)) else {
+    let [Some(before), Some(after)] = ids.map(|id| ObjectId::from_hex(id?)) else {
         return Ok(Vec::new());
     };
     let tree = |id: ObjectId| read_checkpoint(store.objects(), id).map(|read| read.tree);
@@ -226,16 +227,13 @@ fn new_files(store: &Store, workflow: &Workflow, finish: &Finish) -> Result<Vec<
         .filter_map(|new| String::from_utf8(new.path.as_bytes().to_vec()).ok())
         .collect();
     if files.len() > MOST_NEW_FILES {
-        return Err(Error::unexpected(format!(
-            "{} are too many; --file names those that matter",
-            files.len()
-        )));
+        return Err(Error::unexpected(too_many_files(files.len())));
     }
     Ok(files)
 }
 
 fn finish(context: &Context, options: &DoneOptions, workflow: &Workflow) -> Result<Finish> {
-    let id = phases::meant(workflow, options.phase.as_deref())?;
+    let id = phases::under_way_id(workflow, options.phase.as_deref())?;
     let observations = observe(context, workflow)?;
     let phase = workflow.phase(&id);
     let head = git_head::read(context.root.path()).and_then(|head| head.commit);

@@ -1,52 +1,73 @@
-//! `workflow recover`: repairs what an interruption left, and settles files that failed to import.
+//! `workflow recover`: repairs what an interruption left, and resolves conflicts of files.
 
 use crate::error::Result;
-use crate::error::problem::WorkflowProblem;
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::workflow::documents::conflict::Conflict;
-use crate::workflow::documents::sync;
+use crate::workflow::documents::import_edits;
+use crate::workflow::engine::init_run::start_fresh;
 use crate::workflow::engine::observe::observe;
-use crate::workflow::engine::resume::start_fresh;
+use crate::workflow::engine::run_lifecycle;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{StepOptions, actor, choose};
-use crate::workflow::engine::transition::change_run;
-use crate::workflow::engine::{abandon, run_lifecycle};
+use crate::workflow::engine::transition::{abandon_run, change_run};
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::profile::{self, Profile};
 use crate::workflow::rules::recover;
+use crate::workflow::words::reasons::EndReason;
+use crate::workflow::words::run_error::RunError;
 
-/// Repairs a run without resuming it; returns the run and a description of each repair.
+/// A run after its repairs, or with a dry run before them.
+pub struct Repaired {
+    pub run: Run,
+    /// Each repair, in words.
+    pub what: Vec<String>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Repairs a run without resuming it.
 ///
 /// # Errors
 /// There is no such run.
-pub fn mend(
-    context: &Context,
-    options: &StepOptions,
-    dry_run: bool,
-) -> Result<(Run, Vec<String>, Vec<Warning>)> {
-    let store = sync::require_store(context)?;
+pub fn repair(context: &Context, options: &StepOptions, dry_run: bool) -> Result<Repaired> {
+    let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
-    let conflicts = sync::sync(context, &mut session)?;
-    let mut run = choose(&store, options, &conflicts)?;
+    let conflicts = import_edits::import(context, &mut session)?;
+    let run = choose(&store, options, &conflicts)?;
+    let mut warnings = std::mem::take(&mut session.warnings);
+    let actor = actor(context, options);
+    let mut repaired = repair_chosen(context, &mut session, run, &actor, dry_run)?;
+    warnings.append(&mut repaired.warnings);
+    Ok(Repaired {
+        warnings,
+        ..repaired
+    })
+}
+
+/// As [`repair`], of a chosen run.
+pub fn repair_chosen(
+    context: &Context,
+    session: &mut Session<'_>,
+    mut run: Run,
+    actor: &str,
+    dry_run: bool,
+) -> Result<Repaired> {
     let observations = observe(context, &run.workflow)?;
-    let (mut mended, mut warnings) = (Vec::new(), std::mem::take(&mut session.warnings));
-    for mend in recover::mends(&run.workflow, &observations) {
+    let (mut what, mut warnings) = (Vec::new(), Vec::new());
+    for repair in recover::repairs(&run.workflow, &observations) {
         if !dry_run {
-            let outcome = change_run(
-                context,
-                &mut session,
-                &run,
-                &mend.change,
-                &actor(context, options),
-            )?;
+            let outcome = change_run(context, session, &run, &repair.change, actor)?;
             warnings.extend(outcome.warnings);
             run = outcome.run;
         }
-        mended.push(mend.what);
+        what.push(repair.what);
     }
-    Ok((run, mended, warnings))
+    Ok(Repaired {
+        run,
+        what,
+        warnings,
+    })
 }
 
 /// Which side wins for a conflicting file.
@@ -54,14 +75,14 @@ pub fn mend(
 pub enum Take {
     File,
     State,
-    /// Archives the file and ends its run; for the single-file profiles the plan begins anew.
+    /// Archives the file and ends its run; for the single-file profiles the plan begins again.
     None,
     /// Keeps a copy in the archive and leaves the file for the user to repair.
     Copy,
 }
 
 #[derive(Debug, Default)]
-pub struct SettleOutcome {
+pub struct ConflictOutcome {
     /// Archive path of the file.
     pub kept_as: Option<String>,
     /// Id of the run that was begun instead.
@@ -71,36 +92,36 @@ pub struct SettleOutcome {
     pub warnings: Vec<Warning>,
 }
 
-/// Settles a file that could not be taken in. Overwritten files are archived first.
+/// Resolves the conflict of a file that could not be imported. Overwritten files are archived first.
 ///
 /// # Errors
 /// The path has no conflict, or the content of the file is invalid.
-pub fn settle(
+pub fn resolve_conflict(
     context: &Context,
     options: &StepOptions,
     path: &str,
     take: Take,
-) -> Result<SettleOutcome> {
-    let store = sync::require_store(context)?;
+) -> Result<ConflictOutcome> {
+    let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
-    let conflicts = sync::sync(context, &mut session)?;
+    let conflicts = import_edits::import(context, &mut session)?;
     let Some(conflict) = conflicts.iter().find(|conflict| conflict.path == path) else {
-        let what = format!("{path} needs no decision");
-        return Err(WorkflowProblem::no_such("nothing_to_settle", what)
-            .hint("checkpoint workflow status")
-            .into());
+        return Err(RunError::NothingToSettle {
+            path: path.to_owned(),
+        }
+        .into());
     };
     let run = Runs::live(&store)?
         .runs
         .into_iter()
         .find(|run| conflict.concerns(&run.workflow));
     let actor = actor(context, options);
-    let mut outcome = SettleOutcome::default();
+    let mut outcome = ConflictOutcome::default();
     match take {
         _ if conflict.is_gone() => {
-            settle_gone(context, &mut session, conflict, run.as_ref(), take)?;
+            resolve_gone(context, &mut session, conflict, run.as_ref(), take)?;
         }
-        Take::File => sync::take_file(context, &mut session, path, run.as_ref(), &actor)?,
+        Take::File => import_edits::import_file(context, &mut session, path, run.as_ref(), &actor)?,
         Take::State => {
             outcome.kept_as = Some(run_lifecycle::put_aside(context, path, None)?);
             if let Some(run) = &run {
@@ -117,8 +138,8 @@ pub fn settle(
     Ok(outcome)
 }
 
-/// Settles a missing file: ends the run, or writes the file anew.
-fn settle_gone(
+/// Ends the run of a missing file, or writes the file again.
+fn resolve_gone(
     context: &Context,
     session: &mut Session<'_>,
     conflict: &Conflict,
@@ -126,12 +147,10 @@ fn settle_gone(
     take: Take,
 ) -> Result<()> {
     match (take, run) {
-        (Take::None, Some(run)) => sync::end(
-            context,
-            session,
-            run,
-            &format!("{} was removed by hand", conflict.path),
-        ),
+        (Take::None, Some(run)) => {
+            let why = EndReason::Removed(conflict.path.clone());
+            import_edits::end_run(context, session, run, &why)
+        }
         (Take::State, Some(run)) => run_lifecycle::force_write(context, session, run),
         _ => Err(conflict.problem(run.map(|run| &run.workflow)).into()),
     }
@@ -143,16 +162,16 @@ fn fresh(
     conflict: &Conflict,
     run: Option<&Run>,
     actor: &str,
-) -> Result<SettleOutcome> {
+) -> Result<ConflictOutcome> {
     let open = run.filter(|run| run.workflow.status.is_open());
     let kept_as = run_lifecycle::put_aside(
         context,
         &conflict.path,
         open.map(|run| run.workflow.id.as_str()),
     )?;
-    let mut outcome = SettleOutcome {
+    let mut outcome = ConflictOutcome {
         kept_as: Some(kept_as),
-        ..SettleOutcome::default()
+        ..ConflictOutcome::default()
     };
     let Some(run) = open else {
         if conflict.path == profile::PHASE_FILE {
@@ -162,8 +181,8 @@ fn fresh(
         return Ok(outcome);
     };
     if dispatch::profile_of_path(&conflict.path) == Some(Profile::Registry) {
-        outcome.warnings =
-            abandon::abandon_run(context, session, run, "its file was damaged", actor)?.warnings;
+        let why = EndReason::FileDamaged.to_string();
+        outcome.warnings = abandon_run(context, session, run, &why, actor)?.warnings;
     } else {
         let begun = start_fresh(context, session, run, actor)?;
         (outcome.started, outcome.warnings) = (Some(begun.run.workflow.id), begun.warnings);

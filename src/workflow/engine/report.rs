@@ -1,24 +1,24 @@
 //! Read-only reports on runs: status, list, log, and comparison of two states.
 
-use crate::error::problem::WorkflowProblem;
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::workflow::documents::drift::{self, FileDrift};
-use crate::workflow::documents::sync::{self, Conflict, Settled};
+use crate::workflow::documents::import_edits::{self, Conflict, Imported};
 use crate::workflow::engine::observe;
-use crate::workflow::engine::runs::{self, LostRun, Run, Runs};
+use crate::workflow::engine::runs::{LostRun, Run, Runs};
 use crate::workflow::plan;
 use crate::workflow::rules::advice::{self, Advice};
 use crate::workflow::rules::compare::{self, ValueDifference};
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::observation::Observations;
-use crate::workflow::rules::recover::{self, Mend};
+use crate::workflow::rules::recover::{self, Repair};
 use crate::workflow::rules::validate::{self, ValidationReport};
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::run_error::RunError;
 
 /// Maximum number of transitions read from a log.
 const LONGEST_LOG: usize = 100_000;
@@ -29,7 +29,7 @@ pub struct Status {
     pub run: Run,
     pub advice: Advice,
     pub report: ValidationReport,
-    pub mends: Vec<Mend>,
+    pub repairs: Vec<Repair>,
     pub conflicts: Vec<Conflict>,
     pub drift: Option<FileDrift>,
     pub warnings: Vec<Warning>,
@@ -38,16 +38,16 @@ pub struct Status {
 /// # Errors
 /// There is no such run.
 pub fn status(context: &Context, named: Option<&str>, with_drift: bool) -> Result<Status> {
-    let Settled {
+    let Imported {
         store,
         conflicts,
         warnings,
-    } = known(context)?;
+    } = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
     let (report, observations) = validated(context, &run.workflow)?;
     Ok(Status {
         advice: advice::advice(&run.workflow, &observations),
-        mends: recover::mends(&run.workflow, &observations),
+        repairs: recover::repairs(&run.workflow, &observations),
         drift: if with_drift {
             drift::drift(context, &store, &run.workflow)?
         } else {
@@ -68,7 +68,7 @@ pub fn of_state(context: &Context, workflow: Workflow) -> Result<Status> {
     let (report, observations) = validated(context, &workflow)?;
     Ok(Status {
         advice: advice::advice(&workflow, &observations),
-        mends: recover::mends(&workflow, &observations),
+        repairs: recover::repairs(&workflow, &observations),
         drift: None,
         report,
         run: Run {
@@ -81,14 +81,14 @@ pub fn of_state(context: &Context, workflow: Workflow) -> Result<Status> {
     })
 }
 
-/// Returns the store, with all edits by hand taken in.
+/// Opens the store, with all edits by hand imported.
 ///
 /// # Errors
 /// There is no store.
-pub fn known(context: &Context) -> Result<Settled> {
-    match sync::settle(context)? {
-        Some(known) => Ok(known),
-        None if context.root.exists() => Err(runs::none().into()),
+pub fn open_imported(context: &Context) -> Result<Imported> {
+    match import_edits::open_imported(context)? {
+        Some(imported) => Ok(imported),
+        None if context.root.exists() => Err(RunError::NoWorkflow.into()),
         None => Err(context.no_store()),
     }
 }
@@ -137,11 +137,11 @@ pub struct Listed {
 /// # Errors
 /// The refs cannot be read.
 pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<Listed> {
-    let Some(Settled {
+    let Some(Imported {
         store,
         conflicts,
         warnings,
-    }) = sync::settle(context)?
+    }) = import_edits::open_imported(context)?
     else {
         return Ok(Listed::default());
     };
@@ -182,11 +182,11 @@ pub struct Shown {
 /// # Errors
 /// There is no such run.
 pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Result<Shown> {
-    let Settled {
+    let Imported {
         store,
         conflicts,
         warnings,
-    } = known(context)?;
+    } = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
     let line = store.workflow_line(run.tip, limit.unwrap_or(LONGEST_LOG));
     let log = line.transitions.iter().map(|transition| Logged {
@@ -216,11 +216,11 @@ pub struct Compared {
 /// # Errors
 /// There is no such run or revision.
 pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Result<Compared> {
-    let Settled {
+    let Imported {
         store,
         conflicts,
         warnings,
-    } = known(context)?;
+    } = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
     let line = store.workflow_line(run.tip, LONGEST_LOG).transitions;
     let find = |words: &str| -> Result<usize> {
@@ -231,12 +231,13 @@ pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Res
             .strip_prefix("@~")
             .and_then(|count| count.parse().ok())
             .or((words == "@").then_some(0));
-        found.or(back.filter(|at| *at < line.len())).ok_or_else(|| {
-            let what = format!("workflow {} has no revision '{words}'", run.workflow.id);
-            WorkflowProblem::no_such("no_such_revision", what)
-                .hint("'checkpoint workflow show' lists them")
-                .into()
-        })
+        let no_such = || RunError::NoSuchRevision {
+            run: run.workflow.id.clone(),
+            revision: words.to_owned(),
+        };
+        Ok(found
+            .or(back.filter(|at| *at < line.len()))
+            .ok_or_else(no_such)?)
     };
     let (from, to) = match revisions {
         [] => (1.min(line.len() - 1), 0),
@@ -269,9 +270,9 @@ pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Res
 /// # Errors
 /// There is no such run.
 pub fn lint(context: &Context, named: Option<&str>) -> Result<(Run, Vec<Finding>)> {
-    let Settled {
+    let Imported {
         store, conflicts, ..
-    } = known(context)?;
+    } = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
     let findings = plan::lint(&run.workflow);
     Ok((run, findings))

@@ -1,6 +1,5 @@
 //! `workflow rewind`: restores the files, the state or both as they were before a phase began.
 
-use crate::error::problem::WorkflowProblem;
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
@@ -9,8 +8,8 @@ use crate::ops::restore::restore_options::{CommonOptions, Consent, RestoreOutcom
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
+use crate::workflow::documents::import_edits::{self, Imported};
 use crate::workflow::documents::leftovers;
-use crate::workflow::documents::sync::{self, Settled};
 use crate::workflow::engine::report;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{StepOptions, actor};
@@ -18,6 +17,8 @@ use crate::workflow::engine::transition::{self, StepOutcome};
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::reasons::{REMOVING_FAILED, take_back};
+use crate::workflow::words::run_error::RunError;
 
 #[derive(Clone, Debug, Default)]
 pub struct RewindOptions {
@@ -58,11 +59,11 @@ pub fn rewind(
     consent: &mut Consent<'_>,
     agree: &mut dyn FnMut(String) -> Result<()>,
 ) -> Result<RewindOutcome> {
-    let Settled {
+    let Imported {
         store, warnings, ..
-    } = report::known(context)?;
+    } = report::open_imported(context)?;
     let run = Runs::live(&store)?
-        .pick(options.step.workflow.as_deref())?
+        .pick(options.step.run.as_deref())?
         .clone();
     let goal = goal(&store, &run, options)?;
     let mut outcome = RewindOutcome {
@@ -77,10 +78,7 @@ pub fn rewind(
     if options.files {
         outcome.files = Some(files(context, options, &goal, consent)?);
     } else if !options.common.yes && !options.common.dry_run {
-        agree(format!(
-            "take workflow {} back to before {}",
-            outcome.run.workflow.id, options.to
-        ))?;
+        agree(take_back(&outcome.run.workflow.id, &options.to))?;
     }
     if options.state && !options.common.dry_run {
         let made = state(context, options, &outcome.run, goal)?;
@@ -96,28 +94,20 @@ fn files(
     goal: &Goal,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    let checkpoint = goal.checkpoint.ok_or_else(|| {
-        WorkflowProblem::no_such(
-            "no_checkpoint",
-            format!("no checkpoint was made before phase {}", options.to),
-        )
-        .hint("--state takes the state back without the files")
-    })?;
+    let phase = || options.to.clone();
+    let checkpoint = goal
+        .checkpoint
+        .ok_or_else(|| RunError::NoCheckpoint { phase: phase() })?;
     let restore_options = RestoreOptions {
         selector: checkpoint.to_hex(),
         common: options.common.clone(),
         ..RestoreOptions::default()
     };
     restore(context, &restore_options, consent).map_err(|error| match error {
-        Error::NoSuchCheckpoint { .. } => WorkflowProblem::no_such(
-            "no_checkpoint",
-            format!(
-                "checkpoint {} of phase {} is gone",
-                checkpoint.short(),
-                options.to
-            ),
-        )
-        .hint("--state takes the state back without the files")
+        Error::NoSuchCheckpoint { .. } => RunError::CheckpointGone {
+            checkpoint: checkpoint.short(),
+            phase: phase(),
+        }
         .into(),
         other => other,
     })
@@ -125,9 +115,9 @@ fn files(
 
 /// Rewinds the state, except for the count of resumes.
 fn state(context: &Context, options: &RewindOptions, run: &Run, goal: Goal) -> Result<StepOutcome> {
-    let store = sync::require_store(context)?;
+    let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
-    sync::sync(context, &mut session)?;
+    import_edits::import(context, &mut session)?;
     let mut next = goal.state;
     next.status = RunStatus::Open;
     next.finished_ms = None;
@@ -143,9 +133,9 @@ fn state(context: &Context, options: &RewindOptions, run: &Run, goal: Goal) -> R
     if !run.workflow.status.is_open()
         && let Err(error) = leftovers::remove_failed(context, &run.workflow)
     {
-        outcome.warnings.push(Warning::bookkeeping(
-            "removing the file of the run that had failed",
-        )(error));
+        outcome
+            .warnings
+            .push(Warning::bookkeeping(REMOVING_FAILED)(error));
     }
     Ok(outcome)
 }
@@ -178,13 +168,9 @@ fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
     let found = line
         .iter()
         .find(|found| is_revision && found.commit.to_hex().starts_with(&options.to));
-    let found = found.ok_or_else(|| {
-        let what = format!(
-            "workflow {} never began a phase {}",
-            run.workflow.id, options.to
-        );
-        WorkflowProblem::no_such("no_such_phase", what)
-            .hint("'checkpoint workflow show' lists what happened")
+    let found = found.ok_or_else(|| RunError::NeverBegun {
+        run: run.workflow.id.clone(),
+        phase: options.to.clone(),
     })?;
     Ok(Goal {
         checkpoint: None,

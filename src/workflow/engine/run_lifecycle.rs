@@ -8,16 +8,17 @@ use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::runs::projected::Projected;
 use crate::workflow::documents::find_documents::{self, rel};
-use crate::workflow::documents::sync::{self, Settled};
-use crate::workflow::documents::{leftovers, write_documents};
-use crate::workflow::engine::abandon::{USUAL_ARCHIVES, abandon_run, drop_old_archives};
+use crate::workflow::documents::import_edits::{self, Imported};
+use crate::workflow::documents::leftovers::{self, USUAL_ARCHIVES, drop_old_archives};
+use crate::workflow::documents::write_documents;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{StepOptions, actor, choose};
-use crate::workflow::engine::transition::StepOutcome;
+use crate::workflow::engine::transition::{StepOutcome, abandon_run};
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::reasons::{EXPIRING, EndReason, NOTING_FILES};
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -31,9 +32,9 @@ pub const USUAL_FAILED_MAX_AGE_MS: i64 = 30 * DAY_MS;
 /// # Errors
 /// There is no such run, or it has ended already.
 pub fn abandon(context: &Context, options: &StepOptions, reason: &str) -> Result<StepOutcome> {
-    let store = sync::require_store(context)?;
+    let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
-    let mut conflicts = sync::sync(context, &mut session)?;
+    let mut conflicts = import_edits::import(context, &mut session)?;
     // Abandoning the run is a valid answer to its missing file.
     conflicts.retain(|conflict| !conflict.is_gone());
     let run = choose(&store, options, &conflicts)?;
@@ -66,12 +67,10 @@ pub struct EndOutcome {
 /// # Errors
 /// There is no such run.
 pub fn archive(context: &Context, options: &StepOptions) -> Result<EndOutcome> {
-    let store = sync::require_store(context)?;
+    let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
-    sync::sync(context, &mut session)?;
-    let run = Runs::live(&store)?
-        .pick(options.workflow.as_deref())?
-        .clone();
+    import_edits::import(context, &mut session)?;
+    let run = Runs::live(&store)?.pick(options.run.as_deref())?.clone();
     put_files_aside(context, &mut session, &run.workflow, false)?;
     let name = session
         .locked
@@ -91,15 +90,15 @@ pub fn archive(context: &Context, options: &StepOptions) -> Result<EndOutcome> {
 /// # Errors
 /// There is no such run.
 pub fn delete(context: &Context, options: &StepOptions, purge: bool) -> Result<EndOutcome> {
-    let store = sync::require_store(context)?;
+    let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
-    sync::sync(context, &mut session)?;
+    import_edits::import(context, &mut session)?;
     let runs = if purge {
         Runs::all(&store)?
     } else {
         Runs::live(&store)?
     };
-    let run = runs.pick(options.workflow.as_deref())?.clone();
+    let run = runs.pick(options.run.as_deref())?.clone();
     let mut outcome = EndOutcome::default();
     if run.is_live() {
         remove_files(context, &mut session, &run.workflow)?;
@@ -152,9 +151,9 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome>
         dry_run: options.dry_run,
         ..EndOutcome::default()
     };
-    let Some(Settled {
+    let Some(Imported {
         store, warnings, ..
-    }) = sync::settle(context)?
+    }) = import_edits::open_imported(context)?
     else {
         return Ok(outcome);
     };
@@ -184,9 +183,7 @@ pub fn cleanup(context: &Context, options: CleanupOptions) -> Result<EndOutcome>
 /// Archives expired runs of the registry, as its readers expect when a run begins; or warns.
 pub fn expire(context: &Context, session: &mut Session<'_>) {
     if let Err(error) = expire_registry(context, session) {
-        session
-            .warnings
-            .push(Warning::bookkeeping("putting aside what is too old")(error));
+        session.warnings.push(Warning::bookkeeping(EXPIRING)(error));
     }
 }
 
@@ -199,22 +196,19 @@ fn expire_registry(context: &Context, session: &mut Session<'_>) -> Result<()> {
     };
     for run in Runs::live(session.locked.store())?.runs {
         let workflow = &run.workflow;
-        let is_meant = workflow.profiles.contains(&Profile::Registry)
+        let is_of_registry = workflow.profiles.contains(&Profile::Registry)
             && workflow.status != RunStatus::Complete;
-        if is_meant && is_old(workflow, options, context.now_ms) {
+        if is_of_registry && is_old(workflow, options, context.now_ms) {
             put_files_aside(context, session, workflow, true)?;
             session
                 .locked
                 .archive_workflow(&workflow.id, &workflow.id)?;
             let days = context.now_ms.saturating_sub(workflow.updated_ms) / DAY_MS;
-            let why = format!("nothing happened in it for {days} days");
-            session.warnings.push(
-                RunWarning::PutAside {
-                    id: workflow.id.clone(),
-                    why,
-                }
-                .into(),
-            );
+            let expired = RunWarning::PutAside {
+                id: workflow.id.clone(),
+                why: EndReason::Idle { days }.to_string(),
+            };
+            session.warnings.push(expired.into());
         }
     }
     let removed = leftovers::drop_failed(
@@ -310,9 +304,7 @@ fn for_files(
         });
     }
     if let Err(e) = session.locked.write_projected(&notes) {
-        session.warnings.push(Warning::bookkeeping(
-            "noting which state files were written",
-        )(e));
+        session.warnings.push(Warning::bookkeeping(NOTING_FILES)(e));
     }
     Ok(())
 }

@@ -1,11 +1,12 @@
 //! The runs in a store, and the choice of one by name.
 
-use crate::error::problem::WorkflowProblem;
 use crate::error::{Error, Result};
 use crate::model::run_id;
 use crate::model::state::object_id::ObjectId;
 use crate::store::repository::Store;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::reasons::REF_WITHOUT_COMMIT;
+use crate::workflow::words::run_error::RunError;
 
 /// One run in its newest state.
 #[derive(Clone, Debug)]
@@ -44,7 +45,7 @@ impl Runs {
         let torn = store.torn_workflows()?.into_iter();
         runs.lost.extend(torn.map(|id| LostRun {
             id,
-            why: "its ref names no commit".to_owned(),
+            why: REF_WITHOUT_COMMIT.to_owned(),
         }));
         runs.sort();
         Ok(runs)
@@ -93,7 +94,7 @@ impl Runs {
             return match (self.runs.first(), self.lost.first()) {
                 (Some(run), _) => Ok(run),
                 (None, Some(lost)) => Err(damaged(lost)),
-                (None, None) => Err(none().into()),
+                (None, None) => Err(RunError::NoWorkflow.into()),
             };
         };
         // An archived run may have the id that the file of an open one has.
@@ -104,7 +105,7 @@ impl Runs {
             &|run| is_exact(run) && is_open(run),
             &|run| is_named(run) && is_open(run),
             &|run| is_exact(run),
-            &|run| is_named(run) || is_meant(run, name),
+            &|run| is_named(run) || matches_name(run, name),
         ];
         if let Some(run) = ways.into_iter().find_map(|is| self.runs.iter().find(is)) {
             return Ok(run);
@@ -112,7 +113,7 @@ impl Runs {
         Err(
             match self.lost.iter().find(|lost| lost.id.starts_with(name)) {
                 Some(lost) => damaged(lost),
-                None => no_such(name).into(),
+                None => RunError::NoSuchWorkflow(name.to_owned()).into(),
             },
         )
     }
@@ -138,7 +139,7 @@ fn rank(run: &Run) -> (bool, bool, i64, String) {
     )
 }
 
-fn is_meant(run: &Run, name: &str) -> bool {
+fn matches_name(run: &Run, name: &str) -> bool {
     let workflow = &run.workflow;
     // Registry files have the project in lower case.
     let is_project = [workflow.project.as_str(), &run_id::snake(&workflow.project)].contains(&name);
@@ -152,14 +153,4 @@ fn damaged(lost: &LostRun) -> Error {
         what: format!("workflow {}", lost.id),
         why: lost.why.clone(),
     }
-}
-
-pub fn none() -> WorkflowProblem {
-    WorkflowProblem::no_such("no_workflow", "no workflow is known here")
-        .hint("'checkpoint workflow init' begins one")
-}
-
-fn no_such(name: &str) -> WorkflowProblem {
-    WorkflowProblem::no_such("no_such_workflow", format!("no workflow '{name}'"))
-        .hint("'checkpoint workflow list --all' shows them")
 }

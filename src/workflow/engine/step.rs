@@ -1,4 +1,4 @@
-//! One transition under the lock: edits by hand are taken in first, then the rules decide, then one
+//! One transition under the lock: edits by hand are imported first, then the rules decide, then one
 //! commit is made.
 
 use crate::error::problem::WorkflowProblem;
@@ -6,16 +6,17 @@ use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::store::repository::Store;
-use crate::workflow::documents::sync::{self, Conflict};
+use crate::workflow::documents::import_edits::{self, Conflict};
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::transition::{StepOutcome, change_run};
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::run_error::RunError;
 
 /// Which run is meant, and who acts.
 #[derive(Clone, Debug, Default)]
 pub struct StepOptions {
-    pub workflow: Option<String>,
+    pub run: Option<String>,
     /// Revision that the caller saw, or a prefix of it; any other one is a conflict.
     pub expect: Option<String>,
     pub actor: Option<String>,
@@ -45,9 +46,9 @@ pub fn with_run<T>(
     options: &StepOptions,
     act: impl FnOnce(&mut Session<'_>, &Run) -> Result<T>,
 ) -> Result<T> {
-    let store = sync::require_store(context)?;
+    let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
-    let conflicts = sync::sync(context, &mut session)?;
+    let conflicts = import_edits::import(context, &mut session)?;
     let run = choose(&store, options, &conflicts)?;
     act(&mut session, &run)
 }
@@ -58,8 +59,8 @@ pub fn with_run<T>(
 /// The run cannot be read, another process moved it on, or a file of the run has a conflict.
 pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> Result<Run> {
     let runs = Runs::live(store)?;
-    let run = match runs.pick(options.workflow.as_deref()) {
-        Err(Error::Workflow(problem)) if options.workflow.is_none() => {
+    let run = match runs.pick(options.run.as_deref()) {
+        Err(Error::Workflow(problem)) if options.run.is_none() => {
             // The unreadable file may belong to the run that is meant.
             return Err(conflicts
                 .first()
@@ -74,14 +75,14 @@ pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> R
         .as_ref()
         .filter(|expected| !run.tip.to_hex().starts_with(expected.as_str()))
     {
-        let what = format!(
-            "workflow {} is at {}, not at {expected}",
-            run.workflow.id,
-            run.tip.short()
-        );
-        let problem =
-            WorkflowProblem::refused("moved_on", what).hint("look at it again, then decide");
-        return Err(problem.with_state(&run.workflow).into());
+        let error = RunError::NotAtExpected {
+            run: run.workflow.id.clone(),
+            at: run.tip.short(),
+            expected: expected.clone(),
+        };
+        return Err(WorkflowProblem::from(error)
+            .with_state(&run.workflow)
+            .into());
     }
     match conflicts
         .iter()

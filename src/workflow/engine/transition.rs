@@ -1,19 +1,19 @@
 //! One transition of a run: the rules give the next state, which is committed and written to files.
 
 use crate::error::Result;
-use crate::error::problem::WorkflowProblem;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::store::runs::run_writer::Recorded;
 use crate::workflow::documents::find_documents::OnDisk;
-use crate::workflow::documents::write_documents;
+use crate::workflow::documents::{leftovers, write_documents};
 use crate::workflow::engine::runs::Run;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::run_error::RunError;
 
 #[derive(Debug)]
 pub struct StepOutcome {
@@ -41,6 +41,29 @@ pub fn change_run(
     record(context, session, Some(run.tip), next, event)
 }
 
+/// Abandons and archives a chosen run.
+///
+/// # Errors
+/// As [`change_run`], or the run cannot be archived.
+pub fn abandon_run(
+    context: &Context,
+    session: &mut Session<'_>,
+    run: &Run,
+    reason: &str,
+    actor: &str,
+) -> Result<StepOutcome> {
+    let change = Change::Abandon {
+        reason: reason.to_owned(),
+    };
+    let mut outcome = change_run(context, session, run, &change, actor)?;
+    let id = outcome.run.workflow.id.clone();
+    outcome.run.archived_as = session.locked.archive_workflow(&id, &id)?;
+    outcome
+        .warnings
+        .extend(leftovers::trim_archives(context, session));
+    Ok(outcome)
+}
+
 /// Records a state as the next of its run, or without `before` as the first.
 ///
 /// # Errors
@@ -52,20 +75,20 @@ pub fn record(
     next: Workflow,
     event: Event,
 ) -> Result<StepOutcome> {
-    record_taken(context, session, before, next, event, None)
+    record_imported(context, session, before, next, event, None)
 }
 
 /// As [`record`], for a state read from a file, whose content is known and may be overwritten.
 ///
 /// # Errors
 /// As [`change_run`].
-pub fn record_taken(
+pub fn record_imported(
     context: &Context,
     session: &mut Session<'_>,
     before: Option<ObjectId>,
     mut next: Workflow,
     mut event: Event,
-    taken: Option<&OnDisk>,
+    imported: Option<&OnDisk>,
 ) -> Result<StepOutcome> {
     event.session.clone_from(&context.environment.session);
     render_documents(context, &mut next);
@@ -78,7 +101,7 @@ pub fn record_taken(
     };
     let mut warnings = std::mem::take(&mut session.warnings);
     let is_partial =
-        write_documents::project(context, session, &run.workflow, taken, &mut warnings);
+        write_documents::project(context, session, &run.workflow, imported, &mut warnings);
     Ok(StepOutcome {
         run,
         event,
@@ -118,11 +141,9 @@ pub fn record_state(
     )?;
     match recorded {
         Recorded::Done(tip) => Ok(tip),
-        Recorded::Moved(_) => {
-            let what = format!("workflow {} was moved on by somebody else", next.id);
-            Err(WorkflowProblem::refused("moved_on", what)
-                .hint("look at it again, then decide")
-                .into())
+        Recorded::Moved(_) => Err(RunError::MovedOn {
+            run: next.id.clone(),
         }
+        .into()),
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
+use crate::workflow::words::flaw::Flaw;
 
 /// Returns all errors in these phases, with places such as `phases[1].dependencies[0]`.
 pub fn check(phases: &[Phase]) -> Vec<Finding> {
@@ -11,16 +12,9 @@ pub fn check(phases: &[Phase]) -> Vec<Finding> {
     let ids: BTreeSet<&str> = phases.iter().map(|phase| phase.id.as_str()).collect();
     let mut seen = BTreeSet::new();
     for (at, phase) in phases.iter().enumerate() {
-        if let Some(why) = wrong_id(&phase.id) {
-            findings.push(Finding::new("bad_name", format!("phases[{at}].id"), why));
-        }
+        findings.extend(wrong_id(&phase.id).map(|flaw| flaw.at(format!("phases[{at}].id"))));
         if !seen.insert(phase.id.as_str()) {
-            let what = format!("another phase has the id '{}' already", phase.id);
-            findings.push(Finding::new(
-                "duplicate_id",
-                format!("phases[{at}].id"),
-                what,
-            ));
+            findings.push(Flaw::DuplicateId(phase.id.clone()).at(format!("phases[{at}].id")));
         }
         for (number, id) in phase
             .dependencies
@@ -28,21 +22,14 @@ pub fn check(phases: &[Phase]) -> Vec<Finding> {
             .enumerate()
             .filter(|(_, id)| !ids.contains(id.as_str()))
         {
-            let what = format!("'{}' depends on '{id}', and no phase has that id", phase.id);
-            findings.push(Finding::new(
-                "unknown_dependency",
-                format!("phases[{at}].dependencies[{number}]"),
-                what,
-            ));
+            let flaw = Flaw::UnknownDependency {
+                phase: phase.id.clone(),
+                id: id.clone(),
+            };
+            findings.push(flaw.at(format!("phases[{at}].dependencies[{number}]")));
         }
     }
-    if let Some(around) = cycle(phases) {
-        let what = format!(
-            "the dependencies lead around a circle: {}",
-            around.join(" → ")
-        );
-        findings.push(Finding::new("cycle", "phases", what));
-    }
+    findings.extend(cycle(phases).map(|ids| Flaw::Cycle(ids).at("phases")));
     findings
 }
 
@@ -79,13 +66,12 @@ pub fn cycle(phases: &[Phase]) -> Option<Vec<String>> {
     }
 }
 
-/// Returns why a text is not a valid phase id.
-pub fn wrong_id(id: &str) -> Option<&'static str> {
+/// Returns what is wrong with a phase id.
+pub fn wrong_id(id: &str) -> Option<Flaw> {
     if id.trim().is_empty() {
-        return Some("the id is empty");
+        return Some(Flaw::EmptyId);
     }
-    id.contains(char::is_control)
-        .then_some("the id has control characters in it")
+    id.contains(char::is_control).then_some(Flaw::ControlsInId)
 }
 
 #[cfg(test)]
@@ -130,13 +116,13 @@ mod tests {
 
     #[test]
     fn a_circle_is_named_without_the_way_that_leads_there() {
-        let around = |phases| cycle(&plan(phases)).map(|ids| ids.join(" "));
+        let ids_of = |phases| cycle(&plan(phases)).map(|ids| ids.join(" "));
         assert_eq!(
-            around(&[("z", &["a"]), ("a", &["b"]), ("b", &["c"]), ("c", &["a"])]),
+            ids_of(&[("z", &["a"]), ("a", &["b"]), ("b", &["c"]), ("c", &["a"])]),
             Some("a b c a".to_owned())
         );
-        assert_eq!(around(&[("a", &["a"])]), Some("a a".to_owned()));
-        assert_eq!(around(&[("a", &[]), ("b", &["a"])]), None);
+        assert_eq!(ids_of(&[("a", &["a"])]), Some("a a".to_owned()));
+        assert_eq!(ids_of(&[("a", &[]), ("b", &["a"])]), None);
         let findings = check(&plan(&[("a", &["b"]), ("b", &["a"])]));
         assert!(findings[0].what.ends_with("a → b → a"), "{findings:?}");
     }

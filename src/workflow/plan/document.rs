@@ -9,6 +9,7 @@ use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::{Phase, PhaseOutput};
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::flaw::Flaw;
 
 /// Key among the documents of a run for the plan with which it was begun.
 pub const PLAN: &str = "plan";
@@ -85,21 +86,13 @@ fn phase(reader: &mut DocumentReader, place: &str, value: &Value) -> Option<Phas
     if let Some(word) = reader.text_if(&fields, "status") {
         match PhaseStatus::from_word(word) {
             Some(status) => phase.status = status,
-            None => reader.note(
-                "unknown_status",
-                fields.place("status"),
-                format!("'{word}' is no status of a phase"),
-            ),
+            None => reader.flaw(Flaw::UnknownStatus(word.to_owned()), fields.place("status")),
         }
     }
     if let Some(word) = reader.text_if(&fields, "class") {
         phase.class = word.parse().ok();
         if phase.class.is_none() {
-            reader.note(
-                "unknown_class",
-                fields.place("class"),
-                format!("'{word}' is no class of phases"),
-            );
+            reader.flaw(Flaw::UnknownClass(word.to_owned()), fields.place("class"));
         }
     }
     phase.outputs = outputs(reader, &fields);
@@ -130,11 +123,7 @@ fn check_one_list(reader: &mut DocumentReader, fields: &Fields<'_>) {
     let lists: Vec<&Vec<Value>> = lists.filter(|list| !list.is_empty()).collect();
     if lists.windows(2).any(|pair| pair[0] != pair[1]) {
         let key = dependency_key(Some(fields.map));
-        reader.note(
-            "two_lists",
-            fields.place(key),
-            "what it depends on is said twice, and differently",
-        );
+        reader.flaw(Flaw::TwoLists, fields.place(key));
     }
 }
 

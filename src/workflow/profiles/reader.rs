@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::base::time::parse_iso;
 use crate::workflow::rules::finding::Finding;
+use crate::workflow::words::flaw::Flaw;
 
 /// Newest known version of the formats, which have none so far; a higher one is rejected.
 const NEWEST_VERSION: f64 = 1.0;
@@ -51,6 +52,10 @@ impl<'v> Fields<'v> {
 impl DocumentReader {
     pub fn note(&mut self, code: &'static str, place: impl Into<String>, what: impl Into<String>) {
         self.findings.push(Finding::new(code, place, what));
+    }
+
+    pub fn flaw(&mut self, flaw: Flaw, place: impl Into<String>) {
+        self.findings.push(flaw.at(place));
     }
 
     pub fn add(&mut self, findings: Vec<Finding>) {

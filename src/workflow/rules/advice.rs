@@ -7,6 +7,7 @@ use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::recover::is_done;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::next_step::NextStep;
 
 /// The next step for the worker on a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,10 +20,10 @@ pub struct Advice {
 }
 
 impl Advice {
-    fn new(action: &'static str, words: impl Into<String>, phase: Option<&Phase>) -> Self {
+    fn new(step: &NextStep, phase: Option<&Phase>) -> Self {
         Self {
-            action,
-            words: words.into(),
+            action: step.into_str(),
+            words: step.to_string(),
             phase: phase.map(|phase| phase.id.clone()),
         }
     }
@@ -31,35 +32,34 @@ impl Advice {
 /// Returns the next step, judged by the state and the files on disk.
 pub fn advice(workflow: &Workflow, observations: &Observations) -> Advice {
     if workflow.is_all_settled() || !workflow.status.is_open() {
-        return Advice::new("complete", format!("workflow {}", workflow.word()), None);
+        return Advice::new(&NextStep::Complete(workflow.word()), None);
     }
     let Some(phase) = workflow.next() else {
-        return Advice::new("plan", "no phase can begin: look at the plan", None);
+        return Advice::new(&NextStep::Plan, None);
     };
     if phase.status == PhaseStatus::AwaitingApproval {
-        let (id, command) = (&phase.id, approve_command(workflow, phase));
-        let words = format!(
-            "show again what {id} made, and have it approved ('{command}'); nothing is made again"
-        );
-        return Advice::new("approve", words, Some(phase));
+        let step = NextStep::Approve {
+            phase: phase.id.clone(),
+            command: approve_command(workflow, phase),
+        };
+        return Advice::new(&step, Some(phase));
     }
     let known = workflow
         .profiles
         .contains(&Profile::Phases)
         .then(|| by_agents(workflow, phase, observations))
         .flatten();
-    if phase.status == PhaseStatus::Pending
-        && known
-            .as_ref()
-            .is_some_and(|advice| advice.action != "spawn" && advice.action != "continue")
-    {
-        let words = format!(
-            "start {}; what it writes is there already, from before it was begun",
-            phase.name
-        );
-        return Advice::new("start", words, Some(phase));
-    }
-    known.unwrap_or_else(|| plainly(phase))
+    let step = match known {
+        Some(step)
+            if phase.status == PhaseStatus::Pending
+                && !matches!(step.into_str(), "spawn" | "continue") =>
+        {
+            NextStep::StartOver(phase.name.clone())
+        }
+        Some(step) => step,
+        None => plainly(phase),
+    };
+    Advice::new(&step, Some(phase))
 }
 
 /// Returns the command line that approves a phase.
@@ -72,29 +72,19 @@ pub fn approve_command(workflow: &Workflow, phase: &Phase) -> String {
     )
 }
 
-fn plainly(phase: &Phase) -> Advice {
+fn plainly(phase: &Phase) -> NextStep {
     match phase.status {
-        PhaseStatus::Failed => {
-            Advice::new("retry", format!("start {} again", phase.name), Some(phase))
-        }
-        PhaseStatus::Pending => Advice::new("start", format!("start {}", phase.name), Some(phase)),
-        _ => {
-            let so_far = phase
-                .progress
-                .as_ref()
-                .map(|text| format!(" ({text})"))
-                .unwrap_or_default();
-            Advice::new(
-                "continue",
-                format!("continue {}{so_far}", phase.name),
-                Some(phase),
-            )
-        }
+        PhaseStatus::Failed => NextStep::Retry(phase.name.clone()),
+        PhaseStatus::Pending => NextStep::Start(phase.name.clone()),
+        _ => NextStep::Continue {
+            phase: phase.name.clone(),
+            progress: phase.progress.clone(),
+        },
     }
 }
 
 /// Returns the next step for the five phases of an agent team.
-fn by_agents(workflow: &Workflow, phase: &Phase, observations: &Observations) -> Option<Advice> {
+fn by_agents(workflow: &Workflow, phase: &Phase, observations: &Observations) -> Option<NextStep> {
     let output = |part: &str| {
         phase
             .outputs
@@ -108,22 +98,17 @@ fn by_agents(workflow: &Workflow, phase: &Phase, observations: &Observations) ->
                 .is_some_and(ObservedFile::is_finished)
         })
     };
-    let say = |action, words: &str| Some(Advice::new(action, words, Some(phase)));
-    match phase.id.as_str() {
-        "REQUIREMENTS" if usable("demand") => say("advance", "advance to ARCHITECTURE"),
-        "REQUIREMENTS" => say("spawn", "re-spawn PM agent"),
+    Some(match phase.id.as_str() {
+        "REQUIREMENTS" if usable("demand") => NextStep::Advance("ARCHITECTURE"),
+        "REQUIREMENTS" => NextStep::Respawn("PM agent"),
         "ARCHITECTURE" if usable("final_design") && phase.lacks_approval() => {
-            let command = approve_command(workflow, phase);
-            say(
-                "approve",
-                &format!(
-                    "have ARCHITECTURE approved ('{command}'), then advance to IMPLEMENTATION"
-                ),
-            )
+            NextStep::ApproveArchitecture {
+                command: approve_command(workflow, phase),
+            }
         }
-        "ARCHITECTURE" if usable("final_design") => say("advance", "advance to IMPLEMENTATION"),
-        "ARCHITECTURE" if usable("designs") => say("spawn", "spawn Roundtable"),
-        "ARCHITECTURE" => say("spawn", "re-spawn Architects"),
+        "ARCHITECTURE" if usable("final_design") => NextStep::Advance("IMPLEMENTATION"),
+        "ARCHITECTURE" if usable("designs") => NextStep::Spawn("Roundtable"),
+        "ARCHITECTURE" => NextStep::Respawn("Architects"),
         "IMPLEMENTATION" => {
             let all = workflow.tasks.len();
             let done = workflow
@@ -132,18 +117,15 @@ fn by_agents(workflow: &Workflow, phase: &Phase, observations: &Observations) ->
                 .filter(|task| is_done(task, observations))
                 .count();
             if all > 0 && done == all {
-                say("advance", "advance to VERIFICATION")
+                NextStep::Advance("VERIFICATION")
             } else {
-                say(
-                    "continue",
-                    &format!("continue execution loop ({done} of {all} tasks complete)"),
-                )
+                NextStep::ContinueTasks { done, all }
             }
         }
-        "VERIFICATION" if usable("verification") => say("advance", "advance to REFLECTION"),
-        "VERIFICATION" => say("spawn", "re-spawn QA"),
-        "REFLECTION" if usable("reflection") => say("advance", "workflow complete"),
-        "REFLECTION" => say("spawn", "re-spawn Reflector"),
-        _ => None,
-    }
+        "VERIFICATION" if usable("verification") => NextStep::Advance("REFLECTION"),
+        "VERIFICATION" => NextStep::Respawn("QA"),
+        "REFLECTION" if usable("reflection") => NextStep::AdvanceToEnd,
+        "REFLECTION" => NextStep::Respawn("Reflector"),
+        _ => return None,
+    })
 }

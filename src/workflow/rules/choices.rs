@@ -5,12 +5,13 @@ use crate::error::problem::Choice;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::labels::{Label, continue_from};
 
 /// A decision of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
     Resume,
-    /// Archives the old run and begins the same plan anew.
+    /// Archives the old run and begins the same plan again.
     StartFresh,
     View,
     /// Ends and archives the run.
@@ -35,32 +36,21 @@ pub fn voice(workflow: &Workflow) -> Option<Profile> {
 
 /// Returns the answers to the first question. Commands that resume an invalid run have `--anyway`.
 pub fn choices(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
-    let named: &[(&str, String)] = &match voice(workflow) {
+    let named: &[(&str, Label)] = &match voice(workflow) {
         Some(Profile::Registry) => vec![
-            ("r", format!("resume: {}", next_words(workflow))),
-            (
-                "s",
-                "start fresh: the old run goes to the archive".to_owned(),
-            ),
-            ("v", "view details".to_owned()),
-            (
-                "d",
-                "delete: it goes to the archive, nothing is started".to_owned(),
-            ),
+            ("r", Label::Resume(next_words(workflow))),
+            ("s", Label::StartFresh),
+            ("v", Label::View),
+            ("d", Label::Delete),
         ],
-        Some(Profile::Phases) => {
-            vec![
-                ("y", format!("resume from {}", next_words(workflow))),
-                ("n", "archive it and start fresh".to_owned()),
-            ]
-        }
+        Some(Profile::Phases) => vec![
+            ("y", Label::ResumeFrom(next_words(workflow))),
+            ("n", Label::ArchiveAndStart),
+        ],
         _ => vec![
-            ("y", next_words(workflow)),
-            ("n", "abandon it, or pick another phase".to_owned()),
-            (
-                "restart",
-                "archive it and begin the same plan anew".to_owned(),
-            ),
+            ("y", Label::GoOn(next_words(workflow))),
+            ("n", Label::Decline),
+            ("restart", Label::ArchiveAndRestart),
         ],
     };
     of(workflow, named, is_sound)
@@ -68,26 +58,19 @@ pub fn choices(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
 
 /// Returns the answers after `n` in the pipeline profile.
 pub fn after_no(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
-    let mut named = vec![(
-        "abandon".to_owned(),
-        "end it; it goes to the archive".to_owned(),
-    )];
+    let mut named = vec![("abandon".to_owned(), Label::Abandon)];
     let can_begin = |phase: &&Phase| workflow.unmet(phase).is_empty();
     let others = workflow.remaining().filter(can_begin);
     named.extend(others.map(|phase| {
         (
             format!("pick:{}", phase.id),
-            format!("go on with {}", phase.name),
+            Label::Pick(phase.name.clone()),
         )
     }));
-    let named: Vec<(&str, String)> = named
-        .iter()
-        .map(|(key, label)| (key.as_str(), label.clone()))
-        .collect();
     of(workflow, &named, is_sound)
 }
 
-fn of(workflow: &Workflow, named: &[(&str, String)], is_sound: bool) -> Vec<Choice> {
+fn of<K: AsRef<str>>(workflow: &Workflow, named: &[(K, Label)], is_sound: bool) -> Vec<Choice> {
     let command = |key: &str| {
         let goes_on = understand(workflow, key).is_some_and(|chosen| chosen.goes_on());
         let anyway = if goes_on && !is_sound {
@@ -105,22 +88,18 @@ fn of(workflow: &Workflow, named: &[(&str, String)], is_sound: bool) -> Vec<Choi
     named
         .iter()
         .map(|(key, label)| Choice {
-            key: (*key).to_owned(),
-            label: label.clone(),
-            command: command(key),
+            key: key.as_ref().to_owned(),
+            label: label.to_string(),
+            command: command(key.as_ref()),
         })
         .collect()
 }
 
 fn next_words(workflow: &Workflow) -> String {
-    workflow
-        .next()
-        .map_or("nothing is left to do".to_owned(), |phase| {
-            match voice(workflow) {
-                Some(Profile::Phases) => phase.id.clone(),
-                _ => format!("continue from {}", phase.name),
-            }
-        })
+    match (workflow.next(), voice(workflow)) {
+        (Some(phase), Some(Profile::Phases)) => phase.id.clone(),
+        (next, _) => continue_from(next.map(|phase| &*phase.name)),
+    }
 }
 
 /// Whether starting fresh needs confirmation: the first question of others says what it does.

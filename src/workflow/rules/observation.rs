@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::workflow::profiles::reader::parse;
 use crate::workflow::rules::status::TaskStatus;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::flaw::OutputFlaw;
 
 /// Observed files by their path in the run.
 pub type Observations = BTreeMap<String, ObservedFile>;
@@ -62,12 +63,12 @@ impl ObservedFile {
                 .is_none_or(|status| status == TaskStatus::Complete)
     }
 
-    /// Returns what is wrong with it, to follow its path; `None` if it is usable.
-    pub fn flaw(&self) -> Option<String> {
+    /// Returns what is wrong with it; `None` if it is usable.
+    pub fn flaw(&self) -> Option<OutputFlaw> {
         match self {
-            Self::Missing => Some("is missing".to_owned()),
-            Self::Empty => Some("is empty".to_owned()),
-            Self::Broken(why) => Some(format!("is not valid: {why}")),
+            Self::Missing => Some(OutputFlaw::Missing),
+            Self::Empty => Some(OutputFlaw::Empty),
+            Self::Broken(why) => Some(OutputFlaw::Broken(why.clone())),
             Self::There { .. } => None,
         }
     }

@@ -6,17 +6,28 @@ use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 use crate::workflow::rules::validate::task_output;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::flaw::OutputFlaw;
+use crate::workflow::words::reasons::{CutOff, RepairReason, as_output_says};
 
 /// One repair.
 #[derive(Clone, Debug)]
-pub struct Mend {
+pub struct Repair {
     /// What was found and will be done, in words.
     pub what: String,
     pub change: Change,
 }
 
+impl Repair {
+    fn new(reason: &RepairReason, change: Change) -> Self {
+        Self {
+            what: reason.to_string(),
+            change,
+        }
+    }
+}
+
 /// Returns all repairs, tasks first.
-pub fn mends(workflow: &Workflow, observations: &Observations) -> Vec<Mend> {
+pub fn repairs(workflow: &Workflow, observations: &Observations) -> Vec<Repair> {
     let tasks = workflow
         .tasks
         .iter()
@@ -31,13 +42,13 @@ pub fn mends(workflow: &Workflow, observations: &Observations) -> Vec<Mend> {
         .collect()
 }
 
-fn of_task(task: &Task, observations: &Observations) -> Mend {
+fn of_task(task: &Task, observations: &Observations) -> Repair {
     let id = task.id.clone();
     let seen = task
         .output
         .as_ref()
         .and_then(|path| Some((path, observations.get(path)?)));
-    let (path, word, change) =
+    let (path, status, change) =
         match seen.and_then(|(path, found)| Some((path, found.task_status()?))) {
             Some((path, TaskStatus::Complete)) => (
                 path,
@@ -53,45 +64,45 @@ fn of_task(task: &Task, observations: &Observations) -> Mend {
                 "failed",
                 Change::FailTask {
                     id: id.clone(),
-                    error: format!("as {path} says"),
+                    error: as_output_says(path),
                 },
             ),
             _ => return cut_off(task, seen),
         };
-    let what = format!("task {id} was running and its output {path} is there: it is {word}");
-    Mend { what, change }
+    let reason = RepairReason::OutputThere {
+        task: id,
+        path: path.clone(),
+        status,
+    };
+    Repair::new(&reason, change)
 }
 
-fn cut_off(task: &Task, seen: Option<(&String, &ObservedFile)>) -> Mend {
+fn cut_off(task: &Task, seen: Option<(&String, &ObservedFile)>) -> Repair {
     let why = match (seen, &task.output) {
         (Some((path, ObservedFile::Broken(_) | ObservedFile::Empty)), _) => {
-            format!("its output {path} was cut off")
+            CutOff::Output(path.clone())
         }
-        (Some((path, ObservedFile::There { status, .. })), _) => {
-            format!(
-                "its output {path} says '{}'",
-                status.as_deref().unwrap_or_default()
-            )
-        }
-        (Some((path, ObservedFile::Missing)), _) => format!("its output {path} is not there"),
-        (None, Some(path)) => format!("its output {path} is none of this directory"),
-        (None, None) => "no output is known of it".to_owned(),
-    };
-    let number = task.attempts + u32::from(!task.is_next_counted);
-    let what = format!(
-        "task {} was running and {why}: it is pending again, for attempt {number}",
-        task.id
-    );
-    Mend {
-        what,
-        change: Change::ResetTask {
-            id: task.id.clone(),
-            cut_off: true,
+        (Some((path, ObservedFile::There { status, .. })), _) => CutOff::Status {
+            path: path.clone(),
+            status: status.clone().unwrap_or_default(),
         },
-    }
+        (Some((path, ObservedFile::Missing)), _) => CutOff::Missing(path.clone()),
+        (None, Some(path)) => CutOff::Outside(path.clone()),
+        (None, None) => CutOff::Unknown,
+    };
+    let reason = RepairReason::TaskCutOff {
+        task: task.id.clone(),
+        why,
+        attempt: task.attempts + u32::from(!task.is_next_counted),
+    };
+    let change = Change::ResetTask {
+        id: task.id.clone(),
+        cut_off: true,
+    };
+    Repair::new(&reason, change)
 }
 
-fn of_phase(workflow: &Workflow, phase: &Phase, observations: &Observations) -> Option<Mend> {
+fn of_phase(workflow: &Workflow, phase: &Phase, observations: &Observations) -> Option<Repair> {
     let usable = |path: &str| {
         observations
             .get(path)
@@ -105,39 +116,28 @@ fn of_phase(workflow: &Workflow, phase: &Phase, observations: &Observations) -> 
     required.peek()?;
     if required.all(|output| usable(&output.path)) && !has_open_tasks(workflow, phase, observations)
     {
-        let id = phase.id.clone();
-        let now = if phase.lacks_approval() {
-            "it waits for its approval"
+        let reason = if phase.lacks_approval() {
+            RepairReason::PhaseLacksApproval(phase.id.clone())
         } else {
-            "it is done"
+            RepairReason::PhaseDone(phase.id.clone())
         };
-        let what =
-            format!("phase {id} was in progress and all that it had to write is there: {now}");
         let finish = Finish {
-            phase: Some(id),
+            phase: Some(phase.id.clone()),
             present: present(phase, observations),
             ..Finish::default()
         };
-        return Some(Mend {
-            what,
-            change: Change::FinishPhase(finish),
-        });
+        return Some(Repair::new(&reason, Change::FinishPhase(finish)));
     }
     let drafts = phase
         .outputs
         .iter()
         .any(|output| !output.required && usable(&output.path));
-    if phase.lacks_approval() && drafts {
-        let id = phase.id.clone();
-        let what = format!(
-            "phase {id} was cut off at its approval: what it made is there and is shown again, not made again"
-        );
-        return Some(Mend {
-            what,
-            change: Change::AwaitApproval { phase: id },
-        });
-    }
-    None
+    (phase.lacks_approval() && drafts).then(|| {
+        let change = Change::AwaitApproval {
+            phase: phase.id.clone(),
+        };
+        Repair::new(&RepairReason::CutOffAtApproval(phase.id.clone()), change)
+    })
 }
 
 /// Whether a phase has open tasks. A task phase with an empty list counts as open.
@@ -167,7 +167,7 @@ pub fn present(phase: &Phase, observations: &Observations) -> Vec<(String, Optio
 }
 
 /// Returns what is wrong with each unusable output of a phase.
-pub fn flaws(phase: &Phase, observations: &Observations) -> Vec<(String, String)> {
+pub fn flaws(phase: &Phase, observations: &Observations) -> Vec<(String, OutputFlaw)> {
     let of = |path: &String| Some((path.clone(), observations.get(path)?.flaw()?));
     phase
         .outputs
@@ -213,9 +213,11 @@ mod tests {
     }
 
     fn after(workflow: &Workflow, observations: &Observations) -> Workflow {
-        let mends = mends(workflow, observations);
-        mends.iter().fold(workflow.clone(), |workflow, mend| {
-            workflow.after(&mend.change, 9).expect("it can be mended")
+        let repairs = repairs(workflow, observations);
+        repairs.iter().fold(workflow.clone(), |workflow, repair| {
+            workflow
+                .after(&repair.change, 9)
+                .expect("it can be repaired")
         })
     }
 
@@ -226,9 +228,9 @@ mod tests {
             ObservedFile::Empty,
             ObservedFile::Broken("x".into()),
         ] {
-            let mended = after(&running(), &Observations::from([("o.json".into(), found)]));
+            let repaired = after(&running(), &Observations::from([("o.json".into(), found)]));
             assert_eq!(
-                (mended.tasks[0].status, mended.tasks[0].attempts),
+                (repaired.tasks[0].status, repaired.tasks[0].attempts),
                 (TaskStatus::Pending, 2)
             );
         }
@@ -241,12 +243,12 @@ mod tests {
             (Some("completed"), TaskStatus::Complete),
             (Some("failed"), TaskStatus::Failed),
         ] {
-            let mended = after(
+            let repaired = after(
                 &running(),
                 &Observations::from([("o.json".into(), there(status))]),
             );
             assert_eq!(
-                (mended.tasks[0].status, mended.tasks[0].attempts),
+                (repaired.tasks[0].status, repaired.tasks[0].attempts),
                 (expected, 1)
             );
         }
@@ -282,13 +284,13 @@ mod tests {
             ("designs/".into(), ObservedFile::Empty),
             ("final.json".into(), ObservedFile::Missing),
         ]);
-        assert!(mends(&workflow, &nothing).is_empty());
+        assert!(repairs(&workflow, &nothing).is_empty());
         let both = Observations::from([
             ("designs/".into(), there(None)),
             ("final.json".into(), there(None)),
         ]);
         assert!(matches!(
-            mends(&workflow, &both)[0].change,
+            repairs(&workflow, &both)[0].change,
             Change::FinishPhase(_)
         ));
     }

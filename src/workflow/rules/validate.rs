@@ -13,6 +13,7 @@ use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::profile::PHASE_FILE;
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::flaw::{Flaw, OutputFlaw};
 
 /// Age in milliseconds after which a run is reported as old.
 pub const STALE_MS: i64 = 7 * 24 * 60 * 60 * 1000;
@@ -76,20 +77,10 @@ fn last_change(workflow: &Workflow) -> Option<Finding> {
 fn staleness(workflow: &Workflow, now_ms: i64) -> Vec<Finding> {
     let mut found = Vec::new();
     if is_stale(workflow, now_ms) {
-        let since = age(workflow.created_ms, now_ms);
-        found.push(Finding::new(
-            "stale",
-            "created_at",
-            format!("it was begun {since} ago"),
-        ));
+        found.push(Flaw::Stale(age(workflow.created_ms, now_ms)).at("created_at"));
     }
     if now_ms.saturating_sub(workflow.updated_ms) >= IDLE_MS {
-        let since = age(workflow.updated_ms, now_ms);
-        found.push(Finding::new(
-            "idle",
-            "updated_at",
-            format!("nothing has happened in it for {since}"),
-        ));
+        found.push(Flaw::Idle(age(workflow.updated_ms, now_ms)).at("updated_at"));
     }
     found
 }
@@ -98,21 +89,18 @@ fn staleness(workflow: &Workflow, now_ms: i64) -> Vec<Finding> {
 fn interrupted_write(workflow: &Workflow) -> Option<Finding> {
     let document = workflow.documents.get(PHASE_FILE)?;
     let is_cut_off = document.get("interruption_safe") == Some(&Value::Bool(false));
-    let what =
-        "interruption_safe is false: its writer was cut off before its end, or is still at it";
-    is_cut_off.then(|| Finding::new("interrupted_write", PHASE_FILE, what))
+    is_cut_off.then(|| Flaw::InterruptedWrite.at(PHASE_FILE))
 }
 
 /// Reports open tasks of a completed phase.
 fn open_tasks(workflow: &Workflow, phase: &Phase) -> Vec<Finding> {
     let told = |task: &Task| {
-        let what = format!(
-            "phase {} is complete, and task {} is {}",
-            phase.id,
-            task.id,
-            task.status.into_str()
-        );
-        Finding::new("tasks_open", format!("tasks.{}", task.id), what)
+        let flaw = Flaw::TasksOpen {
+            phase: phase.id.clone(),
+            task: task.id.clone(),
+            status: task.status.into_str(),
+        };
+        flaw.at(format!("tasks.{}", task.id))
     };
     let open = workflow
         .tasks_of(phase)
@@ -130,20 +118,15 @@ pub fn task_output(task: &Task, observations: &Observations) -> Option<Finding> 
         .output
         .as_ref()
         .filter(|_| task.status == TaskStatus::Complete)?;
-    let (code, what) = match observations.get(path)? {
+    let flaw = match observations.get(path)? {
         found if found.bears_out_completion() => return None,
-        ObservedFile::There { status, .. } => (
-            "output_contradicts",
-            format!("says '{}'", status.as_deref().unwrap_or_default()),
-        ),
-        found @ ObservedFile::Broken(_) => ("output_broken", found.flaw()?),
-        found => ("output_missing", found.flaw()?),
+        ObservedFile::There { status, .. } => {
+            OutputFlaw::Contradicts(status.clone().unwrap_or_default())
+        }
+        found => found.flaw()?,
     };
-    Some(Finding::new(
-        code,
-        path.clone(),
-        format!("task {} is complete, and its output {what}", task.id),
-    ))
+    let task = task.id.clone();
+    Some(Flaw::OutputOfTask { task, flaw }.at(path))
 }
 
 pub fn is_stale(workflow: &Workflow, now_ms: i64) -> bool {
@@ -153,13 +136,14 @@ pub fn is_stale(workflow: &Workflow, now_ms: i64) -> bool {
 /// Reports missing outputs of a completed phase. Changed content is only a remark, because work
 /// goes on.
 fn outputs(phase: &Phase, observations: &Observations, report: &mut ValidationReport) {
+    let id = || phase.id.clone();
     if phase.status != PhaseStatus::Complete {
         let begun = phase.outputs.iter().filter(|_| phase.status.is_under_way());
         report.remarks.extend(
             begun.filter_map(|output| match observations.get(&output.path)? {
                 found @ ObservedFile::Broken(_) => {
-                    let what = format!("phase {} writes it, and it {}", phase.id, found.flaw()?);
-                    Some(Finding::new("output_broken", output.path.clone(), what))
+                    let (phase, flaw) = (id(), found.flaw()?);
+                    Some(Flaw::OutputOfPhase { phase, flaw }.at(&output.path))
                 }
                 _ => None,
             }),
@@ -168,39 +152,24 @@ fn outputs(phase: &Phase, observations: &Observations, report: &mut ValidationRe
     }
     for output in &phase.outputs {
         let was_there = output.required || output.sha256.is_some();
-        let wrong = |code, why: &str| {
-            Finding::new(
-                code,
-                output.path.clone(),
-                format!("phase {} left it, and {why}", phase.id),
-            )
-        };
-        match observations.get(&output.path) {
+        let (list, flaw) = match observations.get(&output.path) {
             Some(ObservedFile::Missing) if was_there => {
-                report.errors.push(wrong("output_missing", "it is gone"));
+                (&mut report.errors, Flaw::OutputGone(id()))
             }
-            None if was_there => {
-                let why = "it lies outside of the directory, where it is not looked at";
-                report.remarks.push(wrong("output_outside", why));
-            }
-            Some(ObservedFile::Empty) if was_there => {
-                report.errors.push(wrong("output_missing", "it is empty"));
-            }
+            None if was_there => (&mut report.remarks, Flaw::OutputOutside(id())),
+            Some(ObservedFile::Empty) if was_there => (&mut report.errors, Flaw::OutputEmpty(id())),
             Some(ObservedFile::Broken(why)) => {
-                report.errors.push(wrong(
-                    "output_broken",
-                    &format!("it is no JSON any more: {why}"),
-                ));
+                let (phase, why) = (id(), why.clone());
+                (&mut report.errors, Flaw::OutputBroken { phase, why })
             }
             Some(ObservedFile::There { sum: Some(sum), .. })
                 if output.sha256.as_ref().is_some_and(|known| known != sum) =>
             {
-                report
-                    .remarks
-                    .push(wrong("output_changed", "it was changed since"));
+                (&mut report.remarks, Flaw::OutputChanged(id()))
             }
-            _ => {}
-        }
+            _ => continue,
+        };
+        list.push(flaw.at(&output.path));
     }
 }
 
@@ -210,46 +179,34 @@ const NAMED_PHASES: usize = 10;
 /// Reports an unplanned phase, unless skipped: it may be a misspelling and end the run early.
 fn unknown(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
     let is_in_use = phase.is_unplanned && phase.status != PhaseStatus::Skipped;
-    let known = known_names(workflow);
+    let word = |text: &str| shell_word(text.as_bytes());
     let skip = || {
-        let word = |text: &str| shell_word(text.as_bytes());
         format!(
-            ", or skip it ('checkpoint phase skip {} -w {}')",
+            "checkpoint phase skip {} -w {}",
             word(&phase.id),
             word(&workflow.id)
         )
     };
-    let what = || {
-        let known = first_of(&known, NAMED_PHASES, |_| ", …".to_owned());
-        let skip = if phase.status.is_settled() {
-            String::new()
-        } else {
-            skip()
-        };
-        format!(
-            "{PHASE_FILE} names '{}', and that is none of {known}; mend it there{skip}",
-            phase.id
-        )
+    let flaw = || Flaw::UnknownPhase {
+        phase: phase.id.clone(),
+        known: first_of(&known_names(workflow), NAMED_PHASES, |_| ", …".to_owned()),
+        skip: (!phase.status.is_settled()).then(skip),
     };
-    is_in_use.then(|| Finding::new("unknown_phase", format!("phases.{}", phase.id), what()))
+    is_in_use.then(|| flaw().at(format!("phases.{}", phase.id)))
 }
 
 fn order(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
+    let status = phase.status.into_str();
     if phase.status.is_under_way() && phase.completed_ms.is_some() {
-        let what = format!(
-            "phase {} is said to be complete and to be {}",
-            phase.id,
-            phase.status.into_str()
-        );
-        return Some(Finding::new(
-            "done_and_under_way",
-            format!("phases.{}", phase.id),
-            what,
-        ));
+        let flaw = Flaw::DoneAndUnderWay {
+            phase: phase.id.clone(),
+            status,
+        };
+        return Some(flaw.at(format!("phases.{}", phase.id)));
     }
     let begun = phase.status.is_under_way() || phase.status == PhaseStatus::Complete;
     if begun {
-        before_its_turn(workflow, phase, phase.status.into_str())
+        before_its_turn(workflow, phase, status)
     } else {
         None
     }
@@ -257,9 +214,12 @@ fn order(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
 
 fn before_its_turn(workflow: &Workflow, phase: &Phase, word: &str) -> Option<Finding> {
     let unmet = workflow.unmet(phase);
-    let what = || format!("phase {} is {word} before {}", phase.id, unmet.join(", "));
-    (!unmet.is_empty())
-        .then(|| Finding::new("out_of_order", format!("phases.{}", phase.id), what()))
+    let flaw = || Flaw::OutOfOrder {
+        phase: phase.id.clone(),
+        status: word.to_owned(),
+        unmet: unmet.join(", "),
+    };
+    (!unmet.is_empty()).then(|| flaw().at(format!("phases.{}", phase.id)))
 }
 
 fn times(workflow: &Workflow, phase: &Phase, now_ms: i64) -> Vec<Finding> {
@@ -280,29 +240,17 @@ fn times(workflow: &Workflow, phase: &Phase, now_ms: i64) -> Vec<Finding> {
     if let (Some(start), Some(end)) = (phase.started_ms, phase.completed_ms)
         && end + SKEW_MS < start
     {
-        found.push(Finding::new(
-            "time_unlikely",
-            place("completed_at"),
-            "it is before it was started",
-        ));
+        found.push(Flaw::EndBeforeStart.at(place("completed_at")));
     }
     found
 }
 
 fn before_the_run(place: &str, time_ms: i64) -> Finding {
-    Finding::new(
-        "time_unlikely",
-        place,
-        format!("{} is before the run began", rfc3339_seconds(time_ms)),
-    )
+    Flaw::BeforeTheRun(rfc3339_seconds(time_ms)).at(place)
 }
 
 fn future(place: &str, time_ms: i64) -> Finding {
-    Finding::new(
-        "time_in_future",
-        place,
-        format!("{} has not come yet", rfc3339_seconds(time_ms)),
-    )
+    Flaw::TimeInFuture(rfc3339_seconds(time_ms)).at(place)
 }
 
 #[cfg(test)]

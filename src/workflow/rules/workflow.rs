@@ -9,6 +9,7 @@ use crate::base::malformed::Malformed;
 use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::profile::{PHASE_FILE, Profile};
 use crate::workflow::rules::status::RunStatus;
+use crate::workflow::words::reasons::newer_schema;
 
 /// Newest known value of `schema`; a larger one is rejected.
 pub const SCHEMA: u32 = 1;
@@ -131,7 +132,7 @@ impl Workflow {
             .and_then(Value::as_u64)
             .ok_or("it names no schema")?;
         if schema > u64::from(SCHEMA) {
-            return Err(format!("it has schema {schema}; this program knows {SCHEMA}").into());
+            return Err(newer_schema(schema, SCHEMA).into());
         }
         Ok(serde_json::from_value(value).map_err(|why| why.to_string())?)
     }

@@ -8,6 +8,7 @@ use crate::workflow::plan::DOTAGENT;
 use crate::workflow::profiles::reader::{DocumentReader, Fields};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
+use crate::workflow::words::flaw::Flaw;
 
 pub struct PhasesDocument {
     pub id: String,
@@ -112,10 +113,9 @@ fn fields_of(reader: &mut DocumentReader, fields: &Fields<'_>) -> Option<PhasesD
     let word = reader.text(fields, "phase_status");
     let status = word.and_then(PhaseState::read);
     if let (Some(word), None) = (word, status) {
-        reader.note(
-            "unknown_status",
+        reader.flaw(
+            Flaw::UnknownStatus(word.to_owned()),
             fields.place("phase_status"),
-            format!("'{word}' is no status of a phase"),
         );
     }
     let completed = completed(reader, fields);

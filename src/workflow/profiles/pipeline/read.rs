@@ -9,6 +9,7 @@ use super::write::DESCRIPTION_KEYS;
 use crate::workflow::plan::dependency_key;
 use crate::workflow::profiles::reader::{DocumentReader, Fields};
 use crate::workflow::rules::finding::Finding;
+use crate::workflow::words::flaw::Flaw;
 
 pub struct PipelineDocument {
     /// In the order of the document: completed, current, remaining.
@@ -148,12 +149,11 @@ fn check(reader: &mut DocumentReader, entries: &[PhaseEntry]) {
         }
         let dependencies = entry.dependencies.iter().flatten().enumerate();
         for (at, id) in dependencies.filter(|(_, id)| !ids.contains(id.as_str())) {
-            let what = format!("'{}' depends on '{id}', and no phase has that id", entry.id);
-            reader.note(
-                "unknown_dependency",
-                format!("{}.dependencies[{at}]", entry.at),
-                what,
-            );
+            let flaw = Flaw::UnknownDependency {
+                phase: entry.id.clone(),
+                id: id.clone(),
+            };
+            reader.flaw(flaw, format!("{}.dependencies[{at}]", entry.at));
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::flaw::Flaw;
 
 /// Makes a run without phases, which [`take`] adds. The document has no id; the run gets a new one.
 pub fn begin(value: &Value, root: &str) -> Result<Workflow, Vec<Finding>> {
@@ -58,16 +59,9 @@ pub fn take(workflow: &mut Workflow, value: &Value, root: &str) -> Result<(), Ve
     take_context(workflow, &read.context, root);
     take_time(&mut workflow.created_ms, read.created_ms);
     take_time(&mut workflow.updated_ms, read.updated_ms);
-    match plan::cycle(&workflow.phases) {
-        None => Ok(()),
-        Some(around) => {
-            let what = format!(
-                "the dependencies lead around a circle: {}",
-                around.join(" → ")
-            );
-            Err(vec![Finding::new("cycle", "remaining_phases", what)])
-        }
-    }
+    plan::cycle(&workflow.phases).map_or(Ok(()), |ids| {
+        Err(vec![Flaw::Cycle(ids).at("remaining_phases")])
+    })
 }
 
 /// Returns the phases missing in the document; a phase that has begun must not be missing.

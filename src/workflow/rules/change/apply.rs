@@ -7,6 +7,7 @@ use crate::workflow::rules::change::kinds::Change;
 use crate::workflow::rules::change::{phases, settings, tasks};
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::{Interruption, MiniCommit, Workflow};
+use crate::workflow::words::run_error::RunError;
 
 impl Workflow {
     /// Returns the state after a change; `now_ms` is milliseconds since 1970. The present state is
@@ -17,14 +18,14 @@ impl Workflow {
     pub fn after(&self, change: &Change, now_ms: i64) -> Result<Self, WorkflowProblem> {
         let mut next = self.clone();
         next.apply(change, now_ms)
-            .map_err(|problem| problem.with_state(self))?;
+            .map_err(|error| WorkflowProblem::from(error).with_state(self))?;
         next.end_foreign_write();
         // The newest state must not look older than the previous one if the clock went back.
         next.updated_ms = now_ms.max(self.updated_ms);
         Ok(next)
     }
 
-    fn apply(&mut self, change: &Change, now_ms: i64) -> Result<(), WorkflowProblem> {
+    fn apply(&mut self, change: &Change, now_ms: i64) -> Result<(), RunError> {
         self.check_open(change)?;
         if !matches!(change, Change::Interrupt { .. }) {
             self.interrupted = None;
@@ -91,15 +92,16 @@ impl Workflow {
     }
 
     /// Checks that the run has not ended; only a mini commit may follow its completion.
-    fn check_open(&self, change: &Change) -> Result<(), WorkflowProblem> {
+    fn check_open(&self, change: &Change) -> Result<(), RunError> {
         let is_afterwards =
             self.status == RunStatus::Complete && matches!(change, Change::MiniCommit(_));
         if self.status.is_open() || is_afterwards {
             return Ok(());
         }
-        let what = format!("workflow {} is {}", self.id, self.word());
-        Err(WorkflowProblem::refused("workflow_ended", what)
-            .hint("'checkpoint workflow init' begins another"))
+        Err(RunError::WorkflowEnded {
+            run: self.id.clone(),
+            status: self.word(),
+        })
     }
 
     pub(super) fn end(&mut self, status: RunStatus, now_ms: i64) {

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::base::cut_list::and_more;
-use crate::error::problem::WorkflowProblem;
 use crate::workflow::rules::advice::approve_command;
 use crate::workflow::rules::derived::may_run_beside;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus, TaskStatus};
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::flaw::OutputFlaw;
+use crate::workflow::words::run_error::{RunError, approves, shows_state};
 
 #[derive(Clone, Debug, Default)]
 pub struct Start {
@@ -35,7 +35,7 @@ pub struct Finish {
     /// Outputs that are present, with the SHA-256 of files.
     pub present: Vec<(String, Option<String>)>,
     /// Outputs that are not usable, with the reason.
-    pub flaws: Vec<(String, String)>,
+    pub flaws: Vec<(String, OutputFlaw)>,
     /// Findings about outputs of completed tasks.
     pub task_flaws: Vec<String>,
     /// Ignore missing outputs and open tasks.
@@ -44,7 +44,7 @@ pub struct Finish {
 
 /// # Errors
 /// There is no such phase, it has begun, or a dependency is not settled.
-pub fn start(workflow: &mut Workflow, start: &Start, now_ms: i64) -> Result<(), WorkflowProblem> {
+pub fn start(workflow: &mut Workflow, start: &Start, now_ms: i64) -> Result<(), RunError> {
     let id = to_start(workflow, start.phase.as_deref())?;
     check_start(workflow, &id, start.force)?;
     let phase = find(workflow, &id)?;
@@ -61,12 +61,9 @@ pub fn start(workflow: &mut Workflow, start: &Start, now_ms: i64) -> Result<(), 
 }
 
 /// Returns the id of the phase to start; the next one if none is named.
-pub fn to_start(workflow: &Workflow, named: Option<&str>) -> Result<String, WorkflowProblem> {
+pub fn to_start(workflow: &Workflow, named: Option<&str>) -> Result<String, RunError> {
     if let Some(id) = named {
-        return workflow
-            .phase(id)
-            .map(|phase| phase.id.clone())
-            .ok_or_else(|| no_such(workflow, id));
+        return known(workflow, id).map(|phase| phase.id.clone());
     }
     let failed = workflow
         .phases
@@ -77,32 +74,27 @@ pub fn to_start(workflow: &Workflow, named: Option<&str>) -> Result<String, Work
             .remaining()
             .find(|phase| workflow.unmet(phase).is_empty())
     });
-    next.map(|phase| phase.id.clone()).ok_or_else(|| {
-        let waiting = workflow
+    let waiting = || {
+        workflow
             .running()
-            .find(|phase| phase.status == PhaseStatus::AwaitingApproval);
-        let what = waiting.map_or("no phase can be started now".to_owned(), |phase| {
-            format!("no phase can be started before {} is approved", phase.id)
-        });
-        let shows = || {
-            format!(
-                "'checkpoint workflow status {}' shows where it stands",
-                workflow.id
-            )
-        };
-        let hint = waiting.map_or_else(shows, |phase| approval(workflow, phase));
-        WorkflowProblem::refused("nothing_to_start", what).hint(hint)
-    })
-}
-
-fn approval(workflow: &Workflow, phase: &Phase) -> String {
-    format!("'{}' approves it", approve_command(workflow, phase))
+            .find(|phase| phase.status == PhaseStatus::AwaitingApproval)
+    };
+    next.map(|phase| phase.id.clone())
+        .ok_or_else(|| match waiting() {
+            Some(phase) => RunError::ApprovalFirst {
+                phase: phase.id.clone(),
+                command: approve_command(workflow, phase),
+            },
+            None => RunError::NothingToStart {
+                run: workflow.id.clone(),
+            },
+        })
 }
 
 /// # Errors
 /// The phase has begun, or a dependency is not settled.
-pub fn check_start(workflow: &Workflow, id: &str, force: bool) -> Result<(), WorkflowProblem> {
-    let phase = workflow.phase(id).ok_or_else(|| no_such(workflow, id))?;
+pub fn check_start(workflow: &Workflow, id: &str, force: bool) -> Result<(), RunError> {
+    let phase = known(workflow, id)?;
     if !matches!(phase.status, PhaseStatus::Pending | PhaseStatus::Failed) {
         return Err(wrong_state(workflow, phase, "start"));
     }
@@ -111,43 +103,31 @@ pub fn check_start(workflow: &Workflow, id: &str, force: bool) -> Result<(), Wor
     }
     let unmet = workflow.unmet(phase);
     if !unmet.is_empty() {
-        let what = format!(
-            "phase {id} depends on {}, not complete yet",
-            unmet.join(", ")
-        );
-        let waiting = unmet.iter().filter_map(|id| workflow.phase(id));
-        let waiting = waiting
-            .into_iter()
+        let waiting = unmet
+            .iter()
+            .filter_map(|id| workflow.phase(id))
             .find(|phase| phase.status == PhaseStatus::AwaitingApproval);
-        let hint = waiting.map_or("end those first, or give --force".to_owned(), |phase| {
-            approval(workflow, phase)
+        return Err(RunError::DependenciesUnmet {
+            phase: id.to_owned(),
+            unmet: unmet.join(", "),
+            command: waiting.map(|phase| approve_command(workflow, phase)),
         });
-        return Err(WorkflowProblem::refused("dependencies_unmet", what).hint(hint));
     }
-    let beside = workflow.running().filter(|other| other.id != id);
-    if let Some(other) = beside
-        .into_iter()
-        .find(|other| !may_run_beside(phase, other))
-    {
-        let why = if phase.commits && other.commits {
-            "both commit"
-        } else {
-            "both write the same files"
-        };
-        let what = format!("phase {id} cannot run beside {}: {why}", other.id);
-        return Err(WorkflowProblem::refused("not_side_by_side", what)
-            .hint("finish that one first, or give --force"));
-    }
-    Ok(())
+    let other = workflow
+        .running()
+        .find(|other| other.id != id && !may_run_beside(phase, other));
+    other.map_or(Ok(()), |other| {
+        Err(RunError::NotSideBySide {
+            phase: id.to_owned(),
+            other: other.id.clone(),
+            both_commit: phase.commits && other.commits,
+        })
+    })
 }
 
 /// # Errors
 /// No such phase is under way.
-pub fn progress(
-    workflow: &mut Workflow,
-    named: Option<&str>,
-    text: &str,
-) -> Result<(), WorkflowProblem> {
+pub fn progress(workflow: &mut Workflow, named: Option<&str>, text: &str) -> Result<(), RunError> {
     let phase = under_way(workflow, named, "progress")?;
     phase.progress = Some(text.to_owned());
     Ok(())
@@ -157,11 +137,7 @@ pub fn progress(
 ///
 /// # Errors
 /// No such phase is under way, a required output is missing, or a task is open.
-pub fn finish(
-    workflow: &mut Workflow,
-    finish: &Finish,
-    now_ms: i64,
-) -> Result<(), WorkflowProblem> {
+pub fn finish(workflow: &mut Workflow, finish: &Finish, now_ms: i64) -> Result<(), RunError> {
     let id = under_way(workflow, finish.phase.as_deref(), "done")?
         .id
         .clone();
@@ -188,7 +164,7 @@ pub fn finish(
     Ok(())
 }
 
-fn check_finish(workflow: &Workflow, id: &str, finish: &Finish) -> Result<(), WorkflowProblem> {
+fn check_finish(workflow: &Workflow, id: &str, finish: &Finish) -> Result<(), RunError> {
     let Some(phase) = workflow.phase(id) else {
         return Ok(());
     };
@@ -199,47 +175,38 @@ fn check_finish(workflow: &Workflow, id: &str, finish: &Finish) -> Result<(), Wo
         .filter(|output| output.required && !is_present(&output.path));
     let told = |path: &str| {
         let flaw = finish.flaws.iter().find(|(flawed, _)| flawed == path);
-        format!("{path} {}", flaw.map_or("is missing", |(_, what)| what))
+        let flaw = flaw.map_or(&OutputFlaw::Missing, |(_, flaw)| flaw);
+        format!("{path} {flaw}")
     };
     let lacking: Vec<String> = lacking
         .map(|output| told(&output.path))
         .chain(finish.task_flaws.clone())
         .collect();
+    let phase_id = id.to_owned();
     if !lacking.is_empty() {
-        let what = format!(
-            "phase {id} is not done: {}",
-            and_more(&lacking, LISTED_NAMES)
-        );
-        return Err(
-            WorkflowProblem::refused("outputs_missing", what).hint("write it, or give --force")
-        );
+        return Err(RunError::OutputsMissing {
+            phase: phase_id,
+            lacking,
+        });
     }
-    let open = workflow
+    let open: Vec<String> = workflow
         .tasks_of(phase)
-        .filter(|task| task.status != TaskStatus::Complete);
-    let open: Vec<String> = open
+        .filter(|task| task.status != TaskStatus::Complete)
         .map(|task| format!("{} ({})", task.id, task.status.into_str()))
         .collect();
-    if !open.is_empty() {
-        let what = format!(
-            "phase {id} is not done: it has open tasks: {}",
-            and_more(&open, LISTED_NAMES)
-        );
-        return Err(WorkflowProblem::refused("tasks_open", what).hint("end them, or give --force"));
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err(RunError::TasksOpen {
+            phase: phase_id,
+            open,
+        })
     }
-    Ok(())
 }
-
-/// Maximum number of names listed in a message.
-const LISTED_NAMES: usize = 10;
 
 /// # Errors
 /// No such phase is under way.
-pub fn fail(
-    workflow: &mut Workflow,
-    named: Option<&str>,
-    error: &str,
-) -> Result<(), WorkflowProblem> {
+pub fn fail(workflow: &mut Workflow, named: Option<&str>, error: &str) -> Result<(), RunError> {
     let phase = under_way(workflow, named, "fail")?;
     phase.status = PhaseStatus::Failed;
     phase.last_error = Some(error.to_owned());
@@ -249,13 +216,8 @@ pub fn fail(
 
 /// # Errors
 /// There is no such phase, or it is settled.
-pub fn skip(
-    workflow: &mut Workflow,
-    id: &str,
-    reason: &str,
-    now_ms: i64,
-) -> Result<(), WorkflowProblem> {
-    let stands = workflow.phase(id).ok_or_else(|| no_such(workflow, id))?;
+pub fn skip(workflow: &mut Workflow, id: &str, reason: &str, now_ms: i64) -> Result<(), RunError> {
+    let stands = known(workflow, id)?;
     if stands.status.is_settled() {
         return Err(wrong_state(workflow, stands, "skip"));
     }
@@ -271,17 +233,10 @@ pub fn skip(
 
 /// # Errors
 /// No such phase is under way, or it is approved already.
-pub fn approve(
-    workflow: &mut Workflow,
-    named: Option<&str>,
-    now_ms: i64,
-) -> Result<(), WorkflowProblem> {
+pub fn approve(workflow: &mut Workflow, named: Option<&str>, now_ms: i64) -> Result<(), RunError> {
     let phase = under_way(workflow, named, "approve")?;
     if phase.approved_ms.is_some() {
-        return Err(WorkflowProblem::refused(
-            "already_approved",
-            format!("phase {} is approved already", phase.id),
-        ));
+        return Err(RunError::AlreadyApproved(phase.id.clone()));
     }
     phase.approved_ms = Some(now_ms);
     if phase.status == PhaseStatus::AwaitingApproval {
@@ -311,15 +266,15 @@ pub fn approve(
 
 /// # Errors
 /// The phase is not under way.
-pub fn await_approval(workflow: &mut Workflow, id: &str) -> Result<(), WorkflowProblem> {
+pub fn await_approval(workflow: &mut Workflow, id: &str) -> Result<(), RunError> {
     under_way(workflow, Some(id), "approve")?.status = PhaseStatus::AwaitingApproval;
     Ok(())
 }
 
 /// # Errors
 /// The phase is not under way.
-pub fn reset(workflow: &mut Workflow, id: &str) -> Result<(), WorkflowProblem> {
-    let stands = workflow.phase(id).ok_or_else(|| no_such(workflow, id))?;
+pub fn reset(workflow: &mut Workflow, id: &str) -> Result<(), RunError> {
+    let stands = known(workflow, id)?;
     if !stands.status.is_under_way() {
         return Err(wrong_state(workflow, stands, "put back"));
     }
@@ -340,18 +295,19 @@ fn end_if_settled(workflow: &mut Workflow, now_ms: i64) {
     }
 }
 
-fn find<'w>(workflow: &'w mut Workflow, id: &str) -> Result<&'w mut Phase, WorkflowProblem> {
-    let missing = || WorkflowProblem::no_such("no_such_phase", format!("there is no phase {id}"));
-    workflow.phase_mut(id).ok_or_else(missing)
+fn find<'w>(workflow: &'w mut Workflow, id: &str) -> Result<&'w mut Phase, RunError> {
+    workflow
+        .phase_mut(id)
+        .ok_or_else(|| RunError::UnknownPhase(id.to_owned()))
 }
 
 fn under_way<'w>(
     workflow: &'w mut Workflow,
     named: Option<&str>,
-    verb: &str,
-) -> Result<&'w mut Phase, WorkflowProblem> {
-    let id = meant(workflow, named)?;
-    let stands = workflow.phase(&id).ok_or_else(|| no_such(workflow, &id))?;
+    verb: &'static str,
+) -> Result<&'w mut Phase, RunError> {
+    let id = under_way_id(workflow, named)?;
+    let stands = known(workflow, &id)?;
     let fits = match verb {
         "approve" | "fail" => stands.status.is_under_way(),
         _ => stands.status == PhaseStatus::InProgress,
@@ -363,67 +319,43 @@ fn under_way<'w>(
     }
 }
 
-/// Returns the named phase, or without a name the only one under way.
-pub fn meant(workflow: &Workflow, named: Option<&str>) -> Result<String, WorkflowProblem> {
+/// Returns the id of the named phase, or without a name of the only one under way.
+pub fn under_way_id(workflow: &Workflow, named: Option<&str>) -> Result<String, RunError> {
     if let Some(id) = named {
-        return workflow
-            .phase(id)
-            .map(|phase| phase.id.clone())
-            .ok_or_else(|| no_such(workflow, id));
+        return known(workflow, id).map(|phase| phase.id.clone());
     }
     let running: Vec<&str> = workflow.running().map(|phase| &*phase.id).collect();
     match running[..] {
         [only] => Ok(only.to_owned()),
-        [] => Err(
-            WorkflowProblem::refused("nothing_under_way", "no phase is under way")
-                .hint("checkpoint phase start"),
-        ),
-        _ => Err(WorkflowProblem::refused(
-            "several_under_way",
-            format!("several phases are under way: {}", running.join(", ")),
-        )
-        .hint("name the one that is meant")),
+        [] => Err(RunError::NothingUnderWay),
+        _ => Err(RunError::SeveralUnderWay {
+            phases: running.join(", "),
+        }),
     }
 }
 
-fn wrong_state(workflow: &Workflow, phase: &Phase, verb: &str) -> WorkflowProblem {
-    let code = match phase.status {
-        PhaseStatus::Complete => "already_complete",
-        PhaseStatus::InProgress if verb == "start" => "already_started",
-        PhaseStatus::Pending => "not_started",
-        _ => "invalid_transition",
-    };
-    let what = format!(
-        "phase {} is {}; 'phase {verb}' does not lead on from there",
-        phase.id,
-        phase.status.into_str()
-    );
-    let hint = match phase.status {
-        PhaseStatus::AwaitingApproval => approval(workflow, phase),
-        _ => format!(
-            "'checkpoint workflow status {}' shows where it stands",
-            workflow.id
-        ),
-    };
-    WorkflowProblem::refused(code, what).hint(hint)
+fn wrong_state(workflow: &Workflow, phase: &Phase, verb: &'static str) -> RunError {
+    RunError::WrongPhaseState {
+        code: match phase.status {
+            PhaseStatus::Complete => "already_complete",
+            PhaseStatus::InProgress if verb == "start" => "already_started",
+            PhaseStatus::Pending => "not_started",
+            _ => "invalid_transition",
+        },
+        phase: phase.id.clone(),
+        status: phase.status.into_str(),
+        verb,
+        next: match phase.status {
+            PhaseStatus::AwaitingApproval => approves(&approve_command(workflow, phase)),
+            _ => shows_state(&workflow.id),
+        },
+    }
 }
 
-fn no_such(workflow: &Workflow, id: &str) -> WorkflowProblem {
-    let ids: Vec<String> = workflow
-        .phases
-        .iter()
-        .map(|phase| phase.id.clone())
-        .collect();
-    WorkflowProblem::no_such(
-        "no_such_phase",
-        format!("workflow {} has no phase {id}", workflow.id),
-    )
-    .hint(format!(
-        "it has {}",
-        if ids.is_empty() {
-            "none".to_owned()
-        } else {
-            and_more(&ids, LISTED_NAMES)
-        }
-    ))
+fn known<'w>(workflow: &'w Workflow, id: &str) -> Result<&'w Phase, RunError> {
+    workflow.phase(id).ok_or_else(|| RunError::NoSuchPhase {
+        run: workflow.id.clone(),
+        phase: id.to_owned(),
+        known: workflow.phases.iter().map(|one| one.id.clone()).collect(),
+    })
 }

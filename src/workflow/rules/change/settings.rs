@@ -2,21 +2,20 @@
 
 use serde_json::{Map, Value};
 
-use crate::error::problem::WorkflowProblem;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::run_error::RunError;
 
 /// Sets one key; `null` removes a key of the free state.
 ///
 /// # Errors
 /// The key requires text, or its path leads through a value that is not an object.
-pub fn set(workflow: &mut Workflow, key: &str, value: &Value) -> Result<(), WorkflowProblem> {
+pub fn set(workflow: &mut Workflow, key: &str, value: &Value) -> Result<(), RunError> {
     let words = || match value {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text.clone())),
-        _ => Err(WorkflowProblem::refused(
-            "bad_value",
-            format!("{key} is text, in quotes"),
-        )),
+        _ => Err(RunError::BadValue {
+            key: key.to_owned(),
+        }),
     };
     match key {
         "description" => workflow.description = words()?.unwrap_or_default(),
@@ -27,26 +26,22 @@ pub fn set(workflow: &mut Workflow, key: &str, value: &Value) -> Result<(), Work
     Ok(())
 }
 
-fn set_free(workflow: &mut Workflow, key: &str, value: &Value) -> Result<(), WorkflowProblem> {
+fn set_free(workflow: &mut Workflow, key: &str, value: &Value) -> Result<(), RunError> {
     let mut names: Vec<&str> = key.split('.').collect();
     if names.iter().any(|name| name.is_empty()) {
-        return Err(WorkflowProblem::refused(
-            "bad_key",
-            format!("'{key}' is no key: a name is empty"),
-        ));
+        return Err(RunError::EmptyKey {
+            key: key.to_owned(),
+        });
     }
     let Some(last) = names.pop() else {
         return Ok(());
     };
     let mut at = &mut workflow.state;
     for name in names {
-        let way = || {
-            WorkflowProblem::refused(
-                "bad_key",
-                format!("'{key}' leads through '{name}', which holds no keys"),
-            )
-        };
-        at = object_at(at, name).ok_or_else(way)?;
+        at = object_at(at, name).ok_or_else(|| RunError::NoKeysIn {
+            key: key.to_owned(),
+            name: name.to_owned(),
+        })?;
     }
     if value.is_null() {
         at.shift_remove(last);

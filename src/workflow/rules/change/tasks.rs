@@ -1,14 +1,14 @@
 //! Transitions of tasks.
 
-use crate::error::problem::WorkflowProblem;
 use crate::workflow::rules::change::kinds::Change;
 use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::status::TaskStatus;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::run_error::RunError;
 
 /// # Errors
 /// There is no such task, it exists already, or its status does not allow the change.
-pub fn apply(workflow: &mut Workflow, change: &Change, now_ms: i64) -> Result<(), WorkflowProblem> {
+pub fn apply(workflow: &mut Workflow, change: &Change, now_ms: i64) -> Result<(), RunError> {
     match change {
         Change::AddTask {
             id,
@@ -68,58 +68,45 @@ pub fn apply(workflow: &mut Workflow, change: &Change, now_ms: i64) -> Result<()
     }
 }
 
-fn add(workflow: &mut Workflow, task: Task) -> Result<(), WorkflowProblem> {
+fn add(workflow: &mut Workflow, task: Task) -> Result<(), RunError> {
     if task.id.trim().is_empty() || task.id.chars().any(char::is_control) {
-        return Err(WorkflowProblem::refused(
-            "bad_id",
-            "a task needs a name in one line",
-        ));
+        return Err(RunError::BadId);
     }
     if workflow.task(&task.id).is_some() {
-        return Err(WorkflowProblem::refused(
-            "task_exists",
-            format!("there is a task {} already", task.id),
-        ));
+        return Err(RunError::TaskExists(task.id));
     }
     if let Some(phase) = task
         .phase
         .as_deref()
         .filter(|phase| workflow.phase(phase).is_none())
     {
-        return Err(WorkflowProblem::no_such(
-            "no_such_phase",
-            format!("there is no phase {phase}"),
-        ));
+        return Err(RunError::UnknownPhase(phase.to_owned()));
     }
     workflow.tasks.push(task);
     Ok(())
 }
 
-fn find<'w>(workflow: &'w mut Workflow, id: &str) -> Result<&'w mut Task, WorkflowProblem> {
-    let missing = || {
-        WorkflowProblem::no_such("no_such_task", format!("there is no task {id}"))
-            .hint("'checkpoint task list' shows them")
-    };
+fn find<'w>(workflow: &'w mut Workflow, id: &str) -> Result<&'w mut Task, RunError> {
     workflow
         .tasks
         .iter_mut()
         .find(|task| task.id == id)
-        .ok_or_else(missing)
+        .ok_or_else(|| RunError::NoSuchTask(id.to_owned()))
 }
 
 fn in_state<'w>(
     workflow: &'w mut Workflow,
     id: &str,
     from: &[TaskStatus],
-    verb: &str,
-) -> Result<&'w mut Task, WorkflowProblem> {
+    verb: &'static str,
+) -> Result<&'w mut Task, RunError> {
     let task = find(workflow, id)?;
     if from.contains(&task.status) {
         return Ok(task);
     }
-    let what = format!(
-        "task {id} is {}; 'task {verb}' does not lead on from there",
-        task.status.into_str()
-    );
-    Err(WorkflowProblem::refused("invalid_transition", what))
+    Err(RunError::WrongTaskState {
+        task: id.to_owned(),
+        status: task.status.into_str(),
+        verb,
+    })
 }

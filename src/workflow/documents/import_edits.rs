@@ -16,8 +16,8 @@ use crate::workflow::documents::classify::{Removed, Verdict, judge, judge_all, r
 use crate::workflow::documents::conflict::ConflictKind;
 use crate::workflow::documents::find_documents::{self, OnDisk};
 use crate::workflow::documents::write_documents;
-use crate::workflow::engine::runs::{self, Run, Runs};
-use crate::workflow::engine::{abandon, transition};
+use crate::workflow::engine::runs::{Run, Runs};
+use crate::workflow::engine::transition;
 use crate::workflow::profiles::dispatch;
 use crate::workflow::rules::change::Change;
 use crate::workflow::rules::event::Event;
@@ -25,23 +25,26 @@ use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::profile;
 use crate::workflow::rules::status::RunStatus;
 use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::flaw::Flaw;
+use crate::workflow::words::reasons::EndReason;
+use crate::workflow::words::run_error::RunError;
 
 pub use crate::workflow::documents::conflict::Conflict;
 
 /// Actor in the log for edits of a file.
 const BY_HAND: &str = "file";
 
-/// Returns the store, and makes one if profile files wait to be taken in.
+/// Returns the store, and makes one if profile files wait to be imported.
 ///
 /// # Errors
-/// There is no store, and no file to take in.
+/// There is no store, and no file to import.
 pub fn require_store(context: &Context) -> Result<Store> {
     if let Some(store) = context.find_store()? {
         return Ok(store);
     }
     if find_documents::on_disk(context)?.is_empty() {
         return Err(if context.root.exists() {
-            runs::none().into()
+            RunError::NoWorkflow.into()
         } else {
             context.no_store()
         });
@@ -49,16 +52,16 @@ pub fn require_store(context: &Context) -> Result<Store> {
     open_usable(context, false)
 }
 
-/// A store with all edits by hand taken in, as far as possible.
-pub struct Settled {
+/// A store with all edits by hand imported, as far as possible.
+pub struct Imported {
     pub store: Store,
     pub conflicts: Vec<Conflict>,
     pub warnings: Vec<Warning>,
 }
 
-/// For read-only commands: takes in edits, and locks the store only if there are any. `None`
-/// without a store.
-pub fn settle(context: &Context) -> Result<Option<Settled>> {
+/// For read-only commands: imports edits, and locks the store only if there are any. `None` without
+/// a store.
+pub fn open_imported(context: &Context) -> Result<Option<Imported>> {
     let files = find_documents::on_disk(context)?;
     let store = match context.find_store()? {
         Some(store) => store,
@@ -78,17 +81,17 @@ pub fn settle(context: &Context) -> Result<Option<Settled>> {
             .into_iter()
             .chain(removed.iter().map(Removed::conflict))
             .collect();
-        return Ok(Some(Settled {
+        return Ok(Some(Imported {
             store,
             conflicts,
             warnings: Vec::new(),
         }));
     }
     let mut session = session::begin(context, &store)?;
-    let conflicts = sync(context, &mut session)?;
+    let conflicts = import(context, &mut session)?;
     let warnings = std::mem::take(&mut session.warnings);
     drop(session);
-    Ok(Some(Settled {
+    Ok(Some(Imported {
         store,
         conflicts,
         warnings,
@@ -99,7 +102,7 @@ pub fn settle(context: &Context) -> Result<Option<Settled>> {
 ///
 /// # Errors
 /// A file cannot be read, or a transition not be recorded.
-pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Conflict>> {
+pub fn import(context: &Context, session: &mut Session<'_>) -> Result<Vec<Conflict>> {
     let mut left = Vec::new();
     for (file, verdict) in judge_all(session.locked.store(), find_documents::on_disk(context)?)? {
         // An earlier file in this loop may have changed or begun the same run.
@@ -111,12 +114,7 @@ pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Conflict
     }
     for one in removed(context, session.locked.store())? {
         if one.is_put_aside {
-            end(
-                context,
-                session,
-                &one.run,
-                &format!("{} was put aside by hand", one.path),
-            )?;
+            end_run(context, session, &one.run, &EndReason::PutAside(one.path))?;
         } else {
             left.push(one.conflict());
         }
@@ -131,13 +129,19 @@ pub fn sync(context: &Context, session: &mut Session<'_>) -> Result<Vec<Conflict
 ///
 /// # Errors
 /// It cannot be recorded.
-pub fn end(context: &Context, session: &mut Session<'_>, run: &Run, why: &str) -> Result<()> {
-    let outcome = abandon::abandon_run(context, session, run, why, BY_HAND)?;
+pub fn end_run(
+    context: &Context,
+    session: &mut Session<'_>,
+    run: &Run,
+    why: &EndReason,
+) -> Result<()> {
+    let why = why.to_string();
+    let outcome = transition::abandon_run(context, session, run, &why, BY_HAND)?;
     session.warnings.extend(outcome.warnings);
     session.warnings.push(
         RunWarning::PutAside {
             id: run.workflow.id.clone(),
-            why: why.to_owned(),
+            why,
         }
         .into(),
     );
@@ -241,15 +245,12 @@ fn begun(
         // A task list alone does not make a run.
         Err(_) if file.path == profile::EXECUTION_FILE => return Ok(None),
         Err(findings) => {
-            return Ok(Some(malformed(
-                file,
-                before.map(|run| run.workflow.id),
-                findings,
-            )));
+            let run = before.map(|run| run.workflow.id);
+            return Ok(Some(malformed(file, run, findings)));
         }
     };
     if let Some(run) = before.filter(|run| run.workflow.status.is_open()) {
-        let reason = format!("{} was replaced by hand", file.path);
+        let reason = EndReason::Replaced(file.path.clone()).to_string();
         let change = Change::Abandon { reason };
         let mut ended = run.workflow.after(&change, context.now_ms)?;
         ended.documents.remove(&file.path);
@@ -267,10 +268,10 @@ fn begun(
     Ok(None)
 }
 
-fn malformed(file: &OnDisk, workflow: Option<String>, findings: Vec<Finding>) -> Conflict {
+fn malformed(file: &OnDisk, run: Option<String>, findings: Vec<Finding>) -> Conflict {
     Conflict {
         path: file.path.clone(),
-        workflow,
+        run,
         kind: ConflictKind::Malformed {
             findings,
             raw: file.bytes.clone(),
@@ -284,15 +285,15 @@ fn record(
     before: Option<&Run>,
     next: Workflow,
     event: Event,
-    taken: Option<&OnDisk>,
+    imported: Option<&OnDisk>,
 ) -> Result<()> {
-    let outcome = transition::record_taken(
+    let outcome = transition::record_imported(
         context,
         session,
         before.map(|run| run.tip),
         next,
         event,
-        taken,
+        imported,
     )?;
     session.warnings.extend(outcome.warnings);
     Ok(())
@@ -318,11 +319,11 @@ pub fn free_id(store: &Store, wanted: &str) -> Result<String> {
         .unwrap_or_default())
 }
 
-/// Takes in a file as that of its run by the user's decision, even if the state differs.
+/// Imports a file as that of its run by the user's decision, even if the state differs.
 ///
 /// # Errors
 /// The file makes no sense, or there is no such run.
-pub fn take_file(
+pub fn import_file(
     context: &Context,
     session: &mut Session<'_>,
     path: &str,
@@ -333,23 +334,17 @@ pub fn take_file(
         .into_iter()
         .find(|file| file.path == path);
     let (Some(file), Some(run)) = (file, run) else {
-        return Err(runs::none().into());
-    };
-    let value = match &file.read {
-        Ok(value) => value.clone(),
-        Err(why) => {
-            let findings = vec![Finding::new("no_json", String::new(), why.clone())];
-            return Err(malformed(&file, Some(run.workflow.id.clone()), findings)
-                .problem(Some(&run.workflow))
-                .into());
-        }
+        return Err(RunError::NoWorkflow.into());
     };
     let root = context.root.path().display().to_string();
     let mut next = run.workflow.clone();
-    if let Err(findings) = dispatch::take(&mut next, file.profile, path, &value, &root) {
-        return Err(malformed(&file, Some(run.workflow.id.clone()), findings)
-            .problem(Some(&run.workflow))
-            .into());
+    let imported = match &file.read {
+        Ok(value) => dispatch::take(&mut next, file.profile, path, value, &root),
+        Err(why) => Err(vec![Flaw::NoJson(why.clone()).at("")]),
+    };
+    if let Err(findings) = imported {
+        let conflict = malformed(&file, Some(run.workflow.id.clone()), findings);
+        return Err(conflict.problem(Some(&run.workflow)).into());
     }
     end_if_settled(&mut next, context.now_ms);
     let event = Event {

@@ -1,0 +1,181 @@
+//! What is to become of a run: the questions of its profile, and the decision from the answers.
+
+use crate::base::cut_list::one_of;
+use crate::error::problem::{Choice, WorkflowProblem};
+use crate::error::{Error, Result};
+use crate::workflow::documents::conflict::in_words;
+use crate::workflow::engine::report::Status;
+use crate::workflow::engine::step::StepOptions;
+use crate::workflow::rules::choices::{self, Chosen};
+use crate::workflow::rules::workflow::Workflow;
+use crate::workflow::words::labels::listed;
+use crate::workflow::words::run_error::RunError;
+
+/// Maximum number of choices in a hint.
+const LISTED_CHOICES: usize = 5;
+
+#[derive(Clone, Debug, Default)]
+pub struct ResumeOptions {
+    pub step: StepOptions,
+    /// The answer to the first question.
+    pub choose: Option<String>,
+    /// Resume the run even if it is not valid.
+    pub anyway: bool,
+    /// Skip questions that only ask for confirmation.
+    pub yes: bool,
+}
+
+/// One question to the user.
+pub enum Question<'s> {
+    /// The full status, then the question of the profile.
+    Resume(&'s Status),
+    /// What is wrong with the run, then whether to start fresh.
+    Unsound(&'s Status),
+    /// No question: shows why the run is not resumed.
+    Refused(&'s Status),
+    AbandonOrPick,
+    /// Which of the remaining phases.
+    Pick(&'s Workflow),
+    /// Whether to really restart the plan.
+    Restart(&'s Workflow),
+    /// The answer was not understood.
+    Again(&'s Workflow, String),
+    /// The full state, on request.
+    Details(&'s Status),
+}
+
+/// Asks the user; returns `None` if there is no one to ask.
+pub type Ask<'a> = dyn FnMut(&Question<'_>) -> Result<Option<String>> + 'a;
+
+/// Returns the decision, from the options or the answers. Nothing is changed and no lock is held
+/// until the last answer is given.
+///
+/// # Errors
+/// The user cannot be asked, an answer is invalid, or the run is not valid and would be resumed.
+pub fn decide(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<Chosen> {
+    let chosen = match &options.choose {
+        Some(word) => choices::understand(&status.run.workflow, word)
+            .ok_or_else(|| no_answer(status, word))?,
+        None => first(status, options, ask)?,
+    };
+    if options.choose.is_some() && chosen.goes_on() && !options.anyway && !is_sound(status) {
+        ask(&Question::Refused(status))?;
+        return Err(unsound(status).into());
+    }
+    if chosen == Chosen::Decline {
+        decline(status, options, ask)
+    } else {
+        Ok(chosen)
+    }
+}
+
+fn is_sound(status: &Status) -> bool {
+    status.report.errors.is_empty()
+}
+
+fn first(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<Chosen> {
+    let workflow = &status.run.workflow;
+    let undecided = || undecided(status, choices::choices(workflow, is_sound(status)));
+    if !is_sound(status) && !options.anyway {
+        let answer = ask(&Question::Unsound(status))?.ok_or_else(undecided)?;
+        if answer.is_empty() {
+            return Err(no_answer(status, "").into());
+        }
+        if is_yes(&answer) {
+            return Ok(Chosen::StartFresh);
+        }
+    }
+    let mut answer = ask(&Question::Resume(status))?.ok_or_else(undecided)?;
+    loop {
+        // An empty answer is the end of the input; asking again would loop forever.
+        if answer.is_empty() {
+            return Err(no_answer(status, "").into());
+        }
+        answer = match choices::understand_line(workflow, &answer) {
+            Some(Chosen::View) => ask(&Question::Details(status))?.unwrap_or_default(),
+            Some(Chosen::StartFresh) if choices::is_confirmed(workflow) && !options.yes => {
+                let answer = ask(&Question::Restart(workflow))?.unwrap_or_default();
+                return if is_yes(&answer) {
+                    Ok(Chosen::StartFresh)
+                } else {
+                    Err(Error::Declined)
+                };
+            }
+            Some(chosen) => return Ok(chosen),
+            None => ask(&Question::Again(workflow, answer.trim().to_owned()))?.unwrap_or_default(),
+        };
+    }
+}
+
+fn is_yes(answer: &str) -> bool {
+    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
+}
+
+fn decline(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<Chosen> {
+    let workflow = &status.run.workflow;
+    let undecided = || undecided(status, choices::after_no(workflow, is_sound(status)));
+    // A choice on the command line answers the further questions as well.
+    let answer = if options.choose.is_some() {
+        None
+    } else {
+        ask(&Question::AbandonOrPick)?
+    };
+    let answer = answer.ok_or_else(undecided)?.trim().to_ascii_lowercase();
+    match answer.as_str() {
+        "abandon" | "a" => Ok(Chosen::Abandon),
+        "pick" | "p" => {
+            let picked = ask(&Question::Pick(workflow))?.ok_or_else(undecided)?;
+            let picked = picked.trim();
+            let numbered = picked
+                .parse::<usize>()
+                .ok()
+                .and_then(|at| workflow.phases.get(at.checked_sub(1)?));
+            let phase = workflow
+                .phase(picked)
+                .or(numbered)
+                .ok_or_else(|| no_answer(status, picked))?;
+            Ok(Chosen::Pick(phase.id.clone()))
+        }
+        _ => Err(no_answer(status, &answer).into()),
+    }
+}
+
+/// The error if the user cannot be asked; nothing is changed.
+fn undecided(status: &Status, options: Vec<Choice>) -> WorkflowProblem {
+    let error = RunError::DecisionNeeded {
+        run: status.run.workflow.id.clone(),
+        wrong: what_is_wrong(status),
+    };
+    with_choices(error, options).with_state(&status.run.workflow)
+}
+
+/// The error if an invalid run was to be resumed.
+fn unsound(status: &Status) -> WorkflowProblem {
+    let workflow = &status.run.workflow;
+    let error = RunError::Unsound {
+        run: workflow.id.clone(),
+        wrong: what_is_wrong(status).unwrap_or_default(),
+    };
+    with_choices(error, choices::choices(workflow, false)).with_state(workflow)
+}
+
+fn what_is_wrong(status: &Status) -> Option<String> {
+    let errors = &status.report.errors;
+    Some(one_of(in_words(errors.first()?), errors.len()))
+}
+
+fn with_choices(error: RunError, options: Vec<Choice>) -> WorkflowProblem {
+    WorkflowProblem::from(error)
+        .hint(listed(&options, LISTED_CHOICES))
+        .with_options(options)
+}
+
+fn no_answer(status: &Status, given: &str) -> WorkflowProblem {
+    let options = choices::choices(&status.run.workflow, is_sound(status));
+    let keys: Vec<&str> = options.iter().map(|choice| choice.key.as_str()).collect();
+    let error = RunError::NoAnswer {
+        given: given.to_owned(),
+        keys: keys.join(", "),
+    };
+    WorkflowProblem::from(error).with_options(options)
+}

@@ -1,0 +1,75 @@
+//! What the answers to a question mean, and the hints that list them.
+
+use crate::error::problem::Choice;
+
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum Label {
+    // What is to become of a run.
+    #[error("{0}")]
+    GoOn(String),
+    #[error("resume: {0}")]
+    Resume(String),
+    #[error("resume from {0}")]
+    ResumeFrom(String),
+    #[error("start fresh: the old run goes to the archive")]
+    StartFresh,
+    #[error("view details")]
+    View,
+    #[error("delete: it goes to the archive, nothing is started")]
+    Delete,
+    #[error("archive it and start fresh")]
+    ArchiveAndStart,
+    #[error("archive it and begin the same plan anew")]
+    ArchiveAndRestart,
+    #[error("abandon it, or pick another phase")]
+    Decline,
+    #[error("end it; it goes to the archive")]
+    Abandon,
+    #[error("go on with {0}")]
+    Pick(String),
+
+    // What is to become of a file.
+    #[error("take it as of this run")]
+    FileOfThisRun,
+    #[error("go on with what the file says")]
+    File,
+    #[error("archive the file, and write it anew from the recorded state")]
+    State,
+    #[error("go on with the run, and write the file anew")]
+    StateOfGone,
+    #[error("archive the file, and start fresh")]
+    Neither,
+    #[error("archive the file and its run, and start fresh")]
+    NeitherNorRun,
+    #[error("the run has ended: it goes to the archive")]
+    Ended,
+}
+
+/// What resuming a run goes on with.
+pub fn continue_from(phase: Option<&str>) -> String {
+    phase.map_or("nothing is left to do".to_owned(), |name| {
+        format!("continue from {name}")
+    })
+}
+
+/// Lists at most `limit` choices, each as a command and its meaning.
+pub fn listed(choices: &[Choice], limit: usize) -> String {
+    let told = |choice: &Choice| format!("'{}': {}", choice.command, choice.label);
+    let mut listed: Vec<String> = choices.iter().take(limit).map(told).collect();
+    if choices.len() > limit {
+        listed.push(format!("{} more with --json", choices.len() - limit));
+    }
+    listed.join("; ")
+}
+
+/// The next step if the file of a run is gone.
+pub fn choose_for_gone(choices: &[Choice]) -> String {
+    let ways = listed(choices, choices.len());
+    format!("nothing was changed; choose: {ways}")
+}
+
+/// The next step for a file that cannot be imported; `recover` is the command that shows it.
+pub fn choose_for_file(recover: &str, choices: &[Choice]) -> String {
+    let ways = listed(choices, choices.len());
+    format!("the file is left as it is, and '{recover} -n' shows it; mend it, or choose: {ways}")
+}

@@ -1,0 +1,282 @@
+//! Why a command on a run fails: each failure with its sentence, its code and the next step.
+
+use strum::EnumMessage as _;
+
+use crate::base::cut_list::and_more;
+use crate::error::Error;
+use crate::error::problem::{Grade, WorkflowProblem};
+
+/// Maximum number of names listed in a message.
+const LISTED_NAMES: usize = 10;
+
+/// A failure of a command on a run. Its code is the name of the variant, unless one is given; its
+/// next step is the `message`, unless it depends on the data.
+#[derive(Debug, thiserror::Error, strum::EnumMessage, strum::IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
+pub enum RunError {
+    // What is named is not there.
+    #[error("no workflow is known here")]
+    #[strum(message = "'checkpoint workflow init' begins one")]
+    NoWorkflow,
+    #[error("no workflow '{0}'")]
+    #[strum(message = "'checkpoint workflow list --all' shows them")]
+    NoSuchWorkflow(String),
+    #[error("workflow {run} has no phase {phase}")]
+    NoSuchPhase {
+        run: String,
+        phase: String,
+        known: Vec<String>,
+    },
+    #[error("there is no phase {0}")]
+    #[strum(serialize = "no_such_phase")]
+    UnknownPhase(String),
+    #[error("workflow {run} never began a phase {phase}")]
+    #[strum(
+        serialize = "no_such_phase",
+        message = "'checkpoint workflow show' lists what happened"
+    )]
+    NeverBegun { run: String, phase: String },
+    #[error("there is no task {0}")]
+    #[strum(message = "'checkpoint task list' shows them")]
+    NoSuchTask(String),
+    #[error("workflow {run} has no revision '{revision}'")]
+    #[strum(message = "'checkpoint workflow show' lists them")]
+    NoSuchRevision { run: String, revision: String },
+    #[error("no checkpoint was made before phase {phase}")]
+    #[strum(message = "--state takes the state back without the files")]
+    NoCheckpoint { phase: String },
+    #[error("checkpoint {checkpoint} of phase {phase} is gone")]
+    #[strum(
+        serialize = "no_checkpoint",
+        message = "--state takes the state back without the files"
+    )]
+    CheckpointGone { checkpoint: String, phase: String },
+    #[error("{path} needs no decision")]
+    #[strum(message = "checkpoint workflow status")]
+    NothingToSettle { path: String },
+    #[error("nothing to resume: workflow {run} is {status}")]
+    NothingToResume {
+        run: String,
+        status: &'static str,
+        /// The name that selects the run, perhaps in the archive.
+        name: String,
+    },
+
+    // A document cannot be understood.
+    #[error("State file is malformed: {path}: {flaws}")]
+    StateFileMalformed { path: String, flaws: String },
+    #[error("State file is malformed: {flaws}")]
+    #[strum(message = "nothing was recorded; mend the document")]
+    DocumentMalformed { flaws: String },
+
+    // The state of the run forbids it.
+    #[error("no phase can be started now")]
+    NothingToStart { run: String },
+    #[error("no phase can be started before {phase} is approved")]
+    #[strum(serialize = "nothing_to_start")]
+    ApprovalFirst { phase: String, command: String },
+    #[error("phase {phase} depends on {unmet}, not complete yet")]
+    #[strum(message = "end those first, or give --force")]
+    DependenciesUnmet {
+        phase: String,
+        unmet: String,
+        /// The command that approves one of them.
+        command: Option<String>,
+    },
+    #[error("phase {phase} cannot run beside {other}: {}", in_common(*.both_commit))]
+    #[strum(message = "finish that one first, or give --force")]
+    NotSideBySide {
+        phase: String,
+        other: String,
+        both_commit: bool,
+    },
+    #[error("phase {phase} is not done: {}", and_more(.lacking, LISTED_NAMES))]
+    #[strum(message = "write it, or give --force")]
+    OutputsMissing { phase: String, lacking: Vec<String> },
+    #[error("phase {phase} is not done: it has open tasks: {}", and_more(.open, LISTED_NAMES))]
+    #[strum(message = "end them, or give --force")]
+    TasksOpen { phase: String, open: Vec<String> },
+    #[error("phase {0} is approved already")]
+    AlreadyApproved(String),
+    #[error("phase {phase} is {status}; 'phase {verb}' does not lead on from there")]
+    WrongPhaseState {
+        code: &'static str,
+        phase: String,
+        status: &'static str,
+        verb: &'static str,
+        next: String,
+    },
+    #[error("no phase is under way")]
+    #[strum(message = "checkpoint phase start")]
+    NothingUnderWay,
+    #[error("several phases are under way: {phases}")]
+    #[strum(message = "name the one that is meant")]
+    SeveralUnderWay { phases: String },
+    #[error("a task needs a name in one line")]
+    BadId,
+    #[error("there is a task {0} already")]
+    TaskExists(String),
+    #[error("task {task} is {status}; 'task {verb}' does not lead on from there")]
+    #[strum(serialize = "invalid_transition")]
+    WrongTaskState {
+        task: String,
+        status: &'static str,
+        verb: &'static str,
+    },
+    #[error("{key} is text, in quotes")]
+    BadValue { key: String },
+    #[error("'{key}' is no key: a name is empty")]
+    #[strum(serialize = "bad_key")]
+    EmptyKey { key: String },
+    #[error("'{key}' leads through '{name}', which holds no keys")]
+    #[strum(serialize = "bad_key")]
+    NoKeysIn { key: String, name: String },
+    #[error("workflow {run} is {status}")]
+    #[strum(message = "'checkpoint workflow init' begins another")]
+    WorkflowEnded { run: String, status: &'static str },
+
+    // Another run or another process is in the way.
+    #[error("there is a workflow {0} already")]
+    WorkflowExists(String),
+    #[error("workflow {0} is open and has the same task")]
+    #[strum(serialize = "workflow_open")]
+    SameTask(String),
+    #[error("workflow {0} keeps its state in the same file")]
+    #[strum(serialize = "workflow_open")]
+    SameFile(String),
+    #[error("workflow {0} is open and keeps its state in the same file")]
+    #[strum(serialize = "workflow_open")]
+    OpenInSameFile(String),
+    #[error("workflow {run} was moved on by somebody else")]
+    #[strum(message = "look at it again, then decide")]
+    MovedOn { run: String },
+    #[error("workflow {run} is at {at}, not at {expected}")]
+    #[strum(serialize = "moved_on", message = "look at it again, then decide")]
+    NotAtExpected {
+        run: String,
+        at: String,
+        expected: String,
+    },
+    #[error("{path} was edited while the workflow moved on: both sides changed")]
+    BothChanged { path: String },
+    #[error("{path} was removed while its workflow is open")]
+    StateFileGone { path: String },
+    #[error("{operation} is under way in the project's repository; nothing was changed")]
+    #[strum(serialize = "no_commit", message = "finish it with git first")]
+    GitUnderWay { operation: String },
+    #[error("no repository of the project to commit in: {why}; nothing was changed")]
+    #[strum(
+        serialize = "no_commit",
+        message = "'checkpoint workflow mini-commit' makes the checkpoint alone"
+    )]
+    NoRepository { why: String },
+
+    // The user has to decide.
+    #[error("workflow {run} is open{}; what is to become of it?", and_unsound(.wrong.as_deref()))]
+    DecisionNeeded { run: String, wrong: Option<String> },
+    #[error("workflow {run} is not sound: {wrong}; nothing was changed")]
+    Unsound { run: String, wrong: String },
+    #[error("'{given}' is no answer here; nothing was changed")]
+    NoAnswer { given: String, keys: String },
+}
+
+fn in_common(both_commit: bool) -> &'static str {
+    if both_commit {
+        "both commit"
+    } else {
+        "both write the same files"
+    }
+}
+
+fn and_unsound(wrong: Option<&str>) -> String {
+    wrong.map_or_else(String::new, |wrong| format!(" and not sound: {wrong}"))
+}
+
+/// The next step where a phase waits for approval.
+pub fn approves(command: &str) -> String {
+    format!("'{command}' approves it")
+}
+
+/// The next step where the state tells all.
+pub fn shows_state(run: &str) -> String {
+    format!("'checkpoint workflow status {run}' shows where it stands")
+}
+
+/// The next step after a phase was picked that cannot begin.
+pub fn names_ready(run: &str) -> String {
+    format!("'checkpoint workflow next {run} --parallel' names what can begin")
+}
+
+impl RunError {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::WrongPhaseState { code, .. } => code,
+            other => other.into(),
+        }
+    }
+
+    fn grade(&self) -> Grade {
+        match self {
+            Self::NoWorkflow
+            | Self::NoSuchWorkflow(_)
+            | Self::NoSuchPhase { .. }
+            | Self::UnknownPhase(_)
+            | Self::NeverBegun { .. }
+            | Self::NoSuchTask(_)
+            | Self::NoSuchRevision { .. }
+            | Self::NoCheckpoint { .. }
+            | Self::CheckpointGone { .. }
+            | Self::NothingToSettle { .. }
+            | Self::NothingToResume { .. } => Grade::NoSuch,
+            Self::StateFileMalformed { .. } | Self::DocumentMalformed { .. } => Grade::Damaged,
+            _ => Grade::Refused,
+        }
+    }
+
+    fn next_step(&self) -> Option<String> {
+        let goes_on = |id: &str| {
+            format!(
+                "'checkpoint workflow resume {id}' goes on, 'checkpoint workflow abandon {id}' ends it"
+            )
+        };
+        Some(match self {
+            Self::NoSuchPhase { known, .. } if known.is_empty() => "it has none".to_owned(),
+            Self::NoSuchPhase { known, .. } => format!("it has {}", and_more(known, LISTED_NAMES)),
+            Self::NothingToResume { name, .. } => format!(
+                "'checkpoint workflow init' begins one, and 'checkpoint workflow init --plan -' one that goes on with what \
+                 'checkpoint workflow export {name} --format plan' prints"
+            ),
+            Self::NothingToStart { run } => shows_state(run),
+            Self::ApprovalFirst { command, .. }
+            | Self::DependenciesUnmet {
+                command: Some(command),
+                ..
+            } => approves(command),
+            Self::WrongPhaseState { next, .. } => next.clone(),
+            Self::SameTask(id) => format!("{}; --id begins another beside it", goes_on(id)),
+            Self::SameFile(id) | Self::OpenInSameFile(id) => goes_on(id),
+            Self::NoAnswer { keys, .. } => format!("one of {keys}"),
+            _ => self.get_message()?.to_owned(),
+        })
+    }
+}
+
+impl From<RunError> for WorkflowProblem {
+    fn from(error: RunError) -> Self {
+        Self {
+            code: error.code(),
+            grade: error.grade(),
+            what: error.to_string(),
+            hint: error.next_step(),
+            state: None,
+            options: Vec::new(),
+            detail: None,
+        }
+    }
+}
+
+impl From<RunError> for Error {
+    fn from(error: RunError) -> Self {
+        WorkflowProblem::from(error).into()
+    }
+}
