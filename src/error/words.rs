@@ -72,3 +72,50 @@ impl CommandEnd {
         }
     }
 }
+
+/// What is wrong with a small file of a store, to follow its path.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+pub enum StoreFlaw {
+    #[error("it is missing")]
+    Missing,
+    #[error("it is missing or makes no sense")]
+    MissingOrSenseless,
+    #[error("it is missing, and its commit is there")]
+    RefMissing,
+    #[error("it is not what this program writes")]
+    NotAsWritten,
+    #[error("it cannot be read")]
+    Unreadable,
+    #[error("it cannot be read as a manifest")]
+    NoManifest,
+    #[error("its {rows} rows are not those of the checkpoints")]
+    OtherRows { rows: usize },
+    #[error("it is no text")]
+    NoText,
+    #[error("it does not match its checksum")]
+    BadChecksum,
+    #[error("it cannot be opened as a pack")]
+    NoPack,
+    #[error("its pack is missing")]
+    PackMissing,
+    #[error("it does not add up")]
+    BadSum,
+    #[error("it does not name the commit after which it is called")]
+    OtherCommit,
+    #[error("it does not name the meta of its checkpoint")]
+    OtherMeta,
+    #[error("it does not name the newest checkpoint")]
+    NotNewest,
+    #[error("it pins what is nowhere")]
+    PinsNothing,
+    #[error("it names no object")]
+    NoObject,
+    #[error("it names nothing")]
+    NamesNothing,
+    #[error(
+        "the journal of an interrupted restore cannot be read: 'checkpoint undo' takes that restore back"
+    )]
+    JournalUnreadable,
+    #[error("it may name checkpoints that are needed; 'checkpoint undo' ends it")]
+    JournalNeeded,
+}

@@ -1,6 +1,7 @@
 //! The report of a check: damaged checkpoints with their paths, damaged files, and derived files.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use crate::base::progress::Progress;
@@ -111,13 +112,13 @@ impl CheckReport {
 }
 
 /// A finding with its path relative to the store.
-pub fn finding(layout: &Layout, path: &Path, why: String) -> FileFinding {
+pub fn finding(layout: &Layout, path: &Path, why: impl Display) -> FileFinding {
     FileFinding {
         file: path
             .strip_prefix(layout.dir())
             .unwrap_or(path)
             .to_path_buf(),
-        why,
+        why: why.to_string(),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Checks a store's small files: constants, description, refs, manifest, journal, derived files.
 
+use std::fmt::Display;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::error::Result;
+use crate::error::{Result, StoreFlaw};
 use crate::model::checkpoint::manifest;
 use crate::store::damage::check::{CheckReport, finding};
 use crate::store::files::read_regular;
@@ -36,13 +37,13 @@ pub fn check(store: &Store, inventory: &Inventory, report: &mut CheckReport) -> 
 
 fn check_constants(layout: &Layout, report: &mut CheckReport) {
     for (path, expected) in init::constants(layout) {
-        let why = match read_regular::read(&path) {
+        let flaw = match read_regular::read(&path) {
             Ok(found) if found == expected => continue,
-            Ok(_) => "it is not what this program writes",
-            Err(e) if e.kind() == ErrorKind::NotFound => "it is missing",
-            Err(_) => "it cannot be read",
+            Ok(_) => StoreFlaw::NotAsWritten,
+            Err(e) if e.kind() == ErrorKind::NotFound => StoreFlaw::Missing,
+            Err(_) => StoreFlaw::Unreadable,
         };
-        report.derived.push(finding(layout, &path, why.into()));
+        report.derived.push(finding(layout, &path, flaw));
     }
 }
 
@@ -51,74 +52,50 @@ fn check_list(layout: &Layout, report: &mut CheckReport) {
     let path = layout.exclusion_list();
     match read_regular::read(&path) {
         Ok(bytes) if bytes.contains(&0) => {
-            report
-                .files
-                .push(finding(layout, &path, "it is no text".into()));
+            report.files.push(finding(layout, &path, StoreFlaw::NoText));
         }
         Ok(_) => {}
-        Err(e) => report.derived.push(finding(layout, &path, e.to_string())),
+        Err(e) => report.derived.push(finding(layout, &path, e)),
     }
 }
 
 fn check_own(store: &Store, report: &mut CheckReport) -> Result<()> {
     let layout = store.layout();
-    if Description::read(layout)?.is_none() {
-        report.derived.push(finding(
-            layout,
-            &layout.description(),
-            "it is missing or makes no sense".into(),
-        ));
+    let description = Description::read(layout)?;
+    if store.journal()? == JournalState::Unreadable {
+        let flaw = StoreFlaw::JournalUnreadable;
+        report.files.push(finding(layout, &layout.journal(), flaw));
+    }
+    let mut derived = |path: &Path, flaw: &dyn Display| {
+        report.derived.push(finding(layout, path, flaw));
+    };
+    if description.is_none() {
+        derived(&layout.description(), &StoreFlaw::MissingOrSenseless);
     }
     if read_regular::lstat(&layout.lock()).is_ok_and(|found| found.is_none()) {
-        report
-            .derived
-            .push(finding(layout, &layout.lock(), "it is missing".into()));
-    }
-    if store.journal()? == JournalState::Unreadable {
-        let why = "the journal of an interrupted restore cannot be read: 'checkpoint undo' takes that restore back";
-        report
-            .files
-            .push(finding(layout, &layout.journal(), why.into()));
+        derived(&layout.lock(), &StoreFlaw::Missing);
     }
     let has_cache = layout.stat_cache().exists() || layout.stat_cache_patch().exists();
     if has_cache && stat_cache::read(layout).is_none() {
-        report.derived.push(finding(
-            layout,
-            &layout.stat_cache(),
-            "it does not add up".into(),
-        ));
+        derived(&layout.stat_cache(), &StoreFlaw::BadSum);
     }
     if commit_cache::is_sound(layout) == Some(false) {
-        report.derived.push(finding(
-            layout,
-            &layout.commits(),
-            "it does not add up".into(),
-        ));
+        derived(&layout.commits(), &StoreFlaw::BadSum);
     }
     if let Err(why) = store.holds() {
-        report
-            .derived
-            .push(finding(layout, &layout.holds(), why.to_string()));
+        derived(&layout.holds(), &why);
     }
     if layout.workflow_roll().exists() && run_roll::read(layout).is_none() {
-        report.derived.push(finding(
-            layout,
-            &layout.workflow_roll(),
-            "it does not add up".into(),
-        ));
+        derived(&layout.workflow_roll(), &StoreFlaw::BadSum);
     }
     if let Err(why) = projected::read(layout) {
-        report
-            .derived
-            .push(finding(layout, &layout.projected(), why.to_string()));
+        derived(&layout.projected(), &why);
     }
     for path in [layout.left_out(), layout.size_gate()] {
         if read_regular::read(&path)
             .is_ok_and(|bytes| bytes.contains(&0) || std::str::from_utf8(&bytes).is_err())
         {
-            report
-                .derived
-                .push(finding(layout, &path, "it is no text".into()));
+            derived(&path, &StoreFlaw::NoText);
         }
     }
     Ok(())
@@ -131,11 +108,9 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
             if value != RefValue::Id(id) {
                 // The name tells the right content.
                 let path = ref_files::path(layout, family, id);
-                report.derived.push(finding(
-                    layout,
-                    &path,
-                    "it does not name the commit after which it is called".into(),
-                ));
+                report
+                    .derived
+                    .push(finding(layout, &path, StoreFlaw::OtherCommit));
             }
         }
     }
@@ -144,18 +119,16 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
         let expected = checkpoint.meta.map(RefValue::Id);
         if expected.is_some() && metas.get(&checkpoint.id).copied() != expected {
             let path = ref_files::path(layout, Family::Meta, checkpoint.id);
-            report.derived.push(finding(
-                layout,
-                &path,
-                "it does not name the meta of its checkpoint".into(),
-            ));
+            report
+                .derived
+                .push(finding(layout, &path, StoreFlaw::OtherMeta));
         }
     }
     for id in mark::lost_pins(store)? {
         let path = ref_files::path(layout, Family::Pins, id);
         report
             .derived
-            .push(finding(layout, &path, "it pins what is nowhere".into()));
+            .push(finding(layout, &path, StoreFlaw::PinsNothing));
     }
     check_main(store, inventory, report)?;
     let of_workflow = |path: &Path| {
@@ -169,7 +142,7 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
     {
         report
             .files
-            .push(finding(layout, &path, "it names no object".into()));
+            .push(finding(layout, &path, StoreFlaw::NoObject));
     }
     Ok(())
 }
@@ -182,44 +155,37 @@ fn check_main(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
     let is_foreign =
         main.is_some_and(|id| inventory.get(id).is_none() && store.objects().contains(&id));
     if newest.is_some() && main != newest && !is_foreign {
-        report.derived.push(finding(
-            layout,
-            &layout.main(),
-            "it does not name the newest checkpoint".into(),
-        ));
+        report
+            .derived
+            .push(finding(layout, &layout.main(), StoreFlaw::NotNewest));
     }
     if newest.is_none() && main.is_some_and(|id| !store.objects().contains(&id)) {
         report
             .derived
-            .push(finding(layout, &layout.main(), "it names nothing".into()));
+            .push(finding(layout, &layout.main(), StoreFlaw::NamesNothing));
     }
     Ok(())
 }
 
 fn check_manifest(store: &Store, inventory: &Inventory, report: &mut CheckReport) {
     let path = store.layout().manifest();
-    let mut derived = |path: &Path, why: &str| {
-        report
-            .derived
-            .push(finding(store.layout(), path, why.into()));
+    let mut derived = |path: &Path, flaw: &dyn Display| {
+        report.derived.push(finding(store.layout(), path, flaw));
     };
     match read_regular::read(&path) {
         Ok(bytes) if manifest::is_readable(&bytes) => {
             let text = String::from_utf8_lossy(&bytes);
             if text != inventory.manifest(&text) {
                 let rows = manifest::ids(&text).len();
-                derived(
-                    &path,
-                    &format!("its {rows} rows are not those of the checkpoints"),
-                );
+                derived(&path, &StoreFlaw::OtherRows { rows });
             }
         }
-        Ok(_) => derived(&path, "it cannot be read as a manifest"),
+        Ok(_) => derived(&path, &StoreFlaw::NoManifest),
         Err(e) if e.kind() == ErrorKind::NotFound && inventory.checkpoints.is_empty() => {}
-        Err(e) => derived(&path, &e.to_string()),
+        Err(e) => derived(&path, &e),
     }
     for id in &inventory.without_ref {
         let path = ref_files::path(store.layout(), ref_files::Family::Checkpoints, *id);
-        derived(&path, "it is missing, and its commit is there");
+        derived(&path, &StoreFlaw::RefMissing);
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::base::progress::WorkPhase;
-use crate::error::Result;
+use crate::error::{Result, StoreFlaw};
 use crate::store::damage::check::{CheckOptions, CheckReport, finding};
 use crate::store::layout::Layout;
 use crate::store::objects::id_set::ObjectIds;
@@ -61,7 +61,7 @@ pub fn check(
                 report.bytes += len as u64;
             }
             Ok(_) => {}
-            Err(why) => report.files.push(finding(layout, &path, why.to_string())),
+            Err(why) => report.files.push(finding(layout, &path, why)),
         }
     }
     Ok(())
@@ -108,16 +108,14 @@ fn check_pack(
         if damage.is_whole {
             report
                 .derived
-                .push(finding(layout, &pack.index_path, damage.why.clone()));
+                .push(finding(layout, &pack.index_path, &damage.why));
         } else {
             report
                 .files
-                .push(finding(layout, &pack.pack_path, damage.why.clone()));
+                .push(finding(layout, &pack.pack_path, &damage.why));
         }
     } else if let Err(cause) = pack.check_frame() {
-        report
-            .files
-            .push(finding(layout, &pack.pack_path, cause.to_string()));
+        report.files.push(finding(layout, &pack.pack_path, cause));
         return Ok(());
     }
     let Ok(index) = pack.index() else {
@@ -152,11 +150,9 @@ fn check_pack(
         && pack.damage().is_none()
         && !trailer_is_right(&pack.pack_path)
     {
-        report.files.push(finding(
-            layout,
-            &pack.pack_path,
-            "it does not match its checksum".into(),
-        ));
+        report
+            .files
+            .push(finding(layout, &pack.pack_path, StoreFlaw::BadChecksum));
     }
     Ok(())
 }
@@ -171,16 +167,16 @@ fn check_names(
 ) {
     for file in files {
         let why = match file.rsplit_once('.') {
-            Some((name, "pack")) if !listed.contains(name) => "it cannot be opened as a pack",
+            Some((name, "pack")) if !listed.contains(name) => StoreFlaw::NoPack,
             Some((name, "idx")) if !files.contains(&format!("{name}.pack")) => {
-                "its pack is missing"
+                StoreFlaw::PackMissing
             }
             _ => continue,
         };
         let path = layout.packs().join(file);
         // A prune may have removed it meanwhile.
         if path.symlink_metadata().is_ok() {
-            report.files.push(finding(layout, &path, why.into()));
+            report.files.push(finding(layout, &path, why));
         }
     }
 }

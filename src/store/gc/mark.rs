@@ -1,6 +1,6 @@
 //! The mark phase of a prune: every object that is still needed.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, StoreFlaw};
 use crate::model::git_index;
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::read_regular;
@@ -59,12 +59,8 @@ fn roots(store: &Store, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
         JournalState::None => {}
         JournalState::Open(journal) => roots.extend([journal.target, journal.safety]),
         JournalState::Unreadable => {
-            let why =
-                "it may name checkpoints that are needed; 'checkpoint undo' ends it".to_owned();
-            return Err(Error::Damaged {
-                what: "the journal of an interrupted restore".into(),
-                why,
-            });
+            let what = "the journal of an interrupted restore";
+            return Err(Error::damaged(what, StoreFlaw::JournalNeeded));
         }
     }
     // `main` is derived: a missing commit there is ignored, unless it has a checkpoint's ref.
