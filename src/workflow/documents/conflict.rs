@@ -35,7 +35,7 @@ pub enum ConflictKind {
 }
 
 impl Conflict {
-    /// Whether this must be settled before the run can go on; a file without a known owner may
+    /// Whether this must be resolved before the run can go on; a file without a known owner may
     /// concern any run.
     pub fn concerns(&self, workflow: &Workflow) -> bool {
         self.run.as_ref().is_some_and(|id| *id == workflow.id)

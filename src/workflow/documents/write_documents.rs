@@ -28,13 +28,13 @@ enum DocumentFate {
     MovedTo(String),
 }
 
-/// Updates all files of a run; `taken` is the file from which the state was just read. Failures are
-/// warnings, since the state is recorded already; returns whether there were any.
+/// Updates all files of a run; `imported` is the file from which the state was just read. Failures
+/// are warnings, since the state is recorded already; returns whether there were any.
 pub fn project(
     context: &Context,
     session: &Session<'_>,
     workflow: &Workflow,
-    taken: Option<&OnDisk>,
+    imported: Option<&OnDisk>,
     warnings: &mut Vec<Warning>,
 ) -> bool {
     if workflow.profiles.is_empty() {
@@ -44,8 +44,17 @@ pub fn project(
     let mut notes = known.clone();
     let mut is_partial = false;
     for (path, fate) in fates(workflow, context.now_ms) {
-        let taken = taken.filter(|file| file.path == path).and_then(OnDisk::sum);
-        match bring(context, &mut notes, workflow, &path, fate, taken.as_deref()) {
+        let imported = imported
+            .filter(|file| file.path == path)
+            .and_then(OnDisk::sum);
+        match bring(
+            context,
+            &mut notes,
+            workflow,
+            &path,
+            fate,
+            imported.as_deref(),
+        ) {
             Ok(true) => {}
             Ok(false) => {
                 is_partial = true;
@@ -159,7 +168,7 @@ fn bring(
     workflow: &Workflow,
     path: &str,
     fate: DocumentFate,
-    taken: Option<&str>,
+    imported: Option<&str>,
 ) -> Result<bool> {
     let work = WorkTree::open(context.root.path())?;
     let place = rel(path);
@@ -173,7 +182,7 @@ fn bring(
     let is_ours = match &said {
         None => true,
         Some(sum) => {
-            sum.is_some() && (*sum == written || *sum == expected || sum.as_deref() == taken)
+            sum.is_some() && (*sum == written || *sum == expected || sum.as_deref() == imported)
         }
     };
     if !is_ours {

@@ -92,7 +92,7 @@ pub struct ConflictOutcome {
     pub warnings: Vec<Warning>,
 }
 
-/// Resolves the conflict of a file that could not be imported. Overwritten files are archived first.
+/// Resolves the conflict of a file that failed to import. Overwritten files are archived first.
 ///
 /// # Errors
 /// The path has no conflict, or the content of the file is invalid.

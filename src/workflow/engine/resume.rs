@@ -65,7 +65,10 @@ pub fn resume(
             warnings: status.warnings.clone(),
             before: status,
         }),
-        chosen => act(context, &options.step, status, chosen),
+        chosen => {
+            let (done, repaired) = act(context, &options.step, &status, chosen)?;
+            outcome(context, status, done, repaired)
+        }
     }
 }
 
@@ -94,25 +97,25 @@ fn check_open(status: &Status) -> Result<()> {
 fn act(
     context: &Context,
     options: &StepOptions,
-    before: Status,
+    shown: &Status,
     chosen: Chosen,
-) -> Result<ResumeOutcome> {
+) -> Result<(ResumeAction, Repaired)> {
     let of_run = StepOptions {
-        run: Some(before.run.workflow.id.clone()),
+        run: Some(shown.run.workflow.id.clone()),
         ..options.clone()
     };
     let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     let conflicts = import_edits::import(context, &mut session)?;
     let run = choose(&store, &of_run, &conflicts)?;
-    if run.tip != before.run.tip {
+    if run.tip != shown.run.tip {
         let run_id = run.workflow.id.clone();
         return Err(WorkflowProblem::from(RunError::MovedOn { run: run_id })
             .with_state(&run.workflow)
             .into());
     }
     let actor = actor(context, &of_run);
-    let (done, repaired) = match chosen {
+    Ok(match chosen {
         Chosen::Pick(id) => {
             check_pick(&run.workflow, &id, context.now_ms)?;
             let run = reset_running(context, &mut session, run, &actor)?;
@@ -136,7 +139,15 @@ fn act(
             ResumeAction::Resumed,
             go_on(context, &mut session, run, &actor)?,
         ),
-    };
+    })
+}
+
+fn outcome(
+    context: &Context,
+    before: Status,
+    done: ResumeAction,
+    repaired: Repaired,
+) -> Result<ResumeOutcome> {
     let Repaired {
         run,
         what,
