@@ -38,9 +38,9 @@ pub struct CommandContext<'g> {
 }
 
 impl CommandContext<'_> {
-    pub fn print_output(&self, said: &Output, warnings: &[Warning]) {
-        self.printer.result(&said.result);
-        self.printer.talk(&said.talk);
+    pub fn print_output(&self, output: &Output, warnings: &[Warning]) {
+        self.printer.result(&output.result);
+        self.printer.talk(&output.talk);
         self.warn(warnings);
     }
 

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::cli::command_context::{self, CommandContext};
-use crate::cli::commands::Command;
+use crate::cli::commands::{Command, DirCommand};
 use crate::cli::grammar::{self, ParseRefusal};
 use crate::cli::parse::{self, Cli};
 use crate::cli::run::Properties;
@@ -14,7 +14,8 @@ use crate::cli::terminal::printer::{self, Printer};
 use crate::cli::terminal::progress;
 use crate::cli::terminal::prompt::Prompt;
 use crate::cli::{completion, contract, environment, exit_code, signals};
-use crate::error::Error;
+use crate::error::{Error, Result};
+use crate::ops::context::Context;
 use crate::view::contract::{ContractDocument, ContractForm};
 use crate::view::format::Paint;
 use crate::view::{failure as failure_view, words};
@@ -69,19 +70,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let code = match command {
         Command::Anywhere(command) => command.run(&cmd, environment),
         Command::InDirectory(command) => {
-            command_context::open(&global, environment, name, properties.own_file).and_then(
-                |context| {
-                    signals::install(&context.interrupt);
-                    let is_watched = properties.may_take_long && printer.talks_to_a_person();
-                    let _showing = is_watched.then(|| {
-                        progress::show(&context, printer.err_paint(), printer::last_words)
-                    });
-                    let code = command.run(&context, &cmd);
-                    cmd.print_pending_warnings(&context);
-                    cmd.warn_of_settings(&context);
-                    code
-                },
-            )
+            command_context::open(&global, environment, name, properties.own_file)
+                .and_then(|context| run_in_directory(command, &context, &cmd, &properties))
         }
     };
     let code = code.unwrap_or_else(|error| {
@@ -89,6 +79,23 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         report(printer, name, failed, &error, contract.as_ref())
     });
     ExitCode::from(printer::lost().map_or(code, |why| report_lost(printer, code, failed, why)))
+}
+
+fn run_in_directory(
+    command: DirCommand,
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    properties: &Properties,
+) -> Result<u8> {
+    let printer = cmd.printer;
+    signals::install(&context.interrupt);
+    let is_watched = properties.may_take_long && printer.talks_to_a_person();
+    let _showing =
+        is_watched.then(|| progress::show(context, printer.err_paint(), printer::last_words));
+    let code = command.run(context, cmd);
+    cmd.print_pending_warnings(context);
+    cmd.warn_of_settings(context);
+    code
 }
 
 /// Reports a failure: as JSON or a contract if requested, and always as one line.

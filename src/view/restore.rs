@@ -23,20 +23,7 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint) -> Output {
     let target = &outcome.target;
     let (short, reason) = (target.id.short(), escape(&target.record.reason));
     if outcome.dry_run {
-        let listed = plan::listing(&outcome.plan, usize::MAX, paint);
-        let databases = databases::listing(&outcome.databases, paint);
-        let counts = plan::counts_with_databases(&outcome.plan, &outcome.databases);
-        let since = plan::made_since(
-            outcome.since.as_deref(),
-            "a safety checkpoint would hold",
-            usize::MAX,
-        );
-        let result =
-            format!("{listed}{databases}{since}Restoring to `{short}` ({reason}) {counts}.\n");
-        return Output {
-            result,
-            talk: databases::left(&outcome.databases),
-        };
+        return planned(outcome, &short, &reason, paint);
     }
     if outcome.is_nothing_to_do() {
         let result = if outcome.paths.is_empty() && !outcome.overlay {
@@ -85,6 +72,22 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint) -> Output {
     talk.push_str(&stays(outcome));
     talk.push_str(&evicted(&outcome.evicted));
     Output { result, talk }
+}
+
+fn planned(outcome: &RestoreOutcome, short: &str, reason: &str, paint: Paint) -> Output {
+    let listed = plan::listing(&outcome.plan, usize::MAX, paint);
+    let databases = databases::listing(&outcome.databases, paint);
+    let counts = plan::counts_with_databases(&outcome.plan, &outcome.databases);
+    let since = plan::made_since(
+        outcome.since.as_deref(),
+        "a safety checkpoint would hold",
+        usize::MAX,
+    );
+    let result = format!("{listed}{databases}{since}Restoring to `{short}` ({reason}) {counts}.\n");
+    Output {
+        result,
+        talk: databases::left(&outcome.databases),
+    }
 }
 
 /// Formats the values of a restored checkpoint; a restore prints them and writes them nowhere.

@@ -89,7 +89,7 @@ impl DiffArgs {
                 .cloned()
                 .map(OsString::into_encoded_bytes)
                 .collect(),
-            manner: PatchOptions {
+            patch: PatchOptions {
                 detail,
                 context: self.unified,
                 binary: self.binary,

@@ -73,14 +73,14 @@ pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> 
         ));
     };
     let inventory = store.inventory()?;
-    let asked_for: Vec<&Checkpoint> = inventory
+    let candidates: Vec<&Checkpoint> = inventory
         .checkpoints
         .iter()
         .rev()
         .filter(|c| !c.is_safety())
         .collect();
     let mut refusal = None;
-    for checkpoint in asked_for
+    for checkpoint in candidates
         .iter()
         .filter(|checkpoint| covers(checkpoint, wanted.scope.as_ref()))
     {
@@ -100,7 +100,7 @@ pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> 
         let covered = shown(wanted.scope.as_ref());
         refusal.get_or_insert(format!("the newest checkpoint that covers {covered} {why}"));
     }
-    let nothing = || match asked_for.as_slice() {
+    let nothing = || match candidates.as_slice() {
         [] if inventory.damaged.is_empty() => "there is no checkpoint at all".to_owned(),
         [] => "there is no checkpoint that can be read".to_owned(),
         _ => format!("no checkpoint covers {}", shown(wanted.scope.as_ref())),

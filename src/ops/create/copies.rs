@@ -182,22 +182,31 @@ fn fill(
             command,
         })
     });
-    let files = copied.collect();
-    let (all, to) = (
-        place(&dir.join(FILES_DIR), &RelPath::root()),
-        place(root, &RelPath::root()),
-    );
-    let text = render(&Manifest {
-        checkpoint,
-        command: format!("{CP_ALL} {all} {to}"),
-        files,
-    });
+    let text = manifest(root, checkpoint, dir, copied.collect(), render);
     let file = own(MANIFEST)?;
     let written = work
         .root()
         .create_file(file.name())
         .and_then(|mut file| file.write_all(text.as_bytes()));
     written.map_err(|error| work.io("write", &file, error))
+}
+
+fn manifest(
+    root: &Path,
+    checkpoint: &Checkpoint,
+    dir: &Path,
+    files: Vec<Copied>,
+    render: Render,
+) -> String {
+    let (all, to) = (
+        place(&dir.join(FILES_DIR), &RelPath::root()),
+        place(root, &RelPath::root()),
+    );
+    render(&Manifest {
+        checkpoint,
+        command: format!("{CP_ALL} {all} {to}"),
+        files,
+    })
 }
 
 /// Quotes a path below a directory as one shell word; for the top, its whole content.

@@ -111,7 +111,21 @@ pub fn resolve(
             root: context.root.path().to_path_buf(),
         });
     }
-    let options = &options.terms;
+    let (terms, databases, state_document) = resolve_terms(context, &options.terms)?;
+    Ok(Ok(ResolvedOptions {
+        reason,
+        source,
+        terms,
+        databases,
+        state_document,
+    }))
+}
+
+/// Parses and checks the options on what is recorded and for how long.
+fn resolve_terms(
+    context: &Context,
+    options: &TermsOptions,
+) -> Result<(CheckpointTerms, Vec<Database>, Option<StateDocument>)> {
     let scope = options
         .scope
         .as_ref()
@@ -139,13 +153,7 @@ pub fn resolve(
         checkpoint_type,
         expiry,
     };
-    Ok(Ok(ResolvedOptions {
-        reason,
-        source,
-        terms,
-        databases,
-        state_document,
-    }))
+    Ok((terms, databases, state_document))
 }
 
 fn checked_text(given: Option<&str>, default: &str, what: &str) -> Result<String> {

@@ -122,6 +122,30 @@ fn check_pack(
         return Ok(());
     };
     let found_before = report.files.len();
+    check_entries(layout, pack, index, options, seen, report)?;
+    pack.forget_bases();
+    report.files[found_before..].sort_by(|a, b| a.why.cmp(&b.why));
+    if options.full
+        && report.files.len() == found_before
+        && pack.damage().is_none()
+        && !trailer_is_right(&pack.pack_path)
+    {
+        report
+            .files
+            .push(finding(layout, &pack.pack_path, StoreFlaw::BadChecksum));
+    }
+    Ok(())
+}
+
+/// Reads every object of a pack, in a full check.
+fn check_entries(
+    layout: &Layout,
+    pack: &Pack,
+    index: &PackIndex,
+    options: &CheckOptions<'_>,
+    seen: &mut ObjectIds,
+    report: &mut CheckReport,
+) -> Result<()> {
     let mut entries: Vec<IndexEntry> = index.entries().filter(|_| options.full).collect();
     // In order of offset: a delta comes after its base, which is then still cached.
     entries.sort_unstable_by_key(|entry| entry.offset);
@@ -142,17 +166,6 @@ fn check_pack(
                 .flatten()
                 .map_or(0, |header| header.size);
         }
-    }
-    pack.forget_bases();
-    report.files[found_before..].sort_by(|a, b| a.why.cmp(&b.why));
-    if options.full
-        && report.files.len() == found_before
-        && pack.damage().is_none()
-        && !trailer_is_right(&pack.pack_path)
-    {
-        report
-            .files
-            .push(finding(layout, &pack.pack_path, StoreFlaw::BadChecksum));
     }
     Ok(())
 }

@@ -156,12 +156,25 @@ impl<'s> Salvage<'s> {
             .copied()
             .chain(in_part.iter().filter_map(|state| state.id.commit()))
             .collect();
+        let lost_refs = self.write_refs(&kept)?;
+        let kept_as = self.put_in_place(now_ms, &kept, !lost.is_empty(), &lost_refs)?;
+        Ok(Salvaged {
+            kept_as,
+            whole: whole.len(),
+            in_part: in_part.len(),
+            lost,
+            lost_refs,
+        })
+    }
+
+    /// Writes the refs and the manifest; returns the names of lost refs.
+    fn write_refs(&mut self, kept: &[ObjectId]) -> Result<Vec<String>> {
         let layout = self.fresh.layout().clone();
         let mut lost_refs = restore_refs(
             &layout,
             self.fresh.objects(),
             &self.remembered,
-            &kept,
+            kept,
             self.check_interrupt,
         )?;
         lost_refs.append(&mut self.remembered.torn);
@@ -175,12 +188,24 @@ impl<'s> Salvage<'s> {
             ref_files::write_main(&layout, newest.id)?;
         }
         sync_below(layout.dir())?;
+        Ok(lost_refs)
+    }
+
+    /// Puts the new store into place; returns where the damaged one is kept.
+    fn put_in_place(
+        &mut self,
+        now_ms: i64,
+        kept: &[ObjectId],
+        has_lost: bool,
+        lost_refs: &[String],
+    ) -> Result<PathBuf> {
+        let layout = self.fresh.layout().clone();
         let kept_as = replace_store::set_aside_path(&self.place, now_ms);
-        if !lost.is_empty() || !lost_refs.is_empty() || self.remembered.is_doubtful {
+        if has_lost || !lost_refs.is_empty() || self.remembered.is_doubtful {
             salvage_backlog::note(
                 &layout,
                 &kept_as,
-                salvage_backlog::given(&self.remembered, &kept, &lost_refs),
+                salvage_backlog::given(&self.remembered, kept, lost_refs),
             )?;
         }
         replace_store::set_mark(&layout, Mark::Whole)?;
@@ -190,13 +215,7 @@ impl<'s> Salvage<'s> {
         replace_store::remove_mark(&placed)?;
         // The config names the store's own path.
         init::ensure_layout(&placed)?;
-        Ok(Salvaged {
-            kept_as,
-            whole: whole.len(),
-            in_part: in_part.len(),
-            lost,
-            lost_refs,
-        })
+        Ok(kept_as)
     }
 }
 

@@ -109,16 +109,7 @@ impl Walk<'_> {
         }
         let listed = match access {
             Access::Read => dir.list().map(|items| (dir, items)),
-            Access::Search => {
-                let again = above.open_child(&self.dirs[index].name, Access::Read);
-                again
-                    .and_then(|dir| Ok((dir.stat_with_mount()?.0, dir)))
-                    .and_then(|(stat, dir)| {
-                        self.dirs[index].stat = stat;
-                        Ok((dir.list()?, dir))
-                    })
-                    .map(|(items, dir)| (Arc::new(dir), items))
-            }
+            Access::Search => self.open_and_list(above, index),
         };
         match listed {
             Ok((_, items)) if scan_dir::is_store(&items) => {
@@ -146,6 +137,18 @@ impl Walk<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Opens a directory for reading, notes its stat again and lists it.
+    fn open_and_list(
+        &mut self,
+        above: &Dir,
+        index: usize,
+    ) -> std::io::Result<(Arc<Dir>, Vec<Item>)> {
+        let dir = above.open_child(&self.dirs[index].name, Access::Read)?;
+        self.dirs[index].stat = dir.stat_with_mount()?.0;
+        let items = dir.list()?;
+        Ok((Arc::new(dir), items))
     }
 
     /// Takes a directory from the stat cache if it is unchanged; returns whether it did.

@@ -26,7 +26,7 @@ pub struct DiffOptions {
     pub selectors: Vec<String>,
     /// Paths as typed by the user.
     pub paths: Vec<Vec<u8>>,
-    pub manner: PatchOptions,
+    pub patch: PatchOptions,
 }
 
 #[derive(Debug)]
@@ -116,7 +116,7 @@ pub fn diff(
     };
     for pair in pairs {
         context.interrupt.check()?;
-        let Some(mut file) = read_pair(pair, &sides, options.manner, &mut outcome)? else {
+        let Some(mut file) = read_pair(pair, &sides, options.patch, &mut outcome)? else {
             continue;
         };
         let flow = receiver(&file)?;
@@ -178,10 +178,10 @@ fn sides<'s>(
 fn read_pair(
     pair: Pair,
     sides: &[Side<'_>; 2],
-    manner: PatchOptions,
+    options: PatchOptions,
     outcome: &mut DiffOutcome,
 ) -> Result<Option<FileDiff>> {
-    if manner.detail == Detail::Names {
+    if options.detail == Detail::Names {
         let change = pair.change();
         let [before, after] = [pair.before, pair.after].map(|side| side.as_ref().map(unread));
         let (counts, pieces) = (None, Vec::new());
@@ -195,6 +195,33 @@ fn read_pair(
             pieces,
         }));
     }
+    let path = pair.path.clone();
+    let Some(versions) = read_versions(pair, sides, outcome)? else {
+        return Ok(None);
+    };
+    let [before, after] = &versions;
+    let seen = |version: &Option<FileVersion>| version.as_ref().map(|v| (v.seen.mode, v.seen.id));
+    if seen(before) == seen(after) {
+        return Ok(None);
+    }
+    let file = compare(path, before.as_ref(), after.as_ref(), options)?;
+    if options.binary
+        && file
+            .pieces
+            .iter()
+            .any(|piece| piece.body == Body::Binary(None))
+    {
+        outcome.too_large.push(file.path.clone());
+    }
+    Ok(Some(file))
+}
+
+/// Reads both versions of a path; `None` if one cannot be read, which is noted.
+fn read_versions(
+    pair: Pair,
+    sides: &[Side<'_>; 2],
+    outcome: &mut DiffOutcome,
+) -> Result<Option<[Option<FileVersion>; 2]>> {
     let mut versions: [Option<FileVersion>; 2] = [None, None];
     for ((version, side), entry) in versions
         .iter_mut()
@@ -221,21 +248,7 @@ fn read_pair(
             }
         }
     }
-    let [before, after] = &versions;
-    let seen = |version: &Option<FileVersion>| version.as_ref().map(|v| (v.seen.mode, v.seen.id));
-    if seen(before) == seen(after) {
-        return Ok(None);
-    }
-    let file = compare(pair.path, before.as_ref(), after.as_ref(), manner)?;
-    if manner.binary
-        && file
-            .pieces
-            .iter()
-            .any(|piece| piece.body == Body::Binary(None))
-    {
-        outcome.too_large.push(file.path.clone());
-    }
-    Ok(Some(file))
+    Ok(Some(versions))
 }
 
 /// Describes an unread file; a checkpoint's sizes are not known without reading its blobs.
