@@ -31,7 +31,7 @@ pub struct CatOptions {
     pub what: Vec<u8>,
 }
 
-/// Names the values of a checkpoint in place of a path; a file of that name is `./@state_document`.
+/// Names the values of a checkpoint in place of a path; a file of that name is `./@state`.
 const STATE_WORD: &[u8] = b"@state";
 
 #[derive(Debug)]
@@ -121,7 +121,7 @@ fn name(inventory: &Inventory, selector: &[u8], now_ms: i64) -> Result<Checkpoin
     }
 }
 
-/// Finds what was typed: `@db/NAME` is a database, `@state_document` the document of values if there is one,
+/// Finds what was typed: `@db/NAME` is a database, `@state` the document of values if there is one,
 /// and all else a path.
 fn find_entry(
     context: &Context,

@@ -2,7 +2,7 @@
 //!
 //! It covers one record per content, in bytewise order of kind and name: `<mode> <SHA-256 of the
 //! content, hex>  <path>` and a NUL, where the mode is git's six octal digits and the content of a
-//! symlink is its target. The document of values follows as `state_document <…>  @state_document`, a database as
+//! symlink is its target. The document of values follows as `state <…>  @state`, a database as
 //! `database <…>  <name>`.
 
 use std::io::{self, Write};
