@@ -23,7 +23,7 @@ pub const PORT: WorkflowPort = WorkflowPort {
 };
 
 /// Returns the files noted in the store, and well-formed files of other programs in the root, seen
-/// by a command or not. If the notes are unreadable, all that the workflows would write count.
+/// by a command or not. If the notes are unreadable, all that the runs would write count.
 fn own_files(context: &Context, store: Option<&Store>) -> OwnFiles {
     let known =
         |store: &Store| projected::read(store.layout()).unwrap_or_else(|_| projected(store));
@@ -52,7 +52,7 @@ fn own_files(context: &Context, store: Option<&Store>) -> OwnFiles {
     )
 }
 
-/// Returns the checkpoints that open workflows need. An unreadable workflow needs none.
+/// Returns the checkpoints that open runs need. An unreadable run needs none.
 fn needed(store: &Store) -> Vec<ObjectId> {
     let mut ids = Vec::new();
     for (_, tip) in store.workflows().unwrap_or_default() {
@@ -89,7 +89,7 @@ fn of_workflow(workflow: &Workflow) -> Vec<ObjectId> {
         .collect()
 }
 
-/// Returns the files that live workflows would write, judged by their states.
+/// Returns the files that live runs would write, judged by their states.
 fn projected(store: &Store) -> Vec<Projected> {
     let mut files: Vec<Projected> = Vec::new();
     for (id, tip) in store.workflows().unwrap_or_default() {
