@@ -9,7 +9,7 @@ use crate::ops::warning::Warning;
 use crate::view::envelope::{envelope, paths};
 use crate::view::place::placed;
 use crate::view::workflow::questions;
-use crate::workflow::documents::conflict::{Conflict, told};
+use crate::workflow::documents::conflict::{Conflict, finding_json};
 use crate::workflow::documents::drift::FileDrift;
 use crate::workflow::documents::shims::ShimsOutcome;
 use crate::workflow::engine::import_export::Exported;
@@ -55,10 +55,10 @@ fn add_status(data: &mut Value, status: &Status) {
 /// Returns what a user would be shown and asked before a run is resumed.
 pub fn undecided(status: &Status) -> Value {
     let last_activity = rfc3339_seconds(status.run.workflow.updated_ms);
-    let mut told =
+    let mut finding_json =
         json!({"question": questions::first_line(status), "last_activity": last_activity});
-    add_status(&mut told, status);
-    told
+    add_status(&mut finding_json, status);
+    finding_json
 }
 
 pub fn next(status: &Status, parallel: bool) -> String {
@@ -96,10 +96,10 @@ pub fn list(listed: &Listed) -> String {
 pub fn show(shown: &Shown) -> String {
     let mut data = run(&shown.run);
     let log = shown.log.iter().map(|logged| {
-        let mut told = event(&logged.event);
-        told["revision"] = logged.revision.clone().into();
-        told["time"] = rfc3339(logged.time_ms).into();
-        told
+        let mut finding_json = event(&logged.event);
+        finding_json["revision"] = logged.revision.clone().into();
+        finding_json["time"] = rfc3339(logged.time_ms).into();
+        finding_json
     });
     data["log"] = log.collect();
     data["log_broken"] = shown.broken.clone().into();
@@ -117,7 +117,7 @@ pub fn diff(compared: &Compared) -> String {
 }
 
 pub fn lint(found: &Run, findings: &[Finding], exit: u8) -> String {
-    let data = json!({"id": found.id(), "findings": findings.iter().map(told).collect::<Vec<_>>()});
+    let data = json!({"id": found.id(), "findings": findings.iter().map(finding_json).collect::<Vec<_>>()});
     envelope("workflow.lint", exit, &data, &[])
 }
 
@@ -221,19 +221,19 @@ pub fn tasks(status: &Status, only: Option<&str>) -> String {
 }
 
 /// Adds the details of a failure beyond its message.
-pub fn add_problem(told: &mut Value, problem: &WorkflowProblem) {
+pub fn add_problem(finding_json: &mut Value, problem: &WorkflowProblem) {
     if !problem.options.is_empty() {
-        told["options"] = problem.options.iter().map(choice).collect();
+        finding_json["options"] = problem.options.iter().map(choice).collect();
     }
     let state = problem
         .state
         .as_deref()
         .and_then(|state| serde_json::from_value(state.clone()).ok());
     if let Some(state) = state {
-        told["state"] = state_of(&state);
+        finding_json["state"] = state_of(&state);
     }
     if let Some(detail) = &problem.detail {
-        told["detail"] = (**detail).clone();
+        finding_json["detail"] = (**detail).clone();
     }
 }
 
@@ -357,15 +357,15 @@ fn advice(advice: &Advice) -> Value {
 
 fn add_report(data: &mut Value, report: &ValidationReport) {
     data["valid"] = report.errors.is_empty().into();
-    data["errors"] = report.errors.iter().map(told).collect();
-    data["remarks"] = report.remarks.iter().map(told).collect();
+    data["errors"] = report.errors.iter().map(finding_json).collect();
+    data["remarks"] = report.remarks.iter().map(finding_json).collect();
 }
 
 fn conflict(conflict: &Conflict) -> Value {
-    let mut told = conflict.detail();
-    told["what"] = conflict.in_words().into();
-    told["workflow"] = conflict.run.clone().into();
-    told
+    let mut finding_json = conflict.detail();
+    finding_json["what"] = conflict.in_words().into();
+    finding_json["workflow"] = conflict.run.clone().into();
+    finding_json
 }
 
 fn drift(drift: &FileDrift) -> Value {

@@ -111,7 +111,7 @@ impl Conflict {
         match &self.kind {
             ConflictKind::Malformed { findings, raw } => json!({
                 "path": self.path,
-                "findings": findings.iter().map(told).collect::<Vec<_>>(),
+                "findings": findings.iter().map(finding_json).collect::<Vec<_>>(),
                 "raw": String::from_utf8_lossy(raw),
             }),
             ConflictKind::BothChanged { file, state } => {
@@ -122,7 +122,7 @@ impl Conflict {
     }
 }
 
-pub fn told(finding: &Finding) -> Value {
+pub fn finding_json(finding: &Finding) -> Value {
     json!({"code": finding.code, "place": finding.place, "what": finding.what})
 }
 

@@ -277,7 +277,7 @@ fn malformed(findings: &[Finding]) -> WorkflowProblem {
     let flaws = conflict::joined(findings);
     let mut problem = WorkflowProblem::from(RunError::DocumentMalformed { flaws });
     problem.detail = Some(Box::new(
-        json!({"findings": findings.iter().map(conflict::told).collect::<Vec<_>>()}),
+        json!({"findings": findings.iter().map(conflict::finding_json).collect::<Vec<_>>()}),
     ));
     problem
 }

@@ -24,7 +24,7 @@ use crate::workflow::rules::recover;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::reasons::{
-    MINI_COMMIT, NOTING_NEW_FILES, beside_phase, too_many_files,
+    MINI_COMMIT, NOTING_NEW_FILES, phase_under_way, too_many_files,
 };
 use crate::worktree::git::git_head;
 
@@ -77,7 +77,7 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
             .find(|other| other.id != id && other.status == PhaseStatus::InProgress);
         let (before, warnings) = match beside {
             Some(other) if !options.no_snapshot => {
-                let why = beside_phase(&escape(&other.id));
+                let why = phase_under_way(&escape(&other.id));
                 (
                     None,
                     vec![RunWarning::SnapshotLeftOut { reason, why }.into()],

@@ -104,7 +104,7 @@ impl Workflow {
             .remaining()
             .filter(|phase| self.unmet(phase).is_empty())
         {
-            if beside.iter().all(|other| may_run_beside(phase, other)) {
+            if beside.iter().all(|other| may_run_in_parallel(phase, other)) {
                 beside.push(phase);
                 ready.push(phase);
             }
@@ -126,7 +126,7 @@ impl Workflow {
 }
 
 /// Whether two phases neither share files nor both commit.
-pub fn may_run_beside(one: &Phase, other: &Phase) -> bool {
+pub fn may_run_in_parallel(one: &Phase, other: &Phase) -> bool {
     !(one.commits && other.commits || plan::share_writes(&one.writes, &other.writes))
 }
 

@@ -67,7 +67,7 @@ pub fn as_output_says(path: &str) -> String {
 }
 
 /// Why no checkpoint is made when a phase begins.
-pub fn beside_phase(id: &str) -> String {
+pub fn phase_under_way(id: &str) -> String {
     format!("phase {id} is under way beside it")
 }
 

@@ -115,7 +115,7 @@ fn take_entry(
         });
     let phase = &mut workflow.phases[at];
     phase.name.clone_from(&entry.name);
-    if let Some(status) = said_status(entry, was) {
+    if let Some(status) = status_in_document(entry, was) {
         move_to(phase, status, entry.timestamp_ms.unwrap_or(updated_ms));
     }
     take_time_if(
@@ -148,7 +148,7 @@ fn take_entry(
 }
 
 /// Returns the status that the document gives, if it is new.
-fn said_status(entry: &PhaseEntry, was: Option<(ListPlace, &Value)>) -> Option<PhaseStatus> {
+fn status_in_document(entry: &PhaseEntry, was: Option<(ListPlace, &Value)>) -> Option<PhaseStatus> {
     let has_note = entry
         .progress
         .as_deref()

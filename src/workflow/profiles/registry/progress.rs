@@ -37,7 +37,7 @@ impl RegistryProgress {
             let phase = number.checked_sub(1).and_then(|at| workflow.phases.get(at));
             phase.is_some_and(|phase| phase.status.is_under_way())
         };
-        let named = said_current(base).filter(|number| running(*number));
+        let named = current_in_document(base).filter(|number| running(*number));
         let first = || {
             workflow
                 .current()
@@ -67,6 +67,6 @@ pub fn completed<'w>(
 }
 
 /// Returns the current phase of a document.
-fn said_current(base: Option<&Value>) -> Option<usize> {
+fn current_in_document(base: Option<&Value>) -> Option<usize> {
     usize::try_from(base?.get("current_phase")?.as_u64()?).ok()
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::workflow::rules::advice::approve_command;
-use crate::workflow::rules::derived::may_run_beside;
+use crate::workflow::rules::derived::may_run_in_parallel;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus, TaskStatus};
 use crate::workflow::rules::workflow::Workflow;
@@ -115,7 +115,7 @@ pub fn check_start(workflow: &Workflow, id: &str, force: bool) -> Result<(), Run
     }
     let other = workflow
         .running()
-        .find(|other| other.id != id && !may_run_beside(phase, other));
+        .find(|other| other.id != id && !may_run_in_parallel(phase, other));
     other.map_or(Ok(()), |other| {
         Err(RunError::NotSideBySide {
             phase: id.to_owned(),
