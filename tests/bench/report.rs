@@ -151,6 +151,17 @@ fn limits(rows: &[Row]) -> String {
         }
         text.push_str(".\n");
     }
+    for row in rows.iter().filter(|row| row.ms.contains_key(&Who::Bare)) {
+        let bare = or_dash(row.median(Who::Bare).map(ms));
+        let part = or_dash(
+            row.ratio(Who::Checkpoint, Who::Bare)
+                .map(|part| format!("{part:.2}")),
+        );
+        text.push_str(&format!(
+            "* tree {}, {}: a bare scan-and-record takes {bare} ms; ours takes {part} of that.\n",
+            row.tree, row.path
+        ));
+    }
     for row in rows.iter().filter(|row| row.path.starts_with("series")) {
         let all = row
             .ms

@@ -215,7 +215,9 @@ fn warm(args: &Args, stage: &Stage, tree: &Tree) -> Result<Vec<Row>> {
 
 fn restore(args: &Args, stage: &Stage, tree: &Tree) -> Result<Vec<Row>> {
     let picture = Picture::of(&tree.root).context("cannot look at tree b")?;
-    let seats = Seats::fill(stage, tree, "restore", true, &players(stage, tree))?;
+    let mut players = players(stage, tree);
+    players.retain(|who| !who.is_warm_only());
+    let seats = Seats::fill(stage, tree, "restore", true, &players)?;
     let edits = Edits::of(&tree.root, &tree.captured)?;
     let some = if args.small { 40 } else { 1000 };
     let scene = |damage| Restore::new(&seats, &edits, &picture, damage, args.runs);

@@ -1,5 +1,6 @@
 //! Work of this binary when it is started as a contender itself.
 
+mod bare;
 mod libgit2;
 mod walk;
 
@@ -27,6 +28,7 @@ pub fn run(words: &[OsString]) -> Result<()> {
     let said = match what {
         "libgit2-create" => libgit2::create(path(1)?, path(2)?)?,
         "libgit2-restore" => libgit2::restore(path(1)?, path(2)?, &path(3)?.to_string_lossy())?,
+        "bare-create" => bare::create(path(1)?, path(2)?)?,
         "walk" => walk::count(path(1)?)?,
         other => bail!("no such child: {other}"),
     };

@@ -1,5 +1,6 @@
 //! The contenders, and what each must be able to do.
 
+mod bare;
 mod checkpoint;
 mod libgit2;
 mod recipe;
@@ -22,18 +23,21 @@ pub enum Who {
     Libgit2,
     Stepback,
     Restic,
+    /// Not a contender but the limit of one: a bare scan-and-record.
+    Bare,
     /// Not a contender: two threads that read all directories and stat all files: the limit.
     Walk,
 }
 
 impl Who {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Checkpoint,
         Self::Recipe,
         Self::Best,
         Self::Libgit2,
         Self::Stepback,
         Self::Restic,
+        Self::Bare,
         Self::Walk,
     ];
 
@@ -45,6 +49,7 @@ impl Who {
             Self::Libgit2 => "libgit2",
             Self::Stepback => "stepback",
             Self::Restic => "restic",
+            Self::Bare => "bare",
             Self::Walk => "walk",
         }
     }
@@ -52,6 +57,11 @@ impl Who {
     /// Whether this is another project's program: its failures are only reported.
     pub fn is_peer(self) -> bool {
         matches!(self, Self::Libgit2 | Self::Stepback | Self::Restic)
+    }
+
+    /// Whether it only takes part where another checkpoint is made.
+    pub fn is_warm_only(self) -> bool {
+        self == Self::Bare
     }
 
     /// Whether it takes seconds where others take milliseconds: two runs must do.
@@ -170,6 +180,7 @@ fn enter(who: Who, args: &Args, work: &Path, list: &Path) -> Result<Box<dyn Cont
             list,
         )?),
         Who::Restic => Box::new(restic::Restic::find(work, list)?),
+        Who::Bare => Box::new(bare::Bare::new(list)),
         Who::Walk => return Err("no contender".to_owned()),
     })
 }

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 
 use super::seats;
 use crate::checks::{self, Agreement};
-use crate::contender::{Seat, Who};
+use crate::contender::{Contender, Seat, Who};
 use crate::contest::Scene;
 use crate::job::{Done, Job};
 use crate::place::{self, Size};
@@ -30,7 +30,8 @@ pub struct Cold<'a> {
 impl<'a> Cold<'a> {
     pub fn new(stage: &'a Stage, tree: &'a Tree, rounds: usize) -> Result<Self> {
         let mut first = BTreeMap::new();
-        for contender in stage.contenders.iter() {
+        let full = |one: &&dyn Contender| !one.who().is_warm_only();
+        for contender in stage.contenders.iter().filter(full) {
             first.insert(
                 contender.who(),
                 seats::seat(stage, tree, contender, "cold", false)?,
