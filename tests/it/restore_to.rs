@@ -327,6 +327,55 @@ fn a_signal_in_the_middle_leaves_nothing_behind() {
     assert!(!other(&sandbox).exists());
 }
 
+/// Enough files for several threads, in directories and in one that several of them fill.
+fn with_many() -> (Sandbox, String) {
+    let (sandbox, _) = with_one();
+    for at in 0..400_u32 {
+        let dir = if at % 2 == 0 {
+            "flat".into()
+        } else {
+            format!("n/{}/x", at % 7)
+        };
+        sandbox.write(
+            format!("{dir}/{at}"),
+            fixtures::noise(at.into(), at as usize),
+        );
+    }
+    sandbox.symlink("n/3/link", "x").chmod("n/5/x", 0o500);
+    let id = sandbox.create("many");
+    (sandbox, id)
+}
+
+#[test]
+fn several_threads_write_what_one_would() {
+    let (sandbox, id) = with_many();
+    to(&sandbox, &id, &other(&sandbox), &[]).success();
+    Tree::capture(&other(&sandbox)).assert_is(&sandbox.tree(), "what was written");
+}
+
+#[test]
+fn a_failure_of_one_thread_or_a_signal_leaves_nothing_of_the_others() {
+    if !strace::available() {
+        return;
+    }
+    let (sandbox, id) = with_many();
+    let dir = other(&sandbox).display().to_string();
+    let args = ["restore", &id, "--to", &dir];
+    for calls in ["mkdirat,mkdir", "write", "symlinkat,symlink"] {
+        for nth in [1, 3, 20] {
+            let run = strace::failing_nth(&sandbox, calls, "ENOSPC", nth, &args);
+            if strace::has_struck(&sandbox) {
+                assert_eq!(run.code, 1, "{calls} {nth}\n{run}");
+                assert!(!other(&sandbox).exists(), "{calls} {nth}\n{run}");
+            }
+            fixtures::remove(&other(&sandbox));
+        }
+        let run = strace::signal_at(&sandbox, calls, "TERM", 1, &args);
+        assert_eq!(run.code, 143, "{calls}\n{run}");
+        assert!(!other(&sandbox).exists(), "{calls}\n{run}");
+    }
+}
+
 #[test]
 fn what_makes_no_sense_together_is_2() {
     let (sandbox, id) = with_one();

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
+use crate::base::mutex;
 use crate::base::random_name::random_hex;
 use crate::base::shell_word::shell_word;
 use crate::error::{Error, Result};
@@ -143,12 +145,13 @@ fn fill(
     let snapshot = store.snapshot(checkpoint)?;
     let plan = write_out::plan(&snapshot, &RestoreScope::default());
     let files_dir = open_or_make(work, &own(FILES_DIR)?)?;
-    let mut sums: BTreeMap<RelPath, (String, u64)> = BTreeMap::new();
-    let mut fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
+    let sums: Mutex<BTreeMap<RelPath, (String, u64)>> = Mutex::default();
+    let fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
         let mut passing = Passing::new(out);
         let written =
             write_out::content(store, checkpoint.id, &files_dir, path, blob, &mut passing)?;
-        sums.insert(path.clone(), (passing.finish().sha256_hex(), written));
+        let sum = passing.finish().sha256_hex();
+        mutex::lock(&sums).insert(path.clone(), (sum, written));
         Ok(written)
     };
     let files = plan
@@ -163,9 +166,9 @@ fn fill(
         files,
         special_bits: false,
     };
-    materialize(&files_dir, &wanted, &mut fetch, &context.interrupt)?;
+    materialize(&files_dir, &wanted, &fetch, &context.interrupt)?;
     let root = context.root.path();
-    let copied = sums.into_iter().filter_map(|(path, (sha256, size_bytes))| {
+    let copied = mutex::into_inner(sums).into_iter().filter_map(|(path, (sha256, size_bytes))| {
         let entry = Entry {
             size_bytes,
             ..plan.write.get(&path)?.after

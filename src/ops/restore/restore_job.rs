@@ -1,6 +1,5 @@
 //! The inputs that all steps of carrying out a restore share.
 
-use crate::base::threads;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::listing::Listing;
 use crate::model::state::object_id::ObjectId;
@@ -9,9 +8,6 @@ use crate::model::state::snapshot::Snapshot;
 use crate::model::state::stat::Stat;
 use crate::ops::context::Context;
 use crate::worktree::tree_handle::WorkTree;
-
-/// Number of files below which more threads cost more than they gain.
-const SHARED_FROM_FILES: usize = 64;
 
 /// A plan with everything needed to carry it out.
 pub struct RestoreJob<'e> {
@@ -34,14 +30,5 @@ impl RestoreJob<'_> {
 
     pub(in crate::ops) fn is_linked(&self, path: &RelPath) -> bool {
         self.stat_of(path).is_some_and(|stat| stat.links > 1)
-    }
-}
-
-/// Number of threads for this number of files.
-pub(in crate::ops) fn workers(files: usize) -> usize {
-    if files < SHARED_FROM_FILES {
-        1
-    } else {
-        threads::workers()
     }
 }

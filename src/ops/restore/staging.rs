@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::base::progress::WorkPhase;
+use crate::base::threads;
 use crate::base::work_queue::{self, WorkQueue};
 use crate::error::{Error, Result};
 use crate::model::state::entry::Entry;
@@ -12,7 +13,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{Name, Stat};
 use crate::ops::restore::directory_steps;
 use crate::ops::restore::new_directories::{self, NewDirectories};
-use crate::ops::restore::restore_job::{RestoreJob, workers};
+use crate::ops::restore::restore_job::RestoreJob;
 use crate::store::objects::object_error::ObjectError;
 use crate::store::repository::Store;
 use crate::worktree::apply::apply_steps::{ApplyPlan, Expect, Graft, GraftedDir, WriteStep};
@@ -133,7 +134,7 @@ impl StagingWork<'_, '_> {
         units
             .extend(starts.map(|at| Unit::Single(at..(at + FILES_AT_ONCE).min(self.single.len()))));
         work_queue::run(
-            vec![(); workers(file_count)],
+            vec![(); threads::workers_for(file_count)],
             units,
             &|(), unit, queue| match unit {
                 Unit::Tree(at) => Ok(StagedPart::Tree(at, self.make_tree_dir(at, queue)?)),

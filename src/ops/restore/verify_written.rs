@@ -13,7 +13,7 @@ use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{Name, Stat};
-use crate::ops::restore::restore_job::{RestoreJob, workers};
+use crate::ops::restore::restore_job::RestoreJob;
 use crate::store::objects::object_hash::TrailerHasher;
 use crate::worktree::apply::transaction::Applied;
 use crate::worktree::apply::verify_path;
@@ -74,7 +74,7 @@ fn read_back(
 ) -> Result<Verified> {
     let looked_ns = next_tick_ns();
     let found = work_queue::run(
-        vec![(); workers(file_count)],
+        vec![(); threads::workers_for(file_count)],
         expected.into_iter().collect(),
         &|(), (dir, files), _| read_dir_back(job, &dir, &files),
     )?;

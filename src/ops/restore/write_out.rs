@@ -58,10 +58,10 @@ pub fn write_out(
         files,
         special_bits,
     };
-    let mut fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
+    let fetch = |path: &RelPath, blob: ObjectId, out: &mut dyn Write| {
         content(store, checkpoint.id, work, path, blob, out)
     };
-    materialize(work, &wanted, &mut fetch, &context.interrupt)
+    materialize(work, &wanted, &fetch, &context.interrupt)
 }
 
 /// Writes the checked bytes of one file of a checkpoint; `path` and `work` name it in a failure.
@@ -75,7 +75,7 @@ pub fn content(
 ) -> Result<u64> {
     store
         .objects()
-        .stream_blob(&blob, out)
+        .write_blob(&blob, out)
         .map_err(|error| match error {
             ObjectError::Io(error) => error,
             ObjectError::Sink(error) => Error::io("write", &work.shown(path))(error),

@@ -1,18 +1,24 @@
-//! Writes a state into an empty directory and removes it again on failure; follows no link,
-//! replaces nothing.
+//! Writes a state into an empty directory with several threads and removes it again on failure;
+//! follows no link, replaces nothing.
 
-use std::collections::BTreeMap;
-use std::io::{self, BufWriter, Write};
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, Write};
+use std::sync::Mutex;
 
 use crate::base::interrupt::Interrupt;
+use crate::base::mutex::lock;
+use crate::base::threads;
+use crate::base::work_queue::{self, WorkQueue};
 use crate::error::{Error, Result};
 use crate::model::state::entry::{Entry, Kind, OWNER_RWX, RWX_BITS, SPECIAL_BITS};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::worktree::sys::{self, Access, Dir};
+use crate::worktree::apply::stage::new_file;
+use crate::worktree::sys::{Access, Dir};
 use crate::worktree::tree_handle::WorkTree;
 
-const WRITE_BUFFER_BYTES: usize = 64 * 1024;
+/// Number of files of a directory that a thread takes at a time.
+const FILES_AT_ONCE: usize = 64;
 
 /// The state to be written.
 #[derive(Debug)]
@@ -21,23 +27,25 @@ pub struct WantedEntry<'w> {
     pub top: Option<u32>,
     /// Directories below the top with their final permission bits.
     pub dirs: &'w BTreeMap<RelPath, u32>,
+    /// Sorted by path.
     pub files: Vec<(&'w RelPath, Entry)>,
     /// Whether set-uid, set-gid and sticky bits are set too.
     pub special_bits: bool,
 }
 
-/// Writes and verifies the bytes of one file, or the target of a symlink.
-pub type Content<'c> = dyn FnMut(&RelPath, ObjectId, &mut dyn Write) -> Result<u64> + 'c;
+/// Writes and verifies the bytes of one file, or the target of a symlink; several threads call it.
+pub type Content<'c> = dyn Fn(&RelPath, ObjectId, &mut dyn Write) -> Result<u64> + Sync + 'c;
 
 /// Writes everything below the top of `work`.
 ///
 /// # Errors
-/// A path is occupied, the content cannot be read, an I/O error, or a signal. All that was made is
-/// removed again; the error names what could not be removed.
+/// A path is occupied, the content cannot be read, an I/O error, or a signal; if several threads
+/// fail, one of their errors. All that was made is removed again; the error names what could not be
+/// removed.
 pub fn materialize(
     work: &WorkTree,
     wanted: &WantedEntry<'_>,
-    content: &mut Content<'_>,
+    content: &Content<'_>,
     stop: &Interrupt,
 ) -> Result<()> {
     let kept_bits = if wanted.special_bits {
@@ -45,142 +53,210 @@ pub fn materialize(
     } else {
         RWX_BITS
     };
-    let mut writer = Writer {
+    let top = RelPath::root();
+    let writer = Writer {
         work,
         kept_bits,
-        made: Vec::new(),
-        holder: None,
+        dirs: by_dir(&top, wanted)?,
+        content,
+        stop,
+        made: Mutex::default(),
     };
-    writer
-        .write_all(wanted, content, stop)
+    let workers = vec![(); threads::workers_for(wanted.files.len())];
+    let job = |(): &mut (), job, queue: &WorkQueue<_>| writer.make(&job, queue);
+    work_queue::run(workers, vec![FillJob { dir: 0, from: 0 }], &job)
+        .and_then(|_| writer.set_last_modes(wanted.top))
         .map_err(|error| writer.take_back(error))
+}
+
+/// A directory, and what goes directly into it.
+struct DirToFill<'w> {
+    path: &'w RelPath,
+    perm: u32,
+    /// Indexes of its subdirectories.
+    dirs: Vec<usize>,
+    files: Vec<&'w (&'w RelPath, Entry)>,
+}
+
+/// Groups a state by directory, parents first; the top comes first of all.
+fn by_dir<'w>(top: &'w RelPath, wanted: &'w WantedEntry<'_>) -> Result<Vec<DirToFill<'w>>> {
+    let paths = std::iter::once((top, &OWNER_RWX)).chain(wanted.dirs);
+    let mut dirs: Vec<_> = paths
+        .map(|(path, perm)| DirToFill {
+            path,
+            perm: *perm,
+            dirs: Vec::new(),
+            files: Vec::new(),
+        })
+        .collect();
+    let index: HashMap<&RelPath, usize> = dirs.iter().map(|dir| dir.path).zip(0..).collect();
+    let parent_of = |path: &RelPath| {
+        let found = path.parent().and_then(|parent| index.get(&parent));
+        found
+            .copied()
+            .ok_or_else(|| Error::unexpected(format!("{path} has no directory to be made in")))
+    };
+    for at in 1..dirs.len() {
+        let parent = parent_of(dirs[at].path)?;
+        dirs[parent].dirs.push(at);
+    }
+    for file in &wanted.files {
+        dirs[parent_of(file.0)?].files.push(file);
+    }
+    Ok(dirs)
+}
+
+/// A directory to be filled from its file number `from` on; zero: all in it is still to be made.
+struct FillJob {
+    dir: usize,
+    from: usize,
+}
+
+/// What was made so far.
+#[derive(Default)]
+struct Made<'w> {
+    dirs: Vec<&'w RelPath>,
+    files: Vec<&'w RelPath>,
 }
 
 struct Writer<'w> {
     work: &'w WorkTree,
     kept_bits: u32,
-    /// Paths in order of creation, and whether each is a directory.
-    made: Vec<(RelPath, bool)>,
-    /// The directory last written to, cached.
-    holder: Option<(RelPath, Dir)>,
+    dirs: Vec<DirToFill<'w>>,
+    content: &'w Content<'w>,
+    stop: &'w Interrupt,
+    made: Mutex<Made<'w>>,
 }
 
-impl Writer<'_> {
-    fn write_all(
-        &mut self,
-        wanted: &WantedEntry<'_>,
-        content: &mut Content<'_>,
-        stop: &Interrupt,
-    ) -> Result<()> {
-        // Bytewise order: parents come first.
-        for path in wanted.dirs.keys() {
-            self.make_dir(path)?;
-        }
-        for (path, entry) in &wanted.files {
-            stop.check()?;
-            match entry.kind {
-                Kind::File => self.write_file(path, entry, content)?,
-                Kind::Symlink => self.make_link(path, entry, content)?,
+impl<'w> Writer<'w> {
+    /// Makes the first files of a directory, and leaves the others and the subdirectories to all.
+    fn make(&self, job: &FillJob, queue: &WorkQueue<FillJob>) -> Result<()> {
+        let to_fill = &self.dirs[job.dir];
+        let dir = self.open(to_fill, job)?;
+        if job.from == 0 {
+            for at in &to_fill.dirs {
+                self.stop.check()?;
+                let (path, bits) = (self.dirs[*at].path, self.first_bits(&self.dirs[*at]));
+                dir.make_dir_with(path.name(), bits)
+                    .map_err(|error| self.work.io("make", path, error))?;
+                lock(&self.made).dirs.push(path);
+                queue.add(FillJob { dir: *at, from: 0 });
+            }
+            for from in (FILES_AT_ONCE..to_fill.files.len()).step_by(FILES_AT_ONCE) {
+                queue.add(FillJob { from, ..*job });
             }
         }
-        stop.check()?;
-        // Children first: a parent may lose its write or search bit.
-        for (path, perm) in wanted.dirs.iter().rev() {
-            let bits = perm & self.kept_bits;
-            self.within(path, "set the mode of", |dir| {
-                dir.chmod_child(path.name(), bits)
-            })?;
+        for (path, entry) in to_fill.files.iter().skip(job.from).take(FILES_AT_ONCE) {
+            self.stop.check()?;
+            self.make_file(&dir, path, entry)?;
         }
-        let top = wanted
-            .top
-            .map_or(Ok(()), |perm| self.work.root().chmod(perm & self.kept_bits));
-        top.map_err(|error| self.work.io("set the mode of", &RelPath::root(), error))
-    }
-
-    fn make_dir(&mut self, path: &RelPath) -> Result<()> {
-        self.within(path, "make", |dir| dir.make_dir(path.name()))?;
-        self.made.push((path.clone(), true));
-        // The umask may have removed bits needed to fill it.
-        self.within(path, "set the mode of", |dir| {
-            dir.chmod_child(path.name(), OWNER_RWX)
-        })
-    }
-
-    fn write_file(
-        &mut self,
-        path: &RelPath,
-        entry: &Entry,
-        content: &mut Content<'_>,
-    ) -> Result<()> {
-        let file = self.within(path, "make", |dir| dir.create_file(path.name()))?;
-        self.made.push((path.clone(), false));
-        let failed = |error: io::Error| self.work.io("write", path, error);
-        let mut buffered = BufWriter::with_capacity(WRITE_BUFFER_BYTES, file);
-        content(path, entry.id, &mut buffered)?;
-        let file = buffered
-            .into_inner()
-            .map_err(|error| failed(error.into_error()))?;
-        sys::set_file_mode(&file, entry.perm & self.kept_bits).map_err(failed)
-    }
-
-    fn make_link(
-        &mut self,
-        path: &RelPath,
-        entry: &Entry,
-        content: &mut Content<'_>,
-    ) -> Result<()> {
-        let mut text = Vec::new();
-        content(path, entry.id, &mut text)?;
-        self.within(path, "make", |dir| dir.make_symlink(path.name(), &text))?;
-        self.made.push((path.clone(), false));
         Ok(())
     }
 
-    /// Runs `act` in the parent directory of a path.
-    fn within<T>(
-        &mut self,
-        path: &RelPath,
-        action: &'static str,
-        act: impl Fn(&Dir) -> io::Result<T>,
-    ) -> Result<T> {
-        let parent = path.parent().unwrap_or_default();
-        if self.holder.as_ref().is_none_or(|(held, _)| *held != parent) {
-            let opened = self.work.root().open_below(&parent, Access::Search);
-            let dir = opened.map_err(|error| self.work.io("open", &parent, error))?;
-            self.holder = Some((parent, dir));
+    fn open(&self, to_fill: &DirToFill<'w>, job: &FillJob) -> Result<Dir> {
+        let path = to_fill.path;
+        let open = || self.work.root().open_below(path, Access::Read);
+        let opened = match open() {
+            // The umask may have removed the bits that are needed to fill it.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied && !path.is_root() => {
+                within_parent(self.work, path, |dir| {
+                    dir.chmod_child(path.name(), OWNER_RWX)
+                })
+                .and_then(|()| open())
+            }
+            opened => opened,
+        };
+        let dir = opened.map_err(|error| self.work.io("open", path, error))?;
+        if job.from == 0 && !path.is_root() {
+            let bits = self.first_bits(to_fill);
+            dir.stat()
+                .and_then(|stat| match stat.perm() {
+                    perm if perm & self.kept_bits == bits => Ok(()),
+                    _ => dir.chmod(bits),
+                })
+                .map_err(|error| self.work.io("set the mode of", path, error))?;
         }
-        let dir = self
-            .holder
-            .as_ref()
-            .map_or_else(|| self.work.root(), |(_, dir)| dir);
-        act(dir).map_err(|error| self.work.io(action, path, error))
+        Ok(dir)
+    }
+
+    /// The bits of a directory while it is filled: its own, unless they get in the way of that.
+    fn first_bits(&self, dir: &DirToFill<'_>) -> u32 {
+        let bits = dir.perm & self.kept_bits;
+        if bits & (OWNER_RWX | SPECIAL_BITS) == OWNER_RWX {
+            bits
+        } else {
+            OWNER_RWX
+        }
+    }
+
+    fn make_file(&self, dir: &Dir, path: &'w RelPath, entry: &Entry) -> Result<()> {
+        let name = path.name();
+        if entry.kind == Kind::Symlink {
+            let mut text = Vec::new();
+            (self.content)(path, entry.id, &mut text)?;
+            dir.make_symlink(name, &text)
+                .map_err(|error| self.work.io("make", path, error))?;
+            lock(&self.made).files.push(path);
+            return Ok(());
+        }
+        let mut write = |out: &mut dyn Write| {
+            lock(&self.made).files.push(path);
+            (self.content)(path, entry.id, out)
+        };
+        let failed = |error: io::Error| self.work.io("write", path, error);
+        new_file(dir, name, entry.perm & self.kept_bits, &mut write, &failed).map(drop)
+    }
+
+    /// Children first: a parent may lose its write or search bit.
+    fn set_last_modes(&self, top: Option<u32>) -> Result<()> {
+        self.stop.check()?;
+        let failed = |path: &RelPath, error| self.work.io("set the mode of", path, error);
+        for dir in self.dirs.iter().skip(1).rev() {
+            let bits = dir.perm & self.kept_bits;
+            if bits != self.first_bits(dir) {
+                let name = dir.path.name();
+                within_parent(self.work, dir.path, |parent| parent.chmod_child(name, bits))
+                    .map_err(|error| failed(dir.path, error))?;
+            }
+        }
+        top.map_or(Ok(()), |perm| self.work.root().chmod(perm & self.kept_bits))
+            .map_err(|error| failed(&RelPath::root(), error))
     }
 
     /// Removes only what was made here; foreign files stay, and so do their directories.
-    fn take_back(&mut self, error: Error) -> Error {
-        let made = std::mem::take(&mut self.made);
-        for (path, _) in made.iter().filter(|(_, is_dir)| *is_dir) {
+    fn take_back(&self, error: Error) -> Error {
+        let Made { mut dirs, files } = std::mem::take(&mut *lock(&self.made));
+        dirs.sort_unstable();
+        for path in &dirs {
             // Needed only where the final mode is already set.
-            let _ = self.within(path, "set the mode of", |dir| {
+            let _ = within_parent(self.work, path, |dir| {
                 dir.chmod_child(path.name(), OWNER_RWX)
             });
         }
+        let unlink = |path: &RelPath| within_parent(self.work, path, |dir| dir.unlink(path.name()));
+        let rmdir = |path: &RelPath| within_parent(self.work, path, |dir| dir.rmdir(path.name()));
+        let files = files.into_iter().map(|path| (path, unlink(path)));
+        let dirs = dirs.into_iter().rev().map(|path| (path, rmdir(path)));
         let mut left = None;
-        for (path, is_dir) in made.iter().rev() {
-            let remove = |dir: &Dir| {
-                if *is_dir {
-                    dir.rmdir(path.name())
-                } else {
-                    dir.unlink(path.name())
-                }
-            };
-            left = left.or(self.within(path, "remove", remove).err());
+        for (path, removed) in files.chain(dirs) {
+            left = left.or(removed
+                .err()
+                .map(|error| self.work.io("remove", path, error)));
         }
         match left {
             None => error,
             Some(left) => Error::unexpected(format!("{error}; and then: {left}")),
         }
     }
+}
+
+fn within_parent<T>(
+    work: &WorkTree,
+    path: &RelPath,
+    act: impl Fn(&Dir) -> io::Result<T>,
+) -> io::Result<T> {
+    let parent = path.parent().unwrap_or_default();
+    act(&work.root().open_below(&parent, Access::Search)?)
 }
 
 #[cfg(test)]
@@ -219,7 +295,7 @@ mod tests {
             files,
             special_bits: false,
         };
-        let mut content = |path: &RelPath, _: ObjectId, out: &mut dyn Write| {
+        let content = |path: &RelPath, _: ObjectId, out: &mut dyn Write| {
             out.write_all(b"1").unwrap();
             if path.to_string() == fail_at {
                 Err(Error::unexpected("no such bytes"))
@@ -227,7 +303,7 @@ mod tests {
                 Ok(1)
             }
         };
-        materialize(&work, &wanted, &mut content, &Interrupt::default())
+        materialize(&work, &wanted, &content, &Interrupt::default())
     }
 
     #[test]
@@ -277,7 +353,7 @@ mod tests {
             files: Vec::new(),
             special_bits: false,
         };
-        let error = materialize(&work, &wanted, &mut |_, _, _| Ok(0), &stop).unwrap_err();
+        let error = materialize(&work, &wanted, &|_, _, _| Ok(0), &stop).unwrap_err();
         assert!(matches!(error, Error::Interrupted { signal: 15 }));
         assert_eq!(std::fs::read_dir(temp.path()).unwrap().count(), 0);
     }

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::sync::Mutex;
 
 use crate::base::mutex::lock;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::state::entry::{Kind, OWNER_RWX, RWX_BITS, SPECIAL_BITS};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
@@ -24,6 +24,28 @@ const FILES_SYNCED_SINGLY: usize = 16;
 /// Returns the name of a tree in the stage.
 pub fn tree_name(number: usize) -> String {
     format!("{TREE_PREFIX}{number}")
+}
+
+/// Makes a file with these bits from the output of `writer`.
+///
+/// # Errors
+/// `writer` failed, or an I/O error, named by `failed`.
+pub(in crate::worktree) fn new_file(
+    dir: &Dir,
+    name: &[u8],
+    perm: u32,
+    writer: &mut dyn FnMut(&mut dyn Write) -> Result<u64>,
+    failed: &dyn Fn(io::Error) -> Error,
+) -> Result<(File, Stat)> {
+    let created = dir.create_file_with(name, perm & RWX_BITS);
+    let mut file = created.map_err(failed)?;
+    writer(&mut file)?;
+    let mut stat = sys::stat_file(&file).map_err(failed)?;
+    if stat.perm() != perm {
+        sys::set_file_mode(&file, perm).map_err(failed)?;
+        stat = sys::stat_file(&file).map_err(failed)?;
+    }
+    Ok((file, stat))
 }
 
 /// Whether a directory with these permission bits can be filled and moved.
@@ -181,17 +203,7 @@ impl Stage {
             dir.make_symlink(name, &text).map_err(failed)?;
             return dir.stat_child(name).map_err(failed);
         }
-        let wanted = perm & self.kept_bits;
-        // The stage is closed to other users, so the file may have its bits from the start.
-        let mut file = dir
-            .create_file_with(name, wanted & RWX_BITS)
-            .map_err(failed)?;
-        writer(&mut file)?;
-        let mut stat = sys::stat_file(&file).map_err(failed)?;
-        if stat.perm() != wanted {
-            sys::set_file_mode(&file, wanted).map_err(failed)?;
-            stat = sys::stat_file(&file).map_err(failed)?;
-        }
+        let (file, stat) = new_file(dir, name, perm & self.kept_bits, writer, &failed)?;
         self.note_unsynced(file).map_err(failed)?;
         Ok(stat)
     }
