@@ -13,6 +13,8 @@ mod portable;
 mod unix;
 #[cfg(all(unix, not(checkpoint_portable)))]
 mod unix_stat;
+#[cfg(all(unix, not(checkpoint_portable)))]
+mod unix_sync;
 
 pub use exchange::SWAP_SUFFIX;
 pub use io_error::{is_absent, reason};

@@ -19,7 +19,7 @@ use crate::model::state::stat::Stat;
 /// An open directory; it stays the same when its path is renamed or replaced.
 #[derive(Debug)]
 pub struct Dir {
-    fd: OwnedFd,
+    pub(super) fd: OwnedFd,
 }
 
 const NEVER_FOLLOW: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
@@ -389,26 +389,6 @@ impl Dir {
             )?),
             changed => Ok(changed?),
         }
-    }
-
-    /// Syncs the entries of this directory.
-    pub fn sync(&self) -> io::Result<()> {
-        match retry_on_intr(|| fs::fsync(&self.fd)) {
-            // Some file systems cannot sync directories.
-            Ok(()) | Err(Errno::INVAL) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Syncs the whole file system; returns `false` if this system has no call for it.
-    pub fn sync_file_system(&self) -> io::Result<bool> {
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        match retry_on_intr(|| fs::syncfs(&self.fd)) {
-            Ok(()) => return Ok(true),
-            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {}
-            Err(error) => return Err(error.into()),
-        }
-        Ok(false)
     }
 }
 
