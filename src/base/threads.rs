@@ -31,6 +31,11 @@ pub fn start<'scope, T: Send + 'scope>(
     Builder::new().spawn_scoped(scope, work).ok()
 }
 
+/// Starts a thread that is not waited for; returns whether the system did.
+pub fn detach(work: impl FnOnce() + Send + 'static) -> bool {
+    Builder::new().spawn(work).is_ok()
+}
+
 /// Waits for a thread and returns its result; a panic goes on in the caller's.
 pub fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread

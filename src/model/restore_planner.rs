@@ -246,8 +246,11 @@ impl Planner<'_> {
     }
 }
 
+/// Returns the parent directories of all paths, one of several paths in turn once.
 fn parents<V>(map: &BTreeMap<RelPath, V>) -> impl Iterator<Item = RelPath> {
-    map.keys().filter_map(RelPath::parent)
+    let mut last = None;
+    let parents = map.keys().filter_map(RelPath::parent);
+    parents.filter(move |parent| last.replace(parent.clone()).as_ref() != Some(parent))
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use crate::store::objects::object_error::ObjectError;
 use crate::store::repository::Store;
 use crate::worktree::apply::apply_steps::{ApplyPlan, Expect, Graft, GraftedDir, WriteStep};
 use crate::worktree::apply::stage::{Stage, tree_name};
-use crate::worktree::apply::write_back;
+use crate::worktree::apply::write_back::WriteBack;
 
 /// Number of files that a thread takes at a time.
 const FILES_AT_ONCE: usize = 32;
@@ -82,11 +82,10 @@ pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> 
         by_dir: &by_dir,
         single: &single,
     };
-    let done = if file_count < WRITTEN_BACK_FROM_FILES {
-        work.share(file_count)?
-    } else {
-        write_back::meanwhile(stage.dir(), || work.share(file_count))?
-    };
+    let is_large = file_count >= WRITTEN_BACK_FROM_FILES;
+    let write_back = is_large.then(|| WriteBack::start(stage.dir()));
+    let done = work.share(file_count)?;
+    drop(write_back);
     let mut gathered = StagedBatch {
         plan: directory_steps::without_content(job, &trees),
         expected: BTreeMap::new(),
