@@ -118,6 +118,61 @@ fn the_create_after_a_restore_opens_no_file() {
     );
 }
 
+/// More files than a restore reads back unasked, all in new directories.
+fn many() -> (Sandbox, String) {
+    let sandbox = Sandbox::bare();
+    for file in 0..1200 {
+        sandbox.write(format!("many/{}/{file}", file % 3), format!("file {file}"));
+    }
+    sandbox.write("other", "o");
+    settle(&sandbox);
+    let id = sandbox.listed_ids()[0].clone();
+    (sandbox, id)
+}
+
+#[test]
+fn many_restored_files_are_verified_by_stat_and_believed_by_the_next_create() {
+    let (sandbox, id) = many();
+    let before = sandbox.tree();
+    sandbox.remove("many");
+    let Some(traced) = trace(&sandbox, &["restore", &id, "--yes"]) else {
+        return;
+    };
+    assert_eq!(traced.run.code, 0, "{}", traced.run);
+    sandbox.tree().assert_is(&before, "the restored directory");
+    let reads = |path: &&std::path::PathBuf| path.starts_with(sandbox.path("many"));
+    assert_eq!(traced.opened(sandbox.root(), "").iter().find(reads), None);
+    let traced = trace(&sandbox, &["create", "--reason", "after"]).expect("it was traced before");
+    assert_eq!(
+        traced.opened(sandbox.root(), ""),
+        Vec::<std::path::PathBuf>::new()
+    );
+    sandbox.write("many/2/1001", "file 1OO1");
+    sandbox.create("edited");
+    let shown = sandbox.run(&["cat", "edited:many/2/1001"]).success();
+    assert_eq!(shown.stdout, "file 1OO1");
+}
+
+#[test]
+fn a_restore_that_is_asked_to_verify_finds_what_was_not_written_as_it_should_be() {
+    if !strace::available() {
+        return;
+    }
+    let (sandbox, id) = many();
+    let before = sandbox.tree();
+    sandbox.remove("many");
+    let args = ["restore", &id, "--yes", "--verify"];
+    strace::corrupting_write(&sandbox, 300, &args)
+        .code(1)
+        .stderr_has("is not what was written");
+    sandbox.run(&["restore", "--resume", "--verify"]).success();
+    sandbox.tree().assert_is(&before, "the finished restore");
+    for command in ["undo", "redo"] {
+        sandbox.run(&[command, "--yes", "--verify"]).success();
+    }
+    sandbox.tree().assert_is(&before, "redone");
+}
+
 #[test]
 fn an_edit_of_a_restored_file_is_seen_whatever_its_size_and_times() {
     let (sandbox, id) = settled();

@@ -45,7 +45,7 @@ pub struct RestoreArgs {
     #[arg(long)]
     pub restore_suid: bool,
     /// New or empty directory to write to, instead of changing this one
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["overlay", "keep", "contract"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["overlay", "keep", "verify", "contract"])]
     pub to: Option<PathBuf>,
     /// Shell command to run afterwards; if it fails, exit with 5
     #[arg(long, value_name = "CMD", conflicts_with_all = ["dry_run", "contract"], value_parser = clap::builder::NonEmptyStringValueParser::new())]
@@ -81,6 +81,9 @@ pub struct CommonArgs {
     /// Number of checkpoints to keep, in this call only [default: as configured]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: Option<u32>,
+    /// Read every written file back afterwards, and compare its content
+    #[arg(long, conflicts_with = "dry_run")]
+    pub verify: bool,
 }
 
 impl CommonArgs {
@@ -89,6 +92,7 @@ impl CommonArgs {
             yes,
             dry_run: self.dry_run,
             keep: self.keep.map(|keep| keep as usize),
+            reads_back: self.verify,
         }
     }
 }

@@ -326,7 +326,7 @@ fn rewind(context: &Context, cmd: &CommandContext<'_>, args: &RewindArgs) -> Res
     let common = CommonOptions {
         yes: cmd.global.yes,
         dry_run: args.dry_run,
-        keep: None,
+        ..CommonOptions::default()
     };
     let options = RewindOptions {
         step: (&args.step).into(),

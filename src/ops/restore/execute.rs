@@ -6,7 +6,7 @@ use crate::error::{Error, Obstacle, Result};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::restore::restore_job::RestoreJob;
 use crate::ops::restore::staging::{self, Staged};
-use crate::ops::restore::verify_written::{Verified, verify};
+use crate::ops::restore::verify_written::{Verification, Verified, verify};
 use crate::ops::warning::Warning;
 use crate::store::locked::LockedStore;
 use crate::store::small_files::journal::{Journal, JournalStage};
@@ -37,6 +37,7 @@ pub fn execute(
         return Err(give_up(locked, job, journal, was_pending, e));
     }
     job.context.progress.begin(WorkPhase::Applying, 0, 0);
+    let how = Verification::choose(job, &expected);
     let applied = match apply(job.worktree, stage, &plan, &job.context.interrupt) {
         Ok(applied) => applied,
         Err(ApplyError::Changed(obstacles)) => {
@@ -59,7 +60,7 @@ pub fn execute(
             error, problems, ..
         }) => return Err(half_done(&error, &problems)),
     };
-    let verified = verify(job, &applied, expected)?;
+    let verified = verify(job, &applied, expected, how)?;
     last()?;
     let left_alone = applied.left_alone().to_vec();
     let late = applied.written_late();

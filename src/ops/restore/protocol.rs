@@ -179,6 +179,7 @@ fn restore_under_lock(
         target: request.target.id(),
         wanted: &present.wanted,
         special_bits: request.scope.special_bits,
+        reads_back: common.reads_back,
     };
     let applying = journal_of(request, safety, &staging, JournalStage::Applying);
     let was_pending = request.pending.is_some();

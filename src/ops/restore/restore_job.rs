@@ -21,6 +21,8 @@ pub struct RestoreJob<'e> {
     /// [`crate::ops::restore::target::Target::adapted`].
     pub wanted: &'e Snapshot,
     pub special_bits: bool,
+    /// Whether every written file is read back.
+    pub reads_back: bool,
 }
 
 impl RestoreJob<'_> {

@@ -20,6 +20,8 @@ pub struct CommonOptions {
     pub yes: bool,
     pub dry_run: bool,
     pub keep: Option<usize>,
+    /// Whether every written file is read back, not only compared by its stat.
+    pub reads_back: bool,
 }
 
 /// What is shown before anything changes.

@@ -1,6 +1,6 @@
 //! Stages the new content of a restore on several threads; collects the steps to put it in place.
 
-use std::collections::BTreeMap;
+use std::io::Write;
 use std::ops::Range;
 
 use crate::base::progress::WorkPhase;
@@ -10,15 +10,17 @@ use crate::error::{Error, Result};
 use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{Name, Stat};
+use crate::model::state::stat::Stat;
 use crate::ops::restore::directory_steps;
 use crate::ops::restore::new_directories::{self, NewDirectories};
 use crate::ops::restore::restore_job::RestoreJob;
+use crate::ops::restore::verify_written::{ExpectedFile, ExpectedFiles};
 use crate::store::objects::object_error::ObjectError;
 use crate::store::repository::Store;
 use crate::worktree::apply::apply_steps::{ApplyPlan, Expect, Graft, GraftedDir, WriteStep};
 use crate::worktree::apply::stage::{Stage, tree_name};
 use crate::worktree::apply::write_back::WriteBack;
+use crate::worktree::rules::rule_set::Peek;
 
 /// Number of files that a thread takes at a time.
 const FILES_AT_ONCE: usize = 32;
@@ -29,9 +31,8 @@ const WRITTEN_BACK_FROM_FILES: usize = 2000;
 pub struct Staged {
     pub stage: Stage,
     pub plan: ApplyPlan,
-    /// Expected entries of each directory afterwards, as far as staged; the sizes are those of the
-    /// staged files.
-    pub expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
+    /// The staged files by the directory that they are moved to.
+    pub expected: ExpectedFiles,
 }
 
 /// A file to be staged.
@@ -48,9 +49,12 @@ enum Unit {
 }
 
 enum StagedPart {
-    Tree(usize, Vec<(Name, Stat)>),
-    Single(Range<usize>, Vec<Stat>),
+    Tree(usize, Vec<StagedFile>),
+    Single(Range<usize>, Vec<StagedFile>),
 }
+
+/// A file in the stage, and whether a rule may leave it out because of its content.
+type StagedFile = (Stat, bool);
 
 /// Stages all new content on the target file system. It is made durable once in place: until then
 /// the journal says that a restore is under way, and the safety checkpoint holds the old content.
@@ -88,7 +92,7 @@ pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> 
     drop(write_back);
     let mut gathered = StagedBatch {
         plan: directory_steps::without_content(job, &trees),
-        expected: BTreeMap::new(),
+        expected: ExpectedFiles::new(),
     };
     gathered.take(job, &trees, &by_dir, &single, done);
     Ok(Staged {
@@ -126,7 +130,8 @@ impl StagingWork<'_, '_> {
         let mut units = Vec::new();
         for (number, at) in self.trees.tops.iter().enumerate() {
             let name = RelPath::root().join(tree_name(number).as_bytes());
-            self.stage.make_dir(self.job.worktree, &top, &name)?;
+            let perm = self.trees.dirs[*at].perm;
+            self.stage.make_dir(self.job.worktree, &top, &name, perm)?;
             units.push(Unit::Tree(*at));
         }
         let starts = (0..self.single.len()).step_by(FILES_AT_ONCE);
@@ -149,45 +154,56 @@ impl StagingWork<'_, '_> {
     }
 
     /// Makes a tree directory's subdirectories, queues them for other threads, makes its files.
-    fn make_tree_dir(&self, at: usize, queue: &WorkQueue<Unit>) -> Result<Vec<(Name, Stat)>> {
+    fn make_tree_dir(&self, at: usize, queue: &WorkQueue<Unit>) -> Result<Vec<StagedFile>> {
         let (work, dir) = (self.job.worktree, &self.trees.dirs[at]);
         let place = self.stage.place(work, &dir.place)?;
         for child in &dir.dirs {
+            let child = &self.trees.dirs[*child];
             self.stage
-                .make_dir(work, &place, &self.trees.dirs[*child].place)?;
+                .make_dir(work, &place, &child.place, child.perm)?;
         }
         dir.dirs
             .iter()
             .for_each(|child| queue.add(Unit::Tree(*child)));
         let mut files = Vec::with_capacity(self.by_dir[at].len());
         for item in &self.by_dir[at] {
-            self.job.context.check_interrupt()?;
-            let mut write = |out: &mut dyn std::io::Write| self.fetch(item, out);
             let (name, mode) = (item.path.name(), (item.entry.kind, item.entry.perm));
-            let stat = self.stage.add_in(work, &place, name, mode, &mut write)?;
-            self.job.context.progress.add(1, stat.size_bytes);
-            files.push((Name::from(name), stat));
+            files.push(self.make_file(item, &mut |write| {
+                self.stage.add_in(work, &place, name, mode, write)
+            })?);
         }
         self.stage.set_mode(work, &place, dir.perm)?;
         Ok(files)
     }
 
-    fn make_single(&self, at: usize) -> Result<Stat> {
-        self.job.context.check_interrupt()?;
-        let item = &self.single[at];
-        let mut write = |out: &mut dyn std::io::Write| self.fetch(item, out);
-        let stat = self.stage.add(
-            self.job.worktree,
-            at,
-            item.entry.kind,
-            item.entry.perm,
-            &mut write,
-        )?;
-        self.job.context.progress.add(1, stat.size_bytes);
-        Ok(stat)
+    fn make_single(&self, at: usize) -> Result<StagedFile> {
+        let (work, item) = (self.job.worktree, &self.single[at]);
+        self.make_file(item, &mut |write| {
+            self.stage
+                .add(work, at, item.entry.kind, item.entry.perm, write)
+        })
     }
 
-    fn fetch(&self, item: &StagingItem<'_>, out: &mut dyn std::io::Write) -> Result<u64> {
+    /// Makes a file by `add`, which calls the function that it is given to write the content.
+    fn make_file(
+        &self,
+        item: &StagingItem<'_>,
+        add: &mut dyn FnMut(&mut Content<'_>) -> Result<Stat>,
+    ) -> Result<StagedFile> {
+        self.job.context.check_interrupt()?;
+        let mut is_key = None;
+        let stat = add(&mut |out| {
+            let mut sink = Peeking {
+                out,
+                is_key: &mut is_key,
+            };
+            self.fetch(item, &mut sink)
+        })?;
+        self.job.context.progress.add(1, stat.size_bytes);
+        Ok((stat, is_key.unwrap_or_default()))
+    }
+
+    fn fetch(&self, item: &StagingItem<'_>, out: &mut dyn Write) -> Result<u64> {
         let blob: &ObjectId = &item.entry.id;
         self.store
             .objects()
@@ -202,10 +218,32 @@ impl StagingWork<'_, '_> {
     }
 }
 
+/// Writes the content of a file.
+type Content<'c> = dyn FnMut(&mut dyn Write) -> Result<u64> + 'c;
+
+/// Looks at the beginning of what is written through it.
+struct Peeking<'o> {
+    out: &'o mut dyn Write,
+    /// `None` until something was written.
+    is_key: &'o mut Option<bool>,
+}
+
+impl Write for Peeking<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.is_key
+            .get_or_insert_with(|| Peek::ANY_FILE.is_secret(bytes));
+        self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.out.flush()
+    }
+}
+
 /// The results of all threads, merged.
 struct StagedBatch {
     plan: ApplyPlan,
-    expected: BTreeMap<RelPath, Vec<(Name, Entry)>>,
+    expected: ExpectedFiles,
 }
 
 impl StagedBatch {
@@ -217,16 +255,16 @@ impl StagedBatch {
         single: &[StagingItem<'_>],
         done: Vec<StagedPart>,
     ) {
-        let mut held: Vec<Vec<(Name, Stat)>> = trees.dirs.iter().map(|_| Vec::new()).collect();
-        let mut stats = vec![Stat::default(); single.len()];
+        let mut held: Vec<Vec<StagedFile>> = trees.dirs.iter().map(|_| Vec::new()).collect();
+        let mut singles = vec![StagedFile::default(); single.len()];
         for done in done {
             match done {
                 StagedPart::Tree(at, files) => held[at] = files,
-                StagedPart::Single(range, made) => stats[range].copy_from_slice(&made),
+                StagedPart::Single(range, made) => singles[range].copy_from_slice(&made),
             }
         }
-        for (staged, (item, stat)) in single.iter().zip(stats).enumerate() {
-            self.expect(item, &stat);
+        for (staged, (item, made)) in single.iter().zip(singles).enumerate() {
+            self.expect(item, made, false);
             let expect = job.stat_of(item.path).map_or(Expect::Absent, |stat| {
                 // The entry here is removed first, with the directory or file in the way.
                 if job.plan.delete.contains_key(item.path) {
@@ -245,13 +283,16 @@ impl StagedBatch {
             items
                 .iter()
                 .zip(files)
-                .for_each(|(item, (_, stat))| self.expect(item, stat));
+                .for_each(|(item, made)| self.expect(item, *made, true));
         }
         let mut holds: Vec<Vec<GraftedDir>> = trees.tops.iter().map(|_| Vec::new()).collect();
-        for (dir, files) in trees.dirs.iter().zip(held) {
+        for ((dir, items), files) in trees.dirs.iter().zip(by_dir).zip(held) {
+            let files = items.iter().zip(files);
             holds[dir.tree].push(GraftedDir {
                 below: dir.below.clone(),
-                files,
+                files: files
+                    .map(|(item, (stat, _))| (item.path.name().into(), stat))
+                    .collect(),
             });
         }
         for (staged, (top, holds)) in trees.tops.iter().zip(holds).enumerate() {
@@ -263,15 +304,19 @@ impl StagedBatch {
         }
     }
 
-    fn expect(&mut self, item: &StagingItem<'_>, staged: &Stat) {
+    fn expect(&mut self, item: &StagingItem<'_>, (staged, is_key): StagedFile, is_in_tree: bool) {
         let entry = Entry {
             size_bytes: staged.size_bytes,
             ..item.entry
         };
+        let file = ExpectedFile {
+            name: item.path.name().into(),
+            entry,
+            staged,
+            is_in_tree,
+            is_key,
+        };
         let dir = item.path.parent().unwrap_or_default();
-        self.expected
-            .entry(dir)
-            .or_default()
-            .push((item.path.name().into(), entry));
+        self.expected.entry(dir).or_default().push(file);
     }
 }

@@ -26,6 +26,15 @@ pub fn tree_name(number: usize) -> String {
     format!("{TREE_PREFIX}{number}")
 }
 
+/// The permission bits with which a directory is made, to be filled.
+fn first_perm(perm: u32) -> u32 {
+    if can_be_moved(perm) {
+        perm & RWX_BITS
+    } else {
+        OWNER_RWX
+    }
+}
+
 /// Makes a file with these bits from the output of `writer`.
 ///
 /// # Errors
@@ -39,8 +48,11 @@ pub(in crate::worktree) fn new_file(
 ) -> Result<(File, Stat)> {
     let created = dir.create_file_with(name, perm & RWX_BITS);
     let mut file = created.map_err(failed)?;
-    writer(&mut file)?;
+    let written = writer(&mut file)?;
     let mut stat = sys::stat_file(&file).map_err(failed)?;
+    if stat.size_bytes != written {
+        return Err(failed(io::ErrorKind::WriteZero.into()));
+    }
     if stat.perm() != perm {
         sys::set_file_mode(&file, perm).map_err(failed)?;
         stat = sys::stat_file(&file).map_err(failed)?;
@@ -127,12 +139,18 @@ impl Stage {
         Ok(StagePlace { dir, path })
     }
 
-    /// Makes the directory `below` in the stage, for its owner only; `place` is its parent.
+    /// Makes the directory `below` in the stage; `place` is its parent.
     ///
     /// # Errors
     /// I/O errors.
-    pub fn make_dir(&self, work: &WorkTree, place: &StagePlace, below: &RelPath) -> Result<()> {
-        let made = place.dir.make_dir(below.name());
+    pub fn make_dir(
+        &self,
+        work: &WorkTree,
+        place: &StagePlace,
+        below: &RelPath,
+        perm: u32,
+    ) -> Result<()> {
+        let made = place.dir.make_dir_with(below.name(), first_perm(perm));
         made.map_err(|error| work.io("make", &place.path.join(below.name()), error))?;
         lock(&self.unsynced).count += 1;
         Ok(())
@@ -143,13 +161,12 @@ impl Stage {
     /// # Errors
     /// I/O errors.
     pub fn set_mode(&self, work: &WorkTree, place: &StagePlace, perm: u32) -> Result<()> {
-        if !can_be_moved(perm) {
-            return Ok(());
-        }
-        place
-            .dir
-            .chmod(perm & self.kept_bits)
-            .map_err(|error| work.io("set the mode of", &place.path, error))
+        let wanted = perm & self.kept_bits;
+        let set = || match place.dir.stat()?.perm() {
+            found if found == wanted || !can_be_moved(perm) => Ok(()),
+            _ => place.dir.chmod(wanted),
+        };
+        set().map_err(|error| work.io("set the mode of", &place.path, error))
     }
 
     /// Makes the file `<index>` in the stage itself; see [`Self::add_in`].

@@ -7,8 +7,17 @@ use crate::model::state::entry::{Entry, Kind, RWX_BITS};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
+use crate::worktree::apply::rollback::is_same_after_rename;
 use crate::worktree::sys::{self, Dir, ItemKind};
 use crate::worktree::tree_handle::WorkTree;
+
+/// Returns the stat of `name` in `dir` if it is that of the staged file. A rename has changed the
+/// ctime of a file that did not come with its directory.
+pub fn stat_if_untouched(dir: &Dir, name: &[u8], staged: &Stat, with_dir: bool) -> Option<Stat> {
+    let now = dir.stat_child(name).ok()?;
+    let is_same = is_same_after_rename(&now, staged);
+    (is_same && !(with_dir && now.ctime_ns != staged.ctime_ns)).then_some(now)
+}
 
 /// Compares kind, permission bits and content of `path`, given its parent `dir`; `hash` gets a
 /// reader and its length in bytes. Returns the stat taken before reading if all is as expected.
@@ -68,6 +77,27 @@ mod tests {
             .map_err(Error::io("read", Path::new("f")))?;
         bytes.resize(20, 0);
         Ok(ObjectId::from_slice(&bytes).unwrap())
+    }
+
+    #[test]
+    fn a_file_that_was_written_to_or_renamed_is_not_untouched() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::create_dir(temp.path().join("staged")).unwrap();
+        std::fs::write(temp.path().join("staged/f"), "abc").unwrap();
+        let work = WorkTree::open(temp.path()).unwrap();
+        let path = RelPath::new(b"staged/f").unwrap();
+        let staged = work.stat(&path).unwrap().unwrap();
+        std::fs::rename(temp.path().join("staged"), temp.path().join("d")).unwrap();
+        let dir = work.dir(&RelPath::new(b"d").unwrap()).unwrap();
+        let is = |name: &[u8], with_dir| stat_if_untouched(&dir, name, &staged, with_dir).is_some();
+        assert!(is(b"f", true) && is(b"f", false) && !is(b"none", false));
+        if cfg!(unix) {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            std::fs::rename(temp.path().join("d/f"), temp.path().join("d/g")).unwrap();
+            assert!(is(b"g", false) && !is(b"g", true));
+        }
+        std::fs::write(temp.path().join("d/g"), "abcd").unwrap();
+        assert!(!is(b"g", false));
     }
 
     #[test]

@@ -97,6 +97,26 @@ pub fn failing_nth(sandbox: &Sandbox, calls: &str, error: &str, nth: usize, args
     )
 }
 
+/// Runs the program; each thread writes a wrong first byte by its `nth` call of `write`.
+pub fn corrupting_write(sandbox: &Sandbox, nth: usize, args: &[&str]) -> Run {
+    let log_name = log_file(sandbox).display().to_string();
+    let inject = format!("inject=write:poke_enter=@arg2=00:when={nth}");
+    sandbox.run_under(
+        &[
+            PROGRAM,
+            "-f",
+            "-qq",
+            "-e",
+            "trace=write",
+            "-e",
+            &inject,
+            "-o",
+            &log_name,
+        ],
+        args,
+    )
+}
+
 /// Runs the program and sends it a signal when it enters the `nth` of these system calls.
 pub fn signal_at(sandbox: &Sandbox, calls: &str, signal: &str, nth: usize, args: &[&str]) -> Run {
     let log_name = log_file(sandbox).display().to_string();
