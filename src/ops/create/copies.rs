@@ -168,23 +168,25 @@ fn fill(
     };
     materialize(&files_dir, &wanted, &fetch, &context.interrupt)?;
     let root = context.root.path();
-    let copied = mutex::into_inner(sums).into_iter().filter_map(|(path, (sha256, size_bytes))| {
-        let entry = Entry {
-            size_bytes,
-            ..plan.write.get(&path)?.after
-        };
-        let command = format!(
-            "{CP} {} {}",
-            place(&dir.join(FILES_DIR), &path),
-            place(root, &path)
-        );
-        Some(Copied {
-            path,
-            entry,
-            sha256,
-            command,
-        })
-    });
+    let copied = mutex::into_inner(sums)
+        .into_iter()
+        .filter_map(|(path, (sha256, size_bytes))| {
+            let entry = Entry {
+                size_bytes,
+                ..plan.write.get(&path)?.after
+            };
+            let command = format!(
+                "{CP} {} {}",
+                place(&dir.join(FILES_DIR), &path),
+                place(root, &path)
+            );
+            Some(Copied {
+                path,
+                entry,
+                sha256,
+                command,
+            })
+        });
     let text = manifest(root, checkpoint, dir, copied.collect(), render);
     let file = own(MANIFEST)?;
     let written = work
