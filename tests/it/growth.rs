@@ -13,9 +13,6 @@ const NAMES_THAT_GO: usize = 20_000;
 /// Upper bound on the ratio to a create. About one is measured; quadratic work exceeds it by far.
 const MOST_TIMES_A_CREATE: u32 = 4;
 
-/// Rounds of a comparison, of which one has to hold.
-const ROUNDS: usize = 3;
-
 /// A sandbox with that many files in one directory.
 fn full(names: usize) -> Sandbox {
     let sandbox = Sandbox::new();
@@ -58,18 +55,6 @@ fn spent(sandbox: &Sandbox, args: &[&str]) -> Duration {
 
 #[test]
 fn one_directory_of_many_names_costs_no_command_more_than_its_first_create() {
-    // A busy machine costs either side more at times; quadratic work fails in every round.
-    let mut slower = Vec::new();
-    for _ in 0..ROUNDS {
-        slower = slower_than_the_first_create();
-        if slower.is_empty() {
-            return;
-        }
-    }
-    panic!("{}", slower.join("\n"));
-}
-
-fn slower_than_the_first_create() -> Vec<String> {
     let sandbox = full(NAMES);
     let first = spent(&sandbox, &["create", "--max-files", "0", "-r", "full"]);
     sandbox.write("d/000777", "edited");
@@ -78,11 +63,13 @@ fn slower_than_the_first_create() -> Vec<String> {
     sandbox.restore("full").success().stderr_has("rites 1 file");
     let undo = spent(&sandbox, &["undo", "--yes"]);
     assert_eq!(sandbox.read("d/000777"), "edited");
-    [("second create", second), ("show", show), ("undo", undo)]
-        .into_iter()
-        .filter(|(_, time)| *time > first)
-        .map(|(what, time)| format!("{what}: {time:?}, first create: {first:?}"))
-        .collect()
+    // Twice, since hashing is optimized in a build for tests and the rest is not.
+    for (what, time) in [("second create", second), ("show", show), ("undo", undo)] {
+        assert!(
+            time <= first * 2,
+            "{what}: {time:?}, first create: {first:?}"
+        );
+    }
 }
 
 #[test]
