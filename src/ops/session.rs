@@ -1,7 +1,7 @@
 //! Locks the store for a change, reports what was recovered and clears leftovers of killed processes.
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::line::Line;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
@@ -159,7 +159,7 @@ pub fn another_root(
 }
 
 /// Returns the interrupted restore, as a reader without the lock sees it.
-pub fn pending_unlocked(store: &Store, checkpoints: &[Checkpoint]) -> Result<Option<Pending>> {
+pub fn pending_unlocked(store: &Store, checkpoints: &Line) -> Result<Option<Pending>> {
     Ok(match store.journal()? {
         JournalState::Open(journal) if journal.stage != JournalStage::Applying => None,
         // The process that holds the lock may be carrying out that very restore.
@@ -169,12 +169,13 @@ pub fn pending_unlocked(store: &Store, checkpoints: &[Checkpoint]) -> Result<Opt
 }
 
 /// Interprets the state of the journal for a process that holds the lock.
-pub fn pending(journal: JournalState, checkpoints: &[Checkpoint]) -> Option<Pending> {
+pub fn pending(journal: JournalState, checkpoints: &Line) -> Option<Pending> {
     match journal {
         JournalState::None => None,
         JournalState::Open(journal) => Some(Pending::Known(journal)),
         JournalState::Unreadable => {
             let newest = checkpoints
+                .newer()
                 .iter()
                 .rev()
                 .find_map(|c| Some((c.id, c.record.operation.as_ref()?.target)));

@@ -8,6 +8,7 @@
 //! ├── refs/pins/<commit>                            a pin
 //! ├── refs/workflows/<id>                          a run: its newest transition; the others are its ancestors
 //! ├── refs/archive/workflows/<name>                 an archived run
+//! ├── packed-refs                                   those of older checkpoints and their metas, once there are many
 //! ├── refs/heads/main                               the newest checkpoint of any kind
 //! ├── objects/pack/pack-*.pack, .idx                of a checkpoint one, or one a thread; merged later
 //! ├── .gitignore                                    the exclusion list, written once, the user's to edit
@@ -15,6 +16,7 @@
 //! └── checkpoint/                                   what git has no place for
 //!     ├── description  lock  journal  holds  projected  adopted
 //!     ├── stat-cache  stat-cache-patch  left-out  size-gate   derived, may be lost
+//!     ├── commits  packed-commits  packed-seal      likewise, the files of `commit_cache`, `packed_commits`, `packed_seal`
 //!     ├── unlike  tidied                            likewise, the files of `rejected_bases` and `last_gc`
 //!     ├── salvage                                   only while the store is made from a damaged one
 //!     └── bisect-<16 hex>/                          scratch of a running bisect, locked by it; swept once it is not
@@ -122,6 +124,10 @@ impl Layout {
         self.dir.join("packed-refs")
     }
 
+    pub fn packed_refs_lock(&self) -> PathBuf {
+        self.dir.join("packed-refs.lock")
+    }
+
     /// Plain git's own index, where it is used with a work tree on this store.
     pub fn git_index(&self) -> PathBuf {
         self.dir.join("index")
@@ -161,6 +167,14 @@ impl Layout {
 
     pub fn commits(&self) -> PathBuf {
         self.own().join("commits")
+    }
+
+    pub fn packed_commits(&self) -> PathBuf {
+        self.own().join("packed-commits")
+    }
+
+    pub fn packed_seal(&self) -> PathBuf {
+        self.own().join("packed-seal")
     }
 
     /// Names the kept copies that may hold checkpoints which the store lacks.
@@ -227,6 +241,8 @@ impl Layout {
             self.stat_cache(),
             self.stat_cache_patch(),
             self.commits(),
+            self.packed_commits(),
+            self.packed_seal(),
             self.left_out(),
             self.left_behind(),
             self.size_gate(),

@@ -26,7 +26,7 @@ use crate::store::objects::pack::pack_list::PackStamp;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files::{self, Family};
-use crate::store::refs::{adopt, commit_cache};
+use crate::store::refs::{adopt, commit_cache, packed_commits};
 use crate::store::repository::Store;
 use crate::store::small_files::holds;
 use crate::store::small_files::journal::{self, Journal, JournalState};
@@ -65,7 +65,8 @@ impl<'s> LockedStore<'s> {
         store.objects().refresh_if_used()?;
         let mut reader =
             CommitReader::with_cache(store.objects(), commit_cache::read(layout, store.objects()));
-        let mut inventory = Inventory::read_by(layout, &mut reader)?;
+        let index = || packed_commits::open(layout, store.objects());
+        let mut inventory = Inventory::read_by(layout, &mut reader, Some(&index))?;
         refuse_newer_commits(layout, &inventory)?;
         lock.announce(holder);
         replace_store::settle(layout.dir(), Duration::ZERO)?;
@@ -74,14 +75,20 @@ impl<'s> LockedStore<'s> {
         init::write_exclusion_list(layout)?;
         ref_files::unpack(layout, store.objects())?;
         let recovery = recover::run(store, &mut reader, &mut inventory)?;
-        // Without the commit cache the next read is only slower.
-        let _ = reader.save(layout);
-        Ok(Self {
+        let newer: ObjectIds = inventory.checkpoints.newer().iter().map(|c| c.id).collect();
+        // Without the commit cache or a seal the next read is only slower.
+        let _ = reader.save(layout, &|id| newer.contains(id));
+        let is_sealed = inventory.is_sealed;
+        let locked = Self {
             store,
             lock,
             inventory,
             recovery,
-        })
+        };
+        if !is_sealed {
+            let _ = locked.seal();
+        }
+        Ok(locked)
     }
 
     pub fn store(&self) -> &'s Store {
@@ -136,39 +143,10 @@ impl<'s> LockedStore<'s> {
         let Some(main) = ref_files::read_main(layout)? else {
             return Ok(());
         };
-        if !self.inventory.ids().contains(&main) && self.store.objects().contains(&main) {
+        if !self.inventory.knows(main) && self.store.objects().contains(&main) {
             ref_files::write(layout, Family::Foreign, main, main)?;
         }
         Ok(())
-    }
-
-    /// Brings `main` and the manifest up to date with the inventory.
-    pub fn write_derived(&self) -> Result<()> {
-        let layout = self.store.layout();
-        let newest = self.inventory.newest().map(|newest| newest.id);
-        match newest {
-            // Git would report a ref to nothing as an error.
-            None => ref_files::remove_main(layout)?,
-            Some(newest) if ref_files::read_main(layout).is_ok_and(|main| main == Some(newest)) => {
-            }
-            Some(newest) => ref_files::write_main(layout, newest)?,
-        }
-        self.write_manifest()
-    }
-
-    fn write_manifest(&self) -> Result<()> {
-        let path = self.store.layout().manifest();
-        let found = std::fs::read(&path).unwrap_or_default();
-        let text = self.inventory.manifest(&String::from_utf8_lossy(&found));
-        if found == text.as_bytes() {
-            return Ok(());
-        }
-        match atomic_file::replace_derived(&self.store.layout().own(), &path, text.as_bytes()) {
-            Err(Error::Io { source, .. }) if atomic_file::is_full(&source) => {
-                atomic_file::shrink(&path, text.as_bytes())
-            }
-            written => written,
-        }
     }
 
     /// Drops checkpoints durably: first from the manifest, then their refs, so that no row brings
@@ -180,7 +158,9 @@ impl<'s> LockedStore<'s> {
         self.forget(ids)?;
         self.flush_manifest()?;
         self.remove_refs(ids)?;
-        ref_files::sync(self.store.layout())
+        ref_files::sync(self.store.layout())?;
+        self.mend_index();
+        Ok(())
     }
 
     /// Evicts checkpoints by policy. After a power cut some may be back, whole: no object is
@@ -190,16 +170,17 @@ impl<'s> LockedStore<'s> {
             return Ok(());
         }
         self.forget(ids)?;
-        self.remove_refs(ids)
+        self.remove_refs(ids)?;
+        self.mend_index();
+        Ok(())
     }
 
-    fn forget(&mut self, ids: &[ObjectId]) -> Result<()> {
-        self.keep_foreign_main()?;
-        self.inventory.checkpoints.retain(|c| !ids.contains(&c.id));
-        self.inventory
-            .damaged
-            .retain(|damaged| damaged.id.commit().is_none_or(|id| !ids.contains(&id)));
-        self.write_derived()
+    /// Writes the index of packed refs again, after one of them was removed. Without it the next
+    /// commands only take longer.
+    fn mend_index(&mut self) {
+        if self.inventory.packed.is_some() && self.inventory.checkpoints.older().is_empty() {
+            let _ = self.pack_refs();
+        }
     }
 
     /// Drops, durably, checkpoints that only rows of the manifest still name.
@@ -212,12 +193,6 @@ impl<'s> LockedStore<'s> {
             .retain(|damaged| !rows.contains(&damaged.id));
         self.write_derived()?;
         self.flush_manifest()
-    }
-
-    fn flush_manifest(&self) -> Result<()> {
-        let path = self.store.layout().manifest();
-        atomic_file::sync_if_there(&path)?;
-        atomic_file::sync_directory(self.store.layout().dir())
     }
 
     pub(super) fn remove_refs(&self, ids: &[ObjectId]) -> Result<()> {
@@ -242,9 +217,7 @@ impl<'s> LockedStore<'s> {
             ref_files::remove(layout, &[(Family::Pins, id)])?;
             ref_files::sync(layout)?;
         }
-        for checkpoint in self.inventory.checkpoints.iter_mut().filter(|c| c.id == id) {
-            checkpoint.pinned = pinned;
-        }
+        self.inventory.checkpoints.set_pinned(id, pinned);
         Ok(true)
     }
 
@@ -375,6 +348,7 @@ impl<'s> LockedStore<'s> {
             // On failure (a full disk) the next scan just checks each blob that it relies on.
             let _ = stat_cache::save_packs(self.store.layout(), &cache, objects.packs());
         }
+        let _ = self.seal();
         Ok(outcome)
     }
 

@@ -22,7 +22,7 @@ use crate::store::lock;
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::{self, Inventory};
-use crate::store::refs::{self, commit_cache};
+use crate::store::refs::{self, commit_cache, packed_commits};
 use crate::store::small_files::journal::{self, JournalState};
 use crate::store::small_files::{holds, stat_cache};
 use crate::store::trees::meta_tree::{self, CheckpointExtras, Extras};
@@ -92,15 +92,17 @@ impl Store {
 
     pub fn inventory(&self) -> Result<Inventory> {
         let cached = commit_cache::read(&self.layout, &self.objects);
+        let index = || packed_commits::open(&self.layout, &self.objects);
         Inventory::read_with_rows(
             &self.layout,
             CommitReader::with_cache(&self.objects, cached),
+            Some(&index),
         )
     }
 
     /// Reads the inventory with every commit from its pack.
     pub(in crate::store) fn inventory_as_stored(&self) -> Result<Inventory> {
-        Inventory::read_with_rows(&self.layout, CommitReader::new(&self.objects))
+        Inventory::read_with_rows(&self.layout, CommitReader::new(&self.objects), None)
     }
 
     /// Reads the journal of a restore. Changes begin only once its two checkpoints are stored: a

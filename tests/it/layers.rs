@@ -123,6 +123,7 @@ const DOORS: [(&str, &[&str]); 27] = [
         &[
             "store/small_files/stat_cache",
             "store/refs/commit_cache",
+            "store/refs/packed_",
             "store/files/checksummed_text",
         ],
     ),

@@ -68,6 +68,7 @@ mod list;
 mod list_all;
 mod lost_rows;
 mod man;
+mod many_checkpoints;
 mod max_store_size;
 mod meanwhile;
 mod nested_repos;

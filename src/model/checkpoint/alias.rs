@@ -3,15 +3,21 @@
 
 use crate::base::time::utc_compact;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::state::object_id::ObjectId;
 
 const ALIAS_PREFIX: &str = "chk_";
 const ALIAS_DIGITS: usize = 6;
 
 pub fn of(checkpoint: &Checkpoint) -> String {
+    made_of(checkpoint.record.time_ms, checkpoint.id)
+}
+
+/// Makes it of a time in milliseconds since 1970 and an id.
+pub fn made_of(time_ms: i64, id: ObjectId) -> String {
     format!(
         "{ALIAS_PREFIX}{}_{}",
-        utc_compact(checkpoint.record.time_ms),
-        &checkpoint.id.to_hex()[..ALIAS_DIGITS]
+        utc_compact(time_ms),
+        &id.to_hex()[..ALIAS_DIGITS]
     )
 }
 

@@ -1,20 +1,28 @@
 //! The baseline: the checkpoint that the directory was last restored to or recorded as.
 
+use std::borrow::Cow;
+
+use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::Checkpoint;
 
-/// Returns the baseline after the given checkpoints, sorted by sequence. Restores of single paths
-/// and scoped checkpoints do not count.
-pub fn of(checkpoints: &[Checkpoint]) -> Option<&Checkpoint> {
-    checkpoints.iter().rev().find_map(|checkpoint| {
+/// Returns the baseline after the given checkpoints. Restores of single paths and scoped checkpoints
+/// do not count.
+pub fn of(line: &Line) -> Option<Cow<'_, Checkpoint>> {
+    before(line, u64::MAX)
+}
+
+/// Returns the baseline after those before a sequence number.
+pub fn before(line: &Line, sequence: u64) -> Option<Cow<'_, Checkpoint>> {
+    let mut earlier = line.rev().filter(|c| c.record.sequence < sequence);
+    earlier.find_map(|checkpoint| {
         if checkpoint.is_whole() {
             return Some(checkpoint);
         }
         let operation = checkpoint.record.operation.as_ref()?;
         let is_of_everything = operation.paths.is_empty() && operation.within.is_none();
         let target = || {
-            checkpoints
-                .iter()
-                .find(|other| other.id == operation.target)
+            line.find(operation.target)
+                .filter(|target| target.record.sequence < sequence)
         };
         is_of_everything.then(target).flatten()
     })
@@ -73,7 +81,7 @@ mod tests {
     }
 
     fn found(checkpoints: &[Checkpoint]) -> Option<u8> {
-        of(checkpoints).map(|c| c.id.as_bytes()[0])
+        of(&Line::from(checkpoints.to_vec())).map(|c| c.id.as_bytes()[0])
     }
 
     #[test]

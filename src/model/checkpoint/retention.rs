@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::undo_stack::Steps;
 use crate::model::state::object_id::ObjectId;
@@ -67,6 +68,19 @@ pub fn plan(checkpoints: &[Checkpoint], keep: usize, pending: &[ObjectId]) -> Ev
         ]
         .concat(),
         over_keep: whole.over_keep || scoped.over_keep,
+    }
+}
+
+/// As [`plan`], reading only what is in memory if nothing but safety checkpoints is in surplus.
+pub fn plan_of_line(line: &Line, keep: usize, pending: &[ObjectId]) -> EvictionPlan {
+    let scoped = line.scoped_count();
+    let whole = line.len() - line.safety_count() - scoped;
+    if whole.max(scoped) > keep.max(1) {
+        return plan(line, keep, pending);
+    }
+    EvictionPlan {
+        evict: old_safeties(line.newer(), &protected(line.newer(), pending)),
+        over_keep: false,
     }
 }
 

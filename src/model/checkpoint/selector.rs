@@ -1,7 +1,10 @@
 //! Resolves what a user types to name a checkpoint.
 
+use std::borrow::Cow;
+
 use crate::base::time;
 use crate::model::checkpoint::alias;
+use crate::model::checkpoint::line::{Line, LineEntry};
 use crate::model::checkpoint::record::{Checkpoint, MIN_PREFIX};
 use crate::model::state::object_id::ObjectId;
 
@@ -27,7 +30,7 @@ pub struct Candidate {
     pub reason: String,
 }
 
-/// Finds the one checkpoint that `query` names. `checkpoints` are sorted by sequence.
+/// Finds the one checkpoint that `query` names.
 ///
 /// Tries, in this order: `latest`, `latest~N`, `@`, `@~N`; digits of an id; an alias; an exact
 /// reason (the newest with it); a time (the newest at or before it).
@@ -36,28 +39,28 @@ pub struct Candidate {
 /// An empty query, no match, or several matches.
 pub fn resolve<'c>(
     query: &str,
-    checkpoints: &'c [Checkpoint],
+    line: &'c Line,
     now_ms: i64,
-) -> Result<&'c Checkpoint, SelectorProblem> {
+) -> Result<Cow<'c, Checkpoint>, SelectorProblem> {
     if query.is_empty() {
         return Err(SelectorProblem::Empty);
     }
     let found = match steps_back(query) {
-        Some(steps) => latest(checkpoints, steps),
-        None => match by_id(query, checkpoints)? {
+        Some(steps) => latest(line, steps),
+        None => match by_id(query, line)? {
             Some(found) => Some(found),
-            None => by_reason(query, checkpoints).or_else(|| by_time(query, checkpoints, now_ms)),
+            None => by_reason(query, line).or_else(|| by_time(query, line, now_ms)),
         },
     };
     found.ok_or_else(|| SelectorProblem::NoMatch {
         query: query.to_owned(),
-        nearest: checkpoints.last().map(|c| c.id),
+        nearest: line.newest().map(|c| c.id),
     })
 }
 
 /// Returns the newest checkpoint that is neither safety nor scoped, or the one `steps` before it.
-pub fn latest(checkpoints: &[Checkpoint], steps: usize) -> Option<&Checkpoint> {
-    checkpoints.iter().rev().filter(|c| c.is_whole()).nth(steps)
+pub fn latest(line: &Line, steps: usize) -> Option<Cow<'_, Checkpoint>> {
+    line.rev().filter(|c| c.is_whole()).nth(steps)
 }
 
 fn steps_back(query: &str) -> Option<usize> {
@@ -75,61 +78,38 @@ fn steps_back(query: &str) -> Option<usize> {
     }
 }
 
-fn by_id<'c>(
-    query: &str,
-    checkpoints: &'c [Checkpoint],
-) -> Result<Option<&'c Checkpoint>, SelectorProblem> {
-    if alias::is_alias(query) {
-        return only_one(
-            query,
-            &checkpoints
-                .iter()
-                .filter(|c| alias::of(c).eq_ignore_ascii_case(query))
-                .collect::<Vec<_>>(),
-        );
-    }
-    if query.len() < MIN_PREFIX || !query.bytes().all(|b| b.is_ascii_hexdigit()) {
+fn by_id<'c>(query: &str, line: &'c Line) -> Result<Option<Cow<'c, Checkpoint>>, SelectorProblem> {
+    let mut matches = if alias::is_alias(query) {
+        line.matching(|c| alias::made_of(c.time_ms, c.id).eq_ignore_ascii_case(query))
+    } else if query.len() >= MIN_PREFIX && query.bytes().all(|b| b.is_ascii_hexdigit()) {
+        let prefix = query.to_ascii_lowercase();
+        line.matching(|c| c.id.begins_with(&prefix))
+    } else {
         return Ok(None);
+    };
+    if matches.len() <= 1 {
+        return Ok(matches.pop());
     }
-    let prefix = query.to_ascii_lowercase();
-    only_one(
-        query,
-        &checkpoints
-            .iter()
-            .filter(|c| c.id.to_hex().starts_with(&prefix))
-            .collect::<Vec<_>>(),
-    )
+    matches.sort_by_key(|c| LineEntry::of(c));
+    Err(SelectorProblem::Ambiguous {
+        query: query.to_owned(),
+        candidates: matches
+            .into_iter()
+            .map(|c| Candidate {
+                id: c.id,
+                reason: c.record.reason.clone(),
+            })
+            .collect(),
+    })
 }
 
-fn only_one<'c>(
-    query: &str,
-    matches: &[&'c Checkpoint],
-) -> Result<Option<&'c Checkpoint>, SelectorProblem> {
-    match matches {
-        [] => Ok(None),
-        [one] => Ok(Some(one)),
-        several => Err(SelectorProblem::Ambiguous {
-            query: query.to_owned(),
-            candidates: several
-                .iter()
-                .map(|c| Candidate {
-                    id: c.id,
-                    reason: c.record.reason.clone(),
-                })
-                .collect(),
-        }),
-    }
+fn by_reason<'c>(query: &str, line: &'c Line) -> Option<Cow<'c, Checkpoint>> {
+    line.rev().find(|c| c.record.reason == query)
 }
 
-fn by_reason<'c>(query: &str, checkpoints: &'c [Checkpoint]) -> Option<&'c Checkpoint> {
-    checkpoints.iter().rev().find(|c| c.record.reason == query)
-}
-
-fn by_time<'c>(query: &str, checkpoints: &'c [Checkpoint], now_ms: i64) -> Option<&'c Checkpoint> {
+fn by_time<'c>(query: &str, line: &'c Line, now_ms: i64) -> Option<Cow<'c, Checkpoint>> {
     let until = time::parse_until(query, now_ms)?;
-    checkpoints
-        .iter()
-        .rev()
+    line.rev()
         .find(|c| c.is_whole() && c.record.time_ms <= until)
 }
 
@@ -173,15 +153,15 @@ mod tests {
         scoped
     }
 
-    fn store() -> Vec<Checkpoint> {
+    fn store() -> Line {
         use CheckpointKind::{Regular, Safety};
-        vec![
+        Line::from(vec![
             made(1, 1, "wave", Regular),
             made(2, 2, "other", Regular),
             made(3, 3, "wave", Regular),
             made(4, 4, "pre-restore-safety", Safety),
             scoped(5, 5),
-        ]
+        ])
     }
 
     #[track_caller]

@@ -24,7 +24,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Replays the safety checkpoints by sequence.
+    /// Replays the safety checkpoints, which come by sequence.
     pub fn of(checkpoints: &[Checkpoint]) -> Self {
         let mut steps = Self::default();
         for checkpoint in checkpoints {

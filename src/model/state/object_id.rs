@@ -26,6 +26,25 @@ impl ObjectId {
         Some(Self(bytes))
     }
 
+    /// Whether its hex digits begin with these, in lower case.
+    pub fn begins_with(&self, digits: &str) -> bool {
+        let digit = |at: usize| {
+            let byte = self.0.get(at / 2)?;
+            char::from_digit(
+                u32::from(if at.is_multiple_of(2) {
+                    byte >> 4
+                } else {
+                    byte & 15
+                }),
+                16,
+            )
+        };
+        digits
+            .chars()
+            .enumerate()
+            .all(|(at, wanted)| digit(at) == Some(wanted))
+    }
+
     pub fn as_bytes(&self) -> &[u8; 20] {
         &self.0
     }
@@ -62,7 +81,10 @@ mod tests {
     #[test]
     fn only_forty_hex_digits_make_an_id() {
         let hex = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-        assert_eq!(ObjectId::from_hex(hex).unwrap().to_hex(), hex);
+        let id = ObjectId::from_hex(hex).unwrap();
+        assert_eq!(id.to_hex(), hex);
+        assert!((0..=40).all(|digits| id.begins_with(&hex[..digits])));
+        assert!(!id.begins_with(&format!("{hex}0")) && !id.begins_with("4b82e"));
         assert_eq!(ObjectId::from_hex(hex).unwrap().short(), "4b825dc6");
         for bad in [
             "",

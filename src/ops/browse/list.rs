@@ -1,5 +1,7 @@
 //! `list` and `show`: the checkpoints, newest first, and the content of one.
 
+use std::borrow::Cow;
+
 use crate::error::Result;
 use crate::model::checkpoint::baseline;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, DamagedCheckpoint};
@@ -46,12 +48,6 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
         });
     };
     let inventory = store.inventory()?;
-    let warnings = reader_warnings(context, &store, &inventory)?;
-    let Inventory {
-        checkpoints,
-        damaged,
-        ..
-    } = inventory;
     let wanted = |c: &Checkpoint| {
         options
             .reason
@@ -66,13 +62,15 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
                 .is_none_or(|since| c.record.time_ms >= since)
             && options.kind.is_none_or(|kind| kind == c.record.kind)
     };
-    let newest_first = checkpoints.into_iter().rev().filter(wanted);
+    let newest_first = inventory.checkpoints.rev().filter(|c| wanted(c));
     let checkpoints = newest_first
         .take(options.limit.unwrap_or(usize::MAX))
+        .map(Cow::into_owned)
         .collect();
+    let warnings = reader_warnings(context, &store, &inventory)?;
     Ok(ListOutcome {
         checkpoints,
-        damaged,
+        damaged: inventory.damaged,
         exists: true,
         warnings,
     })
@@ -90,7 +88,18 @@ pub fn reader_warnings(
         store.description()?.as_ref(),
         inventory,
     ));
-    warnings.extend(Warning::damaged(&inventory.damaged));
+    let unreadable = inventory.checkpoints.unreadable().into_iter();
+    let unreadable = unreadable.map(|id| DamagedCheckpoint {
+        id: id.into(),
+        why: "its commit cannot be read".to_owned(),
+    });
+    let damaged: Vec<_> = inventory
+        .damaged
+        .iter()
+        .cloned()
+        .chain(unreadable)
+        .collect();
+    warnings.extend(Warning::damaged(&damaged));
     let ids = inventory.without_ref.clone();
     warnings.extend((!ids.is_empty()).then_some(Warning::RefsLost { ids }));
     let unadopted = inventory.unadopted.len();
@@ -139,10 +148,8 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let checkpoint = find(&inventory, selector, context.now_ms)?;
-    let earlier = inventory
-        .checkpoints
-        .partition_point(|c| c.record.sequence < checkpoint.record.sequence);
-    let before = baseline::of(&inventory.checkpoints[..earlier]).cloned();
+    let before = baseline::before(&inventory.checkpoints, checkpoint.record.sequence);
+    let before = before.map(Cow::into_owned);
     let changes = TreeMemo::new(store.objects()).diff(
         before.as_ref().map(|c| c.tree),
         Some(checkpoint.tree),

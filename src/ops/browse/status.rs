@@ -1,5 +1,6 @@
 //! `status`: a summary of root, store, newest checkpoint and changes since.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use crate::error::Result;
@@ -114,11 +115,11 @@ fn describe_store(
     let pending = session::pending_unlocked(store, checkpoints)?;
     outcome.exists = true;
     outcome.checkpoints = checkpoints.len();
-    outcome.pinned = checkpoints.iter().filter(|c| c.pinned).count();
-    outcome.safety = checkpoints.iter().filter(|c| c.is_safety()).count();
+    outcome.pinned = checkpoints.pinned_count();
+    outcome.safety = checkpoints.safety_count();
     outcome.damaged = inventory.damaged.len();
-    outcome.latest = latest(checkpoints, 0).cloned();
-    outcome.baseline = baseline::of(checkpoints).cloned();
+    outcome.latest = latest(checkpoints, 0).map(Cow::into_owned);
+    outcome.baseline = baseline::of(checkpoints).map(Cow::into_owned);
     outcome.pending = pending.as_ref().map(|p| (p.target(), p.safety()));
     outcome
         .warnings
@@ -126,7 +127,7 @@ fn describe_store(
     outcome.holds = hold::active_holds(context, store, &mut outcome.warnings);
     let needed = session::needed(context, store, pending.as_ref());
     let keep = context.settings.keep;
-    outcome.over_keep = retention::plan(checkpoints, keep, &needed).over_keep;
+    outcome.over_keep = retention::plan_of_line(checkpoints, keep, &needed).over_keep;
     if outcome.over_keep {
         outcome.warnings.push(Warning::OverKeep {
             keep,

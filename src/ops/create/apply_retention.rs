@@ -38,6 +38,9 @@ pub fn apply_retention(
     if let Err(e) = locked.write_derived() {
         warnings.push(Warning::bookkeeping("writing the manifest")(e));
     }
+    if let Err(e) = locked.pack_refs() {
+        warnings.push(Warning::bookkeeping("packing refs")(e));
+    }
     if let Err(e) = save_stat_cache(locked, captured) {
         warnings.push(Warning::bookkeeping("writing the stat cache")(e));
     }
@@ -58,7 +61,7 @@ fn save_stat_cache(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> 
         return Ok(());
     };
     let known = seen.cache.as_ref().filter(|_| seen.trusted);
-    let stays = |id: ObjectId| locked.inventory().get(id).is_some();
+    let stays = |id: ObjectId| locked.inventory().checkpoints.holds(id);
     if let Some(cache) =
         known.filter(|cache| stays(cache.checkpoint()) && cache.restored().is_none_or(stays))
         && stat_cache::matches_listing(cache, listing, seen.rules)
@@ -86,7 +89,7 @@ fn evict(
     pending: Option<&Pending>,
 ) -> Result<Vec<Evicted>> {
     let needed = session::needed(context, locked.store(), pending);
-    let plan = retention::plan(&locked.inventory().checkpoints, keep, &needed).evict;
+    let plan = retention::plan_of_line(&locked.inventory().checkpoints, keep, &needed).evict;
     drop_planned(locked, &plan)
 }
 

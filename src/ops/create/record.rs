@@ -1,5 +1,7 @@
 //! Records what was captured; then retention, derived files and counts against the baseline.
 
+use std::borrow::Cow;
+
 use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::baseline;
@@ -39,7 +41,7 @@ pub fn record<'s>(
     let requested_reason = resolved.reason.clone();
     let record = new_record(context, session, &captured, resolved, &mut warnings)?;
     context.progress.begin(WorkPhase::Flushing, 0, 0);
-    let before = baseline::of(&session.locked.inventory().checkpoints).cloned();
+    let before = baseline::of(&session.locked.inventory().checkpoints).map(Cow::into_owned);
     let new = NewCheckpoint {
         pack,
         tree: captured.tree,
@@ -117,7 +119,7 @@ fn new_record(
     if !is_whole {
         record.coverage = Coverage::Scoped;
     }
-    if session.locked.inventory().ids().is_empty() {
+    if session.locked.inventory().is_empty() {
         let moved = moved::find_moved_stores(context, &mut |newest| {
             Ok(is_whole && newest.tree == captured.tree)
         })?;

@@ -131,7 +131,7 @@ impl DatabaseRestore {
             .into_iter()
             .filter_map(|id| inventory.get(id));
         let known = ends
-            .map(|checkpoint| store.databases(checkpoint))
+            .map(|checkpoint| store.databases(&checkpoint))
             .collect::<Result<Vec<_>>>()?;
         let is_known = |database: &Database, held: &Held| {
             known.iter().any(|end| end.get(database) == Some(held))

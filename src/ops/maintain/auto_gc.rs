@@ -43,7 +43,6 @@ fn is_due(session: &Session<'_>) -> bool {
             .locked
             .inventory()
             .checkpoints
-            .iter()
             .rev()
             .take(PACKS_PER_MERGE);
         newest.any(|checkpoint| checkpoint.id == last)
@@ -57,7 +56,7 @@ fn merge_a_few(session: &Session<'_>, out_of_time: &dyn Fn() -> bool) -> Option<
         return None;
     }
     // Noted even if the merge fails; otherwise each `create` would retry it.
-    if let Some(newest) = session.locked.inventory().checkpoints.last() {
+    if let Some(newest) = session.locked.inventory().newest() {
         session.locked.note_gc(newest.id);
     }
     let merged = mark::live(session.locked.store(), &ObjectIds::default()).and_then(|live| {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::line::Line;
 use crate::ops::context::Context;
 use crate::ops::maintain::delete::{
     DeleteOutcome, Deletion, DeletionConsent, ToDelete, WholeStore,
@@ -92,10 +92,9 @@ fn whole_store_outcome(dir: &Path, dry_run: bool) -> DeleteOutcome {
         damaged,
         ..
     } = read(dir).unwrap_or_default();
-    let whole = checkpoints.into_iter().rev();
-    let whole = whole.map(|c| ToDelete {
+    let whole = checkpoints.rev().map(|c| ToDelete {
         id: c.id.into(),
-        record: Some((c.record.reason, c.record.time_ms)),
+        record: Some((c.record.reason.clone(), c.record.time_ms)),
     });
     let lost = damaged.into_iter().map(|damaged| ToDelete {
         id: damaged.id,
@@ -118,7 +117,7 @@ fn read(dir: &Path) -> Option<Inventory> {
 }
 
 /// Refuses a store of a newer format, and without `--force` one that a restore still needs.
-fn refuse(layout: &Layout, options: DeleteStoreOptions, checkpoints: &[Checkpoint]) -> Result<()> {
+fn refuse(layout: &Layout, options: DeleteStoreOptions, checkpoints: &Line) -> Result<()> {
     if let Some(found) = format_of(layout).filter(|found| *found > STORE_FORMAT) {
         return Err(Error::StoreTooNew {
             store: layout.dir().to_path_buf(),

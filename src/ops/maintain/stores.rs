@@ -135,7 +135,7 @@ pub fn read_store(dir: PathBuf) -> Option<KnownStore> {
         };
     known.checkpoints = Some(inventory.checkpoints.len());
     known.damaged = inventory.damaged.len();
-    known.pinned = inventory.checkpoints.iter().filter(|c| c.pinned).count();
+    known.pinned = inventory.checkpoints.pinned_count();
     known.newest_ms = inventory.newest().map(|newest| newest.record.time_ms);
     let newer = format_of(&Layout::new(known.dir.clone())).filter(|found| *found > STORE_FORMAT);
     known.problem = known

@@ -91,7 +91,7 @@ fn content_of(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Opti
     let Some(checkpoint) = inventory.get(id) else {
         return Ok(None);
     };
-    let (snapshot, extras) = (store.snapshot(checkpoint)?, store.extras(checkpoint)?);
+    let (snapshot, extras) = (store.snapshot(&checkpoint)?, store.extras(&checkpoint)?);
     let sum = digest::sum(store.objects(), &snapshot, &extras);
     sum.map(|sum| Some(sum.hash))
         .map_err(|why| store.damage(id, why))

@@ -1,5 +1,7 @@
 //! `restore`, `undo`, `redo` and `restore --resume`: each chooses a target and reports.
 
+use std::borrow::Cow;
+
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::{Checkpoint, Verb};
 use crate::model::checkpoint::selector::{self, SelectorProblem};
@@ -73,7 +75,7 @@ pub fn restore(
 /// Finds the checkpoint that a selector names; an unreadable one is damage, not absence.
 pub fn find(inventory: &Inventory, query: &str, now_ms: i64) -> Result<Checkpoint> {
     match selector::resolve(query, &inventory.checkpoints, now_ms) {
-        Ok(found) => Ok(found.clone()),
+        Ok(found) => Ok(found.into_owned()),
         // A damaged checkpoint has no readable reason or time, so any of them may be the one meant.
         Err(problem) => Err(
             match inventory
@@ -105,7 +107,7 @@ pub fn undo(
     refuse_after_one_that_never_began(&found.recovered)?;
     found.take_step(
         Verb::Undo,
-        Steps::of(&found.inventory.checkpoints).done,
+        Steps::of(found.inventory.checkpoints.newer()).done,
         consent,
     )
 }
@@ -120,7 +122,7 @@ pub fn redo(
     found.refuse_pending()?;
     found.take_step(
         Verb::Redo,
-        Steps::of(&found.inventory.checkpoints).taken_back,
+        Steps::of(found.inventory.checkpoints.newer()).taken_back,
         consent,
     )
 }
@@ -232,7 +234,7 @@ impl<'c> FoundStore<'c> {
             what: format!("checkpoint {}", id.short()),
             why: "it is needed here and is gone or unreadable".into(),
         })?;
-        Ok(Target::load(&self.store, checkpoint)?
+        Ok(Target::load(&self.store, &checkpoint)?
             .sparing(self.context.own_files(Some(&self.store))))
     }
 
@@ -271,7 +273,7 @@ impl<'c> FoundStore<'c> {
         if outcome.is_nothing_to_do() {
             outcome.beyond = steps
                 .pop()
-                .and_then(|step| self.inventory.get(step.safety).cloned());
+                .and_then(|step| self.inventory.get(step.safety).map(Cow::into_owned));
         }
         Ok(outcome)
     }

@@ -166,7 +166,7 @@ fn files_of(store: &Store, checkpoint: ObjectId) -> Result<Vec<RelPath>> {
     let Some(checkpoint) = inventory.get(checkpoint) else {
         return Ok(Vec::new());
     };
-    Ok(store.snapshot(checkpoint)?.files.into_keys().collect())
+    Ok(store.snapshot(&checkpoint)?.files.into_keys().collect())
 }
 
 fn plan(

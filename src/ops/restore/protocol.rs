@@ -134,7 +134,7 @@ fn refuse_conflicts(plan: RestorePlan) -> Result<RestorePlan> {
 /// Checks under the lock that the target was not evicted nor another restore interrupted meanwhile.
 fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
     let id = request.target.id();
-    if session.locked.inventory().get(id).is_none() {
+    if !session.locked.inventory().checkpoints.holds(id) {
         return Err(Error::EvictedMeanwhile { id });
     }
     match (&session.pending, &request.pending) {
@@ -318,7 +318,7 @@ fn has_unsaved(store: &Store, pending: &Pending, present: &Snapshot) -> Result<b
     let mut known = Vec::new();
     for id in [pending.target(), pending.safety()] {
         if let Some(checkpoint) = inventory.get(id) {
-            known.push(store.snapshot(checkpoint)?);
+            known.push(store.snapshot(&checkpoint)?);
         }
     }
     let file_is_known = |path: &RelPath, entry: &Entry| {
@@ -379,7 +379,7 @@ fn known_blobs(
         .into_iter()
         .filter_map(|id| inventory.get(id))
     {
-        take(&store.snapshot(checkpoint)?);
+        take(&store.snapshot(&checkpoint)?);
     }
     Ok(known)
 }

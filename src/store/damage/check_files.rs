@@ -14,6 +14,7 @@ use crate::store::lifecycle::description::Description;
 use crate::store::lifecycle::init;
 use crate::store::refs::commit_cache;
 use crate::store::refs::inventory::Inventory;
+use crate::store::refs::packed_commits;
 use crate::store::refs::ref_files::{self, Family, RefValue};
 use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
@@ -81,6 +82,9 @@ fn check_own(store: &Store, report: &mut CheckReport) -> Result<()> {
     }
     if commit_cache::is_sound(layout) == Some(false) {
         derived(&layout.commits(), &StoreFlaw::BadSum);
+    }
+    if packed_commits::is_sound(layout) == Some(false) {
+        derived(&layout.packed_commits(), &StoreFlaw::BadSum);
     }
     if let Err(why) = store.holds() {
         derived(&layout.holds(), &why);

@@ -8,11 +8,14 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::damage::unindexed_packs;
 use crate::store::files::{atomic_file, scratch};
 use crate::store::gc::sweep;
+use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::ObjectError;
 use crate::store::refs::adopt;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::Inventory;
+use crate::store::refs::packed_refs_lock;
+use crate::store::refs::packed_seal::KnownRows;
 use crate::store::refs::ref_files::{self, Family, RefValue};
 use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
@@ -77,7 +80,12 @@ pub fn run(
         // A checkpoint not found now gets no row in the next manifest, its last trace.
         return Err(unread);
     }
-    for id in lost {
+    let known = if lost.is_empty() {
+        ObjectIds::default()
+    } else {
+        inventory.ids()
+    };
+    for id in lost.into_iter().filter(|id| !known.contains(id)) {
         if let Some(checkpoint) =
             restore_ref(store, reader, inventory, id, before.text().is_some())?
         {
@@ -85,13 +93,14 @@ pub fn run(
             inventory.checkpoints.push(checkpoint);
         }
     }
-    inventory.sort();
     inventory.add_lost_rows(
         store.layout(),
         store.objects(),
         before.text().unwrap_or_default(),
     )?;
-    let expected = inventory.manifest(before.text().unwrap_or_default());
+    let before_text = before.text().unwrap_or_default();
+    let are_known = inventory.known_rows(before_text) > 0;
+    let expected = inventory.manifest(before_text);
     let differs = !matches!(&before, ManifestState::Readable(text) if *text == expected);
     if differs && !(matches!(before, ManifestState::Missing) && inventory.checkpoints.is_empty()) {
         recovery.manifest_rebuilt = !matches!(before, ManifestState::Readable(_));
@@ -100,6 +109,10 @@ pub fn run(
             &store.layout().manifest(),
             expected.as_bytes(),
         )?;
+    }
+    if !are_known && inventory.damaged.is_empty() {
+        inventory.rows = KnownRows::of(&expected, &inventory.checkpoints);
+        inventory.is_sealed = false;
     }
     recover_main(store, inventory)?;
     Ok(recovery)
@@ -122,7 +135,7 @@ fn recover_indexes(store: &Store) -> Result<usize> {
 fn recover_main(store: &Store, inventory: &Inventory) -> Result<()> {
     let main = ref_files::read_main(store.layout())?;
     let newest = inventory.newest().map(|newest| newest.id);
-    let is_damaged = |main| !inventory.ids().contains(&main) && store.objects().contains(&main);
+    let is_damaged = |main| !inventory.knows(main) && store.objects().contains(&main);
     match (main, newest) {
         (Some(main), Some(newest)) if main == newest => Ok(()),
         // A damaged commit of plain git, which could not be adopted, is left to the next recording.
@@ -136,6 +149,7 @@ fn recover_main(store: &Store, inventory: &Inventory) -> Result<()> {
 /// Removes temporary files that a killed process left beside the lock or the manifest.
 fn sweep_own(store: &Store) -> Result<()> {
     scratch::sweep(&store.layout().own())?;
+    packed_refs_lock::sweep(store.layout())?;
     for dir in [store.layout().own(), store.dir().to_path_buf()] {
         for entry in std::fs::read_dir(&dir).map_err(Error::io("read", &dir))? {
             let entry = entry.map_err(Error::io("read", &dir))?;
@@ -154,7 +168,13 @@ fn sweep_own(store: &Store) -> Result<()> {
 /// Restores torn refs from their names, and lost meta refs from the commit's trailer.
 fn recover_refs(store: &Store, inventory: &Inventory) -> Result<()> {
     let layout = store.layout();
-    for (id, value) in ref_files::read_family(layout, Family::Checkpoints)? {
+    // Those in a `packed-refs` that its index describes were right when it was made.
+    let read = if inventory.checkpoints.older().is_empty() {
+        ref_files::read_family
+    } else {
+        ref_files::read_loose
+    };
+    for (id, value) in read(layout, Family::Checkpoints)? {
         if value != RefValue::Id(id) {
             ref_files::write(layout, Family::Checkpoints, id, id)?;
         }
@@ -164,8 +184,8 @@ fn recover_refs(store: &Store, inventory: &Inventory) -> Result<()> {
             ref_files::write(layout, Family::Pins, id, id)?;
         }
     }
-    let metas = ref_files::read_family(layout, Family::Meta)?;
-    for checkpoint in &inventory.checkpoints {
+    let metas = read(layout, Family::Meta)?;
+    for checkpoint in inventory.checkpoints.newer() {
         let Some(meta) = checkpoint.meta else {
             continue;
         };
@@ -174,10 +194,10 @@ fn recover_refs(store: &Store, inventory: &Inventory) -> Result<()> {
         }
     }
     // A damaged checkpoint keeps its meta: it may become readable again.
-    let known = inventory.ids();
+    let newer: ObjectIds = inventory.checkpoints.newer().iter().map(|c| c.id).collect();
     let lost: Vec<_> = metas
         .into_keys()
-        .filter(|id| !known.contains(id))
+        .filter(|id| !newer.contains(id) && !inventory.knows(*id))
         .map(|id| (Family::Meta, id))
         .collect();
     ref_files::remove(layout, &lost)
@@ -222,9 +242,9 @@ impl ManifestState {
 fn read_manifest(store: &Store) -> Result<ManifestState> {
     let path = store.layout().manifest();
     match std::fs::read(&path) {
-        Ok(bytes) if manifest::is_readable(&bytes) => Ok(ManifestState::Readable(
-            String::from_utf8_lossy(&bytes).into_owned(),
-        )),
+        Ok(bytes) if manifest::is_readable(&bytes) => {
+            Ok(String::from_utf8(bytes).map_or(ManifestState::Unreadable, ManifestState::Readable))
+        }
         Ok(_) => Ok(ManifestState::Unreadable),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(ManifestState::Missing),
         Err(e) => Err(Error::io("read", &path)(e)),
@@ -240,7 +260,7 @@ fn ids_of_rows(store: &Store, inventory: &Inventory, text: &str) -> Vec<ObjectId
         .collect()
 }
 
-/// Restores the ref of a checkpoint if it has none: with a row even if it is damaged, because
+/// Restores the ref of a checkpoint that has none: with a row even if it is damaged, because
 /// nothing else would name it; without one only if it is intact.
 fn restore_ref(
     store: &Store,
@@ -249,14 +269,6 @@ fn restore_ref(
     id: ObjectId,
     has_row: bool,
 ) -> Result<Option<Checkpoint>> {
-    let known = inventory.get(id).is_some()
-        || inventory
-            .damaged
-            .iter()
-            .any(|damaged| damaged.id == id.into());
-    if known {
-        return Ok(None);
-    }
     match store.objects().read(&id) {
         Err(cause @ (ObjectError::Io(_) | ObjectError::Corrupt { .. })) if has_row => {
             ref_files::write(store.layout(), Family::Checkpoints, id, id)?;

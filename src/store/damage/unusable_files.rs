@@ -10,7 +10,7 @@ use crate::store::files::{atomic_file, read_regular};
 use crate::store::layout::Layout;
 use crate::store::lifecycle::init;
 use crate::store::locked::LockedStore;
-use crate::store::refs::commit_cache;
+use crate::store::refs::{commit_cache, packed_commits};
 use crate::store::small_files::journal::JournalState;
 use crate::store::small_files::{holds, stat_cache};
 
@@ -45,6 +45,9 @@ impl LockedStore<'_> {
         }
         if commit_cache::is_sound(layout) == Some(false) {
             atomic_file::remove_if_there(&layout.commits())?;
+        }
+        if packed_commits::is_sound(layout) == Some(false) {
+            atomic_file::remove_if_there(&layout.packed_commits())?;
         }
         if holds::read(layout).is_err() {
             atomic_file::remove_if_there(&layout.holds())?;

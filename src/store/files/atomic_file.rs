@@ -276,6 +276,40 @@ pub fn is_full(error: &std::io::Error) -> bool {
     )
 }
 
+/// Adds bytes to the end of a file that has this length; `false` if it is no such plain file. A kill
+/// in between can leave it torn, so it is only for derived files.
+///
+/// # Errors
+/// The bytes cannot be written; the file is as before, if it can be cut.
+#[cfg(unix)]
+pub fn append(path: &Path, length: usize, bytes: &[u8]) -> Result<bool> {
+    use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits();
+    let mut options = OpenOptions::new();
+    let opened = options.append(true).custom_flags(flags.cast_signed());
+    let Ok(mut file) = opened.open(path) else {
+        return Ok(false);
+    };
+    let found = file.metadata().map_err(Error::io("look at", path))?;
+    if !found.is_file() || found.nlink() != 1 || found.len() != length as u64 {
+        return Ok(false);
+    }
+    if let Err(cause) = file.write_all(bytes) {
+        let _ = file.set_len(length as u64);
+        return Err(Error::io("write", path)(cause));
+    }
+    Ok(true)
+}
+
+#[cfg(not(unix))]
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the other platforms can fail here"
+)]
+pub fn append(_path: &Path, _length: usize, _bytes: &[u8]) -> Result<bool> {
+    Ok(false)
+}
+
 /// Overwrites a file in place with shorter content, which works on a full disk. A kill in between
 /// can leave it torn, so it is only for derived files.
 ///

@@ -40,8 +40,11 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Opens a file without following a link or blocking, which saves a check of the path beforehand.
+///
+/// # Errors
+/// As [`read`], but the kind of the file is not checked.
 #[cfg(unix)]
-fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     use rustix::fs::OFlags;
     use std::os::unix::fs::OpenOptionsExt as _;
 
@@ -56,7 +59,7 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 #[cfg(not(unix))]
-fn open(path: &Path) -> io::Result<File> {
+pub fn open(path: &Path) -> io::Result<File> {
     if std::fs::symlink_metadata(path)?.is_file() {
         File::open(path)
     } else {

@@ -28,9 +28,16 @@ pub fn run(
     inventory: &mut Inventory,
     manifest: Option<&str>,
 ) -> Result<Vec<Checkpoint>> {
-    let found = plain_git::candidates(layout, reader, &inventory.ids(), manifest)?;
+    let found = plain_git::candidates(
+        layout,
+        reader,
+        &|id| inventory.knows(id),
+        inventory.is_empty(),
+        manifest,
+    )?;
     let adopted = inventory
         .checkpoints
+        .newer()
         .iter()
         .filter(|c| c.adopted)
         .chain(&found);
@@ -44,7 +51,9 @@ pub fn run(
     for checkpoint in &found {
         ref_files::write(layout, Family::Checkpoints, checkpoint.id, checkpoint.id)?;
     }
-    inventory.checkpoints.extend(found.iter().cloned());
+    for checkpoint in &found {
+        inventory.checkpoints.push(checkpoint.clone());
+    }
     remove_branches(layout, inventory)?;
     move_logs_away(layout)?;
     Ok(found)
@@ -52,9 +61,8 @@ pub fn run(
 
 /// Removes branches whose tip has a ref of its own, but not `main`, the newest checkpoint.
 fn remove_branches(layout: &Layout, inventory: &Inventory) -> Result<()> {
-    let known = inventory.ids();
     for (name, id) in ref_files::tips(layout)? {
-        if !matches!(&*name, ref_files::MAIN | "HEAD") && known.contains(&id) {
+        if !matches!(&*name, ref_files::MAIN | "HEAD") && inventory.knows(id) {
             atomic_file::remove_if_there(&layout.dir().join(name))?;
         }
     }

@@ -3,7 +3,7 @@
 //! A commit is trusted while its pack and that pack's index keep their size and time. A check reads
 //! the commits themselves.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
@@ -23,9 +23,37 @@ const WORTH_WRITING: usize = 8;
 
 /// Stamps that tell whether a pack and its index are unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Holder {
+pub struct Holder {
     pack: PackStamp,
     index: (u64, i64),
+}
+
+impl Holder {
+    fn of(pack: &Pack) -> Option<Self> {
+        Some(Self {
+            pack: pack.stamp.clone(),
+            index: stamp_of(&pack.index_path)?,
+        })
+    }
+
+    /// The packs as last listed.
+    pub fn all(objects: &Objects) -> BTreeSet<Self> {
+        let packs = objects.pack_list();
+        packs.iter().filter_map(|pack| Self::of(pack)).collect()
+    }
+
+    pub fn render(&self, out: &mut Vec<u8>) {
+        self.pack.render(out);
+        put(out, self.index.0);
+        put(out, self.index.1.cast_unsigned());
+    }
+
+    pub fn parse(input: &mut Input<'_>) -> Option<Self> {
+        Some(Self {
+            pack: input.pack()?,
+            index: (input.number()?, input.number()?.cast_signed()),
+        })
+    }
 }
 
 /// A pack and its commits.
@@ -64,17 +92,10 @@ pub fn read(layout: &Layout, objects: &Objects) -> CachedCommits {
         .ok()
         .and_then(|bytes| parse(&bytes))
         .unwrap_or_default();
-    let packs: HashMap<PackStamp, _> = objects
-        .pack_list()
-        .into_iter()
-        .map(|pack| (pack.stamp.clone(), pack))
-        .collect();
+    let packs = Holder::all(objects);
     let mut cached = CachedCommits::default();
     for (holder, commits) in found {
-        let stands = packs
-            .get(&holder.pack)
-            .is_some_and(|pack| stamp_of(&pack.index_path) == Some(holder.index));
-        if stands {
+        if packs.contains(&holder) {
             for (id, content) in commits {
                 cached.put(holder.clone(), id, content);
             }
@@ -83,7 +104,8 @@ pub fn read(layout: &Layout, objects: &Objects) -> CachedCommits {
     cached
 }
 
-/// Rewrites the file if many commits had to be `read` from packs.
+/// Rewrites the file if many commits had to be `read` from packs, or if most of those in it are not
+/// `wanted` again.
 ///
 /// # Errors
 /// The file cannot be written; it is as before.
@@ -92,8 +114,10 @@ pub fn save(
     objects: &Objects,
     cached: &CachedCommits,
     read: Vec<(ObjectId, Vec<u8>)>,
+    wanted: &dyn Fn(&ObjectId) -> bool,
 ) -> Result<()> {
-    if read.len() < WORTH_WRITING {
+    let unwanted = cached.places.keys().filter(|id| !wanted(id)).count();
+    if read.len() < WORTH_WRITING && unwanted * 2 <= cached.places.len() {
         return Ok(());
     }
     let mut held = cached.held.clone();
@@ -109,16 +133,14 @@ pub fn save(
         else {
             continue;
         };
-        let Some(index) = stamp_of(&pack.index_path) else {
-            continue;
-        };
-        held.entry(Holder {
-            pack: pack.stamp.clone(),
-            index,
-        })
-        .or_default()
-        .push((id, content));
+        if let Some(holder) = Holder::of(pack) {
+            held.entry(holder).or_default().push((id, content));
+        }
     }
+    for commits in held.values_mut() {
+        commits.retain(|(id, _)| wanted(id));
+    }
+    held.retain(|_, commits| !commits.is_empty());
     atomic_file::replace_derived(&layout.own(), &layout.commits(), &render(&held))
 }
 
@@ -142,9 +164,7 @@ fn render(held: &BTreeMap<Holder, Vec<(ObjectId, Vec<u8>)>>) -> Vec<u8> {
     let mut out = COMMITS_MAGIC.to_vec();
     put(&mut out, held.len() as u64);
     for (holder, commits) in held {
-        holder.pack.render(&mut out);
-        put(&mut out, holder.index.0);
-        put(&mut out, holder.index.1.cast_unsigned());
+        holder.render(&mut out);
         put(&mut out, commits.len() as u64);
         for (id, content) in commits {
             out.extend(id.as_bytes());
@@ -168,10 +188,7 @@ fn parse(bytes: &[u8]) -> Option<Vec<Held>> {
 }
 
 fn parse_holder(input: &mut Input<'_>) -> Option<Held> {
-    let holder = Holder {
-        pack: input.pack()?,
-        index: (input.number()?, input.number()?.cast_signed()),
-    };
+    let holder = Holder::parse(input)?;
     let count = input.number()?;
     let mut commit = || {
         let id = ObjectId::from_slice(input.take(20)?)?;

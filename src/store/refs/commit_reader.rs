@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 
 use crate::error::Error;
+use crate::model::checkpoint::adopted;
+use crate::model::checkpoint::message::{self, Ours};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::{adopted, message};
 use crate::model::state::object_id::ObjectId;
 use crate::model::transition;
 use crate::store::layout::Layout;
@@ -47,12 +48,13 @@ impl<'o> CommitReader<'o> {
         }
     }
 
-    /// Saves commits that had to be read to the commit cache, if there are enough.
+    /// Saves commits that had to be read to the commit cache, if there are enough; those not
+    /// `wanted` leave it.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn save(self, layout: &Layout) -> Result<(), Error> {
-        commit_cache::save(layout, self.objects, &self.cached, self.read)
+    pub fn save(self, layout: &Layout, wanted: &dyn Fn(&ObjectId) -> bool) -> Result<(), Error> {
+        commit_cache::save(layout, self.objects, &self.cached, self.read, wanted)
     }
 
     /// Adds the sequence numbers of adopted commits, before the first of them is read.
@@ -118,16 +120,9 @@ impl<'o> CommitReader<'o> {
             };
         };
         self.newest_format = self.newest_format.max(ours.format.unwrap_or_default());
-        let (record, meta) = ours.record?;
-        self.own.push((record.time_ms, record.sequence));
-        Ok(Some(Checkpoint {
-            id,
-            tree: commit.tree,
-            meta,
-            record,
-            pinned: false,
-            adopted: false,
-        }))
+        let made = made_of(id, commit.tree, ours)?;
+        self.own.push((made.record.time_ms, made.record.sequence));
+        Ok(Some(made))
     }
 
     /// # Errors
@@ -198,6 +193,28 @@ impl<'o> CommitReader<'o> {
             .max()
             .unwrap_or_default()
     }
+}
+
+fn made_of(id: ObjectId, tree: ObjectId, ours: Ours) -> Result<Checkpoint, ReadFailure> {
+    let (record, meta) = ours.record?;
+    Ok(Checkpoint {
+        id,
+        tree,
+        meta,
+        record,
+        pinned: false,
+        adopted: false,
+    })
+}
+
+/// Decodes a commit of ours; `None` for one of plain git.
+///
+/// # Errors
+/// The commit or our trailers are invalid.
+pub fn decode(id: ObjectId, content: &[u8]) -> Result<Option<Checkpoint>, ReadFailure> {
+    let commit = commit_codec::parse(content)?;
+    let ours = message::read(&commit.message);
+    ours.map(|ours| made_of(id, commit.tree, ours)).transpose()
 }
 
 /// Reads a commit as a checkpoint.

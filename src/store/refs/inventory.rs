@@ -1,9 +1,12 @@
 //! The inventory of checkpoints: refs and their commits, ordered by sequence.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use crate::base::text::escape;
 use crate::error::{Error, Result};
+use crate::model::checkpoint::line::{Line, LineEntry};
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointId, DamagedCheckpoint};
 use crate::model::state::object_id::ObjectId;
@@ -15,17 +18,21 @@ use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::{ObjectError, Objects};
 use crate::store::refs::commit_reader::CommitReader;
+use crate::store::refs::packed_commits::PackedCommits;
+use crate::store::refs::packed_seal::{KnownRows, Seal};
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::refs::{adopted_sequence, commit_codec, plain_git};
 
 /// Maximum number of missing ids for which the object directories are listed again.
 const LOOKED_FOR_ANEW: usize = 64;
 
+/// Opens the index of packed refs, with its seal.
+pub type OpenIndex<'o> = &'o dyn Fn() -> Option<(PackedCommits, Option<Seal>)>;
+
 /// All checkpoints that the refs name, and those that only rows of the manifest name.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
-    /// Ordered by sequence, oldest first.
-    pub checkpoints: Vec<Checkpoint>,
+    pub checkpoints: Line,
     pub damaged: Vec<DamagedCheckpoint>,
     /// Those of `checkpoints` that only a row of the manifest still names.
     pub without_ref: Vec<ObjectId>,
@@ -33,19 +40,41 @@ pub struct Inventory {
     pub unadopted: Vec<ObjectId>,
     /// The largest format number among the commits named by refs.
     pub newest_format: u32,
+    /// The index of the packed refs.
+    pub packed: Option<Arc<PackedCommits>>,
+    /// Whether a seal proved at once that all packed commits are stored.
+    pub is_sealed: bool,
+    pub rows: KnownRows,
+    /// Checkpoints with a file beside their packed ref, left by a killed process.
+    pub packed_twice: Vec<ObjectId>,
 }
 
 impl Inventory {
+    /// Reads every commit from its pack.
     pub fn read(layout: &Layout, objects: &Objects) -> Result<Self> {
-        Self::read_by(layout, &mut CommitReader::new(objects))
+        Self::read_by(layout, &mut CommitReader::new(objects), None)
     }
 
-    /// Reads the inventory with a reader that stays in use.
-    pub fn read_by(layout: &Layout, reader: &mut CommitReader<'_>) -> Result<Self> {
+    /// Reads the inventory with a reader that stays in use; `index` opens that of the packed refs.
+    pub fn read_by(
+        layout: &Layout,
+        reader: &mut CommitReader<'_>,
+        index: Option<OpenIndex<'_>>,
+    ) -> Result<Self> {
         let pins = ref_files::names(layout, Family::Pins)?;
         let mut inventory = Self::default();
         let mut of_plain_git = Vec::new();
-        for id in ref_files::names(layout, Family::Checkpoints)? {
+        let mut checkpoints = Vec::new();
+        // Files come first, see `ref_files::names`.
+        let mut ids = ref_files::loose_names(layout, Family::Checkpoints)?;
+        let packed = index.and_then(|open| open());
+        if let Some((packed, _)) = &packed {
+            inventory.packed_twice = packed.among(ids.iter().copied());
+            ids.retain(|id| !inventory.packed_twice.contains(id));
+        } else {
+            ids.extend(ref_files::packed_names(layout, Family::Checkpoints)?);
+        }
+        for id in ids {
             // Looking again for each of a million refs of missing commits would take minutes.
             let read = match inventory.damaged.len() {
                 LOOKED_FOR_ANEW.. if !reader.objects().holds(&id) => {
@@ -54,7 +83,7 @@ impl Inventory {
                 _ => reader.own(id),
             };
             match read {
-                Ok(Some(own)) => inventory.checkpoints.push(own),
+                Ok(Some(own)) => checkpoints.push(own),
                 Ok(None) => of_plain_git.push(id),
                 Err(why) => inventory.damaged.push(DamagedCheckpoint {
                     id: id.into(),
@@ -67,35 +96,63 @@ impl Inventory {
         }
         for id in of_plain_git {
             match reader.checkpoint(id) {
-                Ok(adopted) => inventory.checkpoints.push(adopted),
+                Ok(adopted) => checkpoints.push(adopted),
                 Err(why) => inventory.damaged.push(DamagedCheckpoint {
                     id: id.into(),
                     why: why.to_string(),
                 }),
             }
         }
-        for checkpoint in &mut inventory.checkpoints {
+        for checkpoint in &mut checkpoints {
             checkpoint.pinned = pins.contains(&checkpoint.id);
         }
         inventory.newest_format = reader.newest_format();
+        inventory.checkpoints = Line::from(checkpoints);
+        if let Some((mut packed, seal)) = packed {
+            packed.pins = pins;
+            inventory.newest_format = inventory.newest_format.max(packed.newest_format);
+            inventory.take_packed(packed);
+            inventory.is_sealed = seal.is_some();
+            inventory.rows = seal.map(|seal| seal.rows).unwrap_or_default();
+        }
         inventory.drop_evicted_meanwhile(layout)?;
-        inventory.sort();
         Ok(inventory)
+    }
+
+    /// Leaves the checkpoints in an index of packed refs unread.
+    pub fn take_packed(&mut self, packed: PackedCommits) {
+        let mut newer = self.checkpoints.newer().to_vec();
+        let known = packed.among(newer.iter().map(|c| c.id));
+        let known: ObjectIds = known.into_iter().collect();
+        newer.retain(|c| !known.contains(&c.id));
+        let packed = Arc::new(packed);
+        self.packed = Some(Arc::clone(&packed));
+        self.rows = KnownRows::default();
+        self.checkpoints = Line::new(newer, Some(packed));
     }
 
     /// Reads the inventory for commands that only read. Adds rows of the manifest whose ref is
     /// gone, if their commit exists or is damaged, and commits that plain git made since the last
     /// writing command.
-    pub fn read_with_rows(layout: &Layout, mut reader: CommitReader<'_>) -> Result<Self> {
+    pub fn read_with_rows(
+        layout: &Layout,
+        mut reader: CommitReader<'_>,
+        index: Option<OpenIndex<'_>>,
+    ) -> Result<Self> {
         let objects = reader.objects();
-        let mut inventory = Self::read_by(layout, &mut reader)?;
+        let mut inventory = Self::read_by(layout, &mut reader, index)?;
         let text = read_regular::read(&layout.manifest())
             .ok()
             .filter(|bytes| manifest::is_readable(bytes));
-        let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        for checkpoint in
-            plain_git::candidates(layout, &mut reader, &inventory.ids(), text.as_deref())?
-        {
+        let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
+        let unadopted = plain_git::candidates(
+            layout,
+            &mut reader,
+            &|id| inventory.knows(id),
+            inventory.is_empty(),
+            text.as_deref(),
+        )?;
+        for checkpoint in unadopted {
             inventory.add_without_ref(checkpoint);
         }
         let lost: Vec<ObjectId> = match &text {
@@ -106,7 +163,11 @@ impl Inventory {
             // Without a manifest an evicted checkpoint looks like one whose ref was lost.
             None => objects.commits(),
         };
-        let known = inventory.ids();
+        let known = if lost.is_empty() {
+            ObjectIds::default()
+        } else {
+            inventory.ids()
+        };
         for id in lost.into_iter().filter(|id| !known.contains(id)) {
             match reader.checkpoint(id) {
                 Ok(checkpoint) => inventory.add_without_ref(checkpoint),
@@ -119,7 +180,6 @@ impl Inventory {
                 Err(_) => {}
             }
         }
-        inventory.sort();
         if let Some(text) = &text {
             inventory.add_lost_rows(layout, objects, text)?;
         }
@@ -170,6 +230,16 @@ impl Inventory {
     /// Renders the manifest. Rows of damaged checkpoints stay as in `before`: they may be their
     /// only trace.
     pub fn manifest(&self, before: &str) -> String {
+        let known = self.known_rows(before);
+        if known > 0 {
+            let last = self.checkpoints.older().last();
+            let newer = self.checkpoints.newer().iter();
+            let rows: String = newer
+                .filter(|c| Some(&LineEntry::of(c)) > last)
+                .map(manifest::row)
+                .collect();
+            return format!("{}{rows}", &before[..known]);
+        }
         let damaged: HashSet<String> = self
             .damaged
             .iter()
@@ -181,6 +251,16 @@ impl Inventory {
             .map(|(_, row)| format!("{row}\n"))
             .collect();
         manifest::render_after(&kept, &self.checkpoints)
+    }
+
+    /// Length of the beginning of a manifest that is known to have the rows of the checkpoints up to
+    /// the newest packed one, and no others.
+    pub fn known_rows(&self, text: &str) -> usize {
+        if self.damaged.is_empty() && !self.checkpoints.older().is_empty() {
+            self.rows.length_in(text, &self.checkpoints)
+        } else {
+            0
+        }
     }
 
     fn add_without_ref(&mut self, checkpoint: Checkpoint) {
@@ -195,19 +275,37 @@ impl Inventory {
 
     /// The ids of all commits, including damaged ones.
     pub fn ids(&self) -> ObjectIds {
-        self.checkpoints
-            .iter()
-            .map(|c| c.id)
+        let newer = self.checkpoints.newer().iter().map(|c| c.id);
+        let older = self.checkpoints.older().iter().map(|entry| entry.id);
+        newer
+            .chain(older)
             .chain(self.damaged.iter().filter_map(|lost| lost.id.commit()))
             .collect()
     }
 
     /// Ids in rows of a manifest that match none of these checkpoints.
     pub fn rows_without_checkpoint(&self, text: &str) -> Vec<String> {
-        let known: HashSet<String> = self.ids().into_iter().map(ObjectId::short).collect();
-        let mut rows = manifest::ids(text);
+        let newer = self.checkpoints.newer().iter().map(|c| c.id);
+        let damaged = self.damaged.iter().filter_map(|lost| lost.id.commit());
+        let known: HashSet<String> = newer.chain(damaged).map(ObjectId::short).collect();
+        let mut rows = manifest::ids(&text[self.known_rows(text)..]);
         rows.retain(|row| !known.contains(&row[..ObjectId::SHORT_DIGITS]));
+        if !rows.is_empty() {
+            let older = self.checkpoints.older().iter();
+            let older: HashSet<String> = older.map(|entry| entry.id.short()).collect();
+            rows.retain(|row| !older.contains(&row[..ObjectId::SHORT_DIGITS]));
+        }
         rows
+    }
+
+    /// Whether a commit is that of a checkpoint, which may be damaged.
+    pub fn knows(&self, id: ObjectId) -> bool {
+        self.checkpoints.holds(id) || self.damaged.iter().any(|lost| lost.id == id.into())
+    }
+
+    /// Whether there is not even a damaged one.
+    pub fn is_empty(&self) -> bool {
+        self.checkpoints.is_empty() && self.damaged.iter().all(|lost| lost.id.commit().is_none())
     }
 
     /// Drops damaged entries that were in fact evicted between reading the ref and the commit.
@@ -220,17 +318,12 @@ impl Inventory {
         Ok(())
     }
 
-    pub fn sort(&mut self) {
-        self.checkpoints
-            .sort_by_key(|c| (c.record.sequence, c.record.time_ms, c.id));
-    }
-
     pub fn newest(&self) -> Option<&Checkpoint> {
-        self.checkpoints.last()
+        self.checkpoints.newest()
     }
 
-    pub fn get(&self, id: ObjectId) -> Option<&Checkpoint> {
-        self.checkpoints.iter().find(|c| c.id == id)
+    pub fn get(&self, id: ObjectId) -> Option<Cow<'_, Checkpoint>> {
+        self.checkpoints.find(id)
     }
 
     pub fn next_sequence(&self) -> u64 {

@@ -7,29 +7,29 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::{manifest, message};
 use crate::model::state::object_id::ObjectId;
 use crate::store::layout::Layout;
-use crate::store::objects::id_set::ObjectIds;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::ref_files;
 
 /// Lists commits of plain git that are not adopted yet, in no particular order. Writes nothing.
+/// `made_by_hand` says that there is no checkpoint so far.
 ///
 /// # Errors
 /// The refs cannot be listed.
 pub fn candidates(
     layout: &Layout,
     reader: &mut CommitReader<'_>,
-    known: &ObjectIds,
+    is_known: &dyn Fn(ObjectId) -> bool,
+    made_by_hand: bool,
     manifest: Option<&str>,
 ) -> Result<Vec<Checkpoint>> {
     let tips: Vec<ObjectId> = ref_files::tips(layout)?
         .into_values()
-        .filter(|id| !known.contains(id))
+        .filter(|id| !is_known(*id))
         .collect();
     if tips.is_empty() {
         return Ok(Vec::new());
     }
-    let mut line = line_of(reader, &tips, known);
-    let made_by_hand = known.is_empty();
+    let mut line = line_of(reader, &tips, is_known);
     if let Some(rows) = manifest
         .map(manifest::ids)
         .filter(|rows| made_by_hand && !rows.is_empty())
@@ -47,16 +47,16 @@ pub fn candidates(
 }
 
 /// The tips and their ancestors, down to a commit that is known or ours.
-pub fn line_of(
+fn line_of(
     reader: &mut CommitReader<'_>,
     tips: &[ObjectId],
-    known: &ObjectIds,
+    is_known: &dyn Fn(ObjectId) -> bool,
 ) -> Vec<ObjectId> {
     let mut seen: HashSet<ObjectId> = HashSet::new();
     let mut line = Vec::new();
     let mut pending = tips.to_vec();
     while let Some(id) = pending.pop() {
-        if known.contains(&id) || !seen.insert(id) {
+        if is_known(id) || !seen.insert(id) {
             continue;
         }
         let Ok(commit) = reader.parts(id) else {

@@ -5,7 +5,7 @@
 //! none at all after one bad line in `packed-refs`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use crate::base::random_name::random_hex;
@@ -31,6 +31,15 @@ pub enum Family {
     Foreign,
 }
 
+/// Folders of the refs that are packed once there are many.
+const PACKABLE: [&str; 2] = ["refs/checkpoints/", "refs/meta/"];
+/// First line of a `packed-refs` that has no others. Git passes over traits that it does not know,
+/// and drops them when it writes the file.
+const ONLY_PACKABLE: &str = "# pack-refs with: peeled fully-peeled sorted only-checkpoints \n";
+/// Number of refs of checkpoints above which most of them are packed: with fewer, a file for each is
+/// as quick, and no command that drops one has to rewrite them all.
+pub(super) const MOST_LOOSE: usize = 128;
+
 /// Blanks that git too ignores at the end of a ref.
 const BLANKS: [char; 4] = [' ', '\t', '\r', '\n'];
 
@@ -44,31 +53,28 @@ pub enum RefValue {
 
 /// Reads one family: the value of each ref by the id in its name. Other files are not ours.
 pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId, RefValue>> {
-    let folder = layout.refs().join(family.into_str());
-    let mut found = BTreeMap::new();
-    each_packed(
-        layout,
-        &format!("refs/{}/", family.into_str()),
-        &mut |_, rest, value| {
-            let value = ObjectId::from_hex(value).map(RefValue::Id);
-            found.extend(ObjectId::from_hex(rest).zip(value));
-        },
-    )?;
-    let entries = match std::fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(found),
-        Err(e) => return Err(Error::io("read", &folder)(e)),
-    };
-    for entry in entries {
-        let name = entry.map_err(Error::io("read", &folder))?.file_name();
-        let Some(id) = name.to_str().and_then(ObjectId::from_hex) else {
-            continue;
-        };
-        if let Some(value) = read_file(&folder.join(&name))? {
-            found.insert(id, value);
+    let mut found = read_loose(layout, family)?;
+    each_packed(layout, &beginning(family), &mut |_, rest, value| {
+        let value = ObjectId::from_hex(value).map(RefValue::Id);
+        if let Some((id, value)) = ObjectId::from_hex(rest).zip(value) {
+            found.entry(id).or_insert(value);
         }
+    })?;
+    Ok(found)
+}
+
+/// As [`read_family`], without refs that are packed.
+pub fn read_loose(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId, RefValue>> {
+    let mut found = BTreeMap::new();
+    for id in loose_names(layout, family)? {
+        let value = read_file(&path(layout, family, id))?;
+        found.extend(value.map(|value| (id, value)));
     }
     Ok(found)
+}
+
+fn beginning(family: Family) -> String {
+    format!("refs/{}/", family.into_str())
 }
 
 /// The ids in the names of one family, for callers that need no values. Opens no ref file.
@@ -76,20 +82,27 @@ pub fn read_family(layout: &Layout, family: Family) -> Result<BTreeMap<ObjectId,
 /// # Errors
 /// The directory cannot be listed.
 pub fn names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
-    let mut found = BTreeSet::new();
-    each_packed(
-        layout,
-        &format!("refs/{}/", family.into_str()),
-        &mut |_, rest, _| {
-            found.extend(ObjectId::from_hex(rest));
-        },
-    )?;
+    // Files come first: a ref is removed from them only once it is packed.
+    let mut found = loose_names(layout, family)?;
+    found.extend(packed_names(layout, family)?);
+    Ok(found)
+}
+
+/// As [`names`], without refs that are packed.
+pub fn loose_names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
     let files = list(&layout.refs().join(family.into_str()))?;
-    found.extend(
-        files
-            .iter()
-            .filter_map(|entry| ObjectId::from_hex(entry.file_name().to_str()?)),
-    );
+    let ids = files
+        .iter()
+        .filter_map(|entry| ObjectId::from_hex(entry.file_name().to_str()?));
+    Ok(ids.collect())
+}
+
+/// As [`names`], of refs that are packed.
+pub fn packed_names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
+    let mut found = BTreeSet::new();
+    each_packed(layout, &beginning(family), &mut |_, rest, _| {
+        found.extend(ObjectId::from_hex(rest));
+    })?;
     Ok(found)
 }
 
@@ -251,15 +264,33 @@ pub fn remove_packed(layout: &Layout, names: &BTreeSet<String>) -> Result<bool> 
     Ok(is_found)
 }
 
-fn write_packed(layout: &Layout, refs: &BTreeMap<String, ObjectId>) -> Result<()> {
+pub(super) fn write_packed(layout: &Layout, refs: &BTreeMap<String, ObjectId>) -> Result<()> {
     if refs.is_empty() {
         return atomic_file::remove_if_there(&layout.packed_refs()).map(drop);
     }
-    let lines: String = refs
+    let mut text = String::new();
+    if refs.keys().all(|name| is_packable(name)) {
+        text.push_str(ONLY_PACKABLE);
+    }
+    text.extend(refs.iter().map(|(name, id)| format!("{id} {name}\n")));
+    atomic_file::replace_through(&layout.own(), &layout.packed_refs(), text.as_bytes())
+}
+
+/// Whether refs under this name, or beginning with it, may be among those that we pack.
+fn is_packable(name: &str) -> bool {
+    PACKABLE
         .iter()
-        .map(|(name, id)| format!("{id} {name}\n"))
-        .collect();
-    atomic_file::replace_through(&layout.own(), &layout.packed_refs(), lines.as_bytes())
+        .any(|folder| name.starts_with(folder) || folder.starts_with(name))
+}
+
+/// Whether `packed-refs` was last written by us and has no other refs than those that we pack.
+pub(super) fn has_only_packable(layout: &Layout) -> bool {
+    let mut beginning = [0; ONLY_PACKABLE.len()];
+    let mut file = match read_regular::open(&layout.packed_refs()) {
+        Ok(file) if file.metadata().is_ok_and(|found| found.is_file()) => file,
+        _ => return false,
+    };
+    file.read_exact(&mut beginning).is_ok() && beginning == *ONLY_PACKABLE.as_bytes()
 }
 
 /// Makes the removal of refs durable.
@@ -270,19 +301,22 @@ pub fn sync(layout: &Layout) -> Result<()> {
     Ok(())
 }
 
-/// Unpacks `packed-refs`, which the user's own `git gc` may have left, into one file per ref. Refs
-/// of checkpoints whose commit is missing stay packed: as files, a million would take minutes.
+/// Unpacks `packed-refs`, which the user's own `git gc` may have left, into one file per ref. What
+/// we would pack again stays, and so do refs of checkpoints whose commit is missing: as files, a
+/// million would take minutes.
 pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
-    if !layout.packed_refs().exists() {
+    if !layout.packed_refs().exists() || has_only_packable(layout) {
         return Ok(());
     }
     let ours = ["refs/checkpoints/", "refs/meta/", "refs/pins/"];
     let is_dead = |name: &str, id: &ObjectId| {
         ours.iter().any(|folder| name.starts_with(folder)) && !objects.holds(id)
     };
-    let (dead, live): (BTreeMap<_, _>, BTreeMap<_, _>) = packed(layout, "")?
+    let all = packed(layout, "")?;
+    let are_many = all.keys().filter(|name| is_packable(name)).count() > MOST_LOOSE;
+    let (dead, live): (BTreeMap<_, _>, BTreeMap<_, _>) = all
         .into_iter()
-        .partition(|(name, id)| is_dead(name, id));
+        .partition(|(name, id)| are_many && is_packable(name) || is_dead(name, id));
     if live.is_empty() && !dead.is_empty() {
         return Ok(());
     }
@@ -424,6 +458,9 @@ fn each_packed(
     beginning: &str,
     see: &mut dyn FnMut(&str, &str, &str),
 ) -> Result<()> {
+    if !is_packable(beginning) && has_only_packable(layout) {
+        return Ok(());
+    }
     let path = layout.packed_refs();
     let bytes = match read_regular::read(&path) {
         Ok(bytes) => bytes,

@@ -45,7 +45,7 @@ pub fn drift(context: &Context, store: &Store, workflow: &Workflow) -> Result<Op
     let Some(checkpoint) = inventory.get(id) else {
         return Ok(None);
     };
-    let Ok(held) = store.snapshot(checkpoint) else {
+    let Ok(held) = store.snapshot(&checkpoint) else {
         return Ok(None);
     };
     let worktree = WorkTree::open(context.root.path())?;

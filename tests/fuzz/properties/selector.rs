@@ -1,6 +1,7 @@
 //! Selectors and times: each match is one of the documented kinds, and times are read as ranges.
 
 use checkpoint::base::time;
+use checkpoint::model::checkpoint::line::Line;
 use checkpoint::model::checkpoint::record::Checkpoint;
 use checkpoint::model::checkpoint::record::MIN_PREFIX;
 use checkpoint::model::checkpoint::selector::SelectorProblem;
@@ -14,6 +15,7 @@ pub fn check(data: &[u8]) {
     let mut checkpoints = draw.several(Draw::checkpoint);
     checkpoints.sort_by_key(|checkpoint| checkpoint.id);
     checkpoints.dedup_by_key(|checkpoint| checkpoint.id);
+    let checkpoints = Line::from(checkpoints);
     let query = String::from_utf8_lossy(draw.rest()).into_owned();
     times(&query, now_ms, &checkpoints);
     selects(&query, &checkpoints, now_ms);
@@ -27,7 +29,7 @@ pub fn check(data: &[u8]) {
     }
 }
 
-fn selects(query: &str, checkpoints: &[Checkpoint], now_ms: i64) {
+fn selects(query: &str, checkpoints: &Line, now_ms: i64) {
     match resolve(query, checkpoints, now_ms) {
         Ok(found) => {
             let steps =

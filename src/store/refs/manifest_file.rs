@@ -1,0 +1,96 @@
+//! `main` and the manifest, brought up to date with the inventory.
+
+use std::collections::HashSet;
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::manifest;
+use crate::model::state::object_id::ObjectId;
+use crate::store::files::atomic_file;
+use crate::store::locked::LockedStore;
+use crate::store::refs::packed_seal::KnownRows;
+use crate::store::refs::ref_files;
+
+impl LockedStore<'_> {
+    /// Brings `main` and the manifest up to date with the inventory.
+    pub fn write_derived(&self) -> Result<()> {
+        self.write_main()?;
+        let found = self.read_manifest();
+        self.write_manifest(&found, &self.inventory.manifest(&found))
+    }
+
+    /// Takes checkpoints out of the inventory and the manifest.
+    pub(in crate::store) fn forget(&mut self, ids: &[ObjectId]) -> Result<()> {
+        self.keep_foreign_main()?;
+        let found = self.read_manifest();
+        let (known, rest) = found.split_at(self.inventory.known_rows(&found));
+        let gone = self.inventory.checkpoints.newer().iter();
+        let gone: HashSet<String> = gone
+            .filter(|c| ids.contains(&c.id))
+            .map(manifest::row)
+            .collect();
+        let left = known
+            .split_inclusive('\n')
+            .filter(|row| !gone.contains(*row));
+        let left: String = left.collect();
+        let inventory = &mut self.inventory;
+        inventory.checkpoints.remove(ids);
+        inventory
+            .damaged
+            .retain(|damaged| damaged.id.commit().is_none_or(|id| !ids.contains(&id)));
+        let is_shorter = left.len() < known.len();
+        if is_shorter {
+            inventory.rows = KnownRows::of(&left, &inventory.checkpoints);
+        }
+        self.write_main()?;
+        self.write_manifest(&found, &self.inventory.manifest(&format!("{left}{rest}")))?;
+        if is_shorter {
+            // Without a seal the next command compares all rows.
+            let _ = self.seal();
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_manifest(&self) -> String {
+        let found = std::fs::read(self.store().layout().manifest()).unwrap_or_default();
+        String::from_utf8(found)
+            .unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned())
+    }
+
+    fn write_main(&self) -> Result<()> {
+        let layout = self.store().layout();
+        match self.inventory.newest().map(|newest| newest.id) {
+            // Git would report a ref to nothing as an error.
+            None => ref_files::remove_main(layout),
+            Some(newest) if ref_files::read_main(layout).is_ok_and(|main| main == Some(newest)) => {
+                Ok(())
+            }
+            Some(newest) => ref_files::write_main(layout, newest),
+        }
+    }
+
+    fn write_manifest(&self, found: &str, text: &str) -> Result<()> {
+        if found == text {
+            return Ok(());
+        }
+        let layout = self.store().layout();
+        let path = layout.manifest();
+        if let Some(added) = text.strip_prefix(found).filter(|_| !found.is_empty())
+            && atomic_file::append(&path, found.len(), added.as_bytes())?
+        {
+            return Ok(());
+        }
+        match atomic_file::replace_derived(&layout.own(), &path, text.as_bytes()) {
+            Err(Error::Io { source, .. }) if atomic_file::is_full(&source) => {
+                atomic_file::shrink(&path, text.as_bytes())
+            }
+            written => written,
+        }
+    }
+
+    /// Flushes the manifest.
+    pub(in crate::store) fn flush_manifest(&self) -> Result<()> {
+        let layout = self.store().layout();
+        atomic_file::sync_if_there(&layout.manifest())?;
+        atomic_file::sync_directory(layout.dir())
+    }
+}

@@ -1,0 +1,414 @@
+//! Stores with many checkpoints: what a command costs does not follow their number, and the index
+//! of packed refs is believed only while it tells the truth.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use checkpoint::model::checkpoint::message;
+use checkpoint::model::checkpoint::record::{CheckpointKind, Coverage, Record};
+use checkpoint::model::checkpoint::terms::CheckpointTerms;
+
+use crate::bench::git::Git;
+use crate::bench::trace::{Trace, trace};
+use crate::bench::{Sandbox, fixtures};
+
+const FEW: usize = 50;
+const MANY: usize = 2_000;
+/// Enough for packed refs.
+const PACKED: usize = 200;
+/// Bytes that a command may read for each checkpoint: its entry in the index and its row of the
+/// manifest, once to show something, several times to change something.
+const BYTES_TO_SHOW: u64 = 120;
+const BYTES_TO_RECORD: u64 = 220;
+const BYTES_TO_RESTORE: u64 = 420;
+
+/// The files of the index.
+const INDEX: [&str; 2] = ["checkpoint/packed-commits", "checkpoint/packed-seal"];
+
+fn git(sandbox: &Sandbox) -> Option<Git> {
+    Git::find(sandbox.root()).map(|git| git.with("GIT_DIR", sandbox.store()))
+}
+
+/// A store with that many checkpoints, made by plain git but for the first and the last two.
+fn store_of(count: usize) -> Option<Sandbox> {
+    let sandbox = Sandbox::new();
+    let git = git(&sandbox)?;
+    sandbox.user_config("keep = 1000000\n");
+    for file in 0..20 {
+        sandbox.write(format!("f{file}"), file.to_string());
+    }
+    sandbox.create("first");
+    let tree = git.output(&["rev-parse", "main^{tree}"]);
+    let mut stream = String::new();
+    for number in 2..count as u64 - 1 {
+        let record = Record {
+            sequence: number,
+            time_ms: 1_700_000_000_000 + 1000 * number.cast_signed(),
+            kind: CheckpointKind::Regular,
+            coverage: Coverage::Complete,
+            files: 20,
+            content_bytes: 30,
+            reason: format!("step {number}"),
+            source: "test".to_owned(),
+            operation: None,
+            during_pending: false,
+            terms: CheckpointTerms::default(),
+        };
+        let text = message::render(&record, None);
+        let by = format!(
+            "checkpoint <checkpoint@localhost> {} +0000",
+            record.time_ms / 1000
+        );
+        let length = text.len();
+        write!(
+            stream,
+            "commit refs/made/{number}\nauthor {by}\ncommitter {by}\ndata {length}\n{text}\nM 040000 {tree} \n\n"
+        )
+        .expect("text");
+    }
+    git.filter(&["fast-import", "--quiet"], stream.as_bytes());
+    let made = git.output(&[
+        "for-each-ref",
+        "refs/made",
+        "--format=%(objectname) %(refname)",
+    ]);
+    let lines = made.lines().map(|line| {
+        let (id, name) = line.split_once(' ').expect("two words");
+        format!("create refs/checkpoints/{id} {id}\ndelete {name}\n")
+    });
+    git.filter(
+        &["update-ref", "--stdin"],
+        lines.collect::<String>().as_bytes(),
+    );
+    fs::remove_dir_all(sandbox.store().join("refs/made")).expect("it is empty");
+    for reason in ["last but one", "last"] {
+        sandbox.write("f1", reason).create(reason);
+    }
+    assert_eq!(sandbox.status()["checkpoints"], count);
+    Some(sandbox)
+}
+
+fn loose(sandbox: &Sandbox) -> BTreeSet<String> {
+    let files = fixtures::files_below(&sandbox.store().join("refs/checkpoints"));
+    let name = |path: &PathBuf| path.file_name().expect("a name").display().to_string();
+    files.iter().map(name).collect()
+}
+
+/// The whole ids, newest first.
+fn ids(sandbox: &Sandbox) -> Vec<String> {
+    let id = |listed: &serde_json::Value| listed["id"].as_str().expect("an id").to_owned();
+    sandbox.listed().iter().map(id).collect()
+}
+
+/// The ids in `packed-refs`, in its order.
+fn packed(sandbox: &Sandbox) -> Vec<String> {
+    let text = fs::read_to_string(sandbox.store().join("packed-refs")).unwrap_or_default();
+    let id = |line: &str| Some(line.split_once(" refs/checkpoints/")?.1.to_owned());
+    text.lines().filter_map(id).collect()
+}
+
+fn bytes_read(trace: &Trace) -> u64 {
+    let reads = trace.named(&["read", "pread64"]);
+    reads
+        .filter_map(|call| call.result.parse::<u64>().ok())
+        .sum()
+}
+
+/// Each command, its calls, the bytes it read, and how many more it may read for each checkpoint.
+fn costs(count: usize) -> Option<Vec<(String, usize, u64, u64)>> {
+    let sandbox = store_of(count)?;
+    let target = ids(&sandbox).pop().expect("the first");
+    let mut costs = Vec::new();
+    for (args, each) in [
+        (vec!["create", "-r", "more"], BYTES_TO_RECORD),
+        (vec!["list", "-n", "20"], BYTES_TO_SHOW),
+        (vec!["status", "--brief"], BYTES_TO_SHOW),
+        (vec!["restore", "latest~2", "--yes"], BYTES_TO_RESTORE),
+        (vec!["restore", &target, "--yes"], BYTES_TO_RESTORE),
+        (vec!["undo", "--yes"], BYTES_TO_RESTORE),
+    ] {
+        let what = args[..2].join(" ");
+        for file in 0..10 {
+            sandbox.write(format!("f{file}"), format!("{what} {file}"));
+        }
+        let trace = trace(&sandbox, &args)?;
+        assert_eq!(trace.run.code, 0, "{}", trace.run);
+        costs.push((what, trace.calls.len(), bytes_read(&trace), each));
+    }
+    assert!(loose(&sandbox).len() < 160);
+    Some(costs)
+}
+
+#[test]
+fn many_checkpoints_cost_no_more_than_a_few() {
+    let Some((few, many)) = costs(FEW).zip(costs(MANY)) else {
+        return;
+    };
+    let too_much: Vec<_> = few
+        .iter()
+        .zip(&many)
+        .inspect(|pair| println!("{pair:?}"))
+        .filter(
+            |((_, calls, bytes, each), (_, more_calls, more_bytes, _))| {
+                more_calls > calls || *more_bytes > bytes + (MANY - FEW) as u64 * each
+            },
+        )
+        .collect();
+    assert!(too_much.is_empty(), "few, then many: {too_much:?}");
+}
+
+#[test]
+fn plain_git_sees_every_checkpoint_whether_its_ref_is_packed_or_not() {
+    let Some(sandbox) = store_of(PACKED) else {
+        return;
+    };
+    let git = git(&sandbox).expect("it is there");
+    assert!(loose(&sandbox).len() < 40 && packed(&sandbox).len() > 160);
+    let all = git.output(&["for-each-ref", "refs/checkpoints", "--format=%(objectname)"]);
+    let all: BTreeSet<&str> = all.lines().collect();
+    let listed = ids(&sandbox);
+    assert_eq!((all.len(), listed.len()), (PACKED, PACKED));
+    assert!(listed.iter().all(|id| all.contains(id.as_str())));
+    git.run(&["fsck", "--strict"]).success();
+    sandbox.run(&["verify", "--full"]).success();
+    has_right_manifest(&sandbox);
+    // What a program does that knows no index: it makes files of the packed refs.
+    for id in packed(&sandbox) {
+        let file = sandbox.store().join("refs/checkpoints").join(&id);
+        fs::write(file, format!("{id}\n")).expect("a ref");
+    }
+    fs::remove_file(sandbox.store().join("packed-refs")).expect("it was there");
+    assert_eq!(ids(&sandbox), listed);
+    sandbox.write("f1", "by the old program").create("old");
+    assert!(loose(&sandbox).len() < 40);
+    assert_eq!(ids(&sandbox)[1..], listed);
+    git.run(&["gc", "--quiet"]).success();
+    assert_eq!(ids(&sandbox)[1..], listed);
+    sandbox.write("f1", "after gc").create("after gc");
+    assert_eq!(ids(&sandbox)[2..], listed);
+    sandbox.run(&["verify"]).success();
+}
+
+#[test]
+fn an_index_that_is_torn_lost_old_or_of_another_store_changes_no_answer() {
+    let Some((sandbox, other)) = store_of(PACKED).zip(store_of(PACKED + 7)) else {
+        return;
+    };
+    let path = |name: &str| sandbox.store().join(name);
+    let old: Vec<Vec<u8>> = INDEX
+        .map(|name| fs::read(path(name)).expect("it was made"))
+        .into();
+    for number in 0..140 {
+        sandbox
+            .write("f2", number.to_string())
+            .create(&format!("new {number}"));
+    }
+    let whole: Vec<Vec<u8>> = INDEX
+        .map(|name| fs::read(path(name)).expect("it is there"))
+        .into();
+    assert_ne!(old, whole, "refs were packed again");
+    let listed = sandbox.listed();
+    let manifest = fs::read(path("checkpoint-manifest.md")).expect("a manifest");
+    let check = |what: &str| {
+        assert_eq!(sandbox.listed(), listed, "{what}");
+        let brief = sandbox.run(&["status", "--json"]).success();
+        assert_eq!(brief.data()["checkpoints"], listed.len(), "{what}");
+    };
+    for (at, name) in INDEX.into_iter().enumerate() {
+        let file = path(name);
+        let bytes = &whole[at];
+        let foreign = fs::read(other.store().join(name)).expect("it is there");
+        let mut cases = vec![
+            ("empty".to_owned(), Some(Vec::new())),
+            ("lost".to_owned(), None),
+            ("old".to_owned(), Some(old[at].clone())),
+            ("foreign".to_owned(), Some(foreign)),
+            (
+                "longer".to_owned(),
+                Some([bytes.as_slice(), b"more"].concat()),
+            ),
+        ];
+        for part in 0..12 {
+            let place = bytes.len() * part / 12;
+            let mut flipped = bytes.clone();
+            flipped[place] ^= 1;
+            cases.push((format!("flipped at {place}"), Some(flipped)));
+            cases.push((format!("cut at {place}"), Some(bytes[..place].to_vec())));
+        }
+        for (what, content) in cases {
+            match content {
+                Some(content) => fs::write(&file, content).expect("it can be written"),
+                None => fs::remove_file(&file).expect("it is there"),
+            }
+            check(&format!("{name} {what}"));
+        }
+        fs::write(&file, bytes).expect("it can be written");
+    }
+    for (name, bytes) in INDEX.into_iter().zip(&old) {
+        fs::write(path(name), bytes).expect("it can be written");
+    }
+    check("both are old");
+    sandbox.write("f2", "mended").create("mended");
+    assert_eq!(sandbox.listed()[1..], listed);
+    let now = fs::read(path("checkpoint-manifest.md")).expect("a manifest");
+    assert!(now.starts_with(&manifest), "it was appended to");
+    sandbox.run(&["verify", "--full"]).success();
+    has_right_manifest(&sandbox);
+}
+
+/// The manifest has the rows of the checkpoints, in their order.
+#[track_caller]
+fn has_right_manifest(sandbox: &Sandbox) {
+    let path = sandbox.store().join("checkpoint-manifest.md");
+    let text = fs::read_to_string(path).expect("a manifest");
+    let rows = text.lines().skip(2).map(|row| row[2..10].to_owned());
+    let mut listed = sandbox.listed_ids();
+    listed.reverse();
+    assert_eq!(rows.collect::<Vec<_>>(), listed);
+}
+
+/// Removes the row of a checkpoint from the manifest, so that nothing but its ref names it.
+fn strike_row(sandbox: &Sandbox, id: &str) {
+    let path = sandbox.store().join("checkpoint-manifest.md");
+    let text = fs::read_to_string(&path).expect("a manifest");
+    let row = format!("| {} |", &id[..8]);
+    let left = text
+        .split_inclusive('\n')
+        .filter(|line| !line.starts_with(&row));
+    fs::write(path, left.collect::<String>()).expect("it can be written");
+}
+
+#[test]
+fn a_ref_that_plain_git_removes_or_adds_is_noticed_at_once() {
+    let Some(sandbox) = store_of(PACKED) else {
+        return;
+    };
+    let git = git(&sandbox).expect("it is there");
+    let (old, new) = (
+        packed(&sandbox)[7].clone(),
+        loose(&sandbox).pop_first().expect("one"),
+    );
+    for id in [old, new] {
+        let name = format!("refs/checkpoints/{id}");
+        git.run(&["update-ref", "-d", &name]).success();
+        // As long as there is a row, only the ref is lost.
+        assert!(
+            sandbox.run(&["list"]).success().stderr.contains("lost"),
+            "{id}"
+        );
+        strike_row(&sandbox, &id);
+        assert!(!ids(&sandbox).contains(&id));
+        assert_eq!(sandbox.status()["checkpoints"], PACKED - 1);
+        git.run(&["update-ref", &name, &id]).success();
+        assert!(ids(&sandbox).contains(&id));
+        sandbox.write("f3", &id).create("more");
+        assert!(ids(&sandbox).contains(&id));
+        git.run(&["update-ref", "-d", &name]).success();
+        sandbox.write("f3", format!("{id} again")).create("more");
+        let newest = &ids(&sandbox)[..2];
+        sandbox
+            .run(&["delete", &newest[0], &newest[1], "--yes"])
+            .success();
+        assert!(ids(&sandbox).contains(&id), "its row brought it back");
+        sandbox.run(&["verify"]).success();
+        has_right_manifest(&sandbox);
+    }
+}
+
+#[test]
+fn packed_refs_of_the_same_length_and_age_are_told_apart() {
+    let Some(sandbox) = store_of(PACKED) else {
+        return;
+    };
+    let path = sandbox.store().join("packed-refs");
+    let old = packed(&sandbox);
+    let (gone, stays) = (&old[20], &old[21]);
+    strike_row(&sandbox, gone);
+    let text = fs::read_to_string(&path).expect("packed refs");
+    let line = |id: &str| format!("{id} refs/checkpoints/{id}\n");
+    let changed = text.replace(&line(gone), &line(stays));
+    assert_eq!(text.len(), changed.len());
+    let modified = fs::metadata(&path)
+        .and_then(|found| found.modified())
+        .expect("a time");
+    fs::write(&path, changed).expect("it can be written");
+    let file = fs::File::options()
+        .write(true)
+        .open(&path)
+        .expect("it opens");
+    file.set_modified(modified).expect("a time can be set");
+    let listed = ids(&sandbox);
+    assert!(!listed.contains(gone) && listed.contains(stays));
+    assert_eq!(listed.len(), PACKED - 1);
+}
+
+#[test]
+fn a_checkpoint_with_a_packed_ref_is_pinned_deleted_evicted_and_restored_like_any() {
+    let Some(sandbox) = store_of(PACKED) else {
+        return;
+    };
+    let old = packed(&sandbox);
+    sandbox.run(&["pin", &old[0]]).success();
+    let listed = sandbox.listed();
+    let pinned = listed.iter().filter(|c| c["pinned"] == true);
+    assert_eq!(
+        pinned.map(|c| c["id"].clone()).collect::<Vec<_>>(),
+        [old[0].as_str()]
+    );
+    assert_eq!(sandbox.status()["pinned"], 1);
+    sandbox.run(&["delete", &old[1], "--yes"]).success();
+    assert!(!packed(&sandbox).contains(&old[1]));
+    assert_eq!(ids(&sandbox).len(), PACKED - 1);
+    sandbox.run(&["verify"]).success();
+    // Safety checkpoints come and go among them, in the manifest too.
+    for round in 0..26 {
+        sandbox.write("f4", round.to_string());
+        sandbox.restore(&old[2 + round]).success();
+    }
+    let safeties = sandbox
+        .listed()
+        .iter()
+        .filter(|c| c["kind"] == "safety")
+        .count();
+    assert_eq!(safeties, 20);
+    sandbox.undo().success();
+    assert_eq!(sandbox.read("f4"), "25");
+    for number in 0..140 {
+        sandbox
+            .write("f5", number.to_string())
+            .create(&format!("later {number}"));
+    }
+    for _ in 0..2 {
+        sandbox.write("f4", "x");
+        sandbox.restore(&old[2]).success();
+        sandbox.run(&["verify"]).success();
+        has_right_manifest(&sandbox);
+    }
+    sandbox.run(&["prune", "--keep", "10", "--yes"]).success();
+    let left = ids(&sandbox);
+    assert!(left.contains(&old[0]) && left.len() < 60, "{}", left.len());
+    assert!(packed(&sandbox).iter().all(|id| left.contains(id)));
+    sandbox.run(&["verify", "--full"]).success();
+    has_right_manifest(&sandbox);
+}
+
+#[test]
+fn a_limit_on_many_checkpoints_evicts_the_oldest_one_by_one() {
+    let Some(sandbox) = store_of(PACKED) else {
+        return;
+    };
+    sandbox.user_config(&format!("keep = {PACKED}\n"));
+    let before = ids(&sandbox);
+    for number in 0..5 {
+        sandbox
+            .write("f6", number.to_string())
+            .create(&format!("later {number}"));
+        let now = ids(&sandbox);
+        assert_eq!(now.len(), PACKED);
+        assert_eq!(now[number + 1..], before[..PACKED - number - 1]);
+    }
+    sandbox.run(&["verify", "--full"]).success();
+    has_right_manifest(&sandbox);
+}
