@@ -159,7 +159,7 @@ impl<'s> LockedStore<'s> {
         self.flush_manifest()?;
         self.remove_refs(ids)?;
         ref_files::sync(self.store.layout())?;
-        self.mend_index();
+        self.rebuild_index();
         Ok(())
     }
 
@@ -171,13 +171,13 @@ impl<'s> LockedStore<'s> {
         }
         self.forget(ids)?;
         self.remove_refs(ids)?;
-        self.mend_index();
+        self.rebuild_index();
         Ok(())
     }
 
     /// Writes the index of packed refs again, after one of them was removed. Without it the next
     /// commands only take longer.
-    fn mend_index(&mut self) {
+    fn rebuild_index(&mut self) {
         if self.inventory.packed.is_some() && self.inventory.checkpoints.older().is_empty() {
             let _ = self.pack_refs();
         }
