@@ -178,7 +178,7 @@ impl<'s> LockedStore<'s> {
     /// Writes the index of packed refs again, after one of them was removed. Without it the next
     /// commands only take longer.
     fn rebuild_index(&mut self) {
-        if self.inventory.packed.is_some() && self.inventory.checkpoints.older().is_empty() {
+        if self.inventory.packed.is_some() && !self.inventory.checkpoints.has_older() {
             let _ = self.pack_refs();
         }
     }

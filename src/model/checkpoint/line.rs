@@ -33,8 +33,10 @@ impl LineEntry {
 
 /// Checkpoints that are not read yet. None of them is a safety checkpoint.
 pub trait OlderCheckpoints: Debug + Send + Sync {
-    /// Sorted.
-    fn entries(&self) -> &[LineEntry];
+    fn count(&self) -> usize;
+
+    /// What is known of one of them; they are in order.
+    fn entry(&self, at: usize) -> LineEntry;
 
     /// Reads some of them, without those that cannot be read.
     fn read(&self, range: Range<usize>) -> Vec<Checkpoint>;
@@ -66,13 +68,25 @@ impl Line {
         &self.newer
     }
 
-    /// Those that were not read; empty if all were.
-    pub fn older(&self) -> &[LineEntry] {
-        self.older.as_ref().map_or(&[], |older| older.entries())
+    /// Those that were not read; none if all were.
+    pub fn older(&self) -> impl DoubleEndedIterator<Item = LineEntry> {
+        let entries = |older: &'_ Arc<dyn OlderCheckpoints>| {
+            let older = Arc::clone(older);
+            (0..older.count()).map(move |at| older.entry(at))
+        };
+        self.older.iter().flat_map(entries)
+    }
+
+    pub fn older_count(&self) -> usize {
+        self.older.as_ref().map_or(0, |older| older.count())
+    }
+
+    pub fn has_older(&self) -> bool {
+        self.older_count() > 0
     }
 
     pub fn len(&self) -> usize {
-        self.newer.len() + self.older().len()
+        self.newer.len() + self.older_count()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -81,7 +95,7 @@ impl Line {
 
     pub fn newest(&self) -> Option<&Checkpoint> {
         match self.newer.last() {
-            Some(newest) if self.older().last() < Some(&LineEntry::of(newest)) => Some(newest),
+            Some(newest) if self.older().next_back() < Some(LineEntry::of(newest)) => Some(newest),
             _ => self.all().last(),
         }
     }
@@ -91,13 +105,13 @@ impl Line {
         Backwards {
             newer: &self.newer,
             older: self.older.as_deref(),
-            unread: self.older().len(),
+            unread: self.older_count(),
             read: Vec::new(),
         }
     }
 
     pub fn holds(&self, id: ObjectId) -> bool {
-        self.newer.iter().any(|c| c.id == id) || self.older().iter().any(|entry| entry.id == id)
+        self.newer.iter().any(|c| c.id == id) || self.older().any(|entry| entry.id == id)
     }
 
     pub fn find(&self, id: ObjectId) -> Option<Cow<'_, Checkpoint>> {
@@ -108,7 +122,7 @@ impl Line {
     pub fn matching(&self, accepts: impl Fn(&LineEntry) -> bool) -> Vec<Cow<'_, Checkpoint>> {
         let newer = self.newer.iter().filter(|c| accepts(&LineEntry::of(c)));
         let mut found: Vec<_> = newer.map(Cow::Borrowed).collect();
-        for (at, _) in (0..).zip(self.older()).filter(|(_, entry)| accepts(entry)) {
+        for (at, _) in self.older().enumerate().filter(|(_, entry)| accepts(entry)) {
             let read = self.older.iter().flat_map(|older| older.read(at..at + 1));
             found.extend(read.map(Cow::Owned));
         }
@@ -121,7 +135,7 @@ impl Line {
             .newer
             .iter()
             .filter(|c| c.is_scoped() && !c.is_safety());
-        newer.count() + self.older().iter().filter(|entry| entry.is_scoped).count()
+        newer.count() + self.older().filter(|entry| entry.is_scoped).count()
     }
 
     /// Those that were to be read and could not be.
@@ -148,7 +162,7 @@ impl Line {
     }
 
     pub fn remove(&mut self, ids: &[ObjectId]) {
-        if self.older().iter().any(|entry| ids.contains(&entry.id)) {
+        if self.older().any(|entry| ids.contains(&entry.id)) {
             self.newer = self.all().to_vec();
             self.older = None;
         }
@@ -170,7 +184,7 @@ impl Line {
             return &self.newer;
         };
         self.all.get_or_init(|| {
-            let mut all = older.read(0..older.entries().len());
+            let mut all = older.read(0..older.count());
             all.extend_from_slice(&self.newer);
             all.sort_by_key(LineEntry::of);
             all
@@ -215,7 +229,7 @@ impl<'l> Iterator for Backwards<'l> {
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            let unread = || self.older?.entries()[..self.unread].last().copied();
+            let unread = || Some(self.older?.entry(self.unread.checked_sub(1)?));
             let older = self.read.last().map(LineEntry::of).or_else(unread);
             match self.newer.split_last() {
                 Some((newest, rest)) if older < Some(LineEntry::of(newest)) => {
@@ -273,8 +287,12 @@ mod tests {
     struct Stored(Vec<LineEntry>, Vec<Checkpoint>);
 
     impl OlderCheckpoints for Stored {
-        fn entries(&self) -> &[LineEntry] {
-            &self.0
+        fn count(&self) -> usize {
+            self.0.len()
+        }
+
+        fn entry(&self, at: usize) -> LineEntry {
+            self.0[at]
         }
 
         fn read(&self, range: Range<usize>) -> Vec<Checkpoint> {
@@ -323,7 +341,7 @@ mod tests {
         line.push(made(4));
         line.remove(&[made(6).id]);
         line.set_pinned(made(2).id, true);
-        assert_eq!(line.older().len(), 3, "nothing of that concerns them");
+        assert_eq!(line.older_count(), 3, "nothing of that concerns them");
         line.remove(&[made(3).id]);
         let left: Vec<u64> = line.iter().map(|c| c.record.sequence).collect();
         assert_eq!(left, [1, 2, 4, 5]);

@@ -169,10 +169,10 @@ fn sweep_own(store: &Store) -> Result<()> {
 fn recover_refs(store: &Store, inventory: &Inventory) -> Result<()> {
     let layout = store.layout();
     // Those in a `packed-refs` that its index describes were right when it was made.
-    let read = if inventory.checkpoints.older().is_empty() {
-        ref_files::read_family
-    } else {
+    let read = if inventory.checkpoints.has_older() {
         ref_files::read_loose
+    } else {
+        ref_files::read_family
     };
     for (id, value) in read(layout, Family::Checkpoints)? {
         if value != RefValue::Id(id) {

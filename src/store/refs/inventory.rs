@@ -232,10 +232,10 @@ impl Inventory {
     pub fn manifest(&self, before: &str) -> String {
         let known = self.known_rows(before);
         if known > 0 {
-            let last = self.checkpoints.older().last();
+            let last = self.checkpoints.older().next_back();
             let newer = self.checkpoints.newer().iter();
             let rows: String = newer
-                .filter(|c| Some(&LineEntry::of(c)) > last)
+                .filter(|c| Some(LineEntry::of(c)) > last)
                 .map(manifest::row)
                 .collect();
             return format!("{}{rows}", &before[..known]);
@@ -256,7 +256,7 @@ impl Inventory {
     /// Length of the beginning of a manifest that is known to have the rows of the checkpoints up to
     /// the newest packed one, and no others.
     pub fn known_rows(&self, text: &str) -> usize {
-        if self.damaged.is_empty() && !self.checkpoints.older().is_empty() {
+        if self.damaged.is_empty() && self.checkpoints.has_older() {
             self.rows.length_in(text, &self.checkpoints)
         } else {
             0
@@ -276,7 +276,7 @@ impl Inventory {
     /// The ids of all commits, including damaged ones.
     pub fn ids(&self) -> ObjectIds {
         let newer = self.checkpoints.newer().iter().map(|c| c.id);
-        let older = self.checkpoints.older().iter().map(|entry| entry.id);
+        let older = self.checkpoints.older().map(|entry| entry.id);
         newer
             .chain(older)
             .chain(self.damaged.iter().filter_map(|lost| lost.id.commit()))
@@ -291,7 +291,7 @@ impl Inventory {
         let mut rows = manifest::ids(&text[self.known_rows(text)..]);
         rows.retain(|row| !known.contains(&row[..ObjectId::SHORT_DIGITS]));
         if !rows.is_empty() {
-            let older = self.checkpoints.older().iter();
+            let older = self.checkpoints.older();
             let older: HashSet<String> = older.map(|entry| entry.id.short()).collect();
             rows.retain(|row| !older.contains(&row[..ObjectId::SHORT_DIGITS]));
         }

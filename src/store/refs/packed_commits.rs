@@ -33,8 +33,9 @@ const PACKED_MAGIC: &[u8; 8] = b"CKPTPC01";
 /// Bytes before the entries: the magic, the format, the sum and the stamp of `packed-refs`, and the
 /// number of entries.
 const HEAD_BYTES: usize = 8 * 8;
-/// Bytes of an entry: id, sequence number, time, length of the commit, and whether it is scoped.
-const ENTRY_BYTES: usize = 20 + 8 + 8 + 4 + 1;
+/// Bytes of an entry: id (20), sequence number, time and start of the commit in the file (8 each),
+/// and whether it is scoped.
+const ENTRY_BYTES: usize = 20 + 8 + 8 + 8 + 1;
 /// How often and how long to wait until the clock of the file system has moved on.
 const CLOCK_TRIES: usize = 10;
 const CLOCK_PAUSE: Duration = Duration::from_millis(2);
@@ -46,10 +47,11 @@ type RefsStamp = [u64; 4];
 /// The open file, whose entries have been checked.
 #[derive(Debug)]
 pub struct PackedCommits {
-    entries: Vec<LineEntry>,
-    /// The start of each commit in the file, and the end of the last.
-    bounds: Vec<u64>,
+    count: usize,
+    /// The head and the entries as they are in the file; an entry is decoded each time.
+    table: Vec<u8>,
     file: Mutex<File>,
+    file_bytes: u64,
     objects_dir: PathBuf,
     /// The largest format number among them.
     pub newest_format: u32,
@@ -69,7 +71,7 @@ pub fn open(layout: &Layout, objects: &Objects) -> Option<(PackedCommits, Option
         // Another process may have merged packs since they were listed.
         seal.stands(objects) || (objects.refresh().is_ok() && seal.stands(objects))
     });
-    let are_stored = || packed.entries.iter().all(|entry| objects.holds(&entry.id));
+    let are_stored = || packed.entries().all(|entry| objects.holds(&entry.id));
     (seal.is_some() || are_stored()).then_some((packed, seal))
 }
 
@@ -90,8 +92,8 @@ pub fn open_unproven(layout: &Layout) -> Option<PackedCommits> {
 pub fn is_sound(layout: &Layout) -> Option<bool> {
     layout.packed_commits().symlink_metadata().ok()?;
     let is_sound = parse_file(layout).is_some_and(|(packed, ..)| {
-        let read = packed.contents(0..packed.entries.len()).unwrap_or_default();
-        read.len() == packed.entries.len() && read.iter().all(|(id, bytes)| is_of(*id, bytes))
+        let read = packed.contents(0..packed.count()).unwrap_or_default();
+        read.len() == packed.count() && read.iter().all(|(id, bytes)| is_of(*id, bytes))
     });
     Some(is_sound)
 }
@@ -99,9 +101,9 @@ pub fn is_sound(layout: &Layout) -> Option<bool> {
 fn parse_file(layout: &Layout) -> Option<(PackedCommits, RefsStamp, u64)> {
     let mut file = read_regular::open(&layout.packed_commits()).ok()?;
     let found = file.metadata().ok().filter(Metadata::is_file)?;
-    let mut table = vec![0; HEAD_BYTES];
-    file.read_exact(&mut table).ok()?;
-    let mut input = Input(&table);
+    let mut head = [0; HEAD_BYTES];
+    file.read_exact(&mut head).ok()?;
+    let mut input = Input(&head);
     if input.take(PACKED_MAGIC.len())? != PACKED_MAGIC {
         return None;
     }
@@ -120,32 +122,15 @@ fn parse_file(layout: &Layout) -> Option<(PackedCommits, RefsStamp, u64)> {
     if end as u64 > found.len() {
         return None;
     }
-    table.resize(end, 0);
+    let mut table = vec![0; end];
+    table[..HEAD_BYTES].copy_from_slice(&head);
     file.read_exact(&mut table[HEAD_BYTES..]).ok()?;
     sum_at_end(&table)?;
-    let mut input = Input(&table[HEAD_BYTES..]);
-    let mut entries = Vec::with_capacity(count);
-    let mut bounds = Vec::with_capacity(count + 1);
-    bounds.push(end as u64);
-    for _ in 0..count {
-        entries.push(LineEntry {
-            id: ObjectId::from_slice(input.take(20)?)?,
-            sequence: input.number()?,
-            time_ms: input.number()?.cast_signed(),
-            is_scoped: {
-                let length = u32::from_le_bytes(input.take(4)?.try_into().ok()?);
-                bounds.push(bounds.last()? + u64::from(length));
-                input.take(1)? == [1]
-            },
-        });
-    }
-    if bounds.last() != Some(&found.len()) || !entries.is_sorted() {
-        return None;
-    }
     let packed = PackedCommits {
-        entries,
-        bounds,
+        count,
+        table,
         file: Mutex::new(file),
+        file_bytes: found.len(),
         objects_dir: layout.objects(),
         newest_format,
         refs_sum,
@@ -172,16 +157,14 @@ pub fn write(layout: &Layout, newest_format: u32, commits: &[(LineEntry, Vec<u8>
         put(&mut out, number);
     }
     put(&mut out, commits.len() as u64);
+    let mut start = (HEAD_BYTES + commits.len() * ENTRY_BYTES + SUM_BYTES) as u64;
     for (entry, content) in commits {
         out.extend(entry.id.as_bytes());
         put(&mut out, entry.sequence);
         put(&mut out, entry.time_ms.cast_unsigned());
-        out.extend(
-            u32::try_from(content.len())
-                .unwrap_or(u32::MAX)
-                .to_le_bytes(),
-        );
+        put(&mut out, start);
         out.push(u8::from(entry.is_scoped));
+        start += content.len() as u64;
     }
     let sum = xxh3_64(&out);
     put(&mut out, sum);
@@ -232,30 +215,55 @@ fn is_of(id: ObjectId, content: &[u8]) -> bool {
     hash_object(ObjectKind::Commit, content) == Ok(id)
 }
 
+fn number_at(bytes: &[u8], offset: usize) -> u64 {
+    let mut number = [0; 8];
+    number.copy_from_slice(&bytes[offset..offset + 8]);
+    u64::from_le_bytes(number)
+}
+
 impl PackedCommits {
     /// Those of `ids` that it has.
     pub fn among(&self, ids: impl Iterator<Item = ObjectId>) -> Vec<ObjectId> {
         let ids: ObjectIds = ids.collect();
-        let entries = self.entries.iter().map(|entry| entry.id);
+        let entries = self.entries().map(|entry| entry.id);
         entries.filter(|id| ids.contains(id)).collect()
     }
 
+    fn entries(&self) -> impl Iterator<Item = LineEntry> {
+        (0..self.count()).map(|at| self.entry(at))
+    }
+
+    fn entry_bytes(&self, at: usize) -> &[u8] {
+        &self.table[HEAD_BYTES + at * ENTRY_BYTES..][..ENTRY_BYTES]
+    }
+
+    /// The start of a commit in the file, or the end of the last.
+    fn start_of(&self, at: usize) -> u64 {
+        if at < self.count() {
+            number_at(self.entry_bytes(at), 36)
+        } else {
+            self.file_bytes
+        }
+    }
+
     /// The bytes of some of the commits, not yet proven.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is shorter than it was.
     pub fn contents(&self, range: Range<usize>) -> std::io::Result<Vec<(ObjectId, Vec<u8>)>> {
-        let [from, to] = [range.start, range.end].map(|at| self.bounds[at]);
-        let length = usize::try_from(to - from).map_err(std::io::Error::other)?;
-        let mut bytes = vec![0; length];
+        let [from, to] = [range.start, range.end].map(|at| self.start_of(at));
+        let length = to.min(self.file_bytes).saturating_sub(from);
+        let mut bytes = vec![0; usize::try_from(length).map_err(std::io::Error::other)?];
         let mut file = lock(&self.file);
         file.seek(SeekFrom::Start(from))?;
         file.read_exact(&mut bytes)?;
-        let mut rest = &bytes[..];
-        let mut next = |at: usize| {
-            let length = usize::try_from(self.bounds[at + 1] - self.bounds[at]).unwrap_or_default();
-            let (content, after) = rest.split_at(length.min(rest.len()));
-            rest = after;
-            (self.entries[at].id, content.to_vec())
+        let content = |at: usize| {
+            let [start, end] = [at, at + 1].map(|at| self.start_of(at).saturating_sub(from));
+            let [start, end] = [start, end].map(|at| usize::try_from(at).unwrap_or(usize::MAX));
+            let content = bytes.get(start..end).unwrap_or_default();
+            (self.entry(at).id, content.to_vec())
         };
-        Ok(range.map(&mut next).collect())
+        Ok(range.map(content).collect())
     }
 
     /// Reads a checkpoint from its pack, because its copy here is damaged.
@@ -266,8 +274,20 @@ impl PackedCommits {
 }
 
 impl OlderCheckpoints for PackedCommits {
-    fn entries(&self) -> &[LineEntry] {
-        &self.entries
+    fn count(&self) -> usize {
+        self.count
+    }
+
+    fn entry(&self, at: usize) -> LineEntry {
+        let bytes = self.entry_bytes(at);
+        let mut id = [0; 20];
+        id.copy_from_slice(&bytes[..20]);
+        LineEntry {
+            sequence: number_at(bytes, 20),
+            time_ms: number_at(bytes, 28).cast_signed(),
+            id: ObjectId::from_bytes(id),
+            is_scoped: bytes[ENTRY_BYTES - 1] == 1,
+        }
     }
 
     fn unreadable(&self) -> Vec<ObjectId> {
@@ -275,12 +295,12 @@ impl OlderCheckpoints for PackedCommits {
     }
 
     fn pinned_count(&self) -> usize {
-        let is_pinned = |entry: &&LineEntry| self.pins.contains(&entry.id);
-        self.entries.iter().filter(is_pinned).count()
+        let is_pinned = |entry: &LineEntry| self.pins.contains(&entry.id);
+        self.entries().filter(is_pinned).count()
     }
 
     fn read(&self, range: Range<usize>) -> Vec<Checkpoint> {
-        let ids = self.entries[range.clone()].iter().map(|entry| entry.id);
+        let ids = range.clone().map(|at| self.entry(at).id);
         let contents = self
             .contents(range)
             .unwrap_or_else(|_| ids.map(|id| (id, Vec::new())).collect());

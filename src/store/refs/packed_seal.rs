@@ -94,7 +94,7 @@ impl Seal {
 impl KnownRows {
     /// Takes them from a manifest that was just rendered from the line.
     pub fn of(text: &str, line: &Line) -> Self {
-        let rows = line.older().len() + older_unpacked(line).count();
+        let rows = line.older_count() + older_unpacked(line).count();
         let ends = text.match_indices('\n').map(|(at, _)| at + 1);
         let Some(end) = ends.skip(HEADER_LINES).nth(rows.wrapping_sub(1)) else {
             return Self::default();
@@ -125,7 +125,7 @@ fn unpacked_sum(line: &Line) -> u64 {
 
 /// Checkpoints before the newest packed one whose refs are not packed.
 fn older_unpacked(line: &Line) -> impl Iterator<Item = LineEntry> {
-    let last = line.older().last().copied();
+    let last = line.older().next_back();
     let newer = line.newer().iter().map(LineEntry::of);
     newer.take_while(move |entry| Some(*entry) < last)
 }

@@ -32,7 +32,7 @@ impl LockedStore<'_> {
         remove_loose(layout, &inventory.packed_twice)?;
         let line = &inventory.checkpoints;
         let unpacked = line.newer().iter().filter(|c| is_packable(c)).count();
-        let has_index = !line.older().is_empty();
+        let has_index = line.has_older();
         let are_many = unpacked > MOST_LOOSE;
         if !are_many
             && (has_index || ref_files::packed_names(layout, Family::Checkpoints)?.is_empty())
@@ -96,10 +96,10 @@ impl LockedStore<'_> {
     /// The commits of the index so far that have no file, and of `more`, in order.
     fn contents_of(&self, more: &[&Checkpoint]) -> Result<Vec<(LineEntry, Vec<u8>)>> {
         let packed = self.inventory.packed.as_ref();
-        let count = packed.map_or(0, |packed| packed.entries().len());
+        let count = packed.map_or(0, |packed| packed.count());
         let known = packed.and_then(|packed| packed.contents(0..count).ok());
         let mut known: HashMap<ObjectId, Vec<u8>> = known.into_iter().flatten().collect();
-        let older = self.inventory.checkpoints.older().iter().copied();
+        let older = self.inventory.checkpoints.older();
         let mut entries: Vec<LineEntry> =
             older.chain(more.iter().map(|c| LineEntry::of(c))).collect();
         entries.sort_unstable();
