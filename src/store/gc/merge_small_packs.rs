@@ -1,6 +1,7 @@
 //! Merges small packs into the pack being written, so that long series of small writes leave few
 //! packs behind.
 
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -21,8 +22,11 @@ const COUNTED_BYTES: u64 = 16 << 10;
 const MUCH_LARGER: u64 = 2;
 /// Fewest packs worth merging.
 const WORTH_IT: usize = 8;
-/// Upper bound, in bytes, on a new pack with all it takes in, so that the delay is not noticed.
-const MOST_BYTES: u64 = 512 << 10;
+/// Bounds, in bytes, on a new pack with all it takes in: so much is always merged, and no more, so
+/// that the delay is not noticed.
+const MOST_BYTES: RangeInclusive<u64> = 512 << 10..=4 << 20;
+/// Between them, the part of the store that a merge may take in, so that packs stay few.
+const PART_OF_STORE: u64 = 16;
 /// Upper bound on packs per merge; each stays open meanwhile.
 const MOST_PACKS: usize = 64;
 /// Free disk space, in bytes, below which nothing is merged.
@@ -45,7 +49,8 @@ impl LockedStore<'_> {
                 .cmp(&b.stamp.size_bytes)
                 .then_with(|| a.stamp.name.cmp(&b.stamp.name))
         });
-        let mut budget = Budget::of(into.bytes_written());
+        let stored = packs.iter().map(|pack| pack.stamp.size_bytes).sum();
+        let mut budget = Budget::of(into.bytes_written(), stored);
         let hoped = packs
             .iter()
             .take_while(|pack| budget.takes(pack.stamp.size_bytes))
@@ -54,7 +59,7 @@ impl LockedStore<'_> {
         if hoped < WORTH_IT || !atomic_file::has_room(self.store().dir(), ROOM_BYTES) {
             return Ok(Vec::new());
         }
-        let mut budget = Budget::of(into.bytes_written());
+        let mut budget = Budget::of(into.bytes_written(), stored);
         let mut chosen = Vec::new();
         for pack in packs {
             // Checked before the pack is opened, since a large one takes long to read.
@@ -128,20 +133,25 @@ impl LockedStore<'_> {
 /// about once per doubling of its pack.
 struct Budget {
     bytes: u64,
+    most_bytes: u64,
     packs: usize,
 }
 
 impl Budget {
-    fn of(new_bytes: u64) -> Self {
+    fn of(new_bytes: u64, stored_bytes: u64) -> Self {
+        let part = stored_bytes / PART_OF_STORE;
         Self {
             bytes: new_bytes.max(COUNTED_BYTES),
+            most_bytes: part.clamp(*MOST_BYTES.start(), *MOST_BYTES.end()),
             packs: 0,
         }
     }
 
     fn has_room_for(&self, size: u64) -> bool {
         let is_much_larger = size > self.bytes.saturating_mul(MUCH_LARGER);
-        !is_much_larger && self.bytes.saturating_add(size) <= MOST_BYTES && self.packs < MOST_PACKS
+        !is_much_larger
+            && self.bytes.saturating_add(size) <= self.most_bytes
+            && self.packs < MOST_PACKS
     }
 
     /// Adds a pack of this size if it fits; returns whether it did.
@@ -189,7 +199,7 @@ mod tests {
     #[test]
     fn small_packs_go_into_the_new_one_and_large_ones_stay() {
         let worth = |sizes: &[u64], new: u64| {
-            let mut budget = Budget::of(new);
+            let mut budget = Budget::of(new, 0);
             sizes.iter().take_while(|size| budget.takes(**size)).count()
         };
         assert_eq!(worth(&[], 900), 0);
@@ -209,12 +219,12 @@ mod tests {
         assert_eq!(worth(&[u64::MAX], u64::MAX), 0);
     }
 
-    #[test]
-    fn a_thousand_packs_of_a_kilobyte_become_few_and_each_byte_is_copied_a_few_times() {
+    /// The largest number of packs after that many of a kilobyte each, and the kilobytes copied.
+    fn merged(number: u64) -> (usize, u64) {
         let (mut packs, mut copied, mut most): (Vec<u64>, u64, usize) = (Vec::new(), 0, 0);
-        for _ in 0..1_000 {
+        for _ in 0..number {
             packs.sort_unstable();
-            let mut budget = Budget::of(1 << 10);
+            let mut budget = Budget::of(1 << 10, packs.iter().sum());
             let hoped = packs.iter().take_while(|size| budget.takes(**size)).count();
             let rest = packs.split_off(if hoped < WORTH_IT { 0 } else { hoped });
             let taken: u64 = packs.iter().sum();
@@ -223,10 +233,17 @@ mod tests {
             packs.push(taken + (1 << 10));
             most = most.max(packs.len());
         }
-        assert!(
-            most <= 17 && copied <= 48_000 << 10,
-            "{most} packs, {} KiB copied",
-            copied >> 10
-        );
+        (most, copied >> 10)
+    }
+
+    #[test]
+    fn packs_of_a_kilobyte_become_few_and_each_byte_is_copied_a_few_times() {
+        for (number, most) in [(1_000, 17), (20_000, 40)] {
+            let (packs, copied) = merged(number);
+            assert!(
+                packs <= most && copied <= number * 48,
+                "{number}: {packs} packs, {copied} KiB copied"
+            );
+        }
     }
 }
