@@ -12,7 +12,7 @@ use checkpoint::model::checkpoint::terms::CheckpointTerms;
 
 use crate::bench::git::Git;
 use crate::bench::trace::{Trace, trace};
-use crate::bench::{Sandbox, fixtures};
+use crate::bench::{Sandbox, fixtures, strace};
 
 const FEW: usize = 50;
 const MANY: usize = 2_000;
@@ -35,7 +35,8 @@ fn git(sandbox: &Sandbox) -> Option<Git> {
 fn store_of(count: usize) -> Option<Sandbox> {
     let sandbox = Sandbox::new();
     let git = git(&sandbox)?;
-    sandbox.user_config("keep = 1000000\n");
+    // An empty directory gives each checkpoint a meta, and so a ref for that.
+    sandbox.user_config("keep = 1000000\n").mkdir("empty");
     for file in 0..20 {
         sandbox.write(format!("f{file}"), file.to_string());
     }
@@ -175,11 +176,7 @@ fn plain_git_sees_every_checkpoint_whether_its_ref_is_packed_or_not() {
     sandbox.run(&["verify", "--full"]).success();
     has_right_manifest(&sandbox);
     // What a program does that knows no index: it makes files of the packed refs.
-    for id in packed(&sandbox) {
-        let file = sandbox.store().join("refs/checkpoints").join(&id);
-        fs::write(file, format!("{id}\n")).expect("a ref");
-    }
-    fs::remove_file(sandbox.store().join("packed-refs")).expect("it was there");
+    unpack(&sandbox);
     assert_eq!(ids(&sandbox), listed);
     sandbox.write("f1", "by the old program").create("old");
     assert!(loose(&sandbox).len() < 40);
@@ -411,4 +408,61 @@ fn a_limit_on_many_checkpoints_evicts_the_oldest_one_by_one() {
     }
     sandbox.run(&["verify", "--full"]).success();
     has_right_manifest(&sandbox);
+}
+
+/// Makes files of all packed refs, as a program does that knows no index.
+fn unpack(sandbox: &Sandbox) {
+    for id in packed(sandbox) {
+        let file = sandbox.store().join("refs/checkpoints").join(&id);
+        fs::write(file, format!("{id}\n")).expect("a ref");
+    }
+    fs::remove_file(sandbox.store().join("packed-refs")).expect("it was there");
+}
+
+#[test]
+fn packing_that_is_killed_or_runs_out_of_room_at_any_step_loses_no_ref() {
+    if !strace::available() {
+        return;
+    }
+    let Some(sandbox) = store_of(PACKED) else {
+        return;
+    };
+    unpack(&sandbox);
+    let before = ids(&sandbox);
+    let aside = sandbox.top().join("aside");
+    fixtures::copy_tree(&sandbox.store(), &aside);
+    let create = ["create", "-r", "that packs"];
+    for (calls, step, is_kill) in [
+        ("rename,renameat,renameat2", 1, true),
+        ("link,linkat", 1, true),
+        ("fsync,fdatasync", 3, true),
+        ("unlink,unlinkat", 60, true),
+        ("write,pwrite64", 5, false),
+    ] {
+        for nth in (1..).step_by(step) {
+            sandbox.write("f7", format!("{calls} {nth}"));
+            let run = if is_kill {
+                strace::kill_at(&sandbox, calls, nth, &create)
+            } else {
+                strace::failing_from(&sandbox, calls, "ENOSPC", nth, &create)
+            };
+            let what = format!("{calls} number {nth}\n{run}");
+            let now = ids(&sandbox);
+            assert!(now.ends_with(&before) && now.len() <= PACKED + 1, "{what}");
+            sandbox.write("f7", "next").create("next");
+            let now = ids(&sandbox);
+            assert!(now.ends_with(&before), "{what}");
+            assert!(loose(&sandbox).len() < 40, "{what}");
+            assert!(!sandbox.store().join("packed-refs.lock").exists(), "{what}");
+            has_right_manifest(&sandbox);
+            sandbox.run(&["verify"]).success();
+            fs::remove_dir_all(sandbox.store()).expect("a copy can go");
+            fixtures::copy_tree(&aside, &sandbox.store());
+            if run.code == 0 && run.stderr.lines().count() == 1 {
+                assert!(nth > 1, "nothing happened\n{run}");
+                break;
+            }
+            assert!(nth < 1000, "there is no end of {calls}");
+        }
+    }
 }
