@@ -34,7 +34,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
 ];
 
 /// Each outside crate, and the path prefixes of the files that may name it.
-const DOORS: [(&str, &[&str]); 27] = [
+const DOORS: [(&str, &[&str]); 26] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["base/time", "view/"]),
     ("clap", &["cli/"]),
@@ -61,7 +61,6 @@ const DOORS: [(&str, &[&str]); 27] = [
         ],
     ),
     ("indicatif", &["cli/terminal/progress"]),
-    ("isal", &["store/objects/deflate/fast_isal"]),
     ("libdeflater", &["store/objects/deflate"]),
     ("libz_sys", &[]),
     (
@@ -313,14 +312,7 @@ fn the_clock_and_the_environment_are_read_in_cli_only() {
 }
 
 /// Pairs of which only one is compiled: the two forms of a door have the same names.
-const PAIRS: [&str; 6] = [
-    "BusyWait",
-    "Dir",
-    "Fast",
-    "FastStream",
-    "Refusal",
-    "Watched",
-];
+const PAIRS: [&str; 4] = ["BusyWait", "Dir", "Refusal", "Watched"];
 
 /// Words that had several meanings, or are no word of the field: no type and no file is named so.
 const BANNED: [&str; 13] = [

@@ -1,7 +1,7 @@
 //! A path's part of a patch: its versions, its hunks, or its bytes in git's binary form.
 
 use crate::base::base85;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::difference::ChangeKind;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::TYPE_BITS;
@@ -135,23 +135,20 @@ fn piece(
             Ok((with(Body::Text(hunks)), Some((insertions, deletions))))
         }
         (Some(old), Some(new)) if options.binary && options.detail == Detail::Patch => {
-            Ok((with(Body::Binary(Some(binary_patch(old, new)?))), None))
+            Ok((with(Body::Binary(Some(binary_patch(old, new)))), None))
         }
         _ => Ok((with(Body::Binary(None)), None)),
     }
 }
 
 /// Makes a binary patch with both contents whole, so that it can be applied forwards and backwards.
-fn binary_patch(old: &[u8], new: &[u8]) -> Result<Vec<u8>> {
+fn binary_patch(old: &[u8], new: &[u8]) -> Vec<u8> {
     let mut patch = b"GIT binary patch\n".to_vec();
     let mut deflater = Deflater::default();
     for content in [new, old] {
         patch.extend_from_slice(format!("literal {}\n", content.len()).as_bytes());
-        base85::push_lines(
-            &mut patch,
-            deflater.compress(content).map_err(Error::unexpected)?,
-        );
+        base85::push_lines(&mut patch, deflater.compress(content));
         patch.push(b'\n');
     }
-    Ok(patch)
+    patch
 }

@@ -1,50 +1,53 @@
 //! Makes a zlib stream in pieces, for content too long for memory.
 
-use super::fast::FastStream;
-use crate::store::objects::deflate::inflate::StreamError;
-use crate::store::objects::deflate::storer::Storer;
+use crate::store::objects::deflate::bit_writer::BitWriter;
+use crate::store::objects::deflate::compressor::Compressor;
 
-/// A zlib stream made in pieces.
-pub enum StreamDeflater {
-    Fast(FastStream),
-    Stored(Storer),
+/// A zlib stream made in pieces. No piece refers to an earlier one.
+pub struct StreamDeflater {
+    bits: BitWriter,
+    sum: libdeflater::Adler32,
+    /// `None` stores what does not shrink.
+    compressor: Option<Compressor>,
 }
 
 impl StreamDeflater {
     pub fn new(store: bool) -> Self {
-        if store {
-            Self::Stored(Storer::default())
-        } else {
-            Self::Fast(FastStream::default())
+        let mut bits = BitWriter::default();
+        bits.bytes(&super::zlib::ZLIB_HEADER);
+        Self {
+            bits,
+            sum: libdeflater::Adler32::new(),
+            compressor: (!store).then(Compressor::default),
         }
     }
 
     /// Feeds one piece; `sink` gets the compressed bytes that are ready.
     ///
     /// # Errors
-    /// `sink` failed, or zlib did.
+    /// `sink` failed.
     pub fn push<E>(
         &mut self,
         piece: &[u8],
         sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
-    ) -> Result<(), StreamError<E>> {
-        match self {
-            Self::Fast(fast) => fast.push(piece, sink),
-            Self::Stored(stored) => stored.push(piece, sink).map_err(StreamError::Sink),
+    ) -> Result<(), E> {
+        self.sum.update(piece);
+        match &mut self.compressor {
+            Some(compressor) => compressor.compress(piece, false, &mut self.bits),
+            None => self.bits.store(piece, false),
         }
+        sink(self.bits.written())?;
+        self.bits.clear();
+        Ok(())
     }
 
     /// Ends the stream.
     ///
     /// # Errors
-    /// As [`Self::push`].
-    pub fn finish<E>(
-        self,
-        sink: &mut dyn FnMut(&[u8]) -> Result<(), E>,
-    ) -> Result<(), StreamError<E>> {
-        match self {
-            Self::Fast(fast) => fast.finish(sink),
-            Self::Stored(stored) => stored.finish(sink).map_err(StreamError::Sink),
-        }
+    /// `sink` failed.
+    pub fn finish<E>(mut self, sink: &mut dyn FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+        self.bits.store(&[], true);
+        self.bits.bytes(&self.sum.sum().to_be_bytes());
+        sink(self.bits.written())
     }
 }

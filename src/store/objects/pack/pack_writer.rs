@@ -11,7 +11,7 @@ use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::TemporaryFile;
 use crate::store::files::directories;
-use crate::store::objects::deflate::zlib::{self, Deflater, EntryCrc, StreamDeflater, StreamError};
+use crate::store::objects::deflate::zlib::{self, Deflater, EntryCrc, StreamDeflater};
 use crate::store::objects::object_hash::{
     Collision, ObjectHasher, ObjectKind, hash_object, trailer_of,
 };
@@ -144,7 +144,6 @@ impl<'k> PackWriter<'k> {
         } else {
             self.deflater.compress(content)
         };
-        let stream = stream.map_err(PackError::Source)?;
         let mut crc = EntryCrc::default();
         for part in [&*header, stream] {
             crc.update(part);
@@ -227,15 +226,11 @@ impl<'k> PackWriter<'k> {
                         .is_incompressible(&zlib::samples(&piece[..want])),
                 )
             });
-            stream
-                .push(&piece[..want], &mut |bytes| self.write(bytes, &mut crc))
-                .map_err(from_stream)?;
+            stream.push(&piece[..want], &mut |bytes| self.write(bytes, &mut crc))?;
             left -= want as u64;
         }
         let stream = stream.unwrap_or_else(|| StreamDeflater::new(true));
-        stream
-            .finish(&mut |bytes| self.write(bytes, &mut crc))
-            .map_err(from_stream)?;
+        stream.finish(&mut |bytes| self.write(bytes, &mut crc))?;
         let id = hasher.finish().map_err(|Collision| PackError::Collision)?;
         Ok((id, crc.sum()))
     }
@@ -438,13 +433,6 @@ impl<'k> PackWriter<'k> {
             .map_err(Error::io("complete", temporary.path()))?;
         self.flushed += trailer.len() as u64;
         Ok(trailer)
-    }
-}
-
-fn from_stream(cause: StreamError<PackError>) -> PackError {
-    match cause {
-        StreamError::Zlib(why) => PackError::Source(io::Error::other(why)),
-        StreamError::Sink(cause) => cause,
     }
 }
 

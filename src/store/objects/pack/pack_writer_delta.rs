@@ -26,11 +26,7 @@ impl PackWriter<'_> {
         delta: &[u8],
         at_most: u64,
     ) -> PackResult<bool> {
-        let stream = self
-            .deflater
-            .compress(delta)
-            .map_err(PackError::Source)?
-            .to_vec();
+        let stream = self.deflater.compress(delta).to_vec();
         if stream.len() as u64 > at_most {
             return Ok(false);
         }
