@@ -170,7 +170,12 @@ impl<'s> LockedStore<'s> {
             return Ok(());
         }
         self.forget(ids)?;
-        self.remove_refs(ids)?;
+        if self.inventory.checkpoints.has_older() {
+            // None of them was packed, or the index would be gone with it.
+            ref_files::remove_files(self.store.layout(), &refs_of(ids))?;
+        } else {
+            self.remove_refs(ids)?;
+        }
         self.rebuild_index();
         Ok(())
     }
@@ -196,13 +201,7 @@ impl<'s> LockedStore<'s> {
     }
 
     pub(super) fn remove_refs(&self, ids: &[ObjectId]) -> Result<()> {
-        let layout = self.store.layout();
-        let families = [Family::Checkpoints, Family::Pins, Family::Meta];
-        let gone: Vec<_> = ids
-            .iter()
-            .flat_map(|id| families.map(|family| (family, *id)))
-            .collect();
-        ref_files::remove(layout, &gone)
+        ref_files::remove(self.store.layout(), &refs_of(ids))
     }
 
     /// Pins or unpins a checkpoint; returns whether that changed anything.
@@ -382,6 +381,13 @@ pub(super) fn check_still_there(layout: &Layout, packs: &[PackStamp]) -> Result<
             .map(drop)
             .map_err(Error::io("find the pack just written", &pack))
     })
+}
+
+fn refs_of(ids: &[ObjectId]) -> Vec<(Family, ObjectId)> {
+    let families = [Family::Checkpoints, Family::Pins, Family::Meta];
+    ids.iter()
+        .flat_map(|id| families.map(|family| (family, *id)))
+        .collect()
 }
 
 /// Refuses commits of a newer format, which this program could misread and destroy.

@@ -36,8 +36,7 @@ const PACKABLE: [&str; 2] = ["refs/checkpoints/", "refs/meta/"];
 /// First line of a `packed-refs` that has no others. Git passes over traits that it does not know,
 /// and drops them when it writes the file.
 const ONLY_PACKABLE: &str = "# pack-refs with: peeled fully-peeled sorted only-checkpoints \n";
-/// Number of refs of checkpoints above which most of them are packed: with fewer, a file for each is
-/// as quick, and no command that drops one has to rewrite them all.
+/// Number of refs of checkpoints that may be files, of which dropping one costs least.
 pub(super) const MOST_LOOSE: usize = 128;
 
 /// Blanks that git too ignores at the end of a ref.
@@ -91,10 +90,8 @@ pub fn names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
 /// As [`names`], without refs that are packed.
 pub fn loose_names(layout: &Layout, family: Family) -> Result<BTreeSet<ObjectId>> {
     let files = list(&layout.refs().join(family.into_str()))?;
-    let ids = files
-        .iter()
-        .filter_map(|entry| ObjectId::from_hex(entry.file_name().to_str()?));
-    Ok(ids.collect())
+    let id = |entry: &std::fs::DirEntry| ObjectId::from_hex(entry.file_name().to_str()?);
+    Ok(files.iter().filter_map(id).collect())
 }
 
 /// As [`names`], of refs that are packed.
@@ -238,11 +235,17 @@ pub fn is_pinned(layout: &Layout, checkpoint: ObjectId) -> Result<bool> {
     Ok(names(layout, Family::Pins)?.contains(&checkpoint))
 }
 
-/// Removes refs; missing ones are no error.
-pub fn remove(layout: &Layout, gone: &[(Family, ObjectId)]) -> Result<()> {
+/// Removes the files of refs; missing ones are no error.
+pub fn remove_files(layout: &Layout, gone: &[(Family, ObjectId)]) -> Result<()> {
     for (family, id) in gone {
         atomic_file::remove_if_there(&path(layout, *family, *id))?;
     }
+    Ok(())
+}
+
+/// Removes refs, packed or not; missing ones are no error.
+pub fn remove(layout: &Layout, gone: &[(Family, ObjectId)]) -> Result<()> {
+    remove_files(layout, gone)?;
     let names = gone
         .iter()
         .map(|(family, id)| format!("refs/{}/{id}", family.into_str()));
@@ -286,11 +289,11 @@ fn is_packable(name: &str) -> bool {
 /// Whether `packed-refs` was last written by us and has no other refs than those that we pack.
 pub(super) fn has_only_packable(layout: &Layout) -> bool {
     let mut beginning = [0; ONLY_PACKABLE.len()];
-    let mut file = match read_regular::open(&layout.packed_refs()) {
-        Ok(file) if file.metadata().is_ok_and(|found| found.is_file()) => file,
-        _ => return false,
+    let Ok(mut file) = read_regular::open(&layout.packed_refs()) else {
+        return false;
     };
-    file.read_exact(&mut beginning).is_ok() && beginning == *ONLY_PACKABLE.as_bytes()
+    let is_plain = file.metadata().is_ok_and(|found| found.is_file());
+    is_plain && file.read_exact(&mut beginning).is_ok() && beginning == *ONLY_PACKABLE.as_bytes()
 }
 
 /// Makes the removal of refs durable.
