@@ -117,6 +117,11 @@ impl<'s> LockedStore<'s> {
         is_all_gone && self.store.objects().take_unread().is_none()
     }
 
+    /// Reads the checkpoints of the index, as [`Inventory::read_older`].
+    pub fn read_older(&mut self) {
+        self.inventory.read_older();
+    }
+
     /// Repairs made when the lock was taken.
     pub fn recovery(&self) -> &Recovery {
         &self.recovery
@@ -216,6 +221,7 @@ impl<'s> LockedStore<'s> {
             ref_files::remove(layout, &[(Family::Pins, id)])?;
             ref_files::sync(layout)?;
         }
+        self.inventory.read_older();
         self.inventory.checkpoints.set_pinned(id, pinned);
         Ok(true)
     }

@@ -5,11 +5,14 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 
 use checkpoint::model::checkpoint::message;
 use checkpoint::model::checkpoint::record::{CheckpointKind, Coverage, Record};
 use checkpoint::model::checkpoint::terms::CheckpointTerms;
 
+use crate::bench::damaged::{flip, packs_of, put};
 use crate::bench::git::Git;
 use crate::bench::trace::{Trace, trace};
 use crate::bench::{Sandbox, fixtures, strace};
@@ -420,6 +423,36 @@ fn unpack(sandbox: &Sandbox) {
 }
 
 #[test]
+fn refs_that_git_packs_at_the_same_time_are_not_lost() {
+    let Some(sandbox) = store_of(PACKED) else {
+        return;
+    };
+    let git = git(&sandbox).expect("git made the store");
+    let pinned: BTreeSet<String> = ids(&sandbox).into_iter().take(8).collect();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Relaxed) {
+                // It may find the file locked.
+                git.run(&["pack-refs", "--all"]);
+            }
+        });
+        for id in &pinned {
+            sandbox.run(&["pin", id]).success();
+            sandbox.write("f7", id).create(id);
+        }
+        is_over.store(true, Relaxed);
+    });
+    let listed = sandbox.listed();
+    let now = listed.iter().filter(|c| c["pinned"] == true);
+    let now: BTreeSet<String> = now
+        .map(|c| c["id"].as_str().expect("an id").to_owned())
+        .collect();
+    assert_eq!(now, pinned);
+    assert_eq!(listed.len(), PACKED + pinned.len());
+}
+
+#[test]
 fn packing_that_is_killed_or_runs_out_of_room_at_any_step_loses_no_ref() {
     if !strace::available() {
         return;
@@ -465,4 +498,51 @@ fn packing_that_is_killed_or_runs_out_of_room_at_any_step_loses_no_ref() {
             assert!(nth < 1000, "there is no end of {calls}");
         }
     }
+}
+
+/// The pack of an object, and the start of its entry.
+fn place_of(sandbox: &Sandbox, git: &Git, id: &str) -> (PathBuf, usize) {
+    let found = packs_of(&sandbox.store()).into_iter().find_map(|pack| {
+        let listed = git.output(&["verify-pack", "-v", pack.to_str().expect("text")]);
+        let line = listed.lines().find(|line| line.starts_with(id))?;
+        Some((pack, line.split_whitespace().nth(4)?.parse().ok()?))
+    });
+    found.expect("a pack has it")
+}
+
+#[test]
+fn a_checkpoint_with_a_packed_ref_that_cannot_be_read_is_named_and_stays() {
+    let Some(sandbox) = store_of(PACKED) else {
+        return;
+    };
+    let git = git(&sandbox).expect("git made the store");
+    let [lost, other] = [3, 9].map(|at| packed(&sandbox)[at].clone());
+    let (pack, offset) = place_of(&sandbox, &git, &lost);
+    let good = fs::read(&pack).expect("a pack");
+    flip(&pack, offset + 12, 0xff);
+    let index = sandbox.store().join(INDEX[0]);
+    // Behind the entries of 45 bytes come the commits, each of which is longer than the step.
+    let table = 72 + 45 * packed(&sandbox).len();
+    let mut bytes = fs::read(&index).expect("an index");
+    bytes[table..]
+        .iter_mut()
+        .step_by(64)
+        .for_each(|byte| *byte ^= 1);
+    put(&index, &bytes);
+    let is_named = || {
+        let listed = sandbox.run(&["list", "--json"]).json();
+        let damaged = listed["data"]["damaged"].to_string();
+        assert!(damaged.contains(&lost[..8]), "{damaged}");
+    };
+    is_named();
+    sandbox.run(&["show", &lost]).code(6);
+    sandbox.run(&["delete", &other, "--yes"]).success();
+    is_named();
+    sandbox.run(&["prune", "--yes"]).code(6);
+    put(&pack, &good);
+    sandbox.run(&["show", &lost]).success();
+    assert_eq!(ids(&sandbox).len(), PACKED - 1);
+    sandbox.run(&["verify", "--repair"]).success();
+    sandbox.run(&["verify"]).success();
+    assert_eq!(ids(&sandbox).len(), PACKED - 1);
 }

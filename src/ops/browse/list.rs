@@ -70,7 +70,7 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
     let warnings = reader_warnings(context, &store, &inventory)?;
     Ok(ListOutcome {
         checkpoints,
-        damaged: inventory.damaged,
+        damaged: inventory.all_damaged(),
         exists: true,
         warnings,
     })
@@ -88,18 +88,7 @@ pub fn reader_warnings(
         store.description()?.as_ref(),
         inventory,
     ));
-    let unreadable = inventory.checkpoints.unreadable().into_iter();
-    let unreadable = unreadable.map(|id| DamagedCheckpoint {
-        id: id.into(),
-        why: "its commit cannot be read".to_owned(),
-    });
-    let damaged: Vec<_> = inventory
-        .damaged
-        .iter()
-        .cloned()
-        .chain(unreadable)
-        .collect();
-    warnings.extend(Warning::damaged(&damaged));
+    warnings.extend(Warning::damaged(&inventory.all_damaged()));
     let ids = inventory.without_ref.clone();
     warnings.extend((!ids.is_empty()).then_some(Warning::RefsLost { ids }));
     let unadopted = inventory.unadopted.len();

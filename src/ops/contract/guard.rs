@@ -101,7 +101,7 @@ pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> 
         refusal.get_or_insert(format!("the newest checkpoint that covers {covered} {why}"));
     }
     let nothing = || match candidates.as_slice() {
-        [] if inventory.damaged.is_empty() => "there is no checkpoint at all".to_owned(),
+        [] if inventory.all_damaged().is_empty() => "there is no checkpoint at all".to_owned(),
         [] => "there is no checkpoint that can be read".to_owned(),
         _ => format!("no checkpoint covers {}", shown(wanted.scope.as_ref())),
     };

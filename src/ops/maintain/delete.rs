@@ -70,11 +70,12 @@ pub fn delete(
     consent: &mut DeletionConsent<'_>,
 ) -> Result<DeleteOutcome> {
     let store = context.require_store()?;
-    let inventory = if options.dry_run {
+    let mut inventory = if options.dry_run {
         store.inventory()?
     } else {
         inventory_under_lock(context, &store)?
     };
+    inventory.read_older();
     let to_delete = resolve_all(&inventory, &options.selectors, context.now_ms)?;
     refuse_protected(
         &store,
@@ -117,7 +118,7 @@ fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result
     let mut warnings = std::mem::take(&mut session.warnings);
     warnings.retain(|warning| !matches!(warning, Warning::Damaged { .. }));
     warnings.extend(Warning::damaged(&session.locked.inventory().damaged));
-    if let Err(e) = give_back_room(&session, store) {
+    if let Err(e) = give_back_room(&mut session, store) {
         warnings.push(Warning::bookkeeping("giving back the room")(e));
     }
     Ok(DeleteOutcome {
@@ -133,7 +134,7 @@ fn inventory_under_lock(context: &Context, store: &Store) -> Result<Inventory> {
     Ok(session::begin(context, store)?.locked.inventory().clone())
 }
 
-fn give_back_room(session: &Session<'_>, store: &Store) -> Result<()> {
+fn give_back_room(session: &mut Session<'_>, store: &Store) -> Result<()> {
     refuse_damage(session)?;
     let live = mark::live(store, &ObjectIds::default())?;
     session.locked.sweep(&live, &[]).map(|_| ())
@@ -219,7 +220,8 @@ fn refuse_protected(
 
 /// Refuses while a checkpoint cannot be read, since the objects it needs are unknown. A row whose
 /// commit is missing needs none, unless nothing else is left.
-pub fn refuse_damage(session: &Session<'_>) -> Result<()> {
+pub fn refuse_damage(session: &mut Session<'_>) -> Result<()> {
+    session.locked.read_older();
     let in_the_way = |damaged: &&DamagedCheckpoint| {
         damaged.id.commit().is_some() || session.locked.has_lost_all()
     };

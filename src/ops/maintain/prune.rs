@@ -62,7 +62,7 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
     let bytes_before = bytes_below(store.dir());
     let mut session = session::begin(context, &store)?;
     rebuild_indexes_and_drop_pins(&mut session)?;
-    refuse_damage(&session)?;
+    refuse_damage(&mut session)?;
     session
         .locked
         .drop_old_git_index(context.now_ms - GIT_INDEX_REST_MS)?;

@@ -122,11 +122,15 @@ pub fn keep_to_limit(
     if packed <= limit_bytes {
         return Ok(Vec::new());
     }
-    let checkpoints = &session.locked.inventory().checkpoints;
+    session.locked.read_older();
+    let inventory = session.locked.inventory();
+    if !inventory.damaged.is_empty() {
+        return Ok(Vec::new());
+    }
     let plan = plan(
         context,
         store,
-        checkpoints,
+        &inventory.checkpoints,
         &ObjectIds::default(),
         session.pending.as_ref(),
         limit_bytes,

@@ -103,7 +103,7 @@ fn resolve(inventory: &Inventory, query: &str, now_ms: i64) -> Result<Checkpoint
         Ok(found) => Ok(found.id.into()),
         Err(cause) => inventory
             .damaged_by_prefix(query)
-            .map(|damaged| damaged.id.clone())
+            .map(|damaged| damaged.id)
             .ok_or(cause),
     }
 }

@@ -80,12 +80,12 @@ pub fn find(inventory: &Inventory, query: &str, now_ms: i64) -> Result<Checkpoin
         Err(problem) => Err(
             match inventory
                 .damaged_by_prefix(query)
-                .or(inventory.damaged.first())
+                .or_else(|| inventory.all_damaged().into_iter().next())
             {
                 Some(damaged) if matches!(problem, SelectorProblem::NoMatch { .. }) => {
                     Error::Damaged {
                         what: format!("checkpoint {}", damaged.id.short()),
-                        why: damaged.why.clone(),
+                        why: damaged.why,
                     }
                 }
                 _ => problem.into(),

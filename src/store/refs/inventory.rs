@@ -331,10 +331,32 @@ impl Inventory {
     }
 
     /// Finds a damaged checkpoint by prefix, after no intact one matched.
-    pub fn damaged_by_prefix(&self, prefix: &str) -> Option<&DamagedCheckpoint> {
-        self.damaged
-            .iter()
+    pub fn damaged_by_prefix(&self, prefix: &str) -> Option<DamagedCheckpoint> {
+        self.all_damaged()
+            .into_iter()
             .find(|damaged| damaged.id.answers_to(prefix))
+    }
+
+    /// The damaged checkpoints, with those of the index that were to be read and could not be.
+    pub fn all_damaged(&self) -> Vec<DamagedCheckpoint> {
+        let unreadable = self.checkpoints.unreadable().into_iter();
+        let unreadable = unreadable.map(|id| DamagedCheckpoint {
+            id: id.into(),
+            why: "its commit cannot be read".to_owned(),
+        });
+        self.damaged.iter().cloned().chain(unreadable).collect()
+    }
+
+    /// Reads the checkpoints of the index, so that those that cannot be read count as damaged. Who
+    /// drops a checkpoint or frees space must know of them.
+    pub fn read_older(&mut self) {
+        let all = self.checkpoints.to_vec();
+        if !self.checkpoints.unreadable().is_empty() {
+            self.damaged = self.all_damaged();
+            self.checkpoints = Line::from(all);
+            self.packed = None;
+            self.rows = KnownRows::default();
+        }
     }
 }
 

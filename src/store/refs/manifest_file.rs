@@ -21,6 +21,14 @@ impl LockedStore<'_> {
     /// Takes checkpoints out of the inventory and the manifest.
     pub(in crate::store) fn forget(&mut self, ids: &[ObjectId]) -> Result<()> {
         self.keep_foreign_main()?;
+        if self
+            .inventory
+            .checkpoints
+            .older()
+            .any(|entry| ids.contains(&entry.id))
+        {
+            self.inventory.read_older();
+        }
         let found = self.read_manifest();
         let (known, rest) = found.split_at(self.inventory.known_rows(&found));
         let gone = self.inventory.checkpoints.newer().iter();

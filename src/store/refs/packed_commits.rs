@@ -27,6 +27,7 @@ use crate::store::objects::object_hash::{ObjectKind, hash_object};
 use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader;
 use crate::store::refs::packed_seal::Seal;
+use crate::store::refs::ref_files::{self, Family};
 use crate::store::small_files::stat_cache_head::{Input, SUM_BYTES, put, sum_at_end};
 
 const PACKED_MAGIC: &[u8; 8] = b"CKPTPC01";
@@ -91,11 +92,19 @@ pub fn open_unproven(layout: &Layout) -> Option<PackedCommits> {
 /// Whether the file is whole; `None` if there is none.
 pub fn is_sound(layout: &Layout) -> Option<bool> {
     layout.packed_commits().symlink_metadata().ok()?;
-    let is_sound = parse_file(layout).is_some_and(|(packed, ..)| {
-        let read = packed.contents(0..packed.count()).unwrap_or_default();
-        read.len() == packed.count() && read.iter().all(|(id, bytes)| is_of(*id, bytes))
-    });
-    Some(is_sound)
+    let Some((packed, ..)) = parse_file(layout) else {
+        return Some(false);
+    };
+    let read = packed.contents(0..packed.count()).unwrap_or_default();
+    let is_right = |(entry, (id, bytes)): (LineEntry, &(ObjectId, Vec<u8>))| {
+        let proven = is_of(*id, bytes).then_some(bytes.as_slice());
+        let commit = proven.and_then(|bytes| commit_reader::decode(*id, bytes).ok()?);
+        commit.is_some_and(|commit| LineEntry::of(&commit) == entry)
+    };
+    let is_sound = read.len() == packed.count()
+        && packed.entries().is_sorted_by(|one, other| one < other)
+        && packed.entries().zip(&read).all(is_right);
+    Some(is_sound && packed.names_what_is_packed(layout))
 }
 
 fn parse_file(layout: &Layout) -> Option<(PackedCommits, RefsStamp, u64)> {
@@ -227,6 +236,13 @@ impl PackedCommits {
         let ids: ObjectIds = ids.collect();
         let entries = self.entries().map(|entry| entry.id);
         entries.filter(|id| ids.contains(id)).collect()
+    }
+
+    /// Whether it has an entry for each checkpoint in `packed-refs`, if it describes that at all.
+    fn names_what_is_packed(&self, layout: &Layout) -> bool {
+        let ids: BTreeSet<ObjectId> = self.entries().map(|entry| entry.id).collect();
+        open_unproven(layout).is_none()
+            || ref_files::packed_names(layout, Family::Checkpoints).is_ok_and(|names| names == ids)
     }
 
     fn entries(&self) -> impl Iterator<Item = LineEntry> {

@@ -1,6 +1,7 @@
 //! The lock that git takes on `packed-refs` while it writes the file.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::error::Result;
 use crate::store::files::{atomic_file, read_regular};
@@ -8,6 +9,10 @@ use crate::store::layout::Layout;
 
 /// What tells our lock from git's.
 const LOCK_CONTENT: &[u8] = b"checkpoint\n";
+
+/// How often and how long to wait for git, which writes the file in milliseconds.
+const WAITS: usize = 100;
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The lock, while this process holds it.
 pub struct PackedRefsLock(PathBuf);
@@ -25,6 +30,21 @@ pub fn sweep(layout: &Layout) -> Result<()> {
 }
 
 impl PackedRefsLock {
+    /// Waits for git to finish writing the file; after that its lock is one that a killed git left.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    pub fn wait(layout: &Layout) -> Result<Option<Self>> {
+        let is_wanted = layout.packed_refs().exists() || layout.packed_refs_lock().exists();
+        for _ in 0..if is_wanted { WAITS } else { 0 } {
+            if let Some(lock) = Self::take(layout)? {
+                return Ok(Some(lock));
+            }
+            std::thread::sleep(PAUSE);
+        }
+        Ok(None)
+    }
+
     /// Takes the lock; `None` if git has it, or if the file system has no hard links, by which it
     /// is made with its content.
     ///

@@ -16,6 +16,7 @@ use crate::store::files::{directories, read_regular};
 use crate::store::layout::Layout;
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::odb::Objects;
+use crate::store::refs::packed_refs_lock::PackedRefsLock;
 
 /// Longest file name, in bytes, that every common file system accepts.
 const LONGEST_NAME_BYTES: usize = 255;
@@ -245,15 +246,21 @@ pub fn remove_files(layout: &Layout, gone: &[(Family, ObjectId)]) -> Result<()> 
 
 /// Removes refs, packed or not; missing ones are no error.
 pub fn remove(layout: &Layout, gone: &[(Family, ObjectId)]) -> Result<()> {
+    let _lock = PackedRefsLock::wait(layout)?;
     remove_files(layout, gone)?;
     let names = gone
         .iter()
         .map(|(family, id)| format!("refs/{}/{id}", family.into_str()));
-    remove_packed(layout, &names.collect()).map(drop)
+    remove_lines(layout, &names.collect()).map(drop)
 }
 
 /// Removes refs from `packed-refs` by their full names; returns whether any was there.
 pub fn remove_packed(layout: &Layout, names: &BTreeSet<String>) -> Result<bool> {
+    let _lock = PackedRefsLock::wait(layout)?;
+    remove_lines(layout, names)
+}
+
+fn remove_lines(layout: &Layout, names: &BTreeSet<String>) -> Result<bool> {
     if names.is_empty() || !layout.packed_refs().exists() {
         return Ok(false);
     }
@@ -311,16 +318,22 @@ pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
     if !layout.packed_refs().exists() || has_only_packable(layout) {
         return Ok(());
     }
+    let _lock = PackedRefsLock::wait(layout)?;
     let ours = ["refs/checkpoints/", "refs/meta/", "refs/pins/"];
     let is_dead = |name: &str, id: &ObjectId| {
         ours.iter().any(|folder| name.starts_with(folder)) && !objects.holds(id)
     };
     let all = packed(layout, "")?;
     let are_many = all.keys().filter(|name| is_packable(name)).count() > MOST_LOOSE;
-    let (dead, live): (BTreeMap<_, _>, BTreeMap<_, _>) = all
-        .into_iter()
-        .partition(|(name, id)| are_many && is_packable(name) || is_dead(name, id));
-    if live.is_empty() && !dead.is_empty() {
+    // A file beside its line is one that git, having packed it, is about to remove.
+    let has_file = |name: &str| {
+        !name.starts_with("refs/heads/") && layout.dir().join(name).symlink_metadata().is_ok()
+    };
+    let (staying, live): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        all.into_iter().partition(|(name, id)| {
+            are_many && is_packable(name) || is_dead(name, id) || has_file(name)
+        });
+    if live.is_empty() && !staying.is_empty() {
         return Ok(());
     }
     for (name, id) in live {
@@ -331,7 +344,7 @@ pub fn unpack(layout: &Layout, objects: &Objects) -> Result<()> {
             atomic_file::replace_through(&layout.own(), &path, format!("{id}\n").as_bytes())?;
         }
     }
-    write_packed(layout, &dead)
+    write_packed(layout, &staying)
 }
 
 /// The values of all refs except those named after a commit in `gone`, and of a detached HEAD: the
@@ -351,25 +364,10 @@ pub fn roots(layout: &Layout, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
         .filter(|(name, _)| !is_gone(name));
     let mut roots: Vec<ObjectId> = kept.map(|(_, id)| id).collect();
     roots.extend(detached_head(layout)?);
-    let mut folders = vec![layout.refs()];
-    while let Some(folder) = folders.pop() {
-        for entry in list(&folder)? {
-            let path = entry.path();
-            if entry
-                .file_type()
-                .map_err(Error::io("stat", &path))?
-                .is_dir()
-            {
-                folders.push(path);
-                continue;
-            }
-            if !path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .is_some_and(is_gone)
-            {
-                roots.extend(root_of(&path)?);
-            }
+    for path in files_below_refs(layout)? {
+        let name = path.file_name().and_then(|name| name.to_str());
+        if !name.is_some_and(is_gone) {
+            roots.extend(root_of(&path)?);
         }
     }
     Ok(roots)
@@ -380,19 +378,21 @@ pub fn roots(layout: &Layout, gone: &ObjectIds) -> Result<Vec<ObjectId>> {
 /// # Errors
 /// A directory cannot be listed.
 pub fn unreadable(layout: &Layout) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    let mut folders = vec![layout.refs()];
+    let mut files = files_below_refs(layout)?;
+    files.retain(|path| root_of(path).is_err());
+    Ok(files)
+}
+
+fn files_below_refs(layout: &Layout) -> Result<Vec<PathBuf>> {
+    let (mut files, mut folders) = (Vec::new(), vec![layout.refs()]);
     while let Some(folder) = folders.pop() {
         for entry in list(&folder)? {
-            let path = entry.path();
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() => folders.push(path),
-                _ if root_of(&path).is_err() => found.push(path),
-                _ => {}
-            }
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let found = if is_folder { &mut folders } else { &mut files };
+            found.push(entry.path());
         }
     }
-    Ok(found)
+    Ok(files)
 }
 
 fn root_of(path: &Path) -> Result<Option<ObjectId>> {

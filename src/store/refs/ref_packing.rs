@@ -75,8 +75,10 @@ impl LockedStore<'_> {
         }
         let moved: Vec<ObjectId> = packed.iter().map(|c| c.id).collect();
         let commits = self.contents_of(&packed)?;
-        if commits.is_empty() {
-            return Ok(());
+        let is_checkpoint = |name: &&String| name.starts_with("refs/checkpoints/");
+        if commits.is_empty() || commits.len() != refs.keys().filter(is_checkpoint).count() {
+            // An index that leaves out a ref would hide its checkpoint.
+            return atomic_file::remove_if_there(&layout.packed_commits()).map(drop);
         }
         packed_commits::write(layout, self.inventory.newest_format, &commits)?;
         if let Some(mut index) = packed_commits::open_unproven(layout) {

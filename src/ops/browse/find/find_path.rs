@@ -89,7 +89,7 @@ pub fn find(context: &Context, options: &FindOptions) -> Result<FindOutcome> {
     if found.is_empty() {
         return Err(no_match(
             &options.pattern,
-            inventory.damaged.len() + history.warnings.len(),
+            inventory.all_damaged().len() + history.warnings.len(),
         ));
     }
     let limit = options.limit.unwrap_or(usize::MAX);

@@ -102,7 +102,7 @@ pub fn find_text(context: &Context, options: &FindTextOptions) -> Result<FindTex
     if spans.is_empty() {
         return Err(no_match(
             &options.text,
-            inventory.damaged.len() + history.warnings.len() + damaged.len(),
+            inventory.all_damaged().len() + history.warnings.len() + damaged.len(),
         ));
     }
     spans.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.path.cmp(b.path)));
