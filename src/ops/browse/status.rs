@@ -12,6 +12,7 @@ use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::snapshot::Snapshot;
 use crate::ops::browse::list::reader_warnings;
+use crate::ops::capture::dir_filter;
 use crate::ops::capture::left_out::LeftOut;
 use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Sink, capture};
 use crate::ops::context::Context;
@@ -174,12 +175,8 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
     let Some(baseline) = &outcome.baseline else {
         return Ok(());
     };
-    let Ok(mut held) = store.snapshot(baseline) else {
-        return Ok(());
-    };
-    context.own_files(Some(store)).drop_from(&mut held);
-    let present = Snapshot::from(&captured.listing);
-    outcome.drift = Some(drift(&held, &present));
+    let compared = dir_filter::compared(context, store, baseline, &captured, &[]);
+    outcome.drift = compared.ok().map(|[held, present]| drift(&held, &present));
     Ok(())
 }
 

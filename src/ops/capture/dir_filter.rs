@@ -1,7 +1,9 @@
-//! The directories that a restore compares in full. Equal subtrees are skipped.
+//! The directories that a restore, a diff or a status compares in full. Equal subtrees are skipped.
 
 use std::collections::{BTreeMap, HashSet};
 
+use crate::error;
+use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::listing::Listing;
 use crate::model::state::meta::Meta;
@@ -9,7 +11,10 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::ops::capture::lazy_snapshot::{DirFilter, LazySnapshot};
+use crate::ops::capture::pipeline::Captured;
+use crate::ops::context::Context;
 use crate::store::objects::object_error::ReadFailure;
+use crate::store::repository::Store;
 
 /// Returns where `present` differs from `target`, or `target` from its successor. The listing must
 /// know its trees.
@@ -41,6 +46,33 @@ pub fn between<'s>(
     // Trees do not name directories without files.
     walk.dirs.extend(walk.differing);
     Ok(DirFilter::Dirs(walk.dirs))
+}
+
+/// Returns a checkpoint without the files of workflows, and the present; both as far as they
+/// differ, and with the names of `paths`. A commit of plain git is compared as a whole.
+pub fn compared(
+    context: &Context,
+    store: &Store,
+    checkpoint: &Checkpoint,
+    captured: &Captured,
+    paths: &[RelPath],
+) -> error::Result<[Snapshot; 2]> {
+    let listing = &captured.listing;
+    let [mut held, present] = if checkpoint.adopted {
+        [store.snapshot(checkpoint)?, Snapshot::from(listing)]
+    } else {
+        let state = LazySnapshot::new(store, checkpoint.tree, store.meta(checkpoint)?);
+        between(listing, &captured.meta, &state, None)
+            .and_then(|mut filter| {
+                if let DirFilter::Dirs(dirs) = &mut filter {
+                    dirs.extend(paths.iter().flat_map(RelPath::ancestors));
+                }
+                Ok([state.snapshot(&filter)?, present(listing, &filter)])
+            })
+            .map_err(|why| store.damage(checkpoint.id, why))?
+    };
+    context.own_files(Some(store)).drop_from(&mut held);
+    Ok([held, present])
 }
 
 /// Collects the paths at which two metas differ, and the directories above them.

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::entry::{Entry, WhyNot, git_mode};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::{Snapshot, UncapturedEntry};
 use crate::model::state::stat::{ListedFile, Stat};
 use crate::ops::browse::diff::version::{FileVersion, LARGEST_TEXT_BYTES, LoadedVersion, SeenFile};
+use crate::ops::capture::dir_filter;
 use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Captured, Sink, capture};
 use crate::ops::capture::sink::ThreadSink;
 use crate::ops::context::Context;
@@ -26,19 +28,23 @@ pub struct WorktreeSide {
 }
 
 impl WorktreeSide {
-    /// Captures by today's rules, plus what `held` has and a rule now leaves out. Secrets are not
-    /// taken despite the rules, so their content is never shown.
+    /// Captures by today's rules, plus what `checkpoint` has and a rule now leaves out. Secrets are
+    /// not taken despite the rules, so their content is never shown. Returns also both states, see
+    /// [`dir_filter::compared`].
     pub fn capture(
         context: &Context,
         store: &Store,
-        held: &Snapshot,
-    ) -> Result<(Self, Snapshot, Vec<Warning>)> {
+        checkpoint: &Checkpoint,
+        paths: &[RelPath],
+    ) -> Result<(Self, [Snapshot; 2], Vec<Warning>)> {
         let worktree = WorkTree::open(context.root.path())?;
         let mut captured = capture_side(context, store, &worktree, &[])?;
-        let mut snapshot = Snapshot::from(&captured.listing);
+        let compare =
+            |captured: &_| dir_filter::compared(context, store, checkpoint, captured, paths);
+        let [mut held, mut snapshot] = compare(&captured)?;
         let (mut also, mut peeks, mut secrets) = (Vec::new(), BTreeMap::new(), Vec::new());
         let rules = secrets_alone(context);
-        for path in held_but_left_out(held, &snapshot) {
+        for path in held_but_left_out(&held, &snapshot) {
             match rules.judge_at(&path, false, &|_| None) {
                 RuleVerdict::Secret(rule) => {
                     secrets.push((
@@ -59,10 +65,14 @@ impl WorktreeSide {
         }
         if !also.is_empty() {
             captured = capture_side(context, store, &worktree, &also)?;
-            snapshot = Snapshot::from(&captured.listing);
+            [held, snapshot] = compare(&captured)?;
         }
         snapshot.uncaptured.extend(secrets);
-        Ok((Self { worktree, peeks }, snapshot, captured.warnings))
+        Ok((
+            Self { worktree, peeks },
+            [held, snapshot],
+            captured.warnings,
+        ))
     }
 
     /// Reads one file in its current state.

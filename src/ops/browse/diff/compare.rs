@@ -84,7 +84,7 @@ pub fn diff(
         .flatten()
         .filter(|checkpoint| checkpoint.is_partial());
     warnings.extend(partial.map(|checkpoint| Warning::IsPartial { id: checkpoint.id }));
-    let sides = sides(context, &store, &from, to.as_ref(), &mut warnings)?;
+    let sides = sides(context, &store, &from, to.as_ref(), &paths, &mut warnings)?;
     if let Some(path) = paths
         .iter()
         .find(|path| !sides.iter().any(|side| side.holds(path)))
@@ -146,21 +146,19 @@ fn sides<'s>(
     store: &'s Store,
     from: &Checkpoint,
     to: Option<&Checkpoint>,
+    paths: &[RelPath],
     warnings: &mut Vec<Warning>,
 ) -> Result<[Side<'s>; 2]> {
-    let mut before = Side::of_checkpoint(store, from)?;
-    let after = if let Some(to) = to {
-        Side::of_checkpoint(store, to)?
+    let mut sides = if let Some(to) = to {
+        [
+            Side::of_checkpoint(store, from)?,
+            Side::of_checkpoint(store, to)?,
+        ]
     } else {
-        // Files written for workflows are not part of the present state.
-        context
-            .own_files(Some(store))
-            .drop_from(&mut before.snapshot);
-        let (present, met) = Side::of_present(context, store, &before.snapshot)?;
+        let (sides, met) = Side::of_present(context, store, from, paths)?;
         warnings.extend(met);
-        present
+        sides
     };
-    let mut sides = [before, after];
     for checkpoint in [Some(from), to]
         .into_iter()
         .flatten()

@@ -36,21 +36,27 @@ impl<'s> Side<'s> {
         })
     }
 
-    /// Captures the working directory, including what `held` has and rules now leave out.
+    /// Returns a checkpoint and the working directory, including what rules leave out by now; each
+    /// as far as they differ, and with the names of `paths`.
     pub fn of_present(
         context: &Context,
-        store: &Store,
-        held: &Snapshot,
-    ) -> Result<(Self, Vec<Warning>)> {
-        let (present, snapshot, warnings) = WorktreeSide::capture(context, store, held)?;
-        Ok((
-            Self {
-                snapshot,
-                checkpoint: None,
-                source: Source::Present(present),
-            },
-            warnings,
-        ))
+        store: &'s Store,
+        checkpoint: &Checkpoint,
+        paths: &[RelPath],
+    ) -> Result<([Self; 2], Vec<Warning>)> {
+        let (present, [held, snapshot], warnings) =
+            WorktreeSide::capture(context, store, checkpoint, paths)?;
+        let before = Self {
+            snapshot: held,
+            checkpoint: Some(checkpoint.clone()),
+            source: Source::Store(store),
+        };
+        let after = Self {
+            snapshot,
+            checkpoint: None,
+            source: Source::Present(present),
+        };
+        Ok(([before, after], warnings))
     }
 
     pub fn holds(&self, path: &RelPath) -> bool {
