@@ -4,6 +4,9 @@ use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
+/// Upper bound on the size of a file read at once, in bytes; a larger one is no work of ours.
+pub const UPTO_BYTES: u64 = 2 << 30;
+
 /// Metadata of a path, links not followed; `None` if it does not exist.
 ///
 /// # Errors
@@ -19,12 +22,15 @@ pub fn lstat(path: &Path) -> io::Result<Option<Metadata>> {
 }
 
 /// # Errors
-/// The file is missing, not a regular file (`InvalidData`), or cannot be read.
+/// The file is missing, not a regular file or larger than [`UPTO_BYTES`] (`InvalidData`), or cannot be read.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = open(path)?;
     let found = file.metadata()?;
     if !found.is_file() {
         return Err(not_plain());
+    }
+    if found.len() > UPTO_BYTES {
+        return Err(io::Error::new(ErrorKind::InvalidData, "it is too large"));
     }
     let mut bytes = vec![0; usize::try_from(found.len()).map_err(io::Error::other)?];
     let mut done = 0;
@@ -100,6 +106,12 @@ mod tests {
             read(&place.path().join("none")).unwrap_err().kind(),
             ErrorKind::NotFound
         );
+        let huge = place.path().join("huge");
+        File::create(&huge)
+            .unwrap()
+            .set_len(UPTO_BYTES + 1)
+            .unwrap();
+        assert_eq!(read(&huge).unwrap_err().kind(), ErrorKind::InvalidData);
         assert!(lstat(&link.join("below")).unwrap().is_none());
     }
 }

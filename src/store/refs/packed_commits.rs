@@ -128,7 +128,7 @@ fn parse_file(layout: &Layout) -> Option<(PackedCommits, RefsStamp, u64)> {
     let end = count
         .checked_mul(ENTRY_BYTES)?
         .checked_add(HEAD_BYTES + SUM_BYTES)?;
-    if end as u64 > found.len() {
+    if end as u64 > found.len().min(read_regular::UPTO_BYTES) {
         return None;
     }
     let mut table = vec![0; end];
