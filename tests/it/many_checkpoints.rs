@@ -423,6 +423,18 @@ fn unpack(sandbox: &Sandbox) {
 }
 
 #[test]
+fn an_index_goes_with_the_last_packed_ref() {
+    let Some(sandbox) = store_of(PACKED) else {
+        return;
+    };
+    sandbox.run(&["prune", "--keep", "10", "--yes"]).success();
+    assert!(packed(&sandbox).is_empty());
+    for file in INDEX {
+        assert!(!sandbox.store().join(file).exists(), "{file}");
+    }
+}
+
+#[test]
 fn refs_that_git_packs_at_the_same_time_are_not_lost() {
     let Some(sandbox) = store_of(PACKED) else {
         return;

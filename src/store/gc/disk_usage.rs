@@ -38,6 +38,8 @@ pub struct DiskUsage<'s> {
     store: &'s Store,
     sizes: IdMap<u64>,
     counted: Reach<'s>,
+    /// Bytes of the index of packed refs for each checkpoint.
+    index_share: u64,
 }
 
 impl<'s> DiskUsage<'s> {
@@ -67,10 +69,12 @@ impl<'s> DiskUsage<'s> {
             store,
             sizes,
             counted: Reach::new(store),
+            index_share: 0,
         })
     }
 
     /// Space that no checkpoint accounts for: files beside the objects, and objects of other refs.
+    /// Called before [`Self::more_for`].
     ///
     /// # Errors
     /// A ref or an object cannot be read.
@@ -80,6 +84,10 @@ impl<'s> DiskUsage<'s> {
         let others = others.into_iter().filter(|id| !ours.contains(id)).collect();
         let beside = bytes_below(self.store.dir())
             .saturating_sub(bytes_below(&self.store.layout().objects()));
+        let index = self.store.layout().packed_commits().symlink_metadata();
+        let index = index.map_or(0, |found| found.len());
+        self.index_share = index / checkpoints.len().max(1) as u64;
+        let beside = beside.saturating_sub(index);
         Ok(beside + EMPTY_PACK_BYTES + self.add(others)?)
     }
 
@@ -88,7 +96,8 @@ impl<'s> DiskUsage<'s> {
     /// # Errors
     /// One of its objects cannot be read.
     pub fn more_for(&mut self, checkpoint: &Checkpoint) -> Result<u64> {
-        self.add([checkpoint.id].into_iter().chain(checkpoint.meta).collect())
+        let objects = [checkpoint.id].into_iter().chain(checkpoint.meta);
+        Ok(self.add(objects.collect())? + self.index_share)
     }
 
     fn add(&mut self, roots: Vec<ObjectId>) -> Result<u64> {

@@ -34,9 +34,15 @@ impl LockedStore<'_> {
         let unpacked = line.newer().iter().filter(|c| is_packable(c)).count();
         let has_index = line.has_older();
         let are_many = unpacked > MOST_LOOSE;
-        if !are_many
-            && (has_index || ref_files::packed_names(layout, Family::Checkpoints)?.is_empty())
-        {
+        if !are_many && has_index {
+            return Ok(());
+        }
+        if !are_many && ref_files::packed_names(layout, Family::Checkpoints)?.is_empty() {
+            if self.inventory.packed.take().is_some() {
+                let layout = self.store().layout();
+                atomic_file::remove_if_there(&layout.packed_commits())?;
+                atomic_file::remove_if_there(&layout.packed_seal())?;
+            }
             return Ok(());
         }
         let Some(_lock) = PackedRefsLock::take(layout)? else {
