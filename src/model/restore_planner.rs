@@ -189,12 +189,11 @@ impl Planner<'_> {
                 continue;
             }
             self.plan.remove_dirs.remove(path);
-            if unwanted
-                && holds_uncaptured.contains(path)
-                && !stays.contains(path)
-                && self.is_targets_business(path, true)
-            {
+            let is_left = unwanted && self.is_targets_business(path, true);
+            if is_left {
                 self.plan.left_alone.insert(path.clone());
+            }
+            if is_left && !stays.contains(path) {
                 holds_uncaptured.extend(path.parent());
             } else {
                 stays.extend(path.parent());
@@ -436,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_left_alone_for_what_nobody_holds_and_for_nothing_else() {
+    fn a_directory_is_left_alone_for_what_no_checkpoint_holds_and_for_what_a_rule_spares() {
         let present = with(holding(&["p/x"]), &[("p/d/fifo", WhyNot::Fifo, false)]);
         let found = plan(&present, &holding(&[]), true);
         assert_eq!(
@@ -463,7 +462,7 @@ mod tests {
         let kept = |path: &RelPath, _: bool| path.name() != b"keep";
         let found = RestorePlan::between(&beside, &holding(&[]), &RestoreScope::default(), &kept);
         assert!(found.is_empty(), "its file stays anyway: {found:?}");
-        assert_eq!(found.left_alone, ["d/fifo"].map(path).into());
+        assert_eq!(found.left_alone, ["d"].map(path).into());
     }
 
     #[test]
