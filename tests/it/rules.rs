@@ -287,7 +287,10 @@ fn rules_that_could_not_be_read_once_hold_the_next_time() {
             .write("d/left.log", "out")
             .write("d/kept", "in");
         sandbox.create("base");
-        sandbox.write("later", "1").write("d/kept", "2");
+        sandbox
+            .write("later", "1")
+            .write("d/kept", "2")
+            .write("d/new", "3");
         let run = strace::failing_nth(
             &sandbox,
             "openat",

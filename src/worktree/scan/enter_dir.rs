@@ -1,8 +1,11 @@
 //! How a walk enters a directory: it is opened, taken from the stat cache if unchanged, and else
 //! read by the rules there.
 
+use std::ops::Range;
 use std::sync::Arc;
 
+use crate::base::threads;
+use crate::base::work_queue::{self, WorkQueue};
 use crate::error::Result;
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::stat_cache::cached_listing::CachedDir;
@@ -17,6 +20,10 @@ use crate::worktree::scan::walk::{Frame, Walk};
 use crate::worktree::sys::{self, Access, Dir, Item};
 
 const NAMES_BETWEEN_CHECKS: usize = 1024;
+/// Number of files of one directory from which several threads look at them.
+const SHARED_FROM_FILES: usize = 4096;
+/// Number of files that a thread takes of them at a time.
+const FILES_AT_ONCE: usize = 1024;
 
 /// Result of entering a directory.
 enum Entered {
@@ -103,7 +110,7 @@ impl Walk<'_> {
         let index = self.dirs.len();
         self.dirs.push(ListedDir::empty(parent, name, stat));
         let dir = Arc::new(dir);
-        if self.take_from_cache(&dir, index, cached, rules_changed) {
+        if self.take_from_cache(&dir, index, cached, rules_changed)? {
             self.dirs[parent].dirs.push(index);
             return Ok(());
         }
@@ -151,30 +158,31 @@ impl Walk<'_> {
         Ok((Arc::new(dir), items))
     }
 
-    /// Takes a directory from the stat cache if it is unchanged; returns whether it did.
+    /// Takes a directory from the stat cache if its names are unchanged, and judges its changed
+    /// files again; returns whether it did.
     pub(super) fn take_from_cache(
         &mut self,
         dir: &Arc<Dir>,
         index: usize,
         cached: Option<usize>,
         rules_changed: bool,
-    ) -> bool {
+    ) -> Result<bool> {
         let Some((previous, number)) = self.previous().zip(cached).filter(|_| !rules_changed)
         else {
-            return false;
+            return Ok(false);
         };
         let Some(before) = previous.dir(number) else {
-            return false;
+            return Ok(false);
+        };
+        let files = before.files();
+        let Some(changed) = changed_files(&before, &files, dir, &self.dirs[index].stat) else {
+            return Ok(false);
+        };
+        let Some(uncaptured) = before.uncaptured() else {
+            return Ok(false);
         };
         let listed = &mut self.dirs[index];
-        let files = before.files();
-        if !is_unchanged(&before, &files, dir, &listed.stat) {
-            return false;
-        }
-        let Some(uncaptured) = before.uncaptured() else {
-            return false;
-        };
-        let count = files.len();
+        let count = files.len() - changed.len();
         (listed.files, listed.uncaptured) = (files, uncaptured);
         (listed.cached, listed.unchanged, listed.decided_by_names) = (cached, true, true);
         let mut frame = Frame::new(index, cached, false, Arc::clone(dir));
@@ -187,7 +195,10 @@ impl Walk<'_> {
             .collect();
         self.note_read(count);
         self.push(frame);
-        true
+        if !changed.is_empty() {
+            self.judge_again(&changed)?;
+        }
+        Ok(true)
     }
 
     fn note_read(&mut self, files: usize) {
@@ -324,12 +335,40 @@ impl Walk<'_> {
     }
 }
 
-/// Whether the stats of a directory and of all its files are unchanged.
-fn is_unchanged(before: &CachedDir<'_>, files: &Files, dir: &Dir, stat: &Stat) -> bool {
-    before.is_decided_by_names()
-        && stat.same_content_as(before.stat())
-        && files.iter().all(|file| {
-            let now = || dir.stat_child(file.name);
-            file.id.is_some() && now().is_ok_and(|now| now.same_content_as(&file.stat))
-        })
+/// Returns the changed files of a directory, sorted; `None` if it has to be read, since its names,
+/// a kind or its rules may have changed.
+fn changed_files(
+    before: &CachedDir<'_>,
+    files: &Files,
+    dir: &Dir,
+    stat: &Stat,
+) -> Option<Vec<usize>> {
+    if !before.is_decided_by_names() || !stat.same_content_as(before.stat()) {
+        return None;
+    }
+    let changed_in = |part: Range<usize>| -> Option<Vec<usize>> {
+        let mut changed = Vec::new();
+        for at in part {
+            let file = files.at(at)?;
+            let now = dir.stat_child(file.name).ok()?;
+            if file.id.is_some() && now.same_content_as(&file.stat) {
+                continue;
+            }
+            if sys::kind_of(&now) != sys::kind_of(&file.stat) || *file.name == *IGNORE_FILE {
+                return None;
+            }
+            changed.push(at);
+        }
+        Some(changed)
+    };
+    if files.len() < SHARED_FROM_FILES {
+        return changed_in(0..files.len());
+    }
+    let parts = (0..files.len()).step_by(FILES_AT_ONCE);
+    let parts = parts.map(|from| from..files.len().min(from + FILES_AT_ONCE));
+    let job = |(): &mut (), part, _: &WorkQueue<_>| changed_in(part).ok_or(());
+    let changed = work_queue::run(vec![(); threads::workers()], parts.collect(), &job).ok()?;
+    let mut changed = changed.concat();
+    changed.sort_unstable();
+    Some(changed)
 }

@@ -75,7 +75,7 @@ impl<'a> Walk<'a> {
         walk.dirs.push(ListedDir::empty(0, Name::default(), stat));
         let cached = shared.options.previous.map(|_| 0);
         let changed = !shared.options.same_rules;
-        if walk.take_from_cache(&root, 0, cached, changed) {
+        if walk.take_from_cache(&root, 0, cached, changed)? {
             return Ok(walk);
         }
         let items = root.list().map_err(failed)?;
@@ -192,6 +192,34 @@ impl<'a> Walk<'a> {
 
     /// Judges a name again that was listed as a directory and no longer is one.
     pub(super) fn reconsider(&mut self, name: Name) -> Result<()> {
+        self.judge_names(vec![name])?;
+        if let Some(top) = self.stack.last() {
+            self.dirs[top.index].decided_by_names = false;
+        }
+        Ok(())
+    }
+
+    /// Judges the changed files of the topmost directory again, whose names are those of the stat
+    /// cache.
+    pub(super) fn judge_again(&mut self, changed: &[usize]) -> Result<()> {
+        let Some(top) = self.stack.last() else {
+            return Ok(());
+        };
+        let mut changed = changed.iter().copied().peekable();
+        let (mut at, mut names) = (0, Vec::with_capacity(changed.len()));
+        self.dirs[top.index].files.make_listed().retain(|file| {
+            let is_changed = changed.next_if_eq(&at).is_some();
+            if is_changed {
+                names.push(file.name.clone());
+            }
+            at += 1;
+            !is_changed
+        });
+        self.judge_names(names)
+    }
+
+    /// Adds names to the topmost directory as they are now.
+    fn judge_names(&mut self, names: Vec<Name>) -> Result<()> {
         let Some(depth) = self.stack.len().checked_sub(1) else {
             return Ok(());
         };
@@ -200,18 +228,22 @@ impl<'a> Walk<'a> {
         };
         let index = self.stack[depth].index;
         let mut again = DirScan::new(self.shared.rules, self.rules_at(depth), None);
-        again
-            .consider(&dir, name, ItemKind::Unknown)
-            .map_err(|error| self.failure(index, error))?;
+        for name in names {
+            again
+                .consider(&dir, name, ItemKind::Unknown)
+                .map_err(|error| self.failure(index, error))?;
+        }
         let DirScan {
             files,
             uncaptured,
             subdirs,
+            is_decided_by_names,
             ..
         } = again;
         self.shared.count(files.len() as u64);
         let listed = &mut self.dirs[index];
-        (listed.unchanged, listed.decided_by_names) = (false, false);
+        listed.unchanged = false;
+        listed.decided_by_names &= is_decided_by_names;
         for file in files {
             scan_dir::insert_file(listed.files.make_listed(), file);
         }

@@ -318,6 +318,78 @@ fn blobs_of_unchanged_files_are_known_and_racy_ones_are_not() {
     assert_eq!(known(&previous), ["d/same"]);
 }
 
+/// Edits of files whose directory keeps its time: a scan from the cache finds what one without it
+/// does, in a directory that one thread compares and in one that several do.
+#[test]
+fn files_that_change_in_an_unchanged_directory_are_judged_as_in_a_first_scan() {
+    let id = ObjectId::from_hex("4b825dc642cb6eb9a060e54bf8d69288fbee4904");
+    for files in [40, 5000] {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = temp.path().join("d");
+        fs::create_dir(&dir).unwrap();
+        fs::create_dir(dir.join("below")).unwrap();
+        fs::write(dir.join(".gitignore"), "left-*\n").unwrap();
+        fs::write(dir.join("left-out"), "1").unwrap();
+        for at in 0..files {
+            fs::write(dir.join(format!("f{at:04}")), "1").unwrap();
+        }
+        let scan = |previous: Option<&Listing>| {
+            let work = WorkTree::open(temp.path()).unwrap();
+            let rules = Rules::new(RuleSources::default());
+            let kept = previous.map(|listing| Arc::new(keep(listing)));
+            let (interrupt, progress) = (Interrupt::default(), Progress::default());
+            let options = ScanOptions {
+                previous: kept.as_ref(),
+                same_rules: true,
+                ..options(&interrupt, &progress)
+            };
+            let Scan::Done(listing) = scan(&work, &rules, &options).unwrap() else {
+                panic!("there is no limit");
+            };
+            listing
+        };
+        let mut first = scan(None);
+        for dir in &mut first.dirs {
+            dir.files
+                .make_listed()
+                .iter_mut()
+                .for_each(|file| file.id = id);
+        }
+        first.started_ns = i64::MAX;
+        let expect = |edit: &str, unknown: &[String]| {
+            let now = scan(Some(&first));
+            assert_eq!(shape(&now), shape(&scan(None)), "{edit}, {files} files");
+            let all = now.dirs.iter().flat_map(|dir| dir.files.iter());
+            let read: Vec<String> = all
+                .filter(|file| file.id.is_none())
+                .map(|file| String::from_utf8_lossy(file.name).into_owned())
+                .collect();
+            assert_eq!(read, unknown, "{edit}, {files} files");
+        };
+        expect("nothing", &[]);
+        let last = format!("f{:04}", files - 1);
+        fs::write(dir.join("f0000"), "12").unwrap();
+        fs::write(dir.join(&last), "12").unwrap();
+        expect("edited", &["f0000".into(), last.clone()]);
+        fs::set_permissions(dir.join("f0007"), fs::Permissions::from_mode(0o755)).unwrap();
+        let unknown = ["f0000".into(), "f0007".into(), last.clone()];
+        expect("made executable", &unknown);
+        fs::write(dir.join(".gitignore"), "left-*\nf*9\n").unwrap();
+        expect(
+            "rules edited in place",
+            &[".gitignore".into(), "f0000".into(), "f0007".into()],
+        );
+        fs::write(dir.join(".gitignore"), "left-*\n").unwrap();
+        let unknown = [&[".gitignore".to_owned()], unknown.as_slice()].concat();
+        expect("rules edited back", &unknown);
+        fs::remove_file(dir.join("f0001")).unwrap();
+        symlink("elsewhere", dir.join("f0001")).unwrap();
+        let mut unknown = unknown;
+        unknown.insert(2, "f0001".into());
+        expect("replaced by a link", &unknown);
+    }
+}
+
 #[test]
 fn ten_thousand_levels_are_listed_with_few_descriptors() {
     const LEVELS: usize = 10_000;
