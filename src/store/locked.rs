@@ -23,6 +23,7 @@ use crate::store::lock::{self, LockGuard};
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::objects::pack::pack_list::PackStamp;
+use crate::store::refs::commit_cache::Holder;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files::{self, Family};
@@ -63,9 +64,10 @@ impl<'s> LockedStore<'s> {
             store.objects().refresh()?;
         }
         store.objects().refresh_if_used()?;
-        let mut reader =
-            CommitReader::with_cache(store.objects(), commit_cache::read(layout, store.objects()));
-        let index = || packed_commits::open(layout, store.objects());
+        let holders = Holder::all(store.objects());
+        let cached = commit_cache::read(layout, &holders);
+        let mut reader = CommitReader::with_cache(store.objects(), cached);
+        let index = || packed_commits::open(layout, store.objects(), &holders);
         let mut inventory = Inventory::read_by(layout, &mut reader, Some(&index))?;
         refuse_newer_commits(layout, &inventory)?;
         lock.announce(holder);

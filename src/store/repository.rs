@@ -20,6 +20,7 @@ use crate::store::lifecycle::description::Description;
 use crate::store::lifecycle::{init, ownership};
 use crate::store::lock;
 use crate::store::objects::odb::Objects;
+use crate::store::refs::commit_cache::Holder;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::{self, Inventory};
 use crate::store::refs::{self, commit_cache, packed_commits};
@@ -91,8 +92,9 @@ impl Store {
     }
 
     pub fn inventory(&self) -> Result<Inventory> {
-        let cached = commit_cache::read(&self.layout, &self.objects);
-        let index = || packed_commits::open(&self.layout, &self.objects);
+        let holders = Holder::all(&self.objects);
+        let cached = commit_cache::read(&self.layout, &holders);
+        let index = || packed_commits::open(&self.layout, &self.objects, &holders);
         Inventory::read_with_rows(
             &self.layout,
             CommitReader::with_cache(&self.objects, cached),

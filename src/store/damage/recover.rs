@@ -1,12 +1,13 @@
 //! Recovery when the lock is taken: refs named only by the manifest or packs, and leftovers of
 //! killed processes.
 
+use std::fs::File;
+
 use crate::error::{Error, Result};
-use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, DamagedCheckpoint};
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::unindexed_packs;
-use crate::store::files::{atomic_file, scratch};
+use crate::store::files::{atomic_file, read_regular, scratch};
 use crate::store::gc::sweep;
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::object_hash::ObjectKind;
@@ -15,7 +16,7 @@ use crate::store::refs::adopt;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::packed_refs_lock;
-use crate::store::refs::packed_seal::KnownRows;
+use crate::store::refs::packed_seal::{KnownRows, ManifestText};
 use crate::store::refs::ref_files::{self, Family, RefValue};
 use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
@@ -58,7 +59,7 @@ pub fn run(
     sweep_own(store)?;
     let indexes_rebuilt = recover_indexes(store)?;
     recover_refs(store, inventory)?;
-    let before = read_manifest(store)?;
+    let mut before = read_manifest(store, inventory)?;
     let workflows_restored = recover_runs(store)?;
     let mut recovery = Recovery {
         indexes_rebuilt,
@@ -98,24 +99,43 @@ pub fn run(
         store.objects(),
         before.text().unwrap_or_default(),
     )?;
-    let before_text = before.text().unwrap_or_default();
-    let are_known = inventory.known_rows(before_text) > 0;
-    let expected = inventory.manifest(before_text);
-    let differs = !matches!(&before, ManifestState::Readable(text) if *text == expected);
-    if differs && !(matches!(before, ManifestState::Missing) && inventory.checkpoints.is_empty()) {
-        recovery.manifest_rebuilt = !matches!(before, ManifestState::Readable(_));
-        atomic_file::replace_through(
-            &store.layout().own(),
-            &store.layout().manifest(),
-            expected.as_bytes(),
-        )?;
+    if before.has_known_beginning() && !inventory.has_known_rows() {
+        before = read_manifest(store, inventory)?;
     }
-    if !are_known && inventory.damaged.is_empty() {
+    recovery.manifest_rebuilt = recover_manifest(store, inventory, before)?;
+    recover_main(store, inventory)?;
+    Ok(recovery)
+}
+
+/// Writes the manifest anew if it lacks rows; returns whether it could not be read.
+fn recover_manifest(
+    store: &Store,
+    inventory: &mut Inventory,
+    before: ManifestState,
+) -> Result<bool> {
+    let layout = store.layout();
+    let (before, was_there, was_readable) = match before {
+        ManifestState::Readable(before) => (before, true, true),
+        ManifestState::Unreadable => (ManifestText::default(), true, false),
+        ManifestState::Missing => (ManifestText::default(), false, false),
+    };
+    let mut expected = inventory.manifest_after(&before);
+    let differs = !was_readable || before.rest != expected;
+    let is_wanted = differs && (was_there || !inventory.checkpoints.is_empty());
+    if is_wanted {
+        if before.known_bytes > 0 {
+            let mut whole = read_regular::read_text(&layout.manifest())
+                .map_err(Error::io("read", &layout.manifest()))?;
+            whole.truncate(before.known_bytes);
+            expected.insert_str(0, &whole);
+        }
+        atomic_file::replace_through(&layout.own(), &layout.manifest(), expected.as_bytes())?;
+    }
+    if before.known_bytes == 0 && inventory.damaged.is_empty() {
         inventory.rows = KnownRows::of(&expected, &inventory.checkpoints);
         inventory.is_sealed = false;
     }
-    recover_main(store, inventory)?;
-    Ok(recovery)
+    Ok(is_wanted && !was_readable)
 }
 
 /// Rebuilds indexes if damage was noticed or a pack lacks its index: looking at more would slow
@@ -225,27 +245,29 @@ fn recover_runs(store: &Store) -> Result<Vec<String>> {
 }
 
 enum ManifestState {
-    Readable(String),
+    Readable(ManifestText),
     Unreadable,
     Missing,
 }
 
 impl ManifestState {
+    fn has_known_beginning(&self) -> bool {
+        matches!(self, Self::Readable(text) if text.known_bytes > 0)
+    }
+
+    /// The text without its known beginning.
     fn text(&self) -> Option<&str> {
         match self {
-            Self::Readable(text) => Some(text),
+            Self::Readable(text) => Some(&text.rest),
             Self::Unreadable | Self::Missing => None,
         }
     }
 }
 
-fn read_manifest(store: &Store) -> Result<ManifestState> {
+fn read_manifest(store: &Store, inventory: &Inventory) -> Result<ManifestState> {
     let path = store.layout().manifest();
-    match std::fs::read(&path) {
-        Ok(bytes) if manifest::is_readable(&bytes) => {
-            Ok(String::from_utf8(bytes).map_or(ManifestState::Unreadable, ManifestState::Readable))
-        }
-        Ok(_) => Ok(ManifestState::Unreadable),
+    match File::open(&path).and_then(|file| inventory.read_manifest(file)) {
+        Ok(text) => Ok(text.map_or(ManifestState::Unreadable, ManifestState::Readable)),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(ManifestState::Missing),
         Err(e) => Err(Error::io("read", &path)(e)),
     }

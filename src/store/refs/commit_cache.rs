@@ -87,12 +87,11 @@ pub fn is_sound(layout: &Layout) -> Option<bool> {
 }
 
 /// Reads the commits that can be trusted; none if the file is invalid.
-pub fn read(layout: &Layout, objects: &Objects) -> CachedCommits {
+pub fn read(layout: &Layout, packs: &BTreeSet<Holder>) -> CachedCommits {
     let found = read_regular::read(&layout.commits())
         .ok()
         .and_then(|bytes| parse(&bytes))
         .unwrap_or_default();
-    let packs = Holder::all(objects);
     let mut cached = CachedCommits::default();
     for (holder, commits) in found {
         if packs.contains(&holder) {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
 use std::sync::Arc;
 
 use crate::base::text::escape;
@@ -19,7 +20,7 @@ use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::odb::{ObjectError, Objects};
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::packed_commits::PackedCommits;
-use crate::store::refs::packed_seal::{KnownRows, Seal};
+use crate::store::refs::packed_seal::{KnownRows, ManifestText, Seal};
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::refs::{adopted_sequence, commit_codec, plain_git};
 
@@ -111,7 +112,8 @@ impl Inventory {
         if let Some((mut packed, seal)) = packed {
             packed.pins = pins;
             inventory.newest_format = inventory.newest_format.max(packed.newest_format);
-            inventory.take_packed(packed);
+            let newer = std::mem::take(&mut inventory.checkpoints);
+            inventory.join(newer.newer().to_vec(), packed);
             inventory.is_sealed = seal.is_some();
             inventory.rows = seal.map(|seal| seal.rows).unwrap_or_default();
         }
@@ -125,6 +127,10 @@ impl Inventory {
         let known = packed.among(newer.iter().map(|c| c.id));
         let known: ObjectIds = known.into_iter().collect();
         newer.retain(|c| !known.contains(&c.id));
+        self.join(newer, packed);
+    }
+
+    fn join(&mut self, newer: Vec<Checkpoint>, packed: PackedCommits) {
         let packed = Arc::new(packed);
         self.packed = Some(Arc::clone(&packed));
         self.rows = KnownRows::default();
@@ -141,23 +147,22 @@ impl Inventory {
     ) -> Result<Self> {
         let objects = reader.objects();
         let mut inventory = Self::read_by(layout, &mut reader, index)?;
-        let text = read_regular::read(&layout.manifest())
-            .ok()
-            .filter(|bytes| manifest::is_readable(bytes));
-        let text = text.and_then(|bytes| String::from_utf8(bytes).ok());
+        let text = read_regular::open(&layout.manifest());
+        let text = text.and_then(|file| inventory.read_manifest(file)).ok();
+        let text = text.flatten();
         let unadopted = plain_git::candidates(
             layout,
             &mut reader,
             &|id| inventory.knows(id),
             inventory.is_empty(),
-            text.as_deref(),
+            text.as_ref().map(|text| text.rest.as_str()),
         )?;
         for checkpoint in unadopted {
             inventory.add_without_ref(checkpoint);
         }
         let lost: Vec<ObjectId> = match &text {
             Some(text) => {
-                let rows = inventory.rows_without_checkpoint(text);
+                let rows = inventory.rows_without_checkpoint(&text.rest);
                 rows.iter().flat_map(|row| objects.by_prefix(row)).collect()
             }
             // Without a manifest an evicted checkpoint looks like one whose ref was lost.
@@ -181,13 +186,32 @@ impl Inventory {
             }
         }
         if let Some(text) = &text {
-            inventory.add_lost_rows(layout, objects, text)?;
+            inventory.add_lost_rows(layout, objects, &text.rest)?;
         }
         Ok(inventory)
     }
 
-    /// Adds rows whose commits are lost: the program itself drops a row before anything else. A row
-    /// that equals the missing row of a checkpoint except for its id is that row with a garbled id.
+    /// Reads the manifest without the beginning that is known to have the rows of the checkpoints up
+    /// to the newest packed one, and no others; `None` if it looks like no manifest.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read_manifest(&self, file: File) -> std::io::Result<Option<ManifestText>> {
+        let rows = if self.has_known_rows() {
+            self.rows
+        } else {
+            KnownRows::default()
+        };
+        rows.read_after(file).map(ManifestText::of)
+    }
+
+    /// Whether a beginning of the manifest may be known.
+    pub fn has_known_rows(&self) -> bool {
+        self.damaged.is_empty() && self.rows.are_of(&self.checkpoints)
+    }
+
+    /// Adds rows whose commits are lost, in a manifest without its known beginning: the program itself
+    /// drops a row before anything else. A row that equals the missing row of a checkpoint except for its id is that row with a garbled id.
     ///
     /// # Errors
     /// The refs cannot be listed.
@@ -205,11 +229,10 @@ impl Inventory {
         let still: HashSet<String> = manifest::ids(&String::from_utf8_lossy(&now))
             .into_iter()
             .collect();
-        let named: HashSet<String> = manifest::ids(text).into_iter().collect();
         let unnamed = self
             .checkpoints
             .iter()
-            .filter(|c| !named.contains(&c.id.short()))
+            .filter(|c| !still.contains(&c.id.short()))
             .map(manifest::row);
         let unnamed: HashSet<String> = unnamed
             .map(|row| manifest::without_id(&row).to_owned())
@@ -232,13 +255,7 @@ impl Inventory {
     pub fn manifest(&self, before: &str) -> String {
         let known = self.known_rows(before);
         if known > 0 {
-            let last = self.checkpoints.older().next_back();
-            let newer = self.checkpoints.newer().iter();
-            let rows: String = newer
-                .filter(|c| Some(LineEntry::of(c)) > last)
-                .map(manifest::row)
-                .collect();
-            return format!("{}{rows}", &before[..known]);
+            return format!("{}{}", &before[..known], self.rows_after_known());
         }
         let damaged: HashSet<String> = self
             .damaged
@@ -253,11 +270,28 @@ impl Inventory {
         manifest::render_after(&kept, &self.checkpoints)
     }
 
-    /// Length of the beginning of a manifest that is known to have the rows of the checkpoints up to
-    /// the newest packed one, and no others.
+    /// Renders what follows the beginning of a manifest, or all of it if none is known.
+    pub fn manifest_after(&self, before: &ManifestText) -> String {
+        if before.known_bytes > 0 {
+            self.rows_after_known()
+        } else {
+            self.manifest(&before.rest)
+        }
+    }
+
+    fn rows_after_known(&self) -> String {
+        let last = self.checkpoints.older().next_back();
+        let newer = self.checkpoints.newer().iter();
+        newer
+            .filter(|c| Some(LineEntry::of(c)) > last)
+            .map(manifest::row)
+            .collect()
+    }
+
+    /// Length of the known beginning of a manifest.
     pub fn known_rows(&self, text: &str) -> usize {
-        if self.damaged.is_empty() && self.checkpoints.has_older() {
-            self.rows.length_in(text, &self.checkpoints)
+        if self.has_known_rows() {
+            self.rows.length_in(text)
         } else {
             0
         }
@@ -283,12 +317,12 @@ impl Inventory {
             .collect()
     }
 
-    /// Ids in rows of a manifest that match none of these checkpoints.
+    /// Ids in rows of a manifest, without its known beginning, that match none of these checkpoints.
     pub fn rows_without_checkpoint(&self, text: &str) -> Vec<String> {
         let newer = self.checkpoints.newer().iter().map(|c| c.id);
         let damaged = self.damaged.iter().filter_map(|lost| lost.id.commit());
         let known: HashSet<String> = newer.chain(damaged).map(ObjectId::short).collect();
-        let mut rows = manifest::ids(&text[self.known_rows(text)..]);
+        let mut rows = manifest::ids(text);
         rows.retain(|row| !known.contains(&row[..ObjectId::SHORT_DIGITS]));
         if !rows.is_empty() {
             let older = self.checkpoints.older();

@@ -1,6 +1,7 @@
 //! `main` and the manifest, brought up to date with the inventory.
 
 use std::collections::HashSet;
+use std::fs::File;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::manifest;
@@ -14,6 +15,18 @@ impl LockedStore<'_> {
     /// Brings `main` and the manifest up to date with the inventory.
     pub fn write_derived(&self) -> Result<()> {
         self.write_main()?;
+        let path = self.store().layout().manifest();
+        let found = File::open(&path).and_then(|file| self.inventory.read_manifest(file));
+        if let Ok(Some(found)) = found
+            && let added = self.inventory.manifest_after(&found)
+            && let Some(added) = added.strip_prefix(&found.rest)
+            && found.known_bytes + found.rest.len() > 0
+        {
+            let length = found.known_bytes + found.rest.len();
+            if added.is_empty() || atomic_file::append(&path, length, added.as_bytes())? {
+                return Ok(());
+            }
+        }
         let found = self.read_manifest();
         self.write_manifest(&found, &self.inventory.manifest(&found))
     }
@@ -82,11 +95,6 @@ impl LockedStore<'_> {
         }
         let layout = self.store().layout();
         let path = layout.manifest();
-        if let Some(added) = text.strip_prefix(found).filter(|_| !found.is_empty())
-            && atomic_file::append(&path, found.len(), added.as_bytes())?
-        {
-            return Ok(());
-        }
         match atomic_file::replace_derived(&layout.own(), &path, text.as_bytes()) {
             Err(Error::Io { source, .. }) if atomic_file::is_full(&source) => {
                 atomic_file::shrink(&path, text.as_bytes())

@@ -25,6 +25,7 @@ use crate::store::layout::Layout;
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::object_hash::{ObjectKind, hash_object};
 use crate::store::objects::odb::Objects;
+use crate::store::refs::commit_cache::Holder;
 use crate::store::refs::commit_reader;
 use crate::store::refs::packed_seal::Seal;
 use crate::store::refs::ref_files::{self, Family};
@@ -65,12 +66,16 @@ pub struct PackedCommits {
 
 /// Opens the file if it can be trusted. The seal is returned if it proved that all commits are
 /// still stored; without it each was looked up.
-pub fn open(layout: &Layout, objects: &Objects) -> Option<(PackedCommits, Option<Seal>)> {
+pub fn open(
+    layout: &Layout,
+    objects: &Objects,
+    holders: &BTreeSet<Holder>,
+) -> Option<(PackedCommits, Option<Seal>)> {
     let packed = open_unproven(layout)?;
     let seal = Seal::read(layout).filter(|seal| seal.refs_sum == packed.refs_sum);
     let seal = seal.filter(|seal| {
         // Another process may have merged packs since they were listed.
-        seal.stands(objects) || (objects.refresh().is_ok() && seal.stands(objects))
+        seal.stands(holders) || (objects.refresh().is_ok() && seal.stands(&Holder::all(objects)))
     });
     let are_stored = || packed.entries().all(|entry| objects.holds(&entry.id));
     (seal.is_some() || are_stored()).then_some((packed, seal))
@@ -234,6 +239,9 @@ impl PackedCommits {
     /// Those of `ids` that it has.
     pub fn among(&self, ids: impl Iterator<Item = ObjectId>) -> Vec<ObjectId> {
         let ids: ObjectIds = ids.collect();
+        if ids.is_empty() {
+            return Vec::new();
+        }
         let entries = self.entries().map(|entry| entry.id);
         entries.filter(|id| ids.contains(id)).collect()
     }
@@ -311,8 +319,7 @@ impl OlderCheckpoints for PackedCommits {
     }
 
     fn pinned_count(&self) -> usize {
-        let is_pinned = |entry: &LineEntry| self.pins.contains(&entry.id);
-        self.entries().filter(is_pinned).count()
+        self.among(self.pins.iter().copied()).len()
     }
 
     fn read(&self, range: Range<usize>) -> Vec<Checkpoint> {
