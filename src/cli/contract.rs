@@ -13,11 +13,12 @@ use crate::view::place::placed;
 
 /// Flattened into `create` and `restore`.
 #[derive(Clone, Copy, Debug, clap::Args)]
+#[command(next_help_heading = "Agent contract")]
 pub struct ContractArgs {
-    /// Print a document that proves what was done
+    /// Print a report of what was done, verified against the checkpoint, for agents
     #[arg(long)]
     pub contract: bool,
-    /// Format of that document [default: yaml]
+    /// Format of the report [default: yaml]
     #[arg(long, value_name = "FORMAT", requires = "contract")]
     pub format: Option<Format>,
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use crate::cli::command_context::{self, CommandContext};
 use crate::cli::commands::{Command, DirCommand};
-use crate::cli::grammar::{self, ParseRefusal};
+use crate::cli::grammar::ParseRefusal;
 use crate::cli::parse::{self, Cli};
 use crate::cli::run::Properties;
 use crate::cli::terminal::printer::{self, Printer};
@@ -39,9 +39,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let environment = environment::read();
     let printer = Printer::new(&cli.global, environment.no_color);
     let Cli { global, command } = cli;
-    let Some(command) = command else {
-        return ExitCode::from(refuse_nothing(printer));
-    };
+    let command = command.unwrap_or_default();
     let name = command.name();
     let properties = match &command {
         Command::InDirectory(command) => command.properties(),
@@ -163,24 +161,10 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
         };
         printer::to_stdout(&contract.text(form));
     }
-    let more = command.map_or("checkpoint --help".to_owned(), |command| {
+    let meant = refusal.meant.as_deref().or(command);
+    let more = meant.map_or("checkpoint --help".to_owned(), |command| {
         format!("checkpoint {command} --help")
     });
     printer::to_stderr(&words::wrong_usage(&what, &more), Paint::default());
-    exit_code::USAGE
-}
-
-/// Handles a call without a command: short help for users, a failure with `--json`.
-fn refuse_nothing(printer: Printer) -> u8 {
-    if printer.json {
-        let error = Error::Usage {
-            what: "no command was given".to_owned(),
-        };
-        return report(printer, "usage", exit_code::USAGE, &error, None);
-    }
-    printer::to_stderr(
-        &grammar::short_help(&mut parse::command()),
-        Paint::default(),
-    );
     exit_code::USAGE
 }

@@ -18,16 +18,16 @@ pub struct GlobalArgs {
     /// Directory to act on; its parents are not searched
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// Folder that contains all stores
+    /// Folder that contains all stores [default: `CHECKPOINT_HOME`, or ~/.claude]
     #[arg(long, global = true, value_name = "DIR")]
     pub base: Option<PathBuf>,
     /// Print one JSON object, and never ask
     #[arg(long, global = true)]
     pub json: bool,
-    /// Print only results and failures
+    /// Print only results and errors
     #[arg(short, long, global = true)]
     pub quiet: bool,
-    /// Print more
+    /// Print details
     #[arg(short, long, global = true)]
     pub verbose: bool,
     /// When to use colours
@@ -36,10 +36,10 @@ pub struct GlobalArgs {
     /// Answer every question with yes
     #[arg(short, long, global = true)]
     pub yes: bool,
-    /// Never ask; refuse if an answer is needed
+    /// Never ask; exit with 4 where an answer is needed
     #[arg(long, global = true)]
     pub no_input: bool,
-    /// Time to wait for another process, in seconds
+    /// Time to wait for another checkpoint command, in seconds
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = LOCK_TIMEOUT_SECONDS)]
     pub lock_timeout: u64,
 }

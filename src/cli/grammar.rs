@@ -1,6 +1,25 @@
-//! Messages of clap in our format: help, version, or a usage error.
+//! Help as text, and messages of clap in our format.
 
-use clap::Command;
+use std::ffi::OsString;
+
+use clap::Command as Grammar;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// Maximum width of help in columns.
+pub const MAX_WIDTH: usize = 100;
+
+/// Last line of the help of each command.
+const OPTIONS: &str =
+    "Options of every command, such as -C DIR, --json and --yes: checkpoint help options";
+
+/// For each command the words of other programs that mean it: `command: word word`.
+const OTHER_WORDS: &str = include_str!("commands/other_words.txt");
+
+/// Examples of each command, below its name in brackets.
+const EXAMPLES: &str = include_str!("commands/examples.txt");
+
+/// Minimum length of the beginning of a word that stands for the word.
+const BEGINNING: usize = 4;
 
 /// Joins the error and clap's tips, if any: `what; a similar subcommand exists: 'list'`.
 fn in_one_line(said: &str) -> String {
@@ -30,11 +49,150 @@ fn trimmed(text: &str) -> String {
 pub struct ParseRefusal {
     pub text: String,
     pub is_failure: bool,
+    /// The command whose help is named, if it is not the one of the call.
+    pub meant: Option<String>,
+}
+
+impl ParseRefusal {
+    /// `whole` is the grammar that refused the words.
+    pub fn new(error: &clap::Error, args: &[OsString], whole: &Grammar) -> Self {
+        let (said, is_failure) = (error.render().to_string(), error.use_stderr());
+        let (text, meant) = match error.kind() {
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+                (missing(args, whole), None)
+            }
+            ErrorKind::InvalidSubcommand => unknown(error, args, whole),
+            _ if is_failure => (in_one_line(&said), None),
+            _ => (trimmed(&said), None),
+        };
+        Self {
+            text,
+            is_failure,
+            meant,
+        }
+    }
+}
+
+/// Returns the deepest command that the words name.
+fn named<'c>(args: &[OsString], whole: &'c Grammar) -> &'c Grammar {
+    let words = args.iter().skip(1).filter_map(|arg| arg.to_str());
+    words.fold(whole, |at, word| at.find_subcommand(word).unwrap_or(at))
+}
+
+fn missing(args: &[OsString], whole: &Grammar) -> String {
+    let group = named(args, whole);
+    let shown = group.get_subcommands().filter(|one| !one.is_hide_set());
+    let names: Vec<&str> = shown.map(Grammar::get_name).collect();
+    let more = group.get_subcommands().count() > names.len();
+    format!(
+        "{} needs a command: {}{}",
+        group.get_name(),
+        names.join(", "),
+        if more { ", …" } else { "" }
+    )
+}
+
+/// Returns the message about an unknown command, and the command that is most likely meant.
+fn unknown(error: &clap::Error, args: &[OsString], whole: &Grammar) -> (String, Option<String>) {
+    let word = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => word.as_str(),
+        _ => "",
+    };
+    let group = named(args, whole);
+    let is_top = group.get_name() == whole.get_name();
+    let mut candidates = if is_top {
+        by_other_words(word)
+    } else {
+        Vec::new()
+    };
+    if let (true, Some(ContextValue::Strings(similar))) = (
+        candidates.is_empty(),
+        error.get(ContextKind::SuggestedSubcommand),
+    ) {
+        // The most similar one comes last.
+        candidates.extend(similar.last().map(String::as_str));
+    }
+    let place = if is_top {
+        String::new()
+    } else {
+        format!("{} ", group.get_name())
+    };
+    let mut text = format!("there is no {place}command '{word}'");
+    if !candidates.is_empty() {
+        let quoted: Vec<String> = candidates.iter().map(|one| format!("'{one}'")).collect();
+        text.push_str(&format!("; did you mean {}?", quoted.join(" or ")));
+    }
+    let command = candidates.first().filter(|one| !one.starts_with('-'));
+    let meant = command.map(|one| format!("{place}{one}"));
+    (text, meant)
+}
+
+/// Returns the commands for which other programs have this word, or one that begins so.
+fn by_other_words(word: &str) -> Vec<&'static str> {
+    let find = |is_it: &dyn Fn(&str) -> bool| {
+        let lines = OTHER_WORDS.lines().filter_map(|line| line.split_once(": "));
+        let mut found = lines
+            .filter(|(_, words)| words.split(' ').any(is_it))
+            .map(|(commands, _)| commands.split(' ').collect::<Vec<_>>());
+        found.next().unwrap_or_default()
+    };
+    let exact = find(&|other| other == word);
+    if exact.is_empty() && word.len() >= BEGINNING {
+        find(&|other| other.starts_with(word))
+    } else {
+        exact
+    }
+}
+
+/// Prepares the grammar for help: examples and a pointer to the options of every command, which
+/// are hidden, below each command.
+pub fn with_help(whole: Grammar) -> Grammar {
+    whole
+        .mut_args(|arg| {
+            let is_global = arg.is_global_set();
+            arg.hide(is_global)
+        })
+        .mut_subcommands(|command| described(command, ""))
+}
+
+fn described(command: Grammar, above: &str) -> Grammar {
+    let words = format!("{above}{}", command.get_name());
+    let mut below = String::new();
+    let hidden = command.get_subcommands().filter(|one| one.is_hide_set());
+    for one in hidden {
+        let about = one.get_about().map(ToString::to_string).unwrap_or_default();
+        below.push_str(&format!("  {:<11}  {about}\n", one.get_name()));
+    }
+    let short = if below.is_empty() {
+        OPTIONS.to_owned()
+    } else {
+        below = format!("More commands:\n{below}\n");
+        format!("More commands: checkpoint {words} --help\n{OPTIONS}")
+    };
+    below.push_str("Examples:\n");
+    for example in examples(&words) {
+        below.push_str(&format!("  {example}\n"));
+    }
+    command
+        .mut_subcommands(|one| described(one, &format!("{words} ")))
+        .after_help(short)
+        .after_long_help(format!("{below}\n{OPTIONS}"))
+}
+
+/// Returns the examples of a command such as `workflow init`, each a line of a shell and, after
+/// three blanks, a remark.
+pub fn examples(words: &str) -> impl Iterator<Item = &'static str> + use<'_> {
+    let blocks = EXAMPLES.split("\n\n");
+    let named = blocks.filter_map(|block| block.strip_prefix('[')?.split_once("]\n"));
+    let block = named
+        .filter(move |(name, _)| *name == words)
+        .map(|(_, lines)| lines);
+    block.flat_map(str::lines)
 }
 
 /// Returns the help of a command such as `workflow init`, or of the program; `None` if there is no
 /// such command.
-pub fn help_of(whole: &Command, words: &[String]) -> Option<String> {
+pub fn help_of(whole: &Grammar, words: &[String]) -> Option<String> {
     let mut at = whole;
     for word in words {
         at = at.find_subcommand(word)?;
@@ -43,25 +201,17 @@ pub fn help_of(whole: &Command, words: &[String]) -> Option<String> {
         .into_iter()
         .chain(words.iter().map(String::as_str))
         .chain(["--help"]);
-    let refusal = ParseRefusal::from(whole.clone().try_get_matches_from(line).err()?);
-    Some(refusal.text).filter(|_| !refusal.is_failure)
+    let error = with_help(whole.clone()).try_get_matches_from(line).err()?;
+    (!error.use_stderr()).then(|| trimmed(&error.render().to_string()))
 }
 
-impl From<clap::Error> for ParseRefusal {
-    fn from(error: clap::Error) -> Self {
-        let (said, is_failure) = (error.render().to_string(), error.use_stderr());
-        Self {
-            text: if is_failure {
-                in_one_line(&said)
-            } else {
-                trimmed(&said)
-            },
-            is_failure,
-        }
-    }
-}
-
-/// Returns the short help, for a call without a command.
-pub fn short_help(whole: &mut Command) -> String {
-    trimmed(&whole.render_help().to_string())
+/// Returns the help of the options that every command takes.
+pub fn help_of_options(whole: &Grammar) -> String {
+    let global = whole.get_arguments().filter(|arg| arg.is_global_set());
+    let mut page = Grammar::new("checkpoint")
+        .disable_help_flag(true)
+        .max_term_width(MAX_WIDTH)
+        .args(global.cloned())
+        .help_template("{all-args}");
+    trimmed(&page.render_long_help().to_string())
 }

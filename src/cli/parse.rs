@@ -8,13 +8,14 @@ use clap::{Args as _, Command as Grammar, FromArgMatches as _, Parser};
 use crate::base::shell_word::shell_word;
 use crate::cli::commands::{self, Command};
 use crate::cli::global::GlobalArgs;
-use crate::cli::grammar::ParseRefusal;
-use crate::view::{place, topics};
+use crate::cli::grammar::{self, ParseRefusal};
+use crate::view::place;
 
 /// Snapshot this directory into a shadow git repository, and bring it back.
 #[derive(Debug, Parser)]
-#[command(name = "checkpoint", version, max_term_width = 80)]
-#[command(disable_help_subcommand = true, args_override_self = true, after_help = topics_named())]
+#[command(name = "checkpoint", version, max_term_width = grammar::MAX_WIDTH)]
+#[command(disable_help_subcommand = true, args_override_self = true)]
+#[command(override_help = include_str!("commands/first_screen.txt"))]
 pub struct Cli {
     #[command(flatten)]
     pub global: GlobalArgs,
@@ -29,8 +30,16 @@ pub struct Cli {
 pub fn parse(args: &[OsString]) -> Result<Cli, ParseRefusal> {
     match parse_lean(args) {
         Some(cli) => Ok(cli),
-        None => Cli::try_parse_from(args).map_err(ParseRefusal::from),
+        None => parse_whole(args),
     }
+}
+
+fn parse_whole(args: &[OsString]) -> Result<Cli, ParseRefusal> {
+    let mut whole = grammar::with_help(command());
+    let parsed = whole
+        .try_get_matches_from_mut(args)
+        .and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
+    parsed.map_err(|error| ParseRefusal::new(&error, args, &whole))
 }
 
 /// Parses a valid call with the grammar of one command. `None` for help and errors, which need the
@@ -85,14 +94,6 @@ pub fn place(global: &GlobalArgs) {
                 .collect(),
         );
     }
-}
-
-/// Returns the last lines of the help: the topics of `checkpoint help`.
-fn topics_named() -> String {
-    format!(
-        "Topics of 'checkpoint help TOPIC': {}",
-        topics::names().join(", ")
-    )
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub const VARIABLES: [Variable; 21] = [
         "shows long answers on a terminal; empty or cat is none",
     ),
     public("PAGER", "the same, if CHECKPOINT_PAGER is not set"),
-    public("COLUMNS", "the width of the help, at most 80"),
+    public("COLUMNS", "the width of the help, at most 100"),
     public(
         "TERM",
         "whether the terminal can show progress; dumb or not set: it cannot",

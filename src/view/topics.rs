@@ -29,6 +29,15 @@ pub fn page(topic: &str) -> Option<&'static str> {
         .map(|(_, page)| *page)
 }
 
+/// Returns a page that names all the others.
+pub fn overview() -> String {
+    let mut page = "Pages of 'checkpoint help TOPIC':\n\n".to_owned();
+    for (name, title) in titles() {
+        page.push_str(&format!("  {name:<17} {title}\n"));
+    }
+    page + "\nOther commands: man, schema, and for workflows: phase, task\n"
+}
+
 /// Returns the topics with the titles of their pages.
 pub fn titles() -> impl Iterator<Item = (&'static str, &'static str)> {
     TOPICS.iter().map(|(name, page)| {

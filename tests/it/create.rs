@@ -76,7 +76,7 @@ fn reason_and_source_have_defaults() {
 }
 
 #[test]
-fn an_empty_or_overlong_reason_or_a_bare_word_is_wrong_usage() {
+fn an_empty_or_overlong_reason_is_wrong_usage() {
     let sandbox = Sandbox::new();
     let long = "x".repeat(4097);
     for args in [
@@ -86,7 +86,6 @@ fn an_empty_or_overlong_reason_or_a_bare_word_is_wrong_usage() {
     ] {
         sandbox.run(&args).code(2).stdout_is("");
     }
-    sandbox.run(&["create", "pre-wave-3"]).code(2).stdout_is("");
     sandbox
         .run(&["create", "--source", " "])
         .code(2)
@@ -388,4 +387,56 @@ fn a_root_that_is_moved_away_meanwhile_is_not_recorded() {
     run.code(3).stdout_is("");
     std::fs::rename(&aside, &root).expect("it can be moved back");
     assert_eq!(sandbox.listed_ids(), [first]);
+}
+
+#[test]
+fn the_reason_may_stand_alone_or_be_called_a_message() {
+    let sandbox = Sandbox::new();
+    for (at, words) in [
+        &["create", "before refactor"][..],
+        &["create", "-m", "before refactor"],
+        &["create", "--message", "before refactor"],
+        &["create", "--", "before refactor"],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        sandbox.write("a", at.to_string());
+        sandbox.run(words).success();
+        assert_eq!(sandbox.shown("latest")["reason"], "before refactor");
+    }
+    sandbox
+        .run(&["create", "one", "-m", "two"])
+        .code(2)
+        .stdout_is("");
+    sandbox
+        .run(&["create", ""])
+        .code(2)
+        .stderr_has("the reason is empty");
+    assert_eq!(sandbox.listed_ids().len(), 4);
+}
+
+#[test]
+fn a_word_that_is_a_path_or_lacks_quotes_is_refused_with_the_commands_that_may_be_meant() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("src/it's", "1")
+        .symlink("dangling", "nowhere");
+    for (word, quoted) in [
+        ("src", "src"),
+        ("src/it's", r"'src/it'\''s'"),
+        ("dangling", "dangling"),
+    ] {
+        sandbox.run(&["create", word]).code(2).stdout_is("").stderr_has(&format!(
+            "checkpoint: {quoted} is a path in this directory: 'checkpoint create --scope {quoted}' records only it, \
+             'checkpoint create -m {quoted}' everything, with this reason"
+        ));
+    }
+    sandbox
+        .run(&["create", "before", "refactor"])
+        .code(2)
+        .stderr_has("a reason of several words needs quotes: checkpoint create 'before refactor'");
+    assert!(!sandbox.base().exists());
+    sandbox.run(&["create", "-m", "src"]).success();
+    assert_eq!(sandbox.shown("latest")["reason"], "src");
 }

@@ -1,39 +1,27 @@
-//! The help of every command: pinned word by word, and at most 80 columns wide.
+//! The help of every command: pinned word by word, and the screens that lead to it.
 
 use std::path::{Path, PathBuf};
 
 use checkpoint::cli::parse;
 use checkpoint::view::topics;
+use clap::Command;
 
 use crate::bench::Sandbox;
 
-const COMMANDS: [&str; 25] = [
-    "create",
-    "list",
-    "show",
-    "diff",
-    "cat",
-    "find",
-    "restore",
-    "undo",
-    "redo",
-    "bisect",
-    "guard",
-    "hold",
-    "release",
-    "delete",
-    "pin",
-    "unpin",
-    "prune",
-    "verify",
-    "relink",
-    "status",
-    "config",
-    "completions",
-    "man",
-    "schema",
-    "help",
-];
+/// The words of every command, such as `workflow init`; groups come before their members.
+pub fn commands() -> Vec<Vec<String>> {
+    fn below(command: &Command, words: &[String], found: &mut Vec<Vec<String>>) {
+        for one in command.get_subcommands() {
+            let words = [words, &[one.get_name().to_owned()]].concat();
+            found.push(words.clone());
+            below(one, &words, found);
+        }
+    }
+    let mut found = Vec::new();
+    below(&parse::command(), &[], &mut found);
+    assert!(found.len() > 55, "only {} commands", found.len());
+    found
+}
 
 fn snapshot(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -41,15 +29,14 @@ fn snapshot(name: &str) -> PathBuf {
         .join(format!("help-{name}.txt"))
 }
 
-fn check(name: &str, args: &[&str]) {
+fn check(name: &str, words: &[&str]) {
     let sandbox = Sandbox::new();
     sandbox.env("COLUMNS", "200");
-    let help = sandbox.run(args).success().stdout;
-    assert!(help.contains("Usage:"), "{name}: this is no help:\n{help}");
+    let help = sandbox.run(words).success().stdout;
     for line in help.lines() {
         assert!(
-            line.chars().count() <= 80,
-            "{name}: this line is wider than 80 columns:\n{line}"
+            line.chars().count() <= 100,
+            "{name}: this line is wider than 100 columns:\n{line}"
         );
         assert_eq!(line.trim_end(), line, "{name}: a line ends with blanks");
     }
@@ -70,32 +57,234 @@ fn check(name: &str, args: &[&str]) {
 #[test]
 fn the_help_of_every_command_is_pinned() {
     check("checkpoint", &["--help"]);
-    for command in COMMANDS {
-        check(command, &[command, "--help"]);
-    }
-}
-
-#[test]
-fn the_help_names_every_command() {
-    let sandbox = Sandbox::new();
-    let help = sandbox.run(&["--help"]).success().stdout;
-    for command in COMMANDS {
-        assert!(help.contains(command), "{command} is not in the help");
+    check("options", &["help", "options"]);
+    check("topics", &["help", "topics"]);
+    for words in commands() {
+        let mut line: Vec<&str> = words.iter().map(String::as_str).collect();
+        line.push("--help");
+        check(&words.join("-"), &line);
     }
 }
 
 #[test]
 fn every_snapshot_belongs_to_a_command() {
+    let mut names: Vec<String> = commands().iter().map(|words| words.join("-")).collect();
+    names.extend(["checkpoint", "options", "topics"].map(str::to_owned));
     for entry in std::fs::read_dir(snapshot("x").parent().expect("a folder"))
         .into_iter()
         .flatten()
     {
         let name = entry.expect("an entry").file_name().display().to_string();
-        let command = name.trim_start_matches("help-").trim_end_matches(".txt");
+        let of_help = name
+            .strip_prefix("help-")
+            .map(|name| name.trim_end_matches(".txt"));
         assert!(
-            command == "checkpoint" || COMMANDS.contains(&command),
+            of_help.is_none_or(|name| names.iter().any(|known| known == name)),
             "{name} belongs to no command"
         );
+    }
+}
+
+#[test]
+fn the_first_screen_fits_on_a_terminal_and_names_each_shown_command_once() {
+    let sandbox = Sandbox::new();
+    let help = sandbox.run(&["--help"]).success().stdout;
+    assert!(help.lines().count() <= 25, "{}", help.lines().count());
+    assert!(
+        help.lines().all(|line| line.chars().count() <= 80),
+        "{help}"
+    );
+    let screen = help.split("Every day\n").nth(1).expect("the commands");
+    let screen = screen.split("\nSEL is").next().expect("the commands");
+    let mut named: Vec<&str> = Vec::new();
+    for line in screen.lines() {
+        match line.strip_prefix("  ") {
+            Some("undo, redo") => {}
+            Some(line) if line.starts_with("undo, redo ") => named.extend(["undo", "redo"]),
+            Some(line) => named.extend(line.split(' ').next()),
+            None => named.extend(
+                line.get(14..)
+                    .unwrap_or_default()
+                    .split("  ")
+                    .filter(|word| !word.is_empty()),
+            ),
+        }
+    }
+    named.sort_unstable();
+    let whole = parse::command();
+    let mut shown: Vec<&str> = whole
+        .get_subcommands()
+        .filter(|command| !command.is_hide_set())
+        .map(Command::get_name)
+        .collect();
+    shown.sort_unstable();
+    assert_eq!(named, shown);
+    for hidden in ["man", "schema", "phase", "task"] {
+        assert!(!named.contains(&hidden));
+        sandbox
+            .run(&[hidden, "--help"])
+            .success()
+            .stdout_has("Usage:");
+    }
+    assert_eq!(sandbox.run(&["-h"]).success().stdout, help);
+}
+
+#[test]
+fn the_options_of_every_command_stand_on_one_page_that_each_help_names() {
+    let sandbox = Sandbox::new();
+    let page = sandbox.run(&["help", "options"]).success().stdout;
+    for option in [
+        "-C, --dir",
+        "--base",
+        "--json",
+        "--quiet",
+        "--yes",
+        "--no-input",
+    ] {
+        assert!(page.contains(option), "{option}\n{page}");
+    }
+    for words in commands() {
+        let line: Vec<&str> = words.iter().map(String::as_str).collect();
+        for flag in ["-h", "--help"] {
+            let help = sandbox.run(&[&line[..], &[flag]].concat()).success().stdout;
+            assert!(!help.contains("--lock-timeout"), "{help}");
+            assert!(help.contains("checkpoint help options"), "{help}");
+        }
+    }
+}
+
+#[test]
+fn help_uses_the_width_of_the_terminal_up_to_100() {
+    let sandbox = Sandbox::new();
+    let widest = |columns: &str| {
+        sandbox.env("COLUMNS", columns);
+        let help = sandbox.run(&["create", "--help"]).success().stdout;
+        help.lines()
+            .map(|line| line.chars().count())
+            .max()
+            .expect("lines")
+    };
+    assert!(widest("72") <= 72 && (81..=100).contains(&widest("200")));
+}
+
+#[test]
+fn without_a_command_it_is_status() {
+    let sandbox = Sandbox::new();
+    sandbox.at("2026-03-24T12:00:00Z");
+    let named = sandbox.run(&["status"]).success();
+    sandbox.at("2026-03-24T12:00:00Z");
+    let bare = sandbox.run(&[]).success();
+    assert_eq!((bare.stdout, bare.stderr), (named.stdout, named.stderr));
+    assert_eq!(
+        sandbox.run(&["--json"]).success().data()["root"],
+        sandbox.run(&["status", "--json"]).success().data()["root"]
+    );
+}
+
+#[test]
+fn a_group_without_a_command_names_its_commands() {
+    let sandbox = Sandbox::new();
+    for (group, message) in [
+        (
+            "workflow",
+            "workflow needs a command: init, status, next, resume, rewind, note, list, show, … \
+             (try 'checkpoint workflow --help')",
+        ),
+        (
+            "phase",
+            "phase needs a command: start, progress, done, fail, skip, approve \
+             (try 'checkpoint phase --help')",
+        ),
+        (
+            "task",
+            "task needs a command: add, start, done, fail, reset, list (try 'checkpoint task --help')",
+        ),
+    ] {
+        for words in [&[group][..], &["--yes", group]] {
+            let run = sandbox.run(words).code(2).stdout_is("");
+            assert_eq!(run.stderr, format!("checkpoint: {message}\n"));
+        }
+        assert_eq!(
+            sandbox.run(&[group, "--json"]).code(2).error_code(),
+            "usage"
+        );
+    }
+    let short = sandbox.run(&["workflow", "-h"]).success().stdout;
+    let long = sandbox.run(&["workflow", "--help"]).success().stdout;
+    for command in ["cleanup", "mini-commit", "validate"] {
+        assert!(!short.contains(&format!("  {command}")) && long.contains(&format!("  {command}")));
+    }
+}
+
+#[test]
+fn common_words_of_other_programs_lead_to_the_command() {
+    let sandbox = Sandbox::new();
+    for (word, meant) in [
+        ("rollback", "'restore' or 'undo'"),
+        ("revert", "'restore' or 'undo'"),
+        ("checkout", "'restore'"),
+        ("drop", "'delete'"),
+        ("remove", "'delete'"),
+        ("remov", "'delete'"),
+        ("history", "'list'"),
+        ("init", "'create'"),
+        ("info", "'status'"),
+        ("commit", "'create'"),
+        ("stash", "'create'"),
+        ("snapshot", "'create'"),
+        ("clean", "'prune'"),
+        ("crate", "'create'"),
+        ("creat", "'create'"),
+        ("restor", "'restore'"),
+        ("version", "'--version'"),
+        ("grep", "'find'"),
+        ("fsck", "'verify'"),
+    ] {
+        let run = sandbox.run(&[word]).code(2).stdout_is("");
+        let said =
+            format!("checkpoint: there is no command '{word}'; did you mean {meant}? (try '");
+        assert!(run.stderr.starts_with(&said), "{run}");
+        // The command that is named can be run.
+        let tried = run
+            .stderr
+            .split("try 'checkpoint ")
+            .nth(1)
+            .expect("a command");
+        let tried: Vec<&str> = tried.trim_end_matches("')\n").split(' ').collect();
+        sandbox.run(&tried).success().stdout_has("Usage:");
+    }
+    sandbox
+        .run(&["workflow", "initt"])
+        .code(2)
+        .stderr_has("there is no workflow command 'initt'; did you mean 'init'? (try 'checkpoint workflow init --help')");
+    sandbox
+        .run(&["zzzzz"])
+        .code(2)
+        .stderr_has("checkpoint: there is no command 'zzzzz' (try 'checkpoint --help')\n");
+}
+
+#[test]
+fn aliases_mean_the_same_command() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    sandbox.run(&["save", "one"]).success();
+    sandbox.write("a", "2");
+    sandbox.run(&["save", "-m", "two"]).success();
+    let log = sandbox.run(&["log", "--json"]).success();
+    assert_eq!(log.data()["checkpoints"].as_array().expect("rows").len(), 2);
+    sandbox.run(&["gc"]).success();
+    sandbox.run(&["rm", "one", "--yes"]).success();
+    assert_eq!(sandbox.listed_ids().len(), 1);
+    for (alias, command) in [
+        ("save", "create"),
+        ("log", "list"),
+        ("rm", "delete"),
+        ("gc", "prune"),
+    ] {
+        let of_alias = sandbox.run(&[alias, "--help"]).success().stdout;
+        let of_command = sandbox.run(&[command, "--help"]).success().stdout;
+        assert_eq!(of_alias, of_command);
+        assert_eq!(sandbox.run(&["help", alias]).success().stdout, of_command);
     }
 }
 
@@ -107,29 +296,21 @@ fn help_without_a_word_or_with_that_of_a_command_is_the_help_of_it() {
         sandbox.run(words).success().stdout_is(&expected);
     };
     same(&["help"], &["--help"]);
-    same(
-        &["help", "workflow", "init"],
-        &["workflow", "init", "--help"],
-    );
-    for command in COMMANDS {
-        same(&["help", command], &[command, "--help"]);
+    for words in commands() {
+        let line: Vec<&str> = words.iter().map(String::as_str).collect();
+        same(
+            &[&["help"], &line[..]].concat(),
+            &[&line[..], &["--help"]].concat(),
+        );
     }
 }
 
 #[test]
-fn help_of_a_topic_is_its_page_and_the_help_names_all_topics() {
+fn help_of_a_topic_is_its_page_and_one_page_names_all_topics() {
     let sandbox = Sandbox::new();
-    let help = sandbox.run(&["--help"]).success().stdout;
-    let topics_of_help = help
-        .split("Topics of 'checkpoint help TOPIC': ")
-        .nth(1)
-        .expect("a line with the topics");
-    let named: Vec<&str> = topics_of_help
-        .split([',', ' ', '\n'])
-        .filter(|word| !word.is_empty())
-        .collect();
-    assert_eq!(named, topics::names());
+    let overview = sandbox.run(&["help", "topics"]).success().stdout;
     for (topic, title) in topics::titles() {
+        assert!(overview.contains(topic) && overview.contains(title));
         assert!(
             parse::command_name(topic).is_none(),
             "{topic} is a command as well"

@@ -72,7 +72,8 @@ const DRY_RUN: [&str; 9] = [
     "workflow cleanup",
 ];
 /// Sentences that are no advice: options of other programs, and those in manuals and lists.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
+    "Options of every command, such as",
     "--remove-destination",
     "diff --git",
     "unless --source names one",

@@ -44,6 +44,7 @@ mod diff_history;
 mod diff_oracle;
 mod diff_random;
 mod eviction;
+mod examples;
 mod exit_codes;
 mod find;
 mod find_text;

@@ -1,14 +1,15 @@
 //! `create`: the id alone on stdout, or the contract; everything else on stderr.
 
 use std::cell::Cell;
-use std::ffi::OsString;
-use std::path::PathBuf;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use strum::VariantArray as _;
 
+use crate::base::shell_word::shell_word;
 use crate::cli::command_context::CommandContext;
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
@@ -33,52 +34,75 @@ use crate::view::create;
 /// Prints the id of the checkpoint, and nothing else, on stdout.
 #[derive(Debug, clap::Args)]
 pub struct CreateArgs {
-    /// Reason, which `list` shows and `restore` accepts [default: manual]
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
+    /// Reason, as with --reason
+    #[arg(value_name = "REASON", conflicts_with = "reason")]
+    pub word: Option<OsString>,
+    // Words of a reason without quotes, which are refused with the quotes that it needs.
+    #[arg(hide = true)]
+    pub more_words: Vec<OsString>,
+    /// Reason, which list shows and restore accepts [default: manual]
+    #[arg(
+        short,
+        long,
+        value_name = "TEXT",
+        allow_hyphen_values = true,
+        visible_alias = "message",
+        visible_short_alias = 'm'
+    )]
     pub reason: Option<String>,
     /// Source, such as the name of a skill [default: `CHECKPOINT_SOURCE`, or cli]
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub source: Option<String>,
-    /// Path or pattern to capture instead of everything (repeatable; @FILE reads a list, - reads
+    /// Path or pattern to record instead of everything (repeatable; @FILE reads a list, - reads
     /// stdin)
-    #[arg(long, value_name = "GLOB|PATH", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "GLOB|PATH",
+        allow_hyphen_values = true,
+        help_heading = "What is recorded"
+    )]
     pub scope: Vec<OsString>,
-    /// Database to capture: a file of SQLite, or a NAME of your configuration (repeatable)
-    #[arg(long, value_name = "FILE|NAME", allow_hyphen_values = true)]
+    /// Database to record: an SQLite file, or a NAME of your configuration (repeatable)
+    #[arg(
+        long,
+        value_name = "FILE|NAME",
+        allow_hyphen_values = true,
+        help_heading = "What is recorded"
+    )]
     pub db: Vec<OsString>,
-    /// Type of the checkpoint [default: the whole directory]
-    #[arg(long = "type", value_name = "TYPE")]
+    /// Type of the checkpoint, as agents declare it [default: the whole directory]
+    #[arg(long = "type", value_name = "TYPE", help_heading = "What is recorded")]
     pub checkpoint_type: Option<CheckpointType>,
     /// Value to record (repeatable); without --scope, no files are recorded
-    #[arg(long, value_name = "KEY=JSON")]
+    #[arg(long, value_name = "KEY=JSON", help_heading = "What is recorded")]
     pub state: Vec<String>,
     /// File with a JSON object to record unchanged (- reads stdin)
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "What is recorded")]
     pub state_file: Option<PathBuf>,
-    /// Also make plain copies of a `file_backup`, under .checkpoints/
-    #[arg(long)]
-    pub copies: bool,
     /// Time after which a prune may drop it: 24h, a time, or never (as good as a pin)
-    #[arg(long, value_name = "WHEN")]
+    #[arg(long, value_name = "WHEN", help_heading = "Limits")]
     pub expires: Option<String>,
     /// Number of checkpoints to keep, in this call only [default: as configured]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     pub keep: Option<u32>,
-    /// Number of files above which nothing is captured; 0 is no limit [default: as configured]
-    #[arg(long, value_name = "N")]
+    /// Number of files above which nothing is recorded; 0 is no limit [default: as configured]
+    #[arg(long, value_name = "N", help_heading = "Limits")]
     pub max_files: Option<u64>,
-    /// Session in which the size is checked only once [default: `CLAUDE_CODE_SESSION_ID`]
-    #[arg(long, value_name = "ID")]
+    /// Check the number of files only once for this session id [default: `CLAUDE_CODE_SESSION_ID`]
+    #[arg(long, value_name = "ID", help_heading = "Limits")]
     pub session: Option<String>,
-    /// Check the size again in this session
-    #[arg(long)]
+    /// Check the number of files again in this session
+    #[arg(long, help_heading = "Limits")]
     pub recount: bool,
-    /// Also capture sensitive files, all or those that match a pattern
-    #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true, default_missing_value = "*")]
+    /// Also record files that look like secrets, all or those that match a pattern
+    #[arg(long, value_name = "GLOB", num_args = 0..=1, require_equals = true, default_missing_value = "*", help_heading = "What is recorded")]
     pub include_sensitive: Vec<String>,
-    /// Accept a refused directory, and any number of files
-    #[arg(long)]
+    /// Allow a protected directory such as / or your home, and any number of files
+    #[arg(long, help_heading = "Limits")]
     pub force: bool,
+    /// With --type `file_backup`: also copy the files to .checkpoints/, to be read without this program
+    #[arg(long, help_heading = "Agent contract")]
+    pub copies: bool,
     #[command(flatten)]
     pub contract: ContractArgs,
 }
@@ -100,6 +124,49 @@ impl ValueEnum for CheckpointType {
 }
 
 impl CreateArgs {
+    /// Takes the words after `create` as the reason.
+    ///
+    /// # Errors
+    /// They are several words, or the path of a file, so that something else may be meant.
+    fn take_words(&mut self, root: &Path) -> Result<()> {
+        let words: Vec<OsString> = self
+            .word
+            .take()
+            .into_iter()
+            .chain(self.more_words.drain(..))
+            .collect();
+        let quoted = |word: &OsString| shell_word(word.as_encoded_bytes());
+        if let Some(path) = words
+            .iter()
+            .find(|word| !word.is_empty() && root.join(word).symlink_metadata().is_ok())
+        {
+            let path = quoted(path);
+            return Err(Error::Usage {
+                what: format!(
+                    "{path} is a path in this directory: 'checkpoint create --scope {path}' records only \
+                     it, 'checkpoint create -m {path}' everything, with this reason"
+                ),
+            });
+        }
+        let text = words.join(OsStr::new(" "));
+        let text = text.into_string().map_err(|_| Error::Usage {
+            what: "the reason is not UTF-8".to_owned(),
+        })?;
+        match words.len() {
+            0 => {}
+            1 => self.reason = Some(text),
+            _ => {
+                let text = shell_word(text.as_bytes());
+                return Err(Error::Usage {
+                    what: format!(
+                        "a reason of several words needs quotes: checkpoint create {text}"
+                    ),
+                });
+            }
+        }
+        Ok(())
+    }
+
     /// `scope` has the scope with all lists expanded; `state` the content of the state file.
     pub fn into_options(
         self,
@@ -177,13 +244,14 @@ impl RunCommand for CreateArgs {
 fn create(
     context: &Context,
     cmd: &CommandContext<'_>,
-    args: CreateArgs,
+    mut args: CreateArgs,
     made: &mut bool,
 ) -> Result<u8> {
     let scope = (!args.scope.is_empty())
         .then(|| lists::expand(&args.scope))
         .transpose()?;
     let state = args.state_file.as_deref().map(lists::content).transpose()?;
+    args.take_words(context.root.path())?;
     let (wants, has_reason) = (args.contract, args.reason.is_some());
     let options = args.into_options(scope, state);
     let mut code = Ok(exit_code::DONE);

@@ -13,7 +13,8 @@ use crate::view::{envelope as envelope_view, topics};
 
 /// Show the help of a command, or a page about a topic
 ///
-/// Without an argument it is that of checkpoint --help, which names the topics.
+/// 'checkpoint help topics' lists the topics, 'checkpoint help options' the options of every
+/// command.
 #[derive(Debug, clap::Args)]
 pub struct HelpArgs {
     /// Command such as restore or 'workflow init', or topic such as recovery
@@ -40,6 +41,8 @@ impl RunAnywhere for HelpArgs {
 
 fn text(words: &[String], whole: &Grammar) -> Result<String> {
     let page = match words {
+        [topic] if topic == "options" => Some(grammar::help_of_options(whole)),
+        [topic] if topic == "topics" => Some(topics::overview()),
         [topic] => topics::page(topic).map(str::to_owned),
         _ => None,
     };

@@ -38,13 +38,13 @@ pub mod workflow_resume;
 /// Makes the enums of the commands, their grammar and their dispatch from one list.
 macro_rules! commands {
     (
-        in_a_directory { $($name:literal $Command:ident($($args:ident)::+),)* }
+        in_a_directory { $($name:literal $([$alias:literal])? $Command:ident($($args:ident)::+),)* }
         anywhere { $($other_name:literal $Other:ident($($other_args:ident)::+),)* }
     ) => {
         /// Commands that act on a directory.
         #[derive(Debug, Subcommand)]
         pub enum DirCommand {
-            $(#[command(name = $name)] $Command($($args)::+),)*
+            $(#[command(name = $name $(, visible_alias = $alias)?)] $Command($($args)::+),)*
         }
 
         /// Commands that need neither a directory nor a store.
@@ -60,6 +60,12 @@ macro_rules! commands {
             InDirectory(DirCommand),
             #[command(flatten)]
             Anywhere(OtherCommand),
+        }
+
+        impl Default for Command {
+            fn default() -> Self {
+                Self::InDirectory(DirCommand::Status(status::StatusArgs::default()))
+            }
         }
 
         impl Command {
@@ -91,7 +97,7 @@ macro_rules! commands {
         /// Returns the grammar of a command; `None` if there is no such command.
         pub fn grammar(name: &str) -> Option<Grammar> {
             match name {
-                $($name => Some($($args)::+::augment_args(Grammar::new($name))),)*
+                $($name $(| $alias)? => Some($($args)::+::augment_args(Grammar::new($name)$(.visible_alias($alias))?)),)*
                 $($other_name => Some($($other_args)::+::augment_args(Grammar::new($other_name))),)*
                 _ => None,
             }
@@ -101,8 +107,8 @@ macro_rules! commands {
 
 commands! {
     in_a_directory {
-        "create" Create(create::CreateArgs),
-        "list" List(list::ListArgs),
+        "create" ["save"] Create(create::CreateArgs),
+        "list" ["log"] List(list::ListArgs),
         "show" Show(show::ShowArgs),
         "diff" Diff(diff::DiffArgs),
         "cat" Cat(cat::CatArgs),
@@ -114,10 +120,10 @@ commands! {
         "guard" Guard(guard::GuardArgs),
         "hold" Hold(hold::HoldArgs),
         "release" Release(hold::ReleaseArgs),
-        "delete" Delete(delete::DeleteArgs),
+        "delete" ["rm"] Delete(delete::DeleteArgs),
         "pin" Pin(pin::PinArgs),
         "unpin" Unpin(pin::UnpinArgs),
-        "prune" Prune(prune::PruneArgs),
+        "prune" ["gc"] Prune(prune::PruneArgs),
         "verify" Verify(verify::VerifyArgs),
         "relink" Relink(relink::RelinkArgs),
         "status" Status(status::StatusArgs),

@@ -59,6 +59,7 @@ impl From<&StepArgs> for StepOptions {
 
 /// Start, track and end the phases of a run
 #[derive(Clone, Debug, clap::Args)]
+#[command(hide = true)]
 pub struct PhaseArgs {
     #[command(subcommand)]
     pub command: PhaseCommand,
@@ -196,6 +197,7 @@ impl From<&DoneArgs> for DoneOptions {
 
 /// Manage the tasks of a phase
 #[derive(Clone, Debug, clap::Args)]
+#[command(hide = true)]
 pub struct TaskArgs {
     #[command(subcommand)]
     pub command: TaskCommand,

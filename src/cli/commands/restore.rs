@@ -60,6 +60,8 @@ pub struct RestoreArgs {
 }
 
 /// Undo the last restore
+///
+/// Saves the present state first; 'checkpoint redo' brings it back.
 #[derive(Debug, clap::Args)]
 pub struct UndoArgs {
     #[command(flatten)]
@@ -67,6 +69,8 @@ pub struct UndoArgs {
 }
 
 /// Redo the restore that was undone last
+///
+/// Saves the present state first; 'checkpoint undo' brings it back.
 #[derive(Debug, clap::Args)]
 pub struct RedoArgs {
     #[command(flatten)]

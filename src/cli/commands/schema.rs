@@ -9,6 +9,7 @@ use crate::view::schema;
 
 /// Print the JSON Schema of a document
 #[derive(Debug, clap::Args)]
+#[command(hide = true)]
 pub struct SchemaArgs {
     /// Name of the document [default: list the names]
     #[arg(value_name = "NAME")]

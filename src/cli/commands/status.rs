@@ -9,7 +9,7 @@ use crate::ops::context::Context;
 use crate::view::status;
 
 /// Show a summary of the store, and what changed in the directory
-#[derive(Clone, Copy, Debug, clap::Args)]
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct StatusArgs {
     /// Print one line for prompts and skills, without scanning the directory
     #[arg(long)]

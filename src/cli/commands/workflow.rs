@@ -44,29 +44,44 @@ pub struct WorkflowArgs {
 pub enum WorkflowCommand {
     Init(InitArgs),
     Status(WorkflowStatusArgs),
-    List(WorkflowListArgs),
-    Show(WorkflowShowArgs),
     Next(NextArgs),
     Resume(ResumeArgs),
     Rewind(RewindArgs),
-    Set(SetArgs),
     Note(NoteArgs),
+    List(WorkflowListArgs),
+    Show(WorkflowShowArgs),
+    #[command(hide = true)]
+    Set(SetArgs),
+    #[command(hide = true)]
     Diff(WorkflowDiffArgs),
     /// Check the plan, order, times, tasks and outputs of a run
+    #[command(hide = true)]
     Validate(RunArgs),
     /// Suggest phases of a plan that should come earlier
+    #[command(hide = true)]
     Lint(RunArgs),
+    #[command(hide = true)]
     Recover(RecoverArgs),
+    #[command(hide = true)]
     Interrupt(InterruptArgs),
+    #[command(hide = true)]
     MiniCommit(MiniCommitArgs),
     /// Archive a run as it is
+    #[command(hide = true)]
     Archive(RunArgs),
+    #[command(hide = true)]
     Abandon(AbandonArgs),
+    #[command(hide = true)]
     Delete(WorkflowDeleteArgs),
+    #[command(hide = true)]
     Cleanup(CleanupArgs),
+    #[command(hide = true)]
     Import(ImportArgs),
+    #[command(hide = true)]
     Export(ExportArgs),
+    #[command(hide = true)]
     Skeleton(SkeletonArgs),
+    #[command(hide = true)]
     Shims(ShimsArgs),
 }
 

@@ -1,0 +1,137 @@
+//! Every command has two examples in its help, and each of them works in a prepared project.
+
+use std::process::Command;
+
+use checkpoint::cli::grammar;
+
+use crate::bench::{Run, Sandbox};
+use crate::help::commands;
+
+const MAIN: &str = "fn main() {}\n";
+
+/// Returns the examples of a command, without their remarks.
+fn examples(words: &[String]) -> Vec<String> {
+    grammar::examples(&words.join(" "))
+        .map(|line| line.split("   ").next().unwrap_or_default().to_owned())
+        .collect()
+}
+
+/// Makes a project with what the examples name, and what this command needs.
+fn prepared(words: &[String]) -> Sandbox {
+    let sandbox = Sandbox::new();
+    let run = |args: &[&str]| drop(sandbox.run(args).success());
+    sandbox
+        .write("README.md", "read me\n")
+        .write("src/main.rs", MAIN)
+        .write("test.sh", "#!/bin/sh\n! grep -q TODO src/main.rs\n")
+        .chmod("test.sh", 0o755)
+        .write(sandbox.top().join("bin/man"), "#!/bin/sh\ncat >/dev/null\n")
+        .chmod(sandbox.top().join("bin/man"), 0o755);
+    for (at, reason) in ["before refactor", "wave-1", "wave-2"].iter().enumerate() {
+        if at > 0 {
+            sandbox.write("src/main.rs", format!("{MAIN}// TODO {at}\n"));
+        }
+        if words[0] != "relink" {
+            sandbox.create(reason);
+        }
+    }
+    match words[0].as_str() {
+        "undo" => run(&["restore", "wave-1", "--yes"]),
+        "redo" => {
+            run(&["restore", "wave-1", "--yes"]);
+            run(&["undo", "--yes"]);
+        }
+        "restore" => drop(sandbox.write("src/main.rs", MAIN)),
+        "diff" => drop(sandbox.write("src/main.rs", "fn main() { }\n")),
+        "release" => run(&["hold", "nightly"]),
+        "unpin" => ["@", "before refactor"]
+            .iter()
+            .for_each(|sel| run(&["pin", sel])),
+        "relink" => {
+            let old = sandbox.top().join("old-name");
+            sandbox.write(old.join("a"), "1");
+            let _ = sandbox.run_in(&old, &["create"]).success();
+            std::fs::remove_dir_all(old).expect("it can be removed");
+        }
+        "workflow" | "phase" | "task" => with_a_run(&sandbox, words),
+        _ => {}
+    }
+    sandbox
+}
+
+fn with_a_run(sandbox: &Sandbox, words: &[String]) {
+    let run = |line: &str| {
+        let words: Vec<&str> = line.split(' ').collect();
+        sandbox.run(&words).success()
+    };
+    let _ = run("workflow init --type implement --phase plan --phase build:Build:plan");
+    let export = run("workflow export --format pipeline").stdout;
+    sandbox.write("state.json", export);
+    let last = words.get(1).map(String::as_str);
+    match (words[0].as_str(), last) {
+        ("phase", Some("start") | None) => return,
+        _ => drop(run("phase start plan")),
+    }
+    match (words[0].as_str(), last) {
+        ("task", Some("add") | None) => {}
+        ("task", Some("start" | "list")) => drop(run("task add parser")),
+        ("task", _) => {
+            let _ = run("task add parser");
+            let _ = run("task start parser");
+        }
+        ("workflow", Some("set")) => drop(run("workflow set owner=bob")),
+        ("workflow", Some("cleanup")) => drop(run("workflow abandon")),
+        _ => {}
+    }
+}
+
+/// Runs an example in a shell, for a user who answers each question with yes.
+fn run_example(sandbox: &Sandbox, example: &str) -> Run {
+    let script = format!("checkpoint() {{ \"$PROGRAM\" --yes \"$@\"; }}\n{example}\n");
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", &script]).current_dir(sandbox.root());
+    let of_program = sandbox.command(&[], &[]);
+    for (name, value) in of_program.get_envs() {
+        command.env(name, value.expect("a value"));
+    }
+    let path = format!("{}:/usr/bin:/bin", sandbox.top().join("bin").display());
+    command.env("PATH", path).env("PROGRAM", Sandbox::binary());
+    Run::of(command)
+}
+
+fn check(is_wanted: &dyn Fn(&str) -> bool) {
+    let mut wrong = Vec::new();
+    for words in commands().into_iter().filter(|words| is_wanted(&words[0])) {
+        let examples = examples(&words);
+        if examples.len() < 2 {
+            wrong.push(format!("{words:?} has {} examples", examples.len()));
+        }
+        for example in examples {
+            if !example.contains(&format!("checkpoint {}", words[0])) || example.len() > 78 {
+                wrong.push(format!("{words:?}: {example}"));
+            }
+            let run = run_example(&prepared(&words), &example);
+            if run.code != 0 {
+                wrong.push(format!("{example}\n{run}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+const OF_RUNS: [&str; 3] = ["workflow", "phase", "task"];
+
+#[test]
+fn each_command_has_two_examples_and_they_work() {
+    check(&|name| !OF_RUNS.contains(&name));
+}
+
+#[test]
+fn each_command_of_workflows_has_two_examples_and_they_work() {
+    check(&|name| name == "workflow");
+}
+
+#[test]
+fn each_command_of_phases_and_tasks_has_two_examples_and_they_work() {
+    check(&|name| OF_RUNS[1..].contains(&name));
+}
