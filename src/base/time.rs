@@ -2,7 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use chrono::{DateTime, Local, NaiveDate, NaiveDateTime, SecondsFormat, TimeZone, Utc};
+use chrono::{
+    DateTime, Datelike as _, Local, NaiveDate, NaiveDateTime, SecondsFormat, TimeZone,
+    Timelike as _, Utc,
+};
 
 /// Nanoseconds of a second.
 pub const SECOND_NS: i64 = 1_000_000_000;
@@ -60,6 +63,28 @@ pub fn local_minutes(time_ms: i64) -> String {
         return time.format(FORM).to_string();
     }
     time.with_timezone(&Local).format(FORM).to_string()
+}
+
+/// Numbers for the hour, day, ISO week and month of a moment in local time: two moments share the
+/// number exactly if they lie in the same hour, day, week or month.
+pub fn local_periods(time_ms: i64) -> [i64; 4] {
+    let time = utc(time_ms);
+    let local = if IS_ZONE_IGNORED.load(Ordering::Relaxed) {
+        time.naive_utc()
+    } else {
+        time.with_timezone(&Local).naive_local()
+    };
+    let (week, month) = (
+        local.iso_week(),
+        100 * i64::from(local.year()) + i64::from(local.month()),
+    );
+    let day = 100 * month + i64::from(local.day());
+    [
+        100 * day + i64::from(local.hour()),
+        day,
+        100 * i64::from(week.year()) + i64::from(week.week()),
+        month,
+    ]
 }
 
 /// Formats an age in its largest non-zero unit: `3 min`, `5 d`.

@@ -187,6 +187,11 @@ pub struct ConfigProblem {
 }
 
 impl ConfigProblem {
+    /// Whether it may be about which checkpoints to keep.
+    pub fn is_of_keep(&self) -> bool {
+        self.key.is_none_or(|key| key.starts_with("keep"))
+    }
+
     pub fn error(self) -> Error {
         Error::BadConfig {
             file: self.file,

@@ -3,5 +3,6 @@
 pub mod databases;
 pub mod environment;
 pub mod file;
+pub mod keep;
 pub mod settings;
 pub mod variables;

@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use crate::config::databases::{self, DatabaseCommands};
 use crate::config::environment::{Environment, Origin};
 use crate::config::file::{self, Amount, ConfigFile, ConfigProblem, Remark};
+use crate::config::keep;
 use crate::error::Result;
+use crate::model::checkpoint::keep_policy::{Policy, PolicyChange};
 
 /// The effective settings after all files were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Number of checkpoints to keep.
-    pub keep: usize,
+    /// Which checkpoints to keep.
+    pub keep: Policy,
     pub dedup_window_ms: i64,
     /// Number of files above which nothing is captured; 0 is no limit.
     pub max_files: u64,
@@ -34,7 +36,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            keep: 50,
+            keep: Policy::default(),
             dedup_window_ms: 1000,
             max_files: 50_000,
             max_file_size_bytes: None,
@@ -80,20 +82,37 @@ pub struct LoadedSettings {
 }
 
 /// Keys of the user's file.
-const USER_KEYS: [&str; 10] = [
+const USER_KEYS: [&str; 17] = [
     "audit",
     "auto_prune",
     "database",
     "dedup_window",
     "exclude",
     "keep",
+    "keep_auto",
+    "keep_daily",
+    "keep_hourly",
+    "keep_last",
+    "keep_monthly",
+    "keep_weekly",
+    "keep_within",
     "max_file_size",
     "max_files",
     "max_store_size",
     "sensitive_allow",
 ];
 /// Keys that a project may set: it may exclude more and keep more, nothing else.
-const PROJECT_KEYS: [&str; 2] = ["exclude", "keep"];
+const PROJECT_KEYS: [&str; 9] = [
+    "exclude",
+    "keep",
+    "keep_auto",
+    "keep_daily",
+    "keep_hourly",
+    "keep_last",
+    "keep_monthly",
+    "keep_weekly",
+    "keep_within",
+];
 
 /// Whether a command goes on despite problems in the user's own file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,20 +128,19 @@ pub enum OwnFile {
 pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Settings> {
     let LoadedSettings {
         mut settings,
-        origins,
         mut problems,
         ..
     } = load_all(root, environment);
     if own == OwnFile::MayBeBad && !problems.is_empty() {
+        // An unreadable limit may be higher than the default, so no limit applies.
+        if problems.iter().any(ConfigProblem::is_of_keep) {
+            settings.keep = Policy::EVERYTHING;
+        }
         settings.remarks.extend(
             problems
                 .drain(..)
                 .map(|bad| bad.remark("this command goes on without it")),
         );
-        // An unreadable limit may be higher than the default, so no limit applies.
-        if !origins.contains_key("keep") {
-            settings.keep = usize::MAX;
-        }
     }
     problems
         .into_iter()
@@ -175,11 +193,8 @@ impl LoadedSettings {
         }
         if let Origin::ProjectFile(_) = origin {
             // The file may have raised the number to keep: an error in it must evict nothing.
-            if problems
-                .iter()
-                .any(|bad| bad.key.is_none_or(|key| key == "keep"))
-            {
-                self.settings.keep = usize::MAX;
+            if problems.iter().any(ConfigProblem::is_of_keep) {
+                self.settings.keep = Policy::EVERYTHING;
             }
             // A project can only exclude more and keep more, and a restore must not fail because of
             // its file.
@@ -214,12 +229,7 @@ impl Settings {
             "sensitive_allow",
             note,
         );
-        set(
-            &mut self.keep,
-            file.value("keep", at_least_one, "must be at least 1"),
-            "keep",
-            note,
-        );
+        self.take_keep(file, note, Policy::changed);
         let window = file.value(
             "dedup_window",
             |found: Amount| found.milliseconds(),
@@ -277,10 +287,23 @@ impl Settings {
             "exclude",
             note,
         );
-        let keep = file
-            .value("keep", at_least_one, "must be at least 1")
-            .filter(|keep| *keep > self.keep);
-        set(&mut self.keep, keep, "keep", note);
+        self.take_keep(file, note, Policy::raised);
+    }
+
+    fn take_keep(
+        &mut self,
+        file: &mut ConfigFile,
+        note: &mut Note<'_>,
+        by: fn(Policy, &PolicyChange) -> Policy,
+    ) {
+        let (change, keys) = keep::read(file);
+        let keep = by(self.keep, &change);
+        // A key of a project that raises nothing has no effect.
+        let has_effect = keep != self.keep || keep == self.keep.changed(&change);
+        for key in keys.into_iter().filter(|_| has_effect) {
+            note(key, FoundFile::Replaces);
+        }
+        self.keep = keep;
     }
 }
 
@@ -302,10 +325,6 @@ fn add(
         place.extend(found);
         note(key, FoundFile::Adds);
     }
-}
-
-fn at_least_one(keep: u64) -> Option<usize> {
-    usize::try_from(keep).ok().filter(|keep| *keep >= 1)
 }
 
 #[cfg(test)]
@@ -344,9 +363,9 @@ mod tests {
         ] {
             let settings = loaded("exclude = ['a']", bad).unwrap();
             let keep = if bad.starts_with("keep") {
-                usize::MAX
+                Policy::EVERYTHING
             } else {
-                50
+                Policy::default()
             };
             assert_eq!(
                 (settings.keep, settings.excludes),
@@ -372,9 +391,12 @@ mod tests {
     #[test]
     fn where_the_users_own_file_is_forgiven_nothing_is_dropped_by_a_limit_that_nobody_read() {
         let settings = loaded_by(OwnFile::MayBeBad, "keep = [", "keep = 7").unwrap();
-        assert_eq!((settings.keep, settings.remarks.len()), (usize::MAX, 1));
+        assert_eq!(
+            (settings.keep, settings.remarks.len()),
+            (Policy::EVERYTHING, 1)
+        );
         let settings = loaded_by(OwnFile::MayBeBad, "keep = 20\nmax_files = 'x'", "").unwrap();
-        assert_eq!((settings.keep, settings.remarks.len()), (20, 1));
+        assert_eq!((settings.keep.last, settings.remarks.len()), (20, 1));
         assert_eq!(
             loaded_by(OwnFile::MayBeBad, "keep = 20", "")
                 .unwrap()
@@ -390,14 +412,14 @@ mod tests {
             "keep = 10\nexclude = ['b']\nmax_files = 1",
         )
         .unwrap();
-        assert_eq!((settings.keep, settings.max_files), (20, 50_000));
+        assert_eq!((settings.keep.last, settings.max_files), (20, 50_000));
         assert_eq!(settings.excludes, ["a", "b"]);
         assert!(
             settings.remarks[0].text.contains("user's own"),
             "{:?}",
             settings.remarks
         );
-        assert_eq!(loaded("keep = 20", "keep = 30").unwrap().keep, 30);
+        assert_eq!(loaded("keep = 20", "keep = 30").unwrap().keep.last, 30);
     }
 
     #[test]

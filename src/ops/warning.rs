@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::config::file::Remark;
 use crate::model::checkpoint::record::DamagedCheckpoint;
+use crate::model::checkpoint::retention::Evicted;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -121,7 +122,7 @@ pub enum Warning {
     },
     /// Evicted to fit the limit, after the result was printed.
     EvictedForSize {
-        ids: Vec<ObjectId>,
+        evicted: Vec<Evicted>,
     },
     /// A program went on writing to files that a restore had replaced; its data is kept in the
     /// staging directory.

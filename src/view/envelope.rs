@@ -6,6 +6,7 @@ use crate::base::text::is_deceptive;
 use crate::base::time::rfc3339;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::retention::Evicted;
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::meta::Meta;
@@ -13,7 +14,6 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::ScopePart;
 use crate::ops::capture::left_out::LeftOut;
-use crate::ops::create::apply_retention::Evicted;
 use crate::ops::warning::Warning;
 use crate::view::place::placed;
 

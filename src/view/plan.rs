@@ -149,6 +149,20 @@ pub fn made_since(since: Option<&[RelPath]>, kept: &str, limit: usize) -> String
     )
 }
 
+/// What an undo or redo that needs consent does, in one line, for a refusal.
+pub fn stake(proposal: &Proposal<'_>) -> String {
+    let counts = counts_with_databases(proposal.plan, proposal.databases);
+    let what = format!("{} {counts}", proposal.verb.into_str());
+    match proposal.since {
+        Some([]) => what,
+        Some(since) => format!(
+            "{what}, and takes along work done since: {}",
+            and_more(since, LISTED_PATHS)
+        ),
+        None => format!("{what}, and whether it takes along work done since cannot be told"),
+    }
+}
+
 /// Formats one line for each path left unchanged because it cannot be read.
 pub fn unreadable(plan: &RestorePlan, paint: Paint) -> String {
     let line = |(path, why): (&RelPath, &WhyNot)| {

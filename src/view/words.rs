@@ -2,11 +2,11 @@
 
 use crate::base::text::{escape, escape_line, escape_path};
 use crate::error::Error;
+use crate::model::checkpoint::retention::{Evicted, EvictionReason};
 use crate::model::state::rel_path::RelPath;
-use crate::ops::create::apply_retention::Evicted;
 use crate::ops::warning::Warning;
 use crate::ops::warning_words::thousands;
-use crate::view::format::{Paint, count};
+use crate::view::format::Paint;
 use crate::view::place::placed;
 
 /// Output of a command: result for stdout, talk for stderr.
@@ -64,16 +64,26 @@ pub fn join<'p>(paths: impl Iterator<Item = &'p RelPath>) -> String {
     paths.map(RelPath::to_string).collect::<Vec<_>>().join(" ")
 }
 
+/// Formats a line for each: `evicted aab1778f (wave-1): beyond keep`.
 pub fn evicted(evicted: &[Evicted]) -> String {
-    if evicted.is_empty() {
-        return String::new();
+    eviction_lines("evicted", evicted)
+}
+
+/// As [`evicted`], after another verb.
+pub fn eviction_lines(verb: &str, evicted: &[Evicted]) -> String {
+    let line = |gone: &Evicted| format!("{verb} {}: {}\n", gone.named(), why_evicted(gone.why));
+    evicted.iter().map(line).collect()
+}
+
+fn why_evicted(why: EvictionReason) -> &'static str {
+    match why {
+        EvictionReason::OldSafety => "beyond the last 20 restores",
+        EvictionReason::Oldest => "beyond keep",
+        EvictionReason::NoRule => "no rule keeps it",
+        EvictionReason::OldAutomatic => "beyond keep_auto",
+        EvictionReason::StoreSize => "beyond max_store_size",
+        EvictionReason::Expired => "expired",
     }
-    let ids: Vec<String> = evicted.iter().map(|gone| gone.id.short()).collect();
-    format!(
-        "evicted {}: {}\n",
-        count(ids.len(), "checkpoint", "checkpoints"),
-        ids.join(" ")
-    )
 }
 
 pub fn count_files(files: u64) -> String {

@@ -93,7 +93,7 @@ fn rows_decide_what_is_adopted_and_evicted_commits_stay_evicted() {
         let made = commits(&recipe, &sandbox, 1..=60);
         recipe.evict(50);
         let run = sandbox
-            .run(&["create", "-r", "ours", "--keep", "100"])
+            .run(&["create", "-r", "ours", "--keep", "100", "--yes"])
             .success();
         run.stderr_has("took over 50 commits that plain git made");
         let ids = all_ids(&sandbox.run(&["list", "--json"]).success());
@@ -220,7 +220,7 @@ fn the_room_of_an_adopted_line_comes_back_with_its_last_commit() {
     for number in 0..6 {
         sandbox
             .write("a", format!("{number}"))
-            .run(&["create", "-r", "ours", "--keep", "5"])
+            .run(&["create", "-r", "ours", "--keep", "5", "--yes"])
             .success();
     }
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(2);
@@ -231,7 +231,7 @@ fn the_room_of_an_adopted_line_comes_back_with_its_last_commit() {
     index.set_modified(long_ago).expect("its time can be set");
     sandbox
         .real_clock()
-        .run(&["prune", "--keep", "5"])
+        .run(&["prune", "--keep", "5", "--yes"])
         .success()
         .stdout_has("Pruned");
     assert!(
@@ -275,7 +275,7 @@ fn what_plain_git_staged_survives_a_prune_between_add_and_commit() {
     sandbox.write("a", "x").mkdir("deep").write("deep/y", "y");
     recipe.git().run(&["add", "-A"]).success();
     let tree = recipe.git().output(&["write-tree"]);
-    sandbox.run(&["prune", "--keep", "1"]).success();
+    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
     assert_eq!(recipe.fsck(), [""; 0]);
     recipe.git().run(&["cat-file", "-e", &tree]).success();
     sandbox.write("a", "later").restore("two").success();
@@ -463,7 +463,7 @@ fn a_commit_without_parents_stands_where_its_time_says_and_is_not_evicted_for_it
     assert_eq!(sandbox.listed()[0]["id"], hand.as_str(), "it is the newest");
     sandbox
         .write("a", "v5")
-        .run(&["create", "-r", "r5", "--keep", "3"])
+        .run(&["create", "-r", "r5", "--keep", "3", "--yes"])
         .success();
     let mut kept: Vec<String> = sandbox
         .listed()
@@ -473,7 +473,7 @@ fn a_commit_without_parents_stands_where_its_time_says_and_is_not_evicted_for_it
     // A commit records its time in seconds only, so the order of the two newest is undefined here.
     kept.sort();
     assert_eq!(kept, ["hand", "r3", "r5"]);
-    sandbox.run(&["prune", "--keep", "2"]).success();
+    sandbox.run(&["prune", "--keep", "2", "--yes"]).success();
     sandbox.restore("hand").success();
     assert_eq!(sandbox.read("a"), "by hand");
 }
@@ -508,9 +508,9 @@ fn an_annotated_tag_that_plain_git_made_lives_on_and_keeps_nobody_from_pruning()
         sandbox.write("a", "ours").create("ours");
         sandbox.write("a", "again").create("again");
         sandbox.run(&["prune", "--dry-run"]).success();
-        sandbox.run(&["prune", "--keep", "1"]).success();
+        sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
         sandbox.write("b", "more").create("more");
-        sandbox.run(&["prune", "--keep", "1"]).success();
+        sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
         assert_eq!(recipe.fsck(), [""; 0], "packed {packed}");
         assert_eq!(recipe.git().output(&["rev-parse", "v1", "v2"]), tags);
         assert_eq!(recipe.git().output(&["cat-file", "-t", "v2"]), "tag");

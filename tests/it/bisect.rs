@@ -92,7 +92,7 @@ fn fifty_checkpoints_are_searched_for_paths_and_texts_too() {
     let (sandbox, ids) = project(50, 33);
     sandbox.remove("doc/page2.md");
     let gone = sandbox
-        .run(&["create", "--reason", "gone", "--keep", "100"])
+        .run(&["create", "--reason", "gone", "--keep", "100", "--yes"])
         .success()
         .stdout
         .trim()
@@ -272,7 +272,7 @@ fn the_store_is_free_while_tests_run_and_packs_that_go_meanwhile_stay_readable()
     let root = sandbox.root().display().to_string();
     let line = format!(
         "'{binary}' -C '{root}' create --lock-timeout 0 --reason during >&2 || exit 99; \
-         '{binary}' -C '{root}' prune --keep 1 --lock-timeout 0 >&2 || exit 99; exec ./test.sh"
+         '{binary}' -C '{root}' prune --keep 1 --yes --lock-timeout 0 >&2 || exit 99; exec ./test.sh"
     );
     let run = bisect(
         &sandbox,

@@ -209,7 +209,10 @@ fn the_version_on_which_others_stand_can_go() {
         );
     }
     let oldest = versions.made.remove(0);
-    versions.sandbox.run(&["prune", "--keep", "2"]).success();
+    versions
+        .sandbox
+        .run(&["prune", "--keep", "2", "--yes"])
+        .success();
     versions.sandbox.run(&["show", &oldest.0]).code(3);
     versions.check();
 }

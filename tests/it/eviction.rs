@@ -16,7 +16,7 @@ fn sixty_large_checkpoints_shrink_to_two() {
     }
     assert_eq!(sandbox.listed().len(), 50, "the limit holds while creating");
     sandbox
-        .run(&["prune", "--keep", "2"])
+        .run(&["prune", "--keep", "2", "--yes"])
         .success()
         .stdout_has("→");
     assert_eq!(sandbox.listed().len(), 2);

@@ -152,7 +152,7 @@ fn no_command_starts_a_child() {
         "phase start",
         "workflow rewind b --both --yes",
         "workflow archive",
-        "prune --keep 1",
+        "prune --keep 1 --yes",
         "prune --orphaned --yes",
         "delete --all --yes",
     ] {
@@ -392,7 +392,7 @@ fn a_user_without_a_name_can_do_everything() {
     run(&["undo", "--yes"]);
     assert_eq!(sandbox.read("a"), "2");
     run(&["list"]).stdout_has("one");
-    run(&["prune", "--keep", "1"]);
+    run(&["prune", "--keep", "1", "--yes"]);
 }
 
 /// Writes a commit like this one whose tree has one file of this name, which git would refuse.

@@ -49,7 +49,7 @@ fn a_pack_beyond_two_gibibytes_and_a_file_beyond_four_come_back() {
     );
     sandbox.write("z/9", "edited");
     sandbox.create("after");
-    sandbox.run(&["prune", "--keep", "2"]).success();
+    sandbox.run(&["prune", "--keep", "2", "--yes"]).success();
     sandbox.run(&["verify", "--full"]).success();
     for path in ["a-noise", "b-sparse"] {
         std::fs::write(sandbox.path(path), "gone").expect("a file can be written");

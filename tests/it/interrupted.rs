@@ -144,7 +144,10 @@ fn sweep(calls: &str, way_out: &[&str], end: fn(&Story) -> &Tree) {
         assert_eq!(run.code, 137, "{when}\n{run}");
         if story.look(&when) == Left::Pending {
             pending += 1;
-            story.sandbox.run(&["prune", "--keep", "1"]).success();
+            story
+                .sandbox
+                .run(&["prune", "--keep", "1", "--yes"])
+                .success();
             story.sandbox.run(way_out).success();
             story.sandbox.tree().assert_is(end(&story), &when);
             assert!(
@@ -400,7 +403,7 @@ fn a_journal_of_another_store_is_not_believed() {
         .assert_is(&before, "what was pending elsewhere");
     sandbox.run(&["verify", "--repair"]).success();
     assert!(!journal(&sandbox).exists(), "the repair left it");
-    sandbox.run(&["prune", "--keep", "1"]).success();
+    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
     sandbox.create("three");
     // A store that was moved still recognizes its own journal.
     let place = story.sandbox.top().join("moved");
@@ -477,7 +480,7 @@ fn a_create_killed_while_it_writes_flushes_or_evicts_leaves_whole_checkpoints() 
                 &sandbox,
                 calls,
                 nth,
-                &["create", "--reason", "4", "--keep", "2"],
+                &["create", "--reason", "4", "--keep", "2", "--yes"],
             );
             let listed = sandbox.listed();
             assert!((2..=4).contains(&listed.len()), "{calls} {nth}\n{run}");

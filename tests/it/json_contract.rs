@@ -502,6 +502,7 @@ struct Plan {
 )]
 struct Prune {
     evicted: Vec<Evicted>,
+    kept: Vec<RetainedRow>,
     rows_removed: u64,
     bytes_before: u64,
     bytes_after: u64,
@@ -604,6 +605,19 @@ struct Evicted {
     short: String,
     reason: String,
     why: String,
+}
+
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+#[expect(
+    dead_code,
+    reason = "the fields are there to be demanded, not to be read"
+)]
+struct RetainedRow {
+    id: String,
+    short: String,
+    reason: String,
+    why: Vec<String>,
 }
 
 #[derive(Deserialize, Debug)]
@@ -1116,7 +1130,9 @@ fn prune_and_status_have_exactly_these_fields() {
     assert_eq!((status.checkpoints, status.over_keep), (2, false));
     let prune: Prune = pinned(
         "prune",
-        &sandbox.run(&["prune", "--keep", "1", "--json"]).success(),
+        &sandbox
+            .run(&["prune", "--keep", "1", "--yes", "--json"])
+            .success(),
     );
     assert_eq!((prune.evicted.len(), prune.dry_run), (1, false));
 }

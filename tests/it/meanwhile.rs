@@ -180,9 +180,9 @@ fn creators_a_pruner_and_readers_do_not_get_in_each_others_way() {
     let sandbox = with_five();
     sandbox.real_clock();
     let rows: [&[&str]; 6] = [
-        &["create", "--keep", "4"],
-        &["create", "--keep", "4"],
-        &["prune", "--keep", "3"],
+        &["create", "--keep", "4", "--yes"],
+        &["create", "--keep", "4", "--yes"],
+        &["prune", "--keep", "3", "--yes"],
         &["list"],
         &["verify", "--full"],
         &["status"],
@@ -200,7 +200,7 @@ fn creators_a_pruner_and_readers_do_not_get_in_each_others_way() {
         assert!(!run.stderr.contains("damaged"), "{run}");
     }
     sandbox.run(&["verify", "--full"]).success();
-    sandbox.run(&["prune", "--keep", "3"]).success();
+    sandbox.run(&["prune", "--keep", "3", "--yes"]).success();
     assert_eq!(sandbox.listed().len(), 3);
 }
 

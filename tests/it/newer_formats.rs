@@ -13,7 +13,7 @@ const WRITERS: [&[&str]; 11] = [
     &["pin", "first"],
     &["unpin", "first"],
     &["verify", "--repair"],
-    &["create", "--force", "--keep", "1"],
+    &["create", "--force", "--keep", "1", "--yes"],
 ];
 
 fn story() -> Sandbox {

@@ -147,7 +147,10 @@ fn the_newest_complete_checkpoint_survives_a_partial_one() {
     let complete = sandbox.create("complete");
     sandbox.write("open", "2").chmod("closed-file", 0);
     sandbox
-        .run_under(wrapper, &["create", "--reason", "partial", "--keep", "1"])
+        .run_under(
+            wrapper,
+            &["create", "--reason", "partial", "--keep", "1", "--yes"],
+        )
         .code(5);
     assert!(sandbox.listed_ids().contains(&complete));
 }

@@ -27,14 +27,19 @@ fn a_pinned_checkpoint_is_not_evicted_and_an_unpinned_one_is() {
         .run(&["pin", &ids[0]])
         .success()
         .stdout_is(&format!("Pinned {} (number 0)\n", ids[0]));
-    sandbox.run(&["prune", "--keep", "2"]).success();
-    assert_eq!(sandbox.listed_ids(), [ids[3].clone(), ids[0].clone()]);
+    sandbox.run(&["prune", "--keep", "2", "--yes"]).success();
+    let left = [&ids[3], &ids[2], &ids[0]].map(String::clone);
+    assert_eq!(
+        sandbox.listed_ids(),
+        left,
+        "the last two, and the pinned one"
+    );
     sandbox
         .run(&["unpin", "number 0"])
         .success()
         .stdout_is(&format!("Unpinned {} (number 0)\n", ids[0]));
     assert_eq!(pinned(&sandbox), Vec::<String>::new());
-    sandbox.run(&["prune", "--keep", "1"]).success();
+    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
     assert_eq!(sandbox.listed_ids(), [ids[3].clone()]);
 }
 
@@ -85,7 +90,7 @@ fn a_pin_survives_a_lost_manifest_and_torn_refs() {
     std::fs::write(store.join("refs/pins").join(&id), "").unwrap();
     std::fs::write(store.join("refs/checkpoints").join(&id), "\0\0").unwrap();
     assert_eq!(pinned(&sandbox), [ids[0].clone()]);
-    sandbox.run(&["prune", "--keep", "1"]).success();
+    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
     assert_eq!(sandbox.listed_ids(), [ids[2].clone(), ids[0].clone()]);
     assert_eq!(pinned(&sandbox), [ids[0].clone()]);
 }

@@ -187,7 +187,7 @@ fn directories_are_0700_and_files_0600_under_every_umask() {
             "phase start",
             "phase done",
             "workflow archive",
-            "prune --keep 1",
+            "prune --keep 1 --yes",
         ] {
             sandbox.write("a", umask);
             let args: Vec<&str> = line.split(' ').collect();

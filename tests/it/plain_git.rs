@@ -60,7 +60,7 @@ fn fsck_is_clean_after_every_command() {
     fsck();
     sandbox.undo().success();
     fsck();
-    sandbox.run(&["prune", "--keep", "1"]).success();
+    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
     fsck();
 }
 

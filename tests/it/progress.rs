@@ -182,7 +182,7 @@ fn an_interrupt_ends_work_that_looks_for_none_only_after_the_line_is_gone() {
     interrupt_at(
         &sandbox,
         "packing",
-        &format!("{slow} $checkpoint prune --keep 1"),
+        &format!("{slow} $checkpoint prune --keep 1 --yes"),
     );
     sandbox.run(&["verify", "--full"]).success();
 }

@@ -26,7 +26,7 @@ fn a_store_with_nothing_to_drop_is_told_so() {
 fn prune_keeps_the_newest_and_drops_the_oldest() {
     let (sandbox, ids) = with(5);
     let run = sandbox
-        .run(&["prune", "--keep", "2"])
+        .run(&["prune", "--keep", "2", "--yes"])
         .success()
         .stdout_has("Pruned: 3 checkpoints");
     assert!(run.stdout.contains("→"), "{run}");
@@ -39,7 +39,7 @@ fn a_dry_run_tells_the_plan_and_changes_nothing() {
     let (sandbox, ids) = with(4);
     sandbox.watch(&sandbox.store());
     let data = sandbox
-        .run(&["prune", "--keep", "1", "--dry-run", "--json"])
+        .run(&["prune", "--keep", "1", "--yes", "--dry-run", "--json"])
         .success()
         .data();
     assert_eq!(data["dry_run"], true);
@@ -57,7 +57,7 @@ fn a_dry_run_tells_the_plan_and_changes_nothing() {
 fn keep_is_at_least_one() {
     let (sandbox, ids) = with(3);
     sandbox.run(&["prune", "--keep", "0"]).code(2).stdout_is("");
-    sandbox.run(&["prune", "--keep", "1"]).success();
+    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
     assert_eq!(sandbox.listed_ids(), [ids[2].clone()]);
 }
 
@@ -88,7 +88,7 @@ fn a_main_that_names_nothing_keeps_nobody_from_pruning() {
     )
     .expect("a ref");
     sandbox.run(&["prune", "--dry-run"]).success();
-    sandbox.run(&["prune", "--keep", "2"]).success();
+    sandbox.run(&["prune", "--keep", "2", "--yes"]).success();
     if let Some(git) = crate::bench::Git::find(sandbox.root()) {
         git.with("GIT_DIR", sandbox.store())
             .run(&["fsck", "--full", "--strict"])

@@ -316,6 +316,7 @@ fn scoped_checkpoints_push_out_none_of_the_whole_ones() {
                 "a",
                 "--keep",
                 "2",
+                "--yes",
                 "-r",
                 &format!("part {n}"),
             ])
@@ -326,7 +327,14 @@ fn scoped_checkpoints_push_out_none_of_the_whole_ones() {
     for n in 0..4 {
         sandbox.write("a", format!("w{n}"));
         sandbox
-            .run(&["create", "--keep", "2", "-r", &format!("whole {n}")])
+            .run(&[
+                "create",
+                "--keep",
+                "2",
+                "--yes",
+                "-r",
+                &format!("whole {n}"),
+            ])
             .success();
     }
     let parts = sandbox
@@ -375,7 +383,7 @@ fn what_has_expired_goes_at_a_prune_and_never_is_as_good_as_a_pin() {
     for n in 0..3 {
         sandbox.write("a", n.to_string());
         sandbox
-            .run(&["create", "--scope", "a", "--keep", "1"])
+            .run(&["create", "--scope", "a", "--keep", "1", "--yes"])
             .success();
     }
     sandbox.run(&["cat", "for good:a"]).success().stdout_is("1");

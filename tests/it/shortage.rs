@@ -261,7 +261,7 @@ fn on_a_disk_full_to_the_last_byte_a_prune_gives_room() {
         cmp data "$HOME/before"
         echo "listed $("$0" list | grep -c '| cli |')"
         "$0" verify --full > /dev/null
-        "$0" prune --keep 1 > /dev/null
+        "$0" prune --keep 1 --yes > /dev/null
         "$0" create -q -r five > /dev/null
         "$0" verify --full > /dev/null
         rm data; "$0" restore five --yes > /dev/null
@@ -283,7 +283,7 @@ fn in_a_directory_that_was_made_anew_a_prune_and_a_delete_need_neither_a_byte_no
             i=0; while touch "$b/fill$i" 2> /dev/null; do i=$((i+1)); done
             cat /dev/zero > "$b/fill0" 2> /dev/null || true
         }
-        fill; code=0; "$0" prune --keep 3 > /dev/null || code=$?; echo "prune $code"
+        fill; code=0; "$0" prune --keep 3 --yes > /dev/null || code=$?; echo "prune $code"
         fill; code=0; "$0" delete two --yes > /dev/null || code=$?; echo "delete $code"
         "$0" list | grep -c '| cli |'
         rm "$b"/fill*
@@ -499,7 +499,7 @@ fn without_a_lock_nothing_is_written() {
         for args in [
             &CREATE[..],
             &["restore", &story.first, "--yes"],
-            &["prune", "--keep", "1"],
+            &["prune", "--keep", "1", "--yes"],
         ] {
             let run = strace::failing_from(&story.sandbox, "flock", error, 1, args);
             assert!(
@@ -622,6 +622,6 @@ fn without_another_thread_the_work_is_done_in_one() {
     run(&["restore", "one", "--yes"]);
     sandbox.tree().assert_is(&one, "after the restore");
     run(&["undo", "--yes"]);
-    run(&["prune", "--keep", "1"]);
+    run(&["prune", "--keep", "1", "--yes"]);
     run(&["verify", "--full"]);
 }

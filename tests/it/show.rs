@@ -140,7 +140,7 @@ fn an_ambiguous_prefix_lists_its_candidates() {
         .find_map(|number| {
             sandbox.write("a", number.to_string());
             let run = sandbox
-                .run(&["create", "--json", "--keep", "2000"])
+                .run(&["create", "--json", "--keep", "2000", "--yes"])
                 .success();
             let id = run.data()["id"].as_str().expect("an id").to_owned();
             let twin = ids.iter().find(|other| other[..4] == id[..4]).cloned();

@@ -23,7 +23,7 @@ fn every_command_works_after_a_sweep_and_nothing_is_lost() {
     sweep().undo().success();
     assert_eq!(sandbox.read("a"), "two");
     sweep().redo().success();
-    sweep().run(&["prune", "--keep", "1"]).success();
+    sweep().run(&["prune", "--keep", "1", "--yes"]).success();
     let kept = sweep().listed_ids();
     assert!(
         kept.contains(&one),

@@ -80,16 +80,26 @@ fn a_new_restore_ends_what_could_be_redone_but_a_create_does_not() {
 }
 
 #[test]
-fn undo_needs_consent_and_shows_a_plan() {
+fn undo_and_redo_ask_only_if_work_done_since_would_go_with_them() {
     let sandbox = Sandbox::new();
     let one = step(&sandbox, "one");
     sandbox.write("a", "two");
     sandbox.restore(&one).success();
+    sandbox.run(&["undo", "--no-input"]).success();
+    assert_eq!(sandbox.read("a"), "two");
+    sandbox.run(&["redo", "--no-input"]).success();
+    assert_eq!(sandbox.read("a"), "one");
+    sandbox.write("other", "of another file");
+    sandbox.write("a", "edited since");
     sandbox.watch(sandbox.root());
     assert_eq!(
         sandbox.run(&["undo", "--json"]).code(4).error_code(),
         "consent_needed"
     );
+    sandbox
+        .run(&["undo"])
+        .code(4)
+        .stderr_has("takes along work done since: a, other");
     let data = sandbox
         .run(&["undo", "--dry-run", "--json"])
         .success()

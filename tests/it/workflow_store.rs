@@ -169,7 +169,7 @@ fn a_prune_keeps_whole_lines_and_takes_those_that_were_deleted() {
     let store = sandbox.store();
     let other = record(&store, &workflow("v", "x"));
     locked(&store, |locked| locked.archive_workflow("v", "v")).unwrap();
-    sandbox.run(&["prune", "--keep", "1"]).success();
+    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
     assert_eq!(line(&store, "w"), [three, two, one]);
     assert_eq!(
         open(&store).archived_workflows().unwrap(),
@@ -448,13 +448,13 @@ fn what_an_open_workflow_names_is_not_evicted() {
     (run.phases[0].status, run.phases[0].before) = (PhaseStatus::InProgress, Some(needed));
     record(&sandbox.store(), &run);
     sandbox
-        .run(&["prune", "--keep", "1", "--dry-run"])
+        .run(&["prune", "--keep", "1", "--yes", "--dry-run"])
         .success();
-    sandbox.run(&["prune", "--keep", "1"]).success();
+    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
     assert_eq!(sandbox.listed_ids().len(), 2);
     assert!(sandbox.listed_ids().contains(&short));
     run.status = RunStatus::Complete;
     record(&sandbox.store(), &run);
-    sandbox.run(&["prune", "--keep", "1"]).success();
+    sandbox.run(&["prune", "--keep", "1", "--yes"]).success();
     assert!(!sandbox.listed_ids().contains(&short));
 }

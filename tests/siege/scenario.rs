@@ -131,7 +131,7 @@ pub const SCENARIOS: [Scenario; 20] = [
         ..Scenario::new(
             "create that evicts",
             edited,
-            &["create", "-r", "new", "--keep", "2"],
+            &["create", "-r", "new", "--keep", "2", "--yes"],
         )
     },
     Scenario {
@@ -141,7 +141,7 @@ pub const SCENARIOS: [Scenario; 20] = [
     Scenario::new("undo", restored, &["undo", "--yes"]),
     Scenario {
         may_go: &["one"],
-        ..Scenario::new("prune", edited, &["prune", "--keep", "2"])
+        ..Scenario::new("prune", edited, &["prune", "--keep", "2", "--yes"])
     },
     Scenario {
         may_go: &["two"],

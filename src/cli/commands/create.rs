@@ -11,15 +11,18 @@ use strum::VariantArray as _;
 
 use crate::base::shell_word::shell_word;
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::prune::KeepArgs;
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::printer;
 use crate::cli::{exit_code, lists};
 use crate::error::{Error, Result};
+use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::checkpoint::terms::CheckpointType;
 use crate::ops::context::Context;
 use crate::ops::contract::audit::{self, AuditEnd};
 use crate::ops::contract::create_contract as contract_op;
+use crate::ops::create::apply_retention::KeepOptions;
 use crate::ops::create::command as create_op;
 use crate::ops::create::gate::GateOptions;
 use crate::ops::create::options::{CreateOptions, DedupPolicy, TermsOptions};
@@ -82,9 +85,8 @@ pub struct CreateArgs {
     /// Time after which a prune may drop it: 24h, a time, or never (as good as a pin)
     #[arg(long, value_name = "WHEN", help_heading = "Limits")]
     pub expires: Option<String>,
-    /// Number of checkpoints to keep, in this call only [default: as configured]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
-    pub keep: Option<u32>,
+    #[command(flatten, next_help_heading = "Limits")]
+    pub keep: KeepArgs,
     /// Number of files above which nothing is recorded; 0 is no limit [default: as configured]
     #[arg(long, value_name = "N", help_heading = "Limits")]
     pub max_files: Option<u64>,
@@ -172,6 +174,7 @@ impl CreateArgs {
         self,
         scope: Option<Vec<Vec<u8>>>,
         state: Option<Vec<u8>>,
+        keep: KeepOptions,
     ) -> CreateOptions {
         let args = self;
         let terms = TermsOptions {
@@ -190,7 +193,8 @@ impl CreateArgs {
             dedup: DedupPolicy::default(),
             reason: args.reason,
             source: args.source,
-            keep: args.keep.map(|keep| keep as usize),
+            keep,
+            is_automatic: false,
             gate: GateOptions {
                 max_files: args.max_files,
                 session: args.session,
@@ -253,7 +257,11 @@ fn create(
     let state = args.state_file.as_deref().map(lists::content).transpose()?;
     args.take_words(context.root.path())?;
     let (wants, has_reason) = (args.contract, args.reason.is_some());
-    let options = args.into_options(scope, state);
+    let is_scoped =
+        scope.is_some() || state.is_some() || !args.state.is_empty() || !args.db.is_empty();
+    let beyond = |change: &PolicyChange| create_op::beyond(context, change, is_scoped);
+    let keep = args.keep.consented(context, cmd, &beyond)?;
+    let options = args.into_options(scope, state, keep);
     let mut code = Ok(exit_code::DONE);
     let printed_at = Cell::new(None);
     let mut print = |outcome: &CreateOutcome| {

@@ -1,10 +1,15 @@
 //! `prune`: drops surplus checkpoints, or orphaned stores.
 
+use crate::base::malformed::Malformed;
+use crate::base::time::parse_span;
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
+use crate::model::checkpoint::keep_policy::PolicyChange;
+use crate::model::checkpoint::retention::Evicted;
 use crate::ops::context::Context;
+use crate::ops::create::apply_retention::KeepOptions;
 use crate::ops::maintain::orphans::{self, OrphanOptions};
 use crate::ops::maintain::prune::{self as prune_op, PruneOptions};
 use crate::ops::maintain::stores::KnownStore;
@@ -17,12 +22,82 @@ pub struct PruneArgs {
     /// Only show what would be done
     #[arg(long)]
     pub dry_run: bool,
-    /// Number of checkpoints to keep, in this call only [default: as configured]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub keep: Option<u32>,
+    #[command(flatten)]
+    pub keep: KeepArgs,
     /// Remove the stores of directories that are gone, and damaged copies
-    #[arg(long, conflicts_with = "keep")]
+    #[arg(long, conflicts_with = "KeepArgs")]
     pub orphaned: bool,
+}
+
+/// What to keep, in this call only; what is not given is as configured.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct KeepArgs {
+    /// Number of last checkpoints to keep [default: as configured]
+    #[arg(long, visible_alias = "keep-last", value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub keep: Option<u32>,
+    /// Also keep the last checkpoint of each of the last N hours that have one
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub keep_hourly: Option<u32>,
+    /// … of the last N days
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub keep_daily: Option<u32>,
+    /// … of the last N weeks
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub keep_weekly: Option<u32>,
+    /// … of the last N months
+    #[arg(long, value_name = "N", hide_short_help = true)]
+    pub keep_monthly: Option<u32>,
+    /// Also keep those made within this time before the newest, such as 7d
+    #[arg(long, value_name = "TIME", hide_short_help = true, value_parser = duration)]
+    pub keep_within: Option<i64>,
+    /// Number of last automatic checkpoints to keep, as phases make them
+    #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
+    pub keep_auto: Option<u32>,
+}
+
+fn duration(typed: &str) -> std::result::Result<i64, Malformed> {
+    parse_span(typed).ok_or_else(|| "write a duration such as 36h, 7d or 4w".into())
+}
+
+impl KeepArgs {
+    fn change(self) -> PolicyChange {
+        let number = |number: Option<u32>| number.map(|number| number as usize);
+        PolicyChange {
+            last: number(self.keep),
+            hourly: number(self.keep_hourly),
+            daily: number(self.keep_daily),
+            weekly: number(self.keep_weekly),
+            monthly: number(self.keep_monthly),
+            within_ms: self.keep_within,
+            auto: number(self.keep_auto),
+        }
+    }
+
+    /// Asks for consent to drop what the configured policy would keep, which `beyond` returns.
+    ///
+    /// # Errors
+    /// The user cannot be asked, or the answer was not yes.
+    pub fn consented(
+        self,
+        context: &Context,
+        cmd: &CommandContext<'_>,
+        beyond: &dyn Fn(&PolicyChange) -> Result<Vec<Evicted>>,
+    ) -> Result<KeepOptions> {
+        let change = self.change();
+        if cmd.global.yes || change == PolicyChange::default() {
+            return Ok(KeepOptions {
+                change,
+                agreed: None,
+            });
+        }
+        let gone = beyond(&change)?;
+        if !gone.is_empty() {
+            let (stake, question) = (prune::stake(&gone), prune::question(&gone));
+            cmd.prompt.ask(&context.interrupt, stake, &question)?;
+        }
+        let agreed = Some(gone.iter().map(|gone| gone.id).collect());
+        Ok(KeepOptions { change, agreed })
+    }
 }
 
 impl PruneArgs {
@@ -30,15 +105,6 @@ impl PruneArgs {
         OrphanOptions {
             yes,
             dry_run: self.dry_run,
-        }
-    }
-}
-
-impl From<PruneArgs> for PruneOptions {
-    fn from(args: PruneArgs) -> Self {
-        Self {
-            dry_run: args.dry_run,
-            keep: args.keep.map(|keep| keep as usize),
         }
     }
 }
@@ -56,7 +122,17 @@ impl RunCommand for PruneArgs {
         if self.orphaned {
             return prune_orphaned(context, cmd, self);
         }
-        let outcome = prune_op::prune(context, self.into())?;
+        let dry_run = self.dry_run;
+        let keep = if dry_run {
+            KeepOptions {
+                change: self.keep.change(),
+                agreed: None,
+            }
+        } else {
+            let beyond = |change: &PolicyChange| prune_op::beyond(context, change);
+            self.keep.consented(context, cmd, &beyond)?
+        };
+        let outcome = prune_op::prune(context, &PruneOptions { dry_run, keep })?;
         if cmd.printer.json {
             cmd.printer.result(&prune::json(&outcome));
             return Ok(exit_code::DONE);

@@ -4,15 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::prune::KeepArgs;
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::{environment, exit_code};
 use crate::config::settings::OwnFile;
 use crate::error::{Error, Result};
+use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::ops::context::Context;
 use crate::ops::contract::restore_contract;
 use crate::ops::restore::commands::{self as restore_op, RestoreOptions};
-use crate::ops::restore::restore_options::{Check, CommonOptions, RestoreOutcome};
+use crate::ops::restore::restore_options::{Check, CommonOptions, Proposal, RestoreOutcome};
 use crate::ops::restore::to_directory::{RestoreToOptions, restore_to};
 use crate::view::contract::ContractForm;
 use crate::view::restore::{self, JsonParts};
@@ -91,18 +93,27 @@ pub struct CommonArgs {
 }
 
 impl CommonArgs {
-    pub fn resolve(&self, yes: bool) -> CommonOptions {
-        CommonOptions {
-            yes,
+    /// Asks for consent if `--keep` would drop what the configured policy keeps.
+    ///
+    /// # Errors
+    /// There is no consent.
+    pub fn resolve(&self, context: &Context, cmd: &CommandContext<'_>) -> Result<CommonOptions> {
+        let words = KeepArgs {
+            keep: self.keep.filter(|_| !self.dry_run),
+            ..KeepArgs::default()
+        };
+        let beyond = |change: &PolicyChange| restore_op::beyond(context, change);
+        Ok(CommonOptions {
+            yes: cmd.global.yes,
             dry_run: self.dry_run,
-            keep: self.keep.map(|keep| keep as usize),
+            keep: words.consented(context, cmd, &beyond)?,
             reads_back: self.verify,
-        }
+        })
     }
 }
 
 impl RestoreArgs {
-    pub fn resolve(self, yes: bool) -> RestoreOptions {
+    pub fn resolve(self, common: CommonOptions) -> RestoreOptions {
         RestoreOptions {
             selector: self.selector.unwrap_or_default(),
             paths: self
@@ -112,25 +123,25 @@ impl RestoreArgs {
                 .collect(),
             overlay: self.overlay,
             special_bits: self.restore_suid,
-            common: self.common.resolve(yes),
+            common,
         }
     }
 
     /// As `resolve`, for another directory, given by its absolute path.
     pub fn resolve_to(self, to: PathBuf) -> RestoreToOptions {
+        let dry_run = self.common.dry_run;
         let RestoreOptions {
             selector,
             paths,
             special_bits,
-            common,
             ..
-        } = self.resolve(true);
+        } = self.resolve(CommonOptions::default());
         RestoreToOptions {
             selector,
             paths,
             to,
             special_bits,
-            dry_run: common.dry_run,
+            dry_run,
         }
     }
 }
@@ -143,13 +154,13 @@ impl RunCommand for RestoreArgs {
     fn run(mut self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let (to, check, wants) = (self.to.take(), self.check.take(), self.contract);
         let outcome = if self.resume {
-            restore_op::resume(context, &self.common.resolve(true))?
+            restore_op::resume(context, &self.common.resolve(context, cmd)?)?
         } else if let Some(to) = to {
             restore_to(context, &self.resolve_to(environment::absolute(&to)?))?
         } else {
-            restore_op::restore(context, &self.resolve(cmd.global.yes), &mut |proposal| {
-                cmd.consent(context, proposal)
-            })?
+            let common = self.common.resolve(context, cmd)?;
+            let mut consent = |proposal: &Proposal<'_>| cmd.consent(context, proposal);
+            restore_op::restore(context, &self.resolve(common), &mut consent)?
         };
         if wants.contract {
             return print_contract(context, cmd, &outcome, wants.into());
@@ -255,7 +266,7 @@ impl RunCommand for UndoArgs {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let common = self.common.resolve(cmd.global.yes);
+        let common = self.common.resolve(context, cmd)?;
         let outcome = restore_op::undo(context, &common, &mut |proposal| {
             cmd.consent(context, proposal)
         })?;
@@ -269,7 +280,7 @@ impl RunCommand for RedoArgs {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let common = self.common.resolve(cmd.global.yes);
+        let common = self.common.resolve(context, cmd)?;
         let outcome = restore_op::redo(context, &common, &mut |proposal| {
             cmd.consent(context, proposal)
         })?;

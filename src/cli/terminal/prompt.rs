@@ -42,13 +42,8 @@ impl Prompt {
         if proposal.plan.is_empty() && proposal.databases.is_empty() {
             return Ok(());
         }
-        let what = format!(
-            "{} {}",
-            proposal.verb.into_str(),
-            plan::counts_with_databases(proposal.plan, proposal.databases)
-        );
         let question = plan::question(proposal, self.paint);
-        self.ask(interrupt, what, &question)
+        self.ask(interrupt, plan::stake(proposal), &question)
     }
 
     /// Asks one question. `what` summarizes what would be done.

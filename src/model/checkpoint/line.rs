@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
-use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::record::{Checkpoint, KeepClass};
 use crate::model::state::object_id::ObjectId;
 
 /// Older checkpoints read at once on the way back.
@@ -17,7 +17,9 @@ pub struct LineEntry {
     pub sequence: u64,
     pub time_ms: i64,
     pub id: ObjectId,
-    pub is_scoped: bool,
+    pub class: KeepClass,
+    pub is_partial: bool,
+    pub never_expires: bool,
 }
 
 impl LineEntry {
@@ -26,7 +28,9 @@ impl LineEntry {
             sequence: checkpoint.record.sequence,
             time_ms: checkpoint.record.time_ms,
             id: checkpoint.id,
-            is_scoped: checkpoint.is_scoped(),
+            class: checkpoint.class(),
+            is_partial: !checkpoint.is_complete(),
+            never_expires: checkpoint.never_expires(),
         }
     }
 }
@@ -43,6 +47,8 @@ pub trait OlderCheckpoints: Debug + Send + Sync {
 
     /// Those that could not be read so far.
     fn unreadable(&self) -> Vec<ObjectId>;
+
+    fn is_pinned(&self, id: ObjectId) -> bool;
 
     fn pinned_count(&self) -> usize;
 }
@@ -129,13 +135,15 @@ impl Line {
         found
     }
 
-    /// Number of scoped ones, without safety checkpoints.
-    pub fn scoped_count(&self) -> usize {
-        let newer = self
-            .newer
-            .iter()
-            .filter(|c| c.is_scoped() && !c.is_safety());
-        newer.count() + self.older().filter(|entry| entry.is_scoped).count()
+    /// Number of those of a class.
+    pub fn count_of(&self, class: KeepClass) -> usize {
+        let newer = self.newer.iter().filter(|c| c.class() == class);
+        newer.count() + self.older().filter(|entry| entry.class == class).count()
+    }
+
+    /// Whether one of those that were not read is pinned.
+    pub fn is_older_pinned(&self, id: ObjectId) -> bool {
+        self.older.as_ref().is_some_and(|older| older.is_pinned(id))
     }
 
     /// Those that were to be read and could not be.
@@ -301,6 +309,10 @@ mod tests {
 
         fn unreadable(&self) -> Vec<ObjectId> {
             Vec::new()
+        }
+
+        fn is_pinned(&self, _id: ObjectId) -> bool {
+            false
         }
 
         fn pinned_count(&self) -> usize {

@@ -12,6 +12,9 @@ use crate::model::state::scope::Scope;
 /// Value of the trailer `Checkpoint-Format`; a larger one is read as far as it is understood.
 pub const CHECKPOINT_FORMAT: u32 = 1;
 
+/// Value of the trailer `Class` of automatic checkpoints; all others have no such trailer.
+const CLASS_AUTOMATIC: &str = "automatic";
+
 const FIRST_TRAILER: &str = "Checkpoint-Format";
 
 /// Renders the message of a checkpoint.
@@ -74,6 +77,11 @@ fn terms_lines(terms: &CheckpointTerms) -> Vec<String> {
         terms
             .expiry
             .map(|expiry| format!("Expires: {}", expiry.to_field())),
+    );
+    lines.extend(
+        terms
+            .is_automatic
+            .then(|| format!("Class: {CLASS_AUTOMATIC}")),
     );
     lines
 }
@@ -186,6 +194,7 @@ fn terms(trailers: &Trailers, coverage: Coverage) -> Result<CheckpointTerms, Mal
         scope,
         checkpoint_type,
         expiry,
+        is_automatic: read("Class") == Some(CLASS_AUTOMATIC),
     })
 }
 
@@ -303,6 +312,7 @@ mod tests {
                     scope,
                     checkpoint_type,
                     expiry,
+                    is_automatic: true,
                 },
                 ..plain.clone()
             };

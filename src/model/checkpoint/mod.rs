@@ -5,6 +5,7 @@ pub mod alias;
 pub mod baseline;
 pub mod bisection;
 pub mod hold;
+pub mod keep_policy;
 pub mod line;
 pub mod manifest;
 pub mod message;

@@ -62,6 +62,19 @@ pub enum Coverage {
     Scoped,
 }
 
+/// Classes that retention counts separately: none pushes out checkpoints of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeepClass {
+    /// Of the whole directory, requested by a user or a program.
+    Named,
+    /// Of a part of the directory, requested likewise.
+    Scoped,
+    /// Made by the phases of a workflow.
+    Automatic,
+    /// Taken before a restore.
+    Safety,
+}
+
 /// The operation before which a safety checkpoint was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operation {
@@ -145,6 +158,19 @@ impl Checkpoint {
         self.record.coverage == Coverage::Partial
     }
 
+    /// The class in which retention counts it.
+    pub fn class(&self) -> KeepClass {
+        if self.is_safety() {
+            KeepClass::Safety
+        } else if self.record.terms.is_automatic {
+            KeepClass::Automatic
+        } else if self.is_scoped() {
+            KeepClass::Scoped
+        } else {
+            KeepClass::Named
+        }
+    }
+
     /// Whether it covers only a part of the directory.
     pub fn is_scoped(&self) -> bool {
         self.record.coverage == Coverage::Scoped
@@ -164,8 +190,7 @@ impl Checkpoint {
             .is_none_or(|scope| scope.covers(path))
     }
 
-    /// Whether no policy may evict it.
-    pub fn is_held(&self) -> bool {
-        self.pinned || self.record.terms.expiry == Some(Expiry::Never)
+    pub fn never_expires(&self) -> bool {
+        self.record.terms.expiry == Some(Expiry::Never)
     }
 }

@@ -1,9 +1,11 @@
 //! Plans which checkpoints a policy evicts, and why; pure.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use crate::model::checkpoint::line::Line;
-use crate::model::checkpoint::record::Checkpoint;
+use crate::base::text::escape;
+use crate::model::checkpoint::keep_policy::{KeepReason, Policy};
+use crate::model::checkpoint::line::{Line, LineEntry};
+use crate::model::checkpoint::record::{Checkpoint, KeepClass};
 use crate::model::checkpoint::undo_stack::Steps;
 use crate::model::state::object_id::ObjectId;
 
@@ -20,67 +22,155 @@ pub enum EvictionReason {
     OldSafety,
     /// The oldest, beyond the number to keep.
     Oldest,
+    /// None of several rules keeps it.
+    NoRule,
+    /// The oldest automatic one, beyond the number of these to keep.
+    OldAutomatic,
     /// The oldest, in a store over its size limit.
     StoreSize,
     /// Its expiry time has passed.
     Expired,
 }
 
-/// Checkpoints to evict, in order.
+/// A checkpoint that a policy dropped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evicted {
+    pub id: ObjectId,
+    pub reason: String,
+    pub why: EvictionReason,
+}
+
+impl Evicted {
+    /// Formats as `aab1778f (wave-1)`.
+    pub fn named(&self) -> String {
+        format!("{} ({})", self.id.short(), escape(&self.reason))
+    }
+}
+
+/// Checkpoints to evict, in order, and those that stay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EvictionPlan {
+pub struct RetentionPlan {
     pub evict: Vec<(ObjectId, EvictionReason)>,
+    /// Oldest first; empty if no limit is reached.
+    pub kept: Vec<(ObjectId, Vec<KeepReason>)>,
     /// Whether more stay than requested, because they are protected.
     pub over_keep: bool,
 }
 
-impl EvictionPlan {
+impl RetentionPlan {
     pub fn ids(&self) -> impl Iterator<Item = ObjectId> {
         self.evict.iter().map(|(id, _)| *id)
     }
 }
 
-/// Plans to keep `keep` checkpoints (at least one), as many scoped ones, and [`KEPT_STEPS`] safety
-/// checkpoints; each class is counted separately. `checkpoints` are sorted by sequence; `pending`
-/// holds the target and the safety checkpoint of an interrupted restore.
-pub fn plan(checkpoints: &[Checkpoint], keep: usize, pending: &[ObjectId]) -> EvictionPlan {
-    let protected = protected(checkpoints, pending);
-    let class = |belongs: fn(&Checkpoint) -> bool| {
-        let members: Vec<&Checkpoint> = checkpoints.iter().filter(|c| belongs(c)).collect();
-        let surplus = members.len().saturating_sub(keep.max(1));
-        let free = members.iter().filter(|c| !protected.contains(&c.id));
-        let evict: Vec<_> = free
-            .take(surplus)
-            .map(|c| (c.id, EvictionReason::Oldest))
-            .collect();
-        EvictionPlan {
-            over_keep: evict.len() < surplus,
-            evict,
-        }
-    };
-    let whole = class(Checkpoint::is_whole);
-    let scoped = class(|c| c.is_scoped() && !c.is_safety());
-    EvictionPlan {
-        evict: [
-            old_safeties(checkpoints, &protected),
-            whole.evict,
-            scoped.evict,
-        ]
-        .concat(),
-        over_keep: whole.over_keep || scoped.over_keep,
+/// What retention knows of a checkpoint.
+#[derive(Clone, Copy)]
+struct Member {
+    entry: LineEntry,
+    is_pinned: bool,
+}
+
+/// Which checkpoints are protected from all rules, and by what.
+type Protected = HashMap<ObjectId, Vec<KeepReason>>;
+
+/// Plans by `policy`, which counts each class separately, and keeps [`KEPT_STEPS`] safety
+/// checkpoints. `needed` holds the target and the safety checkpoint of an interrupted restore, and
+/// those of open workflows. Reads no checkpoint that is not in memory.
+pub fn plan(line: &Line, policy: &Policy, now_ms: i64, needed: &[ObjectId]) -> RetentionPlan {
+    let is_over = |class, limit: usize| line.count_of(class) > limit.max(1);
+    if is_over(KeepClass::Named, policy.last)
+        || is_over(KeepClass::Scoped, policy.last)
+        || is_over(KeepClass::Automatic, policy.auto)
+    {
+        return judge(&members(line), line.newer(), policy, now_ms, needed);
+    }
+    let protected = protected(&members_of(line.newer()), line.newer(), needed);
+    RetentionPlan {
+        evict: old_safeties(line.newer(), &protected),
+        ..RetentionPlan::default()
     }
 }
 
-/// As [`plan`], reading only what is in memory if nothing but safety checkpoints is in surplus.
-pub fn plan_of_line(line: &Line, keep: usize, pending: &[ObjectId]) -> EvictionPlan {
-    let scoped = line.scoped_count();
-    let whole = line.len() - line.safety_count() - scoped;
-    if whole.max(scoped) > keep.max(1) {
-        return plan(line, keep, pending);
+/// Plans a prune: expired checkpoints first, then as [`plan`]. Reads all checkpoints.
+pub fn plan_prune(line: &Line, policy: &Policy, now_ms: i64, needed: &[ObjectId]) -> RetentionPlan {
+    let expired = plan_expired(line, now_ms, needed);
+    let gone: HashSet<ObjectId> = expired.iter().map(|(id, _)| *id).collect();
+    let mut rest = members_of(line);
+    rest.retain(|member| !gone.contains(&member.entry.id));
+    let safeties: Vec<Checkpoint> = line
+        .newer()
+        .iter()
+        .filter(|c| !gone.contains(&c.id))
+        .cloned()
+        .collect();
+    let mut plan = judge(&rest, &safeties, policy, now_ms, needed);
+    plan.evict.splice(0..0, expired);
+    plan
+}
+
+/// Judges members, which come by sequence; `newer` holds the safety checkpoints among them.
+fn judge(
+    members: &[Member],
+    newer: &[Checkpoint],
+    policy: &Policy,
+    now_ms: i64,
+    needed: &[ObjectId],
+) -> RetentionPlan {
+    let protected = protected(members, newer, needed);
+    let (mut evict, mut over_keep) = (old_safeties(newer, &protected), false);
+    let old: HashSet<ObjectId> = evict.iter().map(|(id, _)| *id).collect();
+    let mut why: HashMap<ObjectId, Vec<KeepReason>> = HashMap::new();
+    let safeties = members
+        .iter()
+        .filter(|member| member.entry.class == KeepClass::Safety);
+    for safety in safeties.filter(|member| !old.contains(&member.entry.id)) {
+        why.insert(safety.entry.id, vec![KeepReason::Undo]);
     }
-    EvictionPlan {
-        evict: old_safeties(line.newer(), &protected(line.newer(), pending)),
-        over_keep: false,
+    for class in [KeepClass::Named, KeepClass::Scoped, KeepClass::Automatic] {
+        let is_automatic = class == KeepClass::Automatic;
+        let policy = if is_automatic {
+            policy.for_automatic()
+        } else {
+            *policy
+        };
+        let of_class: Vec<&Member> = members
+            .iter()
+            .filter(|member| member.entry.class == class)
+            .collect();
+        let times_ms: Vec<i64> = of_class.iter().map(|member| member.entry.time_ms).collect();
+        let is_protected = |member: &&&Member| protected.contains_key(&member.entry.id);
+        over_keep |=
+            !is_automatic && of_class.iter().filter(is_protected).count() > policy.last.max(1);
+        let reason = match class {
+            KeepClass::Automatic => EvictionReason::OldAutomatic,
+            _ if policy.has_rules_of_time() => EvictionReason::NoRule,
+            _ => EvictionReason::Oldest,
+        };
+        for (member, mut rules) in of_class
+            .iter()
+            .zip(policy.rules_that_keep(&times_ms, now_ms))
+        {
+            let id = member.entry.id;
+            if rules.is_empty() && !protected.contains_key(&id) {
+                evict.push((id, reason));
+                continue;
+            }
+            if is_automatic {
+                rules.fill(KeepReason::Auto);
+            }
+            why.insert(id, rules);
+        }
+    }
+    let of_member = |member: &Member| {
+        let id = member.entry.id;
+        let mut why = why.remove(&id)?;
+        why.extend(protected.get(&id).into_iter().flatten());
+        Some((id, why))
+    };
+    RetentionPlan {
+        kept: members.iter().filter_map(of_member).collect(),
+        evict,
+        over_keep,
     }
 }
 
@@ -88,7 +178,7 @@ pub fn plan_of_line(line: &Line, keep: usize, pending: &[ObjectId]) -> EvictionP
 /// redo needs any more are evicted before the others.
 fn old_safeties(
     checkpoints: &[Checkpoint],
-    protected: &HashSet<ObjectId>,
+    protected: &Protected,
 ) -> Vec<(ObjectId, EvictionReason)> {
     let mut safeties: Vec<&Checkpoint> = checkpoints.iter().filter(|c| c.is_safety()).collect();
     if safeties.len() <= KEPT_STEPS {
@@ -103,48 +193,24 @@ fn old_safeties(
         .collect();
     safeties.sort_by_key(|c| needed.contains(&c.id));
     let surplus = &safeties[..safeties.len() - KEPT_STEPS];
-    let free = surplus.iter().filter(|c| !protected.contains(&c.id));
+    let free = surplus.iter().filter(|c| !protected.contains_key(&c.id));
     free.map(|c| (c.id, EvictionReason::OldSafety)).collect()
-}
-
-/// Plans the evictions of a prune: expired checkpoints first, then the surplus of the rest.
-pub fn plan_prune(
-    checkpoints: &[Checkpoint],
-    keep: usize,
-    now_ms: i64,
-    pending: &[ObjectId],
-) -> EvictionPlan {
-    let expired = plan_expired(checkpoints, now_ms, pending);
-    let stays = |c: &&Checkpoint| expired.iter().all(|(gone, _)| *gone != c.id);
-    let rest: Vec<Checkpoint> = checkpoints.iter().filter(stays).cloned().collect();
-    let of_rest = plan(&rest, keep, pending);
-    EvictionPlan {
-        evict: [expired, of_rest.evict].concat(),
-        over_keep: of_rest.over_keep,
-    }
 }
 
 /// Returns expired checkpoints that are not protected. A scoped one goes even if it is the newest.
 fn plan_expired(
     checkpoints: &[Checkpoint],
     now_ms: i64,
-    pending: &[ObjectId],
+    needed: &[ObjectId],
 ) -> Vec<(ObjectId, EvictionReason)> {
-    let needed = needed(checkpoints, pending);
-    let protected = protected(checkpoints, pending);
+    let protected = protected(&members_of(checkpoints), checkpoints, needed);
+    let is_newest = |why: &KeepReason| matches!(why, KeepReason::Newest);
     let stays = |c: &Checkpoint| {
-        if c.is_scoped() {
-            needed.contains(&c.id)
-        } else {
-            protected.contains(&c.id)
-        }
+        let why = protected.get(&c.id);
+        why.is_some_and(|why| !(c.is_scoped() && why.iter().all(is_newest)))
     };
-    let is_over = |c: &&Checkpoint| {
-        c.record
-            .terms
-            .expiry
-            .is_some_and(|expiry| expiry.is_over(now_ms))
-    };
+    let expiry = |c: &Checkpoint| c.record.terms.expiry;
+    let is_over = |c: &&Checkpoint| expiry(c).is_some_and(|expiry| expiry.is_over(now_ms));
     checkpoints
         .iter()
         .filter(is_over)
@@ -171,19 +237,19 @@ pub struct SizePlan {
 /// Errors of `cost`.
 pub fn plan_size<E>(
     checkpoints: &[Checkpoint],
-    pending: &[ObjectId],
+    needed: &[ObjectId],
     limit_bytes: u64,
     fixed_bytes: u64,
     cost: &mut dyn FnMut(&Checkpoint) -> Result<u64, E>,
 ) -> Result<SizePlan, E> {
-    let protected = protected(checkpoints, pending);
+    let protected = protected(&members_of(checkpoints), checkpoints, needed);
     let mut needed_bytes = fixed_bytes;
-    for checkpoint in checkpoints.iter().filter(|c| protected.contains(&c.id)) {
+    for checkpoint in checkpoints.iter().filter(|c| protected.contains_key(&c.id)) {
         needed_bytes += cost(checkpoint)?;
     }
     let mut free: Vec<&Checkpoint> = checkpoints
         .iter()
-        .filter(|c| !protected.contains(&c.id))
+        .filter(|c| !protected.contains_key(&c.id))
         .collect();
     free.sort_by_key(|c| !c.is_scoped());
     let mut first_kept = free.len();
@@ -204,266 +270,68 @@ pub fn plan_size<E>(
     })
 }
 
-/// Returns checkpoints that no policy evicts: needed ones, the newest, the newest whole one, and
-/// the newest whole and complete one.
-fn protected(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<ObjectId> {
-    let mut protected = needed(checkpoints, pending);
-    let newest = |is_meant: fn(&Checkpoint) -> bool| {
-        checkpoints.iter().rev().find(|c| is_meant(c)).map(|c| c.id)
+fn members_of(checkpoints: &[Checkpoint]) -> Vec<Member> {
+    let member = |c: &Checkpoint| Member {
+        entry: LineEntry::of(c),
+        is_pinned: c.pinned,
     };
-    protected.extend(newest(|_| true));
-    protected.extend(newest(Checkpoint::is_whole));
-    protected.extend(newest(|c| c.is_whole() && c.is_complete()));
-    protected
+    checkpoints.iter().map(member).collect()
 }
 
-/// Returns pinned and never expiring checkpoints, those of a pending restore, and the safety
-/// checkpoints and targets of the last restores.
-fn needed(checkpoints: &[Checkpoint], pending: &[ObjectId]) -> HashSet<ObjectId> {
-    let mut protected: HashSet<ObjectId> = pending.iter().copied().collect();
-    protected.extend(checkpoints.iter().filter(|c| c.is_held()).map(|c| c.id));
-    let restores = checkpoints
+/// As [`members_of`], without reading any.
+fn members(line: &Line) -> Vec<Member> {
+    let mut members = members_of(line.newer());
+    members.extend(line.older().map(|entry| Member {
+        entry,
+        is_pinned: line.is_older_pinned(entry.id),
+    }));
+    members.sort_by_key(|member| member.entry);
+    members
+}
+
+/// Returns checkpoints that no policy evicts: pinned and never expiring ones, those `needed`, the
+/// safety checkpoints and targets of the last restores, the newest, the newest whole one, and the
+/// newest whole and complete one.
+fn protected(members: &[Member], newer: &[Checkpoint], needed: &[ObjectId]) -> Protected {
+    let mut protected = Protected::new();
+    let mut protect = |id, why| protected.entry(id).or_default().push(why);
+    for member in members {
+        if member.is_pinned {
+            protect(member.entry.id, KeepReason::Pinned);
+        }
+        if member.entry.never_expires {
+            protect(member.entry.id, KeepReason::NeverExpires);
+        }
+    }
+    for id in needed {
+        protect(*id, KeepReason::InUse);
+    }
+    let operations = newer
         .iter()
         .rev()
         .filter_map(|c| Some((c.id, c.record.operation.as_ref()?.target)));
-    for (safety, target) in restores.take(PROTECTED_RESTORES) {
-        protected.extend([safety, target]);
+    let restores: HashSet<ObjectId> = operations
+        .take(PROTECTED_RESTORES)
+        .flat_map(|(safety, target)| [safety, target])
+        .collect();
+    for id in restores {
+        protect(id, KeepReason::LateRestore);
+    }
+    let is_whole =
+        |member: &&Member| matches!(member.entry.class, KeepClass::Named | KeepClass::Automatic);
+    let newest_whole = members.iter().rev().find(is_whole);
+    for newest in members.last().into_iter().chain(newest_whole) {
+        let why = protected.entry(newest.entry.id).or_default();
+        if !why.contains(&KeepReason::Newest) {
+            why.push(KeepReason::Newest);
+        }
+    }
+    let mut whole = members.iter().rev().filter(is_whole);
+    if let Some(complete) = whole.find(|member| !member.entry.is_partial) {
+        protected
+            .entry(complete.entry.id)
+            .or_default()
+            .push(KeepReason::NewestComplete);
     }
     protected
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record, Verb};
-    use crate::model::checkpoint::terms::CheckpointTerms;
-    use crate::model::checkpoint::terms::Expiry;
-
-    fn id(n: u8) -> ObjectId {
-        ObjectId::from_bytes([n; 20])
-    }
-
-    fn regular(n: u8) -> Checkpoint {
-        let record = Record {
-            sequence: n.into(),
-            time_ms: 0,
-            kind: CheckpointKind::Regular,
-            coverage: Coverage::Complete,
-            files: 0,
-            content_bytes: 0,
-            reason: String::new(),
-            source: String::new(),
-            operation: None,
-            during_pending: false,
-            terms: CheckpointTerms::default(),
-        };
-        Checkpoint {
-            id: id(n),
-            tree: id(0),
-            meta: None,
-            record,
-            pinned: false,
-            adopted: false,
-        }
-    }
-
-    fn safety(n: u8, target: u8) -> Checkpoint {
-        let mut made = regular(n);
-        made.record.kind = CheckpointKind::Safety;
-        made.record.operation = Some(Operation {
-            verb: Verb::Restore,
-            target: id(target),
-            paths: vec![],
-            within: None,
-        });
-        made
-    }
-
-    fn evicted(checkpoints: &[Checkpoint], keep: usize) -> Vec<u8> {
-        plan(checkpoints, keep, &[])
-            .evict
-            .iter()
-            .map(|(id, _)| id.as_bytes()[0])
-            .collect()
-    }
-
-    #[test]
-    fn the_oldest_go_until_the_number_fits() {
-        let all: Vec<_> = (1..=5).map(regular).collect();
-        assert_eq!(evicted(&all, 3), [1, 2]);
-        assert!(evicted(&all, 5).is_empty());
-        assert!(!plan(&all, 3, &[]).over_keep && !plan(&all, 5, &[]).over_keep);
-        assert_eq!(evicted(&all, 0), [1, 2, 3, 4], "at least one stays");
-    }
-
-    #[test]
-    fn a_target_of_a_late_restore_and_its_safety_checkpoint_stay() {
-        let all = [regular(1), regular(2), regular(3), safety(4, 1), regular(5)];
-        assert_eq!(evicted(&all, 2), [2, 3]);
-        let plan = plan(&all, 1, &[]);
-        assert!(plan.over_keep);
-    }
-
-    fn scoped(n: u8) -> Checkpoint {
-        let mut made = regular(n);
-        made.record.coverage = Coverage::Scoped;
-        made
-    }
-
-    #[test]
-    fn scoped_ones_are_counted_apart_and_protect_none_of_the_others() {
-        let all = [regular(1), scoped(2), regular(3), scoped(4), scoped(5)];
-        assert_eq!(evicted(&all, 2), [2]);
-        assert_eq!(evicted(&all, 1), [1, 2, 4]);
-        let (all, small) = (
-            [regular(1), scoped(2), regular(3), scoped(4), regular(5)],
-            85,
-        );
-        assert_eq!(fitted(&all, small + 10), (vec![2, 4], 95));
-        assert_eq!(fitted(&all, small), (vec![2, 4, 1], 85));
-    }
-
-    #[test]
-    fn what_has_expired_goes_unless_it_is_needed_and_never_is_held() {
-        let mut all = [
-            scoped(1),
-            regular(2),
-            scoped(3),
-            regular(4),
-            scoped(5),
-            safety(6, 3),
-            regular(7),
-        ];
-        for checkpoint in &mut all {
-            checkpoint.record.terms.expiry = Some(Expiry::At(10));
-        }
-        all[3].pinned = true;
-        let gone = |now_ms| {
-            plan_expired(&all, now_ms, &[])
-                .iter()
-                .map(|(id, _)| id.as_bytes()[0])
-                .collect::<Vec<u8>>()
-        };
-        assert_eq!((gone(9), gone(10)), (vec![], vec![1, 2, 5]));
-        assert_eq!(
-            plan_expired(&[scoped_until(1, 5)], 5, &[]).len(),
-            1,
-            "although it is the newest"
-        );
-        all[0].record.terms.expiry = Some(Expiry::Never);
-        assert!(!evicted(&all, 1).contains(&1), "never is as good as a pin");
-    }
-
-    fn scoped_until(n: u8, end_ms: i64) -> Checkpoint {
-        let mut made = scoped(n);
-        made.record.terms.expiry = Some(Expiry::At(end_ms));
-        made
-    }
-
-    #[test]
-    fn safety_checkpoints_and_named_ones_never_push_each_other_out() {
-        let mut all: Vec<_> = (1..=3).map(regular).collect();
-        all.extend((4..=30).map(|n| safety(n, 3)));
-        all.push(regular(31));
-        assert_eq!(
-            evicted(&all, 4),
-            (4..=10).collect::<Vec<u8>>(),
-            "those of the last twenty steps stay"
-        );
-        assert_eq!(
-            evicted(&all, 2),
-            [(4..=10).collect::<Vec<u8>>(), vec![1, 2]].concat()
-        );
-        assert!(
-            !plan(&all, 4, &[]).over_keep,
-            "safety checkpoints do not count under keep"
-        );
-    }
-
-    #[test]
-    fn as_many_steps_as_are_kept_can_be_undone_and_redone() {
-        let mut all = vec![regular(1)];
-        let drop_planned = |all: &mut Vec<Checkpoint>| {
-            let gone = plan(all, 50, &[]).evict;
-            all.retain(|c| gone.iter().all(|(id, _)| *id != c.id));
-        };
-        for n in 2..27 {
-            all.push(safety(n, 1));
-            drop_planned(&mut all);
-        }
-        let mut next = 27;
-        for verb in [Verb::Undo, Verb::Redo] {
-            for _ in 0..KEPT_STEPS {
-                let steps = Steps::of(&all);
-                let stack = if verb == Verb::Undo {
-                    steps.done
-                } else {
-                    steps.taken_back
-                };
-                let mut step = safety(next, stack.last().expect("one more").safety.as_bytes()[0]);
-                step.record.operation.as_mut().expect("it has one").verb = verb;
-                all.push(step);
-                drop_planned(&mut all);
-                next += 1;
-            }
-        }
-        assert!(
-            all.len() <= 1 + KEPT_STEPS + 2 * PROTECTED_RESTORES,
-            "{}",
-            all.len()
-        );
-    }
-
-    #[test]
-    fn restores_of_an_old_one_evict_nothing_that_was_made_last() {
-        let mut all: Vec<_> = (1..=4).map(regular).collect();
-        all[0].pinned = true;
-        all[1].pinned = true;
-        all.extend([safety(5, 1), safety(6, 1)]);
-        assert_eq!(evicted(&all, 2), [3]);
-        assert_eq!(
-            evicted(&all, 1),
-            [3],
-            "the newest named one stays beside a newer safety checkpoint"
-        );
-    }
-
-    #[test]
-    fn pins_the_newest_complete_and_the_pending_two_stay() {
-        let mut all: Vec<_> = (1..=6).map(regular).collect();
-        all[0].pinned = true;
-        all[4].record.coverage = Coverage::Partial;
-        all[5].record.coverage = Coverage::Partial;
-        let went: Vec<u8> = plan(&all, 1, &[id(2)])
-            .evict
-            .iter()
-            .map(|(id, _)| id.as_bytes()[0])
-            .collect();
-        assert_eq!(went, [3, 5]);
-    }
-
-    fn fitted(all: &[Checkpoint], limit: u64) -> (Vec<u8>, u64) {
-        let mut cost = |c: &Checkpoint| Ok::<_, ()>(10 * u64::from(c.id.as_bytes()[0]));
-        let plan = plan_size(all, &[], limit, 5, &mut cost).unwrap();
-        (
-            plan.evict.iter().map(|(id, _)| id.as_bytes()[0]).collect(),
-            plan.needed_bytes,
-        )
-    }
-
-    #[test]
-    fn the_oldest_unprotected_go_until_the_store_fits() {
-        let mut all: Vec<_> = (1..=5).map(regular).collect();
-        assert_eq!(fitted(&all, 1000), (vec![], 155));
-        assert_eq!(fitted(&all, 155), (vec![], 155));
-        assert_eq!(fitted(&all, 154), (vec![1], 145));
-        assert_eq!(fitted(&all, 124), (vec![1, 2, 3], 95));
-        assert_eq!(
-            fitted(&all, 0),
-            (vec![1, 2, 3, 4], 55),
-            "the newest stays although it is too much"
-        );
-        all[0].pinned = true;
-        assert_eq!(fitted(&all, 124), (vec![2, 3], 105));
-    }
 }

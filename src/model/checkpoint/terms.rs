@@ -1,4 +1,4 @@
-//! Contract terms of a checkpoint: scope, type and expiry.
+//! Terms of a checkpoint: scope, type, expiry, and whether it was made automatically.
 
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
@@ -10,6 +10,8 @@ pub struct CheckpointTerms {
     pub scope: Option<Scope>,
     pub checkpoint_type: Option<CheckpointType>,
     pub expiry: Option<Expiry>,
+    /// Made by a workflow on its own account.
+    pub is_automatic: bool,
 }
 
 /// Requested type, in the words of contracts. The files are in the store in any case.

@@ -108,7 +108,10 @@ pub fn config(options: ConfigOptions) -> ConfigOutcome {
     }
 }
 
-fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 10] {
+fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 16] {
+    let (keep, number) = (settings.keep, |number: usize| {
+        SettingValue::Number(number as u64)
+    });
     let bytes = |limit: Option<u64>| limit.map_or(SettingValue::Off, SettingValue::Bytes);
     let files = if settings.max_files == 0 {
         SettingValue::Off
@@ -116,7 +119,16 @@ fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 10] {
         SettingValue::Number(settings.max_files)
     };
     [
-        ("keep", SettingValue::Number(settings.keep as u64)),
+        ("keep", number(keep.last)),
+        ("keep_hourly", number(keep.hourly)),
+        ("keep_daily", number(keep.daily)),
+        ("keep_weekly", number(keep.weekly)),
+        ("keep_monthly", number(keep.monthly)),
+        (
+            "keep_within",
+            SettingValue::Milliseconds(keep.within_ms.unsigned_abs()),
+        ),
+        ("keep_auto", number(keep.auto)),
         ("max_store_size", bytes(settings.max_store_size_bytes)),
         ("max_files", files),
         ("max_file_size", bytes(settings.max_file_size_bytes)),

@@ -127,11 +127,11 @@ fn describe_store(
         .extend(reader_warnings(context, store, &inventory)?);
     outcome.holds = hold::active_holds(context, store, &mut outcome.warnings);
     let needed = session::needed(context, store, pending.as_ref());
-    let keep = context.settings.keep;
-    outcome.over_keep = retention::plan_of_line(checkpoints, keep, &needed).over_keep;
+    let policy = &context.settings.keep;
+    outcome.over_keep = retention::plan(checkpoints, policy, context.now_ms, &needed).over_keep;
     if outcome.over_keep {
         outcome.warnings.push(Warning::OverKeep {
-            keep,
+            keep: policy.last,
             kept: checkpoints.len() - outcome.safety,
         });
     }

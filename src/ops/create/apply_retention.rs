@@ -1,7 +1,12 @@
 //! What follows a new checkpoint: eviction by policy, the manifest, the stat cache.
 
+use std::collections::HashSet;
+
 use crate::error::Result;
-use crate::model::checkpoint::retention::{self, EvictionReason};
+use crate::model::checkpoint::keep_policy::{Policy, PolicyChange};
+use crate::model::checkpoint::line::Line;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::retention::{self, Evicted, EvictionReason, RetentionPlan};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::capture::pipeline::Captured;
 use crate::ops::context::Context;
@@ -11,19 +16,77 @@ use crate::store::locked::LockedStore;
 use crate::store::refs::inventory::Inventory;
 use crate::store::small_files::stat_cache::{self, Basis};
 
-/// A checkpoint that a policy dropped.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evicted {
-    pub id: ObjectId,
-    pub reason: String,
-    pub why: EvictionReason,
+/// What one call keeps.
+#[derive(Clone, Debug, Default)]
+pub struct KeepOptions {
+    /// Changes of the configured policy.
+    pub change: PolicyChange,
+    /// The checkpoints that may go although the configured policy keeps them; `None`: all.
+    pub agreed: Option<Vec<ObjectId>>,
+}
+
+impl KeepOptions {
+    pub fn policy(&self, context: &Context) -> Policy {
+        context.settings.keep.changed(&self.change)
+    }
+
+    /// Takes out of a plan what was not agreed to and the configured policy keeps.
+    pub fn limit(&self, plan: &mut RetentionPlan, configured: impl FnOnce() -> RetentionPlan) {
+        let Some(agreed) = self.agreed.as_ref().filter(|_| self.is_change()) else {
+            return;
+        };
+        let allowed: HashSet<ObjectId> = configured().ids().chain(agreed.iter().copied()).collect();
+        plan.evict.retain(|(id, _)| allowed.contains(id));
+    }
+
+    fn is_change(&self) -> bool {
+        self.change != PolicyChange::default()
+    }
+}
+
+/// [`retention::plan`] or [`retention::plan_prune`].
+type PlanBy = dyn Fn(&Line, &Policy, i64, &[ObjectId]) -> RetentionPlan;
+
+/// Returns what a call would drop that the configured policy keeps. `coming` is a checkpoint that
+/// the call makes first, if it makes one.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn beyond_policy(
+    context: &Context,
+    change: &PolicyChange,
+    plan: &PlanBy,
+    coming: Option<&dyn Fn(&Checkpoint) -> Checkpoint>,
+) -> Result<Vec<Evicted>> {
+    let configured = context.settings.keep;
+    let asked = configured.changed(change);
+    let Some(store) = context.find_store()?.filter(|_| asked != configured) else {
+        return Ok(Vec::new());
+    };
+    let mut inventory = store.inventory()?;
+    let coming = inventory
+        .newest()
+        .zip(coming)
+        .map(|(newest, coming)| coming(newest));
+    if let Some(coming) = coming {
+        inventory.checkpoints.push(coming);
+    }
+    let pending = session::pending_unlocked(&store, &inventory.checkpoints)?;
+    let needed = session::needed(context, &store, pending.as_ref());
+    let line = &inventory.checkpoints;
+    let usual: HashSet<ObjectId> = plan(line, &configured, context.now_ms, &needed)
+        .ids()
+        .collect();
+    let mut beyond = plan(line, &asked, context.now_ms, &needed).evict;
+    beyond.retain(|(id, _)| !usual.contains(id));
+    Ok(named(&inventory, &beyond))
 }
 
 /// What follows the commit point: eviction, `main`, manifest, stat cache. Failures undo nothing.
 pub fn apply_retention(
     context: &Context,
     locked: &mut LockedStore<'_>,
-    keep: usize,
+    keep: &KeepOptions,
     pending: Option<&Pending>,
     captured: &Captured,
     warnings: &mut Vec<Warning>,
@@ -85,12 +148,15 @@ fn save_stat_cache(locked: &LockedStore<'_>, captured: &Captured) -> Result<()> 
 fn evict(
     context: &Context,
     locked: &mut LockedStore<'_>,
-    keep: usize,
+    keep: &KeepOptions,
     pending: Option<&Pending>,
 ) -> Result<Vec<Evicted>> {
     let needed = session::needed(context, locked.store(), pending);
-    let plan = retention::plan_of_line(&locked.inventory().checkpoints, keep, &needed).evict;
-    drop_planned(locked, &plan)
+    let line = &locked.inventory().checkpoints;
+    let plan_by = |policy: &Policy| retention::plan(line, policy, context.now_ms, &needed);
+    let mut plan = plan_by(&keep.policy(context));
+    keep.limit(&mut plan, || plan_by(&context.settings.keep));
+    drop_planned(locked, &plan.evict)
 }
 
 /// Drops the planned checkpoints; returns them with their reasons.

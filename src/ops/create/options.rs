@@ -11,6 +11,7 @@ use crate::model::state::database::Database;
 use crate::model::state::scope::{Scope, ScopePart};
 use crate::model::state::state_document::StateDocument;
 use crate::ops::context::Context;
+use crate::ops::create::apply_retention::KeepOptions;
 use crate::ops::create::copies;
 use crate::ops::create::gate::GateOptions;
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
@@ -27,7 +28,7 @@ const LONGEST_TEXT: usize = 4096;
 pub struct CreateOptions {
     pub reason: Option<String>,
     pub source: Option<String>,
-    pub keep: Option<usize>,
+    pub keep: KeepOptions,
     pub gate: GateOptions,
     /// Accept a dangerous root and any number of files.
     pub force: bool,
@@ -36,6 +37,8 @@ pub struct CreateOptions {
     /// Renders the manifest of the plain copies, if these are to be made.
     pub copies: Option<copies::Render>,
     pub dedup: DedupPolicy,
+    /// Whether it is made by a workflow on its own account.
+    pub is_automatic: bool,
 }
 
 /// When an identical newest checkpoint is reused instead of making a new one.
@@ -111,7 +114,8 @@ pub fn resolve(
             root: context.root.path().to_path_buf(),
         });
     }
-    let (terms, databases, state_document) = resolve_terms(context, &options.terms)?;
+    let (mut terms, databases, state_document) = resolve_terms(context, &options.terms)?;
+    terms.is_automatic = options.is_automatic;
     Ok(Ok(ResolvedOptions {
         reason,
         source,
@@ -152,6 +156,7 @@ fn resolve_terms(
         scope,
         checkpoint_type,
         expiry,
+        is_automatic: false,
     };
     Ok((terms, databases, state_document))
 }

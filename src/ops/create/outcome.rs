@@ -1,12 +1,12 @@
 //! Outcome of a `create`.
 
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::retention::Evicted;
 use crate::model::state::database::Database;
 use crate::model::state::meta::Meta;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::left_out::LeftOut;
 use crate::ops::capture::pipeline::Captured;
-use crate::ops::create::apply_retention::Evicted;
 use crate::ops::create::copies::Copies;
 use crate::ops::warning::Warning;
 use crate::store::trees::digest::Sum;

@@ -11,7 +11,7 @@ use crate::ops::capture::gather::CapturedScope;
 use crate::ops::capture::left_out::LeftOut;
 use crate::ops::capture::pipeline::Captured;
 use crate::ops::context::Context;
-use crate::ops::create::apply_retention::apply_retention;
+use crate::ops::create::apply_retention::{KeepOptions, apply_retention};
 use crate::ops::create::options::ResolvedOptions;
 use crate::ops::create::outcome::{CreateCounts, CreateOutcome};
 use crate::ops::maintain::moved::{self, Moved};
@@ -34,7 +34,7 @@ pub fn record<'s>(
     pack: PackSet<'s>,
     gathered: CapturedScope,
     resolved: ResolvedOptions,
-    keep: usize,
+    keep: &KeepOptions,
     mut warnings: Vec<Warning>,
 ) -> Result<CreateOutcome> {
     let CapturedScope { captured, extras } = gathered;

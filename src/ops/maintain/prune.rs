@@ -1,13 +1,16 @@
 //! `prune`: applies retention, frees the space of unreachable objects and merges packs.
 
+use std::collections::HashMap;
+
 use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
+use crate::model::checkpoint::keep_policy::{KeepReason, Policy, PolicyChange};
+use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::manifest;
-use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::retention::{self, EvictionPlan};
+use crate::model::checkpoint::retention::{self, Evicted, RetentionPlan};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::create::apply_retention::{Evicted, drop_planned, named};
+use crate::ops::create::apply_retention::{KeepOptions, beyond_policy, drop_planned, named};
 use crate::ops::maintain::delete::refuse_damage;
 use crate::ops::maintain::delete_store::clear_leftovers;
 use crate::ops::maintain::size_limit;
@@ -17,16 +20,25 @@ use crate::store::gc::disk_usage::bytes_below;
 use crate::store::gc::reach::Reach;
 use crate::store::gc::{blob_versions, mark, pack_usage};
 use crate::store::objects::id_set::ObjectIds;
+use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 
 /// Milliseconds for which plain git's index in a store is left alone: a user may be between `add`
 /// and `commit`.
 const GIT_INDEX_REST_MS: i64 = 3_600_000;
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct PruneOptions {
     pub dry_run: bool,
-    pub keep: Option<usize>,
+    pub keep: KeepOptions,
+}
+
+/// A checkpoint that stays, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retained {
+    pub id: ObjectId,
+    pub reason: String,
+    pub why: Vec<KeepReason>,
 }
 
 #[derive(Debug, Default)]
@@ -34,6 +46,8 @@ pub struct PruneOutcome {
     /// Whether there is a store for this root.
     pub exists: bool,
     pub evicted: Vec<Evicted>,
+    /// Newest first.
+    pub kept: Vec<Retained>,
     pub rows_removed: usize,
     pub bytes_before: u64,
     pub bytes_after: u64,
@@ -49,13 +63,20 @@ impl PruneOutcome {
     }
 }
 
-pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
+/// Returns what a prune would drop by `change` that the configured policy keeps.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn beyond(context: &Context, change: &PolicyChange) -> Result<Vec<Evicted>> {
+    beyond_policy(context, change, &retention::plan_prune, None)
+}
+
+pub fn prune(context: &Context, options: &PruneOptions) -> Result<PruneOutcome> {
     let Some(store) = context.find_store()? else {
         return Ok(PruneOutcome::default());
     };
-    let keep = options.keep.unwrap_or(context.settings.keep);
     if options.dry_run {
-        return preview(context, &store, keep);
+        return preview(context, &store, &options.keep);
     }
     let leftovers = clear_leftovers(store.dir());
     let rows_before = rows(&store);
@@ -71,8 +92,9 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
         &store,
         &session.locked.inventory().checkpoints,
         session.pending.as_ref(),
-        keep,
+        &options.keep,
     )?;
+    let retained_now = retained(session.locked.inventory(), &plan);
     let (evicted, needed) = evict(&mut session, &plan)?;
     context.progress.begin(WorkPhase::Packing, 0, 0);
     let limit = context.settings.max_store_size_bytes;
@@ -89,11 +111,13 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
         .iter()
         .filter(|c| !c.is_safety())
         .count();
+    let keep = options.keep.policy(context).last;
     warnings.extend(plan.over_keep.then_some(Warning::OverKeep { keep, kept }));
     Ok(PruneOutcome {
         exists: true,
         rows_removed: rows_before.saturating_sub(rows(&store)),
         evicted,
+        kept: retained_now,
         bytes_before,
         bytes_after: bytes_below(store.dir()),
         packs_before: swept.packs_before,
@@ -111,12 +135,15 @@ pub fn prune(context: &Context, options: PruneOptions) -> Result<PruneOutcome> {
 fn plan(
     context: &Context,
     store: &Store,
-    checkpoints: &[Checkpoint],
+    checkpoints: &Line,
     pending: Option<&Pending>,
-    keep: usize,
-) -> Result<(EvictionPlan, Option<Warning>)> {
+    keep: &KeepOptions,
+) -> Result<(RetentionPlan, Option<Warning>)> {
     let needed = session::needed(context, store, pending);
-    let mut plan = retention::plan_prune(checkpoints, keep, context.now_ms, &needed);
+    let plan_by =
+        |policy: &Policy| retention::plan_prune(checkpoints, policy, context.now_ms, &needed);
+    let mut plan = plan_by(&keep.policy(context));
+    keep.limit(&mut plan, || plan_by(&context.settings.keep));
     let limit = context
         .settings
         .max_store_size_bytes
@@ -126,6 +153,8 @@ fn plan(
     };
     let gone = plan.ids().collect();
     let for_size = size_limit::plan(context, store, checkpoints, &gone, pending, limit_bytes)?;
+    let too_large: Vec<ObjectId> = for_size.evict.iter().map(|(id, _)| *id).collect();
+    plan.kept.retain(|(id, _)| !too_large.contains(id));
     plan.evict.extend(for_size.evict);
     let needed_bytes = for_size.needed_bytes;
     let warning = (needed_bytes > limit_bytes).then_some(Warning::OverMaxStoreSize {
@@ -144,7 +173,7 @@ struct NeededObjects {
 }
 
 /// Evicts the planned checkpoints; everything that stays must be readable before.
-fn evict(session: &mut Session<'_>, plan: &EvictionPlan) -> Result<(Vec<Evicted>, NeededObjects)> {
+fn evict(session: &mut Session<'_>, plan: &RetentionPlan) -> Result<(Vec<Evicted>, NeededObjects)> {
     let store = session.locked.store();
     let mut reach = Reach::new(store);
     reach.extend(
@@ -204,7 +233,7 @@ fn rebuild_indexes_and_drop_pins(session: &mut Session<'_>) -> Result<()> {
 }
 
 /// Computes what a prune would drop. Freed bytes count whole packs only; merging may free more.
-fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome> {
+fn preview(context: &Context, store: &Store, keep: &KeepOptions) -> Result<PruneOutcome> {
     let inventory = store.inventory()?;
     let pending = session::pending_unlocked(store, &inventory.checkpoints)?;
     let (plan, over_limit) = plan(
@@ -225,6 +254,7 @@ fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome
         exists: true,
         rows_removed: plan.evict.len(),
         evicted: named(&inventory, &plan.evict),
+        kept: retained(&inventory, &plan),
         bytes_before,
         bytes_after: bytes_before.saturating_sub(dead_bytes),
         packs_before: room.len(),
@@ -235,6 +265,20 @@ fn preview(context: &Context, store: &Store, keep: usize) -> Result<PruneOutcome
             .chain(over_limit)
             .collect(),
     })
+}
+
+fn retained(inventory: &Inventory, plan: &RetentionPlan) -> Vec<Retained> {
+    let reasons: HashMap<ObjectId, &String> = inventory
+        .checkpoints
+        .iter()
+        .map(|c| (c.id, &c.record.reason))
+        .collect();
+    let retained = |(id, why): &(ObjectId, Vec<KeepReason>)| Retained {
+        id: *id,
+        reason: reasons.get(id).copied().cloned().unwrap_or_default(),
+        why: why.clone(),
+    };
+    plan.kept.iter().rev().map(retained).collect()
 }
 
 fn rows(store: &Store) -> usize {

@@ -144,8 +144,7 @@ pub fn keep_to_limit(
             Some(limit_bytes),
         )?;
     }
-    let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.id).collect();
-    let told = (!ids.is_empty()).then_some(Warning::EvictedForSize { ids });
+    let told = (!evicted.is_empty()).then_some(Warning::EvictedForSize { evicted });
     Ok(told
         .into_iter()
         .chain(warning(store, Some(limit_bytes)))

@@ -3,13 +3,16 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, Result};
+use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::checkpoint::record::{Checkpoint, Verb};
+use crate::model::checkpoint::retention::{self, Evicted};
 use crate::model::checkpoint::selector::{self, SelectorProblem};
 use crate::model::checkpoint::undo_stack::{Steps, UndoStep};
 use crate::model::restore_plan::RestoreScope;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
+use crate::ops::create::apply_retention::beyond_policy;
 use crate::ops::restore::restore_options::{CommonOptions, Consent, Request, RestoreOutcome};
 use crate::ops::restore::target::Target;
 use crate::ops::restore::{protocol, restore_paths};
@@ -27,6 +30,14 @@ pub struct RestoreOptions {
     pub overlay: bool,
     pub special_bits: bool,
     pub common: CommonOptions,
+}
+
+/// Returns what a restore would drop by `change` that the configured policy keeps.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn beyond(context: &Context, change: &PolicyChange) -> Result<Vec<Evicted>> {
+    beyond_policy(context, change, &retention::plan, None)
 }
 
 /// Restores the directory to the state of the selected checkpoint.

@@ -21,7 +21,7 @@ use crate::ops::own_files;
 use crate::ops::restore::planned_restore::{PlannedRestore, capture_and_plan};
 use crate::ops::restore::restore_job::RestoreJob;
 use crate::ops::restore::restore_options::{
-    CommonOptions, Consent, Proposal, Request, RestoreOutcome,
+    CommonOptions, Consent, DatabaseReport, Proposal, Request, RestoreOutcome,
 };
 use crate::ops::restore::target::Target;
 use crate::ops::restore::verify_written::{Verified, hash_of};
@@ -66,7 +66,7 @@ pub fn restore(
     let mut again = false;
     let databases = restore_databases::planned(request);
     loop {
-        if !common.yes {
+        if !common.yes && needs_consent(request, since.as_deref(), &databases) {
             let (verb, target) = (request.verb, &request.target.checkpoint);
             consent(&Proposal {
                 verb,
@@ -100,6 +100,17 @@ pub fn restore(
         }
         return restore_under_lock(context, &mut session, pack, present, request, common);
     }
+}
+
+/// Whether the user is asked. An undo or a redo can be taken back itself: it is a question only if
+/// files changed since go with it, or if that cannot be told.
+fn needs_consent(
+    request: &Request<'_>,
+    since: Option<&[RelPath]>,
+    databases: &[DatabaseReport],
+) -> bool {
+    let is_step = matches!(request.verb, Verb::Undo | Verb::Redo) && request.pending.is_none();
+    !is_step || !databases.is_empty() || since.is_none_or(|since| !since.is_empty())
 }
 
 /// Whether the directory already matches. Ending an interrupted restore is something to do, and so
@@ -194,7 +205,6 @@ fn restore_under_lock(
     });
     warnings.extend(present.captured.warnings.iter().cloned());
     warnings.extend(carried.warning);
-    let keep = common.keep.unwrap_or(context.settings.keep);
     let captured = capture_after_restore(
         present.captured,
         &present.plan,
@@ -205,7 +215,7 @@ fn restore_under_lock(
     let evicted = apply_retention(
         context,
         &mut session.locked,
-        keep,
+        &common.keep,
         None,
         &captured,
         &mut warnings,

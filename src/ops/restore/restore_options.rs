@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::model::checkpoint::record::{Checkpoint, Verb};
+use crate::model::checkpoint::retention::Evicted;
 use crate::model::command_end::CommandEnd;
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::Database;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::create::apply_retention::Evicted;
+use crate::ops::create::apply_retention::KeepOptions;
 use crate::ops::restore::target::Target;
 use crate::ops::session::Pending;
 use crate::ops::warning::Warning;
@@ -19,7 +20,7 @@ use crate::ops::warning::Warning;
 pub struct CommonOptions {
     pub yes: bool,
     pub dry_run: bool,
-    pub keep: Option<usize>,
+    pub keep: KeepOptions,
     /// Whether every written file is read back, not only compared by its stat.
     pub reads_back: bool,
 }

@@ -17,7 +17,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::base::mutex::lock;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::line::{LineEntry, OlderCheckpoints};
-use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::record::{Checkpoint, KeepClass};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::{self, TemporaryFile};
 use crate::store::files::read_regular;
@@ -31,13 +31,23 @@ use crate::store::refs::packed_seal::Seal;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::small_files::stat_cache_head::{Input, SUM_BYTES, put, sum_at_end};
 
-const PACKED_MAGIC: &[u8; 8] = b"CKPTPC01";
+const PACKED_MAGIC: &[u8; 8] = b"CKPTPC02";
 /// Bytes before the entries: the magic, the format, the sum and the stamp of `packed-refs`, and the
 /// number of entries.
 const HEAD_BYTES: usize = 8 * 8;
 /// Bytes of an entry: id (20), sequence number, time and start of the commit in the file (8 each),
-/// and whether it is scoped.
+/// and a byte for its class and whether it is partial or never expires.
 const ENTRY_BYTES: usize = 20 + 8 + 8 + 8 + 1;
+/// Classes by their number in the last byte of an entry, and the other bits of that byte.
+const CLASSES: [KeepClass; 4] = [
+    KeepClass::Named,
+    KeepClass::Scoped,
+    KeepClass::Automatic,
+    KeepClass::Safety,
+];
+const CLASS_MASK: u8 = 0b11;
+const IS_PARTIAL: u8 = 0b100;
+const NEVER_EXPIRES: u8 = 0b1000;
 /// How often and how long to wait until the clock of the file system has moved on.
 const CLOCK_TRIES: usize = 10;
 const CLOCK_PAUSE: Duration = Duration::from_millis(2);
@@ -177,7 +187,7 @@ pub fn write(layout: &Layout, newest_format: u32, commits: &[(LineEntry, Vec<u8>
         put(&mut out, entry.sequence);
         put(&mut out, entry.time_ms.cast_unsigned());
         put(&mut out, start);
-        out.push(u8::from(entry.is_scoped));
+        out.push(traits_of(entry));
         start += content.len() as u64;
     }
     let sum = xxh3_64(&out);
@@ -188,6 +198,15 @@ pub fn write(layout: &Layout, newest_format: u32, commits: &[(LineEntry, Vec<u8>
     let temporary = atomic_file::write_temporary(&layout.own(), &out)?;
     await_clock(&temporary, stamp[2]).map_err(Error::io("write", temporary.path()))?;
     atomic_file::put_in_place(temporary, &layout.own(), &layout.packed_commits())
+}
+
+fn traits_of(entry: &LineEntry) -> u8 {
+    let class = CLASSES.iter().position(|class| *class == entry.class);
+    let class = class.and_then(|at| u8::try_from(at).ok());
+    let flag = |is_set, bit| if is_set { bit } else { 0 };
+    class.unwrap_or_default()
+        | flag(entry.is_partial, IS_PARTIAL)
+        | flag(entry.never_expires, NEVER_EXPIRES)
 }
 
 /// Waits until a file is younger than a moment of the same clock, so that no later change of what
@@ -304,13 +323,16 @@ impl OlderCheckpoints for PackedCommits {
 
     fn entry(&self, at: usize) -> LineEntry {
         let bytes = self.entry_bytes(at);
+        let traits = bytes[ENTRY_BYTES - 1];
         let mut id = [0; 20];
         id.copy_from_slice(&bytes[..20]);
         LineEntry {
             sequence: number_at(bytes, 20),
             time_ms: number_at(bytes, 28).cast_signed(),
             id: ObjectId::from_bytes(id),
-            is_scoped: bytes[ENTRY_BYTES - 1] == 1,
+            class: CLASSES[usize::from(traits & CLASS_MASK)],
+            is_partial: traits & IS_PARTIAL != 0,
+            never_expires: traits & NEVER_EXPIRES != 0,
         }
     }
 
@@ -320,6 +342,10 @@ impl OlderCheckpoints for PackedCommits {
 
     fn pinned_count(&self) -> usize {
         self.among(self.pins.iter().copied()).len()
+    }
+
+    fn is_pinned(&self, id: ObjectId) -> bool {
+        self.pins.contains(&id)
     }
 
     fn read(&self, range: Range<usize>) -> Vec<Checkpoint> {

@@ -6,7 +6,7 @@ use crate::base::time::{rfc3339, rfc3339_seconds};
 use crate::error::problem::{Choice, WorkflowProblem};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::warning::Warning;
-use crate::view::envelope::{envelope, paths};
+use crate::view::envelope::{self, envelope, paths};
 use crate::view::place::placed;
 use crate::view::workflow::questions;
 use crate::workflow::documents::conflict::{Conflict, finding_json};
@@ -31,6 +31,7 @@ use crate::workflow::rules::workflow::Workflow;
 pub fn step(command: &str, outcome: &StepOutcome, exit: u8) -> String {
     let mut data = run(&outcome.run);
     data["event"] = event(&outcome.event);
+    data["evicted"] = envelope::evicted(&outcome.evicted);
     envelope(command, exit, &data, &outcome.warnings)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::base::text::{escape, escape_line};
 use crate::base::time::rfc3339_seconds;
-use crate::view::words::Output;
+use crate::view::words::{Output, evicted};
 use crate::view::workflow::findings::{findings, remarks};
 use crate::view::workflow::{questions, summary};
 use crate::workflow::documents::shims::ShimsOutcome;
@@ -61,7 +61,11 @@ pub fn step(outcome: &StepOutcome) -> Output {
         });
     Output {
         result,
-        talk: checkpoint.into_iter().chain(waiting).collect(),
+        talk: checkpoint
+            .into_iter()
+            .chain(waiting)
+            .chain([evicted(&outcome.evicted)])
+            .collect(),
     }
 }
 

@@ -106,14 +106,14 @@ pub fn in_shadow(
     };
     let message = mini_commit_message(&run.workflow, &range);
     let reason = message.lines().next().unwrap_or_default();
-    let (checkpoint, warnings) =
-        snapshot(context, session, &run.workflow, reason, DedupPolicy::Never)?;
-    let change = noted(&range, checkpoint.map(ObjectId::to_hex), None);
+    let made = snapshot(context, session, &run.workflow, reason, DedupPolicy::Never)?;
+    let change = noted(&range, made.id.map(ObjectId::to_hex), None);
     let mut step = change_run(context, session, run, &change, actor)?;
-    step.warnings.extend(warnings);
+    step.warnings.extend(made.warnings);
+    step.evicted = made.evicted;
     Ok(Some(MiniOutcome {
         message: Some(message),
-        checkpoint,
+        checkpoint: made.id,
         commit: None,
         step: Some(step),
     }))

@@ -14,7 +14,7 @@ use crate::store::trees::tree_memo::TreeMemo;
 use crate::workflow::documents::import_edits;
 use crate::workflow::engine::make_mini_commit::{self, MiniOutcome};
 use crate::workflow::engine::observe::observe;
-use crate::workflow::engine::run_checkpoint::snapshot;
+use crate::workflow::engine::run_checkpoint::{RunCheckpoint, snapshot};
 use crate::workflow::engine::runs::Run;
 use crate::workflow::engine::step::{StepOptions, actor, choose, with_run};
 use crate::workflow::engine::transition::{StepOutcome, change_run};
@@ -75,13 +75,9 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
             .workflow
             .running()
             .find(|other| other.id != id && other.status == PhaseStatus::InProgress);
-        let (before, warnings) = match beside {
+        let made = match beside {
             Some(other) if !options.no_snapshot => {
-                let why = phase_under_way(&escape(&other.id));
-                (
-                    None,
-                    vec![RunWarning::SnapshotLeftOut { reason, why }.into()],
-                )
+                left_out(reason, phase_under_way(&escape(&other.id)))
             }
             _ => phase_checkpoint(
                 context,
@@ -92,13 +88,14 @@ pub fn start(context: &Context, options: &StartOptions) -> Result<StepOutcome> {
                 DedupPolicy::Never,
             )?,
         };
-        begin.before = before.map(ObjectId::to_hex);
+        begin.before = made.id.map(ObjectId::to_hex);
         begin.phase = Some(id);
         begin.head = git_head::read(context.root.path()).and_then(|head| head.commit);
         let actor = actor(context, &options.step);
         let run = reread(context, session, &options.step, run)?;
         let mut outcome = change_run(context, session, &run, &Change::StartPhase(begin), &actor)?;
-        outcome.warnings.extend(warnings);
+        outcome.warnings.extend(made.warnings);
+        outcome.evicted = made.evicted;
         Ok(outcome)
     })
 }
@@ -113,7 +110,7 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
         run.workflow
             .after(&Change::FinishPhase(finish.clone()), context.now_ms)?;
         let reason = format!("post-{}", finish.phase.as_deref().unwrap_or_default());
-        let (after, warnings) = phase_checkpoint(
+        let made = phase_checkpoint(
             context,
             session,
             run,
@@ -121,8 +118,8 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
             options.no_snapshot,
             DedupPolicy::Always,
         )?;
-        finish.after = after.map(ObjectId::to_hex);
-        let mut warnings = warnings;
+        finish.after = made.id.map(ObjectId::to_hex);
+        let mut warnings = made.warnings;
         if finish.files.is_empty() && run.workflow.profiles.contains(&Profile::Pipeline) {
             match new_files(session.locked.store(), &run.workflow, &finish) {
                 Ok(files) => finish.files = files,
@@ -133,6 +130,7 @@ pub fn done(context: &Context, options: &DoneOptions) -> Result<StepOutcome> {
         let run = reread(context, session, &options.step, run)?;
         let mut outcome = change_run(context, session, &run, &Change::FinishPhase(finish), &actor)?;
         outcome.warnings.extend(warnings);
+        outcome.evicted = made.evicted;
         if outcome.run.workflow.profiles.contains(&Profile::Pipeline) && !options.no_snapshot {
             add_mini_commit(context, session, &actor, &mut outcome);
         }
@@ -154,6 +152,7 @@ fn add_mini_commit(
         })) => {
             outcome.run = step.run;
             outcome.warnings.extend(step.warnings);
+            outcome.evicted.extend(step.evicted);
         }
         // A hold delays it until the next phase is done.
         Ok(_) | Err(Error::Held { .. }) => {}
@@ -187,20 +186,20 @@ fn phase_checkpoint(
     reason: &str,
     is_off: bool,
     dedup: DedupPolicy,
-) -> Result<(Option<ObjectId>, Vec<Warning>)> {
+) -> Result<RunCheckpoint> {
     if is_off {
-        return Ok((None, Vec::new()));
+        return Ok(RunCheckpoint::default());
     }
     match snapshot(context, session, &run.workflow, reason, dedup) {
-        Err(Error::Held { hold, .. }) => {
-            let left_out = RunWarning::SnapshotLeftOut {
-                reason: reason.to_owned(),
-                why: hold.in_words(),
-            }
-            .into();
-            Ok((None, vec![left_out]))
-        }
+        Err(Error::Held { hold, .. }) => Ok(left_out(reason.to_owned(), hold.in_words())),
         made => made,
+    }
+}
+
+fn left_out(reason: String, why: String) -> RunCheckpoint {
+    RunCheckpoint {
+        warnings: vec![RunWarning::SnapshotLeftOut { reason, why }.into()],
+        ..RunCheckpoint::default()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Makes the checkpoints that a run asks for, under the lock of its transition.
 
 use crate::error::Result;
+use crate::model::checkpoint::retention::Evicted;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::create::command::create_in;
@@ -10,8 +11,16 @@ use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::workflow::rules::workflow::Workflow;
 
-/// Makes a checkpoint of the files; an identical newest one causes no warning. `None` if none is
-/// made, as the warnings say.
+/// What came of the checkpoint that a transition asks for.
+#[derive(Debug, Default)]
+pub struct RunCheckpoint {
+    /// `None` if none was made, as the warnings say.
+    pub id: Option<ObjectId>,
+    pub evicted: Vec<Evicted>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Makes a checkpoint of the files; an identical newest one causes no warning.
 ///
 /// # Errors
 /// The files cannot be captured, or the checkpoint cannot be recorded.
@@ -21,11 +30,12 @@ pub fn snapshot(
     workflow: &Workflow,
     reason: &str,
     dedup: DedupPolicy,
-) -> Result<(Option<ObjectId>, Vec<Warning>)> {
+) -> Result<RunCheckpoint> {
     let options = CreateOptions {
         reason: Some(reason.to_owned()),
         source: Some(workflow.kind.clone()),
         dedup,
+        is_automatic: true,
         ..CreateOptions::default()
     };
     let mut outcome = create_in(context, session, &options)?;
@@ -36,8 +46,9 @@ pub fn snapshot(
     outcome
         .warnings
         .retain(|warning| !matches!(warning, Warning::Dedup { .. }));
-    Ok((
-        outcome.checkpoint.map(|checkpoint| checkpoint.id),
-        outcome.warnings,
-    ))
+    Ok(RunCheckpoint {
+        id: outcome.checkpoint.map(|checkpoint| checkpoint.id),
+        evicted: outcome.evicted,
+        warnings: outcome.warnings,
+    })
 }

@@ -1,6 +1,7 @@
 //! One transition of a run: the rules give the next state, which is committed and written to files.
 
 use crate::error::Result;
+use crate::model::checkpoint::retention::Evicted;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::session::Session;
@@ -21,6 +22,8 @@ pub struct StepOutcome {
     /// The log entry; the last one of several transitions.
     pub event: Event,
     pub warnings: Vec<Warning>,
+    /// What the checkpoints of this step pushed out.
+    pub evicted: Vec<Evicted>,
     /// The state is recorded, but a file of a profile could not be written.
     pub is_partial: bool,
 }
@@ -106,6 +109,7 @@ pub fn record_imported(
         run,
         event,
         warnings,
+        evicted: Vec::new(),
         is_partial,
     })
 }

@@ -91,7 +91,11 @@ impl Contender for Checkpoint {
     }
 
     fn prune(&self, seat: &Seat, keep: usize) -> Option<Job> {
-        Some(start(seat).args(["prune", "--keep"]).arg(keep.to_string()))
+        Some(
+            start(seat)
+                .args(["prune", "--yes", "--keep"])
+                .arg(keep.to_string()),
+        )
     }
 
     fn list(&self, seat: &Seat) -> Option<Job> {

@@ -101,7 +101,7 @@ fn add_checkpoints(seats: &Seats<'_>, between: &Between, count: usize) -> Result
             let (contender, seat, _) = seats.get(who)?;
             let job = contender.create(seat);
             let job = if who == Who::Checkpoint {
-                job.args(["--keep", "1000"])
+                job.args(["--keep", "1000", "--yes"])
             } else {
                 job
             };

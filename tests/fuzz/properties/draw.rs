@@ -119,6 +119,7 @@ impl<'b> Draw<'b> {
                 scope,
                 checkpoint_type,
                 expiry,
+                is_automatic: self.flag(),
             },
         }
     }
