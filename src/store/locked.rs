@@ -187,6 +187,12 @@ impl<'s> LockedStore<'s> {
         Ok(())
     }
 
+    /// Makes evictions durable.
+    pub fn flush_drops(&self) -> Result<()> {
+        self.flush_manifest()?;
+        ref_files::sync(self.store.layout())
+    }
+
     /// Writes the index of packed refs again, after one of them was removed. Without it the next
     /// commands only take longer.
     fn rebuild_index(&mut self) {
@@ -207,8 +213,18 @@ impl<'s> LockedStore<'s> {
         self.flush_manifest()
     }
 
+    /// Removes refs. On a full disk the index of packed refs, which is derived, makes room for those
+    /// that stay.
     pub(super) fn remove_refs(&self, ids: &[ObjectId]) -> Result<()> {
-        ref_files::remove(self.store.layout(), &refs_of(ids))
+        let layout = self.store.layout();
+        match ref_files::remove(layout, &refs_of(ids)) {
+            Err(Error::Io { source, .. }) if atomic_file::is_full(&source) => {
+                atomic_file::remove_if_there(&layout.packed_commits())?;
+                atomic_file::remove_if_there(&layout.packed_seal())?;
+                ref_files::remove(layout, &refs_of(ids))
+            }
+            removed => removed,
+        }
     }
 
     /// Pins or unpins a checkpoint; returns whether that changed anything.
@@ -294,18 +310,12 @@ impl<'s> LockedStore<'s> {
     pub fn drop_lost_pins(&self) -> Result<()> {
         let layout = self.store.layout();
         let lost = mark::lost_pins(self.store)?;
-        ref_files::remove(
-            layout,
-            &lost
-                .iter()
-                .map(|id| (Family::Pins, *id))
-                .collect::<Vec<_>>(),
-        )?;
         if lost.is_empty() {
-            Ok(())
-        } else {
-            ref_files::sync(layout)
+            return Ok(());
         }
+        let lost: Vec<_> = lost.iter().map(|id| (Family::Pins, *id)).collect();
+        ref_files::remove(layout, &lost)?;
+        ref_files::sync(layout)
     }
 
     /// Removes plain git's own index if it is unchanged since `before_ms` (milliseconds since
@@ -340,8 +350,7 @@ impl<'s> LockedStore<'s> {
             .filter(|cache| self.store.trusts(cache));
         let objects = self.store.objects();
         if !plan.keeps_all_packs() || plan.loose {
-            self.flush_manifest()?;
-            ref_files::sync(self.store.layout())?;
+            self.flush_drops()?;
         }
         let outcome = repack::repack(
             &self.store.layout().objects(),

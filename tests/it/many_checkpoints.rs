@@ -512,6 +512,32 @@ fn packing_that_is_killed_or_runs_out_of_room_at_any_step_loses_no_ref() {
     }
 }
 
+#[test]
+fn a_packed_ref_is_dropped_on_a_full_disk() {
+    if !strace::available() {
+        return;
+    }
+    let Some(sandbox) = store_of(PACKED) else {
+        return;
+    };
+    let aside = sandbox.top().join("aside");
+    fixtures::copy_tree(&sandbox.store(), &aside);
+    let gone = packed(&sandbox)[7].clone();
+    for nth in 1.. {
+        let delete = ["delete", &gone, "--yes"];
+        let run = strace::failing_nth(&sandbox, "write", "ENOSPC", nth, &delete);
+        if run.stderr.contains("to stdout") {
+            assert!(nth > 3, "nothing was written before the answer\n{run}");
+            break;
+        }
+        assert_eq!(run.code, 0, "write number {nth}\n{run}");
+        assert_eq!(ids(&sandbox).len(), PACKED - 1, "write number {nth}\n{run}");
+        sandbox.run(&["verify"]).success();
+        fs::remove_dir_all(sandbox.store()).expect("a copy can go");
+        fixtures::copy_tree(&aside, &sandbox.store());
+    }
+}
+
 /// The pack of an object, and the start of its entry.
 fn place_of(sandbox: &Sandbox, git: &Git, id: &str) -> (PathBuf, usize) {
     let found = packs_of(&sandbox.store()).into_iter().find_map(|pack| {

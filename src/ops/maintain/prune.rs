@@ -189,6 +189,9 @@ fn evict(session: &mut Session<'_>, plan: &RetentionPlan) -> Result<(Vec<Evicted
     let newest = reach.met.clone();
     mark::extend(store, &plan.ids().collect(), &mut reach)?;
     let evicted = drop_planned(&mut session.locked, &plan.evict)?;
+    if !evicted.is_empty() {
+        session.locked.flush_drops()?;
+    }
     // Plain git may have made a ref meanwhile: it does not take our lock.
     mark::extend(store, &ObjectIds::default(), &mut reach)?;
     let mut versions = versions(session, &reach, &newest)?;

@@ -220,6 +220,9 @@ fn recover_refs(store: &Store, inventory: &Inventory) -> Result<()> {
         .filter(|id| !newer.contains(id) && !inventory.knows(*id))
         .map(|id| (Family::Meta, id))
         .collect();
+    if lost.is_empty() {
+        return Ok(());
+    }
     ref_files::remove(layout, &lost)
 }
 

@@ -303,12 +303,12 @@ pub(super) fn has_only_packable(layout: &Layout) -> bool {
     is_plain && file.read_exact(&mut beginning).is_ok() && beginning == *ONLY_PACKABLE.as_bytes()
 }
 
-/// Makes the removal of refs durable.
+/// Makes the removal of refs, packed or not, durable.
 pub fn sync(layout: &Layout) -> Result<()> {
     for family in [Family::Checkpoints, Family::Meta, Family::Pins] {
         atomic_file::sync_directory(&layout.refs().join(family.into_str()))?;
     }
-    Ok(())
+    atomic_file::sync_directory(layout.dir())
 }
 
 /// Unpacks `packed-refs`, which the user's own `git gc` may have left, into one file per ref. What
