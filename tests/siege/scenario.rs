@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::bench::{Tree, damaged, tree::at_or_below};
 use crate::companions;
 use crate::field::Field;
+use crate::packing;
 
 pub struct Scenario {
     pub name: &'static str,
@@ -71,7 +72,7 @@ impl Picture {
 const CREATE: &[&str] = &["create", "-r", "new"];
 const RESTORE: &[&str] = &["restore", "one", "--yes"];
 
-pub const SCENARIOS: [Scenario; 20] = [
+pub const SCENARIOS: [Scenario; 24] = [
     // Bounded ones come first, so that they get their share of the time.
     Scenario {
         target: Some("one"),
@@ -124,6 +125,33 @@ pub const SCENARIOS: [Scenario; 20] = [
         companions::saved_database,
         &["restore", "saved", "--yes"],
     ),
+    Scenario {
+        in_full: false,
+        ..Scenario::new("create that packs refs", packing::about_to_pack, CREATE)
+    },
+    Scenario {
+        target: Some("one"),
+        in_full: false,
+        ..Scenario::new("restore of a packed ref", packing::packed, RESTORE)
+    },
+    Scenario {
+        may_go: &["two"],
+        in_full: false,
+        ..Scenario::new(
+            "delete of a packed ref",
+            packing::packed,
+            &["delete", "two", "--yes"],
+        )
+    },
+    Scenario {
+        may_go: &["one", "two", "three", packing::OLD],
+        in_full: false,
+        ..Scenario::new(
+            "prune of packed refs",
+            packing::packed,
+            &["prune", "--keep", "110", "--yes"],
+        )
+    },
     Scenario::new("first create", files, CREATE),
     Scenario::new("later create", edited, CREATE),
     Scenario {
