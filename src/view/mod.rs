@@ -34,6 +34,7 @@ pub mod stores;
 pub mod table;
 pub mod terminal;
 pub mod topics;
+pub mod undo;
 pub mod verify;
 pub mod words;
 pub mod workflow;

@@ -2,20 +2,23 @@
 
 use serde_json::{Value, json};
 
+use crate::base::quoting::quoted;
 use crate::base::text::escape;
 use crate::base::time::{age, utc_seconds};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::difference::TreeChange;
 use crate::model::state::database::Held;
+use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::ScopePart;
 use crate::ops::browse::list::ShowOutcome;
 use crate::view::databases;
 use crate::view::envelope::{self, hex, paths, row, uncaptured, with_path};
 use crate::view::format::size;
-use crate::view::words::{Output, count_files, join};
+use crate::view::words::{count_files, join};
 
-pub fn human(outcome: &ShowOutcome, now_ms: i64) -> Output {
+/// Returns what is known of the checkpoint, without the files that changed.
+pub fn head(outcome: &ShowOutcome, now_ms: i64) -> String {
     let Checkpoint {
         id,
         tree,
@@ -66,23 +69,47 @@ pub fn human(outcome: &ShowOutcome, now_ms: i64) -> Output {
             entry.why.in_words()
         ));
     }
-    text.push_str(&changes(outcome));
-    Output {
-        result: text,
-        talk: String::new(),
-    }
+    text.push_str(&state(outcome));
+    text
 }
 
-/// Formats the paths that changed since the checkpoint before, one per line.
-fn changes(outcome: &ShowOutcome) -> String {
-    let mut text = match &outcome.before {
+/// Formats the values of the checkpoint, one per line as `--state` takes them.
+fn state(outcome: &ShowOutcome) -> String {
+    let Some(Value::Object(values)) = values(outcome) else {
+        return String::new();
+    };
+    let lines = values.iter().enumerate().map(|(at, (key, value))| {
+        let label = if at == 0 { "state" } else { "" };
+        format!("{label:<10} {}\n", escape(&format!("{key}={value}")))
+    });
+    lines.collect()
+}
+
+fn values(outcome: &ShowOutcome) -> Option<Value> {
+    serde_json::from_slice(outcome.state.as_ref()?).ok()
+}
+
+/// Formats the paths of all files, one per line.
+pub fn files(paths: &[RelPath]) -> String {
+    let lines = paths.iter().map(|path| quoted("", path.as_bytes()));
+    lines.map(|line| format!("{line}\n")).collect()
+}
+
+/// Names the checkpoint with which it is compared.
+pub fn against(outcome: &ShowOutcome) -> String {
+    match &outcome.before {
         Some(before) => format!(
             "\nagainst {} ({}):\n",
             before.id.short(),
             escape(&before.record.reason)
         ),
         None => "\nthe first one; everything is new:\n".to_owned(),
-    };
+    }
+}
+
+/// Formats the paths that changed since the checkpoint before, one per line.
+pub fn changes(outcome: &ShowOutcome) -> String {
+    let mut text = String::new();
     for change in &outcome.changes {
         let sign = match (&change.before, &change.after) {
             (None, _) => "+",
@@ -146,6 +173,7 @@ pub fn json(outcome: &ShowOutcome) -> String {
             "paths": listed.collect::<Vec<_>>(),
         },
         "databases": databases::held(&outcome.databases),
+        "state": values(outcome),
         "uncaptured": uncaptured(&outcome.meta),
     });
     envelope::envelope("show", 0, &data, &outcome.warnings)

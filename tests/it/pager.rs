@@ -126,10 +126,19 @@ fn an_interrupt_at_the_pager_does_not_leave_it_alone_with_the_terminal() {
 }
 
 #[test]
-fn help_goes_through_the_pager_too() {
+fn help_and_show_go_through_the_pager_too() {
     let sandbox = Sandbox::new();
     sandbox.env("PAGER", "sed s/^/paged:/");
-    for words in ["help", "help restore", "help recovery"] {
+    sandbox.write("a", "1");
+    sandbox.create("first");
+    for words in [
+        "help",
+        "help restore",
+        "help recovery",
+        "show",
+        "show -p",
+        "show --files",
+    ] {
         let Some(run) = at_a_terminal(&sandbox, &format!("$checkpoint {words}")) else {
             return;
         };

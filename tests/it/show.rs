@@ -163,3 +163,85 @@ fn without_a_store_show_finds_nothing() {
     let run = sandbox.run(&["show", "latest", "--json"]).code(3);
     assert_eq!(run.error_code(), "no_store");
 }
+
+#[test]
+fn show_without_a_selector_shows_the_latest() {
+    let (sandbox, _, second) = with_two();
+    sandbox.at("2026-03-24T13:00:00Z");
+    let named = sandbox.run(&["show", &second]).success().stdout;
+    sandbox.at("2026-03-24T13:00:00Z");
+    sandbox.run(&["show"]).success().stdout_is(&named);
+}
+
+#[test]
+fn show_has_the_changes_as_a_patch_as_counts_and_all_files() {
+    let (sandbox, first, second) = with_two();
+    let patch = sandbox.run(&["show", "-p"]).success().stdout;
+    let expected = sandbox.run(&["diff", &first, &second]).success().stdout;
+    assert!(
+        patch.contains(&format!("against {first} (first):\n")),
+        "{patch}"
+    );
+    assert!(
+        patch.ends_with(&expected) && expected.contains("\n+2\n"),
+        "{patch}"
+    );
+    let stat = sandbox.run(&["show", "--stat"]).success().stdout;
+    let expected = sandbox
+        .run(&["diff", &first, &second, "--stat"])
+        .success()
+        .stdout;
+    assert!(
+        stat.ends_with(&expected) && stat.contains("changed |"),
+        "{stat}"
+    );
+    let files = sandbox.run(&["show", "--files"]).success().stdout;
+    assert!(files.ends_with("\n\nchanged\nkept\nnew\n"), "{files}");
+    let of_first = sandbox.run(&["show", &first, "-p"]).success().stdout;
+    assert!(
+        of_first.contains("the first one; everything is new:\n") && of_first.contains("\n+g\n"),
+        "{of_first}"
+    );
+    sandbox.run(&["show", "--stat", "-p"]).code(2).stdout_is("");
+}
+
+#[test]
+fn the_patch_of_a_scoped_checkpoint_stays_in_its_scope() {
+    let (sandbox, _, _) = with_two();
+    sandbox.write("new", "n2").remove("kept");
+    sandbox
+        .run(&["create", "--scope", "new", "-m", "scoped"])
+        .success();
+    let patch = sandbox.run(&["show", "scoped", "-p"]).success().stdout;
+    assert!(
+        patch.contains("+n2") && !patch.contains("a/kept"),
+        "{patch}"
+    );
+}
+
+#[test]
+fn the_values_of_a_checkpoint_are_shown() {
+    let sandbox = Sandbox::new();
+    let create = [
+        "create",
+        "--state",
+        "step=3",
+        "--state",
+        "name=\"b\\u202e\"",
+        "-m",
+        "st",
+    ];
+    sandbox.run(&create).success();
+    let shown = sandbox.run(&["show", "st"]).success().stdout;
+    assert!(shown.contains("state      name="), "{shown}");
+    assert!(
+        shown.contains("\n           step=3\n") && !shown.contains('\u{202e}'),
+        "{shown}"
+    );
+    let data = sandbox.run(&["show", "st", "--json"]).success().data();
+    assert_eq!(data["state"], json!({"name": "b\u{202e}", "step": 3}));
+    sandbox.write("a", "1");
+    sandbox.create("files");
+    let data = sandbox.run(&["show", "files", "--json"]).success().data();
+    assert_eq!(data["state"], serde_json::Value::Null);
+}

@@ -213,3 +213,70 @@ fn an_undo_of_a_restore_whose_target_is_gone_claims_no_changes() {
     run.stderr_has("what changed since that step cannot be told, because what it restored is gone (safety checkpoint ");
     assert_eq!(sandbox.read("a"), "two");
 }
+
+#[test]
+fn the_steps_are_listed_with_what_each_restored() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .run(&["undo", "--list"])
+        .success()
+        .stdout_is("undo   -\nredo   -\n");
+    let one = step(&sandbox, "one");
+    let two = step(&sandbox, "two");
+    sandbox.restore(&one).success();
+    sandbox.write("a", "three");
+    sandbox.run(&["restore", &two, "a", "--yes"]).success();
+    sandbox.write("a", "four");
+    sandbox.restore(&one).success();
+    sandbox.undo().success();
+    let listed = sandbox.run(&["undo", "--list"]).success().stdout;
+    let lines: Vec<&str> = listed.lines().collect();
+    assert!(
+        lines[0].starts_with(&format!("undo   1  restore of a from {two} (two)  "))
+            && lines[1].starts_with(&format!("       2  restore to {one} (one)"))
+            && lines[2].starts_with(&format!("redo   1  restore to {one} (one)")),
+        "{listed}"
+    );
+    assert!(
+        lines.len() == 3 && lines.iter().all(|line| line.ends_with(" s ago")),
+        "{listed}"
+    );
+    let data = sandbox.run(&["undo", "--list", "--json"]).success().data();
+    assert_eq!(data["undo"][0]["restored"]["short"], two.as_str());
+    assert_eq!(data["undo"][0]["paths"][0]["path"], "a");
+    assert_eq!(data["redo"][0]["restored"]["reason"], "one");
+    sandbox.redo().success();
+    let data = sandbox.run(&["undo", "--list", "--json"]).success().data();
+    assert_eq!(data["undo"][0]["restored"]["short"], one.as_str());
+    assert_eq!(data["redo"], serde_json::json!([]));
+}
+
+#[test]
+fn several_steps_are_undone_at_once_or_none_if_there_are_fewer() {
+    let sandbox = Sandbox::new();
+    let ids = ["one", "two", "three"].map(|content| step(&sandbox, content));
+    for id in &ids[..2] {
+        sandbox.restore(id).success();
+    }
+    sandbox
+        .run(&["undo", "3", "--yes"])
+        .code(3)
+        .stderr_has("3 restores cannot be undone, only 2; nothing was changed");
+    sandbox
+        .run(&["undo", "2", "--dry-run"])
+        .code(2)
+        .stdout_is("");
+    assert_eq!(sandbox.read("a"), "two");
+    sandbox.run(&["undo", "2", "--yes"]).success();
+    assert_eq!(sandbox.read("a"), "three");
+    sandbox.redo().success();
+    assert_eq!(sandbox.read("a"), "one");
+    sandbox.redo().success();
+    // One answer for both steps.
+    let _ = sandbox
+        .run(&["undo", "2", "--yes", "--json"])
+        .success()
+        .data();
+    assert_eq!(sandbox.read("a"), "three");
+    sandbox.run(&["undo", "0"]).code(2).stdout_is("");
+}

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::cli::command_context::CommandContext;
+use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::commands::prune::KeepArgs;
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
@@ -11,6 +11,7 @@ use crate::cli::{environment, exit_code};
 use crate::config::settings::OwnFile;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::keep_policy::PolicyChange;
+use crate::ops::browse::undo_steps::undo_steps;
 use crate::ops::context::Context;
 use crate::ops::contract::restore_contract;
 use crate::ops::restore::commands::{self as restore_op, RestoreOptions};
@@ -18,7 +19,7 @@ use crate::ops::restore::restore_options::{Check, CommonOptions, Proposal, Resto
 use crate::ops::restore::to_directory::{RestoreToOptions, restore_to};
 use crate::view::contract::ContractForm;
 use crate::view::restore::{self, JsonParts};
-use crate::view::{databases, plan, restore_contract as contract_view, words};
+use crate::view::{databases, plan, restore_contract as contract_view, undo, words};
 
 /// Properties shared by `restore`, `undo` and `redo`.
 const PROPERTIES: Properties = Properties {
@@ -66,6 +67,12 @@ pub struct RestoreArgs {
 /// Saves the present state first; 'checkpoint redo' brings it back.
 #[derive(Debug, clap::Args)]
 pub struct UndoArgs {
+    /// Number of restores to undo [default: 1]
+    #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub steps: Option<u32>,
+    /// List what can be undone and redone, and change nothing
+    #[arg(long, conflicts_with_all = ["steps", "dry_run", "keep", "verify"])]
+    pub list: bool,
     #[command(flatten)]
     pub common: CommonArgs,
 }
@@ -262,15 +269,60 @@ fn print_checked(
 
 impl RunCommand for UndoArgs {
     fn properties(&self) -> Properties {
-        PROPERTIES
+        Properties {
+            name: self.list.then_some("undo.list"),
+            ..PROPERTIES
+        }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        if self.list {
+            let outcome = undo_steps(context)?;
+            print_answer(
+                cmd,
+                || undo::json(&outcome),
+                || undo::human(&outcome, context.now_ms),
+                &outcome.warnings,
+            );
+            return Ok(exit_code::DONE);
+        }
+        let steps = self.steps.unwrap_or(1);
+        if steps > 1 {
+            self.refuse_too_many(context, steps as usize)?;
+        }
         let common = self.common.resolve(context, cmd)?;
-        let outcome = restore_op::undo(context, &common, &mut |proposal| {
-            cmd.consent(context, proposal)
-        })?;
-        Ok(print_restored(cmd, "undo", &outcome, None))
+        let mut code = exit_code::DONE;
+        for left in (0..steps).rev() {
+            let outcome = restore_op::undo(context, &common, &mut |proposal| {
+                cmd.consent(context, proposal)
+            })?;
+            // With --json there is one answer, that of the last step.
+            if left == 0 || !cmd.printer.json {
+                code = code.max(print_restored(cmd, "undo", &outcome, None));
+            }
+        }
+        Ok(code)
+    }
+}
+
+impl UndoArgs {
+    /// Refuses several steps of which some are not there, before the first one is taken.
+    fn refuse_too_many(&self, context: &Context, steps: usize) -> Result<()> {
+        if self.common.dry_run {
+            return Err(Error::Usage {
+                what: "--dry-run shows one step; 'checkpoint undo --list' lists all".to_owned(),
+            });
+        }
+        let known = undo_steps(context)?.undo.len();
+        if steps > known {
+            return Err(Error::NothingFound {
+                what: format!(
+                    "{steps} restores cannot be undone, only {known}; nothing was changed"
+                ),
+                hint: "'checkpoint undo --list' lists them".to_owned(),
+            });
+        }
+        Ok(())
     }
 }
 

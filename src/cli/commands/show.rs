@@ -1,30 +1,107 @@
-//! `show`: prints one checkpoint.
+//! `show`: prints one checkpoint, through a pager on a terminal.
 
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
+use crate::cli::terminal::pager::PagerOutput;
 use crate::error::Result;
-use crate::ops::browse::list as list_op;
+use crate::ops::browse::diff::compare;
+use crate::ops::browse::diff::file_diff::{Detail, PatchOptions};
+use crate::ops::browse::list::{self as list_op, ShowOutcome};
 use crate::ops::context::Context;
-use crate::view::show;
+use crate::view::patch::{self, PatchStyle};
+use crate::view::{diff as diff_view, diffstat, show, words};
 
 /// Show one checkpoint: what it holds and what changed in it
+///
+/// The changes are those since the checkpoint before it. The values of --state are shown too.
 #[derive(Debug, clap::Args)]
+#[group(skip)]
 pub struct ShowArgs {
-    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago'
+    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago' [default: latest]
     #[arg(value_name = "SEL", allow_hyphen_values = true)]
-    pub selector: String,
+    pub selector: Option<String>,
+    /// Show the changes as a patch
+    #[arg(short, long, group = "form")]
+    pub patch: bool,
+    /// Show the number of added and deleted lines of each changed file
+    #[arg(long, group = "form")]
+    pub stat: bool,
+    /// List all files that it holds, instead of the changes
+    #[arg(long, group = "form")]
+    pub files: bool,
 }
 
 impl RunCommand for ShowArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let outcome = list_op::show(context, &self.selector)?;
-        print_answer(
-            cmd,
-            || show::json(&outcome),
-            || show::human(&outcome, context.now_ms),
-            &outcome.warnings,
+        let selector = self.selector.as_deref().unwrap_or("latest");
+        let outcome = list_op::show(context, selector)?;
+        if cmd.printer.json {
+            cmd.printer.result(&show::json(&outcome));
+            return Ok(exit_code::DONE);
+        }
+        let mut output = PagerOutput::new(
+            cmd.printer,
+            context.environment.pager.as_deref(),
+            &context.interrupt,
         );
-        Ok(exit_code::DONE)
+        let head = show::head(&outcome, context.now_ms);
+        let mut code = exit_code::DONE;
+        if self.files {
+            let files = list_op::files(context, &outcome.checkpoint)?;
+            let text = format!("{head}\n{}", show::files(&files));
+            let _ = output.write(text.as_bytes())?;
+        } else {
+            let text = head + &show::against(&outcome);
+            let _ = output.write(text.as_bytes())?;
+            if self.patch || self.stat {
+                code = self.compare(context, cmd, &outcome, &mut output)?;
+            } else {
+                let _ = output.write(show::changes(&outcome).as_bytes())?;
+            }
+        }
+        output.finish()?;
+        cmd.warn(&outcome.warnings);
+        Ok(code)
+    }
+}
+
+impl ShowArgs {
+    /// Writes the changes with their lines; returns the exit code.
+    fn compare(
+        &self,
+        context: &Context,
+        cmd: &CommandContext<'_>,
+        shown: &ShowOutcome,
+        output: &mut PagerOutput,
+    ) -> Result<u8> {
+        let paint = cmd.printer.out_paint();
+        let style = PatchStyle {
+            paint,
+            is_for_terminal: cmd.printer.for_a_person(),
+        };
+        let detail = if self.patch {
+            Detail::Patch
+        } else {
+            Detail::Counts
+        };
+        let options = PatchOptions {
+            detail,
+            context: 3,
+            binary: false,
+        };
+        let (before, checkpoint) = (shown.before.as_ref(), &shown.checkpoint);
+        let compared = compare::changes_of(context, before, checkpoint, options, &mut |file| {
+            output.write(&patch::render(file, style))
+        })?;
+        if self.stat {
+            let _ = output.write(diffstat::render(&compared.files, paint).as_bytes())?;
+        }
+        cmd.printer.failure(&diff_view::missing(&compared));
+        if let Some(failure) = compared.failure() {
+            let paint = cmd.printer.err_paint();
+            cmd.printer.failure(&words::error(&failure, paint));
+        }
+        Ok(exit_code::of_diff(&compared, false))
     }
 }

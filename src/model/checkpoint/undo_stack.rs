@@ -10,6 +10,8 @@ use crate::model::state::scope::Scope;
 pub struct UndoStep {
     /// Safety checkpoint of the state right before the change.
     pub safety: ObjectId,
+    /// The checkpoint that its restore led to, as far as that is known.
+    pub target: ObjectId,
     pub paths: Vec<RelPath>,
     pub within: Option<Scope>,
     /// The step of the other stack that this one undid or redid.
@@ -33,6 +35,9 @@ impl Steps {
             };
             let step = |consumed: Option<UndoStep>| UndoStep {
                 safety: checkpoint.id,
+                target: consumed
+                    .as_ref()
+                    .map_or(operation.target, |step| step.target),
                 paths: operation.paths.clone(),
                 within: operation.within.clone(),
                 consumed: consumed.map(Box::new),

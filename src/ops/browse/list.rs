@@ -8,6 +8,7 @@ use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, Dam
 use crate::model::difference::TreeChange;
 use crate::model::state::database::Databases;
 use crate::model::state::meta::Meta;
+use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::maintain::moved::{self, Moved};
 use crate::ops::restore::commands::find;
@@ -130,7 +131,15 @@ pub struct ShowOutcome {
     pub before: Option<Checkpoint>,
     pub changes: Vec<TreeChange>,
     pub databases: Databases,
+    /// The values that it holds, as a JSON object.
+    pub state: Option<Vec<u8>>,
     pub warnings: Vec<Warning>,
+}
+
+/// Returns the paths of all files and links that a checkpoint holds.
+pub fn files(context: &Context, checkpoint: &Checkpoint) -> Result<Vec<RelPath>> {
+    let snapshot = context.require_store()?.snapshot(checkpoint)?;
+    Ok(snapshot.files.into_keys().collect())
 }
 
 pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
@@ -159,7 +168,11 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
         warnings.push(Warning::ShownIsPartial { id: checkpoint.id });
     }
     let databases = store.databases(&checkpoint)?;
+    let state = store.extras(&checkpoint)?.state_document;
+    let state = state.map(|id| store.objects().read(&id)).transpose();
+    let state = state.map_err(|why| store.damage(checkpoint.id, why))?;
     Ok(ShowOutcome {
+        state: state.map(|(_, bytes)| bytes),
         checkpoint,
         meta,
         before,

@@ -8,3 +8,4 @@ pub mod find;
 pub mod history;
 pub mod list;
 pub mod status;
+pub mod undo_steps;

@@ -8,6 +8,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::difference::{Difference, OtherDifferences, Pair, between};
 use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::Snapshot;
 use crate::ops::browse::diff::diff_side::Side;
 use crate::ops::browse::diff::file_diff::{Body, Detail, FileDiff, PatchOptions, compare};
 use crate::ops::browse::diff::version::{FileVersion, LoadedVersion, SeenFile};
@@ -47,6 +48,19 @@ pub struct DiffOutcome {
 }
 
 impl DiffOutcome {
+    fn of(from: Checkpoint, to: Option<Checkpoint>, warnings: Vec<Warning>) -> Self {
+        Self {
+            from,
+            to,
+            files: Vec::new(),
+            other: OtherDifferences::default(),
+            not_compared: Vec::new(),
+            too_large: Vec::new(),
+            damaged: Vec::new(),
+            warnings,
+        }
+    }
+
     pub fn is_different(&self) -> bool {
         !self.files.is_empty() || !self.other.is_same() || !self.damaged.is_empty()
     }
@@ -103,20 +117,58 @@ pub fn diff(
         &sides[1].snapshot,
         &restore_paths::limits(paths),
     );
-    let (files, too_large, damaged) = (Vec::new(), Vec::new(), Vec::new());
-    let mut outcome = DiffOutcome {
-        from,
-        to,
-        files,
-        other,
-        not_compared,
-        too_large,
-        damaged,
-        warnings,
-    };
+    let mut outcome = DiffOutcome::of(from, to, warnings);
+    (outcome.other, outcome.not_compared) = (other, not_compared);
+    compare_pairs(
+        context,
+        pairs,
+        &sides,
+        options.patch,
+        &mut outcome,
+        receiver,
+    )?;
+    Ok(outcome)
+}
+
+/// Compares a checkpoint with the one before it, or, if that is `None`, with an empty directory.
+pub fn changes_of(
+    context: &Context,
+    before: Option<&Checkpoint>,
+    checkpoint: &Checkpoint,
+    patch: PatchOptions,
+    receiver: &mut Receiver<'_>,
+) -> Result<DiffOutcome> {
+    let store = context.require_store()?;
+    let (from, mut warnings) = (before.unwrap_or(checkpoint), Vec::new());
+    let to = Some(checkpoint);
+    let mut sides = sides(context, &store, from, to, &[], &mut warnings)?;
+    if before.is_none() {
+        sides[0].snapshot = Snapshot::default();
+    }
+    let [one, other] = &sides;
+    let found = between(
+        &one.snapshot,
+        &other.snapshot,
+        &restore_paths::limits(Vec::new()),
+    );
+    let mut outcome = DiffOutcome::of(from.clone(), to.cloned(), warnings);
+    (outcome.other, outcome.not_compared) = (found.other, found.not_compared);
+    compare_pairs(context, found.files, &sides, patch, &mut outcome, receiver)?;
+    Ok(outcome)
+}
+
+/// Reads and compares paths one by one, and hands them on.
+fn compare_pairs(
+    context: &Context,
+    pairs: Vec<Pair>,
+    sides: &[Side<'_>; 2],
+    patch: PatchOptions,
+    outcome: &mut DiffOutcome,
+    receiver: &mut Receiver<'_>,
+) -> Result<()> {
     for pair in pairs {
         context.interrupt.check()?;
-        let Some(mut file) = read_pair(pair, &sides, options.patch, &mut outcome)? else {
+        let Some(mut file) = read_pair(pair, sides, patch, outcome)? else {
             continue;
         };
         let flow = receiver(&file)?;
@@ -126,7 +178,7 @@ pub fn diff(
             break;
         }
     }
-    Ok(outcome)
+    Ok(())
 }
 
 fn chosen(

@@ -1,0 +1,54 @@
+//! `undo --list`: the steps that can be undone and redone.
+
+use crate::error::Result;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::undo_stack::{Steps, UndoStep};
+use crate::model::state::rel_path::RelPath;
+use crate::ops::browse::list::reader_warnings;
+use crate::ops::context::Context;
+use crate::ops::warning::Warning;
+use crate::store::refs::inventory::Inventory;
+
+/// A restore that can be undone or redone.
+#[derive(Debug)]
+pub struct ListedStep {
+    /// The checkpoint to which the restore led; `None` if it is gone.
+    pub target: Option<Checkpoint>,
+    /// The state that the step would bring back.
+    pub safety: Checkpoint,
+    /// Paths that it was limited to; empty means everything.
+    pub paths: Vec<RelPath>,
+}
+
+/// Both stacks, the next step first.
+#[derive(Debug, Default)]
+pub struct StepsOutcome {
+    pub undo: Vec<ListedStep>,
+    pub redo: Vec<ListedStep>,
+    pub warnings: Vec<Warning>,
+}
+
+pub fn undo_steps(context: &Context) -> Result<StepsOutcome> {
+    let Some(store) = context.find_store()? else {
+        return Ok(StepsOutcome::default());
+    };
+    let inventory = store.inventory()?;
+    let steps = Steps::of(inventory.checkpoints.newer());
+    Ok(StepsOutcome {
+        undo: listed(&inventory, steps.done),
+        redo: listed(&inventory, steps.taken_back),
+        warnings: reader_warnings(context, &store, &inventory)?,
+    })
+}
+
+fn listed(inventory: &Inventory, steps: Vec<UndoStep>) -> Vec<ListedStep> {
+    let get = |id| inventory.get(id).map(std::borrow::Cow::into_owned);
+    let steps = steps.into_iter().rev().filter_map(|step| {
+        Some(ListedStep {
+            target: get(step.target),
+            safety: get(step.safety)?,
+            paths: step.paths,
+        })
+    });
+    steps.collect()
+}
