@@ -53,12 +53,14 @@ impl CommandContext<'_> {
         }
     }
 
-    /// Prints warnings that have no place in the answer, or that remain after a failure.
-    pub fn print_pending_warnings(&self, context: &Context) {
-        for warning in context.pending_warnings.take() {
+    /// Prints and returns warnings that have no place in the answer, or that remain after a failure.
+    pub fn print_pending_warnings(&self, context: &Context) -> Vec<Warning> {
+        let pending = context.pending_warnings.take();
+        for warning in &pending {
             self.printer
-                .failure(&words::warning(&warning, self.printer.err_paint()));
+                .failure(&words::warning(warning, self.printer.err_paint()));
         }
+        pending
     }
 
     /// Prints warnings about settings; every command does so.

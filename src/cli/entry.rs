@@ -16,9 +16,11 @@ use crate::cli::terminal::prompt::Prompt;
 use crate::cli::{completion, contract, environment, exit_code, signals};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
+use crate::ops::warning::Warning;
 use crate::view::contract::{ContractDocument, ContractForm};
+use crate::view::error_json::ErrorJson;
 use crate::view::format::Paint;
-use crate::view::{failure as failure_view, words};
+use crate::view::{envelope, words};
 
 /// Runs one command line and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -65,25 +67,29 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         started: Instant::now(),
         warned_of_settings: Cell::default(),
     };
+    let mut warnings = Vec::new();
     let code = match command {
         Command::Anywhere(command) => command.run(&cmd, environment),
         Command::InDirectory(command) => {
-            command_context::open(&global, environment, name, properties.own_file)
-                .and_then(|context| run_in_directory(command, &context, &cmd, &properties))
+            command_context::open(&global, environment, name, properties.own_file).and_then(
+                |context| run_in_directory(command, &context, &cmd, &properties, &mut warnings),
+            )
         }
     };
     let code = code.unwrap_or_else(|error| {
         let contract = contract.map(|form| (contract::refused(&args, &error), form));
-        report(printer, name, failed, &error, contract.as_ref())
+        report(printer, name, failed, &error, contract.as_ref(), &warnings)
     });
     ExitCode::from(printer::lost().map_or(code, |why| report_lost(printer, code, failed, why)))
 }
 
+/// Runs a command; `warnings` get those that a failure has to name.
 fn run_in_directory(
     command: DirCommand,
     context: &Context,
     cmd: &CommandContext<'_>,
     properties: &Properties,
+    warnings: &mut Vec<Warning>,
 ) -> Result<u8> {
     let printer = cmd.printer;
     signals::install(&context.interrupt);
@@ -91,7 +97,8 @@ fn run_in_directory(
     let _showing =
         is_watched.then(|| progress::show(context, printer.err_paint(), printer::last_words));
     let code = command.run(context, cmd);
-    cmd.print_pending_warnings(context);
+    warnings.extend(cmd.print_pending_warnings(context));
+    warnings.extend(context.settings.remarks.iter().map(Warning::from));
     cmd.warn_of_settings(context);
     code
 }
@@ -103,18 +110,15 @@ fn report(
     failed: u8,
     error: &Error,
     contract: Option<&(ContractDocument, ContractForm)>,
+    warnings: &[Warning],
 ) -> u8 {
     let code = match exit_code::of_error(error) {
         exit_code::FAILED => failed,
         code => code,
     };
     if printer.json {
-        printer.result(&failure_view::failure(
-            command,
-            code,
-            error,
-            contract.map(|(document, _)| document),
-        ));
+        let failed = ErrorJson::new(error, contract.map(|(document, _)| document));
+        printer.result(&envelope::failure(command, code, failed, warnings));
     } else if let Some((document, form)) = contract {
         printer.result(&document.text(*form));
     }
@@ -147,12 +151,8 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
         (command == Some("create") && has("--contract")).then(|| contract::refused(args, &error));
     if has("--json") {
         let command = command.unwrap_or("usage");
-        printer::to_stdout(&failure_view::failure(
-            command,
-            exit_code::USAGE,
-            &error,
-            contract.as_ref(),
-        ));
+        let failed = ErrorJson::new(&error, contract.as_ref());
+        printer::to_stdout(&envelope::failure(command, exit_code::USAGE, failed, &[]));
     } else if let Some(contract) = contract {
         let form = if has("json") || has("--format=json") {
             ContractForm::Json

@@ -56,6 +56,8 @@ pub struct Session<'s> {
     pub locked: LockedStore<'s>,
     pub pending: Option<Pending>,
     pub warnings: Vec<Warning>,
+    /// Bytes that the checkpoints need, once an eviction for size was planned.
+    pub needed_bytes: Option<u64>,
 }
 
 /// Locks the store and clears away a restore that was killed before it changed anything.
@@ -98,6 +100,7 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
             locked,
             pending: None,
             warnings,
+            needed_bytes: None,
         });
     }
     let pending = pending(journal, &locked.inventory().checkpoints);
@@ -106,6 +109,7 @@ pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
         locked,
         pending,
         warnings,
+        needed_bytes: None,
     })
 }
 

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use crate::config::file::Remark;
 use crate::model::checkpoint::record::DamagedCheckpoint;
-use crate::model::checkpoint::retention::Evicted;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -120,10 +119,6 @@ pub enum Warning {
         /// Whether a prune would help.
         prunable: bool,
     },
-    /// Evicted to fit the limit, after the result was printed.
-    EvictedForSize {
-        evicted: Vec<Evicted>,
-    },
     /// A program went on writing to files that a restore had replaced; its data is kept in the
     /// staging directory.
     LateWrites {
@@ -201,7 +196,7 @@ impl Warning {
     /// Whether it arose after the result was written, so that a program reading one document needs
     /// it separately.
     pub fn is_late(&self) -> bool {
-        matches!(self, Self::EvictedForSize { .. } | Self::AuditFailed { .. })
+        matches!(self, Self::AuditFailed { .. })
     }
 
     pub fn damaged(checkpoints: &[DamagedCheckpoint]) -> Option<Self> {

@@ -7,7 +7,6 @@ use crate::base::cut_list::first_of;
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_path};
 use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
-use crate::model::checkpoint::retention::Evicted;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -60,10 +59,6 @@ impl fmt::Display for Warning {
             Self::OverKeep { keep, kept } => f.write_str(&over_keep(*keep, *kept)),
             Self::OverMaxStoreSize { limit_bytes, needed_bytes, prunable } => {
                 f.write_str(&too_large(*limit_bytes, *needed_bytes, *prunable))
-            }
-            Self::EvictedForSize { evicted } => {
-                let gone: Vec<String> = evicted.iter().map(Evicted::named).collect();
-                write!(f, "evicted by max_store_size: {}", gone.join(", "))
             }
             Self::LateWrites { paths, staging } => f.write_str(&late_writes(paths, staging)),
             Self::IsPartial { id } => {

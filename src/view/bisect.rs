@@ -1,14 +1,14 @@
 //! `bisect` as text and as JSON.
 
-use serde_json::{Value, json};
-
 use crate::base::text::escape;
 use crate::model::checkpoint::bisection::BisectVerdict;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::command_end::CommandEnd;
 use crate::ops::browse::bisect::{BisectOutcome, TestedCheckpoint};
-use crate::view::envelope::{envelope, hex, row};
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::envelope;
 use crate::view::format::{Paint, count};
+use crate::view::parts::{CheckpointRef, CheckpointRow};
 use crate::view::words::Output;
 
 fn named(checkpoint: &Checkpoint) -> String {
@@ -73,28 +73,50 @@ pub fn undecided(outcome: &BisectOutcome, paint: Paint) -> String {
     )
 }
 
+/// What `bisect` found.
+#[derive(Serialize, JsonSchema)]
+pub struct BisectAnswer {
+    /// Null if the checkpoints that could not be tested hide it.
+    first_bad: Option<CheckpointRow>,
+    last_good: CheckpointRow,
+    /// The checkpoints among which the first bad one is.
+    candidates: Vec<CheckpointRow>,
+    /// In the order in which they were tested.
+    tested: Vec<TestedJson>,
+    skipped: Vec<TestedJson>,
+}
+
+/// One test of a bisection.
+#[derive(Serialize, JsonSchema)]
+struct TestedJson {
+    checkpoint: CheckpointRef,
+    /// `good`, `bad` or `skip`.
+    verdict: &'static str,
+    /// The exit code of the command; null if it was not run.
+    exit: Option<i32>,
+}
+
+impl TestedJson {
+    fn new(tested: &TestedCheckpoint) -> Self {
+        Self {
+            checkpoint: CheckpointRef::new(&tested.checkpoint),
+            verdict: tested.verdict.into_str(),
+            exit: tested.ended.map(CommandEnd::code),
+        }
+    }
+}
+
 pub fn json(outcome: &BisectOutcome, exit: u8) -> String {
     let skipped = outcome
         .tested
         .iter()
         .filter(|tested| tested.verdict == BisectVerdict::Skip);
-    let data = json!({
-        "first_bad": outcome.first_bad().map(row),
-        "last_good": row(&outcome.last_good),
-        "candidates": outcome.candidates.iter().map(row).collect::<Vec<_>>(),
-        "tested": outcome.tested.iter().map(tested_json).collect::<Vec<_>>(),
-        "skipped": skipped.map(tested_json).collect::<Vec<_>>(),
-    });
+    let data = BisectAnswer {
+        first_bad: outcome.first_bad().map(CheckpointRow::new),
+        last_good: CheckpointRow::new(&outcome.last_good),
+        candidates: outcome.candidates.iter().map(CheckpointRow::new).collect(),
+        tested: outcome.tested.iter().map(TestedJson::new).collect(),
+        skipped: skipped.map(TestedJson::new).collect(),
+    };
     envelope("bisect", exit, &data, &outcome.warnings)
-}
-
-fn tested_json(tested: &TestedCheckpoint) -> Value {
-    let checkpoint = &tested.checkpoint;
-    json!({
-        "id": hex(checkpoint.id),
-        "short": checkpoint.id.short(),
-        "reason": checkpoint.record.reason,
-        "verdict": tested.verdict.into_str(),
-        "exit": tested.ended.map(CommandEnd::code),
-    })
 }

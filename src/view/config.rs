@@ -4,8 +4,8 @@ use serde_json::{Value as Json, json};
 
 use crate::base::text::escape;
 use crate::ops::browse::config::{ConfigOutcome, Origin, Setting, SettingValue};
-use crate::view::envelope::envelope;
-use crate::view::failure::partial;
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::partial;
 use crate::view::format::{Paint, size};
 use crate::view::words::Output;
 
@@ -126,52 +126,110 @@ fn table(title: &str, rows: &[Row], paint: Paint) -> String {
     text
 }
 
+/// The settings, and where each comes from.
+#[derive(Serialize, JsonSchema)]
+pub struct ConfigAnswer {
+    settings: Vec<SettingJson>,
+    root: String,
+    /// The folder of all stores.
+    base: Option<String>,
+    base_origin: Option<OriginJson>,
+    store: Option<String>,
+    files: Vec<ConfigFileJson>,
+    environment: Vec<VariableJson>,
+    /// What is wrong with the files.
+    problems: Vec<String>,
+}
+
+/// One setting.
+#[derive(Serialize, JsonSchema)]
+struct SettingJson {
+    name: String,
+    /// Null if it is off.
+    value: Json,
+    /// `ms` or `bytes`.
+    unit: Option<&'static str>,
+    /// Several for a list that grows from file to file.
+    origins: Vec<OriginJson>,
+}
+
+/// Where a value comes from.
+#[derive(Serialize, JsonSchema)]
+struct OriginJson {
+    from: &'static str,
+    /// The file, variable or flag.
+    place: Option<String>,
+}
+
+/// A file that was looked for.
+#[derive(Serialize, JsonSchema)]
+struct ConfigFileJson {
+    file: String,
+    found: bool,
+}
+
+/// A variable of the environment.
+#[derive(Serialize, JsonSchema)]
+struct VariableJson {
+    name: &'static str,
+    value: Option<String>,
+    set: bool,
+}
+
 /// If a file is bad, the document is a failure that still has all data.
 pub fn json(outcome: &ConfigOutcome, exit: u8) -> String {
     let shown = |path: &std::path::Path| path.display().to_string();
-    let variables: Vec<Json> = outcome
-        .variables
-        .iter()
-        .map(|(variable, value)| json!({"name": variable.name, "value": value, "set": value.is_some()}))
-        .collect();
-    let files: Vec<Json> = outcome
-        .files
-        .iter()
-        .map(|file| json!({"path": shown(&file.path), "found": file.found}))
-        .collect();
-    let data = json!({
-        "settings": outcome.settings.iter().map(setting_json).collect::<Vec<_>>(),
-        "root": shown(&outcome.root),
-        "base": outcome.base.as_ref().map(|(base, _)| shown(base)),
-        "base_origin": outcome.base.as_ref().map(|(_, from)| origin_json(from)),
-        "store": outcome.store.as_deref().map(shown),
-        "files": files,
-        "environment": variables,
-        "problems": outcome.problems.iter().map(ToString::to_string).collect::<Vec<_>>(),
-    });
-    match outcome.problems.first() {
-        Some(problem) => partial("config", exit, &data, &outcome.warnings, Some(problem)),
-        None => envelope("config", exit, &data, &outcome.warnings),
-    }
+    let variables = outcome.variables.iter();
+    let files = outcome.files.iter();
+    let data = ConfigAnswer {
+        settings: outcome.settings.iter().map(setting_json).collect(),
+        root: shown(&outcome.root),
+        base: outcome.base.as_ref().map(|(base, _)| shown(base)),
+        base_origin: outcome.base.as_ref().map(|(_, from)| origin_json(from)),
+        store: outcome.store.as_deref().map(shown),
+        files: files
+            .map(|file| ConfigFileJson {
+                file: shown(&file.path),
+                found: file.found,
+            })
+            .collect(),
+        environment: variables
+            .map(|(variable, value)| VariableJson {
+                name: variable.name,
+                value: value.clone(),
+                set: value.is_some(),
+            })
+            .collect(),
+        problems: outcome.problems.iter().map(ToString::to_string).collect(),
+    };
+    let failure = outcome.problems.first();
+    partial("config", exit, &data, &outcome.warnings, failure)
 }
 
-fn setting_json(setting: &Setting) -> Json {
+fn setting_json(setting: &Setting) -> SettingJson {
     let (value, unit) = match &setting.value {
         SettingValue::Off => (Json::Null, None),
         SettingValue::Number(number) => (json!(number), None),
         SettingValue::Milliseconds(ms) => (json!(ms), Some("ms")),
-        SettingValue::Seconds(seconds) => (json!(seconds), Some("s")),
+        SettingValue::Seconds(seconds) => (json!(seconds * 1000), Some("ms")),
         SettingValue::Bytes(bytes) => (json!(bytes), Some("bytes")),
         SettingValue::Switch(on) => (json!(on), None),
         SettingValue::Text(text) => (json!(text), None),
         SettingValue::List(list) => (json!(list), None),
     };
-    let origins: Vec<Json> = setting.origins.iter().map(origin_json).collect();
-    json!({"name": setting.name, "value": value, "unit": unit, "origins": origins})
+    SettingJson {
+        name: setting.name.to_owned(),
+        value,
+        unit,
+        origins: setting.origins.iter().map(origin_json).collect(),
+    }
 }
 
-fn origin_json(from: &Origin) -> Json {
-    json!({"from": from.into_str(), "place": origin_place(from)})
+fn origin_json(from: &Origin) -> OriginJson {
+    OriginJson {
+        from: from.into_str(),
+        place: origin_place(from),
+    }
 }
 
 pub fn origin_words(origin: &Origin) -> String {

@@ -11,7 +11,7 @@ use crate::model::checkpoint::alias;
 use crate::model::checkpoint::terms::{CheckpointType, Expiry};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::contract::create_contract::Contract;
-use crate::view::{envelope, yaml};
+use crate::view::{document as json_document, yaml};
 
 /// A contract, printed alone or inside another document.
 pub struct ContractDocument {
@@ -39,7 +39,7 @@ impl ContractDocument {
     pub fn text(&self, form: ContractForm) -> String {
         match form {
             ContractForm::Yaml => yaml::render(&self.value),
-            ContractForm::Json => envelope::text(&self.value.to_string()),
+            ContractForm::Json => json_document::text(&self.value.to_string()),
         }
     }
 }

@@ -1,19 +1,22 @@
 //! `create` as text and as JSON.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::base::cut_list::and_more;
 use crate::base::text::{escape, escape_path};
-use crate::base::time::rfc3339;
 use crate::model::checkpoint::alias;
 use crate::model::state::database::Database;
 use crate::ops::capture::left_out::LeftOut;
 use crate::ops::create::copies::Copies;
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::view::contract::ContractDocument;
-use crate::view::databases;
-use crate::view::envelope::{self, hex, left_out, uncaptured};
+use crate::view::databases::DatabaseName;
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::envelope;
 use crate::view::format::{count, size};
+use crate::view::parts::{
+    CheckpointRef, Dropped, LeftOutJson, PathReason, TermsJson, dropped, uncaptured,
+};
 use crate::view::words::{Output, count_files, evicted, join};
 
 pub fn human(outcome: &CreateOutcome, millis: u128) -> Output {
@@ -94,6 +97,48 @@ pub fn left_out_words(left_out: &LeftOut) -> String {
     text
 }
 
+/// What `create` made.
+#[derive(Serialize, JsonSchema)]
+pub struct CreateAnswer {
+    /// The new checkpoint, or the one that is equal; all null if there is none.
+    #[serde(flatten)]
+    checkpoint: CheckpointRef,
+    alias: Option<String>,
+    sequence: Option<u64>,
+    source: Option<String>,
+    coverage: Option<&'static str>,
+    #[serde(flatten)]
+    terms: TermsJson,
+    /// Whether a new checkpoint was made.
+    created: bool,
+    /// Why none was made: `dedup`, `too_many_files` or `disabled`.
+    skipped: Option<&'static str>,
+    /// The reason that was given.
+    requested_reason: String,
+    counts: CreateCountsJson,
+    left_out: LeftOutJson,
+    /// What could not be captured.
+    uncaptured: Vec<PathReason>,
+    /// Checkpoints that the policy dropped for this one.
+    dropped: Vec<Dropped>,
+    databases: Vec<DatabaseName>,
+    /// The folder of plain copies; null if none were made.
+    copies: Option<String>,
+    store: String,
+    contract: Option<Value>,
+}
+
+/// Numbers of what was captured, and of what changed since the baseline.
+#[derive(Serialize, JsonSchema)]
+struct CreateCountsJson {
+    files: u64,
+    directories: u64,
+    content_bytes: u64,
+    added: u64,
+    changed: u64,
+    deleted: u64,
+}
+
 /// `contract` is included if requested.
 pub fn json(
     outcome: &CreateOutcome,
@@ -103,46 +148,35 @@ pub fn json(
 ) -> String {
     let counts = &outcome.counts;
     let made = outcome.checkpoint.as_ref();
-    let mut data = json!({
-        "id": made.map(|c| hex(c.id)),
-        "short": made.map(|c| c.id.short()),
-        "alias": made.map(alias::of),
-        "created": outcome.skipped.is_none(),
-        "skipped": outcome.skipped.as_ref().map(Skipped::into_str),
-        "reason": made.map_or(&outcome.requested_reason, |c| &c.record.reason),
-        "source": made.map(|c| &c.record.source),
-        "time": made.map(|c| rfc3339(c.record.time_ms)),
-        "sequence": made.map(|c| c.record.sequence),
-        "kind": made.map(|c| c.record.kind.into_str()),
-        "coverage": made.map(|c| c.record.coverage.into_str()),
-        "counts": {
-            "files": counts.files,
-            "directories": counts.directories,
-            "bytes": counts.content_bytes,
-            "added": counts.added,
-            "changed": counts.changed,
-            "deleted": counts.deleted,
+    let record = made.map(|checkpoint| &checkpoint.record);
+    let data = CreateAnswer {
+        checkpoint: made.map_or_else(CheckpointRef::none, CheckpointRef::new),
+        alias: made.map(alias::of),
+        sequence: record.map(|record| record.sequence),
+        source: record.map(|record| record.source.clone()),
+        coverage: record.map(|record| record.coverage.into_str()),
+        terms: record.map_or_else(TermsJson::default, |record| TermsJson::new(&record.terms)),
+        created: outcome.skipped.is_none(),
+        skipped: outcome.skipped.as_ref().map(Skipped::into_str),
+        requested_reason: outcome.requested_reason.clone(),
+        counts: CreateCountsJson {
+            files: counts.files,
+            directories: counts.directories,
+            content_bytes: counts.content_bytes,
+            added: counts.added,
+            changed: counts.changed,
+            deleted: counts.deleted,
         },
-        "left_out": left_out(&outcome.left_out),
-        "uncaptured": uncaptured(&outcome.meta),
-        "evicted": envelope::evicted(&outcome.evicted),
-        "databases": outcome.databases.iter().map(databases::database).collect::<Vec<_>>(),
-        "store": store.display().to_string(),
-    });
-    if let Some(checkpoint) = made {
-        envelope::add_terms(&mut data, &checkpoint.record.terms);
-    }
-    if let Some(copies) = &outcome.copies {
-        data["copies"] = match copies {
-            Copies::Made(dir) => dir.display().to_string().into(),
-            Copies::Failed => Value::Null,
-        };
-    }
-    if outcome.skipped == Some(Skipped::Dedup) {
-        data["requested_reason"] = outcome.requested_reason.clone().into();
-    }
-    if let Some(contract) = contract {
-        data["contract"] = contract.value.clone();
-    }
-    envelope::envelope("create", exit, &data, &outcome.warnings)
+        left_out: LeftOutJson::new(&outcome.left_out, false),
+        uncaptured: uncaptured(&outcome.meta),
+        dropped: dropped(&outcome.evicted),
+        databases: outcome.databases.iter().map(DatabaseName::new).collect(),
+        copies: match &outcome.copies {
+            Some(Copies::Made(dir)) => Some(dir.display().to_string()),
+            Some(Copies::Failed) | None => None,
+        },
+        store: store.display().to_string(),
+        contract: contract.map(|contract| contract.value.clone()),
+    };
+    envelope("create", exit, &data, &outcome.warnings)
 }

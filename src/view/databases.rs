@@ -1,11 +1,10 @@
 //! Databases in a restore, as text and as JSON.
 
-use serde_json::{Value, json};
-
 use crate::model::state::database::{Database, Databases, Held};
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport};
-use crate::view::envelope::{hex, with_path};
+use crate::view::document::{JsonSchema, Serialize};
 use crate::view::format::Paint;
+use crate::view::parts::PathName;
 
 /// Lists the databases to restore, one per line.
 pub fn listing(databases: &[DatabaseReport], paint: Paint) -> String {
@@ -50,42 +49,77 @@ pub fn failures(databases: &[DatabaseReport], way_on: &str, paint: Paint) -> Str
     told.collect()
 }
 
-/// A file has a path, any other database a name.
-pub fn database(database: &Database) -> Value {
-    let told = json!({"kind": database.into_str()});
-    match database {
-        Database::File(path) => with_path(told, path),
-        Database::Named(name) => json!({"kind": database.into_str(), "name": name}),
+/// A database: a file has a path, any other a name.
+#[derive(Serialize, JsonSchema)]
+pub struct DatabaseName {
+    /// `file` or `named`.
+    kind: &'static str,
+    path: Option<String>,
+    path_hex: Option<String>,
+    name: Option<String>,
+}
+
+impl DatabaseName {
+    pub fn new(database: &Database) -> Self {
+        let (file, name) = match database {
+            Database::File(path) => (Some(PathName::new(path)), None),
+            Database::Named(name) => (None, Some(name.to_string())),
+        };
+        let (path, path_hex) = file.map_or((None, None), |file| (Some(file.path), file.path_hex));
+        Self {
+            kind: database.into_str(),
+            path,
+            path_hex,
+            name,
+        }
     }
 }
 
-pub fn held(databases: &Databases) -> Value {
-    let told = databases.iter().map(|(one, held)| {
-        let mut told = database(one);
-        told["blob"] = match held {
-            Held::Content(id) => hex(*id),
-            Held::Absent => Value::Null,
-        };
-        told
-    });
-    told.collect()
+/// A database that a checkpoint holds.
+#[derive(Serialize, JsonSchema)]
+pub struct HeldDatabase {
+    #[serde(flatten)]
+    database: DatabaseName,
+    /// Id of its content; null if it was not there.
+    blob_id: Option<String>,
 }
 
-pub fn reports(reports: &[DatabaseReport]) -> Value {
-    let told = reports.iter().map(|report| {
-        let mut told = database(&report.database);
-        let (fate, why) = match &report.fate {
+pub fn held(databases: &Databases) -> Vec<HeldDatabase> {
+    let one = |(database, held): (&Database, &Held)| HeldDatabase {
+        database: DatabaseName::new(database),
+        blob_id: match held {
+            Held::Content(id) => Some(id.to_hex()),
+            Held::Absent => None,
+        },
+    };
+    databases.iter().map(one).collect()
+}
+
+/// What a restore did with a database.
+#[derive(Serialize, JsonSchema)]
+pub struct RestoredDatabase {
+    #[serde(flatten)]
+    database: DatabaseName,
+    /// `planned`, `restored`, `unchanged`, `left` or `failed`.
+    outcome: &'static str,
+    /// Why it failed.
+    why: Option<String>,
+}
+
+pub fn reports(reports: &[DatabaseReport]) -> Vec<RestoredDatabase> {
+    let one = |report: &DatabaseReport| {
+        let (outcome, why) = match &report.fate {
             DatabaseFate::Planned => ("planned", None),
             DatabaseFate::Restored => ("restored", None),
             DatabaseFate::Unchanged => ("unchanged", None),
             DatabaseFate::Left => ("left", None),
-            DatabaseFate::Failed(why) => ("failed", Some(why)),
+            DatabaseFate::Failed(why) => ("failed", Some(why.clone())),
         };
-        told["outcome"] = fate.into();
-        if let Some(why) = why {
-            told["why"] = why.clone().into();
+        RestoredDatabase {
+            database: DatabaseName::new(&report.database),
+            outcome,
+            why,
         }
-        told
-    });
-    told.collect()
+    };
+    reports.iter().map(one).collect()
 }

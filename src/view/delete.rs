@@ -1,12 +1,12 @@
 //! `delete` as text and as JSON.
 
-use serde_json::{Value, json};
-
 use crate::base::text::{escape, escape_path};
-use crate::base::time::{age, local_minutes, rfc3339};
+use crate::base::time::{age, local_minutes};
 use crate::ops::maintain::delete::{DeleteOutcome, Deletion, ToDelete};
+use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::{Paint, count, size};
+use crate::view::parts::{CheckpointRef, Dropped};
 use crate::view::words::Output;
 
 /// Maximum number of checkpoints listed in a question.
@@ -105,27 +105,37 @@ pub fn human(outcome: &DeleteOutcome, now_ms: i64, paint: Paint) -> Output {
     }
 }
 
+/// What `delete` dropped.
+#[derive(Serialize, JsonSchema)]
+pub struct DeleteAnswer {
+    dropped: Vec<Dropped>,
+    whole_store: bool,
+    dry_run: bool,
+    store: String,
+    /// Size of the store before and after.
+    before_bytes: u64,
+    after_bytes: u64,
+}
+
 pub fn json(outcome: &DeleteOutcome) -> String {
-    let deleted: Vec<Value> = outcome.deleted.iter().map(to_delete).collect();
-    let data = json!({
-        "deleted": deleted,
-        "whole_store": outcome.whole_store,
-        "dry_run": outcome.dry_run,
-        "store": outcome.store.display().to_string(),
-        "bytes_before": outcome.bytes_before,
-        "bytes_after": outcome.bytes_after,
-    });
+    let data = DeleteAnswer {
+        dropped: outcome.deleted.iter().map(dropped).collect(),
+        whole_store: outcome.whole_store,
+        dry_run: outcome.dry_run,
+        store: outcome.store.display().to_string(),
+        before_bytes: outcome.bytes_before,
+        after_bytes: outcome.bytes_after,
+    };
     envelope("delete", 0, &data, &outcome.warnings)
 }
 
-fn to_delete(to_delete: &ToDelete) -> Value {
-    json!({
-        "id": to_delete.id.digits(),
-        "short": to_delete.id.short(),
-        "reason": to_delete.record.as_ref().map(|(reason, _)| reason),
-        "time": to_delete.record.as_ref().map(|(_, time_ms)| rfc3339(*time_ms)),
-        "damaged": to_delete.record.is_none(),
-    })
+fn dropped(deleted: &ToDelete) -> Dropped {
+    let reason = deleted.record.as_ref().map(|(reason, _)| reason.as_str());
+    let time_ms = deleted.record.as_ref().map(|(_, time_ms)| *time_ms);
+    Dropped {
+        checkpoint: CheckpointRef::of_parts(&deleted.id, reason, time_ms.zip(deleted.kind)),
+        why: "asked_for".to_owned(),
+    }
 }
 
 /// Returns the JSON of `--all` without a store.

@@ -1,7 +1,5 @@
 //! `diff` as text and as JSON.
 
-use serde_json::{Value, json};
-
 use crate::base::quoting::quoted;
 use crate::error::Error;
 use crate::model::difference::OtherDifferences;
@@ -10,9 +8,10 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::diff::compare::DiffOutcome;
 use crate::ops::browse::diff::file_diff::FileDiff;
 use crate::ops::browse::diff::version::SeenFile;
-use crate::view::envelope::{hex, paths, with_path};
-use crate::view::failure::partial;
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::partial;
 use crate::view::format::count;
+use crate::view::parts::{ChangeJson, CheckpointRef, PathReason};
 
 /// `--name-only`
 pub fn names(files: &[FileDiff]) -> String {
@@ -137,55 +136,110 @@ fn octal(perm: u32) -> String {
     }
 }
 
+/// What differs between two states.
+#[derive(Serialize, JsonSchema)]
+pub struct DiffAnswer {
+    from: CheckpointRef,
+    /// Null for the directory as it is.
+    to: Option<CheckpointRef>,
+    /// Files that differ.
+    changes: Vec<FileChange>,
+    other: OtherChanges,
+    /// Paths that could not be read, or whose content is not known.
+    not_compared: Vec<PathReason>,
+}
+
+/// A file that differs.
+#[derive(Serialize, JsonSchema)]
+struct FileChange {
+    #[serde(flatten)]
+    change: ChangeJson,
+    /// Lines added; null for binary content, or if only names are compared.
+    insertions: Option<usize>,
+    deletions: Option<usize>,
+    binary: bool,
+    /// Type and mode as git writes them: `100644`; null if the file was not there.
+    old_mode: Option<String>,
+    new_mode: Option<String>,
+}
+
+/// What differs besides the content of files.
+#[derive(Serialize, JsonSchema)]
+struct OtherChanges {
+    modes: Vec<ModeChange>,
+    /// Empty directories that were added or deleted.
+    directories: Vec<ChangeJson>,
+    /// Paths that could not be captured in one state or in both.
+    uncaptured: Vec<UncapturedChange>,
+}
+
+/// Permission bits that differ.
+#[derive(Serialize, JsonSchema)]
+struct ModeChange {
+    #[serde(flatten)]
+    change: ChangeJson,
+    /// Four octal digits.
+    old_permissions: String,
+    new_permissions: String,
+}
+
+/// A path that was not captured, with the reason in each state; null if it was captured or absent.
+#[derive(Serialize, JsonSchema)]
+struct UncapturedChange {
+    #[serde(flatten)]
+    change: ChangeJson,
+    before: Option<&'static str>,
+    after: Option<&'static str>,
+}
+
 /// `failure` is set if a part could not be read; the rest is included all the same.
 pub fn json(outcome: &DiffOutcome, exit: u8, failure: Option<&Error>) -> String {
-    let data = json!({
-        "from": hex(outcome.from.id),
-        "to": outcome.to.as_ref().map(|to| hex(to.id)),
-        "files": outcome.files.iter().map(file).collect::<Vec<_>>(),
-        "other": other(&outcome.other),
-        "not_compared": outcome.not_compared.iter().map(|(path, why)| why_not_compared(path, why)).collect::<Vec<_>>(),
-    });
+    let not_compared = outcome.not_compared.iter();
+    let data = DiffAnswer {
+        from: CheckpointRef::new(&outcome.from),
+        to: outcome.to.as_ref().map(CheckpointRef::new),
+        changes: outcome.files.iter().map(file).collect(),
+        other: other_changes(&outcome.other),
+        not_compared: not_compared
+            .map(|(path, why)| PathReason::new(path, why))
+            .collect(),
+    };
     partial("diff", exit, &data, &outcome.warnings, failure)
 }
 
-fn file(file: &FileDiff) -> Value {
+fn file(file: &FileDiff) -> FileChange {
     let mode = |side: Option<SeenFile>| side.map(|seen| format!("{:06o}", seen.mode));
-    let told = json!({
-        "change": file.change.into_str(),
-        "insertions": file.counts.map(|(insertions, _)| insertions),
-        "deletions": file.counts.map(|(_, deletions)| deletions),
-        "binary": file.is_binary,
-        "old_mode": mode(file.before),
-        "new_mode": mode(file.after),
-    });
-    with_path(told, &file.path)
+    FileChange {
+        change: ChangeJson::new(&file.path, file.change.into_str()),
+        insertions: file.counts.map(|(insertions, _)| insertions),
+        deletions: file.counts.map(|(_, deletions)| deletions),
+        binary: file.is_binary,
+        old_mode: mode(file.before),
+        new_mode: mode(file.after),
+    }
 }
 
-fn other(other: &OtherDifferences) -> Value {
-    let octal = |perm: u32| format!("{perm:04o}");
-    let mode = |(path, before, after): &(RelPath, u32, u32)| {
-        with_path(
-            json!({"old_mode": octal(*before), "new_mode": octal(*after)}),
-            path,
-        )
+fn other_changes(other: &OtherDifferences) -> OtherChanges {
+    let mode = |(path, before, after): &(RelPath, u32, u32)| ModeChange {
+        change: ChangeJson::new(path, "mode"),
+        old_permissions: format!("{before:04o}"),
+        new_permissions: format!("{after:04o}"),
     };
     let word = |why: &Option<WhyNot>| why.as_ref().map(WhyNot::into_str);
-    let uncaptured = |(path, before, after): &(RelPath, Option<WhyNot>, Option<WhyNot>)| {
-        with_path(json!({"before": word(before), "after": word(after)}), path)
-    };
-    json!({
-        "modes": other.modes.iter().map(mode).collect::<Vec<_>>(),
-        "empty_directories_added": paths(&other.empty_dirs_added),
-        "empty_directories_deleted": paths(&other.empty_dirs_deleted),
-        "uncaptured": other.uncaptured.iter().map(uncaptured).collect::<Vec<_>>(),
-    })
-}
-
-fn why_not_compared(path: &RelPath, why: &WhyNot) -> Value {
-    let mut told = json!({"why": why.into_str()});
-    if let WhyNot::Unreadable(detail) = why {
-        told["detail"] = detail.clone().into();
+    let uncaptured =
+        |(path, before, after): &(RelPath, Option<WhyNot>, Option<WhyNot>)| UncapturedChange {
+            change: ChangeJson::new(path, "not_captured"),
+            before: word(before),
+            after: word(after),
+        };
+    OtherChanges {
+        modes: other.modes.iter().map(mode).collect(),
+        directories: ChangeJson::all("directory_added", &other.empty_dirs_added)
+            .chain(ChangeJson::all(
+                "directory_deleted",
+                &other.empty_dirs_deleted,
+            ))
+            .collect(),
+        uncaptured: other.uncaptured.iter().map(uncaptured).collect(),
     }
-    with_path(told, path)
 }

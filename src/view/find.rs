@@ -1,15 +1,15 @@
 //! `find` as text and as JSON.
 
-use serde_json::{Value, json};
-
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_bytes};
-use crate::base::time::{local_minutes, rfc3339, utc_seconds};
-use crate::model::checkpoint::record::Checkpoint;
+use crate::base::time::{local_minutes, utc_seconds};
+use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::find::find_path::{FindEvent, FindOutcome, FoundPath, PathChange};
 use crate::ops::browse::find::find_text::{FindTextOutcome, TextMatch};
-use crate::view::envelope::{envelope, hex, with_path};
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::envelope;
 use crate::view::format::{Paint, count, size};
+use crate::view::parts::{ChangeJson, CheckpointRef, PathName};
 use crate::view::place::placed;
 use crate::view::words::Output;
 
@@ -162,68 +162,123 @@ fn more(number: usize, one: &str, many: &str) -> String {
     format!("and {} more beyond -n\n", count(number, one, many))
 }
 
+/// What `find` found: paths, or with `--text` matches.
+#[derive(Serialize, JsonSchema)]
+pub struct FindAnswer {
+    pattern: Option<String>,
+    text: Option<String>,
+    paths: Vec<FoundPathJson>,
+    matches: Vec<MatchJson>,
+    /// Number of paths or matches beyond `-n`.
+    more: usize,
+}
+
+/// A path with its history.
+#[derive(Serialize, JsonSchema)]
+struct FoundPathJson {
+    #[serde(flatten)]
+    path: PathName,
+    last_in: CheckpointRef,
+    /// The first checkpoint without it.
+    deleted_by: Option<CheckpointRef>,
+    /// Whether it is in the directory now.
+    in_directory: bool,
+    events: Vec<PathEvent>,
+}
+
+/// What a checkpoint recorded of a path.
+#[derive(Serialize, JsonSchema)]
+struct PathEvent {
+    #[serde(flatten)]
+    change: ChangeJson,
+    checkpoint: CheckpointRef,
+    /// Null if it was deleted.
+    size_bytes: Option<u64>,
+}
+
+/// Content in which the text was found.
+#[derive(Serialize, JsonSchema)]
+struct MatchJson {
+    #[serde(flatten)]
+    path: PathName,
+    blob_id: String,
+    first_in: CheckpointRef,
+    last_in: CheckpointRef,
+    binary: bool,
+    lines: Vec<LineJson>,
+    /// Number of further lines that match.
+    more_lines: usize,
+}
+
+/// A line that matches.
+#[derive(Serialize, JsonSchema)]
+struct LineJson {
+    number: u64,
+    text: String,
+    /// Whether only its beginning is here.
+    cut: bool,
+}
+
 pub fn paths_json(outcome: &FindOutcome) -> String {
-    let told = outcome.paths.iter().map(|found| {
-        let object = json!({
-            "last_in": named(&found.last_in),
-            "deleted_by": found.deleted_by.as_ref().map(named),
-            "in_directory": found.in_directory,
-            "events": found.events.iter().map(event).collect::<Vec<_>>(),
-        });
-        with_path(object, &found.path)
+    let found = outcome.paths.iter().map(|found| FoundPathJson {
+        path: PathName::new(&found.path),
+        last_in: CheckpointRef::new(&found.last_in),
+        deleted_by: found.deleted_by.as_ref().map(CheckpointRef::new),
+        in_directory: found.in_directory,
+        events: found
+            .events
+            .iter()
+            .map(|one| event(&found.path, one))
+            .collect(),
     });
-    let data = json!({
-        "pattern": text(&outcome.pattern),
-        "text": null,
-        "paths": told.collect::<Vec<_>>(),
-        "matches": [],
-        "more": outcome.more,
-    });
+    let data = FindAnswer {
+        pattern: Some(text(&outcome.pattern)),
+        text: None,
+        paths: found.collect(),
+        matches: Vec::new(),
+        more: outcome.more,
+    };
     envelope("find", 0, &data, &outcome.warnings)
 }
 
 pub fn matches_json(outcome: &FindTextOutcome) -> String {
-    let data = json!({
-        "pattern": outcome.pattern.as_deref().map(text),
-        "text": text(&outcome.text),
-        "paths": [],
-        "matches": outcome.matches.iter().map(one_match).collect::<Vec<_>>(),
-        "more": outcome.more,
-    });
+    let data = FindAnswer {
+        pattern: outcome.pattern.as_deref().map(text),
+        text: Some(text(&outcome.text)),
+        paths: Vec::new(),
+        matches: outcome.matches.iter().map(one_match).collect(),
+        more: outcome.more,
+    };
     envelope("find", 0, &data, &outcome.warnings)
 }
 
-fn named(checkpoint: &Checkpoint) -> Value {
-    json!({"id": hex(checkpoint.id), "short": checkpoint.id.short(), "reason": checkpoint.record.reason})
+fn event(path: &RelPath, event: &FindEvent) -> PathEvent {
+    let change = match event.change {
+        PathChange::NotCaptured => "not_captured",
+        change => change.into_str(),
+    };
+    PathEvent {
+        change: ChangeJson::new(path, change),
+        checkpoint: CheckpointRef::new(&event.checkpoint),
+        size_bytes: event.size_bytes,
+    }
 }
 
-fn event(event: &FindEvent) -> Value {
-    let checkpoint = &event.checkpoint;
-    json!({
-        "change": event.change.into_str().replace(' ', "_"),
-        "id": hex(checkpoint.id),
-        "short": checkpoint.id.short(),
-        "time": rfc3339(checkpoint.record.time_ms),
-        "reason": checkpoint.record.reason,
-        "kind": checkpoint.record.kind.into_str(),
-        "size": event.size_bytes,
-    })
-}
-
-fn one_match(found: &TextMatch) -> Value {
-    let lines =
-        found.found.lines.iter().map(
-            |line| json!({"number": line.number, "text": text(&line.text), "cut": line.is_cut}),
-        );
-    let object = json!({
-        "blob": hex(found.blob),
-        "first_in": named(&found.first),
-        "last_in": named(&found.last),
-        "binary": found.found.is_binary,
-        "lines": lines.collect::<Vec<_>>(),
-        "more_lines": found.found.more,
+fn one_match(found: &TextMatch) -> MatchJson {
+    let lines = found.found.lines.iter().map(|line| LineJson {
+        number: line.number,
+        text: text(&line.text),
+        cut: line.is_cut,
     });
-    with_path(object, &found.path)
+    MatchJson {
+        path: PathName::new(&found.path),
+        blob_id: found.blob.to_hex(),
+        first_in: CheckpointRef::new(&found.first),
+        last_in: CheckpointRef::new(&found.last),
+        binary: found.found.is_binary,
+        lines: lines.collect(),
+        more_lines: found.found.more,
+    }
 }
 
 /// Returns the text, escaped if not UTF-8.

@@ -1,12 +1,12 @@
 //! `guard` as text and as JSON.
 
-use serde_json::json;
-
 use crate::base::text::escape;
 use crate::base::time::age;
 use crate::model::checkpoint::alias;
 use crate::ops::contract::guard::GuardOutcome;
-use crate::view::envelope::{envelope, hex};
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::envelope;
+use crate::view::parts::CheckpointRef;
 use crate::view::words::Output;
 
 pub fn human(outcome: &GuardOutcome, now_ms: i64) -> Output {
@@ -24,14 +24,23 @@ pub fn human(outcome: &GuardOutcome, now_ms: i64) -> Output {
     }
 }
 
+/// The checkpoint that covers the change.
+#[derive(Serialize, JsonSchema)]
+pub struct GuardAnswer {
+    #[serde(flatten)]
+    checkpoint: CheckpointRef,
+    alias: String,
+    age_ms: i64,
+    coverage: &'static str,
+}
+
 pub fn json(outcome: &GuardOutcome) -> String {
     let checkpoint = &outcome.checkpoint;
-    let data = json!({
-        "id": hex(checkpoint.id),
-        "short": checkpoint.id.short(),
-        "alias": alias::of(checkpoint),
-        "age_ms": outcome.age_ms,
-        "coverage": checkpoint.record.coverage.into_str(),
-    });
+    let data = GuardAnswer {
+        checkpoint: CheckpointRef::new(checkpoint),
+        alias: alias::of(checkpoint),
+        age_ms: outcome.age_ms,
+        coverage: checkpoint.record.coverage.into_str(),
+    };
     envelope("guard", 0, &data, &outcome.warnings)
 }

@@ -1,12 +1,12 @@
 //! `hold` as text and as JSON.
 
-use serde_json::{Value, json};
-
 use crate::base::text::escape;
-use crate::base::time::{rfc3339, utc_seconds};
+use crate::base::time::utc_seconds;
 use crate::model::checkpoint::hold::Hold;
 use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome};
+use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
+use crate::view::parts::TimeText;
 use crate::view::words::Output;
 
 pub fn hold(outcome: &HoldOutcome) -> Output {
@@ -53,19 +53,57 @@ pub fn status_line(hold: &Hold) -> String {
     )
 }
 
+/// A hold: no checkpoint is made until it ends.
+#[derive(Serialize, JsonSchema)]
+pub struct HoldJson {
+    name: String,
+    holder: String,
+    begins_at: TimeText,
+    ends_at: TimeText,
+}
+
+impl HoldJson {
+    pub fn new(hold: &Hold) -> Self {
+        Self {
+            name: hold.name.clone(),
+            holder: hold.holder.clone(),
+            begins_at: TimeText::new(hold.begin_ms),
+            ends_at: TimeText::new(hold.end_ms),
+        }
+    }
+}
+
+/// The hold that was taken.
+#[derive(Serialize, JsonSchema)]
+pub struct HoldAnswer {
+    #[serde(flatten)]
+    hold: HoldJson,
+    /// Whether it was there already.
+    renewed: bool,
+}
+
+/// The hold that was released.
+#[derive(Serialize, JsonSchema)]
+pub struct ReleaseAnswer {
+    released: bool,
+    hold: Option<HoldJson>,
+    /// The name that was asked for.
+    name: Option<String>,
+}
+
 pub fn hold_json(outcome: &HoldOutcome) -> String {
-    let mut data = fields(&outcome.hold);
-    data["renewed"] = outcome.renewed.into();
+    let data = HoldAnswer {
+        hold: HoldJson::new(&outcome.hold),
+        renewed: outcome.renewed,
+    };
     envelope("hold", 0, &data, &outcome.warnings)
 }
 
 pub fn release_json(outcome: &ReleaseOutcome) -> String {
-    let released = outcome.released.as_ref();
-    let data =
-        json!({"released": released.is_some(), "hold": released.map(fields), "name": outcome.name});
+    let data = ReleaseAnswer {
+        released: outcome.released.is_some(),
+        hold: outcome.released.as_ref().map(HoldJson::new),
+        name: outcome.name.clone(),
+    };
     envelope("release", 0, &data, &outcome.warnings)
-}
-
-pub fn fields(hold: &Hold) -> Value {
-    json!({"name": hold.name, "holder": hold.holder, "from": rfc3339(hold.begin_ms), "until": rfc3339(hold.end_ms)})
 }

@@ -1,12 +1,12 @@
 //! `list` as text and as JSON.
 
-use serde_json::{Value, json};
-
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::DamagedCheckpoint;
 use crate::ops::browse::list::ListOutcome;
-use crate::view::envelope::{self, row};
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::envelope;
 use crate::view::format::Paint;
+use crate::view::parts::{CheckpointRef, CheckpointRow};
 use crate::view::table;
 use crate::view::words::Output;
 
@@ -25,10 +25,33 @@ pub fn table(outcome: &ListOutcome, now_ms: i64, paint: Paint) -> Output {
     }
 }
 
+/// The checkpoints of the directory.
+#[derive(Serialize, JsonSchema)]
+pub struct ListAnswer {
+    /// Newest first.
+    checkpoints: Vec<CheckpointRow>,
+    /// Checkpoints that cannot be read.
+    damaged: Vec<DamagedRow>,
+    store: String,
+}
+
+/// A checkpoint that cannot be read.
+#[derive(Serialize, JsonSchema)]
+pub struct DamagedRow {
+    #[serde(flatten)]
+    checkpoint: CheckpointRef,
+    why: String,
+}
+
 pub fn json(outcome: &ListOutcome, store: &std::path::Path) -> String {
-    let damaged = |lost: &DamagedCheckpoint| json!({"id": lost.id.digits(), "short": lost.id.short(), "damaged": true, "why": lost.why});
-    let rows = outcome.checkpoints.iter().map(row).collect::<Vec<_>>();
-    let lost: Vec<Value> = outcome.damaged.iter().map(damaged).collect();
-    let data = json!({"checkpoints": rows, "damaged": lost, "store": store.display().to_string()});
-    envelope::envelope("list", 0, &data, &outcome.warnings)
+    let damaged = |lost: &DamagedCheckpoint| DamagedRow {
+        checkpoint: CheckpointRef::of_parts(&lost.id, None, None),
+        why: lost.why.clone(),
+    };
+    let data = ListAnswer {
+        checkpoints: outcome.checkpoints.iter().map(CheckpointRow::new).collect(),
+        damaged: outcome.damaged.iter().map(damaged).collect(),
+        store: store.display().to_string(),
+    };
+    envelope("list", 0, &data, &outcome.warnings)
 }

@@ -1,10 +1,10 @@
 //! `pin` as text and as JSON.
 
-use serde_json::json;
-
 use crate::base::text::escape;
 use crate::ops::maintain::pin::PinOutcome;
-use crate::view::envelope::{envelope, hex};
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::envelope;
+use crate::view::parts::CheckpointRef;
 use crate::view::words::Output;
 
 pub fn human(outcome: &PinOutcome) -> Output {
@@ -26,14 +26,21 @@ pub fn human(outcome: &PinOutcome) -> Output {
     }
 }
 
+/// A checkpoint that was pinned or unpinned.
+#[derive(Serialize, JsonSchema)]
+pub struct PinAnswer {
+    #[serde(flatten)]
+    checkpoint: CheckpointRef,
+    pinned: bool,
+    /// False if it was so already.
+    changed: bool,
+}
+
 pub fn json(command: &str, outcome: &PinOutcome) -> String {
-    let checkpoint = &outcome.checkpoint;
-    let data = json!({
-        "id": hex(checkpoint.id),
-        "short": checkpoint.id.short(),
-        "reason": checkpoint.record.reason,
-        "pinned": checkpoint.pinned,
-        "changed": outcome.changed,
-    });
+    let data = PinAnswer {
+        checkpoint: CheckpointRef::new(&outcome.checkpoint),
+        pinned: outcome.checkpoint.pinned,
+        changed: outcome.changed,
+    };
     envelope(command, 0, &data, &outcome.warnings)
 }

@@ -1,14 +1,14 @@
 //! `prune` as text and as JSON.
 
-use serde_json::{Value, json};
-
 use crate::base::cut_list::and_more;
 use crate::base::text::escape;
 use crate::model::checkpoint::keep_policy::KeepReason;
 use crate::model::checkpoint::retention::Evicted;
 use crate::ops::maintain::prune::{PruneOutcome, Retained};
-use crate::view::envelope::{self, hex};
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::envelope;
 use crate::view::format::{count, size};
+use crate::view::parts::{CheckpointRef, Dropped, dropped};
 use crate::view::words::{Output, eviction_lines};
 
 /// Maximum number of checkpoints named in a refusal.
@@ -58,7 +58,10 @@ pub fn human(outcome: &PruneOutcome) -> Output {
     let mut talk = eviction_lines(evict, &outcome.evicted);
     if outcome.dry_run {
         talk.extend(outcome.kept.iter().map(|kept| {
-            let (short, reason) = (kept.id.short(), escape(&kept.reason));
+            let (short, reason) = (
+                kept.checkpoint.id.short(),
+                escape(&kept.checkpoint.record.reason),
+            );
             format!(
                 "would keep {short} ({reason}): {}\n",
                 reasons(kept).join(", ")
@@ -72,20 +75,45 @@ fn reasons(kept: &Retained) -> Vec<&'static str> {
     kept.why.iter().map(KeepReason::into_str).collect()
 }
 
-pub fn json(outcome: &PruneOutcome) -> String {
-    let data = json!({
-        "evicted": envelope::evicted(&outcome.evicted),
-        "kept": outcome.kept.iter().map(retained).collect::<Vec<_>>(),
-        "rows_removed": outcome.rows_removed,
-        "bytes_before": outcome.bytes_before,
-        "bytes_after": outcome.bytes_after,
-        "packs_before": outcome.packs_before,
-        "packs_after": outcome.packs_after,
-        "dry_run": outcome.dry_run,
-    });
-    envelope::envelope("prune", 0, &data, &outcome.warnings)
+/// What `prune` dropped, and the space that it freed.
+#[derive(Serialize, JsonSchema)]
+pub struct PruneAnswer {
+    dropped: Vec<Dropped>,
+    /// Those that stay, newest first.
+    kept: Vec<RetainedJson>,
+    /// Rows of the manifest without a checkpoint that were removed.
+    rows_removed: usize,
+    before_bytes: u64,
+    after_bytes: u64,
+    packs_before: usize,
+    packs_after: usize,
+    dry_run: bool,
 }
 
-fn retained(kept: &Retained) -> Value {
-    json!({"id": hex(kept.id), "short": kept.id.short(), "reason": kept.reason, "why": reasons(kept)})
+/// A checkpoint that stays, and the rules that keep it.
+#[derive(Serialize, JsonSchema)]
+struct RetainedJson {
+    checkpoint: CheckpointRef,
+    why: Vec<&'static str>,
+}
+
+pub fn json(outcome: &PruneOutcome) -> String {
+    let data = PruneAnswer {
+        dropped: dropped(&outcome.evicted),
+        kept: outcome.kept.iter().map(retained).collect(),
+        rows_removed: outcome.rows_removed,
+        before_bytes: outcome.bytes_before,
+        after_bytes: outcome.bytes_after,
+        packs_before: outcome.packs_before,
+        packs_after: outcome.packs_after,
+        dry_run: outcome.dry_run,
+    };
+    envelope("prune", 0, &data, &outcome.warnings)
+}
+
+fn retained(kept: &Retained) -> RetainedJson {
+    RetainedJson {
+        checkpoint: CheckpointRef::new(&kept.checkpoint),
+        why: reasons(kept),
+    }
 }

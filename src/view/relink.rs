@@ -1,10 +1,9 @@
 //! `relink` as text and as JSON.
 
-use serde_json::json;
-
 use crate::base::text::escape_path;
 use crate::ops::maintain::moved::RootEvidence;
 use crate::ops::maintain::relink::{RelinkOutcome, Relinking};
+use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::count;
 use crate::view::words::Output;
@@ -55,15 +54,30 @@ pub fn human(outcome: &RelinkOutcome) -> Output {
     }
 }
 
+/// The checkpoints that were taken over.
+#[derive(Serialize, JsonSchema)]
+pub struct RelinkAnswer {
+    old_root: String,
+    root: String,
+    store: String,
+    /// Number of checkpoints that were taken over.
+    checkpoints: usize,
+    /// Number of checkpoints that this directory had before.
+    already_here: usize,
+    /// What says that it is the same project: `directory`, `content` or `nothing`.
+    likeness: &'static str,
+    dry_run: bool,
+}
+
 pub fn json(outcome: &RelinkOutcome) -> String {
-    let data = json!({
-        "old_root": outcome.moved.old_root.display().to_string(),
-        "root": outcome.root.display().to_string(),
-        "store": outcome.store.display().to_string(),
-        "checkpoints": outcome.moved.checkpoints,
-        "already_here": outcome.here,
-        "likeness": outcome.moved.by.into_str(),
-        "dry_run": outcome.dry_run,
-    });
+    let data = RelinkAnswer {
+        old_root: outcome.moved.old_root.display().to_string(),
+        root: outcome.root.display().to_string(),
+        store: outcome.store.display().to_string(),
+        checkpoints: outcome.moved.checkpoints,
+        already_here: outcome.here,
+        likeness: outcome.moved.by.into_str(),
+        dry_run: outcome.dry_run,
+    };
     envelope("relink", 0, &data, &outcome.warnings)
 }

@@ -2,17 +2,21 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::base::text::{escape, escape_bytes};
 use crate::model::checkpoint::record::Verb;
 use crate::model::command_end::CommandEnd;
 use crate::model::restore_plan::RestorePlan;
-use crate::model::state::object_id::ObjectId;
 use crate::ops::restore::restore_options::{Check, RestoreOutcome};
 use crate::view::contract::ContractDocument;
-use crate::view::envelope::{self, hex, paths, with_path};
+use crate::view::databases::RestoredDatabase;
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::envelope;
 use crate::view::format::Paint;
+use crate::view::parts::{
+    ChangeJson, CheckpointRef, Dropped, PathName, PathReason, dropped, paths,
+};
 use crate::view::words::{Output, evicted};
 use crate::view::{databases, plan};
 
@@ -42,7 +46,11 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint) -> Output {
         }
         return Output { result, talk };
     }
-    let safety = outcome.safety.map(ObjectId::short).unwrap_or_default();
+    let safety = outcome
+        .safety
+        .as_ref()
+        .map(|safety| safety.id.short())
+        .unwrap_or_default();
     let mut result = String::new();
     if outcome.paths.is_empty() || outcome.verb != Verb::Restore {
         result = format!(
@@ -119,59 +127,120 @@ pub struct JsonParts<'g> {
     pub contract: Option<&'g ContractDocument>,
 }
 
-/// The same document for `restore`, `undo` and `redo`.
-pub fn json(command: &str, outcome: &RestoreOutcome, exit: u8, parts: JsonParts<'_>) -> String {
-    let target = &outcome.target;
-    let plan = &outcome.plan;
-    let mut data = json!({
-        "verb": outcome.verb.into_str(),
-        "restored_from": {"id": hex(target.id), "short": target.id.short(), "reason": target.record.reason},
-        "safety": outcome.safety.map(|id| json!({"id": hex(id), "short": id.short()})),
-        "counts": {
-            "written": plan.write.len(),
-            "deleted": plan.delete.len(),
-            "chmod": plan.chmod.len() + plan.chmod_dirs.len(),
-            "directories_made": plan.make_dirs.len(),
-            "directories_removed": plan.remove_dirs.len(),
-            "unchanged": plan.unchanged,
-        },
-        "databases": databases::reports(&outcome.databases),
-        "left_alone": paths(&outcome.left_alone),
-        "unreadable": plan.unreadable.iter().map(|(path, why)| with_path(json!({"why": why.into_str()}), path)).collect::<Value>(),
-        "nothing_to_do": outcome.is_nothing_to_do(),
-        "since": outcome.since.as_ref().map(paths),
-        "dry_run": outcome.dry_run,
-        "paths": paths(&outcome.paths),
-        "resumed": outcome.resumed,
-        "evicted": envelope::evicted(&outcome.evicted),
-    });
-    if outcome.dry_run {
-        data["plan"] = plan_value(plan);
-    }
-    if let Some(to) = &outcome.to {
-        data["to"] = to.display().to_string().into();
-    }
-    if let Some(check) = &outcome.check {
-        let exit = check.ended.map(CommandEnd::code);
-        data["check"] = json!({"command": check.command, "exit": exit, "ok": check.is_ok()});
-    }
-    if let Some(values) = parts.values {
-        data["state"] = serde_json::from_str(values).unwrap_or_default();
-    }
-    if let Some(contract) = parts.contract {
-        data["contract"] = contract.value.clone();
-    }
-    envelope::envelope(command, exit, &data, &outcome.warnings)
+/// What `restore`, `undo` and `redo` did.
+#[derive(Serialize, JsonSchema)]
+pub struct RestoreAnswer {
+    /// `restore`, `undo`, `redo` or `resume`.
+    verb: &'static str,
+    restored_from: CheckpointRef,
+    /// The checkpoint that holds what was there before; null if nothing was changed.
+    safety: Option<CheckpointRef>,
+    counts: RestoreCounts,
+    /// Every path that was changed, or with `dry_run` would be: `added`, `written`, `deleted`,
+    /// `mode`, `directory_added`, `directory_deleted`.
+    changes: Vec<ChangeJson>,
+    databases: Vec<RestoredDatabase>,
+    /// Paths that stay by rule although the checkpoint lacks them.
+    left_alone: Vec<PathName>,
+    /// Paths that stay because they cannot be read.
+    unreadable: Vec<PathReason>,
+    nothing_to_do: bool,
+    /// Of an undo or redo: later changes that it takes back too; null if they are not known.
+    since: Option<Vec<PathName>>,
+    dry_run: bool,
+    /// The paths that were asked for; empty for all.
+    paths: Vec<PathName>,
+    resumed: bool,
+    /// Checkpoints that the policy dropped for the safety checkpoint.
+    dropped: Vec<Dropped>,
+    /// The directory of `--to`.
+    to: Option<String>,
+    check: Option<CheckJson>,
+    /// The values that the checkpoint holds.
+    state: Option<Value>,
+    contract: Option<Value>,
 }
 
-pub fn plan_value(plan: &RestorePlan) -> Value {
-    json!({
-        "write": paths(plan.write.keys()),
-        "chmod": paths(plan.chmod.keys().chain(plan.chmod_dirs.keys())),
-        "delete": paths(plan.delete.keys()),
-        "make_directories": paths(plan.make_dirs.keys()),
-        "remove_directories": paths(&plan.remove_dirs),
-    })
+/// Numbers of files and directories.
+#[derive(Serialize, JsonSchema)]
+struct RestoreCounts {
+    /// Files written, those added included.
+    written: usize,
+    deleted: usize,
+    modes: usize,
+    directories_added: usize,
+    directories_deleted: usize,
+    unchanged: usize,
+}
+
+/// The command of `--check`.
+#[derive(Serialize, JsonSchema)]
+struct CheckJson {
+    command_line: String,
+    /// Null if it could not be started.
+    exit: Option<i32>,
+    ok: bool,
+}
+
+/// The same document for `restore`, `undo` and `redo`.
+pub fn json(command: &str, outcome: &RestoreOutcome, exit: u8, parts: JsonParts<'_>) -> String {
+    let plan = &outcome.plan;
+    let unreadable = plan.unreadable.iter();
+    let data = RestoreAnswer {
+        verb: outcome.verb.into_str(),
+        restored_from: CheckpointRef::new(&outcome.target),
+        safety: outcome.safety.as_ref().map(CheckpointRef::new),
+        counts: RestoreCounts {
+            written: plan.write.len(),
+            deleted: plan.delete.len(),
+            modes: plan.chmod.len() + plan.chmod_dirs.len(),
+            directories_added: plan.make_dirs.len(),
+            directories_deleted: plan.remove_dirs.len(),
+            unchanged: plan.unchanged,
+        },
+        changes: changes(plan),
+        databases: databases::reports(&outcome.databases),
+        left_alone: paths(&outcome.left_alone),
+        unreadable: unreadable
+            .map(|(path, why)| PathReason::new(path, why))
+            .collect(),
+        nothing_to_do: outcome.is_nothing_to_do(),
+        since: outcome.since.as_ref().map(paths),
+        dry_run: outcome.dry_run,
+        paths: paths(&outcome.paths),
+        resumed: outcome.resumed,
+        dropped: dropped(&outcome.evicted),
+        to: outcome.to.as_ref().map(|to| to.display().to_string()),
+        check: outcome.check.as_ref().map(|check| CheckJson {
+            command_line: check.command.clone(),
+            exit: check.ended.map(CommandEnd::code),
+            ok: check.is_ok(),
+        }),
+        state: parts
+            .values
+            .map(|values| serde_json::from_str(values).unwrap_or_default()),
+        contract: parts.contract.map(|contract| contract.value.clone()),
+    };
+    envelope(command, exit, &data, &outcome.warnings)
+}
+
+/// Returns every path of a plan, with what is done to it.
+pub fn changes(plan: &RestorePlan) -> Vec<ChangeJson> {
+    let written = plan.write.iter().map(|(path, write)| {
+        let word = write.before.map_or("added", |_| "written");
+        ChangeJson::new(path, word)
+    });
+    let mut changes: Vec<ChangeJson> = written
+        .chain(ChangeJson::all("deleted", plan.delete.keys()))
+        .chain(ChangeJson::all(
+            "mode",
+            plan.chmod.keys().chain(plan.chmod_dirs.keys()),
+        ))
+        .chain(ChangeJson::all("directory_added", plan.make_dirs.keys()))
+        .chain(ChangeJson::all("directory_deleted", &plan.remove_dirs))
+        .collect();
+    changes.sort_by(|one, two| one.path.path.cmp(&two.path.path));
+    changes
 }
 
 /// Reports a check that passed.
@@ -199,14 +268,14 @@ pub fn check_failed(check: &Check, outcome: &RestoreOutcome, paint: Paint) -> St
 /// Describes the state after a failed check.
 pub fn check_done(outcome: &RestoreOutcome) -> String {
     let short = outcome.target.id.short();
-    match (&outcome.to, outcome.safety) {
+    match (&outcome.to, &outcome.safety) {
         (Some(to), _) => format!(
             "{short} stays in {}",
             escape_bytes(to.as_os_str().as_encoded_bytes())
         ),
         (None, Some(safety)) => format!(
             "the restore to {short} is done, safety checkpoint {}",
-            safety.short()
+            safety.id.short()
         ),
         (None, None) => format!("the directory was at {short} already"),
     }

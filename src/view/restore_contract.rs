@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use crate::base::time::rfc3339_seconds;
 use crate::model::checkpoint::alias;
-use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
 use crate::ops::contract::restore_contract::RestoreContract;
 use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::view::contract::{Call, ContractDocument, values_back};
-use crate::view::envelope::with_path;
+use crate::view::parts::PathName;
 
 /// `values` are the values in the checkpoint, as they were given.
 pub fn document(
@@ -19,7 +19,7 @@ pub fn document(
 ) -> ContractDocument {
     let target = &outcome.target;
     let id = alias::of(target);
-    let safety = outcome.safety.map(ObjectId::short);
+    let safety = outcome.safety.as_ref().map(|safety| safety.id.short());
     let mut value = json!({
         "rolled_back": contract.is_match() && !outcome.dry_run,
         "restored_to": {
@@ -71,8 +71,16 @@ fn changes(outcome: &RestoreOutcome) -> Vec<Value> {
     let mut all: Vec<_> = written.chain(modes).chain(made).chain(gone).collect();
     all.sort_unstable();
     all.into_iter()
-        .map(|(path, change)| with_path(json!({"change": change}), path))
+        .map(|(path, change)| change_value(path, change))
         .collect()
+}
+
+fn change_value(path: &RelPath, change: &str) -> Value {
+    let name = PathName::new(path);
+    match name.path_hex {
+        Some(hex) => json!({"change": change, "path_hex": hex, "path": name.path}),
+        None => json!({"change": change, "path": name.path}),
+    }
 }
 
 fn evidence(

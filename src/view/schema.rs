@@ -1,8 +1,19 @@
-//! The JSON Schemas of documents for agents.
+//! The JSON Schemas of all answers, and of the documents that agents read.
 
+use serde_json::Value;
+
+use crate::view::document::{self, JsonSchema, Serialize};
+use crate::view::envelope::{self, envelope};
+use crate::view::parts::TextAnswer;
+use crate::view::workflow::answers as runs;
+use crate::view::{
+    bisect, cat, config, copies, create, delete, diff, find, guard, hold, list, pin, prune, relink,
+    restore, show, status, stores, undo, verify,
+};
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
-const SCHEMAS: [(&str, &str); 3] = [
+/// Documents whose formats other programs prescribe.
+const DOCUMENTS: [(&str, &str); 3] = [
     ("contract", include_str!("schemas/contract.json")),
     ("pipeline-state", PIPELINE_SCHEMA),
     (
@@ -11,17 +22,139 @@ const SCHEMAS: [(&str, &str); 3] = [
     ),
 ];
 
-/// Lists the names, one per line.
-pub fn names() -> String {
-    SCHEMAS
-        .iter()
-        .map(|(name, _)| format!("{name}\n"))
-        .collect()
+/// The schema of an answer, by the name of its command.
+type Schema = fn(&str) -> Value;
+
+/// The answer to `schema` itself.
+#[derive(Serialize, JsonSchema)]
+pub struct SchemaAnswer {
+    /// The names of all schemas; null if one was named.
+    names: Option<Vec<String>>,
+    /// The schema that was named.
+    schema: Option<Value>,
 }
 
-pub fn text(name: &str) -> Option<&'static str> {
-    SCHEMAS
+/// Every answer; `usage` is that of a command line without a command.
+const ANSWERS: [(&str, Schema); 30] = [
+    ("bisect", envelope::schema::<bisect::BisectAnswer>),
+    ("cat", envelope::schema::<cat::CatAnswer>),
+    ("completions", envelope::schema::<TextAnswer>),
+    ("config", envelope::schema::<config::ConfigAnswer>),
+    ("create", envelope::schema::<create::CreateAnswer>),
+    ("delete", envelope::schema::<delete::DeleteAnswer>),
+    ("diff", envelope::schema::<diff::DiffAnswer>),
+    ("find", envelope::schema::<find::FindAnswer>),
+    ("guard", envelope::schema::<guard::GuardAnswer>),
+    ("help", envelope::schema::<TextAnswer>),
+    ("hold", envelope::schema::<hold::HoldAnswer>),
+    ("list", envelope::schema::<list::ListAnswer>),
+    ("list_all", envelope::schema::<stores::ListAllAnswer>),
+    ("man", envelope::schema::<TextAnswer>),
+    ("pin", envelope::schema::<pin::PinAnswer>),
+    ("prune", envelope::schema::<prune::PruneAnswer>),
+    (
+        "prune_orphaned",
+        envelope::schema::<stores::PruneOrphanedAnswer>,
+    ),
+    ("redo", envelope::schema::<restore::RestoreAnswer>),
+    ("release", envelope::schema::<hold::ReleaseAnswer>),
+    ("relink", envelope::schema::<relink::RelinkAnswer>),
+    ("restore", envelope::schema::<restore::RestoreAnswer>),
+    ("schema", envelope::schema::<SchemaAnswer>),
+    ("show", envelope::schema::<show::ShowAnswer>),
+    ("status", envelope::schema::<status::StatusAnswer>),
+    ("undo", envelope::schema::<restore::RestoreAnswer>),
+    ("undo.list", envelope::schema::<undo::UndoListAnswer>),
+    ("unpin", envelope::schema::<pin::PinAnswer>),
+    ("usage", envelope::schema::<()>),
+    ("verify", envelope::schema::<verify::VerifyAnswer>),
+    // A file, not an answer.
+    ("copies", |_| document::schema::<copies::CopiesManifest>()),
+];
+
+/// The answers of `workflow`, `phase` and `task`; those without a word are of wrong usage.
+const RUN_ANSWERS: [(&str, Schema); 38] = [
+    ("phase", envelope::schema::<()>),
+    ("phase.approve", envelope::schema::<runs::StepAnswer>),
+    ("phase.done", envelope::schema::<runs::StepAnswer>),
+    ("phase.fail", envelope::schema::<runs::StepAnswer>),
+    ("phase.progress", envelope::schema::<runs::StepAnswer>),
+    ("phase.skip", envelope::schema::<runs::StepAnswer>),
+    ("phase.start", envelope::schema::<runs::StepAnswer>),
+    ("task", envelope::schema::<()>),
+    ("task.add", envelope::schema::<runs::StepAnswer>),
+    ("task.done", envelope::schema::<runs::StepAnswer>),
+    ("task.fail", envelope::schema::<runs::StepAnswer>),
+    ("task.list", envelope::schema::<runs::TaskListAnswer>),
+    ("task.reset", envelope::schema::<runs::StepAnswer>),
+    ("task.start", envelope::schema::<runs::StepAnswer>),
+    ("workflow", envelope::schema::<()>),
+    ("workflow.abandon", envelope::schema::<runs::RunStepAnswer>),
+    ("workflow.archive", envelope::schema::<runs::EndAnswer>),
+    ("workflow.cleanup", envelope::schema::<runs::EndAnswer>),
+    ("workflow.delete", envelope::schema::<runs::EndAnswer>),
+    ("workflow.diff", envelope::schema::<runs::RunDiffAnswer>),
+    ("workflow.export", envelope::schema::<runs::DocumentAnswer>),
+    ("workflow.import", envelope::schema::<runs::RunStepAnswer>),
+    ("workflow.init", envelope::schema::<runs::RunStepAnswer>),
+    (
+        "workflow.interrupt",
+        envelope::schema::<runs::RunStepAnswer>,
+    ),
+    ("workflow.lint", envelope::schema::<runs::LintAnswer>),
+    ("workflow.list", envelope::schema::<runs::RunListAnswer>),
+    (
+        "workflow.mini_commit",
+        envelope::schema::<runs::MiniCommitAnswer>,
+    ),
+    ("workflow.next", envelope::schema::<runs::NextAnswer>),
+    ("workflow.note", envelope::schema::<runs::RunStepAnswer>),
+    ("workflow.recover", envelope::schema::<runs::RecoverAnswer>),
+    ("workflow.resume", envelope::schema::<runs::ResumeAnswer>),
+    ("workflow.rewind", envelope::schema::<runs::RewindAnswer>),
+    ("workflow.set", envelope::schema::<runs::RunStepAnswer>),
+    ("workflow.shims", envelope::schema::<runs::ShimsAnswer>),
+    ("workflow.show", envelope::schema::<runs::RunShowAnswer>),
+    (
+        "workflow.skeleton",
+        envelope::schema::<runs::DocumentAnswer>,
+    ),
+    ("workflow.status", envelope::schema::<runs::RunStatusAnswer>),
+    (
+        "workflow.validate",
+        envelope::schema::<runs::RunStatusAnswer>,
+    ),
+];
+
+/// Returns the names of all schemas.
+pub fn names() -> Vec<&'static str> {
+    let answers = ANSWERS.iter().chain(&RUN_ANSWERS).map(|(name, _)| *name);
+    let mut names: Vec<&str> = DOCUMENTS
         .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, text)| *text)
+        .map(|(name, _)| *name)
+        .chain(answers)
+        .collect();
+    names.sort_unstable();
+    names
+}
+
+/// Returns a schema as text; `None` if there is none of that name.
+pub fn text(name: &str) -> Option<String> {
+    let found = DOCUMENTS.iter().find(|(known, _)| *known == name);
+    if let Some((_, text)) = found {
+        return Some((*text).to_owned());
+    }
+    let mut answers = ANSWERS.iter().chain(&RUN_ANSWERS);
+    let (_, schema) = answers.find(|(known, _)| *known == name)?;
+    Some(format!("{:#}\n", schema(name)))
+}
+
+/// Returns the names, or with `schema` that one.
+pub fn json(schema: Option<&str>) -> String {
+    let names = || names().into_iter().map(str::to_owned).collect();
+    let data = SchemaAnswer {
+        names: schema.is_none().then(names),
+        schema: schema.map(|text| serde_json::from_str(text).unwrap_or_default()),
+    };
+    envelope("schema", 0, &data, &[])
 }

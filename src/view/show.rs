@@ -1,6 +1,6 @@
 //! `show` as text and as JSON.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use crate::base::quoting::quoted;
 use crate::base::text::escape;
@@ -12,9 +12,13 @@ use crate::model::state::database::Held;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::ScopePart;
 use crate::ops::browse::list::ShowOutcome;
-use crate::view::databases;
-use crate::view::envelope::{self, hex, paths, row, uncaptured, with_path};
+use crate::view::databases::{self, HeldDatabase};
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::envelope;
 use crate::view::format::size;
+use crate::view::parts::{
+    ChangeCounts, ChangeJson, CheckpointRef, CheckpointRow, PathName, PathReason, paths, uncaptured,
+};
 use crate::view::words::{count_files, join};
 
 /// Returns what is known of the checkpoint, without the files that changed.
@@ -75,7 +79,7 @@ pub fn head(outcome: &ShowOutcome, now_ms: i64) -> String {
 
 /// Formats the values of the checkpoint, one per line as `--state` takes them.
 fn state(outcome: &ShowOutcome) -> String {
-    let Some(Value::Object(values)) = values(outcome) else {
+    let Some(values) = values(outcome) else {
         return String::new();
     };
     let lines = values.iter().enumerate().map(|(at, (key, value))| {
@@ -85,7 +89,7 @@ fn state(outcome: &ShowOutcome) -> String {
     lines.collect()
 }
 
-fn values(outcome: &ShowOutcome) -> Option<Value> {
+fn values(outcome: &ShowOutcome) -> Option<Map<String, Value>> {
     serde_json::from_slice(outcome.state.as_ref()?).ok()
 }
 
@@ -151,32 +155,76 @@ pub fn terms(terms: &CheckpointTerms) -> String {
     text
 }
 
+/// One checkpoint, and what changed in it.
+#[derive(Serialize, JsonSchema)]
+pub struct ShowAnswer {
+    checkpoint: CheckpointDetails,
+    /// The checkpoint with which it is compared.
+    before: Option<CheckpointRef>,
+    counts: ChangeCounts,
+    changes: Vec<ChangeJson>,
+    databases: Vec<HeldDatabase>,
+    /// The values that it holds; null if it holds none.
+    state: Option<Map<String, Value>>,
+    /// What could not be captured.
+    uncaptured: Vec<PathReason>,
+}
+
+/// All that is known of a checkpoint.
+#[derive(Serialize, JsonSchema)]
+struct CheckpointDetails {
+    #[serde(flatten)]
+    row: CheckpointRow,
+    tree_id: String,
+    /// The restore before which it was made; null unless it is a safety checkpoint.
+    operation: Option<OperationJson>,
+}
+
+/// The restore before which a safety checkpoint was made.
+#[derive(Serialize, JsonSchema)]
+struct OperationJson {
+    verb: &'static str,
+    /// Its reason, time and kind are null if it is gone.
+    target: CheckpointRef,
+    paths: Vec<PathName>,
+}
+
 pub fn json(outcome: &ShowOutcome) -> String {
-    let count = |kind: &str| {
-        outcome
-            .changes
-            .iter()
-            .filter(|change| change_word(change).starts_with(kind))
-            .count()
-    };
-    let listed = outcome
+    let checkpoint = &outcome.checkpoint;
+    let operation = checkpoint.record.operation.as_ref();
+    let changes: Vec<ChangeJson> = outcome
         .changes
         .iter()
-        .map(|change| with_path(json!({"change": change_word(change)}), &change.path));
-    let data = json!({
-        "checkpoint": whole(&outcome.checkpoint),
-        "before": outcome.before.as_ref().map(|c| hex(c.id)),
-        "changes": {
-            "added": count("added"),
-            "changed": count("changed") + count("mode"),
-            "deleted": count("deleted"),
-            "paths": listed.collect::<Vec<_>>(),
+        .map(|change| ChangeJson::new(&change.path, change_word(change)))
+        .collect();
+    let count = |word: &str| {
+        changes
+            .iter()
+            .filter(|change| change.change == word)
+            .count()
+    };
+    let data = ShowAnswer {
+        checkpoint: CheckpointDetails {
+            row: CheckpointRow::new(checkpoint),
+            tree_id: checkpoint.tree.to_hex(),
+            operation: operation.map(|operation| OperationJson {
+                verb: operation.verb.into_str(),
+                target: CheckpointRef::of_id(operation.target, outcome.operation_target.as_ref()),
+                paths: paths(&operation.paths),
+            }),
         },
-        "databases": databases::held(&outcome.databases),
-        "state": values(outcome),
-        "uncaptured": uncaptured(&outcome.meta),
-    });
-    envelope::envelope("show", 0, &data, &outcome.warnings)
+        before: outcome.before.as_ref().map(CheckpointRef::new),
+        counts: ChangeCounts {
+            added: count("added"),
+            changed: count("changed") + count("mode"),
+            deleted: count("deleted"),
+        },
+        changes,
+        databases: databases::held(&outcome.databases),
+        state: values(outcome),
+        uncaptured: uncaptured(&outcome.meta),
+    };
+    envelope("show", 0, &data, &outcome.warnings)
 }
 
 pub fn change_word(change: &TreeChange) -> &'static str {
@@ -186,15 +234,4 @@ pub fn change_word(change: &TreeChange) -> &'static str {
         (Some((_, before)), Some((_, after))) if before == after => "mode",
         _ => "changed",
     }
-}
-
-pub fn whole(checkpoint: &Checkpoint) -> Value {
-    let mut told = row(checkpoint);
-    told["tree"] = hex(checkpoint.tree);
-    told["files"] = checkpoint.record.files.into();
-    told["bytes"] = checkpoint.record.content_bytes.into();
-    told["operation"] = checkpoint.record.operation.as_ref().map_or(Value::Null, |operation| {
-        json!({"verb": operation.verb.into_str(), "target": hex(operation.target), "paths": paths(&operation.paths)})
-    });
-    told
 }

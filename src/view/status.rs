@@ -1,14 +1,16 @@
 //! `status` as text and as JSON.
 
-use serde_json::json;
-
 use crate::base::text::{escape, escape_path};
 use crate::base::time::age;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::status::StatusOutcome;
 use crate::view::create::left_out_words;
-use crate::view::envelope::{self, hex, left_out, paths, row};
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::envelope;
 use crate::view::format::{count, size};
-use crate::view::hold;
+use crate::view::hold::{self, HoldJson};
+use crate::view::parts::{ChangeCounts, CheckpointRef, CheckpointRow, LeftOutJson};
 use crate::view::words::Output;
 
 /// Formats one line for prompts and skills.
@@ -74,7 +76,7 @@ pub fn human(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Output {
             drift.added, drift.changed, drift.deleted
         ));
     }
-    if let Some((target, safety)) = outcome.pending {
+    if let Some([(target, _), (safety, _)]) = &outcome.pending {
         text.push_str(&format!(
             "pending      restore to {}, safety checkpoint {}\n",
             target.short(),
@@ -132,36 +134,86 @@ pub fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}\n")).collect()
 }
 
+/// How the directory and its store stand.
+#[derive(Serialize, JsonSchema)]
+pub struct StatusAnswer {
+    root: String,
+    store: String,
+    manifest: String,
+    dir_hash: String,
+    /// The folder of all stores.
+    base: String,
+    /// Whether there is a store.
+    exists: bool,
+    /// Numbers of checkpoints.
+    checkpoints: usize,
+    pinned: usize,
+    safety: usize,
+    damaged: usize,
+    store_bytes: Option<u64>,
+    latest: Option<CheckpointRow>,
+    /// The checkpoint that the directory was last restored to or recorded as.
+    baseline: Option<CheckpointRow>,
+    /// What changed since the baseline; null if it is not known.
+    drift: Option<ChangeCounts>,
+    /// A restore that was interrupted.
+    pending: Option<PendingJson>,
+    holds: Vec<HoldJson>,
+    over_keep: bool,
+    max_store_bytes: Option<u64>,
+    over_max_store_size: Option<bool>,
+    /// Damaged stores that a repair kept.
+    kept_copies: Vec<String>,
+    /// Null without `-v`.
+    left_out: Option<LeftOutJson>,
+}
+
+/// A restore that was interrupted.
+#[derive(Serialize, JsonSchema)]
+struct PendingJson {
+    target: CheckpointRef,
+    safety: CheckpointRef,
+}
+
 pub fn json(outcome: &StatusOutcome, verbose: bool) -> String {
     let shown = |path: &std::path::Path| path.display().to_string();
-    let drift = outcome
-        .drift
-        .map(|d| json!({"added": d.added, "changed": d.changed, "deleted": d.deleted}));
-    let mut data = json!({
-        "root": shown(&outcome.root),
-        "store": shown(&outcome.store),
-        "manifest": shown(&outcome.manifest),
-        "dir_hash": outcome.dir_hash,
-        "base": shown(&outcome.base),
-        "exists": outcome.exists,
-        "checkpoints": outcome.checkpoints,
-        "pinned": outcome.pinned,
-        "safety": outcome.safety,
-        "damaged": outcome.damaged,
-        "store_bytes": outcome.store_bytes,
-        "latest": outcome.latest.as_ref().map(row),
-        "baseline": outcome.baseline.as_ref().map(row),
-        "drift": drift,
-        "pending": outcome.pending.map(|(target, safety)| json!({"target": hex(target), "safety": hex(safety)})),
-        "holds": outcome.holds.iter().map(hold::fields).collect::<Vec<_>>(),
-        "over_keep": outcome.over_keep,
-        "max_store_size": outcome.max_store_bytes,
-        "over_max_store_size": outcome.is_over_max_store_size(),
-        "kept_copies": outcome.damaged_copies.iter().map(|path| shown(path)).collect::<Vec<_>>(),
-    });
-    if let Some(out) = outcome.left_out.as_ref().filter(|_| verbose) {
-        data["left_out"] = left_out(out);
-        data["left_out"]["files"] = paths(&out.files);
-    }
-    envelope::envelope("status", 0, &data, &outcome.warnings)
+    let named =
+        |(id, found): &(ObjectId, Option<Checkpoint>)| CheckpointRef::of_id(*id, found.as_ref());
+    let pending = outcome.pending.as_ref();
+    let left_out = outcome.left_out.as_ref().filter(|_| verbose);
+    let data = StatusAnswer {
+        root: shown(&outcome.root),
+        store: shown(&outcome.store),
+        manifest: shown(&outcome.manifest),
+        dir_hash: outcome.dir_hash.clone(),
+        base: shown(&outcome.base),
+        exists: outcome.exists,
+        checkpoints: outcome.checkpoints,
+        pinned: outcome.pinned,
+        safety: outcome.safety,
+        damaged: outcome.damaged,
+        store_bytes: outcome.store_bytes,
+        latest: outcome.latest.as_ref().map(CheckpointRow::new),
+        baseline: outcome.baseline.as_ref().map(CheckpointRow::new),
+        drift: outcome.drift.map(|drift| ChangeCounts {
+            added: drift.added,
+            changed: drift.changed,
+            deleted: drift.deleted,
+        }),
+        pending: pending.map(|[target, safety]| PendingJson {
+            target: named(target),
+            safety: named(safety),
+        }),
+        holds: outcome.holds.iter().map(HoldJson::new).collect(),
+        over_keep: outcome.over_keep,
+        max_store_bytes: outcome.max_store_bytes,
+        over_max_store_size: outcome.is_over_max_store_size(),
+        kept_copies: outcome
+            .damaged_copies
+            .iter()
+            .map(|path| shown(path))
+            .collect(),
+        left_out: left_out.map(|left_out| LeftOutJson::new(left_out, true)),
+    };
+    envelope("status", 0, &data, &outcome.warnings)
 }

@@ -1,18 +1,18 @@
 //! `list --all` and `prune --orphaned` as text and as JSON.
 
-use serde_json::{Value, json};
-
 use crate::base::text::{escape, escape_path};
-use crate::base::time::{age, rfc3339, utc_seconds};
+use crate::base::time::{age, utc_seconds};
+use crate::error::Error;
 use crate::model::checkpoint::manifest::cell;
 use crate::model::state::rel_path::hex_of;
 use crate::ops::maintain::orphans::OrphansOutcome;
 use crate::ops::maintain::stores::{KnownStore, RootState};
 use crate::ops::warning::Warning;
 use crate::view::columns::aligned;
-use crate::view::envelope::envelope;
-use crate::view::failure::partial;
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::{envelope, partial};
 use crate::view::format::{Paint, count, size};
+use crate::view::parts::TimeText;
 use crate::view::words::Output;
 
 /// Notes on a store; empty for most.
@@ -173,51 +173,86 @@ pub fn orphans(outcome: &OrphansOutcome, now_ms: i64, paint: Paint) -> Output {
     Output { result, talk }
 }
 
+/// All stores, with `list --all`.
+#[derive(Serialize, JsonSchema)]
+pub struct ListAllAnswer {
+    stores: Vec<StoreJson>,
+}
+
+/// What `prune --orphaned` removed.
+#[derive(Serialize, JsonSchema)]
+pub struct PruneOrphanedAnswer {
+    removed: Vec<StoreJson>,
+    /// Orphaned stores that stay, each with its `why`.
+    left: Vec<StoreJson>,
+    dry_run: bool,
+}
+
+/// A store.
+#[derive(Serialize, JsonSchema)]
+struct StoreJson {
+    /// The directory that it is of; null if the store does not say.
+    root: Option<String>,
+    /// Bytes of the path as hex digits, if it is not UTF-8.
+    root_hex: Option<String>,
+    /// `present`, `gone`, `unreachable` or `unknown`.
+    root_state: &'static str,
+    store: String,
+    store_hex: Option<String>,
+    /// Whether it is a damaged store that a repair kept.
+    kept_copy: bool,
+    /// Number of checkpoints; null if they cannot be counted.
+    checkpoints: Option<usize>,
+    damaged: usize,
+    pinned: usize,
+    store_bytes: u64,
+    /// When the newest checkpoint was made.
+    newest_at: Option<TimeText>,
+    /// Why it cannot be read.
+    problem: Option<String>,
+    /// Why it was not removed.
+    why: Option<String>,
+}
+
 pub fn list_json(stores: &[KnownStore], warnings: &[Warning]) -> String {
-    let stores: Vec<Value> = stores.iter().map(store).collect();
-    envelope("list", 0, &json!({"stores": stores}), warnings)
+    let stores = stores.iter().map(|known| store(known, None)).collect();
+    envelope("list_all", 0, &ListAllAnswer { stores }, warnings)
 }
 
 /// If no store could be removed, the document is a failure that still names each of them.
 pub fn orphans_json(outcome: &OrphansOutcome, exit: u8) -> String {
-    let left = outcome.left.iter().map(|(known, why)| {
-        let mut told = store(known);
-        told["why"] = why.to_string().into();
-        told
-    });
-    let data = json!({
-        "removed": outcome.removed.iter().map(store).collect::<Vec<_>>(),
-        "left": left.collect::<Vec<_>>(),
-        "dry_run": outcome.dry_run,
-    });
-    match outcome.left.first() {
-        Some((_, why)) if outcome.removed.is_empty() => {
-            partial("prune", exit, &data, &outcome.warnings, Some(why))
-        }
-        _ => envelope("prune", exit, &data, &outcome.warnings),
-    }
+    let left = outcome.left.iter();
+    let data = PruneOrphanedAnswer {
+        removed: outcome
+            .removed
+            .iter()
+            .map(|known| store(known, None))
+            .collect(),
+        left: left.map(|(known, why)| store(known, Some(why))).collect(),
+        dry_run: outcome.dry_run,
+    };
+    let failure = outcome.left.first().map(|(_, why)| why);
+    let failure = failure.filter(|_| outcome.removed.is_empty());
+    partial("prune_orphaned", exit, &data, &outcome.warnings, failure)
 }
 
-fn store(known: &KnownStore) -> Value {
-    let mut told = json!({
-        "root": known.root.as_ref().map(|root| root.display().to_string()),
-        "root_state": known.root_state.into_str(),
-        "store": known.dir.display().to_string(),
-        "kept_copy": known.kept_copy,
-        "checkpoints": known.checkpoints,
-        "damaged": known.damaged,
-        "pinned": known.pinned,
-        "bytes": known.bytes,
-        "newest": known.newest_ms.map(rfc3339),
-        "problem": known.problem,
-    });
-    for (field, path) in [
-        ("root_hex", known.root.as_ref()),
-        ("store_hex", Some(&known.dir)),
-    ] {
-        if let Some(path) = path.filter(|path| path.to_str().is_none()) {
-            told[field] = hex_of(path.as_os_str().as_encoded_bytes()).into();
-        }
+fn store(known: &KnownStore, why: Option<&Error>) -> StoreJson {
+    let hex = |path: &std::path::Path| {
+        (path.to_str().is_none()).then(|| hex_of(path.as_os_str().as_encoded_bytes()))
+    };
+    StoreJson {
+        root: known.root.as_ref().map(|root| root.display().to_string()),
+        root_hex: known.root.as_deref().and_then(hex),
+        root_state: known.root_state.into_str(),
+        store: known.dir.display().to_string(),
+        store_hex: hex(&known.dir),
+        kept_copy: known.kept_copy,
+        checkpoints: known.checkpoints,
+        damaged: known.damaged,
+        pinned: known.pinned,
+        store_bytes: known.bytes,
+        newest_at: known.newest_ms.map(TimeText::new),
+        problem: known.problem.clone(),
+        why: why.map(ToString::to_string),
     }
-    told
 }

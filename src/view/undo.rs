@@ -1,12 +1,12 @@
 //! `undo --list` as text and as JSON.
 
-use serde_json::{Value, json};
-
 use crate::base::text::escape;
-use crate::base::time::{age, rfc3339};
+use crate::base::time::age;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::undo_steps::{ListedStep, StepsOutcome};
-use crate::view::envelope::{envelope, hex, paths};
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::envelope;
+use crate::view::parts::{CheckpointRef, PathName, paths};
 use crate::view::words::{Output, join};
 
 pub fn human(outcome: &StepsOutcome, now_ms: i64) -> Output {
@@ -48,29 +48,38 @@ fn described(step: &ListedStep) -> String {
     }
 }
 
+/// The restores that can be undone or redone.
+#[derive(Serialize, JsonSchema)]
+pub struct UndoListAnswer {
+    /// Those that `undo` takes back, the next one first.
+    undo: Vec<UndoStepJson>,
+    /// Those that `redo` brings back, the next one first.
+    redo: Vec<UndoStepJson>,
+}
+
+/// One restore.
+#[derive(Serialize, JsonSchema)]
+struct UndoStepJson {
+    /// What was restored; null if it is gone.
+    restored: Option<CheckpointRef>,
+    /// The checkpoint to which it can be taken back.
+    safety: CheckpointRef,
+    /// What it was limited to; none for the whole directory.
+    paths: Vec<PathName>,
+}
+
 pub fn json(outcome: &StepsOutcome) -> String {
-    let data = json!({
-        "undo": outcome.undo.iter().map(step).collect::<Vec<_>>(),
-        "redo": outcome.redo.iter().map(step).collect::<Vec<_>>(),
-    });
+    let data = UndoListAnswer {
+        undo: outcome.undo.iter().map(step).collect(),
+        redo: outcome.redo.iter().map(step).collect(),
+    };
     envelope("undo.list", 0, &data, &outcome.warnings)
 }
 
-fn step(step: &ListedStep) -> Value {
-    json!({
-        "restored": step.target.as_ref().map(reference),
-        "safety": reference(&step.safety),
-        "paths": paths(&step.paths),
-    })
-}
-
-fn reference(checkpoint: &Checkpoint) -> Value {
-    let record = &checkpoint.record;
-    json!({
-        "id": hex(checkpoint.id),
-        "short": checkpoint.id.short(),
-        "reason": record.reason,
-        "time": rfc3339(record.time_ms),
-        "kind": record.kind.into_str(),
-    })
+fn step(step: &ListedStep) -> UndoStepJson {
+    UndoStepJson {
+        restored: step.target.as_ref().map(CheckpointRef::new),
+        safety: CheckpointRef::new(&step.safety),
+        paths: paths(&step.paths),
+    }
 }

@@ -1,7 +1,5 @@
 //! `verify` as text and as JSON.
 
-use serde_json::{Value, json};
-
 use crate::base::text::{escape, escape_path};
 use crate::error::Error;
 use crate::ops::maintain::repair::RepairOutcome;
@@ -9,9 +7,10 @@ use crate::ops::maintain::verify::{
     CheckReport, Fault, FaultyCheckpoint, FileFinding, VerifyOutcome,
 };
 use crate::ops::warning_words::thousands;
-use crate::view::envelope::{envelope, hex, with_path};
-use crate::view::failure::partial;
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::{envelope, partial};
 use crate::view::format::{Paint, count, size};
+use crate::view::parts::{CheckpointRef, PathName};
 use crate::view::words::Output;
 
 pub fn human(outcome: &VerifyOutcome) -> Output {
@@ -195,19 +194,88 @@ fn repaired(repaired: &RepairOutcome) -> String {
     text
 }
 
+/// What `verify` found, and what `--repair` did about it.
+#[derive(Serialize, JsonSchema)]
+pub struct VerifyAnswer {
+    /// Whether there is a store.
+    exists: bool,
+    /// Numbers of what was read.
+    checkpoints: usize,
+    objects: u64,
+    checked_bytes: u64,
+    /// Digest of the content of the checkpoint that was named.
+    content: Option<String>,
+    damaged: Vec<FaultyCheckpointJson>,
+    /// Damaged files of the store.
+    files: Vec<FileFindingJson>,
+    /// Damaged files of the store that can be made from others.
+    derived: Vec<FileFindingJson>,
+    /// Null without `--repair`.
+    repair: Option<RepairJson>,
+}
+
+/// A damaged checkpoint.
+#[derive(Serialize, JsonSchema)]
+struct FaultyCheckpointJson {
+    #[serde(flatten)]
+    checkpoint: CheckpointRef,
+    faults: Vec<FaultJson>,
+}
+
+/// What is damaged in a checkpoint.
+#[derive(Serialize, JsonSchema)]
+struct FaultJson {
+    path: Option<String>,
+    path_hex: Option<String>,
+    object_id: Option<String>,
+    why: String,
+}
+
+/// What is wrong with a file of the store.
+#[derive(Serialize, JsonSchema)]
+struct FileFindingJson {
+    file: String,
+    why: String,
+}
+
+/// What a repair did.
+#[derive(Serialize, JsonSchema)]
+struct RepairJson {
+    /// Files that were made anew.
+    derived: Vec<FileFindingJson>,
+    set_aside: Vec<String>,
+    /// Number of checkpoints made whole from the directory.
+    healed: usize,
+    /// Number of checkpoints brought back from a kept copy.
+    fetched: usize,
+    /// Set if a fresh store was made of what could be read.
+    salvaged: Option<SalvagedJson>,
+}
+
+/// What could be read of a damaged store.
+#[derive(Serialize, JsonSchema)]
+struct SalvagedJson {
+    /// Where the damaged store is.
+    kept_as: String,
+    whole: usize,
+    in_part: usize,
+    lost: Vec<FaultyCheckpointJson>,
+    lost_refs: Vec<String>,
+}
+
 pub fn json(outcome: &VerifyOutcome, exit: u8) -> String {
     let report = &outcome.report;
-    let data = json!({
-        "exists": outcome.exists,
-        "checkpoints": report.checkpoints,
-        "content": outcome.content,
-        "objects": report.objects,
-        "bytes": report.bytes,
-        "damaged": report.damaged.iter().map(faulty_json).collect::<Vec<_>>(),
-        "files": report.files.iter().map(file).collect::<Vec<_>>(),
-        "derived": report.derived.iter().map(file).collect::<Vec<_>>(),
-        "repair": outcome.repaired.as_ref().map(repaired_json),
-    });
+    let data = VerifyAnswer {
+        exists: outcome.exists,
+        checkpoints: report.checkpoints,
+        objects: report.objects,
+        checked_bytes: report.bytes,
+        content: outcome.content.clone(),
+        damaged: report.damaged.iter().map(faulty_json).collect(),
+        files: report.files.iter().map(file).collect(),
+        derived: report.derived.iter().map(file).collect(),
+        repair: outcome.repaired.as_ref().map(repaired_json),
+    };
     if exit == 0 {
         return envelope("verify", exit, &data, &outcome.warnings);
     }
@@ -229,42 +297,45 @@ pub fn json(outcome: &VerifyOutcome, exit: u8) -> String {
     partial("verify", exit, &data, &outcome.warnings, Some(&error))
 }
 
-fn faulty_json(faulty: &FaultyCheckpoint) -> Value {
-    json!({
-        "id": faulty.id.digits(),
-        "short": faulty.id.short(),
-        "reason": faulty.reason,
-        "faults": faulty.faults.iter().map(fault).collect::<Vec<_>>(),
-    })
+fn faulty_json(faulty: &FaultyCheckpoint) -> FaultyCheckpointJson {
+    FaultyCheckpointJson {
+        checkpoint: CheckpointRef::of_parts(&faulty.id, faulty.reason.as_deref(), None),
+        faults: faulty.faults.iter().map(fault).collect(),
+    }
 }
 
-fn fault(fault: &Fault) -> Value {
-    let fault_line = json!({"why": fault.why, "object": fault.object.map(hex)});
-    fault
-        .path
-        .as_ref()
-        .map_or(fault_line.clone(), |path| with_path(fault_line, path))
+fn fault(fault: &Fault) -> FaultJson {
+    let name = fault.path.as_ref().map(PathName::new);
+    let (path, path_hex) = name.map_or((None, None), |name| (Some(name.path), name.path_hex));
+    FaultJson {
+        path,
+        path_hex,
+        object_id: fault.object.map(|id| id.to_hex()),
+        why: fault.why.clone(),
+    }
 }
 
-fn file(finding: &FileFinding) -> Value {
-    json!({"file": finding.file.display().to_string(), "why": finding.why})
+fn file(finding: &FileFinding) -> FileFindingJson {
+    FileFindingJson {
+        file: finding.file.display().to_string(),
+        why: finding.why.clone(),
+    }
 }
 
-fn repaired_json(repaired: &RepairOutcome) -> Value {
-    let salvaged = repaired.salvaged.as_ref().map(|salvaged| {
-        json!({
-            "kept_as": salvaged.kept_as.display().to_string(),
-            "whole": salvaged.whole,
-            "in_part": salvaged.in_part,
-            "lost": salvaged.lost.iter().map(faulty_json).collect::<Vec<_>>(),
-            "lost_refs": salvaged.lost_refs,
-        })
-    });
-    json!({
-        "derived": repaired.derived.iter().map(file).collect::<Vec<_>>(),
-        "set_aside": repaired.set_aside.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
-        "healed": repaired.healed,
-        "fetched": repaired.fetched,
-        "salvaged": salvaged,
-    })
+fn repaired_json(repaired: &RepairOutcome) -> RepairJson {
+    let salvaged = repaired.salvaged.as_ref();
+    let set_aside = repaired.set_aside.iter();
+    RepairJson {
+        derived: repaired.derived.iter().map(file).collect(),
+        set_aside: set_aside.map(|path| path.display().to_string()).collect(),
+        healed: repaired.healed,
+        fetched: repaired.fetched,
+        salvaged: salvaged.map(|salvaged| SalvagedJson {
+            kept_as: salvaged.kept_as.display().to_string(),
+            whole: salvaged.whole,
+            in_part: salvaged.in_part,
+            lost: salvaged.lost.iter().map(faulty_json).collect(),
+            lost_refs: salvaged.lost_refs.clone(),
+        }),
+    }
 }

@@ -58,7 +58,7 @@ fn tested(run: &Run) -> Vec<(String, String)> {
     let tested = run.data()["tested"].as_array().unwrap().clone();
     tested
         .iter()
-        .map(|one| (text(&one["short"]), text(&one["verdict"])))
+        .map(|one| (text(&one["checkpoint"]["short"]), text(&one["verdict"])))
         .collect()
 }
 

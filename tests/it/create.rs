@@ -32,7 +32,7 @@ fn the_first_create_records_the_whole_directory() {
     sandbox.write("a", "1").write("d/b", "22").mkdir("empty");
     let data = sandbox.create_data(&["--reason", "first"]);
     assert_eq!(data["counts"]["files"], 2);
-    assert_eq!(data["counts"]["bytes"], 3);
+    assert_eq!(data["counts"]["content_bytes"], 3);
     assert_eq!(data["counts"]["added"], 2);
     assert_eq!(data["created"], true);
     assert_eq!(data["skipped"], serde_json::Value::Null);

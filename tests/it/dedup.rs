@@ -62,8 +62,8 @@ fn an_unchanged_state_a_second_later_is_a_new_row_on_the_same_tree() {
     let second = sandbox.at("2026-03-24T12:00:01Z").create("second");
     assert_ne!(first, second);
     assert_eq!(
-        sandbox.shown(&first)["tree"],
-        sandbox.shown(&second)["tree"]
+        sandbox.shown(&first)["tree_id"],
+        sandbox.shown(&second)["tree_id"]
     );
     assert_eq!(sandbox.listed_ids(), [second, first]);
 }

@@ -80,7 +80,7 @@ fn a_dry_run_names_what_would_go_and_writes_nothing() {
         .data();
     assert_eq!(
         (
-            data["deleted"].as_array().map(Vec::len),
+            data["dropped"].as_array().map(Vec::len),
             &data["whole_store"]
         ),
         (Some(2), &true.into())
@@ -141,7 +141,7 @@ fn the_room_of_what_only_they_held_comes_back_at_once() {
         .success()
         .data();
     assert!(
-        data["bytes_before"].as_u64() > Some(12 * MIB as u64),
+        data["before_bytes"].as_u64() > Some(12 * MIB as u64),
         "{data}"
     );
     assert!(
@@ -308,7 +308,7 @@ fn pending_restore() -> (Sandbox, String, String) {
             &["restore", &target, "--yes"],
         );
         assert_ne!(run.code, 0, "the restore was never killed half-way");
-        if let Some(safety) = sandbox.status()["pending"]["safety"].as_str() {
+        if let Some(safety) = sandbox.status()["pending"]["safety"]["id"].as_str() {
             return (sandbox, target, safety[..8].to_owned());
         }
     }

@@ -111,7 +111,7 @@ fn exit_code_tells_differences_from_failures() {
         .run(&["diff", &first, &second, "--exit-code", "--json"])
         .code(1);
     assert_eq!(
-        run.json()["data"]["files"].as_array().map(Vec::len),
+        run.json()["data"]["changes"].as_array().map(Vec::len),
         Some(4),
         "{run}"
     );
@@ -196,19 +196,18 @@ fn what_no_patch_can_say_is_told_beside_it() {
     let other = sandbox.run(&["diff", "--json"]).success().data()["other"].clone();
     assert_eq!(
         other["modes"][0],
-        json!({"path": "a", "old_mode": "0644", "new_mode": "0600"})
+        json!({"path": "a", "path_hex": null, "change": "mode", "old_permissions": "0644", "new_permissions": "0600"})
     );
     assert_eq!(
-        other["empty_directories_added"],
-        json!([{"path": "fresh/empty"}])
-    );
-    assert_eq!(
-        other["empty_directories_deleted"],
-        json!([{"path": "old/empty"}])
+        other["directories"],
+        json!([
+            {"path": "fresh/empty", "path_hex": null, "change": "directory_added"},
+            {"path": "old/empty", "path_hex": null, "change": "directory_deleted"},
+        ])
     );
     assert_eq!(
         other["uncaptured"],
-        json!([{"path": "pipe", "before": null, "after": "fifo"}])
+        json!([{"path": "pipe", "path_hex": null, "change": "not_captured", "before": null, "after": "fifo"}])
     );
 }
 
@@ -375,7 +374,7 @@ fn a_damaged_file_is_named_and_the_rest_shown() {
     let run = sandbox.run(&["diff", "--json"]).code(6);
     assert_eq!(run.error_code(), "damaged", "{run}");
     assert_eq!(
-        run.json()["data"]["files"].as_array().map(Vec::len),
+        run.json()["data"]["changes"].as_array().map(Vec::len),
         Some(2),
         "{run}"
     );

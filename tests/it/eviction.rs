@@ -66,11 +66,11 @@ fn safety_checkpoints_do_not_count_under_keep() {
         sandbox.write("a", format!("edit {at}"));
         let data = sandbox.restore_data(&["wave-1"]);
         assert!(
-            data["evicted"]
+            data["dropped"]
                 .as_array()
                 .expect("a list")
                 .iter()
-                .all(|gone| gone["why"] == "old-safety"),
+                .all(|gone| gone["why"] == "old_safety"),
             "{data}"
         );
     }

@@ -38,10 +38,10 @@ fn names(paths: &[Value]) -> Vec<&str> {
 }
 
 fn events(path: &Value) -> Vec<(String, String)> {
-    let text = |event: &Value, field: &str| event[field].as_str().unwrap().to_owned();
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
     let events = path["events"].as_array().unwrap().iter();
     events
-        .map(|event| (text(event, "change"), text(event, "short")))
+        .map(|event| (text(&event["change"]), text(&event["checkpoint"]["short"])))
         .collect()
 }
 
@@ -69,9 +69,9 @@ fn every_step_is_told_newest_first_with_size_and_reason() {
         events(path),
         expected.map(|(change, at)| (change.to_owned(), ids[at].clone()))
     );
-    assert_eq!(path["events"][2]["size"], 2);
-    assert!(path["events"][0]["size"].is_null());
-    assert_eq!(path["events"][0]["reason"], "deleted");
+    assert_eq!(path["events"][2]["size_bytes"], 2);
+    assert!(path["events"][0]["size_bytes"].is_null());
+    assert_eq!(path["events"][0]["checkpoint"]["reason"], "deleted");
     assert_eq!(
         (&path["last_in"]["short"], &path["deleted_by"]["short"]),
         (&ids[3].as_str().into(), &ids[4].as_str().into())
@@ -194,7 +194,10 @@ fn safety_checkpoints_are_looked_at_and_marked() {
 #[test]
 fn a_damaged_checkpoint_is_passed_over_with_a_warning() {
     let (sandbox, ids) = story();
-    let tree = sandbox.shown(&ids[2])["tree"].as_str().unwrap().to_owned();
+    let tree = sandbox.shown(&ids[2])["tree_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     damage(&sandbox, &ids[2], &tree);
     let run = sandbox.run(&["find", "src/lost.rs", "--json"]).success();
     assert!(
@@ -357,7 +360,7 @@ fn find_tells_what_show_tells_of_each_checkpoint() {
     let mut expected = Vec::new();
     for short in sandbox.listed_ids() {
         let shown = sandbox.run(&["show", &short, "--json"]).success().data();
-        for change in shown["changes"]["paths"].as_array().unwrap() {
+        for change in shown["changes"].as_array().unwrap() {
             let text = |field: &str| change[field].as_str().unwrap().to_owned();
             expected.push((short.clone(), text("path"), text("change")));
         }

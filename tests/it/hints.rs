@@ -391,7 +391,7 @@ fn what_is_advised_for_a_state_file_leads_out() {
                     .as_array()
                     .into_iter()
                     .flatten()
-                    .filter_map(|one| one["command"].as_str())
+                    .filter_map(|one| one["command_line"].as_str())
                     .collect();
                 assert!(
                     !options.is_empty() && options.iter().all(|line| hint.contains(line)),
@@ -434,7 +434,7 @@ fn every_answer_that_is_named_can_be_given() {
             .code(4);
         let error = asked.json()["error"].clone();
         for option in error["options"].as_array().into_iter().flatten() {
-            let line = option["command"].as_str().unwrap_or_default();
+            let line = option["command_line"].as_str().unwrap_or_default();
             assert!(
                 error["hint"].as_str().unwrap_or_default().contains(line),
                 "{asked}"
@@ -460,7 +460,7 @@ fn every_answer_that_is_named_can_be_given() {
         .iter()
         .find(|option| option["key"] == "pick:d'e f")
         .expect("the odd phase can be picked");
-    shell(&sandbox, odd["command"].as_str().unwrap_or_default()).success();
+    shell(&sandbox, odd["command_line"].as_str().unwrap_or_default()).success();
 }
 
 /// Runs advice for a command with `-C` in an unrelated directory.

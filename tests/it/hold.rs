@@ -224,7 +224,7 @@ fn status_shows_who_holds_until_when() {
         .success()
         .stdout_has(", 1 hold\n");
     assert_eq!(
-        sandbox.status()["holds"][0]["until"],
+        sandbox.status()["holds"][0]["ends_at"],
         "2026-03-24T13:30:00.000Z"
     );
 }

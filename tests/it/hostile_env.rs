@@ -75,7 +75,7 @@ fn round(sandbox: &Sandbox) -> (String, Tree) {
     }
     sandbox.restore(&id).success();
     (
-        sandbox.shown(&id)["tree"]
+        sandbox.shown(&id)["tree_id"]
             .as_str()
             .expect("a tree")
             .to_owned(),

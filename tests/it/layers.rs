@@ -34,7 +34,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
 ];
 
 /// Each outside crate, and the path prefixes of the files that may name it.
-const DOORS: [(&str, &[&str]); 26] = [
+const DOORS: [(&str, &[&str]); 27] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["base/time", "view/"]),
     ("clap", &["cli/"]),
@@ -79,11 +79,13 @@ const DOORS: [(&str, &[&str]); 26] = [
             "store/files/read_regular",
         ],
     ),
+    ("schemars", &["view/document"]),
     (
         "serde",
         &[
             "config",
             "error/problem",
+            "view/document",
             "workflow/rules",
             "workflow/profiles",
             "workflow/plan",

@@ -55,10 +55,10 @@ fn every_store_is_listed_from_any_directory() {
         (&2.into(), &"present".into())
     );
     assert_eq!(
-        (mine["newest"].as_str(), &mine["problem"]),
+        (mine["newest_at"].as_str(), &mine["problem"]),
         (Some("2026-03-24T12:00:01.000Z"), &Value::Null)
     );
-    assert!(mine["bytes"].as_u64() > Some(100), "{mine}");
+    assert!(mine["store_bytes"].as_u64() > Some(100), "{mine}");
     assert_eq!(state(&sandbox, &other), "present");
 }
 

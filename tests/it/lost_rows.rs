@@ -168,8 +168,11 @@ fn a_row_typed_by_hand_stays_until_the_user_drops_it() {
         .success()
         .data();
     assert_eq!(
-        (&data["deleted"][0]["id"], &data["deleted"][0]["damaged"]),
-        (&"deadbeef".into(), &true.into())
+        (
+            &data["dropped"][0]["checkpoint"]["id"],
+            &data["dropped"][0]["checkpoint"]["time"]
+        ),
+        (&"deadbeef".into(), &serde_json::Value::Null)
     );
     assert!(!manifest(&sandbox.store()).contains("deadbeef"));
     sandbox.run(&["verify"]).success();

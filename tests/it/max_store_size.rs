@@ -29,11 +29,11 @@ fn prune_drops_the_oldest_until_the_store_fits() {
         .run(&["prune", "--dry-run", "--json"])
         .success()
         .data();
-    assert_eq!(dry["evicted"].as_array().map(Vec::len), Some(3), "{dry}");
+    assert_eq!(dry["dropped"].as_array().map(Vec::len), Some(3), "{dry}");
     assert_eq!(sandbox.listed().len(), 6);
     let run = sandbox.run(&["prune", "--json"]).success();
-    assert_eq!(run.data()["evicted"], dry["evicted"]);
-    assert_eq!(run.data()["evicted"][0]["why"], "store-size");
+    assert_eq!(run.data()["dropped"], dry["dropped"]);
+    assert_eq!(run.data()["dropped"][0]["why"], "store_size");
     assert!(run.warning_codes().is_empty(), "{run}");
     assert_eq!(sandbox.listed_ids(), reversed(&ids[3..]));
     assert!(
@@ -56,7 +56,7 @@ fn a_dry_run_counts_what_the_number_to_keep_drops_once() {
         .success()
         .data();
     let run = sandbox.run(&["prune", "--json"]).success();
-    assert_eq!(run.data()["evicted"], dry["evicted"]);
+    assert_eq!(run.data()["dropped"], dry["dropped"]);
     assert_eq!(sandbox.listed_ids(), reversed(&ids[3..]));
 }
 
@@ -67,7 +67,7 @@ fn a_dry_run_says_that_the_limit_cannot_be_met() {
     let dry = sandbox.run(&["prune", "--dry-run", "--json"]).success();
     assert_eq!(dry.warning_codes(), ["over_max_store_size"]);
     let run = sandbox.run(&["prune", "--json"]).success();
-    assert_eq!(run.data()["evicted"], dry.data()["evicted"]);
+    assert_eq!(run.data()["dropped"], dry.data()["dropped"]);
     assert_eq!(run.warning_codes(), ["over_max_store_size"]);
 }
 
@@ -76,11 +76,7 @@ fn create_keeps_to_the_limit_and_tells_what_went() {
     let (sandbox, ids) = with(3);
     sandbox.user_config("max_store_size = '3500 KiB'\n");
     sandbox.write("data", fixtures::noise(4, MIB));
-    let run = sandbox
-        .run(&["create"])
-        .success()
-        .stderr_has("max_store_size")
-        .stderr_has(&ids[0]);
+    let run = sandbox.run(&["create"]).success().stderr_has(&ids[0]);
     assert_eq!(run.stdout.len(), 9, "{run}");
     assert_eq!(sandbox.listed_ids()[1..], reversed(&ids[1..]));
     assert!(
@@ -89,11 +85,13 @@ fn create_keeps_to_the_limit_and_tells_what_went() {
         sandbox.store_bytes()
     );
     sandbox.write("data", fixtures::noise(5, MIB));
-    let run = sandbox
-        .run(&["create", "--json"])
-        .success()
-        .stderr_has(&ids[1]);
-    assert!(run.data()["created"] == true, "{run}");
+    let made = sandbox.create_data(&[]);
+    let dropped = &made["dropped"][0];
+    assert_eq!(
+        (&dropped["checkpoint"]["short"], &dropped["why"]),
+        (&ids[1].as_str().into(), &"store_size".into()),
+        "{made}"
+    );
 }
 
 #[test]
@@ -122,7 +120,7 @@ fn pins_and_the_newest_stay_and_the_excess_is_said() {
     assert_eq!(
         (
             &status.data()["over_max_store_size"],
-            &status.data()["max_store_size"]
+            &status.data()["max_store_bytes"]
         ),
         (&true.into(), &MIB.into())
     );

@@ -128,7 +128,7 @@ fn the_tree_is_the_one_that_git_makes() {
     fill(&sandbox);
     let id = sandbox.create("one");
     let expected = git.write_tree_of(sandbox.root(), &sandbox.top().join("scratch"));
-    assert_eq!(sandbox.shown(&id)["tree"], expected.as_str());
+    assert_eq!(sandbox.shown(&id)["tree_id"], expected.as_str());
     assert_eq!(git.output(&["rev-parse", "main^{tree}"]), expected);
     let listed = git.output(&["ls-tree", "-r", "--name-only", "-z", "main"]);
     assert!(

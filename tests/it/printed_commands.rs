@@ -314,7 +314,7 @@ fn a_state_file_that_is_malformed_is_named_in_commands_too() {
             .code(6)
             .json()["error"]
             .clone();
-        let command = text(&error["options"][0]["command"]);
+        let command = text(&error["options"][0]["command_line"]);
         let here = shell_quoted(&sandbox.root().display().to_string());
         run_in_shell(
             &sandbox,

@@ -43,11 +43,11 @@ fn a_dry_run_tells_the_plan_and_changes_nothing() {
         .success()
         .data();
     assert_eq!(data["dry_run"], true);
-    let evicted: Vec<&str> = data["evicted"]
+    let evicted: Vec<&str> = data["dropped"]
         .as_array()
         .expect("a list")
         .iter()
-        .filter_map(|e| e["short"].as_str())
+        .filter_map(|e| e["checkpoint"]["short"].as_str())
         .collect();
     assert_eq!(evicted, [ids[0].as_str(), &ids[1], &ids[2]]);
     assert_eq!(sandbox.listed().len(), 4);
@@ -66,8 +66,8 @@ fn create_evicts_beyond_fifty_and_names_what_went() {
     let (sandbox, ids) = with(50);
     sandbox.write("a", "one more");
     let data = sandbox.create_data(&[]);
-    assert_eq!(data["evicted"].as_array().map(Vec::len), Some(1));
-    assert_eq!(data["evicted"][0]["short"], ids[0].as_str());
+    assert_eq!(data["dropped"].as_array().map(Vec::len), Some(1));
+    assert_eq!(data["dropped"][0]["checkpoint"]["short"], ids[0].as_str());
     assert_eq!(sandbox.listed().len(), 50);
 }
 

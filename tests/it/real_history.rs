@@ -100,7 +100,7 @@ fn record(sandbox: &Sandbox, git: &Git, commit: &str, at: usize, with_untracked:
         held.contains(path)
     });
     assert_eq!(
-        sandbox.shown(&id)["tree"],
+        sandbox.shown(&id)["tree_id"],
         expected.as_str(),
         "{commit}: git makes another tree of the same files"
     );

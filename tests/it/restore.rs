@@ -28,15 +28,6 @@ fn with_everything() -> (Sandbox, String, Tree) {
     (sandbox, id, tree)
 }
 
-fn paths(value: &Value) -> Vec<&str> {
-    value
-        .as_array()
-        .expect("a list")
-        .iter()
-        .filter_map(|item| item["path"].as_str())
-        .collect()
-}
-
 #[test]
 fn a_removed_directory_comes_back_with_all_modes_and_links() {
     let (sandbox, id, tree) = with_everything();
@@ -155,12 +146,20 @@ fn a_dry_run_tells_the_plan_and_writes_nothing() {
         (&data["dry_run"], &data["safety"]),
         (&json!(true), &Value::Null)
     );
-    let plan = &data["plan"];
-    assert_eq!(paths(&plan["write"]), ["a"]);
-    assert_eq!(paths(&plan["delete"]), ["new/file"]);
-    assert_eq!(paths(&plan["chmod"]), ["secretive"]);
-    assert_eq!(paths(&plan["make_directories"]), ["empty", "empty/deep"]);
-    assert_eq!(paths(&plan["remove_directories"]), ["new"]);
+    let changes = data["changes"].as_array().expect("a list");
+    let told: Vec<Value> = changes
+        .iter()
+        .map(|one| json!([one["path"], one["change"]]))
+        .collect();
+    let expected = json!([
+        ["a", "written"],
+        ["empty", "directory_added"],
+        ["empty/deep", "directory_added"],
+        ["new", "directory_deleted"],
+        ["new/file", "deleted"],
+        ["secretive", "mode"],
+    ]);
+    assert_eq!(Value::from(told), expected);
     sandbox
         .run(&["restore", &id, "--dry-run"])
         .success()

@@ -112,7 +112,7 @@ fn the_create_after_a_restore_opens_no_file() {
     );
     let diff = sandbox.run(&["diff", &id, "after", "--json"]).success();
     assert_eq!(
-        diff.data()["files"].as_array().map(Vec::len),
+        diff.data()["changes"].as_array().map(Vec::len),
         Some(0),
         "{diff}"
     );

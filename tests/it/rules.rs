@@ -11,10 +11,7 @@ fn captured(sandbox: &Sandbox) -> BTreeSet<String> {
         .run(&["show", data["short"].as_str().expect("an id"), "--json"])
         .success()
         .data();
-    let paths = shown["changes"]["paths"]
-        .as_array()
-        .expect("a list")
-        .clone();
+    let paths = shown["changes"].as_array().expect("a list").clone();
     paths
         .iter()
         .map(|path| path["path"].as_str().expect("a path").to_owned())

@@ -364,7 +364,7 @@ fn what_has_expired_goes_at_a_prune_and_never_is_as_good_as_a_pin() {
         ])
         .success();
     let short = sandbox.shown("short");
-    assert_eq!(short["expires"], "2026-03-25T12:00:00.000Z");
+    assert_eq!(short["expires_at"], "2026-03-25T12:00:00.000Z");
     sandbox.at("2026-03-25T11:59:59Z").run(&["prune"]).success();
     assert_eq!(sandbox.listed().len(), 2);
     sandbox.at("2026-03-25T12:00:00Z");
@@ -376,7 +376,10 @@ fn what_has_expired_goes_at_a_prune_and_never_is_as_good_as_a_pin() {
     let pruned = sandbox.run(&["prune", "--json"]).success().data();
     for data in [preview, pruned] {
         assert_eq!(
-            (&data["evicted"][0]["reason"], &data["evicted"][0]["why"]),
+            (
+                &data["dropped"][0]["checkpoint"]["reason"],
+                &data["dropped"][0]["why"]
+            ),
             (&"short".into(), &"expired".into())
         );
     }
@@ -391,7 +394,7 @@ fn what_has_expired_goes_at_a_prune_and_never_is_as_good_as_a_pin() {
         sandbox.run(&["create", "--expires", wrong]).code(2);
     }
     let late = sandbox.create_data(&["--scope", "a", "--expires", "9999-12-31T23:59:59Z"]);
-    assert_eq!(late["expires"], "9999-12-31T23:59:59.000Z");
+    assert_eq!(late["expires_at"], "9999-12-31T23:59:59.000Z");
     sandbox
         .run(&["create", "--expires", "9999-12-31T23:59:59-01:00"])
         .code(2)
@@ -435,11 +438,10 @@ fn a_scoped_checkpoint_is_compared_within_its_scope_only() {
         .write("src/api/user.py", "u2\n")
         .write("README", "r2\n");
     let id = scoped(&sandbox, &["src/api/*.py"]);
-    let changes =
-        sandbox.run(&["show", &id, "--json"]).success().data()["changes"]["paths"].clone();
+    let changes = sandbox.run(&["show", &id, "--json"]).success().data()["changes"].clone();
     assert_eq!(
         changes,
-        serde_json::json!([{"change": "changed", "path": "src/api/user.py"}])
+        serde_json::json!([{"change": "changed", "path": "src/api/user.py", "path_hex": null}])
     );
     sandbox.run(&["diff", &id]).success().stdout_is("");
     sandbox

@@ -25,12 +25,12 @@ fn show_names_what_changed_against_the_one_before() {
     let (sandbox, _, second) = with_two();
     let changes = sandbox.run(&["show", &second, "--json"]).success().data()["changes"].clone();
     assert_eq!(
-        changes["paths"],
+        changes,
         json!([
-            {"path": "changed", "change": "changed"},
-            {"path": "gone", "change": "deleted"},
-            {"path": "kept", "change": "mode"},
-            {"path": "new", "change": "added"},
+            {"path": "changed", "path_hex": null, "change": "changed"},
+            {"path": "gone", "path_hex": null, "change": "deleted"},
+            {"path": "kept", "path_hex": null, "change": "mode"},
+            {"path": "new", "path_hex": null, "change": "added"},
         ])
     );
 }

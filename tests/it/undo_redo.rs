@@ -155,7 +155,7 @@ fn an_undo_names_what_was_made_since_and_keeps_it_in_its_safety_checkpoint() {
     let data = sandbox.run(&["undo", "--yes", "--json"]).success().data();
     assert_eq!(
         data["since"],
-        serde_json::json!([{"path": "d/deep"}, {"path": "new"}])
+        serde_json::json!([{"path": "d/deep", "path_hex": null}, {"path": "new", "path_hex": null}])
     );
     assert!(!sandbox.exists("new"));
     let safety = data["safety"]["short"]

@@ -65,7 +65,7 @@ fn options(run: &Run) -> Vec<(String, String)> {
     );
     options
         .iter()
-        .map(|option| (text(&option["key"]), text(&option["command"])))
+        .map(|option| (text(&option["key"]), text(&option["command_line"])))
         .collect()
 }
 

@@ -14,7 +14,7 @@ fn asked(sandbox: &Sandbox, schema: &str, args: &[&str]) -> Value {
     let document = answer(&run);
     assert_eq!(
         document["schema"],
-        format!("checkpoint.{schema}/1"),
+        format!("checkpoint.{schema}/2"),
         "{run}"
     );
     assert_eq!(
@@ -38,10 +38,10 @@ fn each_command_answers_with_one_object_of_its_schema() {
     assert_eq!(init["id"], "w");
     let started = ask("phase start");
     assert_eq!(
-        (&started["current"], &started["event"]["event"]),
+        (&started["phase"]["id"], &started["event"]["event"]),
         (&"one".into(), &"phase start".into())
     );
-    assert_eq!(ask("phase progress half")["phases"][0]["progress"], "half");
+    assert_eq!(ask("phase progress half")["phase"]["progress"], "half");
     for line in ["task add t", "task start t", "task done t", "task reset t"] {
         ask(line);
     }
@@ -54,7 +54,7 @@ fn each_command_answers_with_one_object_of_its_schema() {
     ] {
         ask(line);
     }
-    assert_eq!(ask("phase done")["completed"][0], "one");
+    assert_eq!(ask("phase done")["phase"]["status"], "complete");
     assert_eq!(ask("workflow set n=1")["state"]["n"], 1);
     ask("workflow note --decision so");
     ask("workflow interrupt");

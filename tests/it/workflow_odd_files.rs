@@ -151,7 +151,7 @@ fn whatever_shows_a_run_says_that_a_file_of_it_is_damaged() {
             .success()
             .stderr_has(&format!("State file is malformed: {EXECUTION}"));
         let data = sandbox.run(&[args, &["--json"]].concat()).success().data();
-        assert_eq!(data["troubles"][0]["path"], EXECUTION, "{args:?}");
+        assert_eq!(data["troubles"][0]["file"], EXECUTION, "{args:?}");
     }
 }
 

@@ -205,7 +205,7 @@ fn a_checkpoint_that_is_gone_is_told() {
         .run(&["workflow", "status", "--json"])
         .success()
         .data();
-    let id = data["phases"][1]["checkpoints"]["before"]
+    let id = data["phases"][1]["checkpoint_ids"]["before"]
         .as_str()
         .unwrap()
         .to_owned();

@@ -56,7 +56,7 @@ fn a_program_is_told_all_that_a_person_would_be_told() {
         (&json!(false), vec!["out_of_order"])
     );
     assert_eq!(codes(&detail["remarks"]), ["stale", "idle"]);
-    assert_eq!(detail["last_activity"], "2026-03-16T13:00:00Z");
+    assert_eq!(detail["last_activity_at"], "2026-03-16T13:00:00.000Z");
     assert!(
         detail["next"]["words"].is_string() && detail["drift"].is_null(),
         "{run}"
@@ -182,8 +182,11 @@ fn what_changed_and_what_would_be_mended_is_told_too() {
     let run = sandbox.run(&["workflow", "resume", "--json"]).code(4);
     let detail = run.json()["error"]["detail"].clone();
     assert_eq!(
-        (&detail["drift"]["changed"], &detail["drift"]["phase"]),
-        (&json!([{"path": "a"}]), &json!("one")),
+        (&detail["drift"]["changes"], &detail["drift"]["phase"]),
+        (
+            &json!([{"path": "a", "path_hex": null, "change": "changed"}]),
+            &json!("one")
+        ),
         "{run}"
     );
     assert!(

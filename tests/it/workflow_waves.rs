@@ -101,7 +101,7 @@ fn a_phase_that_starts_beside_another_makes_no_checkpoint_of_half_its_work() {
         .run(&["phase", "start", "b", "--json"])
         .success();
     left_out(&run, "phase a is under way beside it");
-    assert_eq!(run.data()["event"]["checkpoints"], json!([]));
+    assert_eq!(run.data()["event"]["checkpoint_ids"], json!([]));
     assert_eq!(reasons(&sandbox), ["pre-a"]);
     let refused = sandbox
         .run(&["workflow", "rewind", "b", "--files", "--yes", "--json"])

@@ -40,15 +40,15 @@ impl RunAnywhere for CompletionsArgs {
         } else {
             dynamic_script(&self.shell.to_string(), &environment::program(cmd.words))?
         };
-        print(cmd, "completions", "script", &script);
+        print(cmd, "completions", &script);
         Ok(exit_code::DONE)
     }
 }
 
-pub fn print(cmd: &CommandContext<'_>, command: &str, field: &str, text: &str) {
+pub fn print(cmd: &CommandContext<'_>, command: &str, text: &str) {
     if cmd.printer.json {
         cmd.printer
-            .result(&envelope_view::text_document(command, field, text));
+            .result(&envelope_view::text_answer(command, text));
     } else {
         cmd.printer.data(text);
     }

@@ -27,7 +27,7 @@ impl RunAnywhere for HelpArgs {
         let text = text(&self.words, &(cmd.grammar)())?;
         if cmd.printer.json {
             cmd.printer
-                .result(&envelope_view::text_document("help", "text", &text));
+                .result(&envelope_view::text_answer("help", &text));
             return Ok(exit_code::DONE);
         }
         let interrupt = Interrupt::default();

@@ -38,7 +38,7 @@ impl RunAnywhere for ManArgs {
             Some(folder) => write_all(&whole, folder)?,
             None => page(&whole, &self.words)?,
         };
-        print(cmd, "man", "page", &text);
+        print(cmd, "man", &text);
         Ok(exit_code::DONE)
     }
 }

@@ -34,14 +34,22 @@ pub struct StepArgs {
 pub struct RunArgs {
     /// Run: its id or the beginning of it, its project, type or description [default: the newest
     /// open one]
-    #[arg(value_name = "WORKFLOW")]
+    #[arg(value_name = "WORKFLOW", conflicts_with = "named")]
     pub workflow: Option<String>,
+    /// The run, as an option
+    #[arg(short = 'w', long = "workflow", id = "named", value_name = "WORKFLOW")]
+    pub named: Option<String>,
 }
 
 impl RunArgs {
+    /// Returns the run that was named, in whichever way.
+    pub fn name(&self) -> Option<&str> {
+        self.workflow.as_deref().or(self.named.as_deref())
+    }
+
     pub fn step(&self) -> StepOptions {
         StepOptions {
-            run: self.workflow.clone(),
+            run: self.name().map(str::to_owned),
             ..StepOptions::default()
         }
     }
@@ -63,6 +71,9 @@ impl From<&StepArgs> for StepOptions {
 pub struct PhaseArgs {
     #[command(subcommand)]
     pub command: PhaseCommand,
+    /// With --json, answer with the whole run too
+    #[arg(long, global = true)]
+    pub full: bool,
 }
 
 #[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
@@ -201,6 +212,9 @@ impl From<&DoneArgs> for DoneOptions {
 pub struct TaskArgs {
     #[command(subcommand)]
     pub command: TaskCommand,
+    /// With --json, answer with the whole run too
+    #[arg(long, global = true)]
+    pub full: bool,
 }
 
 #[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
@@ -355,11 +369,12 @@ impl RunCommand for PhaseArgs {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        phase(context, cmd, &self.command)
+        phase(context, cmd, &self)
     }
 }
 
-fn phase(context: &Context, cmd: &CommandContext<'_>, command: &PhaseCommand) -> Result<u8> {
+fn phase(context: &Context, cmd: &CommandContext<'_>, args: &PhaseArgs) -> Result<u8> {
+    let command = &args.command;
     let make =
         |options: StepOptions, change: Change| step(context, &options, &mut |_| Ok(change.clone()));
     let outcome = match command {
@@ -397,7 +412,7 @@ fn phase(context: &Context, cmd: &CommandContext<'_>, command: &PhaseCommand) ->
             },
         ),
     };
-    Ok(print_step(cmd, command.into_str(), &outcome?))
+    Ok(print_step_of(cmd, command.into_str(), &outcome?, args.full))
 }
 
 impl RunCommand for TaskArgs {
@@ -409,14 +424,16 @@ impl RunCommand for TaskArgs {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        task(context, cmd, &self.command)
+        task(context, cmd, &self)
     }
 }
 
-fn task(context: &Context, cmd: &CommandContext<'_>, command: &TaskCommand) -> Result<u8> {
-    if let Some((args, change)) = command.change() {
-        let outcome = step(context, &args.into(), &mut |_| Ok(change.clone()))?;
-        return Ok(print_step(cmd, command.into_str(), &outcome));
+fn task(context: &Context, cmd: &CommandContext<'_>, args: &TaskArgs) -> Result<u8> {
+    let command = &args.command;
+    if let Some((step_args, change)) = command.change() {
+        let outcome = step(context, &step_args.into(), &mut |_| Ok(change.clone()))?;
+        let name = command.into_str();
+        return Ok(print_step_of(cmd, name, &outcome, args.full));
     }
     let TaskCommand::List(args) = command else {
         return Ok(exit_code::DONE);
@@ -434,13 +451,19 @@ fn task(context: &Context, cmd: &CommandContext<'_>, command: &TaskCommand) -> R
 
 /// Prints a transition. The exit code is partial if a profile file could not be written.
 pub fn print_step(cmd: &CommandContext<'_>, command: &str, outcome: &StepOutcome) -> u8 {
+    print_step_of(cmd, command, outcome, true)
+}
+
+/// Like [`print_step`]; `full` is whether JSON has the whole run.
+fn print_step_of(cmd: &CommandContext<'_>, command: &str, outcome: &StepOutcome, full: bool) -> u8 {
     let code = if outcome.is_partial {
         exit_code::PARTIAL
     } else {
         exit_code::DONE
     };
     if cmd.printer.json {
-        cmd.printer.result(&runs_json::step(command, outcome, code));
+        cmd.printer
+            .result(&runs_json::step(command, outcome, code, full));
     } else {
         let begins = matches!(command, "workflow.init" | "workflow.import");
         let output = if begins {

@@ -95,7 +95,7 @@ impl KeepArgs {
             let (stake, question) = (prune::stake(&gone), prune::question(&gone));
             cmd.prompt.ask(&context.interrupt, stake, &question)?;
         }
-        let agreed = Some(gone.iter().map(|gone| gone.id).collect());
+        let agreed = Some(gone.iter().map(|gone| gone.checkpoint.id).collect());
         Ok(KeepOptions { change, agreed })
     }
 }

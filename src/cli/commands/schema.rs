@@ -19,14 +19,23 @@ pub struct SchemaArgs {
 impl RunAnywhere for SchemaArgs {
     fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
         let Some(name) = &self.name else {
-            cmd.printer.result(&schema::names());
+            let listed = schema::names().join("\n");
+            cmd.printer.result(&if cmd.printer.json {
+                schema::json(None)
+            } else {
+                format!("{listed}\n")
+            });
             return Ok(exit_code::DONE);
         };
         let text = schema::text(name).ok_or_else(|| Error::NothingFound {
             what: format!("there is no schema named '{name}'"),
             hint: "'checkpoint schema' lists them".to_owned(),
         })?;
-        cmd.printer.data(text);
+        if cmd.printer.json {
+            cmd.printer.result(&schema::json(Some(&text)));
+        } else {
+            cmd.printer.data(&text);
+        }
         Ok(exit_code::DONE)
     }
 }

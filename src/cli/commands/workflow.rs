@@ -239,6 +239,10 @@ impl RunCommand for WorkflowArgs {
         Properties {
             name: Some(self.command.into_str()),
             has_dry_run,
+            failure_code: match &self.command {
+                Of::Next(args) if args.id => exit_code::FAILED_TO_COMPARE,
+                _ => exit_code::FAILED,
+            },
             ..Properties::USUAL
         }
     }

@@ -85,7 +85,7 @@ pub fn import(context: &Context, cmd: &CommandContext<'_>, args: &ImportArgs) ->
 
 pub fn export(context: &Context, cmd: &CommandContext<'_>, args: &ExportArgs) -> Result<u8> {
     let options = ExportOptions {
-        run: args.run.workflow.clone(),
+        run: args.run.name().map(str::to_owned),
         kind: args.kind.clone(),
         project: args.project.clone(),
         form: args.format.clone(),
@@ -114,17 +114,18 @@ pub fn shims(context: &Context, cmd: &CommandContext<'_>, args: &ShimsArgs) -> R
         args.into.as_os_str().as_encoded_bytes(),
         args.force,
     )?;
-    print_answer(
-        cmd,
-        || runs_json::shims(&outcome),
-        || workflow_view::shims(&outcome),
-        &[],
-    );
-    Ok(if outcome.left.is_empty() {
+    let code = if outcome.left.is_empty() {
         exit_code::DONE
     } else {
         exit_code::REFUSED
-    })
+    };
+    print_answer(
+        cmd,
+        || runs_json::shims(&outcome, code),
+        || workflow_view::shims(&outcome),
+        &[],
+    );
+    Ok(code)
 }
 
 fn print_document(cmd: &CommandContext<'_>, command: &str, document: &Exported) {

@@ -17,7 +17,7 @@ pub struct WorkflowStatusArgs {
     #[command(flatten)]
     pub run: RunArgs,
     /// State file of another program to show, without recording it
-    #[arg(long, value_name = "PATH", conflicts_with = "workflow")]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["workflow", "named"])]
     pub file: Option<PathBuf>,
 }
 
@@ -53,6 +53,10 @@ pub struct NextArgs {
     /// Show all phases that may start side by side
     #[arg(long)]
     pub parallel: bool,
+    /// Print only the id of the phase; exit with 1 at the end of the run, and with 128 where
+    /// another command exits with 1
+    #[arg(long, conflicts_with = "parallel")]
+    pub id: bool,
 }
 
 /// Compare two states of a run
@@ -73,7 +77,7 @@ pub fn status(
 ) -> Result<u8> {
     let status = match &args.file {
         Some(path) => import_export::status_of_document(context, &lists::content(path)?)?,
-        None => report::status(context, args.run.workflow.as_deref(), true)?,
+        None => report::status(context, args.run.name(), true)?,
     };
     let document = || runs_json::status("workflow.status", &status, exit_code::DONE);
     print_answer(
@@ -97,7 +101,7 @@ pub fn list(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowListArgs
 }
 
 pub fn show(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowShowArgs) -> Result<u8> {
-    let shown = report::show(context, args.run.workflow.as_deref(), args.limit)?;
+    let shown = report::show(context, args.run.name(), args.limit)?;
     let words = || {
         if args.raw {
             Output {
@@ -113,19 +117,31 @@ pub fn show(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowShowArgs
 }
 
 pub fn next(context: &Context, cmd: &CommandContext<'_>, args: &NextArgs) -> Result<u8> {
-    let status = report::status(context, args.run.workflow.as_deref(), false)?;
+    let status = report::status(context, args.run.name(), false)?;
+    let code = if args.id {
+        exit_code::of_next(&status.advice)
+    } else {
+        exit_code::DONE
+    };
+    let words = || {
+        if args.id {
+            workflow_view::next_id(&status)
+        } else {
+            workflow_view::next(&status, args.parallel)
+        }
+    };
     print_answer(
         cmd,
-        || runs_json::next(&status, args.parallel),
-        || workflow_view::next(&status, args.parallel),
+        || runs_json::next(&status, args.parallel, code),
+        words,
         &status.warnings,
     );
-    Ok(exit_code::DONE)
+    Ok(code)
 }
 
 /// Errors in a run count as damage in the exit code.
 pub fn validate(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Result<u8> {
-    let status = report::status(context, args.workflow.as_deref(), false)?;
+    let status = report::status(context, args.name(), false)?;
     let is_sound = status.report.errors.is_empty() && status.conflicts.is_empty();
     let code = if is_sound {
         exit_code::DONE
@@ -149,7 +165,7 @@ pub fn validate(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> 
 }
 
 pub fn lint(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Result<u8> {
-    let (run, findings) = report::lint(context, args.workflow.as_deref())?;
+    let (run, findings) = report::lint(context, args.name())?;
     let code = if findings.is_empty() {
         exit_code::DONE
     } else {

@@ -48,10 +48,7 @@ pub struct RecoverArgs {
 }
 
 pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) -> Result<u8> {
-    if cmd.prompt.may_ask
-        && args.choose.is_none()
-        && settle_first(context, cmd, args.run.workflow.as_deref())?
-    {
+    if cmd.prompt.may_ask && args.choose.is_none() && settle_first(context, cmd, args.run.name())? {
         return Ok(exit_code::DONE);
     }
     let choose = args.choose.clone();

@@ -35,15 +35,15 @@ pub enum EvictionReason {
 /// A checkpoint that a policy dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evicted {
-    pub id: ObjectId,
-    pub reason: String,
+    pub checkpoint: Checkpoint,
     pub why: EvictionReason,
 }
 
 impl Evicted {
     /// Formats as `aab1778f (wave-1)`.
     pub fn named(&self) -> String {
-        format!("{} ({})", self.id.short(), escape(&self.reason))
+        let Checkpoint { id, record, .. } = &self.checkpoint;
+        format!("{} ({})", id.short(), escape(&record.reason))
     }
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::base::time;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::line::{Line, LineEntry};
-use crate::model::checkpoint::record::{Checkpoint, MIN_PREFIX};
+use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, MIN_PREFIX};
 use crate::model::state::object_id::ObjectId;
 
 /// Why a selector does not name exactly one checkpoint.
@@ -28,6 +28,8 @@ pub enum SelectorProblem {
 pub struct Candidate {
     pub id: ObjectId,
     pub reason: String,
+    /// Time in milliseconds since 1970, and kind; `None` if it is damaged.
+    pub made: Option<(i64, CheckpointKind)>,
 }
 
 /// Finds the one checkpoint that `query` names.
@@ -98,6 +100,7 @@ fn by_id<'c>(query: &str, line: &'c Line) -> Result<Option<Cow<'c, Checkpoint>>,
             .map(|c| Candidate {
                 id: c.id,
                 reason: c.record.reason.clone(),
+                made: Some((c.record.time_ms, c.record.kind)),
             })
             .collect(),
     })
@@ -116,7 +119,7 @@ fn by_time<'c>(query: &str, line: &'c Line, now_ms: i64) -> Option<Cow<'c, Check
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
+    use crate::model::checkpoint::record::{Coverage, Record};
     use crate::model::checkpoint::terms::CheckpointTerms;
 
     fn made(first_byte: u8, sequence: u64, reason: &str, kind: CheckpointKind) -> Checkpoint {

@@ -130,6 +130,8 @@ pub struct ShowOutcome {
     /// The baseline when it was made; `changes` are relative to it.
     pub before: Option<Checkpoint>,
     pub changes: Vec<TreeChange>,
+    /// What the restore, before which it was made, went back to.
+    pub operation_target: Option<Checkpoint>,
     pub databases: Databases,
     /// The values that it holds, as a JSON object.
     pub state: Option<Vec<u8>>,
@@ -171,8 +173,11 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     let state = store.extras(&checkpoint)?.state_document;
     let state = state.map(|id| store.objects().read(&id)).transpose();
     let state = state.map_err(|why| store.damage(checkpoint.id, why))?;
+    let operation = checkpoint.record.operation.as_ref();
+    let operation_target = operation.and_then(|operation| inventory.get(operation.target));
     Ok(ShowOutcome {
         state: state.map(|(_, bytes)| bytes),
+        operation_target: operation_target.map(Cow::into_owned),
         checkpoint,
         meta,
         before,

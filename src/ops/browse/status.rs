@@ -50,7 +50,7 @@ pub struct StatusOutcome {
     pub baseline: Option<Checkpoint>,
     pub drift: Option<Drift>,
     /// Target and safety checkpoint of an interrupted restore.
-    pub pending: Option<(ObjectId, ObjectId)>,
+    pub pending: Option<[(ObjectId, Option<Checkpoint>); 2]>,
     /// Holds that have not ended.
     pub holds: Vec<Hold>,
     pub over_keep: bool,
@@ -121,7 +121,10 @@ fn describe_store(
     outcome.damaged = inventory.damaged.len();
     outcome.latest = latest(checkpoints, 0).map(Cow::into_owned);
     outcome.baseline = baseline::of(checkpoints).map(Cow::into_owned);
-    outcome.pending = pending.as_ref().map(|p| (p.target(), p.safety()));
+    let known = |id| (id, inventory.get(id).map(Cow::into_owned));
+    outcome.pending = pending
+        .as_ref()
+        .map(|p| [known(p.target()), known(p.safety())]);
     outcome
         .warnings
         .extend(reader_warnings(context, store, &inventory)?);

@@ -165,20 +165,16 @@ pub fn drop_planned(
     plan: &[(ObjectId, EvictionReason)],
 ) -> Result<Vec<Evicted>> {
     let evicted = named(locked.inventory(), plan);
-    let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.id).collect();
+    let ids: Vec<ObjectId> = evicted.iter().map(|gone| gone.checkpoint.id).collect();
     locked.evict_checkpoints(&ids)?;
     Ok(evicted)
 }
 
 /// Returns the planned checkpoints with their reasons.
 pub fn named(inventory: &Inventory, plan: &[(ObjectId, EvictionReason)]) -> Vec<Evicted> {
-    let named = |&(id, why): &(ObjectId, EvictionReason)| Evicted {
-        id,
-        reason: inventory
-            .get(id)
-            .map(|c| c.record.reason.clone())
-            .unwrap_or_default(),
-        why,
+    let named = |&(id, why): &(ObjectId, EvictionReason)| {
+        let checkpoint = inventory.get(id)?.into_owned();
+        Some(Evicted { checkpoint, why })
     };
-    plan.iter().map(named).collect()
+    plan.iter().filter_map(named).collect()
 }

@@ -19,6 +19,7 @@ use crate::ops::create::{copies, dedup};
 use crate::ops::database::backup::back_up_all;
 use crate::ops::maintain::auto_gc::auto_gc;
 use crate::ops::maintain::repair::salvage;
+use crate::ops::maintain::size_limit;
 use crate::ops::open_store::open_usable;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
@@ -186,14 +187,26 @@ fn capture_and_record(
         back_up_all(context, &session.locked, &resolved.databases, &mut pack)?;
     let databases = resolved.databases.clone();
     let newest = dedup::reusable(context, session, &gathered, &resolved, options.dedup)?;
-    let outcome = if let Some(newest) = newest {
+    let mut outcome = if let Some(newest) = newest {
         dedup::reuse(newest, *gathered.captured, resolved.reason, warnings)
     } else {
         let keep = &options.keep;
         record(context, session, pack, gathered, resolved, keep, warnings)?
     };
-    Ok(CreateOutcome {
-        databases,
-        ..outcome
-    })
+    outcome.databases = databases;
+    evict_for_size(context, session, &mut outcome);
+    Ok(outcome)
+}
+
+/// Evicts what the new checkpoint leaves no room for, before the answer, which names it.
+fn evict_for_size(context: &Context, session: &mut Session<'_>, outcome: &mut CreateOutcome) {
+    if outcome.skipped.is_some() || !context.settings.auto_prune {
+        return;
+    }
+    match size_limit::evict_to_limit(context, session) {
+        Ok(evicted) => outcome.evicted.extend(evicted),
+        Err(e) => outcome
+            .warnings
+            .push(Warning::bookkeeping("keeping to max_store_size")(e)),
+    }
 }

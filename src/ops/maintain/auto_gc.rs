@@ -26,7 +26,7 @@ pub fn auto_gc(
     }
     let mut warnings = Vec::new();
     if let Some(limit_bytes) = context.settings.max_store_size_bytes {
-        match size_limit::keep_to_limit(context, session, limit_bytes) {
+        match size_limit::shrink_to_limit(session, limit_bytes) {
             Ok(told) => warnings.extend(told),
             Err(e) => warnings.push(Warning::bookkeeping("keeping to max_store_size")(e)),
         }

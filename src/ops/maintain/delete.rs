@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
+use crate::model::checkpoint::record::{CheckpointId, CheckpointKind, DamagedCheckpoint};
 use crate::model::checkpoint::selector::Candidate;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
@@ -30,6 +30,7 @@ pub struct ToDelete {
     pub id: CheckpointId,
     /// Reason and time in milliseconds since 1970; `None` for a damaged checkpoint.
     pub record: Option<(String, i64)>,
+    pub kind: Option<CheckpointKind>,
 }
 
 /// What is shown before anything is deleted.
@@ -167,22 +168,26 @@ fn resolve(inventory: &Inventory, selector: &str, now_ms: i64) -> Result<ToDelet
             Ok(ToDelete {
                 id: found.id.into(),
                 record: Some((found.record.reason, found.record.time_ms)),
+                kind: Some(found.record.kind),
             })
         }
         [one] if whole.clone().count() == 0 => Ok(ToDelete {
             id: (*one).clone(),
             record: None,
+            kind: None,
         }),
         several => {
             let lost = several.iter().filter_map(|id| id.commit());
             let lost = lost.map(|id| Candidate {
                 id,
                 reason: "damaged".into(),
+                made: None,
             });
             let candidates = whole
                 .map(|c| Candidate {
                     id: c.id,
                     reason: c.record.reason.clone(),
+                    made: Some((c.record.time_ms, c.record.kind)),
                 })
                 .chain(lost);
             Err(Error::AmbiguousCheckpoint {

@@ -95,10 +95,12 @@ fn whole_store_outcome(dir: &Path, dry_run: bool) -> DeleteOutcome {
     let whole = checkpoints.rev().map(|c| ToDelete {
         id: c.id.into(),
         record: Some((c.record.reason.clone(), c.record.time_ms)),
+        kind: Some(c.record.kind),
     });
     let lost = damaged.into_iter().map(|damaged| ToDelete {
         id: damaged.id,
         record: None,
+        kind: None,
     });
     DeleteOutcome {
         store: dir.to_path_buf(),

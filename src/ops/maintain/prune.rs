@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::keep_policy::{KeepReason, Policy, PolicyChange};
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::manifest;
+use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::retention::{self, Evicted, RetentionPlan};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
@@ -36,8 +37,7 @@ pub struct PruneOptions {
 /// A checkpoint that stays, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retained {
-    pub id: ObjectId,
-    pub reason: String,
+    pub checkpoint: Checkpoint,
     pub why: Vec<KeepReason>,
 }
 
@@ -271,17 +271,14 @@ fn preview(context: &Context, store: &Store, keep: &KeepOptions) -> Result<Prune
 }
 
 fn retained(inventory: &Inventory, plan: &RetentionPlan) -> Vec<Retained> {
-    let reasons: HashMap<ObjectId, &String> = inventory
-        .checkpoints
-        .iter()
-        .map(|c| (c.id, &c.record.reason))
-        .collect();
-    let retained = |(id, why): &(ObjectId, Vec<KeepReason>)| Retained {
-        id: *id,
-        reason: reasons.get(id).copied().cloned().unwrap_or_default(),
-        why: why.clone(),
+    let known: HashMap<ObjectId, &Checkpoint> =
+        inventory.checkpoints.iter().map(|c| (c.id, c)).collect();
+    let retained = |(id, why): &(ObjectId, Vec<KeepReason>)| {
+        let checkpoint = (*known.get(id)?).clone();
+        let why = why.clone();
+        Some(Retained { checkpoint, why })
     };
-    plan.kept.iter().rev().map(retained).collect()
+    plan.kept.iter().rev().filter_map(retained).collect()
 }
 
 fn rows(store: &Store) -> usize {

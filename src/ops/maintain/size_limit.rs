@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::retention::{self, SizePlan};
+use crate::model::checkpoint::retention::{self, Evicted, SizePlan};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::drop_planned;
@@ -105,21 +105,15 @@ pub fn warning_before_prune(
     })
 }
 
-/// Enforces the limit after a `create`; does nothing unless the packs alone exceed it.
-pub fn keep_to_limit(
-    context: &Context,
-    session: &mut Session<'_>,
-    limit_bytes: u64,
-) -> Result<Vec<Warning>> {
+/// Evicts after a `create` until the store can fit, so that its answer names what went; does
+/// nothing unless the packs alone exceed the limit.
+pub fn evict_to_limit(context: &Context, session: &mut Session<'_>) -> Result<Vec<Evicted>> {
+    let Some(limit_bytes) = context.settings.max_store_size_bytes else {
+        return Ok(Vec::new());
+    };
     let store = session.locked.store();
     store.objects().refresh()?;
-    let packed: u64 = store
-        .objects()
-        .packs()
-        .iter()
-        .map(|pack| pack.size_bytes)
-        .sum();
-    if packed <= limit_bytes {
+    if packed_bytes(store) <= limit_bytes {
         return Ok(Vec::new());
     }
     session.locked.read_older();
@@ -135,8 +129,18 @@ pub fn keep_to_limit(
         session.pending.as_ref(),
         limit_bytes,
     )?;
-    let evicted = drop_planned(&mut session.locked, &plan.evict)?;
-    if !evicted.is_empty() || packed > plan.needed_bytes + plan.needed_bytes / WORTH_A_SWEEP {
+    session.needed_bytes = Some(plan.needed_bytes);
+    drop_planned(&mut session.locked, &plan.evict)
+}
+
+/// Frees the space of what [`evict_to_limit`] evicted, or of much else that is dead.
+pub fn shrink_to_limit(session: &Session<'_>, limit_bytes: u64) -> Result<Option<Warning>> {
+    let Some(needed_bytes) = session.needed_bytes else {
+        return Ok(None);
+    };
+    let store = session.locked.store();
+    let is_worth = packed_bytes(store) > needed_bytes + needed_bytes / WORTH_A_SWEEP;
+    if needed_bytes <= limit_bytes || is_worth {
         sweep_to_fit(
             session,
             &mark::live(store, &ObjectIds::default())?,
@@ -144,9 +148,10 @@ pub fn keep_to_limit(
             Some(limit_bytes),
         )?;
     }
-    let told = (!evicted.is_empty()).then_some(Warning::EvictedForSize { evicted });
-    Ok(told
-        .into_iter()
-        .chain(warning(store, Some(limit_bytes)))
-        .collect())
+    Ok(warning(store, Some(limit_bytes)))
+}
+
+fn packed_bytes(store: &Store) -> u64 {
+    let packs = store.objects().packs();
+    packs.iter().map(|pack| pack.size_bytes).sum()
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use crate::base::random_name::random_hex;
 use crate::error::{Error, Obstacle, Result};
-use crate::model::checkpoint::record::{Operation, Verb};
+use crate::model::checkpoint::record::{Checkpoint, Operation, Verb};
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
@@ -192,7 +192,7 @@ fn restore_under_lock(
         special_bits: request.scope.special_bits,
         reads_back: common.reads_back,
     };
-    let applying = journal_of(request, safety, &staging, JournalStage::Applying);
+    let applying = journal_of(request, safety.id, &staging, JournalStage::Applying);
     let was_pending = request.pending.is_some();
     let mut last = || databases.restore(context);
     let carried = execute::execute(&mut session.locked, &job, &applying, was_pending, &mut last)?;
@@ -276,13 +276,14 @@ fn record_safety_checkpoint(
     (present, databases): (&PlannedRestore, &DatabaseRestore),
     request: &Request<'_>,
     staging: &str,
-) -> Result<ObjectId> {
+) -> Result<Checkpoint> {
     let store = session.locked.store();
     if let (Verb::Resume, Some(pending)) = (request.verb, &request.pending)
         && !has_unsaved(store, pending, &present.snapshot)?
         && !databases.has_unsaved(store, pending)?
+        && let Some(safety) = session.locked.inventory().get(pending.safety())
     {
-        return Ok(pending.safety());
+        return Ok(safety.into_owned());
     }
     let RestoreScope { paths, within, .. } = request.scope.clone();
     let operation = Operation {
@@ -320,7 +321,7 @@ fn record_safety_checkpoint(
             announced.write(&preparing(safety))
         }
     };
-    Ok(session.locked.record(new, &mut announce)?.id)
+    session.locked.record(new, &mut announce)
 }
 
 fn has_unsaved(store: &Store, pending: &Pending, present: &Snapshot) -> Result<bool> {

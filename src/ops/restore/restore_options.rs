@@ -8,7 +8,6 @@ use crate::model::checkpoint::retention::Evicted;
 use crate::model::command_end::CommandEnd;
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::Database;
-use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::create::apply_retention::KeepOptions;
 use crate::ops::restore::target::Target;
@@ -45,7 +44,7 @@ pub struct RestoreOutcome {
     pub verb: Verb,
     pub target: Checkpoint,
     /// The safety checkpoint; `None` for a dry run, or if there was nothing to do.
-    pub safety: Option<ObjectId>,
+    pub safety: Option<Checkpoint>,
     pub plan: RestorePlan,
     /// For undo and redo: files to be overwritten or deleted that were made or changed since the
     /// step being taken back. The safety checkpoint holds them. `None` if the state after that step

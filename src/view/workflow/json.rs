@@ -1,15 +1,25 @@
 //! Workflow commands as JSON.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::base::time::{rfc3339, rfc3339_seconds};
-use crate::error::problem::{Choice, WorkflowProblem};
 use crate::model::state::object_id::ObjectId;
+use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::ops::warning::Warning;
-use crate::view::envelope::{self, envelope, paths};
+use crate::view::envelope::envelope;
+use crate::view::next_command::argv;
+use crate::view::parts::{ChangeJson, CheckpointRef, TimeText, dropped};
 use crate::view::place::placed;
+use crate::view::restore;
+use crate::view::workflow::answers::{
+    AdviceJson, DifferenceJson, DocumentAnswer, DriftJson, EndAnswer, EventJson, FindingJson,
+    LintAnswer, LogRow, LostRunJson, MiniCommitAnswer, NextAnswer, RecoverAnswer, ReportJson,
+    ResumeAnswer, RewindAnswer, RewoundFiles, RunDiffAnswer, RunListAnswer, RunRow, RunShowAnswer,
+    RunStatusAnswer, RunStepAnswer, ShimsAnswer, StatusParts, StepAnswer, TaskListAnswer,
+    TroubleJson, Undecided,
+};
 use crate::view::workflow::questions;
-use crate::workflow::documents::conflict::{Conflict, finding_json};
+use crate::view::workflow::run_json::{PhaseJson, RunJson, TaskJson};
+use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::drift::FileDrift;
 use crate::workflow::documents::shims::ShimsOutcome;
 use crate::workflow::engine::import_export::Exported;
@@ -24,358 +34,333 @@ use crate::workflow::engine::transition::StepOutcome;
 use crate::workflow::rules::advice::Advice;
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::phase::{Phase, Task};
-use crate::workflow::rules::validate::ValidationReport;
-use crate::workflow::rules::workflow::Workflow;
 
-pub fn step(command: &str, outcome: &StepOutcome, exit: u8) -> String {
-    let mut data = run(&outcome.run);
-    data["event"] = event(&outcome.event);
-    data["evicted"] = envelope::evicted(&outcome.evicted);
+/// Answers with the phase or task that was changed, or with `full` with the run too.
+pub fn step(command: &str, outcome: &StepOutcome, exit: u8, full: bool) -> String {
+    let run = RunJson::new(&outcome.run);
+    let event = event(&outcome.event);
+    let dropped = dropped(&outcome.evicted);
+    if command.starts_with("workflow.") {
+        let data = RunStepAnswer {
+            run,
+            event,
+            dropped,
+        };
+        return envelope(command, exit, &data, &outcome.warnings);
+    }
+    let workflow = &outcome.run.workflow;
+    let task = outcome.event.task.as_ref();
+    let task = task.and_then(|id| workflow.tasks.iter().find(|task| task.id == *id));
+    let phase = outcome.event.phase.as_ref();
+    let phase = phase.or_else(|| task?.phase.as_ref());
+    let phase = phase.and_then(|id| workflow.phases.iter().find(|phase| phase.id == *id));
+    let data = StepAnswer {
+        workflow: workflow.id.clone(),
+        revision: run.revision.clone(),
+        status: workflow.word().to_owned(),
+        event,
+        dropped,
+        phase: phase.map(|phase| PhaseJson::new(workflow, phase)),
+        task: task.map(TaskJson::new),
+        run: full.then_some(run),
+    };
     envelope(command, exit, &data, &outcome.warnings)
 }
 
 pub fn status(command: &str, status: &Status, exit: u8) -> String {
-    let mut data = run(&status.run);
-    add_status(&mut data, status);
+    let data = RunStatusAnswer {
+        run: RunJson::new(&status.run),
+        seen: seen(status),
+    };
     envelope(command, exit, &data, &status.warnings)
 }
 
-fn add_status(data: &mut Value, status: &Status) {
-    data["next"] = advice(&status.advice);
-    add_report(data, &status.report);
-    data["recover"] = status
-        .repairs
-        .iter()
-        .map(|repair| repair.what.clone())
-        .collect();
-    data["troubles"] = status.conflicts.iter().map(conflict).collect();
-    data["drift"] = status.drift.as_ref().map_or(Value::Null, drift);
+fn seen(status: &Status) -> StatusParts {
+    StatusParts {
+        next: advice(&status.advice),
+        report: report(status),
+        recover: repairs(status),
+        troubles: troubles(&status.conflicts),
+        drift: status.drift.as_ref().map(drift),
+    }
+}
+
+fn repairs(status: &Status) -> Vec<String> {
+    let repairs = status.repairs.iter();
+    repairs.map(|repair| repair.what.clone()).collect()
 }
 
 /// Returns what a user would be shown and asked before a run is resumed.
 pub fn undecided(status: &Status) -> Value {
-    let last_activity = rfc3339_seconds(status.run.workflow.updated_ms);
-    let mut finding_json =
-        json!({"question": questions::first_line(status), "last_activity": last_activity});
-    add_status(&mut finding_json, status);
-    finding_json
+    let question = Undecided {
+        question: questions::first_line(status),
+        last_activity_at: TimeText::new(status.run.workflow.updated_ms),
+        seen: seen(status),
+    };
+    serde_json::to_value(question).unwrap_or_default()
 }
 
-pub fn next(status: &Status, parallel: bool) -> String {
+pub fn next(status: &Status, parallel: bool, exit: u8) -> String {
     let workflow = &status.run.workflow;
-    let mut data = json!({"id": workflow.id, "next": advice(&status.advice)});
-    add_report(&mut data, &status.report);
-    data["recover"] = status
-        .repairs
-        .iter()
-        .map(|repair| repair.what.clone())
-        .collect();
-    if parallel {
-        data["ready"] = workflow
-            .ready()
-            .iter()
-            .map(|found| phase(workflow, found))
-            .collect();
-    }
-    envelope("workflow.next", 0, &data, &status.warnings)
+    let ready = || workflow.ready().into_iter();
+    let data = NextAnswer {
+        id: workflow.id.clone(),
+        next: advice(&status.advice),
+        report: report(status),
+        recover: repairs(status),
+        ready: parallel.then(|| {
+            ready()
+                .map(|phase| PhaseJson::new(workflow, phase))
+                .collect()
+        }),
+    };
+    envelope("workflow.next", exit, &data, &status.warnings)
 }
 
 pub fn list(listed: &Listed) -> String {
-    let lost = listed
-        .lost
-        .iter()
-        .map(|lost| json!({"id": lost.id, "damaged": true, "why": lost.why}));
-    let data = json!({
-        "workflows": listed.runs.iter().map(brief).collect::<Vec<_>>(),
-        "damaged": lost.collect::<Vec<_>>(),
-        "troubles": listed.conflicts.iter().map(conflict).collect::<Vec<_>>(),
+    let lost = listed.lost.iter().map(|lost| LostRunJson {
+        id: lost.id.clone(),
+        why: lost.why.clone(),
     });
+    let data = RunListAnswer {
+        workflows: listed.runs.iter().map(brief).collect(),
+        damaged: lost.collect(),
+        troubles: troubles(&listed.conflicts),
+    };
     envelope("workflow.list", 0, &data, &listed.warnings)
 }
 
 pub fn show(shown: &Shown) -> String {
-    let mut data = run(&shown.run);
-    let log = shown.log.iter().map(|logged| {
-        let mut finding_json = event(&logged.event);
-        finding_json["revision"] = logged.revision.clone().into();
-        finding_json["time"] = rfc3339(logged.time_ms).into();
-        finding_json
+    let log = shown.log.iter().map(|logged| LogRow {
+        event: event(&logged.event),
+        revision: logged.revision.clone(),
+        time: TimeText::new(logged.time_ms),
     });
-    data["log"] = log.collect();
-    data["log_broken"] = shown.broken.clone().into();
-    data["troubles"] = shown.conflicts.iter().map(conflict).collect();
+    let data = RunShowAnswer {
+        run: RunJson::new(&shown.run),
+        log: log.collect(),
+        log_broken: shown.broken.clone(),
+        troubles: troubles(&shown.conflicts),
+    };
     envelope("workflow.show", 0, &data, &shown.warnings)
 }
 
 pub fn diff(compared: &Compared) -> String {
-    let differences = compared
-        .differences
-        .iter()
-        .map(|one| json!({"place": one.place, "before": one.before, "after": one.after}));
-    let data = json!({"from": compared.from, "to": compared.to, "differences": differences.collect::<Vec<_>>()});
+    let differences = compared.differences.iter().map(|one| DifferenceJson {
+        place: one.place.clone(),
+        before: one.before.clone(),
+        after: one.after.clone(),
+    });
+    let data = RunDiffAnswer {
+        from_revision: compared.from.clone(),
+        to_revision: compared.to.clone(),
+        differences: differences.collect(),
+    };
     envelope("workflow.diff", 0, &data, &compared.warnings)
 }
 
 pub fn lint(found: &Run, findings: &[Finding], exit: u8) -> String {
-    let data = json!({"id": found.id(), "findings": findings.iter().map(finding_json).collect::<Vec<_>>()});
+    let data = LintAnswer {
+        id: found.id().to_owned(),
+        findings: findings.iter().map(finding).collect(),
+    };
     envelope("workflow.lint", exit, &data, &[])
 }
 
 pub fn resume(outcome: &ResumeOutcome) -> String {
-    let mut data = run(&outcome.run);
-    data["done"] = outcome.done.into_str().into();
-    add_report(&mut data, &outcome.before.report);
-    data["drift"] = outcome.before.drift.as_ref().map_or(Value::Null, drift);
-    data["last_activity"] = rfc3339_seconds(outcome.before.run.workflow.updated_ms).into();
-    data["recovered"] = outcome.repaired.clone().into();
-    data["next"] = advice(&outcome.advice);
+    let before = &outcome.before;
+    let data = ResumeAnswer {
+        run: RunJson::new(&outcome.run),
+        done: outcome.done.into_str(),
+        report: report(before),
+        drift: before.drift.as_ref().map(drift),
+        last_activity_at: TimeText::new(before.run.workflow.updated_ms),
+        recovered: outcome.repaired.clone(),
+        next: advice(&outcome.advice),
+    };
     envelope("workflow.resume", 0, &data, &outcome.warnings)
 }
 
 pub fn recover(found: &Run, repaired: &[String], dry_run: bool, warnings: &[Warning]) -> String {
-    let mut data = run(found);
-    data["recovered"] = repaired.into();
-    data["dry_run"] = dry_run.into();
+    let data = RecoverAnswer {
+        run: Some(RunJson::new(found)),
+        recovered: repaired.to_vec(),
+        dry_run,
+        file: None,
+        put_aside: None,
+        started: None,
+    };
     envelope("workflow.recover", 0, &data, warnings)
 }
 
 pub fn settled(path: &str, outcome: &ConflictOutcome) -> String {
-    let data = json!({"path": path, "put_aside": outcome.kept_as, "started": outcome.started});
+    let data = RecoverAnswer {
+        run: None,
+        recovered: Vec::new(),
+        dry_run: false,
+        file: Some(path.to_owned()),
+        put_aside: outcome.kept_as.clone(),
+        started: outcome.started.clone(),
+    };
     envelope("workflow.recover", 0, &data, &outcome.warnings)
 }
 
 pub fn rewind(outcome: &RewindOutcome, exit: u8) -> String {
-    let mut data = run(&outcome.run);
-    data["to"] = outcome.to.clone().into();
-    data["dry_run"] = outcome.dry_run.into();
-    data["state_rewound"] = outcome.state.is_some().into();
-    let hex = |id: ObjectId| id.to_hex();
-    data["files"] = outcome.files.as_ref().map_or(Value::Null, |files| {
-        json!({
-            "restored_from": hex(files.target.id),
-            "safety": files.safety.map(hex),
-            "written": files.plan.write.len(),
-            "deleted": files.plan.delete.len(),
-        })
-    });
+    let data = RewindAnswer {
+        run: RunJson::new(&outcome.run),
+        to: outcome.to.clone(),
+        dry_run: outcome.dry_run,
+        state_rewound: outcome.state.is_some(),
+        files: outcome.files.as_ref().map(rewound),
+    };
     envelope("workflow.rewind", exit, &data, &outcome.warnings)
 }
 
+fn rewound(files: &RestoreOutcome) -> RewoundFiles {
+    RewoundFiles {
+        restored_from: CheckpointRef::new(&files.target),
+        safety: files.safety.as_ref().map(CheckpointRef::new),
+        changes: restore::changes(&files.plan),
+    }
+}
+
 pub fn ended(command: &str, outcome: &EndOutcome) -> String {
-    let data = json!({
-        "archived": outcome.archived,
-        "purged": outcome.purged,
-        "removed_folders": outcome.removed_folders,
-        "removed_files": outcome.removed_files,
-        "dry_run": outcome.dry_run,
-    });
+    let data = EndAnswer {
+        archived: outcome.archived.clone(),
+        purged: outcome.purged.clone(),
+        removed_folders: outcome.removed_folders.clone(),
+        removed_files: outcome.removed_files.clone(),
+        dry_run: outcome.dry_run,
+    };
     envelope(command, 0, &data, &outcome.warnings)
 }
 
 pub fn mini_commit(outcome: &MiniOutcome) -> String {
-    let data = json!({
-        "due": outcome.message.is_some(),
-        "message": outcome.message,
-        "checkpoint": outcome.checkpoint.map(ObjectId::to_hex),
-        "commit": outcome.commit,
-    });
-    let warnings = outcome
-        .step
-        .as_ref()
-        .map(|step| &*step.warnings)
-        .unwrap_or_default();
+    let data = MiniCommitAnswer {
+        due: outcome.message.is_some(),
+        message: outcome.message.clone(),
+        checkpoint_id: outcome.checkpoint.map(ObjectId::to_hex),
+        commit: outcome.commit.clone(),
+    };
+    let step = outcome.step.as_ref();
+    let warnings = step.map(|step| &*step.warnings).unwrap_or_default();
     envelope("workflow.mini_commit", 0, &data, warnings)
 }
 
 /// Returns the exported document.
 pub fn document(command: &str, exported: &Exported) -> String {
-    let value: Value = serde_json::from_str(&exported.text).unwrap_or_default();
-    let mut data = json!({"document": value});
-    if !exported.conflicts.is_empty() {
-        data["troubles"] = exported.conflicts.iter().map(conflict).collect();
-    }
+    let data = DocumentAnswer {
+        document: serde_json::from_str(&exported.text).unwrap_or_default(),
+        troubles: troubles(&exported.conflicts),
+    };
     envelope(command, 0, &data, &exported.warnings)
 }
 
-pub fn shims(outcome: &ShimsOutcome) -> String {
-    envelope(
-        "workflow.shims",
-        0,
-        &json!({"written": outcome.written, "left": outcome.left}),
-        &[],
-    )
+pub fn shims(outcome: &ShimsOutcome, exit: u8) -> String {
+    let data = ShimsAnswer {
+        written: outcome.written.clone(),
+        left: outcome.left.clone(),
+    };
+    envelope("workflow.shims", exit, &data, &[])
 }
 
 pub fn tasks(status: &Status, only: Option<&str>) -> String {
-    let tasks = status
-        .run
-        .workflow
+    let workflow = &status.run.workflow;
+    let tasks = workflow
         .tasks
         .iter()
         .filter(|task| only.is_none_or(|phase| task.phase.as_deref() == Some(phase)));
-    let conflicts: Vec<Value> = status.conflicts.iter().map(conflict).collect();
-    let id = &status.run.workflow.id;
-    let data =
-        json!({"id": id, "tasks": tasks.map(task).collect::<Vec<_>>(), "troubles": conflicts});
+    let data = TaskListAnswer {
+        id: workflow.id.clone(),
+        tasks: tasks.map(TaskJson::new).collect(),
+        troubles: troubles(&status.conflicts),
+    };
     envelope("task.list", 0, &data, &status.warnings)
 }
 
-/// Adds the details of a failure beyond its message.
-pub fn add_problem(finding_json: &mut Value, problem: &WorkflowProblem) {
-    if !problem.options.is_empty() {
-        finding_json["options"] = problem.options.iter().map(choice).collect();
-    }
-    let state = problem
-        .state
-        .as_deref()
-        .and_then(|state| serde_json::from_value(state.clone()).ok());
-    if let Some(state) = state {
-        finding_json["state"] = state_of(&state);
-    }
-    if let Some(detail) = &problem.detail {
-        finding_json["detail"] = (**detail).clone();
-    }
-}
-
-fn choice(choice: &Choice) -> Value {
-    json!({"key": choice.key, "label": choice.label, "command": placed(&choice.command)})
-}
-
-fn brief(run: &Run) -> Value {
+fn brief(run: &Run) -> RunRow {
     let workflow = &run.workflow;
-    json!({
-        "id": run.id(),
-        "type": workflow.kind,
-        "project": workflow.project,
-        "description": workflow.description,
-        "status": workflow.word(),
-        "archived": !run.is_live(),
-        "created_at": rfc3339_seconds(workflow.created_ms),
-        "updated_at": rfc3339_seconds(workflow.updated_ms),
-        "current": workflow.current().map(|phase| &phase.id),
-        "phases": workflow.phases.len(),
-        "completed": workflow.completed().count(),
-        "percent": workflow.percent(),
-        "revision": run.tip.to_hex(),
-    })
+    RunRow {
+        id: run.id().to_owned(),
+        kind: workflow.kind.clone(),
+        project: workflow.project.clone(),
+        description: workflow.description.clone(),
+        status: workflow.word().to_owned(),
+        archived: !run.is_live(),
+        created_at: TimeText::new(workflow.created_ms),
+        updated_at: TimeText::new(workflow.updated_ms),
+        current: workflow.current().map(|phase| phase.id.clone()),
+        phase_count: workflow.phases.len(),
+        completed_count: workflow.completed().count(),
+        percent: workflow.percent(),
+        revision: run.tip.to_hex(),
+    }
 }
 
-fn run(run: &Run) -> Value {
-    let mut data = state_of(&run.workflow);
-    // A state read from a file has no revision.
-    data["revision"] = (*run.tip.as_bytes() != [0; 20])
-        .then(|| run.tip.to_hex())
-        .into();
-    data["archived_as"] = run.archived_as.clone().into();
-    data
+fn event(event: &Event) -> EventJson {
+    EventJson {
+        event: event.verb.clone(),
+        phase: event.phase.clone(),
+        task: event.task.clone(),
+        actor: event.actor.clone(),
+        session: event.session.clone(),
+        checkpoint_ids: event.checkpoints.clone(),
+        note: event.note.clone(),
+    }
 }
 
-fn state_of(workflow: &Workflow) -> Value {
-    let ids = |phases: &mut dyn Iterator<Item = &Phase>| {
-        phases.map(|phase| phase.id.clone()).collect::<Vec<_>>()
+fn advice(advice: &Advice) -> AdviceJson {
+    let words = placed(&advice.words);
+    AdviceJson {
+        action: advice.action,
+        command: argv(&words),
+        words,
+        phase: advice.phase.clone(),
+    }
+}
+
+fn report(status: &Status) -> ReportJson {
+    let report = &status.report;
+    ReportJson {
+        valid: report.errors.is_empty(),
+        errors: report.errors.iter().map(finding).collect(),
+        remarks: report.remarks.iter().map(finding).collect(),
+    }
+}
+
+fn finding(finding: &Finding) -> FindingJson {
+    FindingJson {
+        code: finding.code,
+        place: finding.place.clone(),
+        what: finding.what.clone(),
+    }
+}
+
+fn troubles(conflicts: &[Conflict]) -> Vec<TroubleJson> {
+    let trouble = |conflict: &Conflict| {
+        let detail = conflict.detail();
+        let part = |name: &str| detail.get(name).cloned();
+        TroubleJson {
+            file: conflict.path.clone(),
+            what: conflict.in_words(),
+            workflow: conflict.run.clone(),
+            findings: part("findings"),
+            raw: part("raw"),
+            in_file: part("file"),
+            in_store: part("state"),
+        }
     };
-    json!({
-        "id": workflow.id,
-        "type": workflow.kind,
-        "project": workflow.project,
-        "description": workflow.description,
-        "profiles": workflow.profiles.iter().map(<&str>::from).collect::<Vec<_>>(),
-        "status": workflow.word(),
-        "created_at": rfc3339_seconds(workflow.created_ms),
-        "updated_at": rfc3339_seconds(workflow.updated_ms),
-        "finished_at": workflow.finished_ms.map(rfc3339_seconds),
-        "resume_count": workflow.resume_count,
-        "interrupted": workflow.interrupted.as_ref().map(|cut| json!({"reason": cut.reason, "at": rfc3339_seconds(cut.at_ms)})),
-        "current": workflow.current().map(|phase| &phase.id),
-        "completed": ids(&mut workflow.completed()),
-        "remaining": ids(&mut workflow.remaining()),
-        "ready": ids(&mut workflow.ready().into_iter()),
-        "percent": workflow.percent(),
-        "phases": workflow.phases.iter().map(|found| phase(workflow, found)).collect::<Vec<_>>(),
-        "tasks": workflow.tasks.iter().map(task).collect::<Vec<_>>(),
-        "branch": workflow.context.branch,
-        "key_decisions": workflow.context.key_decisions,
-        "file_paths": workflow.context.file_paths,
-        "state": workflow.state,
-        "last_error": workflow.last_error,
-    })
+    conflicts.iter().map(trouble).collect()
 }
 
-fn phase(workflow: &Workflow, phase: &Phase) -> Value {
-    json!({
-        "number": workflow.number_of(&phase.id),
-        "id": phase.id,
-        "name": phase.name,
-        "status": phase.status.into_str(),
-        "dependencies": phase.dependencies,
-        "unmet": workflow.unmet(phase),
-        "writes": phase.writes,
-        "commits": phase.commits,
-        "requires_approval": phase.requires_approval,
-        "approved_at": phase.approved_ms.map(rfc3339_seconds),
-        "started_at": phase.started_ms.map(rfc3339_seconds),
-        "completed_at": phase.completed_ms.map(rfc3339_seconds),
-        "progress": phase.progress,
-        "commit_sha": phase.commit_sha,
-        "attempts": phase.attempts,
-        "last_error": phase.last_error,
-        "outputs": phase.outputs.iter().map(|output| json!({"path": output.path, "required": output.required})).collect::<Vec<_>>(),
-        "checkpoints": {"before": phase.before, "after": phase.after},
-    })
-}
-
-fn task(task: &Task) -> Value {
-    json!({
-        "id": task.id,
-        "name": task.name,
-        "phase": task.phase,
-        "status": task.status.into_str(),
-        "attempts": task.attempts,
-        "started_at": task.started_ms.map(rfc3339_seconds),
-        "completed_at": task.completed_ms.map(rfc3339_seconds),
-        "output": task.output,
-        "agent": task.agent,
-        "note": task.note,
-    })
-}
-
-fn event(event: &Event) -> Value {
-    json!({
-        "event": event.verb,
-        "phase": event.phase,
-        "task": event.task,
-        "actor": event.actor,
-        "session": event.session,
-        "checkpoints": event.checkpoints,
-        "note": event.note,
-    })
-}
-
-fn advice(advice: &Advice) -> Value {
-    json!({"action": advice.action, "words": advice.words, "phase": advice.phase})
-}
-
-fn add_report(data: &mut Value, report: &ValidationReport) {
-    data["valid"] = report.errors.is_empty().into();
-    data["errors"] = report.errors.iter().map(finding_json).collect();
-    data["remarks"] = report.remarks.iter().map(finding_json).collect();
-}
-
-fn conflict(conflict: &Conflict) -> Value {
-    let mut finding_json = conflict.detail();
-    finding_json["what"] = conflict.in_words().into();
-    finding_json["workflow"] = conflict.run.clone().into();
-    finding_json
-}
-
-fn drift(drift: &FileDrift) -> Value {
-    json!({
-        "phase": drift.phase,
-        "checkpoint": drift.checkpoint.to_hex(),
-        "since": rfc3339(drift.since_ms),
-        "added": paths(drift.added.iter()),
-        "changed": paths(drift.changed.iter()),
-        "deleted": paths(drift.deleted.iter()),
-    })
+fn drift(drift: &FileDrift) -> DriftJson {
+    DriftJson {
+        phase: drift.phase.clone(),
+        checkpoint: CheckpointRef::new(&drift.checkpoint),
+        begun_at: TimeText::new(drift.since_ms),
+        changes: ChangeJson::all("added", &drift.added)
+            .chain(ChangeJson::all("changed", &drift.changed))
+            .chain(ChangeJson::all("deleted", &drift.deleted))
+            .collect(),
+    }
 }

@@ -108,6 +108,15 @@ pub fn next(status: &Status, parallel: bool) -> Output {
     }
 }
 
+/// Prints the id of the next phase alone, for scripts.
+pub fn next_id(status: &Status) -> Output {
+    let id = status.advice.phase.as_ref();
+    Output {
+        result: id.map(|id| format!("{}\n", escape(id))).unwrap_or_default(),
+        talk: remarks(status),
+    }
+}
+
 /// `was_shown`: findings and changed files were shown already with a question.
 pub fn resume(outcome: &ResumeOutcome, was_shown: bool, now_ms: i64) -> Output {
     let workflow = &outcome.run.workflow;

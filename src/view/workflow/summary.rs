@@ -170,7 +170,7 @@ pub fn drift(drift: &FileDrift, now_ms: i64) -> String {
     let files = count(number, "file", "files");
     let mut text = format!(
         "{files} changed since {phase} began ({}, {since})\n",
-        drift.checkpoint.short()
+        drift.checkpoint.id.short()
     );
     let marked = |mark: &'static str, paths: &[RelPath]| {
         paths

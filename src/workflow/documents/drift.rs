@@ -1,6 +1,7 @@
 //! Files that changed since a phase began.
 
 use crate::error::Result;
+use crate::model::checkpoint::record::Checkpoint;
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -16,7 +17,7 @@ use crate::worktree::tree_handle::WorkTree;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileDrift {
     pub phase: String,
-    pub checkpoint: ObjectId,
+    pub checkpoint: Checkpoint,
     /// Milliseconds since 1970.
     pub since_ms: i64,
     pub added: Vec<RelPath>,
@@ -69,7 +70,7 @@ pub fn drift(context: &Context, store: &Store, workflow: &Workflow) -> Result<Op
     let since_ms = phase.started_ms.unwrap_or(checkpoint.record.time_ms);
     Ok(Some(FileDrift {
         phase: phase.id.clone(),
-        checkpoint: id,
+        checkpoint: checkpoint.into_owned(),
         since_ms,
         added,
         changed,

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+pub mod answer;
 pub mod cases;
 pub mod damaged;
 pub mod fixtures;

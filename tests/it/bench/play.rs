@@ -18,7 +18,13 @@ pub trait Play {
 impl Play for Sandbox {
     #[track_caller]
     fn step(&self, args: &[&str]) -> Value {
-        self.run(&[args, &["--json"]].concat()).success().data()
+        let is_step = matches!(args[0], "phase" | "task") && args[1] != "list";
+        let full: &[&str] = if is_step { &["--full"] } else { &[] };
+        let data = self
+            .run(&[args, full, &["--json"]].concat())
+            .success()
+            .data();
+        if is_step { data["run"].clone() } else { data }
     }
 
     #[track_caller]

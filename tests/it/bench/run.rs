@@ -4,7 +4,7 @@ use std::process::{Child, Command, Output};
 
 use serde_json::Value;
 
-use super::limit;
+use super::{answer, limit};
 
 #[derive(Debug, Clone)]
 pub struct Run {
@@ -34,7 +34,7 @@ impl Run {
 
     pub fn from_output(shown_command: String, output: &Output) -> Self {
         use std::os::unix::process::ExitStatusExt as _;
-        Self {
+        let run = Self {
             shown_command,
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -42,7 +42,9 @@ impl Run {
                 .status
                 .code()
                 .unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0)),
-        }
+        };
+        answer::judge(&run.stdout).unwrap_or_else(|flaw| panic!("{flaw}\n{run}"));
+        run
     }
 
     #[track_caller]

@@ -1,0 +1,113 @@
+//! Failures as JSON.
+
+use serde_json::Value;
+
+use crate::error::Error;
+use crate::error::problem::Choice;
+use crate::model::checkpoint::selector::Candidate;
+use crate::view::contract::ContractDocument;
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::next_command::argv;
+use crate::view::parts::{CheckpointRef, PathReason};
+use crate::view::place::placed;
+use crate::view::workflow::run_json::RunJson;
+
+/// A failure: what failed, and the next step.
+#[derive(Serialize, JsonSchema)]
+pub struct ErrorJson {
+    pub code: String,
+    pub message: String,
+    /// The next step in words.
+    hint: Option<String>,
+    /// The command that the hint names, as words to run.
+    command: Option<Vec<String>>,
+    /// Checkpoints that an ambiguous selector could mean.
+    candidates: Option<Vec<CheckpointRef>>,
+    /// Stores that answer for the directory, if there are several.
+    stores: Option<Vec<String>>,
+    /// Paths that are in the way.
+    paths: Option<Vec<PathReason>>,
+    /// The possible answers to a question about a workflow.
+    options: Option<Vec<OptionJson>>,
+    /// The workflow as it stands.
+    state: Option<RunJson>,
+    /// Further data of a workflow's failure.
+    detail: Option<Value>,
+    /// The contract of a refusal, if one was asked for.
+    contract: Option<Value>,
+}
+
+/// A possible answer to a question.
+#[derive(Serialize, JsonSchema)]
+struct OptionJson {
+    key: String,
+    label: String,
+    /// The command that gives this answer, as a line for a shell.
+    command_line: String,
+    /// The same as words to run; null if a word of it has to be replaced first.
+    command: Option<Vec<String>>,
+}
+
+impl OptionJson {
+    fn new(choice: &Choice) -> Self {
+        let command_line = placed(&choice.command);
+        Self {
+            key: choice.key.clone(),
+            label: choice.label.clone(),
+            command: argv(&command_line),
+            command_line,
+        }
+    }
+}
+
+impl ErrorJson {
+    pub fn new(error: &Error, contract: Option<&ContractDocument>) -> Self {
+        let hint = error.hint().map(|hint| placed(&hint));
+        let mut failed = Self {
+            code: error.code().to_owned(),
+            message: placed(&error.to_string()),
+            command: hint.as_deref().and_then(argv),
+            hint,
+            candidates: None,
+            stores: None,
+            paths: None,
+            options: None,
+            state: None,
+            detail: None,
+            contract: contract.map(|contract| contract.value.clone()),
+        };
+        match error {
+            Error::AmbiguousCheckpoint { candidates, .. } => {
+                failed.candidates = Some(candidates.iter().map(candidate).collect());
+            }
+            Error::AmbiguousStore { candidates } => {
+                let shown = candidates.iter().map(|path| path.display().to_string());
+                failed.stores = Some(shown.collect());
+            }
+            Error::Conflict { obstacles } | Error::ChangedMeanwhile { obstacles } => {
+                let named = obstacles
+                    .iter()
+                    .map(|one| PathReason::plain(&one.path, one.why.clone()));
+                failed.paths = Some(named.collect());
+            }
+            Error::Workflow(problem) => {
+                let options = problem.options.iter().map(OptionJson::new);
+                failed.options = (!problem.options.is_empty()).then(|| options.collect());
+                let state = problem.state.as_deref();
+                let state = state.and_then(|state| serde_json::from_value(state.clone()).ok());
+                failed.state = state.as_ref().map(RunJson::of_state);
+                failed.detail = problem.detail.as_deref().cloned();
+            }
+            _ => {}
+        }
+        failed
+    }
+}
+
+fn candidate(candidate: &Candidate) -> CheckpointRef {
+    CheckpointRef::of_parts(
+        &candidate.id.into(),
+        Some(&candidate.reason),
+        candidate.made,
+    )
+}

@@ -1,0 +1,308 @@
+//! The answers of the workflow commands, as they are published.
+
+use serde_json::Value;
+
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::parts::{ChangeJson, CheckpointRef, Dropped, TimeText};
+use crate::view::workflow::run_json::{PhaseJson, RunJson, TaskJson};
+
+/// A run after a transition.
+#[derive(Serialize, JsonSchema)]
+pub struct RunStepAnswer {
+    #[serde(flatten)]
+    pub run: RunJson,
+    pub event: EventJson,
+    /// What the checkpoints of this step pushed out.
+    pub dropped: Vec<Dropped>,
+}
+
+/// A phase or a task after a transition.
+#[derive(Serialize, JsonSchema)]
+pub struct StepAnswer {
+    pub workflow: String,
+    pub revision: Option<String>,
+    /// Status of the run.
+    pub status: String,
+    pub event: EventJson,
+    /// What the checkpoints of this step pushed out.
+    pub dropped: Vec<Dropped>,
+    /// The phase concerned; of a task the one that it is part of.
+    pub phase: Option<PhaseJson>,
+    pub task: Option<TaskJson>,
+    /// The whole run; null without `--full`.
+    pub run: Option<RunJson>,
+}
+
+/// One entry of the log of a run.
+#[derive(Serialize, JsonSchema)]
+pub struct EventJson {
+    /// Two or three words, such as `phase done`.
+    pub event: String,
+    pub phase: Option<String>,
+    pub task: Option<String>,
+    pub actor: String,
+    pub session: Option<String>,
+    /// Ids of the checkpoints that it made or needs.
+    pub checkpoint_ids: Vec<String>,
+    pub note: Option<String>,
+}
+
+/// What to do next.
+#[derive(Serialize, JsonSchema)]
+pub struct AdviceJson {
+    pub action: &'static str,
+    pub words: String,
+    pub phase: Option<String>,
+    /// The command that the words name, as words to run.
+    pub command: Option<Vec<String>>,
+}
+
+/// What a check of a run found.
+#[derive(Serialize, JsonSchema)]
+pub struct ReportJson {
+    pub valid: bool,
+    pub errors: Vec<FindingJson>,
+    pub remarks: Vec<FindingJson>,
+}
+
+/// One finding, with its place in the run or document.
+#[derive(Serialize, JsonSchema)]
+pub struct FindingJson {
+    pub code: &'static str,
+    pub place: String,
+    pub what: String,
+}
+
+/// A state file that cannot be imported.
+#[derive(Serialize, JsonSchema)]
+pub struct TroubleJson {
+    pub file: String,
+    pub what: String,
+    pub workflow: Option<String>,
+    /// What is wrong with the file, if it cannot be read as a run.
+    pub findings: Option<Value>,
+    /// Its content, if it cannot be read as a run.
+    pub raw: Option<Value>,
+    /// The run as the file and as the store have it, if both changed.
+    pub in_file: Option<Value>,
+    pub in_store: Option<Value>,
+}
+
+/// What changed since a phase began.
+#[derive(Serialize, JsonSchema)]
+pub struct DriftJson {
+    pub phase: String,
+    pub checkpoint: CheckpointRef,
+    pub begun_at: TimeText,
+    pub changes: Vec<ChangeJson>,
+}
+
+/// What was seen of a run.
+#[derive(Serialize, JsonSchema)]
+pub struct StatusParts {
+    pub next: AdviceJson,
+    #[serde(flatten)]
+    pub report: ReportJson,
+    /// What `workflow recover` would do.
+    pub recover: Vec<String>,
+    pub troubles: Vec<TroubleJson>,
+    pub drift: Option<DriftJson>,
+}
+
+/// How a run stands.
+#[derive(Serialize, JsonSchema)]
+pub struct RunStatusAnswer {
+    #[serde(flatten)]
+    pub run: RunJson,
+    #[serde(flatten)]
+    pub seen: StatusParts,
+}
+
+/// What a user would be asked before a run is resumed.
+#[derive(Serialize)]
+pub struct Undecided {
+    pub question: String,
+    pub last_activity_at: TimeText,
+    #[serde(flatten)]
+    pub seen: StatusParts,
+}
+
+/// The next step of a run.
+#[derive(Serialize, JsonSchema)]
+pub struct NextAnswer {
+    pub id: String,
+    pub next: AdviceJson,
+    #[serde(flatten)]
+    pub report: ReportJson,
+    pub recover: Vec<String>,
+    /// Phases that may start; null without `--parallel`.
+    pub ready: Option<Vec<PhaseJson>>,
+}
+
+/// All runs.
+#[derive(Serialize, JsonSchema)]
+pub struct RunListAnswer {
+    pub workflows: Vec<RunRow>,
+    pub damaged: Vec<LostRunJson>,
+    pub troubles: Vec<TroubleJson>,
+}
+
+/// A run as a row of a list.
+#[derive(Serialize, JsonSchema)]
+pub struct RunRow {
+    pub id: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub project: String,
+    pub description: String,
+    pub status: String,
+    pub archived: bool,
+    pub created_at: TimeText,
+    pub updated_at: TimeText,
+    pub current: Option<String>,
+    pub phase_count: usize,
+    pub completed_count: usize,
+    pub percent: usize,
+    pub revision: String,
+}
+
+/// A run that cannot be read.
+#[derive(Serialize, JsonSchema)]
+pub struct LostRunJson {
+    pub id: String,
+    pub why: String,
+}
+
+/// A run and its log.
+#[derive(Serialize, JsonSchema)]
+pub struct RunShowAnswer {
+    #[serde(flatten)]
+    pub run: RunJson,
+    /// Newest first.
+    pub log: Vec<LogRow>,
+    /// Why the log ends early.
+    pub log_broken: Option<String>,
+    pub troubles: Vec<TroubleJson>,
+}
+
+/// A transition.
+#[derive(Serialize, JsonSchema)]
+pub struct LogRow {
+    #[serde(flatten)]
+    pub event: EventJson,
+    pub revision: String,
+    pub time: TimeText,
+}
+
+/// What differs between two states of a run.
+#[derive(Serialize, JsonSchema)]
+pub struct RunDiffAnswer {
+    pub from_revision: String,
+    pub to_revision: String,
+    pub differences: Vec<DifferenceJson>,
+}
+
+/// A value that differs; null where it is not set.
+#[derive(Serialize, JsonSchema)]
+pub struct DifferenceJson {
+    pub place: String,
+    pub before: Option<Value>,
+    pub after: Option<Value>,
+}
+
+/// What `workflow lint` suggests.
+#[derive(Serialize, JsonSchema)]
+pub struct LintAnswer {
+    pub id: String,
+    pub findings: Vec<FindingJson>,
+}
+
+/// A run that was resumed.
+#[derive(Serialize, JsonSchema)]
+pub struct ResumeAnswer {
+    #[serde(flatten)]
+    pub run: RunJson,
+    /// What was decided: `resumed`, `abandoned` and so on.
+    pub done: &'static str,
+    #[serde(flatten)]
+    pub report: ReportJson,
+    pub drift: Option<DriftJson>,
+    pub last_activity_at: TimeText,
+    /// What was put right first.
+    pub recovered: Vec<String>,
+    pub next: AdviceJson,
+}
+
+/// What `workflow recover` put right: a run, or with `file` a state file.
+#[derive(Serialize, JsonSchema)]
+pub struct RecoverAnswer {
+    pub run: Option<RunJson>,
+    pub recovered: Vec<String>,
+    pub dry_run: bool,
+    pub file: Option<String>,
+    pub put_aside: Option<String>,
+    pub started: Option<String>,
+}
+
+/// A run that was taken back.
+#[derive(Serialize, JsonSchema)]
+pub struct RewindAnswer {
+    #[serde(flatten)]
+    pub run: RunJson,
+    pub to: String,
+    pub dry_run: bool,
+    pub state_rewound: bool,
+    /// What was done to the files; null if they were not taken back.
+    pub files: Option<RewoundFiles>,
+}
+
+/// What a rewind did to the files.
+#[derive(Serialize, JsonSchema)]
+pub struct RewoundFiles {
+    pub restored_from: CheckpointRef,
+    pub safety: Option<CheckpointRef>,
+    pub changes: Vec<ChangeJson>,
+}
+
+/// Runs that were ended, and the files that went with them.
+#[derive(Serialize, JsonSchema)]
+pub struct EndAnswer {
+    pub archived: Vec<String>,
+    pub purged: Vec<String>,
+    pub removed_folders: Vec<String>,
+    pub removed_files: Vec<String>,
+    pub dry_run: bool,
+}
+
+/// The commit that was due.
+#[derive(Serialize, JsonSchema)]
+pub struct MiniCommitAnswer {
+    pub due: bool,
+    pub message: Option<String>,
+    pub checkpoint_id: Option<String>,
+    /// Id of the commit in the project.
+    pub commit: Option<String>,
+}
+
+/// A document of a run, as another program reads it.
+#[derive(Serialize, JsonSchema)]
+pub struct DocumentAnswer {
+    pub document: Value,
+    pub troubles: Vec<TroubleJson>,
+}
+
+/// Scripts that were written.
+#[derive(Serialize, JsonSchema)]
+pub struct ShimsAnswer {
+    pub written: Vec<String>,
+    /// Files of others that stay.
+    pub left: Vec<String>,
+}
+
+/// The tasks of a run.
+#[derive(Serialize, JsonSchema)]
+pub struct TaskListAnswer {
+    pub id: String,
+    pub tasks: Vec<TaskJson>,
+    pub troubles: Vec<TroubleJson>,
+}
