@@ -94,7 +94,8 @@ pub fn now_ms() -> Result<i64> {
             .unwrap_or_default();
         return Ok(i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
     };
-    let number = fixed.parse().ok().or_else(|| time::parse(&fixed, 0));
+    let typed = || Some(time::parse_time(&fixed, 0)?.start_ms);
+    let number = fixed.parse().ok().or_else(typed);
     number.ok_or_else(|| Error::Usage {
         what: format!("CHECKPOINT_NOW '{fixed}' is no time"),
     })
@@ -145,6 +146,15 @@ pub fn completing_shell(args: &[OsString]) -> Option<String> {
     env::var(COMPLETE_VARIABLE)
         .ok()
         .filter(|shell| asks && !shell.is_empty())
+}
+
+/// Returns the index of the word to be completed, if the script names it.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the door to the environment"
+)]
+pub fn completing_index() -> Option<usize> {
+    env::var("_CLAP_COMPLETE_INDEX").ok()?.parse().ok()
 }
 
 /// Returns how a script calls this program: by name if it was called so, else by absolute path.

@@ -47,11 +47,13 @@ pub const MEANINGS: [(&str, &str); 10] = [
 
 pub fn of_error(error: &Error) -> u8 {
     match error {
-        Error::Usage { .. } => USAGE,
+        Error::Usage { .. } | Error::BadTime { .. } | Error::NoFileNamed { .. } => USAGE,
         Error::NoSuchCheckpoint { .. }
         | Error::EvictedMeanwhile { .. }
         | Error::AmbiguousCheckpoint { .. }
         | Error::NoSuchPath { .. }
+        | Error::PathNotCheckpoint { .. }
+        | Error::CheckpointNotPath { .. }
         | Error::IsDirectory { .. }
         | Error::NoStore { .. }
         | Error::StoreGone { .. }

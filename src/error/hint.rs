@@ -8,25 +8,31 @@ use strum::EnumMessage as _;
 use crate::base::shell_word::shell_word;
 use crate::base::text::escape_path;
 use crate::error::Error;
+use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
+use crate::model::state::object_id::ObjectId;
 
 impl Error {
     /// Returns the user's next step, if there is a single one.
     pub fn hint(&self) -> Option<String> {
         let words = match self {
-            Self::NoSuchCheckpoint {
-                nearest: Some(id), ..
-            } => {
-                format!(
-                    "'checkpoint list' shows them all; the newest is {}",
-                    id.short()
-                )
+            Self::NoSuchCheckpoint { query, why } => match mismatch_hint(query, why) {
+                Some(words) => words,
+                None => self.get_message()?.to_owned(),
+            },
+            Self::NoSuchPath { path, .. } if path.contains(['*', '?', '[']) => {
+                "PATHs are literal; give a pattern with --glob".to_owned()
             }
+            Self::NoFileNamed { id } => format!("'checkpoint ls {}' lists them", id.short()),
             Self::NoSuchPath { checkpoint, .. } => {
-                format!(
-                    "'checkpoint cat {}:' lists what it holds",
-                    checkpoint.short()
-                )
+                format!("'checkpoint ls {}' lists what it holds", checkpoint.short())
             }
+            Self::PathNotCheckpoint {
+                command: Some(command),
+                ..
+            } => command.clone(),
+            Self::CheckpointNotPath {
+                checkpoint, other, ..
+            } => format!("checkpoint diff {} {}", checkpoint.short(), other.short()),
             Self::NoStore {
                 ancestor: Some(above),
                 ..
@@ -51,6 +57,47 @@ impl Error {
         };
         Some(words)
     }
+}
+
+fn mismatch_hint(query: &str, why: &Mismatch) -> Option<String> {
+    let reason = |c: &Candidate| shell_word(c.reason.as_bytes());
+    let newest = |newest: &Option<ObjectId>| Some(newest.as_ref()?.short());
+    Some(match why {
+        Mismatch::Unknown { newest: id } | Mismatch::NorPath { newest: id } => format!(
+            "'checkpoint list' shows them all; the newest is {}",
+            newest(id)?
+        ),
+        Mismatch::InFuture { newest: id } if is_clock(query) => format!(
+            "did you mean 'yesterday {query}'? the newest is {}",
+            newest(id)?
+        ),
+        Mismatch::InFuture { newest: id } => {
+            format!("the newest is {}", newest(id)?)
+        }
+        Mismatch::TooShort { candidates } => {
+            let named = candidates
+                .iter()
+                .map(|c| format!("{}, {}", c.id.short(), reason(c)));
+            format!("did you mean {}?", join_or(named))
+        }
+        Mismatch::Reasons { candidates } => {
+            format!("did you mean {}?", join_or(candidates.iter().map(reason)))
+        }
+        Mismatch::OtherWord { meant } => format!("did you mean {meant}?"),
+        Mismatch::TooFar { count } => format!("the oldest is latest~{}", count - 1),
+        Mismatch::TooOld { oldest, age } => {
+            format!("the oldest is {}, made {age} ago", oldest.short())
+        }
+    })
+}
+
+/// Whether a typed time is a time of day alone.
+fn is_clock(typed: &str) -> bool {
+    typed.bytes().all(|b| b.is_ascii_digit() || b == b':')
+}
+
+fn join_or(words: impl Iterator<Item = String>) -> String {
+    words.collect::<Vec<_>>().join(" or ")
 }
 
 fn io_hint(action: &str, kind: ErrorKind) -> Option<&'static str> {

@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use crate::base::interrupt::Interrupted;
 use crate::base::text::{escape, escape_line};
+use crate::base::time::{PAST_FORMS, SPAN_FORMS};
 use crate::error::problem::WorkflowProblem;
 use crate::error::words::Obstacle;
 use crate::model::checkpoint::hold::Hold;
-use crate::model::checkpoint::selector::{Candidate, SelectorProblem};
+use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
+use crate::model::checkpoint::selector::SelectorProblem;
 use crate::model::state::object_id::ObjectId;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -21,11 +23,39 @@ pub enum Error {
     #[error("{what}")]
     #[strum(message = "try 'checkpoint --help'")]
     Usage { what: String },
-    #[error("no checkpoint '{}'", escape(.query))]
+    /// A duration or time that cannot be read, with examples of what can.
+    #[error("cannot read '{}'{}; write {forms}", escape(.typed), after(" of ", .option))]
+    #[strum(
+        serialize = "usage",
+        message = "'checkpoint help selectors' names every form"
+    )]
+    BadTime {
+        /// Where it was given; empty if that is clear.
+        option: &'static str,
+        typed: String,
+        forms: &'static str,
+    },
+    #[error("{}", mismatch(.query, .why))]
     #[strum(message = "'checkpoint create' makes the first one")]
-    NoSuchCheckpoint {
-        query: String,
-        nearest: Option<ObjectId>,
+    NoSuchCheckpoint { query: String, why: Mismatch },
+    /// A path where a checkpoint is needed.
+    #[error("'{}' is a path, not a checkpoint", escape(.path))]
+    #[strum(
+        serialize = "no_such_checkpoint",
+        message = "'checkpoint list' shows the checkpoints"
+    )]
+    PathNotCheckpoint {
+        path: String,
+        /// The command that was probably meant.
+        command: Option<String>,
+    },
+    /// A checkpoint where one of its paths is needed.
+    #[error("'{}' is a checkpoint, and no path in {}", escape(.word), .checkpoint.short())]
+    #[strum(serialize = "no_such_path")]
+    CheckpointNotPath {
+        word: String,
+        checkpoint: ObjectId,
+        other: ObjectId,
     },
     /// It existed, but was evicted or deleted by another process meanwhile.
     #[error("checkpoint {} was evicted meanwhile", .id.short())]
@@ -39,6 +69,10 @@ pub enum Error {
     },
     #[error("checkpoint {} does not hold '{}'", .checkpoint.short(), escape(.path))]
     NoSuchPath { checkpoint: ObjectId, path: String },
+    /// A checkpoint alone where one of its files is needed.
+    #[error("{} is a checkpoint: name one of its files, SEL:PATH", .id.short())]
+    #[strum(serialize = "usage")]
+    NoFileNamed { id: ObjectId },
     /// A directory where a file is needed.
     #[error("'{path}' is a directory in checkpoint {}; it holds {}", .checkpoint.short(), content(.entries))]
     #[strum(serialize = "is_a_directory", message = "name one of its files")]
@@ -243,6 +277,31 @@ impl Error {
         }
     }
 
+    pub fn bad_span(option: &'static str, typed: &str) -> Self {
+        Self::BadTime {
+            option,
+            typed: typed.to_owned(),
+            forms: SPAN_FORMS,
+        }
+    }
+
+    pub fn bad_time(option: &'static str, typed: &str) -> Self {
+        Self::BadTime {
+            option,
+            typed: typed.to_owned(),
+            forms: PAST_FORMS,
+        }
+    }
+
+    /// Returns the checkpoints that a selector could have meant.
+    pub fn candidates(&self) -> &[Candidate] {
+        match self {
+            Self::AmbiguousCheckpoint { candidates, .. } => candidates,
+            Self::NoSuchCheckpoint { why, .. } => why.candidates(),
+            _ => &[],
+        }
+    }
+
     /// Returns the stable code for this failure in JSON: the name of its variant, unless another is
     /// given there.
     pub fn code(&self) -> &'static str {
@@ -250,6 +309,34 @@ impl Error {
             Self::Workflow(problem) => problem.code,
             other => other.into(),
         }
+    }
+}
+
+/// Formats `lead` and `text`, unless that is empty.
+fn after(lead: &str, text: &str) -> String {
+    if text.is_empty() {
+        String::new()
+    } else {
+        format!("{lead}{text}")
+    }
+}
+
+fn mismatch(query: &str, why: &Mismatch) -> String {
+    let query = escape(query);
+    match why {
+        Mismatch::TooShort { .. } => {
+            format!("'{query}' is too short for an id: give 4 digits or more")
+        }
+        Mismatch::TooFar { count: 1 } => {
+            format!("'{query}' goes back too far: there is 1 checkpoint")
+        }
+        Mismatch::TooFar { count } => {
+            format!("'{query}' goes back too far: there are {count} checkpoints")
+        }
+        Mismatch::TooOld { .. } => format!("no checkpoint is as old as '{query}'"),
+        Mismatch::InFuture { .. } => format!("'{query}' is in the future"),
+        Mismatch::NorPath { .. } => format!("no checkpoint and no path '{query}'"),
+        _ => format!("no checkpoint '{query}'"),
     }
 }
 
@@ -319,9 +406,7 @@ impl From<SelectorProblem> for Error {
             SelectorProblem::Empty => Self::Usage {
                 what: "the selector is empty: no checkpoint is named".into(),
             },
-            SelectorProblem::NoMatch { query, nearest } => {
-                Self::NoSuchCheckpoint { query, nearest }
-            }
+            SelectorProblem::NoMatch { query, why } => Self::NoSuchCheckpoint { query, why },
             SelectorProblem::Ambiguous { query, candidates } => {
                 Self::AmbiguousCheckpoint { query, candidates }
             }

@@ -21,7 +21,7 @@ impl From<(RelPath, Blocker)> for Obstacle {
             Blocker::Uncaptured(why) => why.as_ref().map_or("not captured", WhyNot::in_words),
             Blocker::File => "a file stands where a directory is needed",
             Blocker::Directory => {
-                "a directory stands where a file is needed, and --overlay deletes nothing"
+                "a directory stands where a file is needed, and what is in it is to stay"
             }
         };
         Self {

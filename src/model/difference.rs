@@ -49,6 +49,18 @@ pub struct OtherDifferences {
     pub uncaptured: Vec<(RelPath, Option<WhyNot>, Option<WhyNot>)>,
 }
 
+impl Difference {
+    /// Drops every path that `wants` refuses.
+    pub fn retain(&mut self, wants: &dyn Fn(&RelPath) -> bool) {
+        self.files.retain(|pair| wants(&pair.path));
+        self.not_compared.retain(|(path, _)| wants(path));
+        self.other.modes.retain(|(path, _, _)| wants(path));
+        self.other.uncaptured.retain(|(path, _, _)| wants(path));
+        self.other.empty_dirs_added.retain(wants);
+        self.other.empty_dirs_deleted.retain(wants);
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
     pub files: Vec<Pair>,

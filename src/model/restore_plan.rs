@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::model::path_filter::PathFilter;
 use crate::model::state::entry::{Entry, RWX_BITS, SPECIAL_BITS, WhyNot};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
@@ -13,6 +14,8 @@ pub struct RestoreScope {
     pub paths: Vec<RelPath>,
     /// Scope of the restored checkpoint; nothing outside it changes.
     pub within: Option<Scope>,
+    /// Patterns that narrow it further.
+    pub filter: PathFilter,
     /// Delete nothing: write the target's files over the present ones.
     pub overlay: bool,
     /// Restore set-uid, set-gid and sticky bits too.
@@ -64,7 +67,9 @@ impl RestoreScope {
     pub fn covers(&self, path: &RelPath) -> bool {
         let is_asked_for =
             self.paths.is_empty() || self.paths.iter().any(|limit| path.is_at_or_below(limit));
-        is_asked_for && self.within.as_ref().is_none_or(|scope| scope.covers(path))
+        is_asked_for
+            && self.filter.passes(path)
+            && self.within.as_ref().is_none_or(|scope| scope.covers(path))
     }
 
     /// Returns the entries of a map by path that the restore covers.
@@ -76,7 +81,7 @@ impl RestoreScope {
     }
 
     pub fn is_everything(&self) -> bool {
-        self.paths.is_empty() && self.within.is_none()
+        self.paths.is_empty() && self.within.is_none() && self.filter.is_empty()
     }
 
     pub(super) fn perm_bits(&self) -> u32 {
@@ -92,6 +97,11 @@ impl RestorePlan {
     /// Whether there are no changes and no conflicts.
     pub fn is_empty(&self) -> bool {
         self.conflicts.is_empty() && self.change_count() == 0
+    }
+
+    /// Whether no path of either state was within the limits.
+    pub fn is_of_nothing(&self) -> bool {
+        self.is_empty() && self.unchanged == 0 && self.left_alone.is_empty()
     }
 
     pub fn change_count(&self) -> usize {

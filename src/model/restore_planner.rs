@@ -77,7 +77,8 @@ impl Planner<'_> {
         if !self.present.dirs.contains_key(path) {
             return;
         }
-        if self.scope.overlay {
+        let stays = |(inner, _): (&RelPath, _)| !self.scope.covers(inner);
+        if self.scope.overlay || below(&self.present.files, path).any(stays) {
             return self.refuse(path.clone(), Blocker::Directory);
         }
         let gone = below(&self.present.files, path).map(|(path, entry)| (path.clone(), *entry));

@@ -11,6 +11,7 @@ pub mod open_store;
 pub mod own_files;
 pub mod restore;
 pub mod run_warning;
+pub mod select;
 pub mod session;
 pub mod warning;
 pub mod warning_words;

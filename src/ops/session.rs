@@ -17,7 +17,7 @@ use crate::worktree::tree_handle::WorkTree;
 /// A restore that was interrupted after changes may have begun.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pending {
-    Known(Journal),
+    Known(Box<Journal>),
     /// The journal cannot be read; the newest safety checkpoint gives target and safety checkpoint.
     Unreadable {
         target: ObjectId,

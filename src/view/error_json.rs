@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::error::Error;
 use crate::error::problem::Choice;
-use crate::model::checkpoint::selector::Candidate;
+use crate::model::checkpoint::mismatch::Candidate;
 use crate::view::contract::ContractDocument;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::next_command::argv;
@@ -77,8 +77,9 @@ impl ErrorJson {
             contract: contract.map(|contract| contract.value.clone()),
         };
         match error {
-            Error::AmbiguousCheckpoint { candidates, .. } => {
-                failed.candidates = Some(candidates.iter().map(candidate).collect());
+            Error::NoSuchCheckpoint { why, .. } if why.candidates().is_empty() => {}
+            Error::AmbiguousCheckpoint { .. } | Error::NoSuchCheckpoint { .. } => {
+                failed.candidates = Some(error.candidates().iter().map(candidate).collect());
             }
             Error::AmbiguousStore { candidates } => {
                 let shown = candidates.iter().map(|path| path.display().to_string());

@@ -19,6 +19,7 @@ pub mod format;
 pub mod guard;
 pub mod hold;
 pub mod list;
+pub mod ls;
 pub mod next_command;
 pub mod parts;
 pub mod patch;

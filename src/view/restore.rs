@@ -30,7 +30,7 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint) -> Output {
         return planned(outcome, &short, &reason, paint);
     }
     if outcome.is_nothing_to_do() {
-        let result = if outcome.paths.is_empty() && !outcome.overlay {
+        let result = if !outcome.is_limited() && !outcome.overlay {
             format!("Already at {short} ({reason}); nothing to do.\n")
         } else {
             format!(

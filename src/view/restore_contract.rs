@@ -119,7 +119,7 @@ fn assumptions(
     if outcome.dry_run {
         assumed.push("Nothing was changed: this was a dry run".to_owned());
     }
-    if outcome.target.is_scoped() || !outcome.paths.is_empty() {
+    if outcome.target.is_scoped() || outcome.is_limited() {
         assumed.push(
             "Only what the checkpoint or the given paths cover was restored and compared"
                 .to_owned(),

@@ -7,8 +7,8 @@ use crate::view::envelope::{self, envelope};
 use crate::view::parts::TextAnswer;
 use crate::view::workflow::answers as runs;
 use crate::view::{
-    bisect, cat, config, copies, create, delete, diff, find, guard, hold, list, pin, prune, relink,
-    restore, show, status, stores, undo, verify,
+    bisect, cat, config, copies, create, delete, diff, find, guard, hold, list, ls, pin, prune,
+    relink, restore, show, status, stores, undo, verify,
 };
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
@@ -35,7 +35,7 @@ pub struct SchemaAnswer {
 }
 
 /// Every answer; `usage` is that of a command line without a command.
-const ANSWERS: [(&str, Schema); 30] = [
+const ANSWERS: [(&str, Schema); 31] = [
     ("bisect", envelope::schema::<bisect::BisectAnswer>),
     ("cat", envelope::schema::<cat::CatAnswer>),
     ("completions", envelope::schema::<TextAnswer>),
@@ -50,6 +50,7 @@ const ANSWERS: [(&str, Schema); 30] = [
     ("list", envelope::schema::<list::ListAnswer>),
     ("list_all", envelope::schema::<stores::ListAllAnswer>),
     ("man", envelope::schema::<TextAnswer>),
+    ("ls", envelope::schema::<ls::LsAnswer>),
     ("pin", envelope::schema::<pin::PinAnswer>),
     ("prune", envelope::schema::<prune::PruneAnswer>),
     (

@@ -1,7 +1,8 @@
 //! The pages of `checkpoint help TOPIC`.
 
 /// Topics and pages, in the order in which a newcomer needs them. None has the name of a command.
-const TOPICS: [(&str, &str); 11] = [
+const TOPICS: [(&str, &str); 12] = [
+    ("selectors", include_str!("../docs/selectors.md")),
     ("history", include_str!("../docs/history.md")),
     ("recovery", include_str!("../docs/recovery.md")),
     (

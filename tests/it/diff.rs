@@ -44,7 +44,7 @@ fn none_one_or_two_selectors_say_what_is_compared() {
         .run(&["diff", &first, &first])
         .success()
         .stdout_is("");
-    sandbox.run(&["diff", &first, &first, &first]).code(2);
+    sandbox.run(&["diff", &first, &first, &first]).code(3);
     sandbox.run(&["diff", ""]).code(2);
     sandbox.run(&["diff", "nothing"]).code(3);
 }

@@ -18,8 +18,7 @@ fn wrong_usage_is_2_and_makes_nothing() {
         &["create", "--no-such-flag"],
         &["create", "two", "words"],
         &["list", "word"],
-        &["show"],
-        &["show", "a", "b"],
+        &["pin"],
         &["restore"],
         &["prune", "--keep", "many"],
         &["list", "--color", "sometimes"],
@@ -45,8 +44,8 @@ fn wrong_usage_says_in_one_line_what_and_what_next() {
     let sandbox = Sandbox::new();
     for (args, line) in [
         (
-            &["show"][..],
-            "the following required arguments were not provided: <SEL> (try 'checkpoint show --help')",
+            &["pin"][..],
+            "the following required arguments were not provided: <SEL> (try 'checkpoint pin --help')",
         ),
         (
             &["list", "--color", "sometimes"],

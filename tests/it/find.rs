@@ -139,11 +139,11 @@ fn a_name_with_the_marks_of_a_pattern_is_found_to_the_letter() {
 #[test]
 fn nothing_found_is_3_with_a_way_on() {
     let (sandbox, _) = story();
-    let run = sandbox.run(&["find", "other.rs", "--json"]).code(3);
+    let run = sandbox.run(&["find", "ther.rs", "--json"]).code(3);
     assert_eq!(run.error_code(), "nothing_found");
-    run.stderr_has("*other.rs*");
+    run.stderr_has("*ther.rs*");
     assert_eq!(
-        names(&found(&sandbox, &["*other.rs*"])),
+        names(&found(&sandbox, &["*ther.rs*"])),
         ["src/deep/other.rs"]
     );
     sandbox.run(&["find", ""]).code(2);

@@ -169,11 +169,16 @@ fn a_name_must_be_one_and_an_end_must_be_near() {
         sandbox.run(&["hold", bad]).code(2);
     }
     sandbox.run(&["hold", "--", "-wave"]).code(2);
-    for bad in ["25h", "0s", "soon", "2026-03-24"] {
+    for (bad, told) in [
+        ("25h", "at most 24h"),
+        ("0s", "at most 24h"),
+        ("soon", "write 30m"),
+        ("2026-03-24", "write 30m"),
+    ] {
         sandbox
             .run(&["hold", "wave", "--for", bad])
             .code(2)
-            .stderr_has("at most 24h");
+            .stderr_has(told);
     }
     sandbox.run(&["hold", "wave", "--for", "24h"]).success();
 }

@@ -107,6 +107,7 @@ mod safety;
 mod salvage;
 mod scoped;
 mod secrets;
+mod selectors;
 mod shape;
 mod shortage;
 mod show;

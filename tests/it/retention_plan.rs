@@ -10,6 +10,7 @@ use checkpoint::model::checkpoint::retention::{
 };
 use checkpoint::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use checkpoint::model::checkpoint::undo_stack::Steps;
+use checkpoint::model::path_filter::PathFilter;
 use checkpoint::model::state::object_id::ObjectId;
 
 fn id(n: u8) -> ObjectId {
@@ -48,6 +49,7 @@ fn safety(n: u8, target: u8) -> Checkpoint {
         target: id(target),
         paths: vec![],
         within: None,
+        filter: PathFilter::default(),
     });
     made
 }

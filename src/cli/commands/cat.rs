@@ -14,19 +14,23 @@ use crate::view::cat as cat_view;
 
 /// Print the content of one file of a checkpoint
 ///
-/// A selector, such as a time, may contain colons: SEL:PATH is split at the last colon that gives a
-/// checkpoint and a file in it. A symlink is printed as its target.
+/// SEL:PATH and SEL PATH mean the same; a PATH alone is that of the latest checkpoint. The last
+/// colon that leaves an existing checkpoint and file counts. A symlink is printed as its target.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CatArgs {
     /// Checkpoint, a colon, and a path relative to the root
     #[arg(value_name = "SEL:PATH")]
     pub what: OsString,
+    /// Path, if the first word is a checkpoint alone
+    #[arg(value_name = "PATH")]
+    pub path: Option<OsString>,
 }
 
 impl CatArgs {
     pub fn resolve(&self) -> CatOptions {
         CatOptions {
             what: self.what.clone().into_encoded_bytes(),
+            path: self.path.clone().map(OsString::into_encoded_bytes),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::select_args::{GlobArgs, bytes_of};
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::pager::PagerOutput;
@@ -10,13 +11,15 @@ use crate::error::Result;
 use crate::ops::browse::diff::compare::{self as diff_op, DiffOptions};
 use crate::ops::browse::diff::file_diff::{Detail, PatchOptions};
 use crate::ops::context::Context;
+use crate::ops::select::words::TypedWords;
 use crate::view::patch::{self, PatchStyle};
 use crate::view::{diff as diff_view, diffstat, words};
 
 /// Compare two checkpoints, or a checkpoint with the directory
 ///
 /// Without SEL, compares the latest checkpoint with the directory; with one SEL, that checkpoint
-/// with the directory; with two, the first with the second.
+/// with the directory; with two, the first with the second. PATHs follow, or SEL:PATH; a word that
+/// could be both is a checkpoint, and a path behind --.
 #[derive(Clone, Debug, clap::Args)]
 #[group(skip)]
 #[expect(
@@ -24,12 +27,14 @@ use crate::view::{diff as diff_view, diffstat, words};
     reason = "each is a flag of its own on the command line"
 )]
 pub struct DiffArgs {
-    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago'
-    #[arg(value_name = "SEL", num_args = 0..=2)]
-    pub selectors: Vec<String>,
-    /// Only these files and directories; literal names, no patterns
+    /// Up to two checkpoints (an id, latest, latest~N, a reason, or a time), then paths
+    #[arg(value_name = "SEL|PATH")]
+    pub words: Vec<OsString>,
+    /// Only these files and directories; literal names, for patterns see --glob
     #[arg(value_name = "PATH", last = true)]
     pub paths: Vec<OsString>,
+    #[command(flatten)]
+    pub globs: GlobArgs,
     /// Show the number of added and deleted lines of each file
     #[arg(long, group = "form")]
     pub stat: bool,
@@ -82,13 +87,11 @@ impl DiffArgs {
             DiffForm::NameOnly | DiffForm::NameStatus => Detail::Names,
         };
         DiffOptions {
-            selectors: self.selectors.clone(),
-            paths: self
-                .paths
-                .iter()
-                .cloned()
-                .map(OsString::into_encoded_bytes)
-                .collect(),
+            words: TypedWords {
+                words: bytes_of(self.words.clone()),
+                paths: bytes_of(self.paths.clone()),
+            },
+            globs: self.globs.clone().resolve(),
             patch: PatchOptions {
                 detail,
                 context: self.unified,

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 
 use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::commands::select_args::PeriodArgs;
 use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::error::Result;
@@ -14,8 +15,8 @@ use crate::view::find as find_view;
 
 /// Find the checkpoints that hold or changed a path, or contain a text
 ///
-/// PATTERN is a path from the root, a directory, or a pattern with * ? [ as in a .gitignore:
-/// without a slash it matches a name in any directory.
+/// PATTERN is a path, or a pattern with * ? [ as in a .gitignore: without a slash it is a name in
+/// any directory, with one a path from the root, such as ./README.md.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FindArgs {
     /// Path or pattern; with --text, only these files are searched
@@ -27,6 +28,8 @@ pub struct FindArgs {
     /// Maximum number of results [default: all, or 100 with --text]
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub period: PeriodArgs,
 }
 
 /// The two kinds of search.
@@ -35,31 +38,36 @@ pub enum FindTarget {
     Text(FindTextOptions),
 }
 
-impl From<&FindArgs> for FindTarget {
-    fn from(args: &FindArgs) -> Self {
+impl FindArgs {
+    /// # Errors
+    /// `--since` or `--until` is not a time.
+    pub fn resolve(&self, now_ms: i64) -> Result<FindTarget> {
+        let period = self.period.resolve(now_ms)?;
         let bytes = |text: &OsString| text.as_encoded_bytes().to_vec();
         let (pattern, limit) = (
-            args.pattern.as_ref().map(bytes),
-            args.limit.map(NonZeroUsize::get),
+            self.pattern.as_ref().map(bytes),
+            self.limit.map(NonZeroUsize::get),
         );
-        match &args.text {
-            Some(text) => Self::Text(FindTextOptions {
+        Ok(match &self.text {
+            Some(text) => FindTarget::Text(FindTextOptions {
                 text: bytes(text),
                 pattern,
                 limit,
+                period,
             }),
-            None => Self::Path(FindOptions {
+            None => FindTarget::Path(FindOptions {
                 pattern: pattern.unwrap_or_default(),
                 limit,
+                period,
             }),
-        }
+        })
     }
 }
 
 impl RunCommand for FindArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let paint = cmd.printer.out_paint();
-        let (document, said, warnings) = match (&self).into() {
+        let (document, said, warnings) = match self.resolve(context.now_ms)? {
             FindTarget::Path(options) => {
                 let outcome = find_op::find(context, &options)?;
                 (

@@ -2,12 +2,12 @@
 
 use clap::ValueEnum;
 
-use crate::base::time;
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::select_args::PeriodArgs;
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::config::settings::OwnFile;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::checkpoint::record::CheckpointKind;
 use crate::ops::browse::list::{self as list_op, ListOptions};
 use crate::ops::context::Context;
@@ -30,14 +30,13 @@ pub struct ListArgs {
     /// Only checkpoints of this source
     #[arg(long, value_name = "TEXT")]
     pub source: Option<String>,
-    /// Only checkpoints made since then, such as '2h ago' or 2026-03-24T12:45
-    #[arg(long, value_name = "TIME")]
-    pub since: Option<String>,
+    #[command(flatten)]
+    pub period: PeriodArgs,
     /// Only checkpoints of this kind
     #[arg(long)]
     pub kind: Option<KindArg>,
     /// List the stores of all directories, with their state
-    #[arg(long, conflicts_with_all = ["limit", "reason", "source", "since", "kind"])]
+    #[arg(long, conflicts_with_all = ["limit", "reason", "source", "since", "until", "kind"])]
     pub all: bool,
 }
 
@@ -49,14 +48,9 @@ pub enum KindArg {
 
 impl ListArgs {
     /// # Errors
-    /// `--since` is not a time.
+    /// `--since` or `--until` is not a time.
     pub fn resolve(self, now_ms: i64) -> Result<ListOptions> {
-        let since_ms = match &self.since {
-            None => None,
-            Some(text) => Some(time::parse(text, now_ms).ok_or_else(|| Error::Usage {
-                what: format!("--since '{text}' is no time; '2h ago' and 2026-03-24T12:45 are"),
-            })?),
-        };
+        let period = self.period.resolve(now_ms)?;
         let kind = self.kind.map(|kind| match kind {
             KindArg::Checkpoint => CheckpointKind::Regular,
             KindArg::Safety => CheckpointKind::Safety,
@@ -65,7 +59,7 @@ impl ListArgs {
             limit: self.limit,
             reason: self.reason,
             source: self.source,
-            since_ms,
+            period,
             kind,
         })
     }

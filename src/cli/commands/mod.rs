@@ -20,6 +20,7 @@ pub mod guard;
 pub mod help;
 pub mod hold;
 pub mod list;
+pub mod ls;
 pub mod man;
 pub mod phase;
 pub mod pin;
@@ -27,6 +28,7 @@ pub mod prune;
 pub mod relink;
 pub mod restore;
 pub mod schema;
+pub mod select_args;
 pub mod show;
 pub mod status;
 pub mod verify;
@@ -111,6 +113,7 @@ commands! {
         "list" ["log"] List(list::ListArgs),
         "show" Show(show::ShowArgs),
         "diff" Diff(diff::DiffArgs),
+        "ls" Ls(ls::LsArgs),
         "cat" Cat(cat::CatArgs),
         "find" Find(find::FindArgs),
         "restore" Restore(restore::RestoreArgs),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::commands::prune::KeepArgs;
+use crate::cli::commands::select_args::{GlobArgs, bytes_of};
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::{environment, exit_code};
@@ -35,12 +36,14 @@ const PROPERTIES: Properties = Properties {
 /// files alone that the checkpoint left out by its rules.
 #[derive(Debug, clap::Args)]
 pub struct RestoreArgs {
-    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago'
+    /// Checkpoint: an id, latest, latest~N, a reason, or a time; SEL:PATH names a path too
     #[arg(value_name = "SEL", required_unless_present = "resume")]
-    pub selector: Option<String>,
-    /// Only these files and directories; literal names, no patterns
+    pub selector: Option<OsString>,
+    /// Only these files and directories; literal names, for patterns see --glob
     #[arg(value_name = "PATH")]
     pub paths: Vec<OsString>,
+    #[command(flatten)]
+    pub globs: GlobArgs,
     /// Write the files of the checkpoint, but delete nothing
     #[arg(long)]
     pub overlay: bool,
@@ -54,7 +57,7 @@ pub struct RestoreArgs {
     #[arg(long, value_name = "CMD", conflicts_with_all = ["dry_run", "contract"], value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub check: Option<String>,
     /// Finish an interrupted restore
-    #[arg(long, conflicts_with_all = ["selector", "paths", "overlay", "restore_suid", "dry_run", "to", "check"])]
+    #[arg(long, conflicts_with_all = ["selector", "paths", "globs", "exclude", "overlay", "restore_suid", "dry_run", "to", "check"])]
     pub resume: bool,
     #[command(flatten)]
     pub contract: ContractArgs,
@@ -122,12 +125,9 @@ impl CommonArgs {
 impl RestoreArgs {
     pub fn resolve(self, common: CommonOptions) -> RestoreOptions {
         RestoreOptions {
-            selector: self.selector.unwrap_or_default(),
-            paths: self
-                .paths
-                .into_iter()
-                .map(OsString::into_encoded_bytes)
-                .collect(),
+            selector: self.selector.unwrap_or_default().into_encoded_bytes(),
+            paths: bytes_of(self.paths),
+            globs: self.globs.resolve(),
             overlay: self.overlay,
             special_bits: self.restore_suid,
             common,
@@ -140,12 +140,14 @@ impl RestoreArgs {
         let RestoreOptions {
             selector,
             paths,
+            globs,
             special_bits,
             ..
         } = self.resolve(CommonOptions::default());
         RestoreToOptions {
             selector,
             paths,
+            globs,
             to,
             special_bits,
             dry_run,

@@ -1,6 +1,9 @@
 //! `show`: prints one checkpoint, through a pager on a terminal.
 
+use std::ffi::OsString;
+
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::select_args::bytes_of;
 use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::cli::terminal::pager::PagerOutput;
@@ -9,6 +12,7 @@ use crate::ops::browse::diff::compare;
 use crate::ops::browse::diff::file_diff::{Detail, PatchOptions};
 use crate::ops::browse::list::{self as list_op, ShowOutcome};
 use crate::ops::context::Context;
+use crate::ops::select::words::TypedWords;
 use crate::view::patch::{self, PatchStyle};
 use crate::view::{diff as diff_view, diffstat, show, words};
 
@@ -20,7 +24,10 @@ use crate::view::{diff as diff_view, diffstat, show, words};
 pub struct ShowArgs {
     /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago' [default: latest]
     #[arg(value_name = "SEL", allow_hyphen_values = true)]
-    pub selector: Option<String>,
+    pub selector: Option<OsString>,
+    /// Only the changes of these files and directories
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<OsString>,
     /// Show the changes as a patch
     #[arg(short, long, group = "form")]
     pub patch: bool,
@@ -34,8 +41,12 @@ pub struct ShowArgs {
 
 impl RunCommand for ShowArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let selector = self.selector.as_deref().unwrap_or("latest");
-        let outcome = list_op::show(context, selector)?;
+        let words = self.selector.iter().chain(&self.paths).cloned().collect();
+        let words = TypedWords {
+            words: bytes_of(words),
+            paths: Vec::new(),
+        };
+        let outcome = list_op::show(context, &words)?;
         if cmd.printer.json {
             cmd.printer.result(&show::json(&outcome));
             return Ok(exit_code::DONE);
@@ -91,9 +102,14 @@ impl ShowArgs {
             binary: false,
         };
         let (before, checkpoint) = (shown.before.as_ref(), &shown.checkpoint);
-        let compared = compare::changes_of(context, before, checkpoint, options, &mut |file| {
-            output.write(&patch::render(file, style))
-        })?;
+        let compared = compare::changes_of(
+            context,
+            before,
+            checkpoint,
+            &shown.paths,
+            options,
+            &mut |file| output.write(&patch::render(file, style)),
+        )?;
         if self.stat {
             let _ = output.write(diffstat::render(&compared.files, paint).as_bytes())?;
         }

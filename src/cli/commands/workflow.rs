@@ -446,14 +446,9 @@ fn delete(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowDeleteArgs
 }
 
 fn cleanup(context: &Context, cmd: &CommandContext<'_>, args: &CleanupArgs) -> Result<u8> {
-    let span = |text: &str| {
-        time::parse_span(text).ok_or_else(|| Error::Usage {
-            what: format!("'{text}' is no time such as 7d or 12h"),
-        })
-    };
     let options = CleanupOptions {
-        max_age_ms: span(&args.max_age)?,
-        failed_max_age_ms: span(&args.failed_max_age)?,
+        max_age_ms: parse_span("--max-age", &args.max_age)?,
+        failed_max_age_ms: parse_span("--failed-max-age", &args.failed_max_age)?,
         keep_archives: args.keep_archives,
         dry_run: args.dry_run,
     };
@@ -462,6 +457,10 @@ fn cleanup(context: &Context, cmd: &CommandContext<'_>, args: &CleanupArgs) -> R
         "workflow.cleanup",
         &run_lifecycle::cleanup(context, options)?,
     ))
+}
+
+fn parse_span(option: &'static str, typed: &str) -> Result<i64> {
+    time::parse_span(typed).ok_or_else(|| Error::bad_span(option, typed))
 }
 
 fn ended(cmd: &CommandContext<'_>, name: &str, outcome: &EndOutcome) -> u8 {

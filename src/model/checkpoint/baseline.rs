@@ -19,7 +19,8 @@ pub fn before(line: &Line, sequence: u64) -> Option<Cow<'_, Checkpoint>> {
             return Some(checkpoint);
         }
         let operation = checkpoint.record.operation.as_ref()?;
-        let is_of_everything = operation.paths.is_empty() && operation.within.is_none();
+        let is_of_everything =
+            operation.paths.is_empty() && operation.within.is_none() && operation.filter.is_empty();
         let target = || {
             line.find(operation.target)
                 .filter(|target| target.record.sequence < sequence)
@@ -33,6 +34,7 @@ mod tests {
     use super::*;
     use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record, Verb};
     use crate::model::checkpoint::terms::CheckpointTerms;
+    use crate::model::path_filter::PathFilter;
     use crate::model::state::object_id::ObjectId;
     use crate::model::state::rel_path::RelPath;
 
@@ -76,6 +78,7 @@ mod tests {
             target: id(target),
             paths,
             within: None,
+            filter: PathFilter::default(),
         });
         made
     }

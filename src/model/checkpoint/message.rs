@@ -5,6 +5,7 @@ use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
 use crate::model::checkpoint::record::{Coverage, Operation, Record};
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
+use crate::model::path_filter::PathFilter;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
@@ -53,6 +54,8 @@ pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
                 .flat_map(Scope::to_fields)
                 .map(|field| format!("Within: {field}")),
         );
+        let filter = operation.filter.to_fields().into_iter();
+        lines.extend(filter.map(|field| format!("Filter: {field}")));
     }
     lines.extend(terms_lines(&record.terms));
     if record.during_pending {
@@ -168,11 +171,14 @@ fn operation(trailers: &Trailers) -> Result<Option<Operation>, Malformed> {
         .collect::<Result<_, _>>()?;
     let within = Scope::from_fields(trailers.all("Within"))
         .map_err(|why| format!("trailer Within: {why}"))?;
+    let filter = PathFilter::from_fields(trailers.all("Filter"))
+        .map_err(|why| format!("trailer Filter: {why}"))?;
     Ok(Some(Operation {
         verb,
         target,
         paths,
         within,
+        filter,
     }))
 }
 
@@ -277,6 +283,10 @@ mod tests {
                 target: ObjectId::from_bytes([7; 20]),
                 paths: vec![RelPath::new(b"a b/\xff\n").unwrap(), RelPath::root()],
                 within: Some(Scope::default()),
+                filter: PathFilter {
+                    only: None,
+                    except: Some(Scope::new(vec![ScopePart::glob(b"*.log\n").unwrap()])),
+                },
             }),
             during_pending: true,
             terms: CheckpointTerms::default(),

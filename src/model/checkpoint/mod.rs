@@ -9,6 +9,7 @@ pub mod keep_policy;
 pub mod line;
 pub mod manifest;
 pub mod message;
+pub mod mismatch;
 pub mod record;
 pub mod retention;
 pub mod selector;

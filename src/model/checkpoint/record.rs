@@ -1,6 +1,7 @@
 //! A checkpoint as data, apart from how it is stored.
 
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
+use crate::model::path_filter::PathFilter;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
@@ -85,6 +86,8 @@ pub struct Operation {
     pub paths: Vec<RelPath>,
     /// Scope of the restored checkpoint, a further limit.
     pub within: Option<Scope>,
+    /// Patterns, a further limit.
+    pub filter: PathFilter,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]

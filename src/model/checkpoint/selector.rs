@@ -2,20 +2,19 @@
 
 use std::borrow::Cow;
 
-use crate::base::time;
+use crate::base::time::{self, TypedTime};
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::line::{Line, LineEntry};
-use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, MIN_PREFIX};
-use crate::model::state::object_id::ObjectId;
+use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
+use crate::model::checkpoint::record::{Checkpoint, MIN_PREFIX};
 
 /// Why a selector does not name exactly one checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SelectorProblem {
     Empty,
-    /// `nearest` is the newest checkpoint.
     NoMatch {
         query: String,
-        nearest: Option<ObjectId>,
+        why: Mismatch,
     },
     Ambiguous {
         query: String,
@@ -23,19 +22,11 @@ pub enum SelectorProblem {
     },
 }
 
-/// A checkpoint that an ambiguous selector could have meant.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
-    pub id: ObjectId,
-    pub reason: String,
-    /// Time in milliseconds since 1970, and kind; `None` if it is damaged.
-    pub made: Option<(i64, CheckpointKind)>,
-}
-
 /// Finds the one checkpoint that `query` names.
 ///
 /// Tries, in this order: `latest`, `latest~N`, `@`, `@~N`; digits of an id; an alias; an exact
-/// reason (the newest with it); a time (the newest at or before it).
+/// reason (the newest with it); a time (the checkpoint of that very second in UTC, else the newest
+/// at or before it).
 ///
 /// # Errors
 /// An empty query, no match, or several matches.
@@ -47,17 +38,21 @@ pub fn resolve<'c>(
     if query.is_empty() {
         return Err(SelectorProblem::Empty);
     }
-    let found = match steps_back(query) {
-        Some(steps) => latest(line, steps),
-        None => match by_id(query, line)? {
-            Some(found) => Some(found),
-            None => by_reason(query, line).or_else(|| by_time(query, line, now_ms)),
-        },
-    };
-    found.ok_or_else(|| SelectorProblem::NoMatch {
+    let no_match = |why| SelectorProblem::NoMatch {
         query: query.to_owned(),
-        nearest: line.newest().map(|c| c.id),
-    })
+        why,
+    };
+    if let Some(steps) = steps_back(query) {
+        return latest(line, steps).ok_or_else(|| no_match(Mismatch::of_steps(line)));
+    }
+    if let Some(found) = by_id(query, line)?.or_else(|| by_reason(query, line)) {
+        return Ok(found);
+    }
+    match time::parse_time(query, now_ms) {
+        Some(time) => by_time(time, line, now_ms)
+            .ok_or_else(|| no_match(Mismatch::of_time(time, line, now_ms))),
+        None => Err(no_match(Mismatch::of(query, line))),
+    }
 }
 
 /// Returns the newest checkpoint that is neither safety nor scoped, or the one `steps` before it.
@@ -95,14 +90,7 @@ fn by_id<'c>(query: &str, line: &'c Line) -> Result<Option<Cow<'c, Checkpoint>>,
     matches.sort_by_key(|c| LineEntry::of(c));
     Err(SelectorProblem::Ambiguous {
         query: query.to_owned(),
-        candidates: matches
-            .into_iter()
-            .map(|c| Candidate {
-                id: c.id,
-                reason: c.record.reason.clone(),
-                made: Some((c.record.time_ms, c.record.kind)),
-            })
-            .collect(),
+        candidates: matches.into_iter().map(|c| Candidate::of(&c)).collect(),
     })
 }
 
@@ -110,17 +98,32 @@ fn by_reason<'c>(query: &str, line: &'c Line) -> Option<Cow<'c, Checkpoint>> {
     line.rev().find(|c| c.record.reason == query)
 }
 
-fn by_time<'c>(query: &str, line: &'c Line, now_ms: i64) -> Option<Cow<'c, Checkpoint>> {
-    let until = time::parse_until(query, now_ms)?;
-    line.rev()
-        .find(|c| c.is_whole() && c.record.time_ms <= until)
+/// A time as it is printed of a checkpoint means that one, also a safety or scoped one; of several
+/// the newest. A time in the future means none.
+fn by_time(time: TypedTime, line: &Line, now_ms: i64) -> Option<Cow<'_, Checkpoint>> {
+    let stamped = |start_ms: i64| {
+        let span = start_ms..start_ms.saturating_add(time.length_ms);
+        let found = line.matching(|entry| span.contains(&entry.time_ms));
+        found
+            .into_iter()
+            .max_by_key(|c| (c.is_whole(), LineEntry::of(c)))
+    };
+    let earlier = || {
+        let until = time.last_ms();
+        let is_earlier = |c: &Checkpoint| c.is_whole() && c.record.time_ms <= until;
+        line.rev().find(|c| is_earlier(c))
+    };
+    let is_future = time.start_ms > now_ms;
+    let found = time.stamp_ms.and_then(stamped);
+    found.or_else(|| if is_future { None } else { earlier() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::checkpoint::record::{Coverage, Record};
+    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
     use crate::model::checkpoint::terms::CheckpointTerms;
+    use crate::model::state::object_id::ObjectId;
 
     fn made(first_byte: u8, sequence: u64, reason: &str, kind: CheckpointKind) -> Checkpoint {
         let mut bytes = [0; 20];
@@ -194,29 +197,82 @@ mod tests {
     }
 
     #[test]
-    fn no_match_several_matches_and_nothing_typed_are_told_apart() {
+    fn a_stamp_names_its_checkpoint_and_the_future_none() {
+        finds("1970-01-01 00:02:00", 2);
+        finds("1970-01-01 00:02:00 UTC", 2);
+        // As printed of a safety and of a scoped checkpoint.
+        finds("1970-01-01T00:04:00.000Z", 4);
+        finds("1970-01-01 00:05:00", 5);
+        finds("1970-01-01 00:05:01", 3);
+        let line = store();
+        let in_the_past = resolve("1970-01-01 00:03:00", &line, 0).unwrap();
+        assert_eq!(in_the_past.record.sequence, 3, "the clock went back");
+    }
+
+    fn why(query: &str) -> Mismatch {
+        match resolve(query, &store(), 600_000) {
+            Err(SelectorProblem::NoMatch { why, .. }) => why,
+            other => panic!("{query}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_names_nothing_is_told_apart() {
+        let meant = |meant: &str| Mismatch::OtherWord {
+            meant: meant.to_owned(),
+        };
+        for (query, expected) in [
+            ("HEAD", "latest"),
+            ("newest", "latest"),
+            ("HEAD~2", "latest~2"),
+            ("HEAD^", "latest~1"),
+            ("@^^", "latest~2"),
+            ("HEAD@{1}", "latest~1"),
+            ("latest-2", "latest~2"),
+            ("@-", "latest~1"),
+            ("~1", "latest~1"),
+            ("previous", "latest~1"),
+            ("first", "latest~2"),
+            ("2h", "'2h ago'"),
+        ] {
+            assert_eq!(why(query), meant(expected), "{query}");
+        }
+        for query in ["latest~9", "@^^^", "HEAD~7"] {
+            assert_eq!(why(query), Mismatch::TooFar { count: 3 }, "{query}");
+        }
+        for (query, reasons) in [
+            ("wav", &["wave"][..]),
+            ("WAVE", &["wave"]),
+            ("ther", &["other"]),
+            ("abc", &["scoped", "pre-restore-safety", "wave"]),
+        ] {
+            let found = why(query);
+            let found: Vec<&str> = found.candidates().iter().map(|c| &*c.reason).collect();
+            assert_eq!(found, reasons, "{query}");
+        }
+        assert!(matches!(why("20 m ago"), Mismatch::TooOld { age, .. } if age == "9 min"));
+        for query in ["1970-01-02", "1970-01-01T00:10:00.001Z"] {
+            assert!(matches!(why(query), Mismatch::InFuture { .. }), "{query}");
+        }
+        let newest = Some(store().last().unwrap().id);
+        for query in [
+            "ffff",
+            "@~x",
+            "../../x",
+            ":/wave",
+            "chk_19700101_000201_abcd02",
+        ] {
+            assert_eq!(why(query), Mismatch::Unknown { newest }, "{query}");
+        }
+    }
+
+    #[test]
+    fn several_matches_and_nothing_typed_are_told_apart() {
         let store = store();
         let problem = |query: &str| resolve(query, &store, 600_000).unwrap_err();
         assert_eq!(problem(""), SelectorProblem::Empty);
         assert!(
             matches!(problem("abcd"), SelectorProblem::Ambiguous { candidates, .. } if candidates.len() == 5)
         );
-        for query in [
-            "ffff",
-            "abc",
-            "latest~9",
-            "@~x",
-            "../../x",
-            "HEAD@{1}",
-            ":/wave",
-            "20 m ago",
-            "wav",
-            "chk_19700101_000201_abcd02",
-        ] {
-            assert!(
-                matches!(problem(query), SelectorProblem::NoMatch { .. }),
-                "{query}"
-            );
-        }
     }
 }

@@ -1,6 +1,7 @@
 //! The undo and redo stacks, derived from the safety checkpoints alone.
 
 use crate::model::checkpoint::record::{Checkpoint, Verb};
+use crate::model::path_filter::PathFilter;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
@@ -14,6 +15,7 @@ pub struct UndoStep {
     pub target: ObjectId,
     pub paths: Vec<RelPath>,
     pub within: Option<Scope>,
+    pub filter: PathFilter,
     /// The step of the other stack that this one undid or redid.
     consumed: Option<Box<UndoStep>>,
 }
@@ -40,6 +42,7 @@ impl Steps {
                     .map_or(operation.target, |step| step.target),
                 paths: operation.paths.clone(),
                 within: operation.within.clone(),
+                filter: operation.filter.clone(),
                 consumed: consumed.map(Box::new),
             };
             match operation.verb {
@@ -104,6 +107,7 @@ mod tests {
                 target: id(target),
                 paths: vec![],
                 within: None,
+                filter: PathFilter::default(),
             }),
             during_pending: false,
             terms: CheckpointTerms::default(),

@@ -54,9 +54,11 @@ impl Database {
     pub fn is_within(&self, scope: &RestoreScope) -> bool {
         match self {
             Self::File(path) => {
-                scope.paths.is_empty() || scope.paths.iter().any(|limit| path.is_at_or_below(limit))
+                let limits = &scope.paths;
+                scope.filter.passes(path)
+                    && (limits.is_empty() || limits.iter().any(|limit| path.is_at_or_below(limit)))
             }
-            Self::Named(_) => scope.paths.is_empty(),
+            Self::Named(_) => scope.paths.is_empty() && scope.filter.only.is_none(),
         }
     }
 

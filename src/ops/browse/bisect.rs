@@ -10,8 +10,8 @@ use crate::model::command_end::CommandEnd;
 use crate::model::restore_plan::RestoreScope;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::restore::commands::find;
 use crate::ops::restore::write_out;
+use crate::ops::select::checkpoint::find;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::files::scratch::Scratch;
@@ -76,8 +76,8 @@ pub fn bisect(
     let (scratch, row, warnings) = {
         let session = session::begin(context, &store)?;
         let inventory = session.locked.inventory();
-        let good = find(inventory, &options.good, context.now_ms)?;
-        let bad = find(inventory, &options.bad, context.now_ms)?;
+        let good = find(context, inventory, &options.good)?;
+        let bad = find(context, inventory, &options.bad)?;
         let row = row(&inventory.checkpoints, &good, &bad)?;
         (session.locked.begin_scratch()?, row, session.warnings)
     };

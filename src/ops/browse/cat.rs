@@ -5,14 +5,15 @@ use std::path::Path;
 
 use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
+use crate::model::checkpoint::mismatch::Mismatch;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::database::Held;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
-use crate::ops::restore::commands::find;
 use crate::ops::restore::restore_paths;
+use crate::ops::select::checkpoint::{find, latest};
 use crate::ops::warning::Warning;
 use crate::store::objects::object_error::ObjectError;
 use crate::store::refs::inventory::Inventory;
@@ -27,8 +28,10 @@ const ENTRIES_SHOWN: usize = 12;
 
 #[derive(Clone, Debug)]
 pub struct CatOptions {
-    /// `SEL:PATH` as typed.
+    /// `SEL:PATH`, or a path of the latest checkpoint.
     pub what: Vec<u8>,
+    /// A path, if `what` is a selector alone.
+    pub path: Option<Vec<u8>>,
 }
 
 /// Names the values of a checkpoint in place of a path; a file of that name is `./@state`.
@@ -61,7 +64,13 @@ pub fn cat(context: &Context, options: &CatOptions, sink: &mut dyn Write) -> Res
         checkpoint,
         path,
         entry,
-    } = locate(context, &store, &inventory, &options.what)?;
+    } = match &options.path {
+        Some(path) => {
+            let checkpoint = name(context, &inventory, &options.what)?;
+            find_entry(context, &store, checkpoint, path)?
+        }
+        None => locate(context, &store, &inventory, &options.what)?,
+    };
     let size_bytes = match store.objects().stream_blob(&entry.id, sink) {
         Ok(size_bytes) => size_bytes,
         Err(ObjectError::Sink(cause)) if cause.kind() == ErrorKind::BrokenPipe => {
@@ -89,6 +98,8 @@ pub fn cat(context: &Context, options: &CatOptions, sink: &mut dyn Write) -> Res
 /// Resolves `SEL:PATH`. Times, reasons and paths may contain colons, so every colon is tried as the
 /// separator, and the longest selector that leads to a file wins. If none does, the longest
 /// selector naming a checkpoint explains the wrong path, or else the shortest explains itself.
+///
+/// What names nothing that way may be a path of the latest checkpoint.
 fn locate(context: &Context, store: &Store, inventory: &Inventory, what: &[u8]) -> Result<Hit> {
     let colons: Vec<usize> = (0..what.len())
         .rev()
@@ -97,7 +108,7 @@ fn locate(context: &Context, store: &Store, inventory: &Inventory, what: &[u8]) 
     let (mut wrong_path, mut wrong_selector) = (None, None);
     for at in colons {
         let (selector, path) = (&what[..at], &what[at + 1..]);
-        match name(inventory, selector, context.now_ms) {
+        match name(context, inventory, selector) {
             Err(error) => wrong_selector = Some(error),
             Ok(checkpoint) => match find_entry(context, store, checkpoint, path) {
                 Ok(hit) => return Ok(hit),
@@ -105,18 +116,28 @@ fn locate(context: &Context, store: &Store, inventory: &Inventory, what: &[u8]) 
             },
         }
     }
-    let no_colon = || Error::Usage {
-        what: format!("'{}' is not SEL:PATH", escape_bytes(what)),
+    let whole = match latest(context, inventory) {
+        Ok(latest) if !what.is_empty() => find_entry(context, store, latest, what),
+        Ok(_) => Err(Error::Usage {
+            what: "the word is empty: name a file, SEL:PATH".to_owned(),
+        }),
+        Err(error) => Err(error),
     };
-    Err(wrong_path.or(wrong_selector).unwrap_or_else(no_colon))
+    if matches!(whole, Ok(_) | Err(Error::IsDirectory { .. })) {
+        return whole;
+    }
+    let no_file = |checkpoint: Checkpoint| Error::NoFileNamed { id: checkpoint.id };
+    let is_checkpoint = name(context, inventory, what).ok().map(no_file);
+    let explained = wrong_path.or(wrong_selector).or(is_checkpoint);
+    explained.map_or(whole, Err)
 }
 
-fn name(inventory: &Inventory, selector: &[u8], now_ms: i64) -> Result<Checkpoint> {
+fn name(context: &Context, inventory: &Inventory, selector: &[u8]) -> Result<Checkpoint> {
     match std::str::from_utf8(selector) {
-        Ok(selector) => find(inventory, selector, now_ms),
+        Ok(selector) => find(context, inventory, selector),
         Err(_) => Err(Error::NoSuchCheckpoint {
-            query: String::from_utf8_lossy(selector).into(),
-            nearest: None,
+            query: escape_bytes(selector),
+            why: Mismatch::Unknown { newest: None },
         }),
     }
 }

@@ -11,7 +11,9 @@ use crate::model::state::meta::Meta;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::maintain::moved::{self, Moved};
-use crate::ops::restore::commands::find;
+use crate::ops::select::checkpoint::latest;
+use crate::ops::select::period::Period;
+use crate::ops::select::words::{Lookup, TypedWords};
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::lifecycle::description::{self, STORE_FORMAT};
@@ -25,8 +27,7 @@ pub struct ListOptions {
     /// A pattern with `*` and `?` that must match the whole reason.
     pub reason: Option<String>,
     pub source: Option<String>,
-    /// Only checkpoints made at or after this time, in milliseconds since 1970.
-    pub since_ms: Option<i64>,
+    pub period: Period,
     pub kind: Option<CheckpointKind>,
 }
 
@@ -58,9 +59,7 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
                 .source
                 .as_ref()
                 .is_none_or(|source| *source == c.record.source)
-            && options
-                .since_ms
-                .is_none_or(|since| c.record.time_ms >= since)
+            && options.period.holds(c)
             && options.kind.is_none_or(|kind| kind == c.record.kind)
     };
     let newest_first = inventory.checkpoints.rev().filter(|c| wanted(c));
@@ -130,6 +129,8 @@ pub struct ShowOutcome {
     /// The baseline when it was made; `changes` are relative to it.
     pub before: Option<Checkpoint>,
     pub changes: Vec<TreeChange>,
+    /// What the changes are limited to; none for all.
+    pub paths: Vec<RelPath>,
     /// What the restore, before which it was made, went back to.
     pub operation_target: Option<Checkpoint>,
     pub databases: Databases,
@@ -144,10 +145,15 @@ pub fn files(context: &Context, checkpoint: &Checkpoint) -> Result<Vec<RelPath>>
     Ok(snapshot.files.into_keys().collect())
 }
 
-pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
+/// Shows a checkpoint, by default the latest, limited to paths if any are named.
+pub fn show(context: &Context, words: &TypedWords) -> Result<ShowOutcome> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
-    let checkpoint = find(&inventory, selector, context.now_ms)?;
+    let lookup = Lookup::new(context, &store, &inventory);
+    let (checkpoint, paths) = match words.words.split_first() {
+        Some((selector, paths)) => lookup.read_one("show", selector, paths)?,
+        None => (latest(context, &inventory)?, Vec::new()),
+    };
     let before = baseline::before(&inventory.checkpoints, checkpoint.record.sequence);
     let before = before.map(Cow::into_owned);
     let changes = TreeMemo::new(store.objects()).diff(
@@ -164,7 +170,11 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     };
     // Paths that could not be captured are reported as such, not as deleted.
     changes.retain(|change| {
-        checkpoint.covers(&change.path) && (change.after.is_some() || !meta.hides(&change.path))
+        let is_asked_for =
+            paths.is_empty() || paths.iter().any(|path| change.path.is_at_or_below(path));
+        is_asked_for
+            && checkpoint.covers(&change.path)
+            && (change.after.is_some() || !meta.hides(&change.path))
     });
     if checkpoint.is_partial() {
         warnings.push(Warning::ShownIsPartial { id: checkpoint.id });
@@ -178,6 +188,7 @@ pub fn show(context: &Context, selector: &str) -> Result<ShowOutcome> {
     Ok(ShowOutcome {
         state: state.map(|(_, bytes)| bytes),
         operation_target: operation_target.map(Cow::into_owned),
+        paths,
         checkpoint,
         meta,
         before,

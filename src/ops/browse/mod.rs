@@ -7,5 +7,6 @@ pub mod diff;
 pub mod find;
 pub mod history;
 pub mod list;
+pub mod ls;
 pub mod status;
 pub mod undo_steps;

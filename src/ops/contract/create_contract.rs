@@ -157,7 +157,7 @@ fn dry_run(context: &Context, checkpoint: &Checkpoint) -> Result<()> {
         ..CommonOptions::default()
     };
     let options = RestoreOptions {
-        selector: alias::of(checkpoint),
+        selector: alias::of(checkpoint).into(),
         common,
         ..RestoreOptions::default()
     };

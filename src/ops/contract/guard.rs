@@ -133,10 +133,7 @@ fn check_matches(
 }
 
 fn parse_age(typed: &str) -> Result<i64> {
-    let wrong = || Error::Usage {
-        what: format!("--max-age '{typed}' is no length of time, such as 30m"),
-    };
-    time::parse_span(typed).ok_or_else(wrong)
+    time::parse_span(typed).ok_or_else(|| Error::bad_span("--max-age", typed))
 }
 
 /// Returns why a checkpoint that covers the scope is not usable, after its id.

@@ -61,9 +61,12 @@ pub fn hold(context: &Context, options: &HoldOptions) -> Result<HoldOutcome> {
 }
 
 fn parse_span(typed: &str) -> Result<i64> {
-    let span_ms = time::parse_span(typed).filter(|span_ms| (1..=LONGEST_MS).contains(span_ms));
-    span_ms.ok_or_else(|| Error::Usage {
-        what: format!("--for '{typed}' is no time of at most 24h, such as 30m"),
+    let span_ms = time::parse_span(typed).ok_or_else(|| Error::bad_span("--for", typed))?;
+    if (1..=LONGEST_MS).contains(&span_ms) {
+        return Ok(span_ms);
+    }
+    Err(Error::Usage {
+        what: format!("--for is '{typed}'; a hold lasts at least 1ms and at most 24h"),
     })
 }
 

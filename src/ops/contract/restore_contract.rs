@@ -43,6 +43,7 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
     let scope = RestoreScope {
         paths: outcome.paths.clone(),
         within,
+        filter: outcome.filter.clone(),
         ..RestoreScope::default()
     };
     let (mut snapshot, extras) = (store.snapshot(target)?, store.extras(target)?);

@@ -245,16 +245,26 @@ fn parse_part(root: &Root, typed: &[u8]) -> Result<ScopePart> {
     })
 }
 
+/// Examples of expiries, for messages.
+const EXPIRY_FORMS: &str = "24h, 7d, 2026-12-24, '2026-12-24 18:00' or never";
+
 fn parse_expiry(typed: &str, now_ms: i64) -> Result<Expiry> {
     if typed == "never" {
         return Ok(Expiry::Never);
     }
     let wrong = |why: &str| Error::Usage {
-        what: format!("'{typed}' {why}; write 24h, 7d, a time, or never"),
+        what: format!("--expires '{typed}' {why}"),
     };
-    let end_ms = match time::parse_span(typed) {
-        Some(span_ms) => now_ms.saturating_add(span_ms),
-        None => time::parse(typed, now_ms).ok_or_else(|| wrong("is no time"))?,
+    let end_ms = match (time::parse_span(typed), time::parse_time(typed, now_ms)) {
+        (Some(span_ms), _) => now_ms.saturating_add(span_ms),
+        (None, Some(time)) => time.start_ms,
+        (None, None) => {
+            return Err(Error::BadTime {
+                option: "--expires",
+                typed: typed.to_owned(),
+                forms: EXPIRY_FORMS,
+            });
+        }
     };
     if end_ms <= now_ms {
         return Err(wrong("has passed already"));

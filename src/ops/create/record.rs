@@ -141,7 +141,7 @@ pub fn safety_record(
     operation: Operation,
     pending: bool,
 ) -> Record {
-    let reason = if operation.paths.is_empty() {
+    let reason = if operation.paths.is_empty() && operation.filter.is_empty() {
         "pre-restore-safety"
     } else {
         "pre-restore-safety-file"

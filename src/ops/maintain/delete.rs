@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
+use crate::model::checkpoint::mismatch::Candidate;
 use crate::model::checkpoint::record::{CheckpointId, CheckpointKind, DamagedCheckpoint};
-use crate::model::checkpoint::selector::Candidate;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::restore::commands::find;
+use crate::ops::select::checkpoint::find;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::gc::disk_usage::bytes_below;
@@ -77,7 +77,7 @@ pub fn delete(
         inventory_under_lock(context, &store)?
     };
     inventory.read_older();
-    let to_delete = resolve_all(&inventory, &options.selectors, context.now_ms)?;
+    let to_delete = resolve_all(context, &inventory, &options.selectors)?;
     refuse_protected(
         &store,
         &to_delete,
@@ -141,10 +141,14 @@ fn give_back_room(session: &mut Session<'_>, store: &Store) -> Result<()> {
     session.locked.sweep(&live, &[]).map(|_| ())
 }
 
-fn resolve_all(inventory: &Inventory, selectors: &[String], now_ms: i64) -> Result<Vec<ToDelete>> {
+fn resolve_all(
+    context: &Context,
+    inventory: &Inventory,
+    selectors: &[String],
+) -> Result<Vec<ToDelete>> {
     let mut to_delete: Vec<ToDelete> = Vec::new();
     for selector in selectors {
-        let found = resolve(inventory, selector, now_ms)?;
+        let found = resolve(context, inventory, selector)?;
         if !to_delete.contains(&found) {
             to_delete.push(found);
         }
@@ -153,7 +157,7 @@ fn resolve_all(inventory: &Inventory, selectors: &[String], now_ms: i64) -> Resu
 }
 
 /// Resolves a selector as every command does, and a damaged checkpoint by the digits of its id.
-fn resolve(inventory: &Inventory, selector: &str, now_ms: i64) -> Result<ToDelete> {
+fn resolve(context: &Context, inventory: &Inventory, selector: &str) -> Result<ToDelete> {
     let named = |id: &CheckpointId| id.answers_to(selector);
     let damaged: Vec<&CheckpointId> = inventory
         .damaged
@@ -164,7 +168,7 @@ fn resolve(inventory: &Inventory, selector: &str, now_ms: i64) -> Result<ToDelet
     let whole = inventory.checkpoints.iter().filter(|c| named(&c.id.into()));
     match damaged.as_slice() {
         [] => {
-            let found = find(inventory, selector, now_ms)?;
+            let found = find(context, inventory, selector)?;
             Ok(ToDelete {
                 id: found.id.into(),
                 record: Some((found.record.reason, found.record.time_ms)),
@@ -183,13 +187,7 @@ fn resolve(inventory: &Inventory, selector: &str, now_ms: i64) -> Result<ToDelet
                 reason: "damaged".into(),
                 made: None,
             });
-            let candidates = whole
-                .map(|c| Candidate {
-                    id: c.id,
-                    reason: c.record.reason.clone(),
-                    made: Some((c.record.time_ms, c.record.kind)),
-                })
-                .chain(lost);
+            let candidates = whole.map(Candidate::of).chain(lost);
             Err(Error::AmbiguousCheckpoint {
                 query: selector.to_owned(),
                 candidates: candidates.collect(),

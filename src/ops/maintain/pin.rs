@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::context::Context;
-use crate::ops::restore::commands::find;
+use crate::ops::select::checkpoint::find;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 
@@ -26,11 +26,7 @@ pub struct PinOutcome {
 pub fn pin(context: &Context, options: &PinOptions) -> Result<PinOutcome> {
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
-    let mut checkpoint = find(
-        session.locked.inventory(),
-        &options.selector,
-        context.now_ms,
-    )?;
+    let mut checkpoint = find(context, session.locked.inventory(), &options.selector)?;
     let changed = session.locked.set_pinned(checkpoint.id, options.pin)?;
     checkpoint.pinned = options.pin;
     Ok(PinOutcome {

@@ -6,7 +6,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
 use crate::ops::maintain::repair::{RepairOutcome, check_with_retries, repair};
-use crate::ops::restore::commands::find;
+use crate::ops::select::checkpoint::find;
 use crate::ops::warning::Warning;
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
@@ -63,7 +63,7 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcom
     let only = options
         .selector
         .as_ref()
-        .map(|query| resolve(&inventory, query, context.now_ms))
+        .map(|query| resolve(context, &inventory, query))
         .transpose()?;
     let report = check_with_retries(context, &mut store, only.as_ref(), options.full)?;
     let inventory = store.inventory()?;
@@ -98,8 +98,8 @@ fn content_of(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Opti
 }
 
 /// Resolves the selector; a damaged checkpoint can be named by its id.
-fn resolve(inventory: &Inventory, query: &str, now_ms: i64) -> Result<CheckpointId> {
-    match find(inventory, query, now_ms) {
+fn resolve(context: &Context, inventory: &Inventory, query: &str) -> Result<CheckpointId> {
+    match find(context, inventory, query) {
         Ok(found) => Ok(found.id.into()),
         Err(cause) => inventory
             .damaged_by_prefix(query)

@@ -4,9 +4,8 @@ use std::borrow::Cow;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::keep_policy::PolicyChange;
-use crate::model::checkpoint::record::{Checkpoint, Verb};
+use crate::model::checkpoint::record::Verb;
 use crate::model::checkpoint::retention::{self, Evicted};
-use crate::model::checkpoint::selector::{self, SelectorProblem};
 use crate::model::checkpoint::undo_stack::{Steps, UndoStep};
 use crate::model::restore_plan::RestoreScope;
 use crate::model::state::object_id::ObjectId;
@@ -16,6 +15,8 @@ use crate::ops::create::apply_retention::beyond_policy;
 use crate::ops::restore::restore_options::{CommonOptions, Consent, Request, RestoreOutcome};
 use crate::ops::restore::target::Target;
 use crate::ops::restore::{protocol, restore_paths};
+use crate::ops::select::globs::Globs;
+use crate::ops::select::words::Lookup;
 use crate::ops::session::{self, Pending};
 use crate::ops::warning::Warning;
 use crate::store::refs::inventory::Inventory;
@@ -24,9 +25,11 @@ use crate::store::small_files::journal::JournalState;
 
 #[derive(Clone, Debug, Default)]
 pub struct RestoreOptions {
-    pub selector: String,
+    /// `SEL` or `SEL:PATH`.
+    pub selector: Vec<u8>,
     /// Paths as typed by the user.
     pub paths: Vec<Vec<u8>>,
+    pub globs: Globs,
     pub overlay: bool,
     pub special_bits: bool,
     pub common: CommonOptions,
@@ -46,7 +49,8 @@ pub fn restore(
     options: &RestoreOptions,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    let paths = restore_paths::parse(&context.root, &options.paths)?;
+    restore_paths::parse(&context.root, &options.paths)?;
+    let filter = options.globs.parse(&context.root)?;
     if options.selector.is_empty() {
         return Err(Error::Usage {
             what: "the selector is empty: no checkpoint is named".into(),
@@ -54,16 +58,18 @@ pub fn restore(
     }
     let found = FoundStore::of(context, &options.common)?;
     found.refuse_pending()?;
-    let checkpoint = find(&found.inventory, &options.selector, context.now_ms)?;
+    let lookup = Lookup::new(context, &found.store, &found.inventory);
+    let (checkpoint, paths) = lookup.read_one("restore", &options.selector, &options.paths)?;
     let spared = context.own_files(Some(&found.store));
     spared.refuse(&paths)?;
     let target = Target::load(&found.store, &checkpoint)?.sparing(spared);
-    restore_paths::check_held(&target, &paths)?;
+    lookup.check_held(&target, &paths)?;
     let paths = restore_paths::limits(paths);
     let within = checkpoint.record.terms.scope.clone();
     let scope = RestoreScope {
         paths,
         within,
+        filter,
         overlay: options.overlay,
         special_bits: options.special_bits,
     };
@@ -75,34 +81,21 @@ pub fn restore(
         settles: false,
     };
     let mut outcome = found.run(&request, consent)?;
+    if request.scope.filter.only.is_some() && outcome.plan.is_of_nothing() {
+        return Err(Error::NothingFound {
+            what: format!("no path of {} matches --glob", checkpoint.id.short()),
+            hint: format!(
+                "'checkpoint ls -R {}' lists them all",
+                checkpoint.id.short()
+            ),
+        });
+    }
     if checkpoint.is_partial() {
         outcome
             .warnings
             .push(Warning::IsPartial { id: checkpoint.id });
     }
     Ok(outcome)
-}
-
-/// Finds the checkpoint that a selector names; an unreadable one is damage, not absence.
-pub fn find(inventory: &Inventory, query: &str, now_ms: i64) -> Result<Checkpoint> {
-    match selector::resolve(query, &inventory.checkpoints, now_ms) {
-        Ok(found) => Ok(found.into_owned()),
-        // A damaged checkpoint has no readable reason or time, so any of them may be the one meant.
-        Err(problem) => Err(
-            match inventory
-                .damaged_by_prefix(query)
-                .or_else(|| inventory.all_damaged().into_iter().next())
-            {
-                Some(damaged) if matches!(problem, SelectorProblem::NoMatch { .. }) => {
-                    Error::Damaged {
-                        what: format!("checkpoint {}", damaged.id.short()),
-                        why: damaged.why,
-                    }
-                }
-                _ => problem.into(),
-            },
-        ),
-    }
 }
 
 /// Undoes the last restore or redo; an interrupted restore comes first.
@@ -269,6 +262,7 @@ impl<'c> FoundStore<'c> {
         let scope = RestoreScope {
             paths: step.paths,
             within: step.within,
+            filter: step.filter,
             ..RestoreScope::default()
         };
         let mut outcome = self.run(
@@ -291,24 +285,30 @@ impl<'c> FoundStore<'c> {
 
     /// Goes back from an interrupted restore. One that was itself an undo is finished instead.
     fn undo_pending(&self, pending: Pending, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
-        let scope = |paths: Vec<RelPath>, within| RestoreScope {
+        let scope = |paths: Vec<RelPath>, within, filter| RestoreScope {
             paths,
             within,
+            filter,
             ..RestoreScope::default()
         };
         let (back_to, scope) = match &pending {
             Pending::Known(journal) if journal.settles => (journal.target, journal.scope.clone()),
             Pending::Known(journal) => (
                 journal.safety,
-                scope(journal.scope.paths.clone(), journal.scope.within.clone()),
+                scope(
+                    journal.scope.paths.clone(),
+                    journal.scope.within.clone(),
+                    journal.scope.filter.clone(),
+                ),
             ),
             Pending::Unreadable { safety, .. } => {
                 let operation = self
                     .inventory
                     .get(*safety)
                     .and_then(|c| c.record.operation.clone());
-                let (paths, within) = operation.map(|o| (o.paths, o.within)).unwrap_or_default();
-                (*safety, scope(paths, within))
+                let limits = operation.map(|o| (o.paths, o.within, o.filter));
+                let (paths, within, filter) = limits.unwrap_or_default();
+                (*safety, scope(paths, within, filter))
             }
         };
         let target = self.target(back_to)?;

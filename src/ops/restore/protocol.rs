@@ -246,7 +246,7 @@ fn take_over_pending(
     // stage unnamed.
     session.locked.write_journal(&Journal {
         filling: Some(staging.to_owned()),
-        ..journal.clone()
+        ..journal.as_ref().clone()
     })
 }
 
@@ -285,12 +285,18 @@ fn record_safety_checkpoint(
     {
         return Ok(safety.into_owned());
     }
-    let RestoreScope { paths, within, .. } = request.scope.clone();
+    let RestoreScope {
+        paths,
+        within,
+        filter,
+        ..
+    } = request.scope.clone();
     let operation = Operation {
         verb: request.verb,
         target: request.target.id(),
         paths,
         within,
+        filter,
     };
     let record = safety_record(
         context,
@@ -435,6 +441,7 @@ fn outcome(
         beyond: None,
         databases: restore_databases::planned(request),
         paths: request.scope.paths.clone(),
+        filter: request.scope.filter.clone(),
         overlay: request.scope.overlay,
         dry_run,
         resumed: request.verb == Verb::Resume,

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::model::checkpoint::record::{Checkpoint, Verb};
 use crate::model::checkpoint::retention::Evicted;
 use crate::model::command_end::CommandEnd;
+use crate::model::path_filter::PathFilter;
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::Database;
 use crate::model::state::rel_path::RelPath;
@@ -54,6 +55,7 @@ pub struct RestoreOutcome {
     pub beyond: Option<Checkpoint>,
     pub databases: Vec<DatabaseReport>,
     pub paths: Vec<RelPath>,
+    pub filter: PathFilter,
     /// Files of the checkpoint were written over what is there, and nothing was deleted.
     pub overlay: bool,
     pub dry_run: bool,
@@ -70,6 +72,11 @@ pub struct RestoreOutcome {
 }
 
 impl RestoreOutcome {
+    /// Whether paths or patterns limited it.
+    pub fn is_limited(&self) -> bool {
+        !self.paths.is_empty() || !self.filter.is_empty()
+    }
+
     /// Whether the directory already matched, so that nothing was recorded.
     pub fn is_nothing_to_do(&self) -> bool {
         self.safety.is_none() && !self.dry_run && self.to.is_none()

@@ -6,7 +6,6 @@ use std::path::Path;
 use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
 use crate::model::state::rel_path::{RelPath, is_dot_git};
-use crate::ops::restore::target::Target;
 use crate::worktree::root::Root;
 
 /// Parses paths as typed by the user.
@@ -71,17 +70,4 @@ fn below_root<'t>(root: &Root, typed: &'t [u8]) -> Option<&'t [u8]> {
         (rest.is_empty() || rest[0] == b'/').then_some(rest)
     };
     under(root.path()).or_else(|| under(root.logical()?))
-}
-
-/// Checks that the target holds every path, before anything changes.
-pub fn check_held(target: &Target<'_>, paths: &[RelPath]) -> Result<()> {
-    for path in paths {
-        if !target.holds(path)? {
-            return Err(Error::NoSuchPath {
-                checkpoint: target.id(),
-                path: path.to_string(),
-            });
-        }
-    }
-    Ok(())
 }

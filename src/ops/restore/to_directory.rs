@@ -10,19 +10,22 @@ use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::lazy_snapshot::DirFilter;
 use crate::ops::context::Context;
 use crate::ops::database::database_write;
-use crate::ops::restore::commands::find;
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, RestoreOutcome};
 use crate::ops::restore::target::Target;
 use crate::ops::restore::{restore_paths, write_out};
+use crate::ops::select::globs::Globs;
+use crate::ops::select::words::Lookup;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::worktree::destination::Destination;
 
 #[derive(Clone, Debug, Default)]
 pub struct RestoreToOptions {
-    pub selector: String,
+    /// `SEL` or `SEL:PATH`.
+    pub selector: Vec<u8>,
     /// Paths as typed by the user.
     pub paths: Vec<Vec<u8>>,
+    pub globs: Globs,
     /// Absolute path of a directory that is empty or does not exist yet.
     pub to: PathBuf,
     pub special_bits: bool,
@@ -30,17 +33,20 @@ pub struct RestoreToOptions {
 }
 
 pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<RestoreOutcome> {
-    let paths = restore_paths::parse(&context.root, &options.paths)?;
+    restore_paths::parse(&context.root, &options.paths)?;
+    let filter = options.globs.parse(&context.root)?;
     let store = context.require_store()?;
     let inventory = store.inventory()?;
-    let checkpoint = find(&inventory, &options.selector, context.now_ms)?;
+    let lookup = Lookup::new(context, &store, &inventory);
+    let (checkpoint, paths) = lookup.read_one("restore", &options.selector, &options.paths)?;
     let target = Target::load(&store, &checkpoint)?;
-    restore_paths::check_held(&target, &paths)?;
+    lookup.check_held(&target, &paths)?;
     let destination = Destination::resolve(&options.to)?;
     let is_inside = destination.check_location(&context.root, &context.base)?;
     let scope = RestoreScope {
         paths: restore_paths::limits(paths),
         within: None,
+        filter,
         overlay: false,
         special_bits: options.special_bits,
     };
@@ -82,6 +88,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
         beyond: None,
         databases: written,
         paths: scope.paths,
+        filter: scope.filter,
         overlay: false,
         dry_run: options.dry_run,
         resumed: false,

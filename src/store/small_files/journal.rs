@@ -6,6 +6,7 @@ use crate::base::random_name::is_random_hex;
 use crate::base::text::{percent_decode, percent_encode};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Verb;
+use crate::model::path_filter::PathFilter;
 use crate::model::restore_plan::RestoreScope;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -46,7 +47,7 @@ pub struct Journal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JournalState {
     None,
-    Open(Journal),
+    Open(Box<Journal>),
     /// The file exists but cannot be read.
     Unreadable,
 }
@@ -54,7 +55,9 @@ pub enum JournalState {
 pub fn read(layout: &Layout) -> Result<JournalState> {
     let path = layout.journal();
     match read_regular::read(&path) {
-        Ok(bytes) => Ok(parse(&bytes).map_or(JournalState::Unreadable, JournalState::Open)),
+        Ok(bytes) => Ok(parse(&bytes).map_or(JournalState::Unreadable, |open| {
+            JournalState::Open(Box::new(open))
+        })),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Ok(JournalState::None)
         }
@@ -104,6 +107,9 @@ pub fn render(journal: &Journal) -> String {
     for field in journal.scope.within.iter().flat_map(Scope::to_fields) {
         text.extend(["within ", &field, "\n"]);
     }
+    for field in journal.scope.filter.to_fields() {
+        text.extend(["filter ", &field, "\n"]);
+    }
     checksummed_text::seal(&text)
 }
 
@@ -125,6 +131,8 @@ pub fn parse(bytes: &[u8]) -> Option<Journal> {
         .collect::<Option<_>>()?;
     let within =
         Scope::from_fields(body.lines().filter_map(|line| line.strip_prefix("within "))).ok()?;
+    let filter = body.lines().filter_map(|line| line.strip_prefix("filter "));
+    let filter = PathFilter::from_fields(filter).ok()?;
     Some(Journal {
         stage: value("stage")?.parse().ok()?,
         verb: value("verb")?.parse().ok()?,
@@ -133,6 +141,7 @@ pub fn parse(bytes: &[u8]) -> Option<Journal> {
         scope: RestoreScope {
             paths,
             within,
+            filter,
             overlay: flag("overlay"),
             special_bits: flag("special-bits"),
         },
@@ -161,6 +170,10 @@ mod tests {
                 overlay: true,
                 special_bits: false,
                 within: Some(Scope::default()),
+                filter: PathFilter {
+                    only: Some(Scope::default()),
+                    except: None,
+                },
             },
             staging: "0123456789abcdef".to_owned(),
             filling: Some("fedcba9876543210".to_owned()),

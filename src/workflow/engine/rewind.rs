@@ -99,7 +99,7 @@ fn files(
         .checkpoint
         .ok_or_else(|| RunError::NoCheckpoint { phase: phase() })?;
     let restore_options = RestoreOptions {
-        selector: checkpoint.to_hex(),
+        selector: checkpoint.to_hex().into(),
         common: options.common.clone(),
         ..RestoreOptions::default()
     };

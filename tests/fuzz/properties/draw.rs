@@ -5,6 +5,7 @@ use checkpoint::model::checkpoint::record::{
 };
 use checkpoint::model::checkpoint::terms::CheckpointTerms;
 use checkpoint::model::checkpoint::terms::Expiry;
+use checkpoint::model::path_filter::PathFilter;
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::state::rel_path::RelPath;
 use checkpoint::model::state::scope::Scope;
@@ -82,6 +83,7 @@ impl<'b> Draw<'b> {
             target: self.id(),
             paths: self.several(Self::path),
             within: self.scope(),
+            filter: self.filter(),
         });
         let scope = self.scope();
         let coverage = [Coverage::Complete, Coverage::Partial][self.below(2)];
@@ -122,6 +124,11 @@ impl<'b> Draw<'b> {
                 is_automatic: self.flag(),
             },
         }
+    }
+
+    pub fn filter(&mut self) -> PathFilter {
+        let (only, except) = (self.scope(), self.scope());
+        PathFilter { only, except }
     }
 
     pub fn scope(&mut self) -> Option<Scope> {

@@ -45,6 +45,7 @@ fn drawn(draw: &mut Draw<'_>) -> Journal {
             overlay: draw.flag(),
             special_bits: draw.flag(),
             within: draw.scope(),
+            filter: draw.filter(),
         },
         staging: format!("{:016x}", draw.number()),
         filling: draw.flag().then(|| format!("{:016x}", draw.number())),

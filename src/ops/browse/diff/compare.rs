@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::base::cut_list::one_of;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::difference::{Difference, OtherDifferences, Pair, between};
+use crate::model::difference::{OtherDifferences, Pair, between};
 use crate::model::state::entry::{Entry, WhyNot};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
@@ -14,19 +14,19 @@ use crate::ops::browse::diff::file_diff::{Body, Detail, FileDiff, PatchOptions, 
 use crate::ops::browse::diff::version::{FileVersion, LoadedVersion, SeenFile};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
-use crate::ops::restore::commands::find;
 use crate::ops::restore::restore_paths;
+use crate::ops::select::checkpoint::latest;
+use crate::ops::select::globs::Globs;
+use crate::ops::select::words::{Lookup, Named, Takes, TypedWords};
 use crate::ops::warning::Warning;
-use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 
 #[derive(Clone, Debug)]
 pub struct DiffOptions {
     /// None: `latest` against the working directory; one: that checkpoint against it; two: the
     /// first against the other.
-    pub selectors: Vec<String>,
-    /// Paths as typed by the user.
-    pub paths: Vec<Vec<u8>>,
+    pub words: TypedWords,
+    pub globs: Globs,
     pub patch: PatchOptions,
 }
 
@@ -88,10 +88,15 @@ pub fn diff(
     options: &DiffOptions,
     receiver: &mut Receiver<'_>,
 ) -> Result<DiffOutcome> {
-    let paths = restore_paths::parse(&context.root, &options.paths)?;
+    let filter = options.globs.parse(&context.root)?;
     let store = context.require_store()?;
     let inventory = store.inventory()?;
-    let (from, to) = chosen(&inventory, &options.selectors, context.now_ms)?;
+    let lookup = Lookup::new(context, &store, &inventory);
+    let Named { checkpoints, paths } = lookup.read(&options.words, Takes::UpTo(2))?;
+    let mut checkpoints = checkpoints.into_iter();
+    let from = checkpoints.next();
+    let from = from.map_or_else(|| latest(context, &inventory), Ok)?;
+    let to = checkpoints.next();
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     let partial = [Some(&from), to.as_ref()]
         .into_iter()
@@ -103,30 +108,18 @@ pub fn diff(
         .iter()
         .find(|path| !sides.iter().any(|side| side.holds(path)))
     {
-        return Err(Error::NoSuchPath {
-            checkpoint: from.id,
-            path: path.to_string(),
-        });
+        return Err(lookup.missing_path(from.id, path));
     }
-    let Difference {
-        files: pairs,
-        other,
-        not_compared,
-    } = between(
+    let mut difference = between(
         &sides[0].snapshot,
         &sides[1].snapshot,
         &restore_paths::limits(paths),
     );
+    difference.retain(&|path| filter.passes(path));
     let mut outcome = DiffOutcome::of(from, to, warnings);
-    (outcome.other, outcome.not_compared) = (other, not_compared);
-    compare_pairs(
-        context,
-        pairs,
-        &sides,
-        options.patch,
-        &mut outcome,
-        receiver,
-    )?;
+    (outcome.other, outcome.not_compared) = (difference.other, difference.not_compared);
+    let (pairs, patch) = (difference.files, options.patch);
+    compare_pairs(context, pairs, &sides, patch, &mut outcome, receiver)?;
     Ok(outcome)
 }
 
@@ -135,6 +128,7 @@ pub fn changes_of(
     context: &Context,
     before: Option<&Checkpoint>,
     checkpoint: &Checkpoint,
+    paths: &[RelPath],
     patch: PatchOptions,
     receiver: &mut Receiver<'_>,
 ) -> Result<DiffOutcome> {
@@ -149,7 +143,7 @@ pub fn changes_of(
     let found = between(
         &one.snapshot,
         &other.snapshot,
-        &restore_paths::limits(Vec::new()),
+        &restore_paths::limits(paths.to_vec()),
     );
     let mut outcome = DiffOutcome::of(from.clone(), to.cloned(), warnings);
     (outcome.other, outcome.not_compared) = (found.other, found.not_compared);
@@ -179,18 +173,6 @@ fn compare_pairs(
         }
     }
     Ok(())
-}
-
-fn chosen(
-    inventory: &Inventory,
-    selectors: &[String],
-    now_ms: i64,
-) -> Result<(Checkpoint, Option<Checkpoint>)> {
-    let named = |typed: &String| find(inventory, typed, now_ms);
-    let from = selectors
-        .first()
-        .map_or_else(|| find(inventory, "latest", now_ms), named)?;
-    Ok((from, selectors.get(1).map(named).transpose()?))
 }
 
 fn sides<'s>(

@@ -8,6 +8,8 @@ use crate::ops::browse::find::find_pattern;
 use crate::ops::browse::history::{History, HistoryStep};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
+use crate::ops::select::period::Period;
+use crate::ops::select::words::Lookup;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::worktree::tree_handle::WorkTree;
@@ -18,6 +20,7 @@ pub struct FindOptions {
     pub pattern: Vec<u8>,
     /// Maximum number of paths reported.
     pub limit: Option<usize>,
+    pub period: Period,
 }
 
 #[derive(Debug)]
@@ -84,13 +87,18 @@ pub fn find(context: &Context, options: &FindOptions) -> Result<FindOutcome> {
     let history = History::read(&store, &inventory.checkpoints, &pattern);
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     warnings.extend(history.warnings.iter().cloned());
-    let mut found: Vec<(&RelPath, &Vec<HistoryStep>)> = history.steps.iter().collect();
+    let is_in_period = |step: &HistoryStep| options.period.holds(&history.checkpoints[step.at]);
+    let mut found: Vec<(&RelPath, &Vec<HistoryStep>)> = history
+        .steps
+        .iter()
+        .filter(|(_, steps)| steps.iter().any(is_in_period))
+        .collect();
     found.sort_by_key(|(_, steps)| std::cmp::Reverse(steps.last().map(|step| step.at)));
     if found.is_empty() {
-        return Err(no_match(
-            &options.pattern,
-            inventory.all_damaged().len() + history.warnings.len(),
-        ));
+        let lookup = Lookup::new(context, &store, &inventory);
+        let unread = inventory.all_damaged().len() + history.warnings.len();
+        let found = lookup.in_place_of_path(&options.pattern);
+        return Err(found.unwrap_or_else(|| no_match(&options.pattern, unread)));
     }
     let limit = options.limit.unwrap_or(usize::MAX);
     let more = found.len().saturating_sub(limit);
@@ -118,6 +126,7 @@ pub fn find(context: &Context, options: &FindOptions) -> Result<FindOutcome> {
             events: steps
                 .iter()
                 .rev()
+                .filter(|step| is_in_period(step))
                 .map(|step| event(&store, &history, step))
                 .collect(),
         })

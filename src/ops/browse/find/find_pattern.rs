@@ -9,10 +9,21 @@ use crate::worktree::root::Root;
 /// A literal path that lies outside the root or in a `.git`.
 pub fn parse(root: &Root, typed: &[u8]) -> Result<PathPattern> {
     let literal = restore_paths::parse(root, &[typed.to_vec()]).map(|mut paths| paths.pop());
-    if !has_marks(typed) {
-        return Ok(literal?.map_or_else(PathPattern::all, PathPattern::of_path));
+    if has_marks(typed) {
+        return Ok(PathPattern::of_glob(typed, literal.ok().flatten()));
     }
-    Ok(PathPattern::of_glob(typed, literal.ok().flatten()))
+    let literal = literal?;
+    // As in an ignore file, a name without a slash is one in any directory.
+    match literal {
+        Some(name) if !typed.contains(&b'/') && !name.is_root() => {
+            let glob = typed.iter().flat_map(|byte| match byte {
+                b'\\' => vec![b'\\', b'\\'],
+                byte => vec![*byte],
+            });
+            Ok(PathPattern::of_glob(&glob.collect::<Vec<u8>>(), Some(name)))
+        }
+        literal => Ok(literal.map_or_else(PathPattern::all, PathPattern::of_path)),
+    }
 }
 
 #[cfg(test)]
@@ -28,7 +39,10 @@ mod tests {
             ("src/a.rs", "src/a.rs", true),
             ("src", "src/a.rs", true),
             ("./src/", "src/a.rs", true),
-            ("a.rs", "src/a.rs", false),
+            ("a.rs", "src/a.rs", true),
+            ("deep", "src/deep/a.rs", true),
+            ("./a.rs", "src/a.rs", false),
+            ("a\\b", "src/a\\b", true),
             ("*.rs", "src/deep/a.rs", true),
             ("src/*.rs", "src/a.rs", true),
             ("src/*.rs", "src/deep/a.rs", false),

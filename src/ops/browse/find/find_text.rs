@@ -18,6 +18,7 @@ use crate::ops::browse::find::text_search::{FoundText, Needle, Search};
 use crate::ops::browse::history::{History, Version};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
+use crate::ops::select::period::Period;
 use crate::ops::warning::Warning;
 use crate::store::objects::object_error::ObjectError;
 use crate::store::repository::Store;
@@ -35,6 +36,7 @@ pub struct FindTextOptions {
     pub pattern: Option<Vec<u8>>,
     /// Maximum number of matches reported; 100 by default.
     pub limit: Option<usize>,
+    pub period: Period,
 }
 
 #[derive(Debug)]
@@ -86,6 +88,10 @@ pub fn find_text(context: &Context, options: &FindTextOptions) -> Result<FindTex
         &pattern.unwrap_or_else(PathPattern::all),
     );
     let mut spans = spans(&history);
+    spans.retain(|span| {
+        let mut held_by = history.checkpoints[span.first..=span.last].iter();
+        held_by.any(|checkpoint| options.period.holds(checkpoint))
+    });
     let blobs: BTreeSet<ObjectId> = spans.iter().map(|span| span.blob).collect();
     let needle = Needle::new(&options.text);
     let (found, damaged) = search(&store, &blobs.into_iter().collect::<Vec<_>>(), &needle);

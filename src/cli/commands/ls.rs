@@ -1,0 +1,72 @@
+//! `ls`: lists the files of a checkpoint.
+
+use std::ffi::OsString;
+
+use crate::cli::command_context::CommandContext;
+use crate::cli::commands::select_args::{GlobArgs, bytes_of};
+use crate::cli::exit_code;
+use crate::cli::run::{Properties, RunCommand};
+use crate::cli::terminal::pager::PagerOutput;
+use crate::config::settings::OwnFile;
+use crate::error::Result;
+use crate::ops::browse::ls::{self as ls_op, LsOptions};
+use crate::ops::context::Context;
+use crate::ops::select::words::TypedWords;
+use crate::view::ls;
+
+/// List the files of a checkpoint
+///
+/// Without SEL it is the latest one. Paths are printed from the root, so that restore and cat
+/// accept them; of a directory what is directly in it, with a slash behind each directory.
+#[derive(Clone, Debug, clap::Args)]
+pub struct LsArgs {
+    /// A checkpoint (an id, latest, latest~N, a reason, or a time), then paths; or SEL:PATH
+    #[arg(value_name = "SEL|PATH")]
+    pub words: Vec<OsString>,
+    /// List modes and sizes too
+    #[arg(short, long)]
+    pub long: bool,
+    /// List everything below, not only what is directly in a directory
+    #[arg(short = 'R', long)]
+    pub recursive: bool,
+    #[command(flatten)]
+    pub globs: GlobArgs,
+    /// Paths alone, no checkpoint
+    #[arg(value_name = "PATH", last = true)]
+    pub paths: Vec<OsString>,
+}
+
+impl RunCommand for LsArgs {
+    fn properties(&self) -> Properties {
+        Properties {
+            own_file: OwnFile::MayBeBad,
+            ..Properties::USUAL
+        }
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let options = LsOptions {
+            words: TypedWords {
+                words: bytes_of(self.words),
+                paths: bytes_of(self.paths),
+            },
+            globs: self.globs.resolve(),
+            recursive: self.recursive,
+            sizes: self.long || cmd.printer.json,
+        };
+        let outcome = ls_op::ls(context, &options)?;
+        if cmd.printer.json {
+            cmd.printer.result(&ls::json(&outcome));
+            return Ok(exit_code::DONE);
+        }
+        let pager = context.environment.pager.as_deref();
+        let mut output = PagerOutput::new(cmd.printer, pager, &context.interrupt);
+        let _ = output.write(ls::text(&outcome, self.long).as_bytes())?;
+        output.finish()?;
+        if outcome.entries.is_empty() {
+            cmd.printer.talk(&ls::nothing(&outcome));
+        }
+        cmd.warn(&outcome.warnings);
+        Ok(exit_code::DONE)
+    }
+}

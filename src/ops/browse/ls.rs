@@ -1,0 +1,155 @@
+//! `ls`: the files and directories that a checkpoint holds.
+
+use crate::error::Result;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::state::entry::Kind;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::browse::list::reader_warnings;
+use crate::ops::capture::lazy_snapshot::{DirFilter, LazySnapshot};
+use crate::ops::context::Context;
+use crate::ops::restore::restore_paths::limits;
+use crate::ops::select::checkpoint::latest;
+use crate::ops::select::globs::Globs;
+use crate::ops::select::words::{Lookup, Named, Takes, TypedWords};
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+
+#[derive(Clone, Debug, Default)]
+pub struct LsOptions {
+    pub words: TypedWords,
+    pub globs: Globs,
+    /// Whether everything below is listed too; implied by patterns.
+    pub recursive: bool,
+    /// Whether sizes are needed.
+    pub sizes: bool,
+}
+
+#[derive(Debug)]
+pub struct LsOutcome {
+    pub checkpoint: Checkpoint,
+    pub paths: Vec<RelPath>,
+    /// By path.
+    pub entries: Vec<LsEntry>,
+    pub warnings: Vec<Warning>,
+}
+
+#[derive(Debug)]
+pub struct LsEntry {
+    pub path: RelPath,
+    /// `None` for a directory.
+    pub kind: Option<Kind>,
+    pub perm: u32,
+    /// Content of a file, or target of a symlink.
+    pub blob: Option<ObjectId>,
+    /// Of a file whose size was asked for.
+    pub size_bytes: Option<u64>,
+}
+
+pub fn ls(context: &Context, options: &LsOptions) -> Result<LsOutcome> {
+    let filter = options.globs.parse(&context.root)?;
+    let store = context.require_store()?;
+    let inventory = store.inventory()?;
+    let lookup = Lookup::new(context, &store, &inventory);
+    let Named {
+        mut checkpoints,
+        paths,
+    } = lookup.read(&options.words, Takes::UpTo(1))?;
+    let checkpoint = checkpoints.pop();
+    let checkpoint = checkpoint.map_or_else(|| latest(context, &inventory), Ok)?;
+    for path in &paths {
+        if !lookup.holds(&checkpoint, path)? {
+            return Err(lookup.missing_path(checkpoint.id, path));
+        }
+    }
+    let listing = LsSelection {
+        paths: limits(paths),
+        is_deep: options.recursive || filter.only.is_some(),
+    };
+    let mut entries = entries(&store, &checkpoint, &listing)?;
+    entries.retain(|entry| listing.includes(entry) && filter.passes(&entry.path));
+    if options.sizes {
+        for entry in &mut entries {
+            entry.size_bytes = size_of(&store, &checkpoint, entry)?;
+        }
+    }
+    let mut warnings = reader_warnings(context, &store, &inventory)?;
+    if checkpoint.is_partial() {
+        warnings.push(Warning::IsPartial { id: checkpoint.id });
+    }
+    Ok(LsOutcome {
+        checkpoint,
+        paths: listing.paths,
+        entries,
+        warnings,
+    })
+}
+
+/// What is listed.
+struct LsSelection {
+    /// None for the root.
+    paths: Vec<RelPath>,
+    is_deep: bool,
+}
+
+impl LsSelection {
+    /// A directory that was asked for stands for what is in it.
+    fn includes(&self, entry: &LsEntry) -> bool {
+        let path = &entry.path;
+        let is_below = |dir: &RelPath| {
+            let is_child = || path.parent().as_ref() == Some(dir);
+            path != dir && path.is_at_or_below(dir) && (self.is_deep || is_child())
+        };
+        if self.paths.is_empty() {
+            return is_below(&RelPath::root());
+        }
+        let is_asked_for = entry.kind.is_some() && self.paths.contains(path);
+        is_asked_for || self.paths.iter().any(is_below)
+    }
+
+    /// Returns the directories to be read.
+    fn filter(&self) -> DirFilter {
+        if self.is_deep {
+            return DirFilter::Everything;
+        }
+        let dirs = self.paths.iter().flat_map(RelPath::self_and_ancestors);
+        DirFilter::Dirs(dirs.chain([RelPath::root()]).collect())
+    }
+}
+
+fn entries(store: &Store, checkpoint: &Checkpoint, listed: &LsSelection) -> Result<Vec<LsEntry>> {
+    let state = LazySnapshot::new(store, checkpoint.tree, store.meta(checkpoint)?);
+    let mut snapshot = state
+        .snapshot(&listed.filter())
+        .map_err(|why| store.damage(checkpoint.id, why))?;
+    // Directories without files are in no tree.
+    for path in state.meta.bare_dirs() {
+        let perm = state.perm_of_dir(&path);
+        snapshot.dirs.insert(path, perm);
+    }
+    let dirs = snapshot.dirs.into_iter().map(|(path, perm)| LsEntry {
+        path,
+        kind: None,
+        perm,
+        blob: None,
+        size_bytes: None,
+    });
+    let files = snapshot.files.into_iter().map(|(path, entry)| LsEntry {
+        path,
+        kind: Some(entry.kind),
+        perm: entry.perm,
+        blob: Some(entry.id),
+        size_bytes: None,
+    });
+    let mut entries: Vec<LsEntry> = dirs.chain(files).collect();
+    entries.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(entries)
+}
+
+fn size_of(store: &Store, checkpoint: &Checkpoint, entry: &LsEntry) -> Result<Option<u64>> {
+    let Some(blob) = entry.blob else {
+        return Ok(None);
+    };
+    let size = store.objects().size(&blob).map(Some);
+    size.map_err(|why| store.damage(checkpoint.id, format!("{}: {why}", entry.path)))
+}

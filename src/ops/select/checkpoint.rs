@@ -1,0 +1,68 @@
+//! Finds the checkpoint that a selector names.
+
+use std::borrow::Cow;
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::selector::{self, SelectorProblem};
+use crate::model::state::rel_path::RelPath;
+use crate::ops::context::Context;
+use crate::ops::restore::restore_paths;
+use crate::store::refs::inventory::Inventory;
+use crate::worktree::tree_handle::WorkTree;
+
+/// Finds the checkpoint that a selector names; an unreadable one is damage, not absence.
+///
+/// # Errors
+/// It names none or several; a path in the directory is called one.
+pub fn find(context: &Context, inventory: &Inventory, query: &str) -> Result<Checkpoint> {
+    let problem = match selector::resolve(query, &inventory.checkpoints, context.now_ms) {
+        Ok(found) => return Ok(found.into_owned()),
+        Err(problem) => problem,
+    };
+    match explain(inventory, problem) {
+        Error::NoSuchCheckpoint { query, .. } if path_in_directory(context, &query).is_some() => {
+            Err(Error::PathNotCheckpoint {
+                path: query,
+                command: None,
+            })
+        }
+        other => Err(other),
+    }
+}
+
+/// Finds `latest`.
+///
+/// # Errors
+/// There is none.
+pub fn latest(context: &Context, inventory: &Inventory) -> Result<Checkpoint> {
+    let latest = selector::latest(&inventory.checkpoints, 0).map(Cow::into_owned);
+    latest.map_or_else(|| find(context, inventory, "latest"), Ok)
+}
+
+/// Returns the error for a selector. A damaged checkpoint has no readable reason or time, so any of
+/// them may be the one meant.
+pub fn explain(inventory: &Inventory, problem: SelectorProblem) -> Error {
+    let SelectorProblem::NoMatch { query, .. } = &problem else {
+        return problem.into();
+    };
+    let damaged = inventory
+        .damaged_by_prefix(query)
+        .or_else(|| inventory.all_damaged().into_iter().next());
+    match damaged {
+        Some(damaged) => Error::Damaged {
+            what: format!("checkpoint {}", damaged.id.short()),
+            why: damaged.why,
+        },
+        None => problem.into(),
+    }
+}
+
+/// Returns the path that a word names in the directory, if something is there.
+pub fn path_in_directory(context: &Context, word: &str) -> Option<RelPath> {
+    let path = restore_paths::parse(&context.root, &[word.into()])
+        .ok()?
+        .pop()?;
+    let tree = WorkTree::open(context.root.path()).ok()?;
+    matches!(tree.stat(&path), Ok(Some(_))).then_some(path)
+}

@@ -1,0 +1,310 @@
+//! Tells selectors and paths apart among the words of a command: `SEL`, `SEL:PATH` and plain PATHs.
+//!
+//! A word that could be either means the checkpoint; behind `--` it means the path.
+
+use crate::base::shell_word::shell_line;
+use crate::base::text::escape_bytes;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::mismatch::Mismatch;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::selector::{self, SelectorProblem};
+use crate::model::state::database::Database;
+use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::capture::lazy_snapshot::LazySnapshot;
+use crate::ops::context::Context;
+use crate::ops::restore::restore_paths;
+use crate::ops::restore::target::Target;
+use crate::ops::select::checkpoint::{explain, latest, path_in_directory};
+use crate::store::refs::inventory::Inventory;
+use crate::store::repository::Store;
+
+/// The words as typed, and the paths behind `--`.
+#[derive(Clone, Debug, Default)]
+pub struct TypedWords {
+    pub words: Vec<Vec<u8>>,
+    pub paths: Vec<Vec<u8>>,
+}
+
+/// What words name.
+#[derive(Debug, Default)]
+pub struct Named {
+    pub checkpoints: Vec<Checkpoint>,
+    /// Sorted.
+    pub paths: Vec<RelPath>,
+}
+
+/// How many checkpoints a command takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Takes {
+    /// Exactly one, named first: the command changes something.
+    One { command: &'static str },
+    /// At most so many; without one, the command means the latest.
+    UpTo(usize),
+}
+
+/// A single word.
+enum Meaning {
+    Checkpoint(Box<Checkpoint>),
+    Inside(Box<Checkpoint>, RelPath),
+    Path(RelPath),
+}
+
+/// The store in which words are looked up.
+pub struct Lookup<'s> {
+    context: &'s Context,
+    store: &'s Store,
+    inventory: &'s Inventory,
+}
+
+impl<'s> Lookup<'s> {
+    pub fn new(context: &'s Context, store: &'s Store, inventory: &'s Inventory) -> Self {
+        Self {
+            context,
+            store,
+            inventory,
+        }
+    }
+
+    /// Reads the words of a command.
+    ///
+    /// # Errors
+    /// A word names nothing, or a checkpoint where a path is needed, or the other way round.
+    pub fn read(&self, given: &TypedWords, takes: Takes) -> Result<Named> {
+        let mut named = Named {
+            checkpoints: Vec::new(),
+            paths: restore_paths::parse(&self.context.root, &given.paths)?,
+        };
+        let most = match takes {
+            Takes::One { .. } => 1,
+            Takes::UpTo(most) => most,
+        };
+        let (mut has_paths, mut inside) = (false, None);
+        for (at, word) in given.words.iter().enumerate() {
+            if has_paths || named.checkpoints.len() == most {
+                named.paths.push(self.path(word, &named)?);
+                has_paths = true;
+                continue;
+            }
+            match (self.meaning(word, &named, takes)?, takes) {
+                (Meaning::Checkpoint(found), _) => named.checkpoints.push(*found),
+                (Meaning::Inside(found, path), _) => {
+                    let before = inside.replace(path.clone());
+                    if before.is_some_and(|before| before != path) {
+                        return Err(Error::Usage {
+                            what: "two checkpoints are compared in the same path".to_owned(),
+                        });
+                    }
+                    named.checkpoints.push(*found);
+                    named.paths.push(path);
+                }
+                (Meaning::Path(path), Takes::UpTo(_)) => {
+                    named.paths.push(path);
+                    has_paths = true;
+                }
+                (Meaning::Path(_), Takes::One { command }) => {
+                    let rest = given.words[at..].iter().map(Vec::as_slice);
+                    let words = [b"checkpoint", command.as_bytes(), b"latest"].into_iter();
+                    return Err(Error::PathNotCheckpoint {
+                        path: escape_bytes(word),
+                        command: Some(shell_line(words.chain(rest))),
+                    });
+                }
+            }
+        }
+        named.paths.sort();
+        named.paths.dedup();
+        Ok(named)
+    }
+
+    /// Reads the words of a command that takes one checkpoint, `SEL` or `SEL:PATH`, and paths.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn read_one(
+        &self,
+        command: &'static str,
+        selector: &[u8],
+        paths: &[Vec<u8>],
+    ) -> Result<(Checkpoint, Vec<RelPath>)> {
+        let words = std::iter::once(selector.to_vec()).chain(paths.iter().cloned());
+        let given = TypedWords {
+            words: words.collect(),
+            paths: Vec::new(),
+        };
+        let Named {
+            mut checkpoints,
+            paths,
+        } = self.read(&given, Takes::One { command })?;
+        let checkpoint = checkpoints.pop();
+        let checkpoint = checkpoint.map_or_else(|| latest(self.context, self.inventory), Ok)?;
+        Ok((checkpoint, paths))
+    }
+
+    /// Checks that the target of a restore holds every path, before anything changes.
+    ///
+    /// # Errors
+    /// It does not.
+    pub fn check_held(&self, target: &Target<'_>, paths: &[RelPath]) -> Result<()> {
+        for path in paths {
+            if !target.holds(path)? {
+                return Err(self.missing_path(target.id(), path));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the error for a path that a checkpoint does not hold.
+    pub fn missing_path(&self, checkpoint: ObjectId, path: &RelPath) -> Error {
+        let other = path.as_utf8().and_then(|word| self.resolve(word).ok());
+        match other {
+            Some(other) => Error::CheckpointNotPath {
+                word: path.to_string(),
+                checkpoint,
+                other: other.id,
+            },
+            None => Error::NoSuchPath {
+                checkpoint,
+                path: path.to_string(),
+            },
+        }
+    }
+
+    /// Returns the error for a path to be looked for that names a checkpoint, or is one inside.
+    pub fn in_place_of_path(&self, typed: &[u8]) -> Option<Error> {
+        if let Ok(Some((_, path, true))) = self.inside(typed) {
+            let words = [b"checkpoint", b"find".as_slice(), path.as_bytes()];
+            return Some(Error::NothingFound {
+                what: format!(
+                    "'{}' names a path of one checkpoint, and all are searched here",
+                    escape_bytes(typed)
+                ),
+                hint: shell_line(words),
+            });
+        }
+        let found = self.resolve(std::str::from_utf8(typed).ok()?).ok()?;
+        Some(Error::NothingFound {
+            what: format!(
+                "no checkpoint holds '{}'; it names a checkpoint itself",
+                escape_bytes(typed)
+            ),
+            hint: format!("checkpoint show {}", found.id.short()),
+        })
+    }
+
+    /// Whether a checkpoint holds something at or below a path.
+    pub fn holds(&self, checkpoint: &Checkpoint, path: &RelPath) -> Result<bool> {
+        let databases = self.store.databases(checkpoint)?;
+        let mut files = databases.keys().filter_map(Database::path);
+        if files.any(|file| file.is_at_or_below(path)) {
+            return Ok(true);
+        }
+        let state = LazySnapshot::new(self.store, checkpoint.tree, self.store.meta(checkpoint)?);
+        let found = state
+            .has_dir(path)
+            .and_then(|is_dir| Ok(is_dir || state.has_file(path)?));
+        found.map_err(|why| self.store.damage(checkpoint.id, why))
+    }
+
+    fn resolve(&self, word: &str) -> Result<Checkpoint, SelectorProblem> {
+        let (line, now_ms) = (&self.inventory.checkpoints, self.context.now_ms);
+        selector::resolve(word, line, now_ms).map(std::borrow::Cow::into_owned)
+    }
+
+    fn meaning(&self, word: &[u8], named: &Named, takes: Takes) -> Result<Meaning> {
+        let typed = std::str::from_utf8(word);
+        let problem = match typed.map(|typed| self.resolve(typed)) {
+            Ok(Ok(found)) => return Ok(Meaning::Checkpoint(Box::new(found))),
+            Ok(Err(problem @ SelectorProblem::NoMatch { .. })) => Some(problem),
+            Ok(Err(problem)) => return Err(problem.into()),
+            Err(_) => None,
+        };
+        let inside = self.inside(word)?;
+        if let Some((found, path, true)) = inside {
+            return Ok(Meaning::Inside(Box::new(found), path));
+        }
+        if let Some(path) = self.known_path(word, named)? {
+            return Ok(Meaning::Path(path));
+        }
+        if let Some((found, path, _)) = inside {
+            return Err(self.missing_path(found.id, &path));
+        }
+        let problem = match problem {
+            Some(SelectorProblem::NoMatch {
+                query,
+                why: Mismatch::Unknown { newest },
+            }) if matches!(takes, Takes::UpTo(_)) => SelectorProblem::NoMatch {
+                query,
+                why: Mismatch::NorPath { newest },
+            },
+            Some(problem) => problem,
+            None => SelectorProblem::NoMatch {
+                query: escape_bytes(word),
+                why: Mismatch::Unknown { newest: None },
+            },
+        };
+        Err(explain(self.inventory, problem))
+    }
+
+    /// Splits `SEL:PATH` at the last colon that leaves a checkpoint and a path in it. If the path is
+    /// nowhere, returns false with the longest selector.
+    fn inside(&self, word: &[u8]) -> Result<Option<(Checkpoint, RelPath, bool)>> {
+        let mut missing = None;
+        for at in (0..word.len()).rev().filter(|at| word[*at] == b':') {
+            let Some(checkpoint) = std::str::from_utf8(&word[..at])
+                .ok()
+                .and_then(|selector| self.resolve(selector).ok())
+            else {
+                continue;
+            };
+            let path = match &word[at + 1..] {
+                [] => RelPath::root(),
+                typed => self.parse(typed)?,
+            };
+            if self.holds(&checkpoint, &path)? {
+                return Ok(Some((checkpoint, path, true)));
+            }
+            missing = missing.or(Some((checkpoint, path, false)));
+        }
+        Ok(missing)
+    }
+
+    /// Returns the path that a word names in the directory or in one of the checkpoints concerned.
+    fn known_path(&self, word: &[u8], named: &Named) -> Result<Option<RelPath>> {
+        let Ok(path) = self.parse(word) else {
+            return Ok(None);
+        };
+        let is_there = std::str::from_utf8(word)
+            .is_ok_and(|word| path_in_directory(self.context, word).is_some());
+        if is_there {
+            return Ok(Some(path));
+        }
+        let newest = match named.checkpoints.as_slice() {
+            [] => latest(self.context, self.inventory).ok(),
+            _ => None,
+        };
+        for checkpoint in named.checkpoints.iter().chain(&newest) {
+            if self.holds(checkpoint, &path)? {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads a word that must be a path; `SEL:PATH` of a checkpoint named before is one.
+    fn path(&self, word: &[u8], named: &Named) -> Result<RelPath> {
+        if word.contains(&b':')
+            && self.known_path(word, named)?.is_none()
+            && let Some((checkpoint, path, true)) = self.inside(word)?
+            && named.checkpoints.iter().any(|c| c.id == checkpoint.id)
+        {
+            return Ok(path);
+        }
+        self.parse(word)
+    }
+
+    fn parse(&self, typed: &[u8]) -> Result<RelPath> {
+        let mut paths = restore_paths::parse(&self.context.root, &[typed.to_vec()])?;
+        Ok(paths.pop().unwrap_or_default())
+    }
+}

@@ -1,0 +1,85 @@
+//! `ls` as text and as JSON.
+
+use crate::model::state::entry::Kind;
+use crate::ops::browse::ls::{LsEntry, LsOutcome};
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::envelope;
+use crate::view::parts::{CheckpointRef, PathName, paths};
+
+/// One path a line; with modes and sizes if `long`.
+pub fn text(outcome: &LsOutcome, long: bool) -> String {
+    let size = |entry: &LsEntry| match entry.size_bytes {
+        Some(bytes) => bytes.to_string(),
+        None => "-".to_owned(),
+    };
+    let width = outcome.entries.iter().map(|entry| size(entry).len()).max();
+    let width = width.unwrap_or_default();
+    let line = |entry: &LsEntry| {
+        let slash = if entry.kind.is_none() { "/" } else { "" };
+        if long {
+            let (mode, size) = (mode(entry), size(entry));
+            format!("{mode}  {size:>width$}  {}{slash}\n", entry.path)
+        } else {
+            format!("{}{slash}\n", entry.path)
+        }
+    };
+    outcome.entries.iter().map(line).collect()
+}
+
+pub fn nothing(outcome: &LsOutcome) -> String {
+    format!("nothing there in {}\n", outcome.checkpoint.id.short())
+}
+
+/// Formats kind and permissions as `ls -l` does.
+fn mode(entry: &LsEntry) -> String {
+    let kind = match entry.kind {
+        None => 'd',
+        Some(Kind::File) => '-',
+        Some(Kind::Symlink) => 'l',
+    };
+    let bits = (0..9).rev().zip("rwxrwxrwx".chars());
+    let bits = bits.map(|(bit, letter)| {
+        if entry.perm >> bit & 1 == 1 {
+            letter
+        } else {
+            '-'
+        }
+    });
+    std::iter::once(kind).chain(bits).collect()
+}
+
+/// Files and directories of a checkpoint.
+#[derive(Serialize, JsonSchema)]
+pub struct LsAnswer {
+    checkpoint: CheckpointRef,
+    /// What was asked for; none for the top.
+    paths: Vec<PathName>,
+    entries: Vec<LsEntryJson>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct LsEntryJson {
+    #[serde(flatten)]
+    path: PathName,
+    /// `file`, `symlink` or `directory`.
+    kind: &'static str,
+    /// Permission bits in octal digits.
+    mode: String,
+    /// Null for a directory.
+    size_bytes: Option<u64>,
+}
+
+pub fn json(outcome: &LsOutcome) -> String {
+    let entries = outcome.entries.iter().map(|entry| LsEntryJson {
+        path: PathName::new(&entry.path),
+        kind: entry.kind.map_or("directory", |kind| kind.into_str()),
+        mode: format!("{:04o}", entry.perm),
+        size_bytes: entry.size_bytes,
+    });
+    let data = LsAnswer {
+        checkpoint: CheckpointRef::new(&outcome.checkpoint),
+        paths: paths(&outcome.paths),
+        entries: entries.collect(),
+    };
+    envelope("ls", 0, &data, &outcome.warnings)
+}

@@ -1,0 +1,477 @@
+//! One grammar of checkpoints, paths and times in every command; wrong ones say what was meant.
+
+use crate::bench::{Run, Sandbox};
+
+/// Three checkpoints, each a minute after the other, and it is a minute later.
+fn three() -> (Sandbox, [String; 3]) {
+    let sandbox = Sandbox::new();
+    let mut minute = 40;
+    let ids = ["wave 1", "Wave 2: api", "plan"].map(|reason| {
+        sandbox.at(&format!("2026-03-24T12:{minute}:30Z"));
+        minute += 1;
+        sandbox
+            .write("src/a.rs", format!("// {reason}\n"))
+            .write("src/deep/b.rs", "// b\n")
+            .write("README.md", format!("# {reason}\n"));
+        sandbox.create(reason)
+    });
+    sandbox.at("2026-03-24T12:43:30Z");
+    (sandbox, ids)
+}
+
+fn run(sandbox: &Sandbox, line: &str) -> Run {
+    let words: Vec<&str> = line.split('|').collect();
+    sandbox.run(&words)
+}
+
+/// Runs `pin` with each wrong selector; it must end with that code and say that.
+fn check_wrong(sandbox: &Sandbox, wrong: &[(&str, i32, String)]) {
+    for (typed, code, told) in wrong {
+        let run = sandbox.run(&["pin", typed]).code(*code).stdout_is("");
+        assert_eq!(run.stderr, format!("checkpoint: {told}\n"), "{typed}");
+    }
+}
+
+#[test]
+fn a_wrong_selector_says_what_was_meant() {
+    let (sandbox, ids) = three();
+    let newest = &ids[2];
+    sandbox.write("only-here", "x");
+    let no = |typed: &str, hint: &str| {
+        (
+            typed.to_owned(),
+            format!("no checkpoint '{typed}' ({hint})"),
+        )
+    };
+    let wrong = [
+        no("HEAD", "did you mean latest?"),
+        no("HEAD~1", "did you mean latest~1?"),
+        no("@^", "did you mean latest~1?"),
+        no("first", "did you mean latest~2?"),
+        no("2h", "did you mean '2h ago'?"),
+        no("wave", "did you mean 'Wave 2: api' or 'wave 1'?"),
+        no("WAVE 1", "did you mean 'wave 1'?"),
+        no("api", "did you mean 'Wave 2: api'?"),
+        no(
+            "nope",
+            &format!("'checkpoint list' shows them all; the newest is {newest}"),
+        ),
+    ];
+    let wrong = wrong.map(|(typed, told)| (typed, 3, told));
+    let wrong: Vec<_> = wrong
+        .iter()
+        .map(|(typed, code, told)| (typed.as_str(), *code, told.clone()))
+        .collect();
+    check_wrong(&sandbox, &wrong);
+    let short = &newest[..3];
+    let too_short = format!(
+        "'{short}' is too short for an id: give 4 digits or more (did you mean {newest}, plan?)"
+    );
+    check_wrong(
+        &sandbox,
+        &[
+            (short, 3, too_short),
+            (
+                "latest~99",
+                3,
+                "'latest~99' goes back too far: there are 3 checkpoints (the oldest is latest~2)"
+                    .into(),
+            ),
+            (
+                "only-here",
+                3,
+                "'only-here' is a path, not a checkpoint ('checkpoint list' shows the checkpoints)"
+                    .into(),
+            ),
+            (
+                "",
+                2,
+                "the selector is empty: no checkpoint is named (try 'checkpoint --help')".into(),
+            ),
+        ],
+    );
+    for typed in [short, "wave"] {
+        let answer = sandbox.run(&["pin", typed, "--json"]).code(3).json();
+        assert!(
+            !answer["error"]["candidates"][0]["id"].is_null(),
+            "{answer}"
+        );
+    }
+}
+
+#[test]
+fn a_time_that_names_nothing_says_why() {
+    let (sandbox, [first, _, newest]) = three();
+    let too_old = |typed: &str| {
+        format!("no checkpoint is as old as '{typed}' (the oldest is {first}, made 3 min ago)")
+    };
+    check_wrong(
+        &sandbox,
+        &[
+            ("10m ago", 3, too_old("10m ago")),
+            ("2026-03-23", 3, too_old("2026-03-23")),
+            (
+                "15:40",
+                3,
+                format!(
+                    "'15:40' is in the future (did you mean 'yesterday 15:40'? the newest is {newest})"
+                ),
+            ),
+            (
+                "2099-01-01",
+                3,
+                format!("'2099-01-01' is in the future (the newest is {newest})"),
+            ),
+        ],
+    );
+}
+
+#[test]
+fn the_newest_in_a_hint_is_no_safety_checkpoint() {
+    let (sandbox, ids) = three();
+    sandbox.run(&["restore", "wave 1", "--yes"]).success();
+    assert!(sandbox.listed().len() > 3);
+    sandbox
+        .run(&["show", "nope"])
+        .code(3)
+        .stderr_has(&format!("the newest is {})", ids[2]));
+}
+
+#[test]
+fn a_word_of_the_other_kind_is_named_with_the_command_that_is_meant() {
+    let (sandbox, ids) = three();
+    for (line, code, told) in [
+        ("restore|README.md", 3, "'README.md' is a path, not a checkpoint (checkpoint restore latest README.md)".to_owned()),
+        ("restore|src/a.rs|README.md|--yes", 3, "'src/a.rs' is a path, not a checkpoint (checkpoint restore latest src/a.rs README.md)".to_owned()),
+        ("show|README.md", 3, "'README.md' is a path, not a checkpoint (checkpoint show latest README.md)".to_owned()),
+        ("restore|wave 1|plan", 3, format!("'plan' is a checkpoint, and no path in {} (checkpoint diff {} {})", ids[0], ids[0], ids[2])),
+        ("diff|wave 1|plan|wave 1", 3, format!("'wave 1' is a checkpoint, and no path in {} (checkpoint diff {} {})", ids[0], ids[0], ids[0])),
+        ("diff|nope", 3, format!("no checkpoint and no path 'nope' ('checkpoint list' shows them all; the newest is {})", ids[2])),
+        ("ls|@|nope", 3, format!("checkpoint {} does not hold 'nope' ('checkpoint ls {}' lists what it holds)", ids[2], ids[2])),
+        ("restore|@|src/*", 3, format!("checkpoint {} does not hold 'src/*' (PATHs are literal; give a pattern with --glob)", ids[2])),
+        ("cat|plan", 2, format!("{} is a checkpoint: name one of its files, SEL:PATH ('checkpoint ls {}' lists them)", ids[2], ids[2])),
+        ("find|plan", 3, format!("no checkpoint holds 'plan'; it names a checkpoint itself (checkpoint show {})", ids[2])),
+        ("find|@:src/a.rs", 3, "'@:src/a.rs' names a path of one checkpoint, and all are searched here (checkpoint find src/a.rs)".to_owned()),
+        ("diff|@:README.md|@~1:src", 2, "two checkpoints are compared in the same path (try 'checkpoint --help')".to_owned()),
+        ("restore|@:../x", 2, "PATH '../x' has '..' in it (try 'checkpoint --help')".to_owned()),
+    ] {
+        let run = run(&sandbox, line).code(code).stdout_is("");
+        assert_eq!(run.stderr, format!("checkpoint: {told}\n"), "{line}");
+    }
+}
+
+#[test]
+fn a_path_is_written_the_same_way_everywhere() {
+    let (sandbox, ids) = three();
+    let id = &ids[0];
+    let same = |lines: &[&str]| {
+        let first = run(&sandbox, lines[0]).success().stdout;
+        assert!(!first.is_empty(), "{}", lines[0]);
+        for line in &lines[1..] {
+            assert_eq!(run(&sandbox, line).success().stdout, first, "{line}");
+        }
+    };
+    same(&[
+        "cat|wave 1:src/a.rs",
+        &format!("cat|{id}:src/a.rs"),
+        "cat|wave 1|src/a.rs",
+        "cat|2026-03-24 12:40:30:src/a.rs",
+    ]);
+    same(&["cat|@:README.md", "cat|README.md", "cat|@|./README.md"]);
+    same(&[
+        "diff|wave 1|--|README.md",
+        "diff|wave 1|README.md",
+        "diff|wave 1:README.md",
+    ]);
+    same(&[
+        "diff|wave 1|plan|--|src",
+        "diff|wave 1|plan|src",
+        "diff|wave 1:src|plan:src",
+        "diff|wave 1:src|plan",
+    ]);
+    same(&[
+        "ls|wave 1|src",
+        "ls|wave 1:src",
+        "ls|wave 1|src/",
+        "ls|--|src",
+        "ls|src",
+    ]);
+    same(&["show|wave 1|README.md", "show|wave 1:README.md"]);
+    sandbox.write("README.md", "now");
+    same(&[
+        "diff|--|README.md",
+        "diff|README.md",
+        "diff|@:README.md",
+        "diff|@|README.md",
+        "diff|--glob|*.md",
+    ]);
+    same(&[
+        "restore|wave 1|README.md|src|--dry-run",
+        "restore|wave 1:README.md|src|--dry-run",
+        "restore|wave 1:README.md|wave 1:src|--dry-run",
+        "restore|wave 1|--glob|README.md|--glob|src|--dry-run",
+    ]);
+}
+
+#[test]
+fn a_word_that_could_be_both_is_the_checkpoint_unless_it_stands_behind_dashes() {
+    let (sandbox, _) = three();
+    sandbox.write("plan", "a file");
+    sandbox.at("2026-03-24T12:44:00Z").create("later");
+    sandbox.write("plan", "another");
+    sandbox
+        .run(&["diff", "plan", "--name-only"])
+        .success()
+        .stdout_is("plan\n");
+    sandbox
+        .run(&["ls", "plan"])
+        .success()
+        .stdout_is("README.md\nsrc/\n");
+    sandbox
+        .run(&["ls", "--", "plan"])
+        .success()
+        .stdout_is("plan\n");
+    sandbox.run(&["cat", "plan"]).success().stdout_is("a file");
+}
+
+#[test]
+fn patterns_narrow_a_restore_and_its_undo() {
+    let (sandbox, _) = three();
+    sandbox
+        .write("src/a.rs", "new a")
+        .write("src/a.log", "log")
+        .write("README.md", "new readme")
+        .write("logs/x.log", "x");
+    sandbox
+        .run(&["restore", "plan", "--glob", "*.rs", "--yes"])
+        .success();
+    let read = |path: &str| std::fs::read_to_string(sandbox.path(path)).unwrap_or_default();
+    assert_eq!(
+        (read("src/a.rs").as_str(), read("README.md").as_str()),
+        ("// plan\n", "new readme")
+    );
+    assert_eq!(
+        (read("src/a.log").as_str(), read("logs/x.log").as_str()),
+        ("log", "x")
+    );
+    sandbox
+        .run(&["restore", "plan", "--exclude", "*.log", "--yes"])
+        .success();
+    assert_eq!(
+        (read("README.md").as_str(), read("logs/x.log").as_str()),
+        ("# plan\n", "x")
+    );
+    // What came later and was excluded is not for the undo to take.
+    sandbox.write("logs/x.log", "y").write("new.log", "z");
+    sandbox.run(&["undo", "--yes"]).success();
+    assert_eq!(
+        (read("README.md").as_str(), read("logs/x.log").as_str()),
+        ("new readme", "y")
+    );
+    assert_eq!(read("new.log"), "z");
+    sandbox.run(&["redo", "--yes"]).success();
+    sandbox.run(&["undo", "--yes"]).success();
+    sandbox.run(&["undo", "--yes"]).success();
+    assert_eq!(
+        (read("src/a.rs").as_str(), read("logs/x.log").as_str()),
+        ("new a", "y")
+    );
+    sandbox
+        .run(&["restore", "plan", "--glob", "*.nope", "--yes"])
+        .code(3)
+        .stderr_has("no path of");
+    sandbox
+        .run(&["restore", "plan", "--glob", "[", "--yes"])
+        .code(2)
+        .stderr_has("can match nothing");
+    let to = sandbox.top().join("copy");
+    sandbox
+        .run(&[
+            "restore",
+            "plan",
+            "--exclude",
+            "src",
+            "--to",
+            &to.display().to_string(),
+        ])
+        .success();
+    assert!(to.join("README.md").is_file() && !to.join("src").exists());
+}
+
+#[test]
+fn what_is_to_stay_is_not_deleted_to_make_room() {
+    let sandbox = Sandbox::new();
+    sandbox.write("x", "a file");
+    sandbox.create("file");
+    sandbox.remove("x").write("x/a.log", "stays");
+    let run = sandbox
+        .run(&["restore", "file", "--exclude", "*.log", "--yes"])
+        .code(4);
+    assert!(run.stderr.contains("is to stay"), "{run}");
+    assert!(sandbox.path("x/a.log").is_file());
+}
+
+#[test]
+fn ls_lists_what_a_checkpoint_holds() {
+    let (sandbox, ids) = three();
+    sandbox.mkdir("empty/inner").symlink("link", "src/a.rs");
+    sandbox.at("2026-03-24T12:44:00Z").create("more");
+    sandbox.remove("src").remove("empty");
+    sandbox
+        .run(&["ls"])
+        .success()
+        .stdout_is("README.md\nempty/\nlink\nsrc/\n");
+    sandbox.run(&["ls", "-R", "@"]).success().stdout_is(
+        "README.md\nempty/\nempty/inner/\nlink\nsrc/\nsrc/a.rs\nsrc/deep/\nsrc/deep/b.rs\n",
+    );
+    sandbox
+        .run(&["ls", "@", "src", "README.md"])
+        .success()
+        .stdout_is("README.md\nsrc/a.rs\nsrc/deep/\n");
+    sandbox
+        .run(&["ls", "--glob", "*.rs"])
+        .success()
+        .stdout_is("src/a.rs\nsrc/deep/b.rs\n");
+    sandbox
+        .run(&["ls", "-R", "--exclude", "deep", "src"])
+        .success()
+        .stdout_is("src/a.rs\n");
+    sandbox
+        .run(&["ls", "empty/inner"])
+        .success()
+        .stdout_is("")
+        .stderr_has("nothing there");
+    let long = sandbox.run(&["ls", "-l", "@"]).success().stdout;
+    assert_eq!(
+        long,
+        "-rw-r--r--  7  README.md\ndrwxr-xr-x  -  empty/\nlrwxrwxrwx  8  link\ndrwxr-xr-x  -  src/\n"
+    );
+    let data = sandbox
+        .run(&["ls", &ids[0], "src", "--json"])
+        .success()
+        .data();
+    assert_eq!(
+        data["entries"][0],
+        serde_json::json!({"kind": "file", "mode": "0644", "path": "src/a.rs", "size_bytes": 10})
+    );
+    assert_eq!(data["checkpoint"]["reason"], "wave 1");
+    // Each path can be handed on.
+    for path in sandbox.run(&["ls", "--glob", "*"]).success().stdout.lines() {
+        if !path.ends_with('/') {
+            sandbox.run(&["cat", path]).success();
+        }
+    }
+}
+
+#[test]
+fn find_looks_for_a_name_in_every_directory() {
+    let (sandbox, _) = three();
+    for pattern in ["b.rs", "src/deep/b.rs", "deep", "*.rs"] {
+        sandbox
+            .run(&["find", pattern])
+            .success()
+            .stdout_has("src/deep/b.rs: ");
+    }
+    sandbox.run(&["find", "./b.rs"]).code(3);
+}
+
+#[test]
+fn every_printed_time_names_its_checkpoint() {
+    for zone in ["UTC", "America/New_York", "Asia/Tokyo"] {
+        let sandbox = Sandbox::new();
+        sandbox.env("TZ", zone);
+        for (hour, reason) in ["one", "two", "three"].iter().enumerate() {
+            sandbox.at(&format!("2026-03-24T{:02}:15:40.5Z", 9 + 4 * hour));
+            sandbox.write("a", reason);
+            sandbox.create(reason);
+        }
+        sandbox.at("2026-03-24T20:00:00Z");
+        sandbox.run(&["restore", "one", "--yes"]).success();
+        sandbox.at("2026-03-24T22:00:00Z");
+        let rows = sandbox.run(&["list", "--json"]).success().data();
+        for row in rows["checkpoints"].as_array().unwrap() {
+            let (id, time) = (row["id"].as_str().unwrap(), row["time"].as_str().unwrap());
+            let seconds = time[..19].replace('T', " ");
+            for typed in [time.to_owned(), seconds.clone(), format!("{seconds} UTC")] {
+                let told = sandbox.run(&["show", &typed, "--json"]).success().data();
+                assert_eq!(told["checkpoint"]["id"], id, "{zone}: {typed}");
+            }
+        }
+        let shown = sandbox.run(&["show", "two"]).success().stdout;
+        let time = shown
+            .lines()
+            .find_map(|line| line.strip_prefix("time "))
+            .unwrap();
+        let (stamp, age) = time.trim().split_once(" (").unwrap();
+        for typed in [stamp, age.trim_end_matches(')')] {
+            sandbox
+                .run(&["show", typed])
+                .success()
+                .stdout_has("reason     two");
+        }
+    }
+}
+
+#[test]
+fn periods_and_durations_have_one_grammar() {
+    let (sandbox, _) = three();
+    let count = |args: &[&str]| {
+        let data = sandbox
+            .run(&[&["list", "--json"], args].concat())
+            .success()
+            .data();
+        data["checkpoints"].as_array().unwrap().len()
+    };
+    for (args, expected) in [
+        (&["--since", "1h"][..], 3),
+        (&["--since", "an hour ago"], 3),
+        (&["--since", "yesterday"], 3),
+        (&["--since", "12:42"], 1),
+        (&["--until", "12:41"], 2),
+        (&["--until", "yesterday"], 0),
+        (&["--since", "12:41", "--until", "12:41"], 1),
+        (&["--since", "1 month ago", "--until", "2m"], 2),
+    ] {
+        assert_eq!(count(args), expected, "{args:?}");
+    }
+    sandbox
+        .run(&["find", "a.rs", "--until", "12:40"])
+        .success()
+        .stdout_has("added");
+    sandbox
+        .run(&["find", "deep/b.rs", "--since", "12:41"])
+        .code(3);
+    sandbox
+        .run(&["find", "--text", "wave 1", "--since", "12:41"])
+        .code(3);
+    sandbox.run(&["guard", "--max-age", "1h30m"]).success();
+    for (line, told) in [
+        (
+            "list|--since|soon",
+            "cannot read 'soon' of --since; write 2h, '2h ago', yesterday, 15:40, 2026-03-24 or 2026-03-24T12:45",
+        ),
+        (
+            "find|a|--until|25:00",
+            "cannot read '25:00' of --until; write 2h, '2h ago', yesterday, 15:40, 2026-03-24 or 2026-03-24T12:45",
+        ),
+        (
+            "guard|--max-age|soon",
+            "cannot read 'soon' of --max-age; write 30m, 24h, 7d or 1h30m",
+        ),
+        (
+            "hold|x|--for|soon",
+            "cannot read 'soon' of --for; write 30m, 24h, 7d or 1h30m",
+        ),
+        (
+            "create|--scope|src|--expires|soon",
+            "cannot read 'soon' of --expires; write 24h, 7d, 2026-12-24, '2026-12-24 18:00' or never",
+        ),
+    ] {
+        let run = run(&sandbox, line).code(2);
+        assert_eq!(
+            run.stderr,
+            format!("checkpoint: {told} ('checkpoint help selectors' names every form)\n"),
+            "{line}"
+        );
+    }
+}
