@@ -64,6 +64,33 @@ pub fn shell_line<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
+/// Removes the quotes and backslashes of a shell from a word; an open quote is closed at the end.
+pub fn unquoted(word: &str) -> String {
+    let (mut plain, mut quote) = (String::new(), None);
+    let mut signs = word.chars();
+    while let Some(sign) = signs.next() {
+        match (sign, quote) {
+            ('\'' | '"', None) => quote = Some(sign),
+            (sign, Some(open)) if sign == open => quote = None,
+            ('\\', None | Some('"')) => plain.extend(signs.next()),
+            (sign, _) => plain.push(sign),
+        }
+    }
+    plain
+}
+
+/// Puts a backslash before each character that a shell would interpret.
+pub fn backslashed(word: &str) -> String {
+    let mut quoted = String::new();
+    for sign in word.chars() {
+        if sign.is_ascii() && !sign.is_ascii_alphanumeric() && !"_-./,:+@%=~".contains(sign) {
+            quoted.push('\\');
+        }
+        quoted.push(sign);
+    }
+    quoted
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +112,23 @@ mod tests {
             line,
             "checkpoint create --reason 'a b' - --'scope=x y' '' '$(rm)'"
         );
+    }
+
+    #[test]
+    fn what_is_quoted_is_unquoted_again() {
+        for word in [
+            "",
+            "a b",
+            "it's: \"$(x)\" `y` \\ *",
+            "gr\u{fc}n",
+            "#",
+            "src/a.rs",
+        ] {
+            assert_eq!(unquoted(&backslashed(word)), word);
+            assert_eq!(unquoted(&shell_word(word.as_bytes())), word);
+        }
+        assert_eq!(unquoted("'wave 1"), "wave 1");
+        assert_eq!(unquoted(r#""a \" b\c""#), "a \" bc");
     }
 
     #[test]

@@ -4,51 +4,142 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::{Arg, Command, ValueHint};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 
+use crate::base::shell_word::{backslashed, unquoted};
 use crate::base::text::escape;
 use crate::base::time::age;
 use crate::cli::{command_context, environment, parse};
 use crate::config::settings::OwnFile;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::list::{self, ListOptions};
-use crate::view::topics;
+use crate::ops::browse::ls::{self, LsOptions};
+use crate::ops::context::Context;
+use crate::ops::contract::hold;
+use crate::ops::select::words::TypedWords;
+use crate::view::{schema, topics};
+use crate::workflow::engine::runs::Runs;
 
 /// Name of the program in shells.
 const NAME: &str = "checkpoint";
+/// Number of checkpoints offered before a letter is typed.
+const MOST_OFFERED: usize = 100;
 
 /// Returns the candidates for a line in the format of the shell; `None` without any.
 pub fn answer(shell: &str, words: Vec<OsString>) -> Option<String> {
     let shells = Shells::builtins();
     let asking = shells.completer(shell)?;
-    let mut command = with_candidates(&words);
+    let at = environment::completing_index().unwrap_or(words.len().saturating_sub(1));
+    let typed_quote = words.get(at).is_some_and(|word| {
+        let first = word.as_encoded_bytes().first();
+        matches!(first, Some(b'\'' | b'"'))
+    });
+    // Only fish hands over words without their quotes.
+    let words: Vec<OsString> = match shell {
+        "bash" | "zsh" => words
+            .into_iter()
+            .map(|word| word.to_str().map(unquoted).map_or(word, OsString::from))
+            .collect(),
+        _ => words,
+    };
+    let mut whole = parse::command();
+    let line = Arc::new(TypedLine {
+        before: positionals(&whole, words.get(1..at).unwrap_or_default()),
+        words: words.clone(),
+        quotes: shell == "bash" && !typed_quote,
+    });
+    let types_option = words
+        .get(at)
+        .is_some_and(|word| word.as_encoded_bytes().starts_with(b"-"));
+    whole = with_candidates(whole, &line, types_option);
     let here = environment::absolute(std::path::Path::new(".")).ok();
     let mut told = Vec::new();
     asking
-        .write_complete(&mut command, words, here.as_deref(), &mut told)
+        .write_complete(&mut whole, words, here.as_deref(), &mut told)
         .ok()?;
     String::from_utf8(told).ok()
 }
 
-/// Returns the grammar, with candidates for selectors and paths.
-fn with_candidates(words: &[OsString]) -> Command {
-    let asking = |end: &'static str| {
-        let words = words.to_vec();
-        ArgValueCompleter::new(move |typed: &OsStr| selectors(&words, typed, end))
+/// The line that is completed.
+struct TypedLine {
+    words: Vec<OsString>,
+    /// Words before the completed one that are no options, their values or names of commands.
+    before: Vec<OsString>,
+    /// Whether candidates are quoted here, because the shell does not do it.
+    quotes: bool,
+}
+
+/// What an argument is completed with.
+#[derive(Clone, Copy)]
+enum CompletedWith {
+    /// Checkpoints that pass; each followed by `end`.
+    Checkpoints {
+        end: &'static str,
+        passes: fn(&Checkpoint) -> bool,
+    },
+    /// Up to so many checkpoints, then paths in the first.
+    CheckpointsThenPaths(usize),
+    Paths,
+    Sources,
+    Reasons,
+    Holds,
+    Runs,
+}
+
+/// Adds candidates to a command and those below it. Options are offered if one is being typed, or
+/// if there is nothing else.
+fn with_candidates(command: Command, line: &Arc<TypedLine>, types_option: bool) -> Command {
+    let name = command.get_name().to_owned();
+    let command = command.mut_args(|arg| {
+        let is_option = !arg.is_positional();
+        let arg = completed(&name, arg, line);
+        if is_option && !types_option {
+            arg.hide(true)
+        } else {
+            arg
+        }
+    });
+    let command = command.mut_subcommands(|below| with_candidates(below, line, types_option));
+    command.disable_help_flag(!types_option)
+}
+
+fn completed(command: &str, arg: Arg, line: &Arc<TypedLine>) -> Arg {
+    const ANY: fn(&Checkpoint) -> bool = |_| true;
+    let value_name = arg.get_value_names().and_then(|names| names.first());
+    let value_name = value_name.map(ToString::to_string).unwrap_or_default();
+    let checkpoints = |end, passes| CompletedWith::Checkpoints { end, passes };
+    let kind = match (value_name.as_str(), command) {
+        ("SEL", "pin") => checkpoints("", |c| !c.pinned),
+        ("SEL", "unpin") => checkpoints("", |c| c.pinned),
+        ("SEL" | "GOOD" | "BAD", _) => checkpoints("", ANY),
+        ("SEL:PATH", _) => checkpoints(":", ANY),
+        ("SEL|PATH", "diff") => CompletedWith::CheckpointsThenPaths(2),
+        ("SEL|PATH", _) => CompletedWith::CheckpointsThenPaths(1),
+        ("PATH", _) | ("PATTERN", "find") if arg.is_positional() => CompletedWith::Paths,
+        ("PATH" | "GLOB|PATH", _) => return arg.value_hint(ValueHint::AnyPath),
+        ("WORKFLOW", _) => CompletedWith::Runs,
+        ("NAME", "release") => CompletedWith::Holds,
+        ("NAME", "schema") => return arg.add(ArgValueCompleter::new(schemas)),
+        ("COMMAND|TOPIC", _) => return arg.add(ArgValueCompleter::new(words_of_help)),
+        _ if arg.get_id() == "source" => CompletedWith::Sources,
+        _ if arg.get_id() == "reason" => CompletedWith::Reasons,
+        _ => return arg,
     };
-    let (whole, before_path) = (asking(""), asking(":"));
-    parse::command().mut_subcommands(|command| {
-        command.mut_args(|arg| match value_name(&arg).as_deref() {
-            Some("SEL" | "GOOD" | "BAD") => arg.add(whole.clone()),
-            Some("SEL:PATH") => arg.add(before_path.clone()),
-            Some("PATH") => arg.value_hint(ValueHint::AnyPath),
-            Some("COMMAND|TOPIC") => arg.add(ArgValueCompleter::new(words_of_help)),
-            _ => arg,
-        })
-    })
+    let line = Arc::clone(line);
+    arg.add(ArgValueCompleter::new(move |typed: &OsStr| {
+        let Some(typed) = typed.to_str() else {
+            return Vec::new();
+        };
+        let found = line.candidates(kind, typed).unwrap_or_default();
+        let ordered = found.into_iter().enumerate();
+        ordered
+            .map(|(at, candidate)| line.finished(candidate).display_order(Some(at)))
+            .collect()
+    }))
 }
 
 /// Completes commands and topics, with their descriptions.
@@ -69,18 +160,178 @@ fn words_of_help(typed: &OsStr) -> Vec<CompletionCandidate> {
         .collect()
 }
 
-fn value_name(arg: &Arg) -> Option<String> {
-    Some(arg.get_value_names()?.first()?.to_string())
+fn schemas(typed: &OsStr) -> Vec<CompletionCandidate> {
+    let names = schema::names();
+    let fitting = names.lines().filter(|name| Some(*name) >= typed.to_str());
+    let fitting =
+        fitting.filter(|name| typed.to_str().is_some_and(|typed| name.starts_with(typed)));
+    fitting.map(CompletionCandidate::new).collect()
+}
+
+impl TypedLine {
+    /// `None` without a store, or if it cannot be read.
+    fn candidates(&self, kind: CompletedWith, typed: &str) -> Option<Vec<CompletionCandidate>> {
+        let context = context(&self.words)?;
+        Some(match kind {
+            CompletedWith::Checkpoints { end, passes } => {
+                let inside = inside(&context, typed);
+                if inside.is_empty() {
+                    selectors(&context, typed, end, passes)?
+                } else {
+                    inside
+                }
+            }
+            CompletedWith::CheckpointsThenPaths(most) => {
+                let mut found = inside(&context, typed);
+                if found.is_empty() && self.before.len() < most {
+                    found = selectors(&context, typed, "", |_| true)?;
+                }
+                if found.is_empty() || !self.before.is_empty() {
+                    found.extend(paths(&context, self.before.first(), typed));
+                }
+                found
+            }
+            CompletedWith::Paths => paths(&context, self.before.first(), typed),
+            CompletedWith::Sources => texts(&context, typed, |c| &c.record.source)?,
+            CompletedWith::Reasons => texts(&context, typed, |c| &c.record.reason)?,
+            CompletedWith::Holds => {
+                let store = context.find_store().ok()??;
+                let holds = hold::active_holds(&context, &store, &mut Vec::new());
+                let fitting = holds
+                    .into_iter()
+                    .filter(|hold| hold.name.starts_with(typed));
+                fitting
+                    .map(|hold| CompletionCandidate::new(hold.name))
+                    .collect()
+            }
+            CompletedWith::Runs => {
+                let store = context.find_store().ok()??;
+                let runs = Runs::all(&store).ok()?.runs;
+                let fitting = runs.iter().filter(|run| run.id().starts_with(typed));
+                let named = fitting.map(|run| {
+                    CompletionCandidate::new(run.id())
+                        .help(Some(escape(&run.workflow.description).into()))
+                });
+                named.collect()
+            }
+        })
+    }
+
+    fn finished(&self, candidate: CompletionCandidate) -> CompletionCandidate {
+        if !self.quotes {
+            return candidate;
+        }
+        let quoted = backslashed(&candidate.get_value().to_string_lossy());
+        CompletionCandidate::new(quoted).help(candidate.get_help().cloned())
+    }
+}
+
+/// Returns the words that are no options, values of options or names of commands.
+fn positionals(whole: &Command, words: &[OsString]) -> Vec<OsString> {
+    let (mut command, mut found, mut is_escaped) = (whole, Vec::new(), false);
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let text = word.to_string_lossy();
+        let takes_value = |is_it: &dyn Fn(&Arg) -> bool| {
+            let args = command.get_arguments().chain(whole.get_arguments());
+            args.filter(|arg| is_it(arg))
+                .any(|arg| arg.get_action().takes_values())
+        };
+        if is_escaped || !text.starts_with('-') || text == "-" {
+            match command.find_subcommand(&*text) {
+                Some(below) if found.is_empty() && !is_escaped => command = below,
+                _ => found.push(word.clone()),
+            }
+        } else if text == "--" {
+            is_escaped = true;
+        } else if let Some(long) = text.strip_prefix("--") {
+            if !long.contains('=') && takes_value(&|arg| arg.get_long() == Some(long)) {
+                words.next();
+            }
+        } else if takes_value(&|arg| {
+            arg.get_short().is_some() && arg.get_short() == text.chars().last()
+        }) {
+            words.next();
+        }
+    }
+    found
+}
+
+/// Completes `SEL:PATH` behind the colon.
+fn inside(context: &Context, typed: &str) -> Vec<CompletionCandidate> {
+    let Some((selector, path)) = typed.rsplit_once(':').filter(|(sel, _)| !sel.is_empty()) else {
+        return Vec::new();
+    };
+    let found = listed(context, Some(selector.as_ref()), path);
+    found
+        .into_iter()
+        .map(|path| CompletionCandidate::new(format!("{selector}:{path}")))
+        .collect()
+}
+
+/// Completes a path of the checkpoint that a word names, else of the latest one.
+fn paths(context: &Context, selector: Option<&OsString>, typed: &str) -> Vec<CompletionCandidate> {
+    let mut found = listed(context, selector.map(OsString::as_os_str), typed);
+    if found.is_empty() && selector.is_some() {
+        found = listed(context, None, typed);
+    }
+    found.into_iter().map(CompletionCandidate::new).collect()
+}
+
+/// Lists the paths of a checkpoint that begin as typed, each directory with a slash.
+fn listed(context: &Context, selector: Option<&OsStr>, typed: &str) -> Vec<String> {
+    let dir = typed.rsplit_once('/').map(|(dir, _)| dir);
+    let bytes = |word: &OsStr| word.as_encoded_bytes().to_vec();
+    let options = LsOptions {
+        words: TypedWords {
+            words: selector.map(bytes).into_iter().collect(),
+            paths: dir.map(|dir| dir.as_bytes().to_vec()).into_iter().collect(),
+        },
+        ..LsOptions::default()
+    };
+    let Ok(outcome) = ls::ls(context, &options) else {
+        return Vec::new();
+    };
+    let shown = outcome.entries.iter().filter_map(|entry| {
+        let slash = if entry.kind.is_none() { "/" } else { "" };
+        Some(format!("{}{slash}", entry.path.as_utf8()?))
+    });
+    shown
+        .filter(|path| path.starts_with(typed) && escape(path) == *path)
+        .collect()
+}
+
+/// Completes a text that checkpoints have, the newest first.
+fn texts(
+    context: &Context,
+    typed: &str,
+    text: fn(&Checkpoint) -> &String,
+) -> Option<Vec<CompletionCandidate>> {
+    let outcome = list::list(context, &ListOptions::default()).ok()?;
+    let mut texts: Vec<&String> = Vec::new();
+    for text in outcome.checkpoints.iter().map(text) {
+        if text.starts_with(typed) && escape(text) == *text && !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    Some(texts.into_iter().map(CompletionCandidate::new).collect())
 }
 
 /// Completes ids, newest first, with their reasons; and reasons by their first letters. `end` is
 /// appended to each.
-fn selectors(words: &[OsString], typed: &OsStr, end: &str) -> Vec<CompletionCandidate> {
-    let (Some(typed), Some((checkpoints, now_ms))) = (typed.to_str(), checkpoints(words)) else {
-        return Vec::new();
+fn selectors(
+    context: &Context,
+    typed: &str,
+    end: &str,
+    passes: fn(&Checkpoint) -> bool,
+) -> Option<Vec<CompletionCandidate>> {
+    let options = ListOptions {
+        limit: typed.is_empty().then_some(MOST_OFFERED),
+        ..ListOptions::default()
     };
-    let latest = "latest"
-        .starts_with(typed)
+    let mut checkpoints = list::list(context, &options).ok()?.checkpoints;
+    checkpoints.retain(passes);
+    let latest = ("latest".starts_with(typed) && !checkpoints.is_empty())
         .then(|| CompletionCandidate::new(format!("latest{end}")));
     let latest = latest.map(|latest| latest.help(Some("the newest checkpoint".into())));
     let by_id = checkpoints
@@ -88,30 +339,21 @@ fn selectors(words: &[OsString], typed: &OsStr, end: &str) -> Vec<CompletionCand
         .filter(|c| c.id.short().starts_with(&typed.to_ascii_lowercase()));
     let by_id = by_id.map(|c| {
         CompletionCandidate::new(format!("{}{end}", c.id.short()))
-            .help(Some(described(c, now_ms).into()))
+            .help(Some(described(c, context.now_ms).into()))
     });
-    // Other reasons need quotes, which differ between shells.
-    let is_plain = |reason: &str| {
-        reason
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"-_.+/".contains(&b))
-    };
-    let mut reasons: Vec<&str> = checkpoints
-        .iter()
-        .map(|c| c.record.reason.as_str())
-        .collect();
-    reasons.sort_unstable();
-    reasons.dedup();
-    reasons.retain(|reason| !typed.is_empty() && reason.starts_with(typed) && is_plain(reason));
-    let by_reason = reasons
-        .into_iter()
-        .map(|reason| CompletionCandidate::new(format!("{reason}{end}")));
-    by_id
-        .chain(latest)
-        .chain(by_reason)
-        .enumerate()
-        .map(|(at, c)| c.display_order(Some(at)))
-        .collect()
+    let mut reasons: Vec<&Checkpoint> = Vec::new();
+    for checkpoint in checkpoints.iter().filter(|_| !typed.is_empty()) {
+        let reason = &checkpoint.record.reason;
+        let is_new = reasons.iter().all(|known| known.record.reason != *reason);
+        if is_new && reason.starts_with(typed) && escape(reason) == *reason {
+            reasons.push(checkpoint);
+        }
+    }
+    let by_reason = reasons.into_iter().map(|c| {
+        let age = format!("{} ago", age(c.record.time_ms, context.now_ms));
+        CompletionCandidate::new(format!("{}{end}", c.record.reason)).help(Some(age.into()))
+    });
+    Some(by_id.chain(latest).chain(by_reason).collect())
 }
 
 fn described(checkpoint: &Checkpoint, now_ms: i64) -> String {
@@ -124,8 +366,8 @@ fn described(checkpoint: &Checkpoint, now_ms: i64) -> String {
     )
 }
 
-/// Returns the checkpoints of the directory that the line refers to.
-fn checkpoints(words: &[OsString]) -> Option<(Vec<Checkpoint>, i64)> {
+/// Returns the context of the directory that the line refers to.
+fn context(words: &[OsString]) -> Option<Context> {
     let environment = environment::read();
     let home = environment.home.clone();
     let mut line: Vec<OsString> = vec![NAME.into(), "status".into()];
@@ -141,10 +383,7 @@ fn checkpoints(words: &[OsString]) -> Option<(Vec<Checkpoint>, i64)> {
         line.extend([flag.into(), value.into()]);
     }
     let global = parse::parse(&line).ok()?.global;
-    let context =
-        command_context::open(&global, environment, "completion", OwnFile::MayBeBad).ok()?;
-    let outcome = list::list(&context, &ListOptions::default()).ok()?;
-    Some((outcome.checkpoints, context.now_ms))
+    command_context::open(&global, environment, "completion", OwnFile::MayBeBad).ok()
 }
 
 /// Returns the root and base given in the line.

@@ -47,7 +47,10 @@ fn with_two() -> (Sandbox, [String; 2]) {
     let sandbox = Sandbox::new();
     sandbox.real_clock();
     let ids = ["pre-wave-1", "it's: a \"$(strange)\" `one` \\ \u{1b}[31m"].map(|reason| {
-        sandbox.write("a", reason);
+        sandbox
+            .write("a", reason)
+            .write("src/a b.rs", "a")
+            .write("src/deep/c.rs", "c");
         sandbox.create(reason)
     });
     (sandbox, ids)
@@ -60,24 +63,43 @@ fn bash_completes_commands_options_and_ids() {
     let script = r#"
         source <(checkpoint completions bash)
         ask() {
-            COMP_WORDS=("$@"); COMP_CWORD=$(( $# - 1 )); COMP_TYPE=9; COMPREPLY=()
-            _clap_complete_checkpoint checkpoint "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+            COMP_LINE="checkpoint $*"; COMP_POINT=${#COMP_LINE}; COMP_TYPE=9; COMPREPLY=()
+            # As bash cuts a line: at blanks, and at these signs.
+            local cut=$COMP_LINE sign
+            for sign in : = @; do cut=${cut//$sign/ $sign }; done
+            read -r -a COMP_WORDS <<< "$cut"
+            [[ $COMP_LINE == *" " ]] && COMP_WORDS+=("")
+            COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))
+            _checkpoint_complete checkpoint
             echo "${COMPREPLY[@]}"
         }
         complete -p checkpoint > /dev/null || exit 9
-        ask checkpoint restore ""
-        ask checkpoint unp
-        ask checkpoint prune --orph
-        ask checkpoint show pre-w
+        ask "restore "
+        ask "unp"
+        ask "prune --orph"
+        ask "show pre-w"
+        ask "restore pre-wave-1 s"
+        ask "restore @ src/"
+        ask "cat @:s"
+        ask "cat pre-wave-1:src/"
+        ask "diff pre-wave-1:src/"
     "#;
     let run = run(&sandbox, &bash, &["--norc", "--noprofile", "-c", script]).success();
     assert_eq!(run.stderr, "", "{run}");
     let lines: Vec<&str> = run.stdout.lines().collect();
-    assert!(
-        lines[0].starts_with(&format!("{} {} latest", ids[1], ids[0])),
+    assert_eq!(lines[0], format!("{} {} latest", ids[1], ids[0]), "{run}");
+    let paths = [
+        "src/",
+        r"src/a\ b.rs src/deep/",
+        "src/",
+        r"src/a\ b.rs src/deep/",
+        r"src/a\ b.rs src/deep/",
+    ];
+    assert_eq!(
+        lines[1..],
+        [&["unpin", "--orphaned", "pre-wave-1"][..], &paths].concat(),
         "{run}"
     );
-    assert_eq!(lines[1..], ["unpin", "--orphaned", "pre-wave-1"], "{run}");
 }
 
 #[test]
@@ -99,6 +121,8 @@ fn zsh_completes_ids_with_their_reasons() {
         wait_for READY > /dev/null
         zpty -n -w z $'checkpoint restore \t'
         wait_for newest
+        zpty -n -w z $'\C-ucheckpoint cat @:src/d\t'
+        wait_for 'src/deep/'
         zpty -d z
     "#;
     let run = run(&sandbox, &zsh, &["-f", "-c", script]).success();
@@ -114,6 +138,8 @@ fn zsh_completes_ids_with_their_reasons() {
         "{run}"
     );
     assert!(run.stdout.contains("latest"), "{run}");
+    assert!(!run.stdout.contains("--base"), "options come first\n{run}");
+    assert!(run.stdout.contains("cat @:src/deep/"), "{run}");
 }
 
 #[test]
@@ -123,7 +149,9 @@ fn fish_completes_ids_with_their_reasons() {
     let script = "checkpoint completions fish | source
         complete -C 'checkpoint restore '
         complete -C 'checkpoint unp'
-        complete -C 'checkpoint prune --orph'";
+        complete -C 'checkpoint prune --orph'
+        complete -C 'checkpoint restore @ src/'
+        complete -C 'checkpoint cat pre-wave-1:src/d'";
     let run = run(&sandbox, &fish, &["--no-config", "-c", script]).success();
     let lines: Vec<&str> = run.stdout.lines().collect();
     assert!(
@@ -142,6 +170,9 @@ fn fish_completes_ids_with_their_reasons() {
         lines.iter().any(|line| line.starts_with("--orphaned\t")),
         "{run}"
     );
+    for path in ["src/a b.rs", "src/deep/", "pre-wave-1:src/deep/"] {
+        assert!(lines.contains(&path), "{path}: {run}");
+    }
 }
 
 #[test]
@@ -223,7 +254,10 @@ fn every_command_that_takes_a_checkpoint_completes_it() {
         &["bisect", &ids[0]],
         &["verify"],
         &["pin"],
+        &["diff"],
         &["diff", &ids[0]],
+        &["ls"],
+        &["restore", "--keep", "3"],
     ] {
         let told = candidates(&sandbox, &[words, &[&ids[1][..4]]].concat());
         assert!(
@@ -234,7 +268,66 @@ fn every_command_that_takes_a_checkpoint_completes_it() {
     }
     let told = candidates(&sandbox, &["cat", &ids[0][..4]]);
     assert!(told[0].starts_with(&format!("{}:\t", ids[0])), "{told:?}");
-    assert_eq!(candidates(&sandbox, &["cat", "pre-w"]), ["pre-wave-1:"]);
+    let told = candidates(&sandbox, &["cat", "pre-w"]);
+    assert!(
+        told[0].starts_with("pre-wave-1:\t") && told.len() == 1,
+        "{told:?}"
+    );
+}
+
+#[test]
+fn paths_are_those_of_the_checkpoint_on_the_line() {
+    let (sandbox, ids) = with_two();
+    sandbox.remove("src").write("now", "here");
+    for (words, expected) in [
+        (&["restore", "@", ""][..], &["a", "src/"][..]),
+        (&["restore", "@", "src/"], &["src/a b.rs", "src/deep/"]),
+        (&["restore", "--overlay", &ids[0], "src/d"], &["src/deep/"]),
+        (&["restore", "@:src/deep/"], &["@:src/deep/c.rs"]),
+        (&["diff", "@", "--", "s"], &["src/"]),
+        (&["diff", "src/d"], &["src/deep/"]),
+        (&["ls", &ids[0], "s"], &["src/"]),
+        (&["show", "pre-wave-1", "a"], &["a"]),
+        (&["cat", "@", "src/deep/"], &["src/deep/c.rs"]),
+        (
+            &["cat", &format!("{}:s", ids[0])],
+            &[&format!("{}:src/", ids[0])],
+        ),
+        (&["find", "src/a"], &["src/a b.rs"]),
+        (&["restore", "nope:s"], &[]),
+        (&["create", "--scope", "n"], &["now"]),
+        (&["guard", "--scope", "n"], &["now"]),
+    ] {
+        assert_eq!(candidates(&sandbox, words), expected, "{words:?}");
+    }
+}
+
+#[test]
+fn names_that_the_store_knows_complete() {
+    let (sandbox, ids) = with_two();
+    sandbox.run(&["hold", "wave-3"]).success();
+    sandbox.run(&["pin", &ids[0]]).success();
+    let init = ["workflow", "init", "--id", "run-7", "--phase", "one"];
+    sandbox.run(&init).success();
+    let names = |words: &[&str]| -> Vec<String> {
+        let told = candidates(&sandbox, words).into_iter();
+        let name = |line: String| line.split('\t').next().unwrap_or_default().to_owned();
+        told.map(name).collect()
+    };
+    for (words, expected) in [
+        (&["release", ""][..], &["wave-3"][..]),
+        (&["schema", "c"], &["contract"]),
+        (&["list", "--source", ""], &["test"]),
+        (&["list", "--reason", "pre"], &["pre-wave-1"]),
+        (&["workflow", "show", ""], &["run-7"]),
+        (&["phase", "start", "-w", "run"], &["run-7"]),
+        (&["unpin", ""], &[&ids[0], "latest"]),
+        (&["pin", ""], &[&ids[1], "latest"]),
+        (&["undo", "--dr"], &["--dry-run"]),
+    ] {
+        assert_eq!(names(words), expected, "{words:?}");
+    }
+    assert!(names(&["undo", ""]).contains(&"--yes".to_owned()));
 }
 
 #[test]

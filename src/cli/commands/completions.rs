@@ -4,6 +4,7 @@ use clap::Command as Grammar;
 use clap_complete::Shell;
 use clap_complete::env::Shells;
 
+use crate::base::shell_word::shell_word;
 use crate::cli::command_context::CommandContext;
 use crate::cli::global::COMPLETE_VARIABLE;
 use crate::cli::run::RunAnywhere;
@@ -61,11 +62,81 @@ fn static_script(shell: Shell, whole: &mut Grammar) -> String {
     String::from_utf8_lossy(&script).into_owned()
 }
 
+/// Puts the words together that bash cuts at colons and the like, and takes off the candidates what
+/// stands before the cut.
+const BASH_SCRIPT: &str = r#"_checkpoint_complete() {
+    local IFS=$'\013' line=${COMP_LINE:0:COMP_POINT} words=() word= breaks cut i
+    for (( i = 0; i <= COMP_CWORD; i++ )); do
+        if [[ $i == 0 || $line == [[:blank:]]* ]]; then
+            line=${line#"${line%%[![:blank:]]*}"}
+            words+=("")
+        fi
+        word=${COMP_WORDS[i]}
+        (( i == COMP_CWORD )) && word=$line
+        words[${#words[@]}-1]+=$word
+        line=${line#"$word"}
+    done
+    word=${words[${#words[@]}-1]} breaks=${COMP_WORDBREAKS//[^:=@]} cut=$word
+    [[ -n $breaks && $word != [\'\"]* ]] && cut=${word##*[$breaks]}
+    COMPREPLY=()
+    read -r -d '' -a COMPREPLY < <(
+        _CLAP_IFS=$IFS _CLAP_COMPLETE_INDEX=$(( ${#words[@]} - 1 )) ASKING -- "${words[@]}"
+    )
+    COMPREPLY=("${COMPREPLY[@]#"${word%"$cut"}"}")
+    if [[ ! "${COMPREPLY-}" =~ [=/:]$ ]]; then
+        compopt +o nospace 2> /dev/null
+    fi
+    return 0
+}
+if [[ ${BASH_VERSINFO[0]} -gt 4 || ${BASH_VERSINFO[0]} -eq 4 && ${BASH_VERSINFO[1]} -ge 4 ]]; then
+    complete -o nospace -o bashdefault -o nosort -F _checkpoint_complete checkpoint
+else
+    complete -o nospace -o bashdefault -F _checkpoint_complete checkpoint
+fi
+"#;
+
+/// Adds no space behind a directory or a colon.
+const ZSH_SCRIPT: &str = r#"#compdef checkpoint
+_checkpoint_complete() {
+    local -a answers dirs open other
+    local answer value about
+    answers=("${(@f)$(_CLAP_IFS=$'\n' _CLAP_COMPLETE_INDEX=$(( CURRENT - 1 )) \
+        ASKING -- "${words[@]}" 2> /dev/null)}")
+    for answer in $answers; do
+        answer=${answer//\\:/$'\1'}
+        value=${answer%%:*}
+        about=${${answer#"$value"}//$'\1'/:}
+        value=${value//$'\1'/\\:}
+        case $value in
+            (*/) dirs+=("${value%/}$about") ;;
+            (*:) open+=("$value$about") ;;
+            (*) other+=("$value$about") ;;
+        esac
+    done
+    [[ -n $other ]] && _describe -V values other
+    [[ -n $open ]] && _describe -V values open -S ''
+    [[ -n $dirs ]] && _describe -V values dirs -S / -r /
+}
+compdef _checkpoint_complete checkpoint
+"#;
+
 /// Returns a script that asks `program` for candidates.
 ///
 /// # Errors
 /// The shell does not support it.
 fn dynamic_script(shell: &str, program: &str) -> Result<String> {
+    let own = match shell {
+        "bash" => Some(BASH_SCRIPT),
+        "zsh" => Some(ZSH_SCRIPT),
+        _ => None,
+    };
+    if let Some(script) = own {
+        let asking = format!(
+            "{COMPLETE_VARIABLE}={shell} {}",
+            shell_word(program.as_bytes())
+        );
+        return Ok(script.replace("ASKING", &asking));
+    }
     let shells = Shells::builtins();
     let found = shells.completer(shell);
     let asking = found.ok_or_else(|| {
