@@ -185,5 +185,6 @@ pub fn open(
         holder: environment::holder(command),
         pending_warnings: PendingWarnings::default(),
         workflows: crate::workflow::port::PORT,
+        here: global.here,
     })
 }

@@ -62,6 +62,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::RootMissing { .. } => NO_SUCH,
         Error::AmbiguousStore { .. }
         | Error::UnsafeRoot { .. }
+        | Error::BelowRoot { .. }
         | Error::BadDestination { .. }
         | Error::ConsentNeeded { .. }
         | Error::Declined
@@ -87,6 +88,7 @@ pub fn of_error(error: &Error) -> u8 {
         Error::Busy { .. } => BUSY,
         Error::BadConfig { .. }
         | Error::NoBase
+        | Error::NoPlaceForBase { .. }
         | Error::HostileStore { .. }
         | Error::DatabaseNotTaken { .. }
         | Error::Io { .. }

@@ -21,6 +21,9 @@ pub struct GlobalArgs {
     /// Folder that contains all stores [default: `CHECKPOINT_HOME`, or ~/.claude]
     #[arg(long, global = true, value_name = "DIR")]
     pub base: Option<PathBuf>,
+    /// Begin a store in this directory, although one above has one
+    #[arg(long, global = true)]
+    pub here: bool,
     /// Print one JSON object, and never ask
     #[arg(long, global = true)]
     pub json: bool,

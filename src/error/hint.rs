@@ -40,6 +40,12 @@ impl Error {
                 let word = shell_word(above.as_os_str().as_encoded_bytes());
                 format!("{} has one: 'checkpoint -C {word} …'", escape_path(above))
             }
+            Self::BelowRoot { above, .. } => {
+                let word = shell_word(above.as_os_str().as_encoded_bytes());
+                format!(
+                    "'checkpoint -C {word} …' uses those; --here begins new ones in this directory"
+                )
+            }
             Self::NothingFound { hint, .. } => hint.clone(),
             Self::CheckInterrupted { hint, .. } => return hint.clone(),
             Self::Pinned { id } => format!("'checkpoint unpin {}' lets it go", id.short()),

@@ -88,6 +88,10 @@ pub enum Error {
         root: PathBuf,
         ancestor: Option<PathBuf>,
     },
+    /// This root has no store and no repository of its own; `above` is the root that has a store.
+    #[error("{root} has no checkpoints of its own, and {above} has; nothing was made")]
+    #[strum(message = "--here begins a store of its own")]
+    BelowRoot { root: PathBuf, above: PathBuf },
     #[error("nothing to {verb}")]
     #[strum(message = "'checkpoint list --kind safety' shows what earlier restores left")]
     NothingToTakeBack { verb: &'static str },
@@ -215,6 +219,10 @@ pub enum Error {
     #[error("no place for checkpoints: HOME is not set to an absolute path")]
     #[strum(message = "set CHECKPOINT_HOME to a directory for the stores")]
     NoBase,
+    /// The base would have to be made with the folders above it: it may be mistyped.
+    #[error("the base {base} cannot be made: {} does not exist", .base.parent().unwrap_or(.base).display())]
+    #[strum(message = "CHECKPOINT_HOME or --base names another place; nothing was made")]
+    NoPlaceForBase { base: PathBuf },
     /// The store is not ours to use, or contains planted files.
     #[error("refusing the store {store}: {why}")]
     #[strum(message = "look at that directory; CHECKPOINT_HOME can name another place")]

@@ -38,6 +38,8 @@ pub struct Context {
     pub holder: String,
     pub pending_warnings: PendingWarnings,
     pub workflows: WorkflowPort,
+    /// Whether a store may begin below a root that has one.
+    pub here: bool,
 }
 
 /// Queries about runs, answered by the workflow layer above.
@@ -118,15 +120,31 @@ impl Context {
         self.find_store()?.map_or_else(|| Err(self.no_store()), Ok)
     }
 
-    pub fn no_store(&self) -> Error {
+    /// Returns the nearest root above that has a store.
+    fn root_above(&self) -> Option<PathBuf> {
         let has_store = |above: &&Path| store_dir(&self.base, above).is_dir();
-        let ancestor = self
-            .root
-            .path()
-            .ancestors()
-            .skip(1)
-            .find(has_store)
-            .map(Path::to_path_buf);
+        let mut above = self.root.path().ancestors().skip(1);
+        above.find(has_store).map(Path::to_path_buf)
+    }
+
+    /// Refuses to begin a store below a root that has one, for commands that would: a directory
+    /// with a store or a repository of its own is a project of its own.
+    ///
+    /// # Errors
+    /// [`Error::BelowRoot`].
+    pub fn refuse_below_root(&self) -> Result<()> {
+        let root = self.root.path();
+        let is_own = || root.join(".git").symlink_metadata().is_ok();
+        if self.here || self.store_dir()?.is_dir() || is_own() {
+            return Ok(());
+        }
+        let root = root.to_path_buf();
+        self.root_above()
+            .map_or(Ok(()), |above| Err(Error::BelowRoot { root, above }))
+    }
+
+    pub fn no_store(&self) -> Error {
+        let ancestor = self.root_above();
         if ancestor.is_none() && !self.root.exists() {
             return Error::RootMissing {
                 root: self.root.path().to_path_buf(),

@@ -1,5 +1,8 @@
 //! Opens the store for a `create`: a missing one is created, an unusable one replaced.
 
+use std::io::ErrorKind;
+use std::path::Path;
+
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::maintain::repair::salvage_unusable;
@@ -26,15 +29,30 @@ pub fn open_usable(context: &Context, force: bool) -> Result<Store> {
     }
 }
 
+/// Refuses a base whose parent is missing: it is mistyped, or the home directory is not there.
+fn refuse_base_out_of_nothing(base: &Path) -> Result<()> {
+    let is_missing =
+        |path: &Path| matches!(path.symlink_metadata(), Err(e) if e.kind() == ErrorKind::NotFound);
+    if is_missing(base) && base.parent().is_some_and(is_missing) {
+        return Err(Error::NoPlaceForBase {
+            base: base.to_path_buf(),
+        });
+    }
+    Ok(())
+}
+
 /// Opens or creates the store unless the root is unsafe. `force` is needed only once: the store
 /// remembers it.
 fn open_store(context: &Context, force: bool) -> Result<Store> {
     let root = &context.root;
     let dir = context.store_dir()?;
     let Some(why) = root.danger(&context.base, context.environment.home.as_deref()) else {
+        context.refuse_below_root()?;
+        refuse_base_out_of_nothing(&context.base)?;
         return Store::open_or_create(dir, &context.description(false));
     };
     let known = Store::open(dir.clone())?.and_then(|store| store.description().ok()?);
+    refuse_base_out_of_nothing(&context.base)?;
     if !force && !known.as_ref().is_some_and(|description| description.forced) {
         return Err(Error::UnsafeRoot {
             root: root.path().to_path_buf(),

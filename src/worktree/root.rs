@@ -97,7 +97,7 @@ impl Root {
         if TEMP_ROOTS.iter().any(|temp| self.is(Path::new(temp))) || is_macos_temp(&self.path) {
             return Some("it is a directory for temporary files of everybody".into());
         }
-        if self.is(base) {
+        if self.is(base) || self.is(&base.join("projects")) {
             return Some("all checkpoints are kept in it".into());
         }
         let in_store = self.path.ancestors().find(|above| is_store(above));

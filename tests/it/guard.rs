@@ -23,8 +23,21 @@ fn project() -> Sandbox {
 
 #[track_caller]
 fn refused(sandbox: &Sandbox, args: &[&str]) -> (String, String) {
-    let run = sandbox.run(&[&["guard", "--json"], args].concat()).code(4);
-    assert_eq!(run.error_code(), "unguarded", "{run}");
+    refused_as((4, "unguarded"), sandbox, args)
+}
+
+/// Refused because a part of the scope names nothing.
+#[track_caller]
+fn mistyped(sandbox: &Sandbox, args: &[&str]) -> (String, String) {
+    refused_as((3, "nothing_found"), sandbox, args)
+}
+
+#[track_caller]
+fn refused_as((code, error): (i32, &str), sandbox: &Sandbox, args: &[&str]) -> (String, String) {
+    let run = sandbox
+        .run(&[&["guard", "--json"], args].concat())
+        .code(code);
+    assert_eq!(run.error_code(), error, "{run}");
     let error = run.json()["error"].clone();
     let text = |key: &str| error[key].as_str().unwrap_or_default().to_owned();
     (text("message"), text("hint"))
@@ -178,7 +191,7 @@ fn what_names_nothing_may_be_mistyped_and_is_guarded_by_its_directory() {
     ] {
         let args: Vec<&str> = scope.iter().flat_map(|part| ["--scope", part]).collect();
         let mut advised = Vec::new();
-        let mut hint = refused(&sandbox, &args).1;
+        let mut hint = mistyped(&sandbox, &args).1;
         let id = loop {
             assert!(advised.len() < 4, "round for ever: {advised:?}");
             let run = follow(&sandbox, &hint);
@@ -188,7 +201,8 @@ fn what_names_nothing_may_be_mistyped_and_is_guarded_by_its_directory() {
                 break run.stdout;
             }
             hint = if is_guard {
-                let said = run.code(4).stderr;
+                assert!([3, 4].contains(&run.code), "{run}");
+                let said = run.stderr;
                 said.trim_end()
                     .trim_end_matches(')')
                     .rsplit(" (")
@@ -197,10 +211,10 @@ fn what_names_nothing_may_be_mistyped_and_is_guarded_by_its_directory() {
                     .to_owned()
             } else {
                 drop(run.success());
-                refused(&sandbox, &args).1
+                mistyped(&sandbox, &args).1
             };
         };
-        let (message, _) = refused(&sandbox, &args);
+        let (message, _) = mistyped(&sandbox, &args);
         assert!(
             message.contains("is guarded by its directory") && message.contains(id.trim_end()),
             "{message}"
@@ -208,7 +222,7 @@ fn what_names_nothing_may_be_mistyped_and_is_guarded_by_its_directory() {
         sandbox.run(&["delete", "--all", "--yes"]).success();
     }
     let id = sandbox.create("whole");
-    let (message, hint) = refused(&sandbox, &["--scope", "src/*.pyy"]);
+    let (message, hint) = mistyped(&sandbox, &["--scope", "src/*.pyy"]);
     assert!(
         message.contains(&format!("'src/*.pyy' matches nothing in checkpoint {id}")),
         "{message}"
@@ -360,11 +374,9 @@ fn scopes_may_stand_in_a_list_and_an_empty_one_is_wrong_usage() {
 /// Follows a hint, and the hint after it; whether it leads to a guard, or to a reason.
 #[track_caller]
 fn lead(sandbox: &Sandbox, args: &[&str]) -> bool {
-    let mut error = sandbox
-        .run(&[&["guard", "--json"], args].concat())
-        .code(4)
-        .json()["error"]
-        .clone();
+    let run = sandbox.run(&[&["guard", "--json"], args].concat());
+    assert!([3, 4].contains(&run.code), "{run}");
+    let mut error = run.json()["error"].clone();
     for _ in 0..4 {
         let Some(hint) = error["hint"].as_str().map(str::to_owned) else {
             return false;
@@ -393,7 +405,8 @@ fn lead(sandbox: &Sandbox, args: &[&str]) -> bool {
         if run.code == 0 {
             return true;
         }
-        error = run.code(4).json()["error"].clone();
+        assert!([3, 4].contains(&run.code), "{run}");
+        error = run.json()["error"].clone();
     }
     panic!("round for ever: {error}");
 }

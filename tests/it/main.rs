@@ -21,6 +21,7 @@ mod bad_index;
 mod bench;
 
 mod baseline;
+mod below_root;
 mod bisect;
 mod cat;
 mod check;

@@ -66,6 +66,7 @@ pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> 
         });
     }
     let Some(mut store) = context.find_store()? else {
+        context.refuse_below_root()?;
         return Err(of_none(
             context,
             &wanted,
@@ -348,12 +349,12 @@ fn matches_nothing(
         }
     };
     let above = capturable(context, &parts.map(instead).collect::<Vec<_>>());
-    Error::Unguarded {
+    Error::NothingFound {
         what: format!(
             "'{}' {matches} {held_by}; what is yet to be made is guarded by its directory",
             part.shown()
         ),
-        command: Some(command(context, "guard", Some(&above))),
+        hint: command(context, "guard", Some(&above)),
     }
 }
 

@@ -42,6 +42,7 @@ pub fn require_store(context: &Context) -> Result<Store> {
     if let Some(store) = context.find_store()? {
         return Ok(store);
     }
+    context.refuse_below_root()?;
     if find_documents::on_disk(context)?.is_empty() {
         return Err(if context.root.exists() {
             RunError::NoWorkflow.into()
