@@ -12,7 +12,12 @@ use crate::bench::{Run, Sandbox};
 use crate::source;
 
 /// Sentences that name options outside a command line, and the commands that print them.
-const SENTENCES: [(&str, &[&str]); 39] = [
+const SENTENCES: [(&str, &[&str]); 41] = [
+    (
+        "--here begins new ones",
+        &["create", "guard", "hold", "workflow init", "phase start"],
+    ),
+    ("--base names another place", &["create", "workflow init"]),
     ("Databases named by --db", &["create"]),
     (" --include-sensitive={}", &["create"]),
     ("look at it with --dry-run", &DRY_RUN),
