@@ -219,6 +219,8 @@ impl<'s> LockedStore<'s> {
         let layout = self.store.layout();
         match ref_files::remove(layout, &refs_of(ids)) {
             Err(Error::Io { source, .. }) if atomic_file::is_full(&source) => {
+                // This process has it open, which would keep its room after the removal.
+                atomic_file::shrink(&layout.packed_commits(), &[])?;
                 atomic_file::remove_if_there(&layout.packed_commits())?;
                 atomic_file::remove_if_there(&layout.packed_seal())?;
                 ref_files::remove(layout, &refs_of(ids))

@@ -5,8 +5,8 @@ use crate::scenario::{made, three_states};
 
 /// Number of refs of checkpoints that may be files.
 const MOST_LOOSE: usize = 128;
-/// How many of them a prune may drop, and their reason.
-const OLD_ONES: usize = 20;
+/// How many of them a prune drops beside the first three, and their reason.
+const OLD_ONES: usize = 16;
 pub const OLD: &str = "old";
 
 /// A store in which the next checkpoint is the one too many.
