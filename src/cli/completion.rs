@@ -162,9 +162,8 @@ fn words_of_help(typed: &OsStr) -> Vec<CompletionCandidate> {
 
 fn schemas(typed: &OsStr) -> Vec<CompletionCandidate> {
     let names = schema::names();
-    let fitting = names.lines().filter(|name| Some(*name) >= typed.to_str());
-    let fitting =
-        fitting.filter(|name| typed.to_str().is_some_and(|typed| name.starts_with(typed)));
+    let fits = |name: &&str| typed.to_str().is_some_and(|typed| name.starts_with(typed));
+    let fitting = names.into_iter().filter(fits);
     fitting.map(CompletionCandidate::new).collect()
 }
 

@@ -12,12 +12,13 @@ use crate::bench::{Run, Sandbox};
 use crate::source;
 
 /// Sentences that name options outside a command line, and the commands that print them.
-const SENTENCES: [(&str, &[&str]); 41] = [
+const SENTENCES: [(&str, &[&str]); 42] = [
     (
         "--here begins new ones",
         &["create", "guard", "hold", "workflow init", "phase start"],
     ),
     ("--base names another place", &["create", "workflow init"]),
+    ("--dry-run shows one step", &["undo"]),
     ("Databases named by --db", &["create"]),
     (" --include-sensitive={}", &["create"]),
     ("look at it with --dry-run", &DRY_RUN),
