@@ -42,14 +42,12 @@ fn parse_whole(args: &[OsString]) -> Result<Cli, ParseRefusal> {
     parsed.map_err(|error| ParseRefusal::new(&error, args, &whole))
 }
 
-/// Parses a valid call with the grammar of one command. `None` for help and errors, which need the
-/// whole grammar.
+/// Parses a valid call with the grammar of one command, which is any one if none is named. `None`
+/// for help and errors, which need the whole grammar.
 fn parse_lean(args: &[OsString]) -> Option<Cli> {
-    let command = args
-        .iter()
-        .skip(1)
-        .filter_map(|word| word.to_str())
-        .find_map(commands::grammar)?;
+    let mut words = args.iter().skip(1).filter_map(|word| word.to_str());
+    let named = words.find_map(commands::grammar);
+    let command = named.or_else(|| commands::grammar("status").filter(|_| args.len() == 1))?;
     let whole = Grammar::new("checkpoint")
         .disable_help_subcommand(true)
         .args_override_self(true);
@@ -137,6 +135,7 @@ mod tests {
     #[test]
     fn a_call_means_the_same_either_way() {
         for line in [
+            "checkpoint",
             "checkpoint list -n 3 --json",
             "checkpoint -C list create -r list",
             "checkpoint -q create --reason create -s build --keep 7",
@@ -147,6 +146,8 @@ mod tests {
             "checkpoint config",
             "checkpoint phase done one --file list --json",
             "checkpoint workflow list --all",
+            "checkpoint save -m list",
+            "checkpoint log -n 3",
         ] {
             let whole = Cli::try_parse_from(words(line)).expect(line);
             let either = super::parse(&words(line)).ok().expect(line);
@@ -156,9 +157,8 @@ mod tests {
             assert_eq!(is_lean, !line.contains("-C list"), "{line}");
         }
         for line in [
-            "checkpoint",
             "checkpoint list --help",
-            "checkpoint create stray",
+            "checkpoint create two words --stray",
             "checkpoint lsit",
             "checkpoint -h",
         ] {

@@ -236,7 +236,10 @@ fn the_values_of_a_checkpoint_are_shown() {
     ];
     sandbox.run(&create).success();
     let shown = sandbox.run(&["show", "st"]).success().stdout;
-    assert!(shown.contains("\nstate      step=3\n           name=\"b\\u{202e}\"\n"), "{shown}");
+    assert!(
+        shown.contains("\nstate      step=3\n           name=\"b\\u{202e}\"\n"),
+        "{shown}"
+    );
     let data = sandbox.run(&["show", "st", "--json"]).success().data();
     assert_eq!(data["state"], json!({"name": "b\u{202e}", "step": 3}));
     sandbox.write("a", "1");
