@@ -1,8 +1,10 @@
 //! Progress of long work: counted by worker threads, read by the display.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU8, AtomicU64};
+use std::sync::{Arc, Mutex};
+
+use crate::base::mutex;
 
 /// Current phase of the work, shown with the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +24,11 @@ pub enum WorkPhase {
     Verifying,
     /// Rewriting packs.
     Packing,
+    /// Waiting for the lock of a store; the files are the seconds so far.
+    Waiting,
 }
 
-const PHASES: [WorkPhase; 8] = [
+const PHASES: [WorkPhase; 9] = [
     WorkPhase::Idle,
     WorkPhase::Scanning,
     WorkPhase::Reading,
@@ -33,6 +37,7 @@ const PHASES: [WorkPhase; 8] = [
     WorkPhase::Applying,
     WorkPhase::Verifying,
     WorkPhase::Packing,
+    WorkPhase::Waiting,
 ];
 
 /// Counters shared between workers and display; counting is cheap.
@@ -46,6 +51,7 @@ struct Counters {
     bytes: AtomicU64,
     files_in_all: AtomicU64,
     bytes_in_all: AtomicU64,
+    holder: Mutex<String>,
 }
 
 /// Figures at one moment; unknown totals are zero.
@@ -73,6 +79,18 @@ impl Progress {
     pub fn add(&self, files: u64, bytes: u64) {
         self.0.files.fetch_add(files, Relaxed);
         self.0.bytes.fetch_add(bytes, Relaxed);
+    }
+
+    /// Shows who holds the lock that is waited for, and for how long.
+    pub fn wait_for(&self, holder: String, seconds: u64) {
+        *mutex::lock(&self.0.holder) = holder;
+        self.begin(WorkPhase::Waiting, 0, 0);
+        self.add(seconds, 0);
+    }
+
+    /// Returns the holder of the lock that is waited for.
+    pub fn holder(&self) -> String {
+        mutex::lock(&self.0.holder).clone()
     }
 
     pub fn figures(&self) -> Figures {

@@ -97,8 +97,8 @@ impl Children<'_> {
         }
         let (git, dir) = (arguments[0], dir.display());
         Err(Error::unexpected(format!(
-            "git {git} failed in {dir}, as it says itself; the checkpoint of these phases stands, and what changed may be \
-             staged in the project; mend that, then 'checkpoint workflow mini-commit --project-git' again"
+            "git {git} failed in {dir}, see its message; the checkpoint of these phases exists, and changes may be \
+             staged in the project; fix that, then 'checkpoint workflow mini-commit --project-git' again"
         )))
     }
 
@@ -184,12 +184,21 @@ pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<Co
     .spawn_and_wait(&mut command, Path::new("the shell"))
 }
 
+/// Sets the options of `less` and `lv`, unless the user did, as git does: colours pass, and a short
+/// text needs no key.
+#[cfg(not(windows))]
+const PAGER_OPTIONS: &str = "LESS=${LESS-FRX} LV=${LV--c}; export LESS LV; ";
+#[cfg(windows)]
+const PAGER_OPTIONS: &str = "";
+
 /// Starts the user's pager with a pipe as stdin.
 ///
 /// # Errors
 /// The shell cannot be started.
 pub fn reader(line: &OsStr) -> std::io::Result<Child> {
-    shell_command(line).stdin(Stdio::piped()).spawn()
+    let mut script = OsString::from(PAGER_OPTIONS);
+    script.push(line);
+    shell_command(&script).stdin(Stdio::piped()).spawn()
 }
 
 #[cfg(not(windows))]

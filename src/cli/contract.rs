@@ -9,7 +9,7 @@ use crate::cli::environment;
 use crate::error::Error;
 use crate::ops::context::Context;
 use crate::view::contract::{Call, ContractDocument, ContractForm, nothing_made};
-use crate::view::place::placed;
+use crate::view::words::{self, advised};
 
 /// Flattened into `create` and `restore`.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -68,11 +68,8 @@ impl Words {
 
 /// Returns the contract of a `create` that made no checkpoint.
 pub fn refused(words: &[OsString], error: &Error) -> ContractDocument {
-    let hint = error
-        .hint()
-        .map(|hint| format!(" ({})", placed(&hint)))
-        .unwrap_or_default();
-    nothing_made(&format!("{error}{hint}"), &anchor(words))
+    let why = advised(&words::message(error), words::hint(error).as_deref());
+    nothing_made(&why, &anchor(words))
 }
 
 /// Returns a command that repeats the call from any directory, or just its words if it read

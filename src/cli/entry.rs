@@ -20,7 +20,7 @@ use crate::ops::warning::Warning;
 use crate::view::contract::{ContractDocument, ContractForm};
 use crate::view::error_json::ErrorJson;
 use crate::view::format::Paint;
-use crate::view::{envelope, words};
+use crate::view::{envelope, place, words};
 
 /// Runs one command line and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -39,10 +39,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     parse::place(&cli.global);
     let environment = environment::read();
-    let printer = Printer::new(&cli.global, environment.no_color);
+    let printer = Printer::new(&cli.global, &environment);
     let Cli { global, command } = cli;
     let command = command.unwrap_or_default();
     let name = command.name();
+    place::set_command(name);
     let properties = match &command {
         Command::InDirectory(command) => command.properties(),
         Command::Anywhere(_) => Properties::USUAL,
@@ -77,6 +78,9 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         }
     };
     let code = code.unwrap_or_else(|error| {
+        if matches!(error, Error::Usage { .. }) {
+            place::set_help_of(parse::help_of(&args));
+        }
         let contract = contract.map(|form| (contract::refused(&args, &error), form));
         report(printer, name, failed, &error, contract.as_ref(), &warnings)
     });
@@ -92,6 +96,10 @@ fn run_in_directory(
     warnings: &mut Vec<Warning>,
 ) -> Result<u8> {
     let printer = cmd.printer;
+    // Where the directory is gone, only its store can answer.
+    if context.root.identity().is_none() && matches!(context.find_store(), Ok(None)) {
+        return Err(context.no_store());
+    }
     signals::install(&context.interrupt);
     let is_watched = properties.may_take_long && printer.talks_to_a_person();
     let _showing =
@@ -128,7 +136,9 @@ fn report(
 
 /// Reports that the command is done, but its answer could not be written.
 fn report_lost(printer: Printer, code: u8, failed: u8, why: &str) -> u8 {
-    let error = Error::unexpected(format!("the answer could not be written to stdout: {why}"));
+    let error = Error::unexpected(format!(
+        "the answer could not be written to standard output: {why}"
+    ));
     printer.failure(&words::error(&error, printer.err_paint()));
     exit_code::unanswered(code, failed)
 }
@@ -139,14 +149,15 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
         printer::to_stdout(&refusal.text);
         return exit_code::DONE;
     }
-    let mut words = args.iter().filter_map(|arg| arg.to_str());
-    let named = words.find_map(parse::command_name);
-    let command = named.as_deref();
-    let what = refusal.text.clone();
-    let (has, error) = (
-        |flag: &str| args.iter().any(|arg| arg == flag),
-        Error::Usage { what: what.clone() },
-    );
+    let help_of = parse::help_of(args);
+    let command = help_of.split(' ').nth(1).map(str::to_owned);
+    let command = command.as_deref();
+    let meant = refusal.meant.as_ref();
+    place::set_help_of(meant.map_or(help_of.clone(), |meant| format!("checkpoint {meant}")));
+    let has = |flag: &str| args.iter().any(|arg| arg == flag);
+    let error = Error::Usage {
+        what: refusal.text.clone(),
+    };
     let contract =
         (command == Some("create") && has("--contract")).then(|| contract::refused(args, &error));
     if has("--json") {
@@ -161,10 +172,6 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
         };
         printer::to_stdout(&contract.text(form));
     }
-    let meant = refusal.meant.as_deref().or(command);
-    let more = meant.map_or("checkpoint --help".to_owned(), |command| {
-        format!("checkpoint {command} --help")
-    });
-    printer::to_stderr(&words::wrong_usage(&what, &more), Paint::default());
+    printer::to_stderr(&words::error(&error, Paint::default()), Paint::default());
     exit_code::USAGE
 }

@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::time;
 use crate::cli::global::COMPLETE_VARIABLE;
-use crate::config::environment::{Environment, platform_config_dir};
+use crate::config::environment::{ColorChoice, Environment, platform_config_dir};
 use crate::config::variables::{VARIABLES, Variable};
 use crate::error::{Error, Result};
 
@@ -29,22 +29,42 @@ pub fn read() -> Environment {
     if text("TZ").is_some_and(|zone| !can_be_read(&zone)) {
         time::ignore_zone();
     }
-    let home = path("HOME")
-        .or_else(|| path("USERPROFILE"))
-        .filter(|home| home.is_absolute());
+    let named_home = path("HOME").or_else(|| path("USERPROFILE"));
+    let (home, relative_home) = match named_home {
+        Some(home) if home.is_absolute() => (Some(home), None),
+        other => (None, other),
+    };
     Environment {
         // Without a home directory, the configuration of another user must not be read.
         config_dir: home.as_ref().and_then(|_| platform_config_dir()),
         home,
+        relative_home,
         checkpoint_home: path("CHECKPOINT_HOME"),
         claude_config_dir: path("CLAUDE_CONFIG_DIR"),
         source: text("CHECKPOINT_SOURCE"),
         disabled: text("CHECKPOINT_DISABLE").is_some_and(|value| value == "1"),
         session: text("CLAUDE_CODE_SESSION_ID"),
         logical_dir: path("PWD"),
-        no_color: env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
+        color: color(),
+        is_dumb: text("TERM").is_none_or(|term| term == "dumb"),
         pager: env::var_os("CHECKPOINT_PAGER").or_else(|| env::var_os("PAGER")),
     }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the door to the environment"
+)]
+fn color() -> ColorChoice {
+    let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
+    let forces = |name: &&str| is_set(name) && env::var_os(name).is_some_and(|value| value != "0");
+    if is_set("NO_COLOR") {
+        return ColorChoice::Never;
+    }
+    ["CLICOLOR_FORCE", "FORCE_COLOR"]
+        .into_iter()
+        .find(forces)
+        .map_or(ColorChoice::Auto, ColorChoice::Always)
 }
 
 /// Whether a time zone is a name, a rule or a plain file; reading a device or pipe might never end.
@@ -97,7 +117,7 @@ pub fn now_ms() -> Result<i64> {
     let typed = || Some(time::parse_time(&fixed, 0)?.start_ms);
     let number = fixed.parse().ok().or_else(typed);
     number.ok_or_else(|| Error::Usage {
-        what: format!("CHECKPOINT_NOW '{fixed}' is no time"),
+        what: format!("CHECKPOINT_NOW '{fixed}' is not a valid time"),
     })
 }
 

@@ -59,7 +59,9 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::StoreGone { .. }
         | Error::NothingToTakeBack { .. }
         | Error::NothingFound { .. }
-        | Error::RootMissing { .. } => NO_SUCH,
+        | Error::NoSuchHold { .. }
+        | Error::RootMissing { .. }
+        | Error::RootIsFile { .. } => NO_SUCH,
         Error::AmbiguousStore { .. }
         | Error::UnsafeRoot { .. }
         | Error::BelowRoot { .. }
@@ -87,14 +89,14 @@ pub fn of_error(error: &Error) -> u8 {
         },
         Error::Busy { .. } => BUSY,
         Error::BadConfig { .. }
-        | Error::NoBase
+        | Error::NoBase { .. }
         | Error::NoPlaceForBase { .. }
         | Error::HostileStore { .. }
         | Error::DatabaseNotTaken { .. }
         | Error::Io { .. }
         | Error::TreeIo { .. }
         | Error::Unexpected(_) => FAILED,
-        Error::Interrupted { signal } | Error::CheckInterrupted { signal, .. } => {
+        Error::Interrupted { signal } | Error::InterruptedLate { signal, .. } => {
             u8::try_from(SIGNALLED + signal).unwrap_or(FAILED)
         }
     }
@@ -199,7 +201,7 @@ mod tests {
                 },
                 7,
             ),
-            (Error::NoBase, 1),
+            (Error::NoBase { home: None }, 1),
             (Error::Interrupted { signal: 2 }, 130),
             (Error::Interrupted { signal: 15 }, 143),
         ];

@@ -1,5 +1,6 @@
 //! Help as text, and messages of clap in our format.
 
+use std::error::Error as _;
 use std::ffi::OsString;
 
 use clap::Command as Grammar;
@@ -20,23 +21,6 @@ const EXAMPLES: &str = include_str!("commands/examples.txt");
 
 /// Minimum length of the beginning of a word that stands for the word.
 const BEGINNING: usize = 4;
-
-/// Joins the error and clap's tips, if any: `what; a similar subcommand exists: 'list'`.
-fn in_one_line(said: &str) -> String {
-    let mut paragraphs = said.split("\n\n");
-    let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let what = joined(
-        paragraphs
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches("error: "),
-    );
-    let tips = paragraphs
-        .flat_map(str::lines)
-        .filter_map(|line| line.trim_start().strip_prefix("tip: "));
-    let parts: Vec<String> = std::iter::once(what).chain(tips.map(joined)).collect();
-    parts.join("; ")
-}
 
 /// Removes trailing spaces that clap leaves on empty lines.
 fn trimmed(text: &str) -> String {
@@ -62,7 +46,7 @@ impl ParseRefusal {
                 (missing(args, whole), None)
             }
             ErrorKind::InvalidSubcommand => unknown(error, args, whole),
-            _ if is_failure => (in_one_line(&said), None),
+            _ if is_failure => (sentence(error), None),
             _ => (trimmed(&said), None),
         };
         Self {
@@ -214,4 +198,118 @@ pub fn help_of_options(whole: &Grammar) -> String {
         .args(global.cloned())
         .help_template("{all-args}");
     trimmed(&page.render_long_help().to_string())
+}
+
+/// Formats a refusal of arguments in one line.
+fn sentence(error: &clap::Error) -> String {
+    let option = name_of(&text(error, ContextKind::InvalidArg));
+    let value = text(error, ContextKind::InvalidValue);
+    match error.kind() {
+        ErrorKind::UnknownArgument => {
+            let what = if option.starts_with('-') {
+                format!("there is no option '{option}' here")
+            } else {
+                format!("unexpected argument '{option}'")
+            };
+            what + &did_you_mean(&all(error, ContextKind::SuggestedArg))
+        }
+        ErrorKind::InvalidValue if value.is_empty() => {
+            format!("{option} needs a value{}", one_of(": ", error))
+        }
+        ErrorKind::InvalidValue => {
+            let similar = did_you_mean(&all(error, ContextKind::SuggestedValue));
+            format!(
+                "{option} does not take '{value}'{}{similar}",
+                one_of(", but ", error)
+            )
+        }
+        ErrorKind::ValueValidation => format!("{option} {}", expected(error, &value)),
+        ErrorKind::MissingRequiredArgument => {
+            let missing: Vec<String> = all(error, ContextKind::InvalidArg);
+            let missing: Vec<String> = missing.iter().map(|one| name_of(one)).collect();
+            format!("missing: {}", missing.join(", "))
+        }
+        ErrorKind::ArgumentConflict => {
+            let others: Vec<String> = all(error, ContextKind::PriorArg);
+            let others: Vec<String> = others.iter().map(|one| name_of(one)).collect();
+            format!(
+                "{option} cannot be used together with {}",
+                others.join(", ")
+            )
+        }
+        ErrorKind::TooManyValues => format!("unexpected argument '{value}'"),
+        ErrorKind::TooFewValues | ErrorKind::WrongNumberOfValues => {
+            format!("{option} needs more values")
+        }
+        ErrorKind::NoEquals => format!("{option} takes its value as {option}=VALUE"),
+        ErrorKind::InvalidUtf8 => "an argument is not valid UTF-8".to_owned(),
+        _ => first_paragraph(error),
+    }
+}
+
+/// Says what a value must be that could not be parsed.
+fn expected(error: &clap::Error, value: &str) -> String {
+    let why = error.source().map(ToString::to_string).unwrap_or_default();
+    let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+    let takes = if is_number && value.bytes().any(|byte| byte != b'0') {
+        "takes a smaller number"
+    } else if why.contains("non-zero") || why.contains(" 1..") {
+        "takes a whole number from 1"
+    } else if why.contains("digit") || why.contains("not in ") {
+        "takes a whole number"
+    } else {
+        return format!("does not take '{value}': {why}");
+    };
+    format!("{takes}, not '{value}'")
+}
+
+/// Lists the possible values.
+fn one_of(lead: &str, error: &clap::Error) -> String {
+    let values = all(error, ContextKind::ValidValue);
+    match values.split_last() {
+        None => String::new(),
+        Some((only, [])) => format!("{lead}{only}"),
+        Some((last, others)) => format!("{lead}{} or {last}", others.join(", ")),
+    }
+}
+
+fn did_you_mean(similar: &[String]) -> String {
+    similar
+        .first()
+        .map_or_else(String::new, |one| format!("; did you mean '{one}'?"))
+}
+
+/// Strips the placeholders: `--limit <N>` becomes `--limit`, `<SEL>` becomes SEL.
+fn name_of(shown: &str) -> String {
+    let word = if shown.starts_with('-') {
+        shown.split([' ', '=', '[']).next().unwrap_or_default()
+    } else {
+        shown
+    };
+    word.replace(['<', '>', '[', ']'], "")
+        .trim_end_matches("...")
+        .to_owned()
+}
+
+fn text(error: &clap::Error, kind: ContextKind) -> String {
+    all(error, kind).into_iter().next().unwrap_or_default()
+}
+
+fn all(error: &clap::Error, kind: ContextKind) -> Vec<String> {
+    match error.get(kind) {
+        Some(ContextValue::String(one)) => vec![one.clone()],
+        Some(ContextValue::Strings(many)) => many.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// Returns what clap says of an error that has no sentence here.
+fn first_paragraph(error: &clap::Error) -> String {
+    let said = error.render().to_string();
+    let first = said.split("\n\n").next().unwrap_or_default();
+    let words: Vec<&str> = first
+        .trim_start_matches("error: ")
+        .split_whitespace()
+        .collect();
+    words.join(" ")
 }

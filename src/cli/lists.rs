@@ -31,8 +31,10 @@ pub fn content(file: &Path) -> Result<Vec<u8>> {
     if file != Path::new("-") {
         return std::fs::read(file).map_err(|cause| match cause.kind() {
             ErrorKind::NotFound => Error::NothingFound {
-                what: format!("there is no file {}", escape_path(file)),
-                hint: "nothing was changed; such a name counts from where the command is given, not from -C".to_owned(),
+                what: format!("{} does not exist", escape_path(file)),
+                hint:
+                    "nothing was changed; the name is relative to the current directory, not to -C"
+                        .to_owned(),
             },
             _ => Error::io("read", file)(cause),
         });

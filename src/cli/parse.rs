@@ -70,6 +70,38 @@ pub fn command_name(word: &str) -> Option<String> {
         .map(|found| found.get_name().to_owned())
 }
 
+/// Returns the command at hand as far as a wrong line names one, such as `checkpoint workflow init`.
+pub fn help_of(args: &[OsString]) -> String {
+    let whole = command();
+    let takes_value = |word: &str| {
+        whole.get_arguments().any(|option| {
+            option.get_action().takes_values()
+                && (option
+                    .get_long()
+                    .is_some_and(|name| word == format!("--{name}"))
+                    || option
+                        .get_short()
+                        .is_some_and(|sign| word == format!("-{sign}")))
+        })
+    };
+    let (mut at, mut line, mut is_value) = (&whole, "checkpoint".to_owned(), false);
+    for word in args.iter().skip(1).map(|word| word.to_string_lossy()) {
+        if std::mem::take(&mut is_value) {
+            continue;
+        }
+        is_value = takes_value(&word);
+        match at.find_subcommand(&*word) {
+            Some(found) => {
+                at = found;
+                line = format!("{line} {}", found.get_name());
+            }
+            None if !word.starts_with('-') && !is_value => break,
+            None => {}
+        }
+    }
+    line
+}
+
 /// Returns the version, if the call asks for nothing else.
 pub fn version_asked_for(args: &[OsString]) -> Option<String> {
     let asked = args.len() == 2 && (args[1] == "--version" || args[1] == "-V");
@@ -163,6 +195,54 @@ mod tests {
             "checkpoint -h",
         ] {
             assert!(parse_lean(&words(line)).is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn every_refusal_of_arguments_is_said_in_plain_words() {
+        for (line, expected) in [
+            ("create --bogus", "there is no option '--bogus' here"),
+            (
+                "create --resaon x",
+                "there is no option '--resaon' here; did you mean '--reason'?",
+            ),
+            ("list -n abc", "--limit takes a whole number, not 'abc'"),
+            ("list -n", "--limit needs a value"),
+            (
+                "list --color sometimes",
+                "--color does not take 'sometimes', but auto, always or never",
+            ),
+            (
+                "list --color",
+                "--color needs a value: auto, always or never",
+            ),
+            (
+                "find --text x -n 0",
+                "--limit takes a whole number from 1, not '0'",
+            ),
+            (
+                "prune --keep 0",
+                "--keep takes a whole number from 1, not '0'",
+            ),
+            (
+                "prune --keep many",
+                "--keep takes a whole number, not 'many'",
+            ),
+            (
+                "prune --keep 99999999999",
+                "--keep takes a smaller number, not '99999999999'",
+            ),
+            ("show", "missing: SEL"),
+            ("create --format json", "missing: --contract"),
+            (
+                "restore x --to d --overlay",
+                "--to cannot be used together with --overlay",
+            ),
+            ("show a b", "unexpected argument 'b'"),
+        ] {
+            let line = format!("checkpoint {line}");
+            let refused = super::parse(&words(&line)).expect_err(&line);
+            assert_eq!(refused.text, expected, "{line}");
         }
     }
 }

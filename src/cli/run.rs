@@ -13,7 +13,7 @@ use crate::view::contract::ContractForm;
 pub struct Properties {
     /// Name in the JSON schema, unless that of the command.
     pub name: Option<&'static str>,
-    /// Whether the time depends on the size of the directory or store.
+    /// Whether the time depends on the size of the directory or store, or on the lock.
     pub may_take_long: bool,
     /// Whether the command has `--dry-run`.
     pub has_dry_run: bool,

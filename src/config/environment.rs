@@ -8,6 +8,8 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     pub home: Option<PathBuf>,
+    /// `HOME`, if it is not an absolute path and therefore not used.
+    pub relative_home: Option<PathBuf>,
     /// `CHECKPOINT_HOME`
     pub checkpoint_home: Option<PathBuf>,
     /// `CLAUDE_CONFIG_DIR`
@@ -20,12 +22,24 @@ pub struct Environment {
     pub session: Option<String>,
     /// `PWD`: the directory as the user sees it.
     pub logical_dir: Option<PathBuf>,
-    /// `NO_COLOR`
-    pub no_color: bool,
+    pub color: ColorChoice,
+    /// `TERM` is `dumb` or not set.
+    pub is_dumb: bool,
     /// `CHECKPOINT_PAGER`, or else `PAGER`; an empty value counts as set.
     pub pager: Option<std::ffi::OsString>,
     /// Where the platform keeps configuration files.
     pub config_dir: Option<PathBuf>,
+}
+
+/// Colours as the environment asks for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ColorChoice {
+    #[default]
+    Auto,
+    /// By `NO_COLOR`.
+    Never,
+    /// By this variable.
+    Always(&'static str),
 }
 
 /// Origin of a value.
@@ -44,7 +58,13 @@ pub enum Origin {
 pub fn base(flag: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
     base_and_origin(flag, environment)
         .map(|(base, _)| base)
-        .ok_or(Error::NoBase)
+        .ok_or_else(|| no_base(environment))
+}
+
+pub fn no_base(environment: &Environment) -> Error {
+    Error::NoBase {
+        home: environment.relative_home.clone(),
+    }
 }
 
 /// Returns the base with its origin; `None` if there is none.
@@ -104,7 +124,7 @@ mod tests {
         assert_eq!(base(None, &least).unwrap(), Path::new("/h/.claude"));
         assert!(matches!(
             base(None, &Environment::default()),
-            Err(Error::NoBase)
+            Err(Error::NoBase { home: None })
         ));
     }
 }

@@ -19,6 +19,13 @@ pub struct ConfigFile {
 }
 
 impl ConfigFile {
+    pub fn remark(&self, text: String) -> Remark {
+        Remark {
+            file: self.path.clone(),
+            text,
+        }
+    }
+
     /// Takes a value, if present and valid; `complaint` is reported after the key if `check`
     /// returns `None`.
     pub fn value<'de, T: Deserialize<'de>, U>(
@@ -56,7 +63,7 @@ pub fn read(
     if std::fs::metadata(path)
         .is_ok_and(|found| !found.is_file() || found.len() > LARGEST_CONFIG_BYTES)
     {
-        return Err(bad(path, "this is no configuration file"));
+        return Err(bad(path, "this is not a configuration file"));
     }
     let text = match std::fs::read_to_string(path) {
         Ok(text) => text,
@@ -94,7 +101,7 @@ pub fn read(
 
 fn about_unknown(key: &str, known: &[&str], user_keys: &[&str]) -> String {
     if user_keys.contains(&key) {
-        return format!("'{key}' may only stand in the user's own configuration; passed over");
+        return format!("'{key}' is only allowed in the user's own configuration, and was ignored");
     }
     let nearest = known
         .iter()

@@ -202,12 +202,10 @@ impl LoadedSettings {
                 .remarks
                 .extend(problems.into_iter().map(|bad| match bad.key {
                     None => bad.remark(
-                        "passed over, so what it would exclude is captured, and nothing is evicted",
+                        "ignored, so what it would exclude is captured, and nothing is evicted",
                     ),
-                    Some("exclude") => {
-                        bad.remark("passed over, so what it would exclude is captured")
-                    }
-                    Some(_) => bad.remark("passed over, and nothing is evicted"),
+                    Some("exclude") => bad.remark("ignored, so what it would exclude is captured"),
+                    Some(_) => bad.remark("ignored, and nothing is evicted"),
                 }));
         } else {
             self.problems.append(&mut problems);
@@ -233,7 +231,7 @@ impl Settings {
         let window = file.value(
             "dedup_window",
             |found: Amount| found.milliseconds(),
-            "is no length of time",
+            "is not a duration such as 30m",
         );
         set(&mut self.dedup_window_ms, window, "dedup_window", note);
         set(
@@ -300,6 +298,13 @@ impl Settings {
         let keep = by(self.keep, &change);
         // A key of a project that raises nothing has no effect.
         let has_effect = keep != self.keep || keep == self.keep.changed(&change);
+        if !has_effect {
+            self.remarks.extend(keys.first().map(|key| {
+                file.remark(format!(
+                    "{key} keeps less than is configured, and was ignored: a project can only keep more"
+                ))
+            }));
+        }
         for key in keys.into_iter().filter(|_| has_effect) {
             note(key, FoundFile::Replaces);
         }
@@ -375,7 +380,7 @@ mod tests {
             let [remark] = &settings.remarks[..] else {
                 panic!("{bad}: {:?}", settings.remarks)
             };
-            assert!(remark.text.contains("passed over"), "{bad}: {remark:?}");
+            assert!(remark.text.contains("ignored"), "{bad}: {remark:?}");
             assert_eq!(
                 remark.text.contains("what it would exclude is captured"),
                 loses_excludes,
@@ -390,7 +395,7 @@ mod tests {
 
     #[test]
     fn where_the_users_own_file_is_forgiven_nothing_is_dropped_by_a_limit_that_nobody_read() {
-        let settings = loaded_by(OwnFile::MayBeBad, "keep = [", "keep = 7").unwrap();
+        let settings = loaded_by(OwnFile::MayBeBad, "keep = [", "keep = 70").unwrap();
         assert_eq!(
             (settings.keep, settings.remarks.len()),
             (Policy::EVERYTHING, 1)

@@ -9,7 +9,7 @@ pub struct Variable {
     pub is_private: bool,
 }
 
-pub const VARIABLES: [Variable; 21] = [
+pub const VARIABLES: [Variable; 24] = [
     public("CHECKPOINT_HOME", "the base, under which all stores lie"),
     public(
         "CLAUDE_CONFIG_DIR",
@@ -37,14 +37,20 @@ pub const VARIABLES: [Variable; 21] = [
     public("PWD", "the current directory as the shell names it"),
     public("NO_COLOR", "switches colours off"),
     public(
+        "CLICOLOR_FORCE",
+        "switches colours on, even in a pipe; 0 does not",
+    ),
+    public("FORCE_COLOR", "the same"),
+    public(
         "CHECKPOINT_PAGER",
         "shows long answers on a terminal; empty or cat is none",
     ),
     public("PAGER", "the same, if CHECKPOINT_PAGER is not set"),
+    public("LESS", "options of the pager less; FRX if it is not set"),
     public("COLUMNS", "the width of the help, at most 100"),
     public(
         "TERM",
-        "whether the terminal can show progress; dumb or not set: it cannot",
+        "the kind of terminal; dumb or not set: no colours, progress or pager",
     ),
     public("TZ", "the time zone of times for people"),
     public(

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use strum::EnumMessage as _;
 
 use crate::base::shell_word::shell_word;
-use crate::base::text::escape_path;
+use crate::base::text::{escape, escape_path};
 use crate::error::Error;
 use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
 use crate::model::state::object_id::ObjectId;
@@ -47,8 +47,13 @@ impl Error {
                 )
             }
             Self::NothingFound { hint, .. } => hint.clone(),
-            Self::CheckInterrupted { hint, .. } => return hint.clone(),
-            Self::Pinned { id } => format!("'checkpoint unpin {}' lets it go", id.short()),
+            Self::InterruptedLate { hint, .. } => return hint.clone(),
+            Self::Pinned { id } => format!("'checkpoint unpin {}' removes the pin", id.short()),
+            Self::NoSuchHold { active, .. } if active.is_empty() => "no hold is active".to_owned(),
+            Self::NoSuchHold { active, .. } => {
+                let names: Vec<String> = active.iter().map(|name| escape(name)).collect();
+                format!("active: {}", names.join(", "))
+            }
             Self::Held { hold, .. } => {
                 format!("checkpoint release {}", shell_word(hold.name.as_bytes()))
             }
@@ -57,7 +62,7 @@ impl Error {
             Self::Io { action, source, .. } => io_hint(action, source.kind())?.to_owned(),
             Self::TreeIo { action, source, .. } => tree_hint(action, source.kind())?.to_owned(),
             Self::ConsentNeeded { can_look: true, .. } => {
-                "look at it with --dry-run, then give --yes".to_owned()
+                "nothing was changed; add --yes to confirm, --dry-run to look first".to_owned()
             }
             _ => self.get_message()?.to_owned(),
         };
@@ -106,17 +111,16 @@ fn join_or(words: impl Iterator<Item = String>) -> String {
     words.collect::<Vec<_>>().join(" or ")
 }
 
+/// Returns the hint for a file outside the project: of a store or of the configuration.
 fn io_hint(action: &str, kind: ErrorKind) -> Option<&'static str> {
     match kind {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            Some("free some space; 'checkpoint prune' works with the disk full")
+            Some("the disk of the store is full: 'checkpoint prune' frees space and needs none")
         }
-        ErrorKind::PermissionDenied if only_reads(action) => {
-            Some("it may not be read by this user")
+        ErrorKind::PermissionDenied if only_reads(action) => Some("this user may not read it"),
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            Some("this user or sandbox may not write there; CHECKPOINT_HOME can name another place")
         }
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Some(
-            "this place is not writable from here (a sandbox?); CHECKPOINT_HOME can name another",
-        ),
         _ => None,
     }
 }
@@ -125,14 +129,19 @@ fn only_reads(action: &str) -> bool {
     matches!(action, "read" | "look at" | "find")
 }
 
-/// Returns the hint for a file of the project, where the location of the stores is irrelevant.
+/// Returns the hint for a file of the project. A change that fails there is taken back as a whole.
 fn tree_hint(action: &str, kind: ErrorKind) -> Option<&'static str> {
     match kind {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            Some("nothing was changed; free some space on that disk")
+        }
         ErrorKind::PermissionDenied if !only_reads(action) => Some(
-            "this user may not change it: its owner and mode, those of its directory, \
+            "nothing was changed; its owner and mode, those of its directory, \
              or 'lsattr' (immutable?) tell why",
         ),
-        ErrorKind::ReadOnlyFilesystem => Some("its file system is mounted read-only"),
+        ErrorKind::ReadOnlyFilesystem => {
+            Some("nothing was changed; 'checkpoint restore SEL --to DIR' writes elsewhere")
+        }
         kind => io_hint(action, kind),
     }
 }

@@ -21,7 +21,6 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub enum Error {
     /// The command line makes no sense.
     #[error("{what}")]
-    #[strum(message = "try 'checkpoint --help'")]
     Usage { what: String },
     /// A duration or time that cannot be read, with examples of what can.
     #[error("cannot read '{}'{}; write {forms}", escape(.typed), after(" of ", .option))]
@@ -59,7 +58,7 @@ pub enum Error {
     },
     /// It existed, but was evicted or deleted by another process meanwhile.
     #[error("checkpoint {} was evicted meanwhile", .id.short())]
-    #[strum(message = "'checkpoint list' shows what is kept")]
+    #[strum(message = "'checkpoint list' shows the others")]
     EvictedMeanwhile { id: ObjectId },
     #[error("'{}' could be {}", escape(.query), alternatives(.candidates))]
     #[strum(message = "give more digits of the id")]
@@ -94,16 +93,19 @@ pub enum Error {
     #[error("nothing to {verb}")]
     #[strum(message = "'checkpoint list --kind safety' shows what earlier restores left")]
     NothingToTakeBack { verb: &'static str },
-    #[error("{root} is no directory")]
-    #[strum(message = "give the directory with -C")]
+    #[error("{root} does not exist")]
+    #[strum(message = "name an existing directory with -C")]
     RootMissing { root: PathBuf },
+    #[error("{root} is a file, not a directory")]
+    #[strum(serialize = "root_missing", message = "name a directory with -C")]
+    RootIsFile { root: PathBuf },
     /// Several stores match this root.
-    #[error("several stores answer for this directory: {}", joined(.candidates, |path| path.display().to_string()))]
+    #[error("several stores belong to this directory: {}", joined(.candidates, |path| path.display().to_string()))]
     #[strum(message = "move all but one of them away")]
     AmbiguousStore { candidates: Vec<PathBuf> },
     #[error("refusing {root}: {why}")]
     #[strum(
-        message = "name a project directory with -C, or if you mean it begin with 'checkpoint create --force'"
+        message = "name a project directory with -C; 'checkpoint create --force' overrides this"
     )]
     UnsafeRoot { root: PathBuf, why: String },
     /// The directory of `--to` must not be written.
@@ -115,37 +117,37 @@ pub enum Error {
     NothingFound { what: String, hint: String },
     /// Files exist, but a checkpoint could hold none of them.
     #[error("{why}")]
-    #[strum(message = "nothing was recorded; mend that, or name other paths")]
+    #[strum(message = "nothing was recorded; fix that, or name other paths")]
     NothingHeld { why: String },
-    /// A signal ended the check after a restore; the restore itself is done.
-    #[error("the check was interrupted by signal {signal}; {done}")]
+    /// A signal ended what follows the change of a restore.
+    #[error("interrupted: {done}")]
     #[strum(serialize = "interrupted")]
-    CheckInterrupted {
+    InterruptedLate {
         signal: i32,
         done: String,
         hint: Option<String>,
     },
     /// Consent is needed, but there is no terminal to ask on.
-    #[error("{what}, and nobody is there to ask")]
-    #[strum(message = "give --yes if that is meant")]
+    #[error("not confirmed: this would {what}")]
+    #[strum(message = "nothing was changed; add --yes to confirm")]
     ConsentNeeded {
         what: String,
         /// Whether the command has `--dry-run`.
         can_look: bool,
     },
     /// The user answered no.
-    #[error("not confirmed; nothing was changed")]
+    #[error("cancelled; nothing was changed")]
     Declined,
     /// Something uncaptured is in the way of the target; nothing was changed.
-    #[error("nothing was changed, because no checkpoint would hold what stands at {}", list(.obstacles))]
-    #[strum(message = "move these away; a restore can be given PATHs without them")]
+    #[error("not restored, because no checkpoint would hold what is at {}", list(.obstacles))]
+    #[strum(message = "nothing was changed; move these away, or restore other PATHs")]
     Conflict { obstacles: Vec<Obstacle> },
     /// A path is at or below a `.git`.
     #[error("'{}' is at or below a .git", escape(.path))]
     #[strum(message = "a repository's own data is never captured and never changed")]
     DotGitPath { path: String },
     /// A restore must not change a file that is written for a workflow.
-    #[error("'{}' is a workflow's: a restore leaves it alone", escape(.path))]
+    #[error("'{}' belongs to a workflow, and a restore leaves it alone", escape(.path))]
     #[strum(
         message = "'checkpoint workflow rewind PHASE --both' takes a workflow back, and its files with it"
     )]
@@ -156,7 +158,9 @@ pub enum Error {
     RestorePending { target: ObjectId, safety: ObjectId },
     /// A restore was killed before it changed anything, so there is nothing to undo.
     #[error("the last restore, to {}, was stopped before it changed anything", .target.short())]
-    #[strum(message = "'checkpoint undo', once more, takes back the restore before it")]
+    #[strum(
+        message = "nothing was changed; 'checkpoint undo' again takes back the restore before it"
+    )]
     RestoreNeverBegan { target: ObjectId },
     /// This directory may not take over the checkpoints of another root.
     #[error("{why}")]
@@ -167,14 +171,20 @@ pub enum Error {
     Pinned { id: ObjectId },
     /// Files changed during a restore; it was rolled back.
     #[error("changed during the restore: {}", list(.obstacles))]
-    #[strum(message = "nothing was changed; try again when nobody writes there")]
+    #[strum(message = "nothing was changed; try again when no program writes there")]
     ChangedMeanwhile { obstacles: Vec<Obstacle> },
     /// A hold stands, so no checkpoint is made; of several holds the one that ends last.
-    #[error("no checkpoint now: {}{}", .hold.in_words(), more(*.others))]
-    Held { hold: Hold, others: usize },
+    #[error("no checkpoint was made: {}{}", .hold.in_words(*.now_ms), more(*.others))]
+    Held {
+        hold: Hold,
+        others: usize,
+        now_ms: i64,
+    },
+    #[error("there is no hold '{}'", escape(.name))]
+    NoSuchHold { name: String, active: Vec<String> },
     /// Several holds stand, so one must be named.
-    #[error("several holds stand: {}", joined(.names, |name| escape(name)))]
-    #[strum(message = "name the one that is to end")]
+    #[error("several holds are active: {}", joined(.names, |name| escape(name)))]
+    #[strum(message = "name the one to release")]
     SeveralHolds { names: Vec<String> },
     /// No checkpoint exists from which the change could be undone.
     #[error("{what}")]
@@ -184,13 +194,13 @@ pub enum Error {
         command: Option<String>,
     },
     /// A database could not be captured for a new checkpoint; nothing was recorded.
-    #[error("database {database} was not taken: {why}")]
-    #[strum(message = "nothing was recorded; mend that, or leave this --db out")]
+    #[error("database {database} was not captured: {why}")]
+    #[strum(message = "nothing was recorded; fix that, or leave this --db out")]
     DatabaseNotTaken { database: String, why: String },
     /// The present state of a database could not be captured before a restore; nothing was changed.
-    #[error("the present state of database {database} cannot be kept: {why}")]
+    #[error("the present state of database {database} cannot be saved: {why}")]
     #[strum(
-        message = "nothing was changed; mend that, or restore PATHs without it; a file of SQLite that is moved away is made anew"
+        message = "nothing was changed; fix that, or restore PATHs without it; a SQLite file that is moved away is created again"
     )]
     DatabaseNotHeld { database: String, why: String },
     /// A failure of a workflow, with its details.
@@ -199,7 +209,7 @@ pub enum Error {
     /// The requested object cannot be read in full.
     #[error("{what} is damaged: {why}")]
     #[strum(
-        message = "'checkpoint verify' names all that is damaged, 'checkpoint verify --repair' mends what can be mended"
+        message = "'checkpoint verify' lists all damage, 'checkpoint verify --repair' repairs what it can"
     )]
     Damaged { what: String, why: String },
     #[error("{store} has format {found}; this program writes {supported}")]
@@ -213,23 +223,23 @@ pub enum Error {
     #[strum(message = "try again, or wait longer with --lock-timeout")]
     Busy { holder: String, waited: Duration },
     #[error("{file}: {what}")]
-    #[strum(message = "mend or remove that line")]
+    #[strum(message = "fix or remove that line")]
     BadConfig { file: PathBuf, what: String },
-    #[error("no place for checkpoints: HOME is not set to an absolute path")]
+    #[error("no place for checkpoints: {}", no_home(.home.as_deref()))]
     #[strum(message = "set CHECKPOINT_HOME to a directory for the stores")]
-    NoBase,
+    NoBase { home: Option<PathBuf> },
     /// The base would have to be made with the folders above it: it may be mistyped.
     #[error("the base {base} cannot be made: {} does not exist", .base.parent().unwrap_or(.base).display())]
     #[strum(message = "CHECKPOINT_HOME or --base names another place; nothing was made")]
     NoPlaceForBase { base: PathBuf },
     /// The store is not ours to use, or contains planted files.
     #[error("refusing the store {store}: {why}")]
-    #[strum(message = "look at that directory; CHECKPOINT_HOME can name another place")]
+    #[strum(message = "check that directory; CHECKPOINT_HOME can name another place")]
     HostileStore { store: PathBuf, why: String },
     /// A part of the store is of a file type that cannot be used.
     #[error("the store {store} is damaged: {why}")]
     #[strum(
-        message = "'checkpoint verify --repair' keeps all that can be read; so does the next 'checkpoint create'"
+        message = "'checkpoint verify --repair' keeps all that can be read, and so does the next 'checkpoint create'"
     )]
     StoreUnusable { store: PathBuf, why: String },
     /// The store was removed or moved away while we waited for its lock.
@@ -251,7 +261,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A signal asked us to stop; nothing is half-made.
-    #[error("interrupted by signal {signal}")]
+    #[error("interrupted")]
     Interrupted { signal: i32 },
     #[error("{0:#}")]
     #[strum(serialize = "failed")]
@@ -356,6 +366,18 @@ fn alternatives(candidates: &[Candidate]) -> String {
         .join(" or ")
 }
 
+fn no_home(relative: Option<&Path>) -> String {
+    relative.map_or_else(
+        || "HOME is not set".to_owned(),
+        |home| {
+            format!(
+                "HOME is '{}', which is not an absolute path",
+                home.display()
+            )
+        },
+    )
+}
+
 fn content(entries: &[String]) -> String {
     if entries.is_empty() {
         "nothing".to_owned()
@@ -366,7 +388,7 @@ fn content(entries: &[String]) -> String {
 
 fn more(others: usize) -> String {
     if others > 0 {
-        format!("; so do {others} more")
+        format!(", and {others} more")
     } else {
         String::new()
     }

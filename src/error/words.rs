@@ -1,7 +1,7 @@
 //! Words for what the model tells in codes, shared by failures, warnings and views.
 
 use crate::base::text::escape;
-use crate::base::time::utc_seconds;
+use crate::base::time::age;
 use crate::model::checkpoint::hold::Hold;
 use crate::model::command_end::CommandEnd;
 use crate::model::restore_plan::Blocker;
@@ -19,9 +19,9 @@ impl From<(RelPath, Blocker)> for Obstacle {
     fn from((path, blocker): (RelPath, Blocker)) -> Self {
         let why = match &blocker {
             Blocker::Uncaptured(why) => why.as_ref().map_or("not captured", WhyNot::in_words),
-            Blocker::File => "a file stands where a directory is needed",
+            Blocker::File => "a file, and a directory is needed there",
             Blocker::Directory => {
-                "a directory stands where a file is needed, and what is in it is to stay"
+                "a directory, and a file is needed there; --overlay deletes nothing"
             }
         };
         Self {
@@ -53,14 +53,13 @@ impl WhyNot {
 }
 
 impl Hold {
-    /// Describes name, holder and end for the user.
-    pub fn in_words(&self) -> String {
-        let (name, holder, end) = (
+    /// Describes name and remaining time for the user.
+    pub fn in_words(&self, now_ms: i64) -> String {
+        format!(
+            "hold '{}' is active, {} left",
             escape(&self.name),
-            escape(&self.holder),
-            utc_seconds(self.end_ms),
-        );
-        format!("hold '{name}', taken by {holder}, stands until {end} UTC")
+            age(now_ms, self.end_ms)
+        )
     }
 }
 
@@ -78,11 +77,11 @@ impl CommandEnd {
 pub enum StoreFlaw {
     #[error("it is missing")]
     Missing,
-    #[error("it is missing or makes no sense")]
+    #[error("it is missing or invalid")]
     MissingOrSenseless,
-    #[error("it is missing, and its commit is there")]
+    #[error("it is missing, though its commit exists")]
     RefMissing,
-    #[error("it is not what this program writes")]
+    #[error("it is not as this program writes it")]
     NotAsWritten,
     #[error("it cannot be read")]
     Unreadable,
@@ -90,7 +89,7 @@ pub enum StoreFlaw {
     NoManifest,
     #[error("its {rows} rows are not those of the checkpoints")]
     OtherRows { rows: usize },
-    #[error("it is no text")]
+    #[error("it is not text")]
     NoText,
     #[error("it does not match its checksum")]
     BadChecksum,
@@ -98,15 +97,15 @@ pub enum StoreFlaw {
     NoPack,
     #[error("its pack is missing")]
     PackMissing,
-    #[error("it does not add up")]
+    #[error("its checksum is wrong")]
     BadSum,
-    #[error("it does not name the commit after which it is called")]
+    #[error("it does not name the commit in its own name")]
     OtherCommit,
     #[error("it does not name the meta of its checkpoint")]
     OtherMeta,
     #[error("it does not name the newest checkpoint")]
     NotNewest,
-    #[error("it pins what is nowhere")]
+    #[error("it pins a commit that does not exist")]
     PinsNothing,
     #[error("it names no object")]
     NoObject,

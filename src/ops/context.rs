@@ -17,6 +17,7 @@ use crate::ops::own_files::OwnFiles;
 use crate::ops::warning::Warning;
 use crate::store::layout::{Layout, dir_hash, store_dir};
 use crate::store::lifecycle::description::{Description, Identity};
+use crate::store::lock::LockWait;
 use crate::store::repository::Store;
 use crate::store::runs::projected::Projected;
 use crate::worktree::root::{Root, identity};
@@ -68,6 +69,14 @@ impl PendingWarnings {
 }
 
 impl Context {
+    /// Returns how to wait for the lock of a store.
+    pub fn lock_wait(&self) -> LockWait {
+        LockWait {
+            limit: self.lock_wait,
+            progress: self.progress.clone(),
+        }
+    }
+
     /// Returns the files of runs, which must be spared; see [`WorkflowPort::own_files`].
     pub fn own_files(&self, store: Option<&Store>) -> OwnFiles {
         (self.workflows.own_files)(self, store)
@@ -145,7 +154,7 @@ impl Context {
 
     pub fn no_store(&self) -> Error {
         let ancestor = self.root_above();
-        if ancestor.is_none() && !self.root.exists() {
+        if !self.root.exists() {
             return Error::RootMissing {
                 root: self.root.path().to_path_buf(),
             };

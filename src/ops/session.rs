@@ -62,7 +62,7 @@ pub struct Session<'s> {
 
 /// Locks the store and clears away a restore that was killed before it changed anything.
 pub fn begin<'s>(context: &Context, store: &'s Store) -> Result<Session<'s>> {
-    let mut locked = store.lock(context.lock_wait, &context.holder)?;
+    let mut locked = store.lock(context.lock_wait(), &context.holder)?;
     let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
     let known = describe(context, store, &locked)?;
     warnings.extend(another_root(context, known.as_ref(), locked.inventory()));

@@ -13,13 +13,14 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::run_warning::RunWarning;
 use crate::ops::warning::Warning;
 
-const COPY_INSIDE: &str = "the copy lies in the working directory: the next create captures it too";
+const COPY_INSIDE: &str =
+    "the copy is in the working directory, so the next create captures it too";
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Dedup { existing, reason } => {
-                write!(f, "nothing changed since {} ({}) a moment ago", existing.short(), escape(reason))
+                write!(f, "unchanged since {} ({}) a moment ago: no new checkpoint", existing.short(), escape(reason))
             }
             Self::TooManyFiles { limit, .. } => {
                 write!(f, "Directory has >{} files — checkpoints disabled for performance.", thousands(*limit))
@@ -31,14 +32,14 @@ impl fmt::Display for Warning {
             Self::ChangedWhileRead { path } => write!(f, "{path} changed while it was read; captured as last seen"),
             Self::RefsLost { ids } => f.write_str(&refs_lost(ids)),
             Self::RefsRestored { ids } => f.write_str(&refs_restored(ids)),
-            Self::ManifestRebuilt => f.write_str("the manifest was damaged or gone and was written anew"),
-            Self::Adopted { count } => write!(f, "took over {count} {} that plain git made", commits(*count)),
+            Self::ManifestRebuilt => f.write_str("the manifest was damaged or missing, and was rebuilt"),
+            Self::Adopted { count } => write!(f, "adopted {count} {} made with plain git", commits(*count)),
             Self::Unadopted { count } => f.write_str(&unadopted(*count)),
             Self::IndexesRebuilt { count } => {
                 let packs = if *count == 1 { "pack" } else { "packs" };
-                write!(f, "the index of {count} {packs} was damaged or gone and was made anew")
+                write!(f, "the index of {count} {packs} was damaged or missing, and was rebuilt")
             }
-            Self::WorkflowRestored { id } => write!(f, "the ref of workflow {id} was damaged and was written anew"),
+            Self::WorkflowRestored { id } => write!(f, "the ref of workflow {id} was damaged, and was rebuilt"),
             Self::StoreReinitialized { whole, known, kept_as } => f.write_str(&reinitialized(*whole, *known, kept_as)),
             Self::Damaged { checkpoints } => f.write_str(&damaged(checkpoints)),
             Self::DamagedFile { path, why } => write!(f, "{path} is damaged and not shown: {why}"),
@@ -47,15 +48,15 @@ impl fmt::Display for Warning {
             Self::JournalUnreadable => f.write_str(
                 "the journal of an interrupted restore cannot be read: 'checkpoint undo' goes back to before it",
             ),
-            Self::Bookkeeping { step, why } => write!(f, "all is done and safe, but {step} failed: {why}"),
+            Self::Bookkeeping { step, why } => write!(f, "done, but {step} failed: {why}"),
             Self::Config { file, text } => write!(f, "{}: {text}", file.display()),
             Self::GitIndexUnreadable { why } => {
                 write!(f, "the project's git index cannot be read, so ignored files that it names are left out: {why}")
             }
-            Self::RootWasRecreated => f.write_str("the directory was gone and was made again"),
+            Self::RootWasRecreated => f.write_str("the directory was missing, and was created again"),
             Self::AnotherRoot { checkpoints } => f.write_str(&another_root(*checkpoints)),
             Self::ProjectMoved { old_root, checkpoints } => f.write_str(&moved(old_root, *checkpoints)),
-            Self::EmptyAfterFiles => f.write_str("this checkpoint is empty, and the one before it had files"),
+            Self::EmptyAfterFiles => f.write_str("this checkpoint is empty, but the one before it had files"),
             Self::OverKeep { keep, kept } => f.write_str(&over_keep(*keep, *kept)),
             Self::OverMaxStoreSize { limit_bytes, needed_bytes, prunable } => {
                 f.write_str(&too_large(*limit_bytes, *needed_bytes, *prunable))
@@ -63,18 +64,18 @@ impl fmt::Display for Warning {
             Self::LateWrites { paths, staging } => f.write_str(&late_writes(paths, staging)),
             Self::IsPartial { id } => {
                 let short = id.short();
-                write!(f, "checkpoint {short} is partial: 'checkpoint show {short}' names what it could not hold")
+                write!(f, "checkpoint {short} is partial: 'checkpoint show {short}' lists what it lacks")
             }
             Self::ShownIsPartial { id } => write!(f, "checkpoint {} is partial", id.short()),
             Self::StoreTooNew { found } => {
-                write!(f, "the store has the newer format {found}: it is read as far as possible, nothing is written")
+                write!(f, "the store has the newer format {found}: it is read as far as possible, and not written")
             }
             Self::CopyInsideRoot => f.write_str(COPY_INSIDE),
-            Self::HoldsUnreadable { why } => write!(f, "no hold stands: their file is damaged ({why})"),
-            Self::AuditFailed { why } => write!(f, "the audit trail lacks this create: {why}"),
+            Self::HoldsUnreadable { why } => write!(f, "no hold is active: their file is damaged: {why}"),
+            Self::AuditFailed { why } => write!(f, "this create is missing from the audit trail: {why}"),
             Self::CopiesNotMade { id, why } => f.write_str(&without_copies(*id, why)),
             Self::DatabaseSkipped { name } => f.write_str(&skipped(name)),
-            Self::PassedOver { id, why } => write!(f, "checkpoint {} was passed over: {why}", id.short()),
+            Self::PassedOver { id, why } => write!(f, "checkpoint {} was skipped: {why}", id.short()),
         }
     }
 }
@@ -85,7 +86,7 @@ impl fmt::Display for RunWarning {
             Self::Edited { path } => {
                 write!(
                     f,
-                    "{} was edited in this very moment and is left to the next command",
+                    "{} is being edited, so the next command reads it",
                     escape(path)
                 )
             }
@@ -95,7 +96,7 @@ impl fmt::Display for RunWarning {
             Self::PutAside { id, why } => {
                 write!(
                     f,
-                    "workflow {id} was put aside: {}; 'checkpoint workflow show {id}' shows it",
+                    "workflow {id} was archived: {}; 'checkpoint workflow show {id}' shows it",
                     escape(why)
                 )
             }
@@ -109,7 +110,7 @@ impl fmt::Display for RunWarning {
                 let file = shell_word(ignore_file.as_os_str().as_encoded_bytes());
                 write!(
                     f,
-                    "git would take up {pattern}; to keep it out: printf '\\n{pattern}\\n' >> {file}"
+                    "git would add {pattern}; to ignore it: printf '\\n{pattern}\\n' >> {file}"
                 )
             }
             Self::SnapshotLeftOut { reason, why } => {
@@ -122,12 +123,12 @@ impl fmt::Display for RunWarning {
 fn refs_lost(ids: &[ObjectId]) -> String {
     match ids {
         [id] => format!(
-            "checkpoint {} has lost its ref; the next create or prune gives it back",
+            "checkpoint {} has lost its ref; the next create or prune restores it",
             id.short()
         ),
         ids => {
             format!(
-                "{} have lost their refs; the next create or prune gives them back",
+                "{} have lost their refs; the next create or prune restores them",
                 several(ids.iter().copied())
             )
         }
@@ -136,9 +137,12 @@ fn refs_lost(ids: &[ObjectId]) -> String {
 
 fn refs_restored(ids: &[ObjectId]) -> String {
     match ids {
-        [id] => format!("checkpoint {} had lost its ref and has it back", id.short()),
+        [id] => format!(
+            "checkpoint {} had lost its ref, which was restored",
+            id.short()
+        ),
         ids => format!(
-            "{} had lost their refs and have them back",
+            "{} had lost their refs, which were restored",
             several(ids.iter().copied())
         ),
     }
@@ -149,7 +153,7 @@ fn damaged(checkpoints: &[DamagedCheckpoint]) -> String {
         return format!("checkpoint {} is damaged: {}", one.id.short(), one.why);
     }
     let named = several(checkpoints.iter().map(|lost| lost.id.clone()));
-    format!("{named} are damaged: 'checkpoint verify' says what is wrong with each")
+    format!("{named} are damaged: 'checkpoint verify' tells what is wrong with each")
 }
 
 /// `37 checkpoints (1a2b3c4d, 5e6f7a8b, 9c0d1e2f, …)`.
@@ -177,20 +181,22 @@ fn never_began(target: ObjectId) -> String {
 }
 
 fn over_keep(keep: usize, kept: usize) -> String {
-    format!("{kept} checkpoints stay although {keep} are to be kept: the others are protected")
+    format!(
+        "{kept} checkpoints remain, more than the limit of {keep}: the others are pinned, newest or needed by undo"
+    )
 }
 
 fn skipped(name: &str) -> String {
     let name = escape(name);
     format!(
-        "database {name} is no file, so it was skipped; 'checkpoint cat SEL:@db/{name}' gives its content"
+        "database {name} is not a file, so it was skipped; 'checkpoint cat SEL:@db/{name}' prints its content"
     )
 }
 
 fn unadopted(count: usize) -> String {
     let them = if count == 1 { "it" } else { "them" };
     format!(
-        "plain git made {count} {} here; the next command that writes takes {them} over",
+        "plain git made {count} {} here; the next command that writes adopts {them}",
         commits(count)
     )
 }
@@ -203,15 +209,16 @@ fn reinitialized(whole: usize, known: usize, kept_as: &Path) -> String {
         );
     }
     format!(
-        "the store was damaged and was made anew: {whole} of {known} checkpoints kept; \
+        "the store was damaged and rebuilt: {whole} of {known} checkpoints were saved; \
          the damaged one is kept as {kept_as}"
     )
 }
 
 fn another_root(checkpoints: usize) -> String {
     format!(
-        "another directory stands at this path than when its checkpoints were made (number: {checkpoints}): \
-         'checkpoint delete --all' drops them if they are of no use"
+        "the checkpoints here ({}) were made from another directory at this path: \
+         'checkpoint delete --all' deletes them",
+        thousands(checkpoints as u64)
     )
 }
 
@@ -224,18 +231,18 @@ fn moved(old_root: &Path, checkpoints: usize) -> String {
     let word = shell_word(old_root.as_os_str().as_encoded_bytes());
     let old_root = escape_path(old_root);
     format!(
-        "this directory looks like {old_root}, which has moved and has {number}: 'checkpoint relink {word}' takes them over"
+        "this directory seems to be {old_root} moved, which has {number}: 'checkpoint relink {word}' takes them over"
     )
 }
 
 fn too_large(limit_bytes: u64, needed_bytes: u64, prunable: bool) -> String {
     let (limit, needed) = (thousands(limit_bytes), thousands(needed_bytes));
     let why = if prunable {
-        "'checkpoint prune' gives room back"
+        "'checkpoint prune' frees space"
     } else {
-        "all that is left is protected"
+        "all remaining checkpoints are protected"
     };
-    format!("the store takes {needed} bytes although max_store_size is {limit}: {why}")
+    format!("the store takes {needed} bytes, more than the limit max_store_size of {limit}: {why}")
 }
 
 fn late_writes(paths: &[RelPath], staging: &str) -> String {
@@ -246,15 +253,15 @@ fn late_writes(paths: &[RelPath], staging: &str) -> String {
         named.join(", ")
     };
     format!(
-        "a program still wrote to {named} after it was replaced; \
-         these bytes are in no checkpoint, so .checkpoint-stage-{staging}/ is kept: look at it, then remove it"
+        "a program still wrote to {named} after it was replaced; these bytes are in no checkpoint, \
+         so .checkpoint-stage-{staging}/ was kept: look at it, then remove it"
     )
 }
 
 fn without_copies(id: ObjectId, why: &str) -> String {
     let id = id.short();
     format!(
-        "the plain copies were not made: {why}; the checkpoint itself is good: 'checkpoint restore {id}' brings it back"
+        "the plain copies were not made: {why}; the checkpoint itself is complete: 'checkpoint restore {id}' restores it"
     )
 }
 

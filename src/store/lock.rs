@@ -5,6 +5,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use crate::base::progress::{Progress, WorkPhase};
 use crate::error::{Error, Result};
 use crate::store::files::atomic_file;
 
@@ -23,6 +24,30 @@ impl LockGuard {
     }
 }
 
+/// How long to wait for a lock, and where to show that.
+#[derive(Clone, Debug, Default)]
+pub struct LockWait {
+    pub limit: Duration,
+    pub progress: Progress,
+}
+
+impl From<Duration> for LockWait {
+    fn from(limit: Duration) -> Self {
+        Self {
+            limit,
+            progress: Progress::default(),
+        }
+    }
+}
+
+impl From<&LockWait> for LockWait {
+    fn from(wait: &LockWait) -> Self {
+        wait.clone()
+    }
+}
+
+/// Time after which a wait is shown.
+const SHOWN_AFTER: Duration = Duration::from_secs(1);
 /// Space for the name of the holder, in bytes.
 const HOLDER_BYTES: usize = 95;
 /// Shortest and longest pause between two attempts to take the lock.
@@ -38,12 +63,13 @@ const LONGEST_LOCK_PAUSE: Duration = Duration::from_millis(50);
 /// # Errors
 /// [`Error::Busy`] with the name of the present holder; `NotFound` if the store is gone; failures
 /// of the system.
-pub fn acquire(path: &Path, wait: Duration, holder: Option<&str>) -> Result<LockGuard> {
+pub fn acquire(path: &Path, wait: impl Into<LockWait>, holder: Option<&str>) -> Result<LockGuard> {
+    let wait = wait.into();
     let started = Instant::now();
     let mut had_to_wait = false;
     loop {
         let mut file = open(path)?;
-        had_to_wait |= wait_for(&mut file, path, started, wait)?;
+        had_to_wait |= wait_for(&mut file, path, started, &wait)?;
         if is_still_at(&file, path)? {
             let mut guard = LockGuard { file, had_to_wait };
             if let Some(holder) = holder {
@@ -60,28 +86,37 @@ pub fn acquire(path: &Path, wait: Duration, holder: Option<&str>) -> Result<Lock
 /// # Errors
 /// As [`acquire`]. Where directories cannot be opened there is no such lock; safety from kills does
 /// not need it.
-pub fn acquire_directory(path: &Path, wait: Duration) -> Result<Option<LockGuard>> {
+pub fn acquire_directory(path: &Path, wait: impl Into<LockWait>) -> Result<Option<LockGuard>> {
     let Ok(mut file) = File::open(path) else {
         return Ok(None);
     };
-    let had_to_wait = wait_for(&mut file, path, Instant::now(), wait)?;
+    let had_to_wait = wait_for(&mut file, path, Instant::now(), &wait.into())?;
     Ok(Some(LockGuard { file, had_to_wait }))
 }
 
 /// Waits for the lock; returns whether it was held by another process.
-fn wait_for(file: &mut File, path: &Path, started: Instant, wait: Duration) -> Result<bool> {
+fn wait_for(file: &mut File, path: &Path, started: Instant, wait: &LockWait) -> Result<bool> {
     let mut pause = FIRST_LOCK_PAUSE;
     loop {
+        let waited = started.elapsed();
         match file.try_lock() {
-            Ok(()) => return Ok(pause > FIRST_LOCK_PAUSE),
-            Err(TryLockError::WouldBlock) if started.elapsed() < wait => {
-                std::thread::sleep(pause.min(wait.saturating_sub(started.elapsed())));
+            Ok(()) => {
+                if waited >= SHOWN_AFTER {
+                    wait.progress.begin(WorkPhase::Idle, 0, 0);
+                }
+                return Ok(pause > FIRST_LOCK_PAUSE);
+            }
+            Err(TryLockError::WouldBlock) if waited < wait.limit => {
+                if waited >= SHOWN_AFTER {
+                    wait.progress.wait_for(read_holder(file), waited.as_secs());
+                }
+                std::thread::sleep(pause.min(wait.limit.saturating_sub(waited)));
                 pause = (pause * 2).min(LONGEST_LOCK_PAUSE);
             }
             Err(TryLockError::WouldBlock) => {
                 return Err(Error::Busy {
                     holder: read_holder(file),
-                    waited: started.elapsed(),
+                    waited,
                 });
             }
             Err(TryLockError::Error(e)) => return Err(Error::io("lock", path)(e)),

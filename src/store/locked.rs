@@ -19,7 +19,7 @@ use crate::store::gc::{delta_plan, last_gc, mark, rejected_bases};
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::{self, Description};
 use crate::store::lifecycle::{init, ownership};
-use crate::store::lock::{self, LockGuard};
+use crate::store::lock::{self, LockGuard, LockWait};
 use crate::store::objects::id_set::ObjectIds;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::objects::pack::pack_list::PackStamp;
@@ -43,14 +43,14 @@ pub struct LockedStore<'s> {
 
 impl Store {
     /// Waits for the exclusive lock and recovers derived files.
-    pub fn lock(&self, wait: Duration, holder: &str) -> Result<LockedStore<'_>> {
-        LockedStore::acquire(self, wait, holder)
+    pub fn lock(&self, wait: impl Into<LockWait>, holder: &str) -> Result<LockedStore<'_>> {
+        LockedStore::acquire(self, wait.into(), holder)
     }
 }
 
 impl<'s> LockedStore<'s> {
     /// Waits for the lock, recovers derived and constant files, and reads the inventory.
-    pub(super) fn acquire(store: &'s Store, wait: Duration, holder: &str) -> Result<Self> {
+    pub(super) fn acquire(store: &'s Store, wait: LockWait, holder: &str) -> Result<Self> {
         let layout = store.layout();
         refuse_newer(layout)?;
         directories::create_private_in(layout.dir(), &layout.own())

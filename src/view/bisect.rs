@@ -48,7 +48,7 @@ pub fn human(outcome: &BisectOutcome) -> Output {
     };
     let good = &outcome.last_good;
     let talk = format!(
-        "first bad checkpoint: {}, the good one before it: {}\n'checkpoint diff {} {}' shows what changed\n",
+        "first bad checkpoint: {}; the good one before it: {}\nto see what changed: checkpoint diff {} {}\n",
         named(bad),
         named(good),
         good.id.short(),
@@ -66,7 +66,7 @@ pub fn undecided(outcome: &BisectOutcome, paint: Paint) -> String {
         .map(|candidate| candidate.id.short())
         .collect();
     format!(
-        "{} the first bad one is among {number}, and the others could not be told: {} (the last good one is {})\n",
+        "{} the first bad one is among these {number}, which could not be tested: {}; the last good one is {}\n",
         paint.red("checkpoint:"),
         ids.join(" "),
         outcome.last_good.id.short()

@@ -25,10 +25,10 @@ pub fn listing(databases: &[DatabaseReport], paint: Paint) -> String {
 pub fn left(databases: &[DatabaseReport]) -> String {
     let told = databases.iter().filter_map(|report| match report.fate {
         DatabaseFate::Unchanged => {
-            Some(format!("database {} is as it was then\n", report.database))
+            Some(format!("database {} is already as it was then\n", report.database))
         }
         DatabaseFate::Left => Some(format!(
-            "database {} was not there then; it stays, because another program may have it open\n",
+            "database {} did not exist then; it was left, because another program may have it open\n",
             report.database
         )),
         _ => None,
@@ -40,7 +40,7 @@ pub fn left(databases: &[DatabaseReport]) -> String {
 pub fn failures(databases: &[DatabaseReport], way_on: &str, paint: Paint) -> String {
     let told = databases.iter().filter_map(|report| match &report.fate {
         DatabaseFate::Failed(why) => Some(format!(
-            "{} database {} was not restored: {why} ({way_on})\n",
+            "{} database {} was not restored: {why}; {way_on}\n",
             paint.red("checkpoint:"),
             report.database
         )),

@@ -10,6 +10,7 @@ use crate::view::document::{JsonSchema, Serialize};
 use crate::view::next_command::argv;
 use crate::view::parts::{CheckpointRef, PathReason};
 use crate::view::place::placed;
+use crate::view::words;
 use crate::view::workflow::run_json::RunJson;
 
 /// A failure: what failed, and the next step.
@@ -62,10 +63,10 @@ impl OptionJson {
 
 impl ErrorJson {
     pub fn new(error: &Error, contract: Option<&ContractDocument>) -> Self {
-        let hint = error.hint().map(|hint| placed(&hint));
+        let hint = words::hint(error);
         let mut failed = Self {
             code: error.code().to_owned(),
-            message: placed(&error.to_string()),
+            message: placed(&words::message(error)),
             command: hint.as_deref().and_then(argv),
             hint,
             candidates: None,

@@ -1,5 +1,7 @@
 //! Formats for numbers, and colours, shared by all text views.
 
+use crate::ops::warning_words::thousands;
+
 /// Formats bytes as `12.3 MiB`, in the largest unit that leaves a whole part.
 pub fn size(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -15,9 +17,13 @@ pub fn size(bytes: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
-/// Formats `1 file`, `3 files`.
+/// Formats `1 file`, `3,000 files`.
 pub fn count(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
+    format!(
+        "{} {}",
+        thousands(number as u64),
+        if number == 1 { one } else { many }
+    )
 }
 
 /// Colours text, if enabled.

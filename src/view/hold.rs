@@ -17,7 +17,7 @@ pub fn hold(outcome: &HoldOutcome) -> Output {
         "Hold"
     };
     let result = format!(
-        "{done} {} stands until {} UTC.\n",
+        "{done} {} until {} UTC.\n",
         escape(name),
         utc_seconds(*end_ms)
     );
@@ -33,8 +33,8 @@ pub fn release(outcome: &ReleaseOutcome) -> Output {
             result: format!("Released {}.\n", escape(&hold.name)),
             talk: String::new(),
         },
-        (None, Some(name)) => talk_only(&format!("no hold '{}' stands\n", escape(name))),
-        (None, None) => talk_only("no hold stands\n"),
+        (None, Some(name)) => talk_only(&format!("no hold '{}'\n", escape(name))),
+        (None, None) => talk_only("no hold is active\n"),
     }
 }
 

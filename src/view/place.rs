@@ -1,4 +1,5 @@
-//! Adds the global options of this call to every suggested command, so that it works as printed.
+//! What advice depends on in this call: the global options, added to every suggested command so that
+//! it works as printed, and the command at hand.
 
 use std::sync::OnceLock;
 
@@ -10,10 +11,30 @@ struct PlaceWords {
 }
 
 static PLACE: OnceLock<PlaceWords> = OnceLock::new();
+static COMMAND: OnceLock<&'static str> = OnceLock::new();
+static HELP_OF: OnceLock<String> = OnceLock::new();
 
 /// Sets the options for all later suggestions.
 pub fn set_options(options: String, commands: Vec<String>) {
     let _ = PLACE.set(PlaceWords { options, commands });
+}
+
+/// Sets the name of the command at hand in the JSON schema.
+pub fn set_command(name: &'static str) {
+    let _ = COMMAND.set(name);
+}
+
+pub fn command() -> &'static str {
+    COMMAND.get().copied().unwrap_or_default()
+}
+
+/// Sets the command line whose `--help` has the correct usage: `checkpoint workflow init`.
+pub fn set_help_of(line: String) {
+    let _ = HELP_OF.set(line);
+}
+
+pub fn help_of() -> &'static str {
+    HELP_OF.get().map_or("checkpoint", String::as_str)
 }
 
 /// Adds the options to commands at the beginning of the advice or in quotes; a command that has

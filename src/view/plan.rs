@@ -2,55 +2,69 @@
 
 use crate::base::cut_list::and_more;
 use crate::base::text::escape;
-use crate::model::checkpoint::record::Verb;
-use crate::model::restore_plan::RestorePlan;
+use crate::base::time::age;
+use crate::model::checkpoint::record::{Checkpoint, Verb};
+use crate::model::restore_plan::{PlannedWrite, RestorePlan};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Proposal};
+use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Proposal, TakenStep};
+use crate::ops::warning_words::thousands;
+use crate::view::databases;
 use crate::view::format::{Paint, count};
-use crate::view::{databases, plan};
 
 /// Maximum number of paths of one kind in a question.
 const LISTED_PATHS: usize = 10;
 
-/// Formats the counts: `writes 3 files (1 of them new), deletes 1 file`.
-pub fn counts(plan: &RestorePlan) -> String {
-    let new = plan
-        .write
-        .values()
-        .filter(|write| write.before.is_none())
-        .count();
-    let mut parts = Vec::new();
-    if !plan.write.is_empty() {
-        let new = if new > 0 {
-            format!(" ({new} new)")
-        } else {
-            String::new()
-        };
-        parts.push(format!(
-            "writes {}{new}",
-            count(plan.write.len(), "file", "files")
-        ));
-    }
-    let modes = plan.chmod.len() + plan.chmod_dirs.len();
-    for (number, what) in [
-        (plan.delete.len(), "deletes FILES"),
-        (modes, "sets the mode of PATHS"),
-        (plan.make_dirs.len(), "makes DIRECTORIES"),
-        (plan.remove_dirs.len(), "removes DIRECTORIES"),
-    ] {
-        if number > 0 {
-            let what = what
-                .replace("FILES", &count(number, "file", "files"))
-                .replace("PATHS", &count(number, "path", "paths"))
-                .replace("DIRECTORIES", &count(number, "directory", "directories"));
-            parts.push(what);
-        }
-    }
-    if parts.is_empty() {
-        "changes nothing".to_owned()
-    } else {
-        parts.join(", ")
+/// Whether counts tell what would be done or what was done.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Tense {
+    Planned,
+    Done,
+}
+
+/// Formats the counts: `write 3 files (1 new), delete 1 file`, or `3 files written (1 new), …`.
+pub fn counts(plan: &RestorePlan, tense: Tense) -> String {
+    let is_new = |write: &&PlannedWrite| write.before.is_none();
+    let new = match plan.write.values().filter(is_new).count() {
+        0 => String::new(),
+        new => format!(" ({} new)", thousands(new as u64)),
+    };
+    let dirs = ("directory", "directories");
+    let paths = ("path", "paths");
+    let parts = [
+        (plan.write.len(), ("file", "files"), "write N", "N written"),
+        (
+            plan.delete.len(),
+            ("file", "files"),
+            "delete N",
+            "N deleted",
+        ),
+        (
+            plan.chmod.len() + plan.chmod_dirs.len(),
+            paths,
+            "set the mode of N",
+            "mode of N set",
+        ),
+        (plan.make_dirs.len(), dirs, "make N", "N made"),
+        (plan.remove_dirs.len(), dirs, "remove N", "N removed"),
+    ];
+    let parts: Vec<String> = parts
+        .into_iter()
+        .filter(|(number, ..)| *number > 0)
+        .map(|(number, (one, many), planned, done)| {
+            let sentence = if tense == Tense::Planned {
+                planned
+            } else {
+                done
+            };
+            let new = if planned == "write N" { &*new } else { "" };
+            sentence.replace('N', &count(number, one, many)) + new
+        })
+        .collect();
+    match tense {
+        _ if !parts.is_empty() => parts.join(", "),
+        Tense::Planned => "change nothing".to_owned(),
+        Tense::Done => "nothing changed".to_owned(),
     }
 }
 
@@ -63,6 +77,7 @@ pub fn question(proposal: &Proposal<'_>, paint: Paint) -> String {
         since,
         databases,
         again,
+        step,
     } = proposal;
     let mut text = String::new();
     if *again {
@@ -75,18 +90,32 @@ pub fn question(proposal: &Proposal<'_>, paint: Paint) -> String {
         "the safety checkpoint will hold",
         LISTED_PATHS,
     ));
-    let what = match verb {
-        Verb::Restore | Verb::Resume => "Restore to",
-        Verb::Undo => "Undo: back to",
-        Verb::Redo => "Redo: forward to",
+    let what = match (verb, step) {
+        (Verb::Undo, Some(step)) => format!("Undo {}", taken(step)),
+        (Verb::Redo, Some(step)) => format!("Redo {}", taken(step)),
+        (Verb::Undo | Verb::Redo, None) => format!("Go back to {}", named(target)),
+        (Verb::Restore | Verb::Resume, _) => format!("Restore {}", named(target)),
     };
-    let reason = escape(&target.record.reason);
-    let counts = counts_with_databases(plan, databases);
-    text.push_str(&format!(
-        "{what} {} ({reason}): this {counts}. Go on? [y/N] ",
-        target.id.short()
-    ));
+    let counts = counts_with_databases(plan, databases, Tense::Planned);
+    text.push_str(&format!("{what}? This will {counts}. [y/N] "));
     text
+}
+
+/// Formats `f76ff8f6 (wave 1)`.
+pub fn named(checkpoint: &Checkpoint) -> String {
+    format!(
+        "{} ({})",
+        checkpoint.id.short(),
+        escape(&checkpoint.record.reason)
+    )
+}
+
+fn taken(step: &TakenStep) -> String {
+    format!(
+        "the restore to {}, {} ago",
+        named(&step.restored),
+        age(0, step.age_ms)
+    )
 }
 
 /// Lists all paths of a plan, at most `limit` of each kind.
@@ -137,29 +166,28 @@ pub fn listing(plan: &RestorePlan, limit: usize, paint: Paint) -> String {
 pub fn made_since(since: Option<&[RelPath]>, kept: &str, limit: usize) -> String {
     let Some(since) = since else {
         return format!(
-            "what changed since that step cannot be told, because what it restored is gone ({kept} all)\n"
+            "changes since that step are unknown, because its checkpoint no longer exists; {kept} them all\n"
         );
     };
     if since.is_empty() {
         return String::new();
     }
     format!(
-        "changed since that step ({kept} them): {}\n",
+        "changed since that step: {}; {kept} them\n",
         and_more(since, limit)
     )
 }
 
 /// What an undo or redo that needs consent does, in one line, for a refusal.
 pub fn stake(proposal: &Proposal<'_>) -> String {
-    let counts = counts_with_databases(proposal.plan, proposal.databases);
-    let what = format!("{} {counts}", proposal.verb.into_str());
+    let what = counts_with_databases(proposal.plan, proposal.databases, Tense::Planned);
     match proposal.since {
         Some([]) => what,
         Some(since) => format!(
-            "{what}, and takes along work done since: {}",
+            "{what}, and take back work done since: {}",
             and_more(since, LISTED_PATHS)
         ),
-        None => format!("{what}, and whether it takes along work done since cannot be told"),
+        None => format!("{what}, and perhaps take back work done since"),
     }
 }
 
@@ -168,7 +196,7 @@ pub fn unreadable(plan: &RestorePlan, paint: Paint) -> String {
     let line = |(path, why): (&RelPath, &WhyNot)| {
         let prefix = paint.red("checkpoint:");
         format!(
-            "{prefix} {path} was left as it is: {}; all else is restored\n",
+            "{prefix} {path} was left unchanged: {}; everything else is restored\n",
             why.in_words()
         )
     };
@@ -197,18 +225,25 @@ fn section<'p>(
 }
 
 /// Formats the counts of a plan, with those of databases.
-pub fn counts_with_databases(plan: &RestorePlan, databases: &[DatabaseReport]) -> String {
+pub fn counts_with_databases(
+    plan: &RestorePlan,
+    databases: &[DatabaseReport],
+    tense: Tense,
+) -> String {
     let is_concerned = |report: &&DatabaseReport| {
         matches!(report.fate, DatabaseFate::Planned | DatabaseFate::Restored)
     };
-    let number = databases.iter().filter(is_concerned).count();
-    if number == 0 {
-        return plan::counts(plan);
-    }
-    let restores = format!("restores {}", count(number, "database", "databases"));
+    let number = match databases.iter().filter(is_concerned).count() {
+        0 => return counts(plan, tense),
+        number => count(number, "database", "databases"),
+    };
+    let restored = match tense {
+        Tense::Planned => format!("restore {number}"),
+        Tense::Done => format!("{number} restored"),
+    };
     if plan.change_count() == 0 {
-        restores
+        restored
     } else {
-        format!("{}, {restores}", plan::counts(plan))
+        format!("{}, {restored}", counts(plan, tense))
     }
 }

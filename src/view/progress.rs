@@ -34,6 +34,11 @@ pub fn line(now: Figures, before: Figures, elapsed: Duration) -> String {
     format!("{verb} {}", parts.join(", ")).trim_end().to_owned()
 }
 
+/// Formats the wait for a lock.
+pub fn waiting(holder: &str, seconds: u64) -> String {
+    format!("waiting for {holder}, {seconds} s")
+}
+
 /// Formats rate and remaining time.
 fn pace(now: Figures, before: Figures, seconds: f64) -> Vec<String> {
     let (files, bytes) = (
@@ -74,6 +79,7 @@ fn words(phase: WorkPhase) -> (&'static str, &'static str) {
         // Counts objects of the store, or restored files.
         WorkPhase::Verifying => ("verifying", ""),
         WorkPhase::Packing => ("packing", " objects"),
+        WorkPhase::Waiting => ("waiting", " s"),
     }
 }
 

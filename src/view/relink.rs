@@ -20,8 +20,8 @@ pub fn stake(relinking: &Relinking<'_>) -> String {
 pub fn question(relinking: &Relinking<'_>) -> String {
     let evidence = match relinking.moved.by {
         RootEvidence::Directory => "This is the same directory, by device and inode.",
-        RootEvidence::Content => "This directory holds just what the newest of them holds.",
-        RootEvidence::Nothing => "Nothing but your word says that this is the same project.",
+        RootEvidence::Content => "This directory holds exactly what the newest of them holds.",
+        RootEvidence::Nothing => "Nothing but your command tells that this is the same project.",
     };
     let here = match relinking.here {
         0 => String::new(),

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::base::cut_list::and_more;
 use crate::base::text::{escape, escape_bytes};
 use crate::model::checkpoint::record::Verb;
 use crate::model::command_end::CommandEnd;
@@ -17,13 +18,16 @@ use crate::view::format::Paint;
 use crate::view::parts::{
     ChangeJson, CheckpointRef, Dropped, PathName, PathReason, dropped, paths,
 };
-use crate::view::words::{Output, evicted};
+use crate::view::place::placed;
+use crate::view::plan::Tense;
+use crate::view::words::{Output, advised, evicted};
 use crate::view::{databases, plan};
 
 /// Maximum number of paths named that changed since a step.
 pub const SINCE_SHOWN: usize = 10;
 
-pub fn human(outcome: &RestoreOutcome, paint: Paint) -> Output {
+/// `for_a_person`: the result goes to a terminal; a pipe gets the sentences that programs know.
+pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Output {
     let target = &outcome.target;
     let (short, reason) = (target.id.short(), escape(&target.record.reason));
     if outcome.dry_run {
@@ -33,14 +37,12 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint) -> Output {
         let result = if !outcome.is_limited() && !outcome.overlay {
             format!("Already at {short} ({reason}); nothing to do.\n")
         } else {
-            format!(
-                "What was asked for of {short} ({reason}) stands there already; nothing to do.\n"
-            )
+            format!("Those paths are already as in {short} ({reason}); nothing to do.\n")
         };
         let mut talk = stays(outcome);
         if let Some(beyond) = &outcome.beyond {
             talk.push_str(&format!(
-                "the step before that: 'checkpoint restore {}'\n",
+                "to go back a step further: checkpoint restore {}\n",
                 beyond.id.short()
             ));
         }
@@ -51,8 +53,11 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint) -> Output {
         .as_ref()
         .map(|safety| safety.id.short())
         .unwrap_or_default();
-    let mut result = String::new();
-    if outcome.paths.is_empty() || outcome.verb != Verb::Restore {
+    let done = plan::counts_with_databases(&outcome.plan, &outcome.databases, Tense::Done);
+    let (mut result, mut talk) = (String::new(), String::new());
+    if for_a_person {
+        result = for_person(outcome, &done);
+    } else if outcome.paths.is_empty() || outcome.verb != Verb::Restore {
         result = format!(
             "Restored to checkpoint `{short}` ({reason}). \
              Safety checkpoint created at `{safety}` — use this to undo the restore.\n"
@@ -64,13 +69,13 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint) -> Output {
             ));
         }
     }
-    let mut talk = format!(
-        "{}\n",
-        capitalised(&plan::counts_with_databases(
-            &outcome.plan,
-            &outcome.databases
-        ))
-    );
+    if !for_a_person {
+        let back = match outcome.verb {
+            Verb::Undo => "'checkpoint redo' repeats it",
+            _ => "'checkpoint undo' takes it back",
+        };
+        talk = format!("{done}; {back}\n");
+    }
     talk.push_str(&databases::left(&outcome.databases));
     talk.push_str(&plan::made_since(
         outcome.since.as_deref(),
@@ -82,16 +87,51 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint) -> Output {
     Output { result, talk }
 }
 
+/// Formats what was done, how much, and the way back.
+fn for_person(outcome: &RestoreOutcome, done: &str) -> String {
+    const NAMED_PATHS: usize = 5;
+    let target = plan::named(&outcome.target);
+    let step = outcome
+        .step
+        .as_ref()
+        .map(|step| plan::named(&step.restored));
+    let what = match (outcome.verb, step) {
+        (Verb::Undo, Some(restored)) => format!("Undone: the restore to {restored}"),
+        (Verb::Redo, Some(restored)) => format!("Redone: the restore to {restored}"),
+        (Verb::Undo | Verb::Redo, None) => format!("Back at {target}"),
+        (Verb::Resume, _) => format!("Finished the restore to {target}"),
+        (Verb::Restore, _) if outcome.paths.is_empty() => format!("Restored {target}"),
+        (Verb::Restore, _) => format!(
+            "Restored {} from {target}",
+            and_more(&outcome.paths, NAMED_PATHS)
+        ),
+    };
+    let (back, command) = match outcome.verb {
+        Verb::Undo => ("redo it", "checkpoint redo"),
+        _ => ("take it back", "checkpoint undo"),
+    };
+    let (done, command) = (capitalised(done), placed(command));
+    format!("{what}. {done}.\nTo {back}: {command}\n")
+}
+
+fn capitalised(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
+}
+
 fn planned(outcome: &RestoreOutcome, short: &str, reason: &str, paint: Paint) -> Output {
     let listed = plan::listing(&outcome.plan, usize::MAX, paint);
     let databases = databases::listing(&outcome.databases, paint);
-    let counts = plan::counts_with_databases(&outcome.plan, &outcome.databases);
+    let counts = plan::counts_with_databases(&outcome.plan, &outcome.databases, Tense::Planned);
     let since = plan::made_since(
         outcome.since.as_deref(),
         "a safety checkpoint would hold",
         usize::MAX,
     );
-    let result = format!("{listed}{databases}{since}Restoring to `{short}` ({reason}) {counts}.\n");
+    let result =
+        format!("{listed}{databases}{since}Restoring `{short}` ({reason}) would {counts}.\n");
     Output {
         result,
         talk: databases::left(&outcome.databases),
@@ -108,15 +148,8 @@ pub fn stays(outcome: &RestoreOutcome) -> String {
     let lines = outcome
         .left_alone
         .iter()
-        .map(|path| format!("left alone: {path} (in no checkpoint)\n"));
+        .map(|path| format!("left unchanged: {path}: no checkpoint holds it\n"));
     lines.collect()
-}
-
-pub fn capitalised(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map_or(String::new(), |first| {
-        first.to_uppercase().chain(chars).collect()
-    })
 }
 
 /// Additional parts of the JSON of a restore.
@@ -255,14 +288,12 @@ pub fn check_failed(check: &Check, outcome: &RestoreOutcome, paint: Paint) -> St
         CommandEnd::in_words,
     );
     let done = check_done(outcome);
-    let hint = way_back(outcome)
-        .map(|hint| format!(" ({hint})"))
-        .unwrap_or_default();
-    format!(
-        "{} the check failed with {how}: {}; {done}{hint}\n",
-        paint.red("checkpoint:"),
+    let what = format!(
+        "the check failed with {how}: {}; {done}",
         escape(&check.command)
-    )
+    );
+    let line = advised(&what, way_back(outcome).as_deref());
+    format!("{} {line}\n", paint.red("checkpoint:"))
 }
 
 /// Describes the state after a failed check.
@@ -277,7 +308,7 @@ pub fn check_done(outcome: &RestoreOutcome) -> String {
             "the restore to {short} is done, safety checkpoint {}",
             safety.id.short()
         ),
-        (None, None) => format!("the directory was at {short} already"),
+        (None, None) => format!("the directory was already at {short}"),
     }
 }
 
@@ -294,11 +325,11 @@ pub fn restore_to(outcome: &RestoreOutcome, to: &Path, paint: Paint) -> Output {
         escape(&outcome.target.record.reason),
     );
     let dir = escape_bytes(to.as_os_str().as_encoded_bytes());
-    let counts = plan::counts(&outcome.plan);
     if outcome.dry_run {
         let listed = plan::listing(&outcome.plan, usize::MAX, paint);
+        let counts = plan::counts(&outcome.plan, Tense::Planned);
         let result =
-            format!("{listed}Writing checkpoint `{short}` ({reason}) to {dir} {counts}.\n");
+            format!("{listed}Writing checkpoint `{short}` ({reason}) to {dir} would {counts}.\n");
         return Output {
             result,
             talk: String::new(),
@@ -315,6 +346,6 @@ pub fn restore_to(outcome: &RestoreOutcome, to: &Path, paint: Paint) -> Output {
     }
     Output {
         result,
-        talk: format!("{}\n", crate::view::restore::capitalised(&counts)),
+        talk: format!("{}\n", plan::counts(&outcome.plan, Tense::Done)),
     }
 }

@@ -65,17 +65,17 @@ pub fn verdict(outcome: &VerifyOutcome, paint: Paint) -> String {
         .and_then(|repaired| repaired.salvaged.as_ref())
     {
         Some(salvaged) if report.is_whole() => format!(
-            "{who} {} could not be made whole; what is left of them is in {}\n",
+            "{who} {} could not be repaired; what is left of them is in {}\n",
             count(salvaged.lost.len(), "checkpoint", "checkpoints"),
             escape_path(&salvaged.kept_as)
         ),
         _ if outcome.repaired.is_some() => format!(
-            "{who} {} and cannot be made whole ('checkpoint restore ID PATH' brings back what is left, \
-             'checkpoint delete ID' drops it)\n",
+            "{who} {} and cannot be repaired; 'checkpoint restore ID PATH' restores what is left, \
+             'checkpoint delete ID' deletes it\n",
             damage(report)
         ),
         _ => format!(
-            "{who} {} ('checkpoint verify --repair' mends what can be mended)\n",
+            "{who} {}; 'checkpoint verify --repair' repairs what it can\n",
             damage(report)
         ),
     }
@@ -146,20 +146,20 @@ fn repaired(repaired: &RepairOutcome) -> String {
     let mut text: String = repaired
         .derived
         .iter()
-        .map(|file| format!("made anew: {}\n", found(file)))
+        .map(|file| format!("rebuilt: {}\n", found(file)))
         .collect();
     for path in &repaired.set_aside {
         text.push_str(&format!("set aside: {}\n", escape_path(path)));
     }
     if repaired.healed > 0 {
         text.push_str(&format!(
-            "made whole: {}\n",
+            "repaired: {}\n",
             count(repaired.healed, "checkpoint", "checkpoints")
         ));
     }
     if repaired.fetched > 0 {
         let many = count(repaired.fetched, "checkpoint", "checkpoints");
-        text.push_str(&format!("brought back from the kept copy: {many}\n"));
+        text.push_str(&format!("restored from the damaged copy: {many}\n"));
     }
     if let Some(salvaged) = &repaired.salvaged {
         let known = salvaged.whole + salvaged.in_part + salvaged.lost.len();
@@ -189,7 +189,7 @@ fn repaired(repaired: &RepairOutcome) -> String {
         );
     }
     if repaired.is_nothing() {
-        text.push_str("nothing to mend\n");
+        text.push_str("nothing to repair\n");
     }
     text
 }
@@ -284,10 +284,9 @@ pub fn json(outcome: &VerifyOutcome, exit: u8) -> String {
         .as_ref()
         .and_then(|repaired| repaired.salvaged.as_ref())
     {
-        Some(salvaged) if report.is_whole() => format!(
-            "{} checkpoints could not be made whole",
-            salvaged.lost.len()
-        ),
+        Some(salvaged) if report.is_whole() => {
+            format!("{} checkpoints could not be repaired", salvaged.lost.len())
+        }
         _ => damage(report),
     };
     let error = Error::Damaged {

@@ -1,13 +1,14 @@
 //! Text shared by many commands: output, failures, warnings.
 
-use crate::base::text::{escape, escape_line, escape_path};
+use crate::base::text::{escape_line, escape_path};
 use crate::error::Error;
 use crate::model::checkpoint::retention::{Evicted, EvictionReason};
 use crate::model::state::rel_path::RelPath;
+use crate::ops::capture::scope_checks::is_named_as_secret;
 use crate::ops::warning::Warning;
 use crate::ops::warning_words::thousands;
 use crate::view::format::Paint;
-use crate::view::place::placed;
+use crate::view::place::{self, placed};
 
 /// Output of a command: result for stdout, talk for stderr.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,22 +17,65 @@ pub struct Output {
     pub talk: String,
 }
 
-/// Formats a failure in one line: what, which path or id, what to do next.
-pub fn error(error: &Error, paint: Paint) -> String {
-    let hint = error
-        .hint()
-        .map(|hint| format!(" ({})", placed(&hint)))
-        .unwrap_or_default();
-    format!(
-        "{} {}{hint}\n",
-        paint.red("checkpoint:"),
-        escape_line(&error.to_string())
-    )
+/// Returns what failed; of a signal, what it left.
+pub fn message(error: &Error) -> String {
+    match error {
+        Error::Interrupted { .. } => format!("interrupted{}", left_by_a_signal(place::command())),
+        other => without_numbers(&other.to_string()),
+    }
 }
 
-/// Formats a usage error in the same way; `help` is the command with the correct usage.
-pub fn wrong_usage(what: &str, help: &str) -> String {
-    format!("checkpoint: {} (try '{help}')\n", escape(what))
+/// Removes the numbers of errors of the system: ` (os error 13)`.
+fn without_numbers(text: &str) -> String {
+    let mut pieces = text.split(" (os error ");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |whole, piece| {
+        let rest = piece.split_once(')').map_or("", |(_, rest)| rest);
+        whole + rest
+    })
+}
+
+/// Returns the state after a signal, for the command of this name in the JSON schema.
+fn left_by_a_signal(command: &str) -> &'static str {
+    match command.split('.').next().unwrap_or_default() {
+        "create" => ": no checkpoint was made",
+        "prune" => ": 'checkpoint prune' again frees the rest",
+        "verify" => ": nothing is lost, and the same command starts again",
+        "workflow" | "phase" | "task" => ": 'checkpoint workflow status' shows what was recorded",
+        _ => ": nothing was changed",
+    }
+}
+
+/// Returns the next step as it is printed and as JSON has it.
+pub fn hint(error: &Error) -> Option<String> {
+    match error {
+        Error::Usage { .. } => Some(format!("see '{} --help'", place::help_of())),
+        Error::NoSuchPath { path, .. } if is_named_as_secret(path) => {
+            Some("by its name it is a secret, and secrets are never captured".to_owned())
+        }
+        other => other.hint().map(|hint| placed(&hint)),
+    }
+}
+
+/// Formats a failure in one line: what, which path or id, what to do next.
+pub fn error(error: &Error, paint: Paint) -> String {
+    let what = escape_line(&message(error));
+    let line = advised(&what, hint(error).as_deref());
+    format!("{} {line}\n", paint.red("checkpoint:"))
+}
+
+/// Formats the end by a signal after the result was printed.
+pub fn interrupted(paint: Paint) -> String {
+    format!("{} interrupted\n", paint.red("checkpoint:"))
+}
+
+/// Joins what failed and the next step, which is advice or a bare command.
+pub fn advised(what: &str, hint: Option<&str>) -> String {
+    match hint {
+        None => what.to_owned(),
+        Some(command) if command.starts_with("checkpoint ") => format!("{what}; run: {command}"),
+        Some(advice) => format!("{what}; {advice}"),
+    }
 }
 
 pub fn warning(warning: &Warning, paint: Paint) -> String {
@@ -40,7 +84,7 @@ pub fn warning(warning: &Warning, paint: Paint) -> String {
         return format!(
             "{} {}\n",
             paint.yellow("warning:"),
-            escape_line(&warning.to_string())
+            escape_line(&without_numbers(&warning.to_string()))
         );
     };
     let folders: Vec<String> = largest

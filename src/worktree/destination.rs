@@ -31,7 +31,7 @@ impl Destination {
             Ok(_) => {}
             Err(e) if e.kind() == ErrorKind::NotFound => return Self::new_one(typed),
             Err(e) if e.kind() == ErrorKind::NotADirectory => {
-                return Err(refuse("its parent is no directory"));
+                return Err(refuse("its parent is not a directory"));
             }
             Err(e) => return Err(Error::io("look at", typed)(e)),
         }
@@ -43,7 +43,7 @@ impl Destination {
             Err(e) => return Err(Error::io("find", typed)(e)),
         };
         if !path.is_dir() {
-            return Err(refuse("it is no directory"));
+            return Err(refuse("it is not a directory"));
         }
         if path
             .read_dir()
@@ -101,7 +101,7 @@ impl Destination {
             .ancestors()
             .any(|above| is(above, &base) || root::is_store(above))
         {
-            return Err(refuse("all checkpoints are kept there"));
+            return Err(refuse("the stores of all checkpoints are there"));
         }
         let is_inside = self
             .path
@@ -109,7 +109,7 @@ impl Destination {
             .skip(1)
             .any(|above| is(above, root.path()));
         if is_inside && self.exists {
-            return Err(refuse("it is a part of the working directory already"));
+            return Err(refuse("it is a part of the working directory"));
         }
         Ok(is_inside)
     }

@@ -34,7 +34,7 @@ impl Root {
             Ok(path) => {
                 let found = identity(&path);
                 if !path.is_dir() {
-                    return Err(Error::RootMissing {
+                    return Err(Error::RootIsFile {
                         root: dir.to_path_buf(),
                     });
                 }
@@ -83,7 +83,7 @@ impl Root {
     /// that no spelling, link or second mount gets round it.
     pub fn danger(&self, base: &Path, home: Option<&Path>) -> Option<String> {
         if self.path.parent().is_none() {
-            return Some("it is the top of the file system".into());
+            return Some("it is the root of the file system".into());
         }
         if let Some(home) = home {
             if self.is(home) {
@@ -91,17 +91,17 @@ impl Root {
             }
             let canonical = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
             if canonical.ancestors().skip(1).any(|above| self.is(above)) {
-                return Some("the home directory lies below it".into());
+                return Some("the home directory is inside it".into());
             }
         }
         if TEMP_ROOTS.iter().any(|temp| self.is(Path::new(temp))) || is_macos_temp(&self.path) {
-            return Some("it is a directory for temporary files of everybody".into());
+            return Some("it is a shared directory for temporary files".into());
         }
         if self.is(base) || self.is(&base.join("projects")) {
-            return Some("all checkpoints are kept in it".into());
+            return Some("it contains the stores of all checkpoints".into());
         }
         let in_store = self.path.ancestors().find(|above| is_store(above));
-        in_store.map(|store| format!("it lies in the store {}", store.display()))
+        in_store.map(|store| format!("it is inside the store {}", store.display()))
     }
 
     fn is(&self, other: &Path) -> bool {

@@ -161,7 +161,7 @@ pub fn restore(
 }
 
 /// Message of [`Watched::check`] if the database is locked.
-const LOCKED: &str = "others kept it locked for too long";
+const LOCKED: &str = "other programs kept it locked for too long";
 
 impl Watched {
     fn check(&self) -> Result<(), Refusal> {
@@ -169,7 +169,7 @@ impl Watched {
             return Ok(());
         }
         Err(Refusal::Failed(
-            "a program wrote to it after its state was kept; stop that program first".to_owned(),
+            "a program wrote to it after its state was saved; stop that program first".to_owned(),
         ))
     }
 }

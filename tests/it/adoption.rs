@@ -95,7 +95,7 @@ fn rows_decide_what_is_adopted_and_evicted_commits_stay_evicted() {
         let run = sandbox
             .run(&["create", "-r", "ours", "--keep", "100", "--yes"])
             .success();
-        run.stderr_has("took over 50 commits that plain git made");
+        run.stderr_has("adopted 50 commits made with plain git");
         let ids = all_ids(&sandbox.run(&["list", "--json"]).success());
         let kept: Vec<String> = made[10..]
             .iter()

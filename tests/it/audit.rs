@@ -78,7 +78,7 @@ fn nothing_is_logged_unless_the_user_asks_for_it() {
     sandbox
         .run(&["create"])
         .success()
-        .stderr_has("'audit' may only stand in the user's own configuration");
+        .stderr_has("'audit' is only allowed in the user's own configuration");
     assert!(!sandbox.exists(".audit") && !sandbox.exists(".checkpoints"));
 }
 
@@ -93,11 +93,11 @@ fn a_log_that_cannot_be_written_is_a_warning_and_nothing_is_written_through_a_li
     sandbox
         .run(&["create"])
         .success()
-        .stderr_has("the audit trail lacks this create");
+        .stderr_has("this create is missing from the audit trail");
     let run = sandbox
         .run(&["create", "--json"])
         .success()
-        .stderr_has("the audit trail lacks this create");
+        .stderr_has("this create is missing from the audit trail");
     assert_eq!(run.data()["created"], true);
     let elsewhere = sandbox.home().join("elsewhere");
     sandbox
@@ -108,12 +108,12 @@ fn a_log_that_cannot_be_written_is_a_warning_and_nothing_is_written_through_a_li
     sandbox
         .run(&["create"])
         .success()
-        .stderr_has("the audit trail lacks this create");
+        .stderr_has("this create is missing from the audit trail");
     sandbox.remove(".audit").mkdir(".audit").fifo(LOG);
     sandbox
         .run(&["create", "--scope", "none"])
         .code(3)
-        .stderr_has("the audit trail lacks this create");
+        .stderr_has("this create is missing from the audit trail");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn nothing_is_appended_through_a_hard_link() {
         let run = sandbox
             .run(&["create", "--json"])
             .success()
-            .stderr_has("the audit trail lacks this create");
+            .stderr_has("this create is missing from the audit trail");
         assert!(
             run.stderr.contains("hard link") && run.data()["created"] == true,
             "{run}"

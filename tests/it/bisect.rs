@@ -71,7 +71,7 @@ fn the_first_bad_one_of_fifty_is_found_by_halves_and_nothing_else_changes() {
     let run = bisect(&sandbox, &ids[0], &ids[49], &[], &["./test.sh"]).success();
     assert_eq!(run.stdout, format!("{}\n", ids[33]), "{run}");
     let said = format!(
-        "first bad checkpoint: {} (step 33), the good one before it: {} (step 32)",
+        "first bad checkpoint: {} (step 33); the good one before it: {} (step 32)",
         ids[33], ids[32]
     );
     let hint = format!("checkpoint diff {} {}", ids[32], ids[33]);

@@ -209,7 +209,7 @@ fn a_signal_ends_the_check_and_says_that_the_restore_is_done() {
     assert_eq!(code, 130, "{out}\n{err}");
     assert!(
         out.contains("Restored to checkpoint")
-            && err.contains("signal 2")
+            && err.contains("interrupted: ")
             && err.contains("is done"),
         "{err}"
     );

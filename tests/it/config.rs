@@ -342,7 +342,7 @@ fn a_relative_home_is_told_from_none() {
         .env("HOME", "here")
         .run(&["create"])
         .code(1)
-        .stderr_has("HOME is not set to an absolute path");
+        .stderr_has("which is not an absolute path");
 }
 
 #[test]

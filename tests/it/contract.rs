@@ -623,13 +623,13 @@ fn a_create_that_is_refused_answers_with_a_contract_too() {
     refused(
         &["--type", "git_stash", "--scope", "untracked"],
         2,
-        "not in its index",
+        "untracked not tracked",
     );
     refused(&["--type", "no-such-type"], 2, "no-such-type");
     refused(&["--reason", " "], 2, "the reason is empty");
     refused(&["--scope", "@no-such-list"], 3, "no-such-list");
     refused(&["--state-file", "no-such-state"], 3, "no-such-state");
-    refused(&["--state-file", "list"], 2, "list: the state is no JSON");
+    refused(&["--state-file", "list"], 2, "list: the state is not JSON");
     refused(&["-C", "/", "--scope", "x"], 4, "refusing /");
     sandbox.run(&["hold", "wave"]).success();
     refused(&[], 4, "checkpoint release wave");

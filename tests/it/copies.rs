@@ -164,7 +164,7 @@ fn copies_that_cannot_be_made_cost_no_checkpoint() {
         .code(5)
         .stderr_has("the plain copies were not made");
     let id = quiet.stdout.trim_end().to_owned();
-    quiet.stderr_has(&format!("'checkpoint restore {id}' brings it back"));
+    quiet.stderr_has(&format!("'checkpoint restore {id}' restores it"));
     sandbox
         .write("conf/app.yaml", "port: 2\n")
         .restore(&id)

@@ -184,7 +184,7 @@ fn a_restore_goes_into_a_live_file_that_others_have_open_and_undo_and_redo_too()
             .query_row("PRAGMA journal_mode", [], |row| row.get(0))
             .unwrap();
         assert_eq!(now.to_uppercase(), mode);
-        sandbox.undo().success().stderr_has("Restores 1 database");
+        sandbox.undo().success().stderr_has("1 database restored");
         assert_eq!(state_of(&other), 2, "{mode}");
         step(&other);
         sandbox.redo().success();
@@ -234,7 +234,7 @@ fn a_database_that_is_as_it_was_is_not_touched() {
     sandbox
         .restore(&id)
         .success()
-        .stderr_has("database data/shop.db is as it was then");
+        .stderr_has("database data/shop.db is already as it was then");
 }
 
 #[test]
@@ -332,7 +332,10 @@ fn an_interrupted_restore_can_be_ended_although_a_database_cannot_be_had() {
     );
     sandbox.restore(&id).code(130);
     sandbox.write(&config, "");
-    sandbox.undo().code(5).stderr_has("no [database.shop]");
+    sandbox
+        .undo()
+        .code(5)
+        .stderr_has("no longer has [database.shop]");
     assert_eq!(sandbox.read("a"), "2");
     assert!(sandbox.status()["pending"].is_null());
 }
@@ -344,7 +347,7 @@ fn a_database_that_others_keep_locked_is_not_taken_and_nothing_is_recorded() {
     let run = sandbox
         .run(&["create", "--db", "data/shop.db", "--lock-timeout", "0"])
         .code(1);
-    run.stderr_has("database data/shop.db was not taken")
+    run.stderr_has("database data/shop.db was not captured")
         .stderr_has("locked");
     assert_eq!(sandbox.listed().len(), 1);
     assert_no_scratch(&sandbox);
@@ -363,7 +366,7 @@ fn a_copy_that_is_not_sound_is_not_recorded() {
     sandbox
         .run(&["create", "--db", "data/shop.db"])
         .code(1)
-        .stderr_has("was not taken");
+        .stderr_has("was not captured");
     assert!(sandbox.listed().is_empty());
 }
 
@@ -489,13 +492,13 @@ fn a_dry_run_names_the_databases_and_changes_nothing() {
         .run(&["restore", &id, "--dry-run"])
         .success()
         .stdout_has("  db     data/shop.db\n")
-        .stdout_has("restores 1");
+        .stdout_has("restore 1");
     assert_eq!(outcome_of(&sandbox, &[&id, "--dry-run"]), "planned");
     assert_eq!(state_of(&db), 2);
     sandbox
         .run(&["restore", &id])
         .code(4)
-        .stderr_has("restores 1 database");
+        .stderr_has("restore 1 database");
 }
 
 #[test]
@@ -535,8 +538,8 @@ fn what_is_no_database_in_the_root_is_refused_in_words() {
         .write("empty.db", "");
     for (typed, code, words) in [
         ("none.db", 3, "no database 'none.db'"),
-        ("text", 2, "no database of SQLite"),
-        ("data", 2, "no regular file"),
+        ("text", 2, "is not a SQLite database"),
+        ("data", 2, "is not a regular file"),
         (".", 2, "is a directory"),
         ("link.db", 2, "symlink"),
         ("dir/shop.db", 3, "links are not followed"),

@@ -147,7 +147,7 @@ fn commands_of_a_project_are_never_run() {
     sandbox
         .run(&["create"])
         .success()
-        .stderr_has("may only stand in the user's own configuration");
+        .stderr_has("is only allowed in the user's own configuration");
     assert!(!sandbox.exists("ran"));
     for bad in [
         "dump = 'x'",

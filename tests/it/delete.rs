@@ -467,7 +467,7 @@ fn a_store_that_is_a_link_is_refused() {
     sandbox
         .run(&["delete", "--all", "--yes"])
         .code(1)
-        .stderr_has("no directory");
+        .stderr_has("not a directory");
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn two_checkpoints_are_compared_without_the_directory() {
     sandbox
         .run(&["-C", &root, "diff", &first])
         .code(3)
-        .stderr_has("no directory");
+        .stderr_has("does not exist");
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn what_no_checkpoint_holds_stays_and_its_spelling_is_told() {
         return;
     };
     assert!(run.stdout.starts_with("restore 4\n"), "{run}");
-    run.stdout_has("Dir (stands there under another spelling of its name)")
+    run.stdout_has("Dir (is there under another spelling of its name)")
         .stdout_has("./readme=two\n./same/s=same\n");
 }
 
@@ -87,7 +87,7 @@ fn two_names_of_a_checkpoint_that_are_one_change_nothing() {
     assert!(run.stdout.starts_with("restore 4\n"), "{run}");
     let run = run
         .stdout_has("nothing was changed")
-        .stdout_has("README (stands there under another spelling of its name)");
+        .stdout_has("README (is there under another spelling of its name)");
     assert!(
         run.stdout
             .ends_with("./dir/other=x\n./dir/sub/a=two\n./readme=two\n./same/s=same\nstatus 0\n"),

@@ -66,7 +66,7 @@ fn a_script_edits_nothing_without_a_checkpoint_and_goes_on_with_one() {
     sandbox
         .run_under(&edit, &["guard"])
         .code(4)
-        .stderr_has("there is no checkpoint at all");
+        .stderr_has("there is no checkpoint");
     assert_eq!(sandbox.read("README"), "r1\n");
     assert!(!sandbox.base().exists(), "a guard makes no store");
     let id = sandbox.create("before");
@@ -168,7 +168,7 @@ fn a_partial_checkpoint_guards_only_what_it_could_read() {
     for args in [&["--scope", "closed"][..], &["--scope", "."], &[]] {
         let (message, _) = refused(&sandbox, args);
         assert!(
-            message.contains("does not hold closed (cannot be read): mend that"),
+            message.contains("does not hold closed (cannot be read): fix that"),
             "{message}"
         );
     }
@@ -204,8 +204,7 @@ fn what_names_nothing_may_be_mistyped_and_is_guarded_by_its_directory() {
                 assert!([3, 4].contains(&run.code), "{run}");
                 let said = run.stderr;
                 said.trim_end()
-                    .trim_end_matches(')')
-                    .rsplit(" (")
+                    .rsplit("; run: ")
                     .next()
                     .expect("a hint")
                     .to_owned()

@@ -21,9 +21,9 @@ const SENTENCES: [(&str, &[&str]); 42] = [
     ("--dry-run shows one step", &["undo"]),
     ("Databases named by --db", &["create"]),
     (" --include-sensitive={}", &["create"]),
-    ("look at it with --dry-run", &DRY_RUN),
+    ("--dry-run to look first", &DRY_RUN),
     (
-        "give --yes if that is meant",
+        "add --yes to confirm",
         &["create", "workflow mini-commit", "workflow delete"],
     ),
     ("leave this --db out", &["create"]),
@@ -35,34 +35,34 @@ const SENTENCES: [(&str, &[&str]); 42] = [
     ("matches --glob", &["restore"]),
     ("--expires '{typed}'", &["create"]),
     (" --anyway", &["workflow resume"]),
-    ("end those first, or give --force", &["phase start"]),
-    ("finish that one first, or give --force", &["phase start"]),
-    ("write it, or give --force", &["phase done"]),
-    ("end them, or give --force", &["phase done"]),
+    ("complete that first, or add --force", &["phase start"]),
+    ("finish that one first, or add --force", &["phase start"]),
+    ("write what is missing, or add --force", &["phase done"]),
+    ("end them first, or add --force", &["phase done"]),
     ("--for is '{typed}'", &["hold"]),
     ("--include-sensitive captures them", &["create"]),
-    ("--type file_backup takes any file", &["create"]),
-    ("--force deletes it all the same", &["delete"]),
+    ("use --type file_backup", &["create"]),
+    ("--force deletes it anyway", &["delete"]),
     (" --base {}", &["guard"]),
     (" --scope {}", &["guard", "create"]),
-    ("name with --scope what else", &["create", "guard"]),
+    ("name with --scope what", &["create", "guard"]),
     ("needs a --scope", &["create"]),
     ("needs a --db", &["create"]),
     ("give --state or --state-file", &["create"]),
     ("--copies needs --type file_backup", &["create"]),
-    ("--db takes a file of SQLite", &["create"]),
-    ("--type says whose state it is", &["workflow import"]),
+    ("--db takes a SQLite file", &["create"]),
+    ("--type names the format", &["workflow import"]),
     ("--phase '{given}'", &["workflow init"]),
     ("give --plan, --preset or --phase", &["workflow init"]),
-    ("--state takes the state back", &["workflow rewind"]),
+    ("--state rewinds the state", &["workflow rewind"]),
     ("more with --json", &["workflow resume"]),
-    ("--id begins another", &["workflow init"]),
-    ("--file names those", &["phase done"]),
+    ("--id starts another", &["workflow init"]),
+    ("name those that matter with --file", &["phase done"]),
     ("{recover} --take {key}", &["workflow recover"]),
     ("--take needs the path of a file", &["workflow recover"]),
     ("give --static", &["completions"]),
     ("--files, --state or --both", &["workflow rewind"]),
-    ("--force writes over it", &["workflow shims"]),
+    ("--force overwrites it", &["workflow shims"]),
     ("--into is empty", &["workflow shims"]),
 ];
 /// Commands with `--dry-run`.
@@ -500,7 +500,7 @@ fn what_is_advised_elsewhere_works_where_it_is_printed() {
     let held = run(&["create", "--json"]).code(4);
     run(&["create"])
         .code(4)
-        .stderr_has(&format!("({})", hint_of(&held)));
+        .stderr_has(&format!("; run: {}", hint_of(&held)));
     follow(&hint_of(&held)).success();
     run(&["create", "-r", "two"]).success();
     let pinned = run(&["delete", id.trim_end(), "--yes", "--json"]).code(4);
@@ -508,7 +508,7 @@ fn what_is_advised_elsewhere_works_where_it_is_printed() {
     follow(
         advice
             .strip_prefix('\'')
-            .and_then(|rest| rest.rsplit_once("' lets"))
+            .and_then(|rest| rest.rsplit_once("' removes"))
             .expect("a command")
             .0,
     )

@@ -134,7 +134,7 @@ fn pins_and_the_newest_stay_and_the_excess_is_said() {
     sandbox
         .run(&["create"])
         .success()
-        .stderr_has("max_store_size is 1,048,576");
+        .stderr_has("max_store_size of 1,048,576");
     assert_eq!(sandbox.listed().len(), 2, "the former newest goes");
 }
 

@@ -19,8 +19,7 @@ fn what_was_asked_for_in_part_is_not_the_whole() {
         vec!["restore", &id, "--overlay", "--yes"],
         vec!["restore", &id, "f", "--yes"],
     ] {
-        let said =
-            format!("What was asked for of {id} (one) stands there already; nothing to do.\n");
+        let said = format!("Those paths are already as in {id} (one); nothing to do.\n");
         sandbox.run(&args).success().stdout_is(&said);
     }
 }
@@ -34,7 +33,7 @@ fn a_restore_to_what_is_there_records_nothing_and_says_so() {
     sandbox
         .run(&["restore", &id, "a", "--yes"])
         .success()
-        .stdout_has("stands there already; nothing to do");
+        .stdout_has("Those paths are already as in ");
     let data = sandbox.restore_data(&[&id]);
     assert_eq!(
         (data["nothing_to_do"].as_bool(), data["safety"].is_null()),
@@ -103,7 +102,7 @@ fn an_undo_with_nothing_to_do_ends_no_redo_and_names_the_step_beyond() {
     let beyond = sandbox
         .run(&["undo", "--yes"])
         .success()
-        .stderr_has("the step before that: 'checkpoint restore ");
+        .stderr_has("to go back a step further: checkpoint restore ");
     assert!(beyond.stdout.starts_with("Already at "), "{beyond:?}");
     assert_eq!(sandbox.listed().len(), 6, "nothing was recorded");
     sandbox.write("a", "four");

@@ -103,7 +103,7 @@ fn a_restore_leaves_unreadable_things_where_they_are_and_names_them_with_exit_5(
     let again = sandbox
         .run_under(wrapper, &["restore", &id, "--yes"])
         .code(5);
-    again.stderr_has("closed-dir was left as it is: cannot be read");
+    again.stderr_has("closed-dir was left unchanged: cannot be read");
     sandbox
         .chmod("closed-file", 0o644)
         .chmod("closed-dir", 0o755);
@@ -300,7 +300,7 @@ fn what_stays_by_rule_after_a_restore_is_named_and_no_failure() {
         .write("a", "2")
         .run(&["restore", &id, "--yes"])
         .success();
-    again.stderr_has("left alone: pipe (in no checkpoint)");
+    again.stderr_has("left unchanged: pipe: no checkpoint holds it");
 }
 
 #[test]
@@ -346,5 +346,5 @@ fn what_could_not_be_read_then_and_cannot_be_now_is_named_with_exit_5() {
         .code(5);
     again
         .stdout_has("Already at ")
-        .stderr_has("closed-file was left as it is: cannot be read");
+        .stderr_has("closed-file was left unchanged: cannot be read");
 }

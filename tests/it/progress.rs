@@ -138,7 +138,7 @@ fn nothing_is_shown_where_no_terminal_can_show_it() {
 }
 
 /// Interrupts a command once it shows this word, and checks what the terminal shows afterwards.
-fn interrupt_at(sandbox: &Sandbox, word: &str, command: &str) {
+fn interrupt_at(sandbox: &Sandbox, word: &str, command: &str, state: &str) {
     let line = format!(
         "{command} & until grep -q {word} $typescript; do sleep 0.05; done; \
          kill -INT $(pgrep -P $!); wait $!; echo code $?"
@@ -151,7 +151,10 @@ fn interrupt_at(sandbox: &Sandbox, word: &str, command: &str) {
     shown.retain(|line| !line.starts_with("/usr/bin/strace: "));
     assert_eq!(
         shown,
-        ["checkpoint: interrupted by signal 2", "code 130"],
+        [
+            format!("checkpoint: interrupted: {state}"),
+            "code 130".to_owned()
+        ],
         "{run}"
     );
 }
@@ -162,7 +165,12 @@ fn an_interrupt_clears_the_line_and_says_one_line() {
         return;
     }
     let sandbox = with_files();
-    interrupt_at(&sandbox, "reading", &format!("{SLOWLY} $checkpoint create"));
+    interrupt_at(
+        &sandbox,
+        "reading",
+        &format!("{SLOWLY} $checkpoint create"),
+        "no checkpoint was made",
+    );
     assert_eq!(sandbox.listed_ids(), [""; 0]);
 }
 
@@ -183,6 +191,7 @@ fn an_interrupt_ends_work_that_looks_for_none_only_after_the_line_is_gone() {
         &sandbox,
         "packing",
         &format!("{slow} $checkpoint prune --keep 1 --yes"),
+        "'checkpoint prune' again frees the rest",
     );
     sandbox.run(&["verify", "--full"]).success();
 }

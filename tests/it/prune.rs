@@ -125,7 +125,7 @@ fn a_pin_of_what_is_nowhere_keeps_nobody_from_pruning_and_goes() {
         sandbox
             .run(&["verify"])
             .success()
-            .stdout_has("it pins what is nowhere");
+            .stdout_has("it pins a commit that does not exist");
         sandbox.run(&["prune", "--dry-run"]).success();
         sandbox.run(command).success();
         assert!(!pin.exists(), "{command:?} left it");

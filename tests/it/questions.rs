@@ -51,7 +51,7 @@ fn an_interrupt_at_a_question_says_one_line_and_changes_nothing() {
     };
     assert_eq!(
         last_lines(&run, 2),
-        ["checkpoint: interrupted by signal 2", "code 130"],
+        ["checkpoint: interrupted: nothing was changed", "code 130"],
         "{run}"
     );
     assert_eq!(sandbox.read("a"), "2");

@@ -336,7 +336,7 @@ fn an_answer_that_could_not_be_written_is_a_failure() {
         sandbox
             .run_under(&["/bin/sh", "-c", &script], &[])
             .code(1)
-            .stderr_has("No space left");
+            .stderr_has("o space left");
     }
     let closed = sandbox.run_under(&["/bin/sh", "-c", "exec \"$0\" create -r two >&-"], &[]);
     closed.success();

@@ -498,7 +498,7 @@ fn what_a_repair_could_not_read_is_fetched_by_a_later_one() {
     sandbox.run(&["unpin", &first]).code(0);
     sandbox.run(&["delete", &first, "--yes"]).code(0);
     let run = sandbox.run(&["verify", "--repair"]).code(0);
-    assert!(run.stdout.contains("nothing to mend"), "{run}");
+    assert!(run.stdout.contains("nothing to repair"), "{run}");
 }
 
 #[test]

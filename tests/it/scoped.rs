@@ -225,7 +225,7 @@ fn a_named_directory_brings_no_ignored_files_with_it_unless_it_is_ignored_itself
     sandbox
         .run(&["create", "--scope", "a/.ssh/id"])
         .code(3)
-        .stderr_has("matches nothing");
+        .stderr_has("matches only secrets");
 }
 
 #[test]

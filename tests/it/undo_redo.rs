@@ -151,7 +151,7 @@ fn an_undo_names_what_was_made_since_and_keeps_it_in_its_safety_checkpoint() {
     sandbox.restore(&one).success();
     sandbox.write("new", "made since").write("d/deep", "too");
     let dry = sandbox.run(&["undo", "--dry-run"]).success();
-    dry.stdout_has("changed since that step (a safety checkpoint would hold them): d/deep, new\n");
+    dry.stdout_has("changed since that step: d/deep, new; a safety checkpoint would hold them\n");
     let data = sandbox.run(&["undo", "--yes", "--json"]).success().data();
     assert_eq!(
         data["since"],
@@ -198,7 +198,7 @@ fn the_question_of_an_undo_names_what_was_made_since() {
         return;
     };
     run.code(4)
-        .stdout_has("changed since that step (the safety checkpoint will hold them): a, new");
+        .stdout_has("changed since that step: a, new; the safety checkpoint will hold them");
     assert_eq!(sandbox.read("new"), "made since");
 }
 
@@ -210,7 +210,7 @@ fn an_undo_of_a_restore_whose_target_is_gone_claims_no_changes() {
     sandbox.restore(&one).success();
     sandbox.run(&["delete", &one, "--yes"]).success();
     let run = sandbox.run(&["undo", "--yes"]).success();
-    run.stderr_has("what changed since that step cannot be told, because what it restored is gone (safety checkpoint ");
+    run.stderr_has("changes since that step are unknown, because its checkpoint no longer exists; safety checkpoint ");
     assert_eq!(sandbox.read("a"), "two");
 }
 

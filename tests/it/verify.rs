@@ -55,7 +55,7 @@ fn nothing_wrong_is_one_line() {
     sandbox
         .run(&["verify", "--repair"])
         .success()
-        .stdout_has("nothing to mend\nverified: ");
+        .stdout_has("nothing to repair\nverified: ");
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn derived_things_alone_are_no_failure() {
     sandbox
         .run(&["verify", "--repair"])
         .success()
-        .stdout_has("made anew: HEAD");
+        .stdout_has("rebuilt: HEAD");
     let run = sandbox.run(&["verify"]).success();
     assert!(!run.stdout.contains("rebuilt"), "{run}");
     assert!(
@@ -225,7 +225,7 @@ fn what_still_stands_in_the_directory_makes_a_checkpoint_whole_again() {
     let run = sandbox
         .run(&["verify", "--repair"])
         .success()
-        .stdout_has("made whole: 3 checkpoints");
+        .stdout_has("repaired: 3 checkpoints");
     let kept = damaged_copies(&store);
     assert_eq!(kept.len(), 1, "{run}");
     assert!(run.stdout.contains(kept[0].to_str().unwrap()), "{run}");

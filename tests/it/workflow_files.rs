@@ -76,7 +76,7 @@ fn a_file_that_was_removed_by_hand_is_asked_about_and_never_written_again_unaske
             assert_eq!(json!(keys), json!(["none", "state"]));
         }
         let ends = format!(
-            "(nothing was changed; choose: 'checkpoint workflow recover {path} --take none': "
+            "; nothing was changed; choose: 'checkpoint workflow recover {path} --take none': "
         );
         sandbox
             .run(&["workflow", "next"])
@@ -112,7 +112,7 @@ fn a_file_that_was_removed_by_hand_is_asked_about_and_never_written_again_unaske
 
 #[test]
 fn at_a_terminal_the_question_comes_before_the_run_is_resumed() {
-    const ASKED: &str = "Has it ended, or is the file to be written anew? (ended/anew)";
+    const ASKED: &str = "Has it ended, or should the file be written again? (ended/anew)";
     let sandbox = Sandbox::new();
     let id = init(&sandbox, &["--profile", "pipeline", "--phase", "a"]);
     sandbox.remove(PIPELINE);
@@ -456,7 +456,7 @@ fn init_names_the_line_that_keeps_a_state_file_out_of_git() {
     ] {
         let said = begin(profile, profile);
         let words = said[0]["message"].as_str().unwrap();
-        let command = words.split_once("to keep it out: ").unwrap().1;
+        let command = words.split_once("to ignore it: ").unwrap().1;
         git.run(&["check-ignore", path]).code(1);
         let mut shell = std::process::Command::new("sh");
         shell.args(["-c", command]).current_dir("/");

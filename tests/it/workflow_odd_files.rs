@@ -43,7 +43,7 @@ fn a_list_of_tasks_of_another_run_is_named_and_can_be_settled() {
         sandbox
             .run(&["workflow", "validate"])
             .code(6)
-            .stderr_has("it is of the run 'OTHER', not of 'wf-42'");
+            .stderr_has("it belongs to run 'OTHER', not to 'wf-42'");
         for args in [
             &["task", "list"][..],
             &["workflow", "list"],
@@ -52,7 +52,7 @@ fn a_list_of_tasks_of_another_run_is_named_and_can_be_settled() {
             sandbox
                 .run(args)
                 .success()
-                .stderr_has("it is of the run 'OTHER'");
+                .stderr_has("it belongs to run 'OTHER'");
         }
         let run = sandbox.run(&["task", "add", "zz", "--json"]).code(6);
         let options = run.json()["error"]["options"].clone();
@@ -105,7 +105,7 @@ fn an_edit_by_which_a_list_of_tasks_names_another_run_is_no_edit_of_this_one() {
     sandbox
         .run(&["task", "list"])
         .success()
-        .stderr_has("it is of the run 'wf-43'")
+        .stderr_has("it belongs to run 'wf-43'")
         .stdout_has("running");
     sandbox.run(&["workflow", "validate"]).code(6);
 }

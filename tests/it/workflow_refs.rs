@@ -156,7 +156,7 @@ fn a_roll_that_is_missing_or_damaged_is_made_from_the_refs() {
     sandbox
         .run(&["verify"])
         .success()
-        .stdout_has("checkpoint/workflows: it does not add up");
+        .stdout_has("checkpoint/workflows: its checksum is wrong");
     sandbox
         .run(&["workflow", "list", "--all"])
         .success()

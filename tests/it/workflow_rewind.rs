@@ -118,7 +118,7 @@ fn both_are_as_they_were_and_an_undo_brings_the_files_back() {
     let ruined = own(&sandbox);
     rewind(&sandbox, &["two", "--both", "--yes"])
         .success()
-        .stdout_has("'checkpoint undo' takes that back");
+        .stdout_has("'checkpoint undo' takes this back");
     assert_eq!(own(&sandbox), tree);
     assert_eq!(state(&sandbox), before);
     let data = sandbox
@@ -220,7 +220,7 @@ fn a_checkpoint_that_is_gone_is_told() {
     }
     assert_eq!((sandbox.tree(), state(&sandbox)), before);
     let run = rewind(&sandbox, &["three", "--both", "--yes"]).code(3);
-    run.stderr_has("never began a phase three");
+    run.stderr_has("never started a phase three");
     rewind(&sandbox, &["two", "--yes"]).code(2);
 }
 

@@ -257,7 +257,7 @@ fn old_ones_are_cleaned_up() {
         .stdout_is("Nothing to clean up.\n");
     shim(&sandbox, "cleanup-checkpoints.sh", &["2"])
         .success()
-        .stdout_has("Put aside orchestrate_a_");
+        .stdout_has("Archived orchestrate_a_");
     let active = std::fs::read_dir(sandbox.path(".claude/checkpoints")).unwrap();
     assert!(
         active

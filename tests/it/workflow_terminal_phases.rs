@@ -175,7 +175,7 @@ fn an_old_run_is_told_and_may_be_archived() {
     };
     let run = run
         .code(0)
-        .stdout_has("it was begun 7 d ago")
+        .stdout_has("it was started 7 d ago")
         .stdout_has("answer n to archive it and start fresh");
     run.stdout_has("\nResuming workflow wf-1 from ARCHITECTURE phase\n");
 
@@ -215,7 +215,7 @@ fn an_output_that_is_gone_is_told_before_anything_is_asked() {
         return;
     };
     run.code(0)
-        .stdout_has("memory/reports/demand.json: phase REQUIREMENTS left it, and it is gone");
+        .stdout_has("memory/reports/demand.json: phase REQUIREMENTS wrote it, and it is missing");
     let names = archives(&sandbox);
     assert!(
         names.len() == 1 && is_archive_of(&names[0], "wf-1"),

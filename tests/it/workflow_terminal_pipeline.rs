@@ -82,7 +82,7 @@ fn without_a_state_there_is_nothing_to_ask() {
         return;
     };
     run.code(3)
-        .stdout_has("no workflow is known here")
+        .stdout_has("there is no workflow here")
         .stdout_has("workflow init");
 }
 
@@ -248,7 +248,7 @@ fn what_is_no_answer_changes_nothing() {
     ) else {
         return;
     };
-    run.code(4).stdout_has("'maybe' is no answer here.");
+    run.code(4).stdout_has("'maybe' is not a valid answer.");
     resume(&sandbox, &[(QUESTION, "n\\n"), (OTHERWISE, "what\\n")])
         .expect("a terminal")
         .code(4);

@@ -150,11 +150,11 @@ fn a_wrong_letter_asks_again_and_the_end_of_the_input_changes_nothing() {
     };
     let run = run
         .code(4)
-        .stdout_has("'x' is no answer here.\nChoice [r/s/v/d]: ");
+        .stdout_has("'x' is not a valid answer.\nChoice [r/s/v/d]: ");
     assert_eq!(run.stdout.matches(CHOICE).count(), 3, "{run}");
     assert_eq!(sandbox.tree(), before);
     let run = resume(&sandbox, &[(CHOICE, "y\\n"), (CHOICE, "d\\n")]).expect("a terminal");
-    run.code(0).stdout_has("'y' is no answer here.");
+    run.code(0).stdout_has("'y' is not a valid answer.");
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn a_program_is_told_all_that_a_person_would_be_told() {
         .stderr_has("State appears corrupted. Start fresh? [y/N]\n")
         .stderr_has("wrong: ");
     let told = told
-        .stderr_has("it was begun 8 d ago")
+        .stderr_has("it was started 8 d ago")
         .stderr_has("nothing has happened in it for 7 d");
     told.stderr_has("Resume workflow from IMPLEMENTATION? [Y/n]")
         .stderr_has("--choose y --anyway");
@@ -123,7 +123,7 @@ fn a_run_that_is_not_sound_is_gone_on_with_only_where_that_is_said() {
         .run(&["workflow", "resume", "--choose", "y", "--anyway"])
         .success();
     run.stderr_has("wrong: ")
-        .stderr_has("it was begun 8 d ago")
+        .stderr_has("it was started 8 d ago")
         .stdout_has("Next: ");
     unsound()
         .run(&["workflow", "resume", "--choose", "n"])
@@ -650,7 +650,7 @@ fn the_phases_of_a_plan_of_ones_own_are_known_in_the_file_of_the_five() {
     sandbox
         .run(&["workflow", "validate"])
         .code(6)
-        .stderr_has("'bild', and that is none of build, Ship;");
+        .stderr_has("'bild', which is none of build, Ship;");
     sandbox.edit(PHASES, |file| file["current_phase"] = "BUILD".into());
     sandbox.run(&["workflow", "validate"]).success();
 }

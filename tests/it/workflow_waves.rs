@@ -261,7 +261,7 @@ fn a_commit_that_the_project_refuses_stays_due_and_the_checkpoint_stands() {
     let told = sandbox
         .run(&["workflow", "mini-commit", "--project-git", "--yes"])
         .code(1);
-    told.stderr_has("the checkpoint of these phases stands, and what changed may be staged")
+    told.stderr_has("the checkpoint of these phases exists, and changes may be staged")
         .stderr_has("--project-git' again");
     sandbox.remove(".git/hooks/pre-commit");
     sandbox
@@ -334,7 +334,7 @@ fn a_merge_that_is_under_way_is_not_ended_by_a_mini_commit() {
     sandbox
         .run(&COMMIT[..4])
         .code(4)
-        .stderr_has("a merge is under way in the project's repository; nothing was changed");
+        .stderr_has("a merge is in progress in the project's repository; nothing was changed");
     assert_eq!(
         (
             git.output(&["rev-parse", "HEAD"]),
@@ -397,7 +397,7 @@ fn neither_conflicts_nor_what_git_has_begun_are_committed() {
         sandbox
             .run(&COMMIT[..4])
             .code(4)
-            .stderr_has(&format!("{what} is under way"))
+            .stderr_has(&format!("{what} is in progress"))
             .stderr_has("nothing was changed");
         assert_eq!(git.output(&["ls-files", "-u"]), unmerged, "{what}");
         assert_ne!(unmerged, "", "{what}");

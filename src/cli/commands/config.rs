@@ -6,7 +6,7 @@ use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::global::{Color, GlobalArgs};
 use crate::cli::run::RunAnywhere;
 use crate::cli::{environment, exit_code};
-use crate::config::environment::{Environment, Origin, base_and_origin};
+use crate::config::environment::{ColorChoice, Environment, Origin, base_and_origin};
 use crate::error::{Error, Result};
 use crate::ops::browse::config::{self as config_op, ConfigOptions, Setting, SettingValue};
 use crate::ops::context::resolve_root;
@@ -65,8 +65,11 @@ fn flags(global: &GlobalArgs, environment: &Environment) -> Vec<Setting> {
         .clone()
         .unwrap_or_else(|| "cli".to_owned());
     let color = match global.color {
-        Color::Auto if environment.no_color => ("never", Origin::Environment("NO_COLOR")),
-        Color::Auto => ("auto", Origin::Default),
+        Color::Auto => match environment.color {
+            ColorChoice::Auto => ("auto", Origin::Default),
+            ColorChoice::Never => ("never", Origin::Environment("NO_COLOR")),
+            ColorChoice::Always(name) => ("always", Origin::Environment(name)),
+        },
         Color::Always => ("always", Origin::Flag("--color")),
         Color::Never => ("never", Origin::Flag("--color")),
     };

@@ -55,6 +55,7 @@ impl RunCommand for DeleteArgs {
     fn properties(&self) -> Properties {
         Properties {
             has_dry_run: true,
+            may_take_long: true,
             ..Properties::USUAL
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::contract::hold::{self as hold_op, HoldOptions};
@@ -40,6 +40,13 @@ impl From<&HoldArgs> for HoldOptions {
 }
 
 impl RunCommand for HoldArgs {
+    fn properties(&self) -> Properties {
+        Properties {
+            may_take_long: true,
+            ..Properties::USUAL
+        }
+    }
+
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = hold_op::hold(context, &(&self).into())?;
         print_answer(
@@ -53,6 +60,13 @@ impl RunCommand for HoldArgs {
 }
 
 impl RunCommand for ReleaseArgs {
+    fn properties(&self) -> Properties {
+        Properties {
+            may_take_long: true,
+            ..Properties::USUAL
+        }
+    }
+
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = hold_op::release(context, self.name.as_deref())?;
         print_answer(

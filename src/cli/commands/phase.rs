@@ -364,6 +364,7 @@ impl RunCommand for PhaseArgs {
     fn properties(&self) -> Properties {
         Properties {
             name: Some(self.command.into_str()),
+            may_take_long: true,
             ..Properties::USUAL
         }
     }
@@ -419,6 +420,7 @@ impl RunCommand for TaskArgs {
     fn properties(&self) -> Properties {
         Properties {
             name: Some(self.command.into_str()),
+            may_take_long: true,
             ..Properties::USUAL
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::pin::{self as pin_op, PinOptions};
@@ -43,12 +43,26 @@ impl From<&UnpinArgs> for PinOptions {
 }
 
 impl RunCommand for PinArgs {
+    fn properties(&self) -> Properties {
+        Properties {
+            may_take_long: true,
+            ..Properties::USUAL
+        }
+    }
+
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         run(context, cmd, "pin", &(&self).into())
     }
 }
 
 impl RunCommand for UnpinArgs {
+    fn properties(&self) -> Properties {
+        Properties {
+            may_take_long: true,
+            ..Properties::USUAL
+        }
+    }
+
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         run(context, cmd, "unpin", &(&self).into())
     }

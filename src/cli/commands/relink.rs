@@ -28,6 +28,7 @@ impl RunCommand for RelinkArgs {
     fn properties(&self) -> Properties {
         Properties {
             has_dry_run: true,
+            may_take_long: true,
             ..Properties::USUAL
         }
     }

@@ -210,7 +210,7 @@ fn print_contract(
         print_failures(cmd, outcome);
         return Ok(code);
     }
-    let mut said = restore::human(outcome, cmd.printer.out_paint());
+    let mut said = restore::human(outcome, cmd.printer.out_paint(), false);
     said.result = document.text(form);
     cmd.print_output(&said, &outcome.warnings);
     print_failures(cmd, outcome);
@@ -233,7 +233,7 @@ fn print_checked(
         Ok(ended) => Some(ended),
         Err(Error::Interrupted { signal }) => {
             let (done, hint) = (restore::check_done(&outcome), restore::way_back(&outcome));
-            return Err(Error::CheckInterrupted { signal, done, hint });
+            return Err(Error::InterruptedLate { signal, done, hint });
         }
         Err(error) => {
             cmd.printer
@@ -362,7 +362,8 @@ fn print_restored(
             .to
             .as_ref()
             .map(|to| restore::restore_to(outcome, to, paint));
-        let mut said = said.unwrap_or_else(|| restore::human(outcome, paint));
+        let mut said =
+            said.unwrap_or_else(|| restore::human(outcome, paint, cmd.printer.for_a_person()));
         said.result
             .push_str(&values.map(restore::values).unwrap_or_default());
         cmd.print_output(&said, &outcome.warnings);
@@ -373,7 +374,7 @@ fn print_restored(
 
 /// Prints failures beside the answer, because the other files are restored by then.
 fn print_failures(cmd: &CommandContext<'_>, outcome: &RestoreOutcome) {
-    let way_on = "all else is restored; 'checkpoint undo' takes it back";
+    let way_on = "everything else is restored; 'checkpoint undo' takes it back";
     let mut failures = databases::failures(&outcome.databases, way_on, cmd.printer.err_paint());
     failures.push_str(&plan::unreadable(&outcome.plan, cmd.printer.err_paint()));
     if !failures.is_empty() {

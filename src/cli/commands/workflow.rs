@@ -243,6 +243,7 @@ impl RunCommand for WorkflowArgs {
                 Of::Next(args) if args.id => exit_code::FAILED_TO_COMPARE,
                 _ => exit_code::FAILED,
             },
+            may_take_long: true,
             ..Properties::USUAL
         }
     }
@@ -305,7 +306,7 @@ fn init(context: &Context, cmd: &CommandContext<'_>, args: InitArgs) -> Result<u
 fn set(context: &Context, cmd: &CommandContext<'_>, args: &SetArgs) -> Result<u8> {
     let pair = |text: &String| {
         let what = || Error::Usage {
-            what: format!("'{text}' is no KEY=VALUE"),
+            what: format!("'{text}' is not KEY=VALUE"),
         };
         let (key, value) = text.split_once('=').ok_or_else(what)?;
         // Other text than JSON is taken as is, to spare the user a second level of quotes.
@@ -339,7 +340,7 @@ fn interrupt(context: &Context, cmd: &CommandContext<'_>, args: InterruptArgs) -
 fn rewind(context: &Context, cmd: &CommandContext<'_>, args: &RewindArgs) -> Result<u8> {
     if !(args.files || args.state || args.both) {
         return Err(Error::Usage {
-            what: "say what goes back: --files, --state or --both".to_owned(),
+            what: "choose what to rewind: --files, --state or --both".to_owned(),
         });
     }
     let common = CommonOptions {

@@ -171,10 +171,7 @@ pub fn lint(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Resu
     } else {
         exit_code::FAILED
     };
-    let words = || Output {
-        result: listing::findings(&findings),
-        talk: String::new(),
-    };
+    let words = || listing::linted(&run.workflow, &findings);
     print_answer(cmd, || runs_json::lint(&run, &findings, code), words, &[]);
     Ok(code)
 }

@@ -13,7 +13,7 @@ use crate::cli::terminal::progress::{self, Hidden};
 use crate::error::{Error, Result};
 
 /// Exits silently with 127 if there is no `less`, so that no pager is used.
-const DEFAULT_PAGER: &str = "command -v less >/dev/null 2>&1 || exit 127; exec less -FRX";
+const DEFAULT_PAGER: &str = "command -v less >/dev/null 2>&1 || exit 127; exec less";
 /// Bytes kept to repeat them without a pager; more than a pipe holds, so a pager that read as much
 /// has started.
 const REPEATABLE_BYTES: usize = 1 << 20;
@@ -38,8 +38,7 @@ struct Pager {
 impl PagerOutput {
     /// Uses a pager only if input and output are a terminal.
     pub fn new(printer: Printer, chosen: Option<&OsStr>, interrupt: &Interrupt) -> Self {
-        let for_a_person =
-            printer.for_a_person() && std::io::stdin().is_terminal() && !printer.json;
+        let for_a_person = printer.can_page() && std::io::stdin().is_terminal();
         let chosen = chosen.unwrap_or_else(|| DEFAULT_PAGER.as_ref());
         let is_one = !chosen.is_empty() && chosen != "cat";
         Self {

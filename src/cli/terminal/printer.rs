@@ -7,11 +7,16 @@ use std::sync::OnceLock;
 
 use crate::cli::global::{Color, GlobalArgs};
 use crate::cli::terminal::progress;
+use crate::config::environment::{ColorChoice, Environment};
 use crate::view::format::Paint;
 use crate::view::place::placed;
 use crate::view::terminal::{Escaper, harmless};
 
 /// What is printed, and with which colours; decided once.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a separate answer of the command line or the environment"
+)]
 #[derive(Clone, Copy, Debug)]
 pub struct Printer {
     pub json: bool,
@@ -19,15 +24,20 @@ pub struct Printer {
     out_paint: Paint,
     err_paint: Paint,
     out_is_terminal: bool,
+    is_dumb: bool,
 }
 
 impl Printer {
-    pub fn new(global: &GlobalArgs, no_color: bool) -> Self {
+    pub fn new(global: &GlobalArgs, environment: &Environment) -> Self {
         let out_is_terminal = std::io::stdout().is_terminal();
         let coloured = |is_terminal: bool| match global.color {
             Color::Always => true,
             Color::Never => false,
-            Color::Auto => is_terminal && !no_color,
+            Color::Auto => match environment.color {
+                ColorChoice::Never => false,
+                ColorChoice::Always(_) => true,
+                ColorChoice::Auto => is_terminal && !environment.is_dumb,
+            },
         };
         Self {
             json: global.json,
@@ -39,12 +49,18 @@ impl Printer {
                 enabled: coloured(std::io::stderr().is_terminal()),
             },
             out_is_terminal,
+            is_dumb: environment.is_dumb,
         }
     }
 
     /// Whether results go to a terminal.
     pub fn for_a_person(&self) -> bool {
         self.out_is_terminal
+    }
+
+    /// Whether results go to a terminal that a pager can use.
+    pub fn can_page(&self) -> bool {
+        self.out_is_terminal && !self.is_dumb && !self.json
     }
 
     /// Whether talk goes to a terminal and is not silenced.
@@ -133,6 +149,7 @@ impl Write for StdoutSink {
 
 /// Writes text unchanged to stdout. A failure does not undo the command; see [`lost`].
 pub fn to_stdout(text: &str) {
+    progress::note_answer();
     let _hidden = progress::hide();
     let mut out = std::io::stdout().lock();
     if let Err(cause) = out.write_all(text.as_bytes()).and_then(|()| out.flush())

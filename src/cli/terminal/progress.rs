@@ -1,6 +1,7 @@
 //! The progress line on a terminal, drawn by its own thread, and cleared before anything else is
 //! printed or asked.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,6 +25,13 @@ const TICKS_TO_STOP: u32 = 3;
 
 /// There is one terminal, so there is one line.
 static LINE: OnceLock<Mutex<ProgressLine>> = OnceLock::new();
+
+/// Whether a result was printed, so that the work is done.
+static HAS_ANSWERED: AtomicBool = AtomicBool::new(false);
+
+pub fn note_answer() {
+    HAS_ANSWERED.store(true, Ordering::Relaxed);
+}
 
 struct ProgressLine {
     progress: Progress,
@@ -50,7 +58,10 @@ struct VisibleLine {
 }
 
 /// Stops the progress line on drop.
-pub struct Showing(());
+pub struct Showing {
+    /// Lets this thread say what a signal leaves before the process ends.
+    _shield: Shield,
+}
 
 /// Shows the line after a delay, if the terminal supports it. `print_output` prints to stderr.
 pub fn show(context: &Context, paint: Paint, print_output: fn(&str, Paint)) -> Option<Showing> {
@@ -62,7 +73,7 @@ pub fn show(context: &Context, paint: Paint, print_output: fn(&str, Paint)) -> O
         print_output,
         drawn: None,
         holds: 0,
-        quiet_until: Instant::now(),
+        quiet_until: Instant::now() + PATIENCE,
         last: None,
         ticks_since_signal: 0,
         is_over: false,
@@ -71,11 +82,12 @@ pub fn show(context: &Context, paint: Paint, print_output: fn(&str, Paint)) -> O
         return None;
     }
     clear_at_panic();
+    let shield = context.interrupt.shield();
     thread::Builder::new()
         .name("progress".into())
         .spawn(draw_on)
         .ok()
-        .map(|_| Showing(()))
+        .map(|_| Showing { _shield: shield })
 }
 
 impl Drop for Showing {
@@ -114,7 +126,6 @@ fn lock() -> Option<MutexGuard<'static, ProgressLine>> {
 }
 
 fn draw_on() {
-    thread::sleep(PATIENCE);
     while let Some(mut line) = lock().filter(|line| !line.is_over) {
         line.tick(Instant::now());
         drop(line);
@@ -135,10 +146,10 @@ fn clear_at_panic() {
 
 impl ProgressLine {
     fn tick(&mut self, now: Instant) {
+        self.obey();
         if self.holds > 0 {
             return;
         }
-        self.obey();
         let figures = self.progress.figures();
         if figures.phase == WorkPhase::Idle {
             self.clear();
@@ -158,11 +169,11 @@ impl ProgressLine {
             drawn.first = (figures, now);
         }
         let (first, since) = drawn.first;
-        drawn.bar.set_message(progress_view::line(
-            figures,
-            first,
-            now.saturating_duration_since(since),
-        ));
+        let elapsed = now.saturating_duration_since(since);
+        drawn.bar.set_message(match figures.phase {
+            WorkPhase::Waiting => progress_view::waiting(&self.progress.holder(), figures.files),
+            _ => progress_view::line(figures, first, elapsed),
+        });
         self.last = Some(figures);
     }
 
@@ -176,7 +187,7 @@ impl ProgressLine {
     /// Ends the process on a signal if only the line keeps it from ending, after clearing the line.
     /// Work that checks for signals gets some ticks to report first.
     fn obey(&mut self) {
-        let ours = usize::from(self.drawn.is_some());
+        let ours = 1 + usize::from(self.drawn.is_some());
         let Some(Interrupted(signal)) = self
             .interrupt
             .check()
@@ -189,10 +200,12 @@ impl ProgressLine {
         self.ticks_since_signal += 1;
         if self.ticks_since_signal >= TICKS_TO_STOP {
             self.clear();
-            (self.print_output)(
-                &words::error(&Error::Interrupted { signal }, self.paint),
-                self.paint,
-            );
+            let said = if HAS_ANSWERED.load(Ordering::Relaxed) {
+                words::interrupted(self.paint)
+            } else {
+                words::error(&Error::Interrupted { signal }, self.paint)
+            };
+            (self.print_output)(&said, self.paint);
             signals::end_by(signal);
         }
     }

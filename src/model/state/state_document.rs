@@ -24,8 +24,8 @@ impl StateDocument {
             None => Map::new(),
             Some(bytes) => match serde_json::from_slice(bytes) {
                 Ok(Value::Object(object)) => object,
-                Ok(_) => return Err("the state is no JSON object".into()),
-                Err(why) => return Err(format!("the state is no JSON: {why}").into()),
+                Ok(_) => return Err("the state is not a JSON object".into()),
+                Err(why) => return Err(format!("the state is not JSON: {why}").into()),
             },
         };
         for pair in pairs {
@@ -34,7 +34,7 @@ impl StateDocument {
                 .filter(|(key, _)| !key.is_empty())
                 .ok_or_else(|| format!("'{pair}' is not KEY=JSON"))?;
             let value = serde_json::from_str(value).map_err(|_| {
-                format!("the value of '{key}' is no JSON (a text needs quotes: '{key}=\"…\"')")
+                format!("the value of '{key}' is not JSON; a text needs quotes: '{key}=\"…\"'")
             })?;
             object.insert(key.to_owned(), value);
         }

@@ -116,7 +116,7 @@ fn row(all: &[Checkpoint], good: &Checkpoint, bad: &Checkpoint) -> Result<Vec<Ch
     let (from, to) = (good.record.sequence, bad.record.sequence);
     if from >= to {
         let what = format!(
-            "{} is not older than {}: the good one comes first",
+            "{} is not older than {}; name the good checkpoint first, then the bad one",
             good.id.short(),
             bad.id.short()
         );
@@ -124,7 +124,7 @@ fn row(all: &[Checkpoint], good: &Checkpoint, bad: &Checkpoint) -> Result<Vec<Ch
     }
     if let Some(scoped) = [good, bad].into_iter().find(|end| end.is_scoped()) {
         let what = format!(
-            "{} holds only a part of the directory; name a checkpoint of the whole",
+            "{} holds only a part of the directory; name a checkpoint of all of it",
             scoped.id.short()
         );
         return Err(Error::Usage { what });
@@ -168,10 +168,17 @@ impl BisectRun<'_> {
             self.note(checkpoint, verdict, Some(ended), progress);
             if verdict != expected {
                 let (short, how) = (checkpoint.id.short(), ended.in_words());
-                let what = format!(
-                    "{name} is to be {} and {short} is not: the command ended with {how}",
-                    expected.into_str()
-                );
+                let what = match verdict {
+                    BisectVerdict::Good => format!(
+                        "the command passes at {short} ({name}), so there is no failure to find"
+                    ),
+                    BisectVerdict::Bad => format!(
+                        "the command fails at {short} ({name}) with {how}; name a checkpoint at which it passes"
+                    ),
+                    BisectVerdict::Skip => {
+                        format!("the command cannot test {short} ({name}): it ended with {how}")
+                    }
+                };
                 return Err(Error::Usage { what });
             }
         }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::config::environment::Environment;
+use crate::config::environment::{Environment, no_base};
 use crate::config::file::ConfigProblem;
 use crate::config::settings::{self, Settings};
 use crate::config::variables::Variable;
@@ -90,7 +90,7 @@ pub fn config(options: ConfigOptions) -> ConfigOutcome {
     let place = options
         .base
         .as_ref()
-        .ok_or(Error::NoBase)
+        .ok_or_else(|| no_base(&options.environment))
         .and_then(|(base, _)| locate_store(base, &options.root));
     match place {
         Ok(dir) => store = Some(dir),

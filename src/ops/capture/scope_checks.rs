@@ -11,9 +11,17 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
 use crate::ops::context::Context;
 use crate::worktree::git::find_index;
+use crate::worktree::rules::may_be_secret;
 
 /// Maximum number of paths that a refusal names.
 const NAMED_PATHS: usize = 3;
+
+/// Whether the name of this path makes it a secret, perhaps depending on its content.
+pub fn is_named_as_secret(path: &str) -> bool {
+    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let dir_name = dir.rsplit('/').next().unwrap_or_default();
+    may_be_secret(dir_name.as_bytes(), name.as_bytes())
+}
 
 /// Refuses a scope with a part that matches nothing, since the user would believe it is held.
 pub fn check_each_part(scope: &Scope, found: &Listing) -> Result<()> {
@@ -27,7 +35,7 @@ pub fn check_each_part(scope: &Scope, found: &Listing) -> Result<()> {
     let mut secrets = uncaptured(found, &paths, |why| matches!(why, WhyNot::Secret(_)));
     Err(match secrets.find(|secret| missed.covers(secret)) {
         Some(secret) => Error::NothingFound {
-            what: format!("scope '{shown}' matches nothing but secrets, such as {secret}"),
+            what: format!("scope '{shown}' matches only secrets, such as {secret}"),
             hint: "--include-sensitive captures them".to_owned(),
         },
         None => Error::NothingFound {
@@ -53,7 +61,7 @@ pub fn check_something_is_held(part: &Listing) -> Result<()> {
         return Ok(());
     }
     Err(Error::NothingHeld {
-        why: format!("nothing of the scope can be held: {}", named(&lost)),
+        why: format!("nothing in the scope can be captured: {}", named(&lost)),
     })
 }
 
@@ -106,7 +114,7 @@ pub fn check_git_holds_all(
         return Ok(());
     }
     let refuse = |why: String| Error::Usage {
-        what: format!("type git_stash holds only what git tracks: {why}"),
+        what: format!("type git_stash takes only tracked files: {why}"),
     };
     let tracked = find_index::load(context.root.path()).map_err(|why| refuse(why.to_string()))?;
     let paths = part.dirs.iter().zip(part.paths());
@@ -118,7 +126,7 @@ pub fn check_git_holds_all(
         return Ok(());
     }
     Err(refuse(format!(
-        "{} are not in its index; --type file_backup takes any file",
+        "{} not tracked; use --type file_backup",
         named(&untracked)
     )))
 }

@@ -70,7 +70,7 @@ pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> 
         return Err(of_none(
             context,
             &wanted,
-            "there is no checkpoint at all".to_owned(),
+            "there is no checkpoint".to_owned(),
         ));
     };
     let inventory = store.inventory()?;
@@ -102,8 +102,8 @@ pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> 
         refusal.get_or_insert(format!("the newest checkpoint that covers {covered} {why}"));
     }
     let nothing = || match candidates.as_slice() {
-        [] if inventory.all_damaged().is_empty() => "there is no checkpoint at all".to_owned(),
-        [] => "there is no checkpoint that can be read".to_owned(),
+        [] if inventory.all_damaged().is_empty() => "there is no checkpoint".to_owned(),
+        [] => "no checkpoint can be read".to_owned(),
         _ => format!("no checkpoint covers {}", shown(wanted.scope.as_ref())),
     };
     Err(match refusal {
@@ -153,9 +153,7 @@ fn fault(
         )));
     }
     if age_ms < -CLOCK_SLACK_MS {
-        return Ok(Some(format!(
-            "({id}) was made in the future, by the clock of now"
-        )));
+        return Ok(Some(format!("({id}) has a time in the future")));
     }
     match lacks(context, store, checkpoint, wanted.scope.as_ref()) {
         Ok(None) => {}

@@ -56,7 +56,7 @@ pub fn lacks(
     for path in wanted.parts().iter().filter_map(ScopePart::as_path) {
         if let Some(link) = link_above(&work, path)? {
             return Ok(Some(format!(
-                "'{path}', which is reached through the symlink {link}"
+                "'{path}', which is behind the symlink {link}"
             )));
         }
         let held = || is_held(&state, path).map_err(|why| store.damage(checkpoint.id, why));
@@ -70,9 +70,7 @@ pub fn lacks(
 /// Names the paths, since a new checkpoint would lack the same unless they are fixed.
 fn named(missed: &[String]) -> String {
     let listed = and_more(missed, NAMED_UNCOVERED);
-    format!(
-        "{listed}: mend that before the next one, or name with --scope what else is to be changed"
-    )
+    format!("{listed}: fix that first, or name with --scope what will be changed")
 }
 
 /// Returns the first part of a scope that matches no file of the checkpoint nor, if it is a path,

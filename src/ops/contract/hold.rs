@@ -35,7 +35,7 @@ pub struct ReleaseOutcome {
 pub fn hold(context: &Context, options: &HoldOptions) -> Result<HoldOutcome> {
     let name = options.name.clone();
     check_name(&name).map_err(|why| Error::Usage {
-        what: format!("'{name}' is no name of a hold: {why}"),
+        what: format!("'{name}' is not a valid name of a hold: {why}"),
     })?;
     let span_ms = options.span.as_deref().map_or(Ok(USUAL_MS), parse_span)?;
     context.refuse_below_root()?;
@@ -81,9 +81,7 @@ pub fn release(context: &Context, name: Option<&str>) -> Result<ReleaseOutcome> 
             names: holds.into_iter().map(|hold| hold.name).collect(),
         });
     }
-    let at = holds
-        .iter()
-        .position(|hold| name.is_none_or(|name| hold.name == name));
+    let at = held_at(&holds, name)?;
     let released = at.map(|at| holds.remove(at));
     if released.is_some() {
         session.locked.write_holds(&holds)?;
@@ -93,6 +91,20 @@ pub fn release(context: &Context, name: Option<&str>) -> Result<ReleaseOutcome> 
         released,
         warnings: session.warnings,
     })
+}
+
+/// Returns the place of the named hold, or without a name of the only one.
+fn held_at(holds: &[Hold], name: Option<&str>) -> Result<Option<usize>> {
+    let at = holds
+        .iter()
+        .position(|hold| name.is_none_or(|name| hold.name == name));
+    match name.filter(|_| at.is_none()) {
+        None => Ok(at),
+        Some(name) => Err(Error::NoSuchHold {
+            name: name.to_owned(),
+            active: holds.iter().map(|hold| hold.name.clone()).collect(),
+        }),
+    }
 }
 
 /// Returns the holds that have not ended. An unreadable file counts as none, with a warning.
@@ -125,5 +137,11 @@ pub fn check_none_active(context: &Context, session: &mut Session<'_>) -> Result
     }
     let others = holds.len().saturating_sub(1);
     let last = holds.into_iter().max_by_key(|hold| hold.end_ms);
-    last.map_or(Ok(()), |hold| Err(Error::Held { hold, others }))
+    last.map_or(Ok(()), |hold| {
+        Err(Error::Held {
+            hold,
+            others,
+            now_ms: context.now_ms,
+        })
+    })
 }

@@ -50,7 +50,7 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
     snapshot.retain(&|path| scope.covers(path));
     let expected = digest::sum(store.objects(), &snapshot, &extras);
     if extras.state_document.is_some() && snapshot.files.is_empty() && extras.databases.is_none() {
-        let actual = Err("there is nothing to compare: values are written nowhere".into());
+        let actual = Err("there is nothing to compare: values are not written to files".into());
         return Ok(RestoreContract {
             expected,
             actual,
@@ -115,7 +115,7 @@ fn read_facts(
             let facts = sink.0.ok_or("nothing was read")?;
             Ok((git_mode(kind, stat.perm()), facts))
         }
-        ReadOutcome::Vanished | ReadOutcome::NotAFile => Err("it is no file now".into()),
+        ReadOutcome::Vanished | ReadOutcome::NotAFile => Err("it is not a file any more".into()),
         ReadOutcome::Unreadable(why) => Err(why.into()),
         ReadOutcome::Refused(why) => Err(why.in_words().into()),
     }

@@ -108,7 +108,7 @@ fn make(
             return Ok(dir);
         }
         return Err(Error::unexpected(format!(
-            "{} stands there already",
+            "{} exists already",
             dir.display()
         )));
     }
@@ -123,7 +123,7 @@ fn make(
         }
         Err(error) => Err(match unfinished.give_up() {
             Ok(()) => error,
-            Err(left) => Error::unexpected(format!("{error}; and then: {left}")),
+            Err(left) => Error::unexpected(format!("{error}; then cleaning up failed: {left}")),
         }),
     }
 }

@@ -132,7 +132,7 @@ fn is_there(context: &Context, path: &RelPath) -> Result<bool, DatabaseFailure> 
         None => Ok(false),
         Some(ItemKind::File) => Ok(true),
         Some(_) => Err(DatabaseFailure::Refused(
-            "something else than a file stands there".to_owned(),
+            "something other than a file is there".to_owned(),
         )),
     }
 }

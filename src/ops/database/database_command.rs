@@ -48,7 +48,7 @@ pub fn of_name<'c>(
 ) -> Result<&'c DatabaseCommands, DatabaseFailure> {
     let missing = || {
         DatabaseFailure::Refused(format!(
-            "your configuration has no [database.{name}] any more"
+            "your configuration no longer has [database.{name}]"
         ))
     };
     context.settings.databases.get(name).ok_or_else(missing)

@@ -55,7 +55,9 @@ fn parse_one(context: &Context, typed: &[u8]) -> Result<Database> {
     if sqlite::IS_BUILT_IN {
         Ok(Database::File(path))
     } else {
-        Err(wrong("is a file, and SQLite is not built in"))
+        Err(wrong(
+            "is a file, and this program was built without SQLite",
+        ))
     }
 }
 
@@ -63,9 +65,10 @@ fn parse_one(context: &Context, typed: &[u8]) -> Result<Database> {
 fn check_file(context: &Context, path: &RelPath, wrong: &dyn Fn(&str) -> Error) -> Result<()> {
     let work = WorkTree::open(context.root.path())?;
     let Some(stat) = work.stat(path)? else {
-        let what =
-            format!("there is no database '{path}': no file, and no name of your configuration");
-        let hint = "--db takes a file of SQLite in the root, or a NAME of [database.NAME]; links are not followed";
+        let what = format!(
+            "there is no database '{path}': neither a file nor a name in your configuration"
+        );
+        let hint = "--db takes a SQLite file in the directory, or a NAME of [database.NAME]; links are not followed";
         return Err(Error::NothingFound {
             what,
             hint: hint.to_owned(),
@@ -74,7 +77,7 @@ fn check_file(context: &Context, path: &RelPath, wrong: &dyn Fn(&str) -> Error) 
     match sys::kind_of(&stat) {
         ItemKind::File => {}
         ItemKind::Symlink => return Err(wrong("is a symlink, which is not followed")),
-        _ => return Err(wrong("is no regular file")),
+        _ => return Err(wrong("is not a regular file")),
     }
     let parent = path.parent().unwrap_or_default();
     let dir = work
@@ -92,6 +95,6 @@ fn check_file(context: &Context, path: &RelPath, wrong: &dyn Fn(&str) -> Error) 
     if is_database {
         Ok(())
     } else {
-        Err(wrong("is no database of SQLite"))
+        Err(wrong("is not a SQLite database"))
     }
 }

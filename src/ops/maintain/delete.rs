@@ -120,7 +120,7 @@ fn carry_out(context: &Context, store: &Store, outcome: DeleteOutcome) -> Result
     warnings.retain(|warning| !matches!(warning, Warning::Damaged { .. }));
     warnings.extend(Warning::damaged(&session.locked.inventory().damaged));
     if let Err(e) = give_back_room(&mut session, store) {
-        warnings.push(Warning::bookkeeping("giving back the room")(e));
+        warnings.push(Warning::bookkeeping("freeing the space")(e));
     }
     Ok(DeleteOutcome {
         bytes_after: bytes_below(store.dir()),

@@ -146,7 +146,8 @@ fn refuse(layout: &Layout, options: DeleteStoreOptions, checkpoints: &Line) -> R
             safety: pending.safety(),
         }),
         None if unreadable => {
-            let why = "a restore may need this store; --force deletes it all the same".to_owned();
+            let why =
+                "an interrupted restore may need this store; --force deletes it anyway".to_owned();
             Err(Error::Damaged {
                 what: "the journal of an interrupted restore".into(),
                 why,

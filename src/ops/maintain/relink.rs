@@ -173,7 +173,7 @@ fn finish_trade(
     }
     let mut session = session::begin(context, here)?;
     if let Some(left) = Store::open(outcome.moved.store.clone())? {
-        let left = left.lock(context.lock_wait, &context.holder)?;
+        let left = left.lock(context.lock_wait(), &context.holder)?;
         relocate::take_over(&session.locked, &left)?;
         StoreRemoval::of_locked(left).detach()?.remove()?;
     }
@@ -194,7 +194,7 @@ fn carry_out(
         ancestor: None,
     };
     let old = Store::open(outcome.moved.store.clone())?.ok_or_else(gone)?;
-    let locked = old.lock(context.lock_wait, &context.holder)?;
+    let locked = old.lock(context.lock_wait(), &context.holder)?;
     let identity = context.identity().unwrap_or_default();
     let new = Description::of_root(&outcome.root, context.now_ms, identity, false);
     let description = match old.description()? {
@@ -284,7 +284,7 @@ fn refuse_place(moved: &Moved, my_identity: (u64, u64)) -> Result<()> {
     }
     if now_there.is_some() && moved.by != RootEvidence::Directory {
         return Err(refused(format!(
-            "{old} is still there, and its checkpoints are its own"
+            "{old} still exists and needs its checkpoints"
         )));
     }
     Ok(())

@@ -184,7 +184,7 @@ pub fn salvage_unusable(
     let _lock = match layout.lock().symlink_metadata() {
         Ok(found) if found.is_file() => Some(lock::acquire(
             &layout.lock(),
-            context.lock_wait,
+            context.lock_wait(),
             Some(&context.holder),
         )?),
         _ => None,

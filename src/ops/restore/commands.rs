@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::keep_policy::PolicyChange;
-use crate::model::checkpoint::record::Verb;
+use crate::model::checkpoint::record::{Checkpoint, Verb};
 use crate::model::checkpoint::retention::{self, Evicted};
 use crate::model::checkpoint::undo_stack::{Steps, UndoStep};
 use crate::model::restore_plan::RestoreScope;
@@ -12,7 +12,9 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::beyond_policy;
-use crate::ops::restore::restore_options::{CommonOptions, Consent, Request, RestoreOutcome};
+use crate::ops::restore::restore_options::{
+    CommonOptions, Consent, Proposal, Request, RestoreOutcome, TakenStep,
+};
 use crate::ops::restore::target::Target;
 use crate::ops::restore::{protocol, restore_paths};
 use crate::ops::select::globs::Globs;
@@ -144,7 +146,7 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
     };
     let Pending::Known(journal) = &pending else {
         let why =
-            "it does not say how far the restore was to go; 'checkpoint undo' goes back".to_owned();
+            "it does not tell what to restore; 'checkpoint undo' takes the restore back".to_owned();
         return Err(Error::Damaged {
             what: "the journal of the interrupted restore".into(),
             why,
@@ -259,6 +261,7 @@ impl<'c> FoundStore<'c> {
             verb: verb.into_str(),
         })?;
         let target = self.target(step.safety)?;
+        let taken = self.restored_before(&target.checkpoint);
         let scope = RestoreScope {
             paths: step.paths,
             within: step.within,
@@ -273,14 +276,40 @@ impl<'c> FoundStore<'c> {
                 pending: None,
                 settles: false,
             },
-            consent,
+            &mut |proposal| {
+                consent(&Proposal {
+                    step: taken.as_ref(),
+                    ..*proposal
+                })
+            },
         )?;
+        outcome.step = taken;
         if outcome.is_nothing_to_do() {
             outcome.beyond = steps
                 .pop()
                 .and_then(|step| self.inventory.get(step.safety).map(Cow::into_owned));
         }
         Ok(outcome)
+    }
+
+    /// Returns the restore before which a safety checkpoint was made; of an undo or redo, the
+    /// restore that it concerned.
+    fn restored_before(&self, safety: &Checkpoint) -> Option<TakenStep> {
+        let mut at = Cow::Borrowed(safety);
+        loop {
+            let operation = at.record.operation.as_ref()?;
+            let next = self.inventory.get(operation.target)?;
+            if matches!(operation.verb, Verb::Restore | Verb::Resume) {
+                return Some(TakenStep {
+                    restored: next.into_owned(),
+                    age_ms: self.context.now_ms.saturating_sub(at.record.time_ms),
+                });
+            }
+            if next.record.sequence >= at.record.sequence {
+                return None;
+            }
+            at = Cow::Owned(next.into_owned());
+        }
     }
 
     /// Goes back from an interrupted restore. One that was itself an undo is finished instead.

@@ -13,6 +13,9 @@ use crate::store::small_files::journal::{Journal, JournalStage};
 use crate::worktree::apply::stage_removal;
 use crate::worktree::apply::transaction::{Applied, ApplyError, apply};
 
+const FINISH_OR_UNDO: &str =
+    "'checkpoint restore --resume' finishes the restore, 'checkpoint undo' takes it back";
+
 /// Changes the working directory.
 ///
 /// Writes `journal` once everything is staged. With `was_pending`, an earlier restore is being
@@ -61,7 +64,7 @@ pub fn execute(
         }) => return Err(half_done(&error, &problems)),
     };
     let verified = verify(job, &applied, expected, how)?;
-    last()?;
+    last().map_err(unfinished)?;
     let left_alone = applied.left_alone().to_vec();
     let late = applied.written_late();
     if !late.is_empty() {
@@ -126,7 +129,19 @@ fn give_up(
     });
     match cleared {
         Ok(()) => error,
-        Err(later) => Error::unexpected(format!("{error}; and then: {later}")),
+        Err(later) => Error::unexpected(format!("{error}; then cleaning up failed: {later}")),
+    }
+}
+
+/// Says of a signal that came too late to take the change back how to go on.
+fn unfinished(error: Error) -> Error {
+    match error {
+        Error::Interrupted { signal } => Error::InterruptedLate {
+            signal,
+            done: "the files are restored, the databases are not".to_owned(),
+            hint: Some(FINISH_OR_UNDO.to_owned()),
+        },
+        other => other,
     }
 }
 
@@ -136,8 +151,7 @@ fn half_done(error: &Error, problems: &[Obstacle]) -> Error {
         .map(|p| format!("{} ({})", p.path, p.why))
         .collect();
     Error::unexpected(format!(
-        "{error}; it could not be taken back at {}; 'checkpoint restore --resume' finishes the restore, \
-         'checkpoint undo' takes it back",
+        "{error}; it could not be taken back at {}; {FINISH_OR_UNDO}",
         named.join(", ")
     ))
 }

@@ -75,6 +75,7 @@ pub fn restore(
                 since: since.as_deref(),
                 databases: &databases,
                 again,
+                step: None,
             })?;
         }
         let mut session = session::begin(context, store)?;
@@ -438,6 +439,7 @@ fn outcome(
         left_alone: plan.left_alone.iter().cloned().collect(),
         plan,
         since,
+        step: None,
         beyond: None,
         databases: restore_databases::planned(request),
         paths: request.scope.paths.clone(),

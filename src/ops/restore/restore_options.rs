@@ -35,6 +35,15 @@ pub struct Proposal<'p> {
     pub databases: &'p [DatabaseReport],
     /// The user was asked before, and files have changed since.
     pub again: bool,
+    /// See [`RestoreOutcome::step`].
+    pub step: Option<&'p TakenStep>,
+}
+
+/// The restore that an undo takes back or a redo repeats.
+#[derive(Clone, Debug)]
+pub struct TakenStep {
+    pub restored: Checkpoint,
+    pub age_ms: i64,
 }
 
 /// Asks the user for consent. An error ends the command: no terminal, or the answer was no.
@@ -51,6 +60,8 @@ pub struct RestoreOutcome {
     /// step being taken back. The safety checkpoint holds them. `None` if the state after that step
     /// is gone.
     pub since: Option<Vec<RelPath>>,
+    /// For undo and redo; `None` if the restore is not known any more.
+    pub step: Option<TakenStep>,
     /// Target of the next step, if an undo or a redo had nothing to do.
     pub beyond: Option<Checkpoint>,
     pub databases: Vec<DatabaseReport>,

@@ -3,10 +3,10 @@
 use std::io::Write;
 use std::ops::Range;
 
-use crate::base::progress::WorkPhase;
+use crate::base::progress::{Progress, WorkPhase};
 use crate::base::threads;
 use crate::base::work_queue::{self, WorkQueue};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -70,6 +70,8 @@ pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> 
         .partition(|item| trees.holder_of(item.path).is_some());
     let mut by_dir: Vec<Vec<StagingItem<'_>>> = trees.dirs.iter().map(|_| Vec::new()).collect();
     let file_count = in_trees.len() + single.len();
+    let size = |item: &StagingItem<'_>| item.entry.size_bytes;
+    let bytes = in_trees.iter().chain(&single).map(size).sum();
     for item in in_trees {
         if let Some(at) = trees.holder_of(item.path) {
             by_dir[at].push(item);
@@ -77,7 +79,7 @@ pub fn stage(store: &Store, job: &RestoreJob<'_>, name: &str) -> Result<Staged> 
     }
     job.context
         .progress
-        .begin(WorkPhase::Staging, file_count as u64, 0);
+        .begin(WorkPhase::Staging, file_count as u64, bytes);
     let work = StagingWork {
         store,
         job,
@@ -195,11 +197,12 @@ impl StagingWork<'_, '_> {
         let stat = add(&mut |out| {
             let mut sink = Peeking {
                 out,
+                progress: &self.job.context.progress,
                 is_key: &mut is_key,
             };
             self.fetch(item, &mut sink)
         })?;
-        self.job.context.progress.add(1, stat.size_bytes);
+        self.job.context.progress.add(1, 0);
         Ok((stat, is_key.unwrap_or_default()))
     }
 
@@ -210,7 +213,7 @@ impl StagingWork<'_, '_> {
             .write_blob(blob, out)
             .map_err(|e| match e {
                 ObjectError::Io(e) => e,
-                ObjectError::Sink(e) => Error::io("write", &self.job.worktree.shown(item.path))(e),
+                ObjectError::Sink(e) => self.job.worktree.io("write", item.path, e),
                 damage => self
                     .store
                     .damage(self.job.target, format!("{}: {damage}", item.path)),
@@ -224,6 +227,7 @@ type Content<'c> = dyn FnMut(&mut dyn Write) -> Result<u64> + 'c;
 /// Looks at the beginning of what is written through it.
 struct Peeking<'o> {
     out: &'o mut dyn Write,
+    progress: &'o Progress,
     /// `None` until something was written.
     is_key: &'o mut Option<bool>,
 }
@@ -232,7 +236,9 @@ impl Write for Peeking<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.is_key
             .get_or_insert_with(|| Peek::ANY_FILE.is_secret(bytes));
-        self.out.write(bytes)
+        let count = self.out.write(bytes)?;
+        self.progress.add(0, count as u64);
+        Ok(count)
     }
 
     fn flush(&mut self) -> std::io::Result<()> {

@@ -85,6 +85,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
         safety: None,
         plan,
         since: Some(Vec::new()),
+        step: None,
         beyond: None,
         databases: written,
         paths: scope.paths,
@@ -123,6 +124,6 @@ fn carry_out(
     );
     written.map_err(|error| match claimed.give_up() {
         Ok(()) => error,
-        Err(left) => Error::unexpected(format!("{error}; and then: {left}")),
+        Err(left) => Error::unexpected(format!("{error}; then cleaning up failed: {left}")),
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Write;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::object_id::ObjectId;
@@ -78,7 +78,7 @@ pub fn content(
         .write_blob(&blob, out)
         .map_err(|error| match error {
             ObjectError::Io(error) => error,
-            ObjectError::Sink(error) => Error::io("write", &work.shown(path))(error),
+            ObjectError::Sink(error) => work.io("write", path, error),
             damage => store.damage(checkpoint, format!("{path}: {damage}")),
         })
 }

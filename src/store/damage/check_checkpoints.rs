@@ -179,7 +179,7 @@ impl<'c> CheckpointChecker<'c> {
                 self.count(commit, bytes.len() as u64, report);
                 match kind {
                     ObjectKind::Commit => Ok(commit_codec::parse(&bytes)?),
-                    _ => Err("it is no commit".into()),
+                    _ => Err("it is not a commit".into()),
                 }
             });
             match parsed {

@@ -39,7 +39,10 @@ pub fn read<T, C: FromIterator<T>>(
 ) -> io::Result<Option<C>> {
     match read_regular::read_text(path) {
         Ok(text) => match parse(&text, parse_line) {
-            None => Err(io::Error::new(ErrorKind::InvalidData, "it does not add up")),
+            None => Err(io::Error::new(
+                ErrorKind::InvalidData,
+                "its checksum is wrong",
+            )),
             records => Ok(records),
         },
         Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(None),

@@ -81,7 +81,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 }
 
 fn not_plain() -> io::Error {
-    io::Error::new(ErrorKind::InvalidData, "it is no plain file")
+    io::Error::new(ErrorKind::InvalidData, "it is not a regular file")
 }
 
 #[cfg(test)]

@@ -141,7 +141,7 @@ pub fn is_own_directory(dir: &Path) -> Result<bool> {
     if !found.is_dir() {
         return Err(Error::HostileStore {
             store: dir.to_path_buf(),
-            why: "it is no directory".into(),
+            why: "it is not a directory".into(),
         });
     }
     check_owner(dir, &found)?;

@@ -418,7 +418,7 @@ pub fn names_transition(objects: &Objects, digits: &str) -> bool {
 /// Describes a checkpoint of which only its row is left.
 pub fn lost_row(id: String, row: &str) -> DamagedCheckpoint {
     let rest = escape(manifest::without_id(row));
-    let why = format!("its commit is nowhere in the store, all that is left is its row: {rest}");
+    let why = format!("its commit is missing from the store, only its row is left: {rest}");
     DamagedCheckpoint {
         id: CheckpointId::Row(id),
         why,

@@ -167,7 +167,7 @@ fn present(layout: &Layout, namespace: RefNamespace, id: &str) -> Result<Option<
         Some(RefValue::Id(tip)) => Ok(Some(tip)),
         Some(RefValue::Torn) => Err(Error::Damaged {
             what: format!("workflow {id}"),
-            why: "its ref names no commit".to_owned(),
+            why: "its ref does not name a commit".to_owned(),
         }),
     }
 }

@@ -12,7 +12,7 @@ pub fn finding(finding: &Finding) -> String {
     format!("{}: {}", escape(&finding.place), escape_line(&finding.what))
 }
 
-/// Lists files that could not be taken in.
+/// Lists files that could not be imported.
 pub fn conflicts(conflicts: &[Conflict]) -> String {
     conflicts
         .iter()

@@ -9,6 +9,7 @@ use crate::view::workflow::summary;
 use crate::workflow::engine::report::{Compared, Listed, Shown, Status};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Task;
+use crate::workflow::rules::workflow::Workflow;
 
 pub fn list(listed: &Listed) -> Output {
     if listed.runs.is_empty() && listed.lost.is_empty() {
@@ -127,6 +128,19 @@ pub fn tasks(status: &Status, only: Option<&str>) -> Output {
     }));
     Output {
         result: aligned(&rows, &[]),
+        talk,
+    }
+}
+
+/// Formats what `lint` found, or that it found nothing.
+pub fn linted(workflow: &Workflow, found: &[Finding]) -> Output {
+    let talk = if found.is_empty() {
+        format!("no findings in workflow {}\n", escape(&workflow.id))
+    } else {
+        String::new()
+    };
+    Output {
+        result: findings(found),
         talk,
     }
 }

@@ -167,12 +167,12 @@ pub fn resume(outcome: &ResumeOutcome, was_shown: bool, now_ms: i64) -> Output {
         }
         ResumeAction::StartedFresh => {
             talk.push_str(&format!(
-                "Started {}; the old run is in the archive\n",
+                "Started {}; the old run was archived\n",
                 workflow.id
             ));
         }
-        ResumeAction::Deleted => talk.push_str("Deleted; it is kept in the archive\n"),
-        ResumeAction::Abandoned => talk.push_str("Abandoned; it is kept in the archive\n"),
+        ResumeAction::Deleted => talk.push_str("Deleted; the archive keeps it\n"),
+        ResumeAction::Abandoned => talk.push_str("Abandoned; the archive keeps it\n"),
     }
     let result = match outcome.done {
         ResumeAction::Deleted | ResumeAction::Abandoned => String::new(),
@@ -197,7 +197,7 @@ pub fn rewind(outcome: &RewindOutcome) -> Output {
             files.plan.delete.len()
         );
         let undo = if files.safety.is_some() {
-            "; 'checkpoint undo' takes that back"
+            "; 'checkpoint undo' takes this back"
         } else {
             ""
         };
@@ -232,7 +232,7 @@ pub fn recovered(id: &str, repaired: &[String], dry_run: bool) -> Output {
         .map(|what| format!("  {}\n", escape(what)))
         .collect();
     Output {
-        result: format!("In {id} this {word} mended:\n{listed}"),
+        result: format!("In {id} this {word} repaired:\n{listed}"),
         talk: String::new(),
     }
 }
@@ -243,7 +243,7 @@ pub fn settled(path: &str, outcome: &ConflictOutcome) -> Output {
         let kept = kept.unwrap_or_default();
         return Output {
             result: format!(
-                "A copy is kept as {kept}. Mend {path}, and the next command takes it in.\n"
+                "A copy is kept as {kept}. Fix {path}, and the next command reads it.\n"
             ),
             talk: String::new(),
         };
@@ -254,7 +254,7 @@ pub fn settled(path: &str, outcome: &ConflictOutcome) -> Output {
     let started = outcome
         .started
         .as_ref()
-        .map(|id| format!("Started {id}; the old run is in the archive\n"));
+        .map(|id| format!("Started {id}; the old run was archived\n"));
     Output {
         result: format!("Imported {path}{kept}.\n{}", started.unwrap_or_default()),
         talk: String::new(),
@@ -263,9 +263,9 @@ pub fn settled(path: &str, outcome: &ConflictOutcome) -> Output {
 
 pub fn ended(outcome: &EndOutcome) -> Output {
     let (aside, purged, gone) = if outcome.dry_run {
-        ("Would put aside", "Would drop", "Would remove")
+        ("Would archive", "Would delete", "Would remove")
     } else {
-        ("Put aside", "Dropped", "Removed")
+        ("Archived", "Deleted", "Removed")
     };
     let lines = outcome.archived.iter().map(|id| format!("{aside} {id}\n"));
     let purged = outcome
@@ -291,7 +291,7 @@ pub fn mini_commit(outcome: &MiniOutcome) -> Output {
     let Some(message) = &outcome.message else {
         return Output {
             result: String::new(),
-            talk: "none is due: one is after every third phase\n".to_owned(),
+            talk: "no checkpoint is due: one is made after every third phase\n".to_owned(),
         };
     };
     let made = outcome
@@ -315,10 +315,9 @@ pub fn shims(outcome: &ShimsOutcome) -> Output {
         .iter()
         .map(|path| format!("{path}\n"))
         .collect();
-    let left = outcome
-        .left
-        .iter()
-        .map(|path| format!("{path} is another's and was left; --force writes over it\n"));
+    let left = outcome.left.iter().map(|path| {
+        format!("{path} was written by another program and was left; --force overwrites it\n")
+    });
     Output {
         result,
         talk: left.collect(),

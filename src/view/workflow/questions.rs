@@ -28,11 +28,11 @@ pub fn question(question: &Question<'_>, now_ms: i64) -> String {
         }
         Question::Pick(workflow) => pick(workflow),
         Question::Restart(workflow) => {
-            format!("Archive {} and begin its plan anew? [y/N] ", workflow.id)
+            format!("Archive {} and start its plan again? [y/N] ", workflow.id)
         }
         Question::Again(workflow, given) => {
             format!(
-                "'{}' is no answer here.\n{}",
+                "'{}' is not a valid answer.\n{}",
                 escape(given),
                 letters(workflow)
             )
@@ -200,7 +200,7 @@ pub fn conflict(conflict: &Conflict) -> String {
             )
         }
         ConflictKind::Gone => format!(
-            "{} was removed, and its workflow {} is open.\nHas it ended, or is the file to be written anew? (ended/anew) ",
+            "{} was removed, and its workflow {} is open.\nHas it ended, or should the file be written again? (ended/anew) ",
             conflict.path,
             conflict.run.as_deref().unwrap_or_default(),
         ),

@@ -191,7 +191,9 @@ fn phase_checkpoint(
         return Ok(RunCheckpoint::default());
     }
     match snapshot(context, session, &run.workflow, reason, dedup) {
-        Err(Error::Held { hold, .. }) => Ok(left_out(reason.to_owned(), hold.in_words())),
+        Err(Error::Held { hold, .. }) => {
+            Ok(left_out(reason.to_owned(), hold.in_words(context.now_ms)))
+        }
         made => made,
     }
 }

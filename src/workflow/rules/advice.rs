@@ -1,13 +1,12 @@
 //! What to do next, in the words of the protocol that the run follows.
 
-use crate::base::shell_word::shell_word;
 use crate::workflow::rules::observation::{Observations, ObservedFile};
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::recover::is_done;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::next_step::NextStep;
+use crate::workflow::words::next_step::{NextStep, phase_command};
 
 /// The next step for the worker on a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,12 +63,7 @@ pub fn advice(workflow: &Workflow, observations: &Observations) -> Advice {
 
 /// Returns the command line that approves a phase.
 pub fn approve_command(workflow: &Workflow, phase: &Phase) -> String {
-    let word = |text: &str| shell_word(text.as_bytes());
-    format!(
-        "checkpoint phase approve {} -w {}",
-        word(&phase.id),
-        word(&workflow.id)
-    )
+    phase_command("approve", &phase.id, &workflow.id)
 }
 
 fn plainly(phase: &Phase) -> NextStep {

@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::base::cut_list::first_of;
-use crate::base::shell_word::shell_word;
 use crate::base::time::{age, rfc3339_seconds};
 use crate::workflow::plan;
 use crate::workflow::profiles::phases::{known_names, named_unbegun};
@@ -14,6 +13,7 @@ use crate::workflow::rules::profile::PHASE_FILE;
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::flaw::{Flaw, OutputFlaw};
+use crate::workflow::words::next_step::phase_command;
 
 /// Age in milliseconds after which a run is reported as old.
 pub const STALE_MS: i64 = 7 * 24 * 60 * 60 * 1000;
@@ -179,14 +179,7 @@ const NAMED_PHASES: usize = 10;
 /// Reports an unplanned phase, unless skipped: it may be a misspelling and end the run early.
 fn unknown(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
     let is_in_use = phase.is_unplanned && phase.status != PhaseStatus::Skipped;
-    let word = |text: &str| shell_word(text.as_bytes());
-    let skip = || {
-        format!(
-            "checkpoint phase skip {} -w {}",
-            word(&phase.id),
-            word(&workflow.id)
-        )
-    };
+    let skip = || phase_command("skip", &phase.id, &workflow.id);
     let flaw = || Flaw::UnknownPhase {
         phase: phase.id.clone(),
         known: first_of(&known_names(workflow), NAMED_PHASES, |_| ", …".to_owned()),

@@ -19,16 +19,16 @@ pub enum Flaw {
     DuplicateId(String),
     #[error("'{phase}' depends on '{id}', and no phase has that id")]
     UnknownDependency { phase: String, id: String },
-    #[error("the dependencies lead around a circle: {}", .0.join(" → "))]
+    #[error("the dependencies form a cycle: {}", .0.join(" → "))]
     Cycle(Vec<String>),
-    #[error("what it depends on is said twice, and differently")]
+    #[error("its dependencies are given twice, and differ")]
     TwoLists,
-    #[error("'{0}' is no status of a phase")]
+    #[error("'{0}' is not a status of a phase")]
     UnknownStatus(String),
-    #[error("'{0}' is no class of phases")]
+    #[error("'{0}' is not a class of phases")]
     UnknownClass(String),
     #[error(
-        "'{phase}' makes {class} and comes after '{early}', which makes {other}; {class} are harder to make again: put it first"
+        "'{phase}' makes {class} and comes after '{early}', which makes {other}; {class} are harder to make again, so put it first"
     )]
     PhaseOrder {
         phase: String,
@@ -38,18 +38,18 @@ pub enum Flaw {
     },
 
     // Of a run.
-    #[error("it was begun {0} ago")]
+    #[error("it was started {0} ago")]
     Stale(String),
     #[error("nothing has happened in it for {0}")]
     Idle(String),
-    #[error("{PHASE_FILE} names '{phase}', and that is none of {known}; mend it there{}", or_skip(.skip.as_deref()))]
+    #[error("{PHASE_FILE} names '{phase}', which is none of {known}; fix it there{}", or_skip(.skip.as_deref()))]
     UnknownPhase {
         phase: String,
         known: String,
         /// The command that skips it.
         skip: Option<String>,
     },
-    #[error("phase {phase} is said to be complete and to be {status}")]
+    #[error("phase {phase} is listed as complete and as {status}")]
     DoneAndUnderWay { phase: String, status: &'static str },
     #[error("phase {phase} is {status} before {unmet}")]
     OutOfOrder {
@@ -63,27 +63,27 @@ pub enum Flaw {
         task: String,
         status: &'static str,
     },
-    #[error("it is before it was started")]
+    #[error("it is before the start")]
     #[strum(serialize = "time_unlikely")]
     EndBeforeStart,
     #[error("{0} is before the run began")]
     #[strum(serialize = "time_unlikely")]
     BeforeTheRun(String),
-    #[error("{0} has not come yet")]
+    #[error("{0} is in the future")]
     TimeInFuture(String),
 
     // Of the files of a run.
-    #[error("phase {0} left it, and it is gone")]
+    #[error("phase {0} wrote it, and it is missing")]
     #[strum(serialize = "output_missing")]
     OutputGone(String),
-    #[error("phase {0} left it, and it is empty")]
+    #[error("phase {0} wrote it, and it is empty")]
     #[strum(serialize = "output_missing")]
     OutputEmpty(String),
-    #[error("phase {phase} left it, and it is no JSON any more: {why}")]
+    #[error("phase {phase} wrote it, and it is not valid JSON any more: {why}")]
     OutputBroken { phase: String, why: String },
-    #[error("phase {0} left it, and it lies outside of the directory, where it is not looked at")]
+    #[error("phase {0} wrote it outside the directory, where it is not checked")]
     OutputOutside(String),
-    #[error("phase {0} left it, and it was changed since")]
+    #[error("phase {0} wrote it, and it was changed since")]
     OutputChanged(String),
     #[error("phase {phase} writes it, and it {flaw}")]
     OutputOfPhase { phase: String, flaw: OutputFlaw },
@@ -93,19 +93,21 @@ pub enum Flaw {
     // Of a document that keeps a run.
     #[error("{0}")]
     NoJson(String),
-    #[error("no format that is known")]
+    #[error("unknown format")]
     UnknownFormat,
-    #[error("no format that is known; --type says whose state it is")]
+    #[error("unknown format; --type names the format")]
     #[strum(serialize = "unknown_format")]
     UnknownFormatAndType,
-    #[error("it is of the run '{named}', not of '{run}'")]
+    #[error("it belongs to run '{named}', not to '{run}'")]
     OtherRun { named: String, run: String },
-    #[error("interruption_safe is false: its writer was cut off before its end, or is still at it")]
+    #[error("interruption_safe is false: its writer was interrupted, or is still writing")]
     InterruptedWrite,
 }
 
 fn or_skip(command: Option<&str>) -> String {
-    command.map_or_else(String::new, |command| format!(", or skip it ('{command}')"))
+    command.map_or_else(String::new, |command| {
+        format!(", or skip it with '{command}'")
+    })
 }
 
 impl Flaw {

@@ -4,17 +4,17 @@ use crate::error::Error;
 
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
-    #[error("'{0}' is no id: letters, digits, '_', '-' and '.', at most 120")]
+    #[error("'{0}' is not a valid id: use at most 120 letters, digits, '_', '-' and '.'")]
     RunId(String),
-    #[error("'{0}' is no profile: phases, pipeline, registry")]
+    #[error("'{0}' is not a profile: phases, pipeline or registry")]
     Profile(String),
-    #[error("'{0}' is no format: phases, pipeline, registry, plan, state")]
+    #[error("'{0}' is not a format: phases, pipeline, registry, plan or state")]
     Format(String),
-    #[error("'{0}' is no preset: dotagent")]
+    #[error("'{0}' is not a preset: dotagent")]
     Preset(String),
-    #[error("the plan is no JSON: {0}")]
+    #[error("the plan is not valid JSON: {0}")]
     PlanText(serde_json::Error),
-    #[error("the plan makes no sense: {flaws}")]
+    #[error("the plan is invalid: {flaws}")]
     Plan { flaws: String },
     #[error("--phase '{given}': {flaw}")]
     Phase { given: String, flaw: String },

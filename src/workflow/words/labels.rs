@@ -11,37 +11,37 @@ pub enum Label {
     Resume(String),
     #[error("resume from {0}")]
     ResumeFrom(String),
-    #[error("start fresh: the old run goes to the archive")]
+    #[error("start fresh: the old run is archived")]
     StartFresh,
     #[error("view details")]
     View,
-    #[error("delete: it goes to the archive, nothing is started")]
+    #[error("delete: it is archived, and nothing is started")]
     Delete,
     #[error("archive it and start fresh")]
     ArchiveAndStart,
-    #[error("archive it and begin the same plan anew")]
+    #[error("archive it and start the same plan again")]
     ArchiveAndRestart,
     #[error("abandon it, or pick another phase")]
     Decline,
-    #[error("end it; it goes to the archive")]
+    #[error("end it and archive it")]
     Abandon,
-    #[error("go on with {0}")]
+    #[error("continue with {0}")]
     Pick(String),
 
     // What is to become of a file.
-    #[error("take it as of this run")]
+    #[error("use it for this run")]
     FileOfThisRun,
-    #[error("go on with what the file says")]
+    #[error("continue with what the file says")]
     File,
-    #[error("archive the file, and write it anew from the recorded state")]
+    #[error("archive the file, and write it again from the recorded state")]
     State,
-    #[error("go on with the run, and write the file anew")]
+    #[error("continue the run, and write the file again")]
     StateOfGone,
     #[error("archive the file, and start fresh")]
     Neither,
     #[error("archive the file and its run, and start fresh")]
     NeitherNorRun,
-    #[error("the run has ended: it goes to the archive")]
+    #[error("the run has ended: archive it")]
     Ended,
 }
 
@@ -71,5 +71,5 @@ pub fn choose_for_gone(choices: &[Choice]) -> String {
 /// The next step for a file that cannot be imported; `recover` is the command that shows it.
 pub fn choose_for_file(recover: &str, choices: &[Choice]) -> String {
     let ways = listed(choices, choices.len());
-    format!("the file is left as it is, and '{recover} -n' shows it; mend it, or choose: {ways}")
+    format!("the file was not changed, and '{recover} -n' shows it; fix it, or choose: {ways}")
 }

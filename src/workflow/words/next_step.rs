@@ -1,12 +1,21 @@
 //! The next step for the worker on a run, in the words of the protocol that the run follows.
 
+use crate::base::shell_word::shell_word;
+
+/// Returns the command line of a transition of a phase.
+pub fn phase_command(verb: &str, phase: &str, run: &str) -> String {
+    let word = |text: &str| shell_word(text.as_bytes());
+    let words = ["phase", verb, &word(phase), "-w", &word(run)];
+    format!("checkpoint {}", words.join(" "))
+}
+
 /// One step. Its code is the name of the variant, unless one is given.
 #[derive(Debug, thiserror::Error, strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum NextStep {
     #[error("workflow {0}")]
     Complete(&'static str),
-    #[error("no phase can begin: look at the plan")]
+    #[error("no phase can start: check the plan")]
     Plan,
     #[error(
         "show again what {phase} made, and have it approved ('{command}'); nothing is made again"

@@ -3,7 +3,7 @@
 /// Why a run was ended by a command that does not name it.
 #[derive(Debug, thiserror::Error)]
 pub enum EndReason {
-    #[error("{0} was put aside by hand")]
+    #[error("{0} was archived by hand")]
     PutAside(String),
     #[error("{0} was removed by hand")]
     Removed(String),
@@ -53,11 +53,11 @@ pub enum CutOff {
     Output(String),
     #[error("its output {path} says '{status}'")]
     Status { path: String, status: String },
-    #[error("its output {0} is not there")]
+    #[error("its output {0} is missing")]
     Missing(String),
-    #[error("its output {0} is none of this directory")]
+    #[error("its output {0} is outside this directory")]
     Outside(String),
-    #[error("no output is known of it")]
+    #[error("its output is not known")]
     Unknown,
 }
 
@@ -73,7 +73,7 @@ pub fn phase_under_way(id: &str) -> String {
 
 /// Why new files are not noted.
 pub fn too_many_files(count: usize) -> String {
-    format!("{count} are too many; --file names those that matter")
+    format!("{count} are too many; name those that matter with --file")
 }
 
 /// Why a run of a newer version cannot be read.
@@ -82,7 +82,7 @@ pub fn newer_schema(found: u64, known: u32) -> String {
 }
 
 /// Why a run whose ref is damaged cannot be read.
-pub const REF_WITHOUT_COMMIT: &str = "its ref names no commit";
+pub const REF_WITHOUT_COMMIT: &str = "its ref does not name a commit";
 
 /// What a rewind of the state asks consent for.
 pub fn take_back(run: &str, to: &str) -> String {
@@ -94,5 +94,5 @@ pub const NOTING_FILES: &str = "noting which state files were written";
 pub const NOTING_NEW_FILES: &str = "noting which files are new";
 pub const MINI_COMMIT: &str = "making the checkpoint of every third phase";
 pub const REMOVING_FAILED: &str = "removing the file of the run that had failed";
-pub const EXPIRING: &str = "putting aside what is too old";
-pub const TRIMMING_ARCHIVES: &str = "dropping old archives";
+pub const EXPIRING: &str = "archiving what is too old";
+pub const TRIMMING_ARCHIVES: &str = "deleting old archives";

@@ -15,11 +15,11 @@ const LISTED_NAMES: usize = 10;
 #[strum(serialize_all = "snake_case")]
 pub enum RunError {
     // What is named is not there.
-    #[error("no workflow is known here")]
-    #[strum(message = "'checkpoint workflow init' begins one")]
+    #[error("there is no workflow here")]
+    #[strum(message = "'checkpoint workflow init' starts one")]
     NoWorkflow,
     #[error("no workflow '{0}'")]
-    #[strum(message = "'checkpoint workflow list --all' shows them")]
+    #[strum(message = "'checkpoint workflow list --all' lists all of them")]
     NoSuchWorkflow(String),
     #[error("workflow {run} has no phase {phase}")]
     NoSuchPhase {
@@ -30,25 +30,25 @@ pub enum RunError {
     #[error("there is no phase {0}")]
     #[strum(serialize = "no_such_phase")]
     UnknownPhase(String),
-    #[error("workflow {run} never began a phase {phase}")]
+    #[error("workflow {run} never started a phase {phase}")]
     #[strum(
         serialize = "no_such_phase",
         message = "'checkpoint workflow show' lists what happened"
     )]
     NeverBegun { run: String, phase: String },
     #[error("there is no task {0}")]
-    #[strum(message = "'checkpoint task list' shows them")]
+    #[strum(message = "'checkpoint task list' lists them")]
     NoSuchTask(String),
     #[error("workflow {run} has no revision '{revision}'")]
     #[strum(message = "'checkpoint workflow show' lists them")]
     NoSuchRevision { run: String, revision: String },
     #[error("no checkpoint was made before phase {phase}")]
-    #[strum(message = "--state takes the state back without the files")]
+    #[strum(message = "--state rewinds the state without the files")]
     NoCheckpoint { phase: String },
-    #[error("checkpoint {checkpoint} of phase {phase} is gone")]
+    #[error("checkpoint {checkpoint} of phase {phase} no longer exists")]
     #[strum(
         serialize = "no_checkpoint",
-        message = "--state takes the state back without the files"
+        message = "--state rewinds the state without the files"
     )]
     CheckpointGone { checkpoint: String, phase: String },
     #[error("{path} needs no decision")]
@@ -66,7 +66,7 @@ pub enum RunError {
     #[error("State file is malformed: {path}: {flaws}")]
     StateFileMalformed { path: String, flaws: String },
     #[error("State file is malformed: {flaws}")]
-    #[strum(message = "nothing was recorded; mend the document")]
+    #[strum(message = "nothing was recorded; fix the document")]
     DocumentMalformed { flaws: String },
 
     // The state of the run forbids it.
@@ -75,8 +75,8 @@ pub enum RunError {
     #[error("no phase can be started before {phase} is approved")]
     #[strum(serialize = "nothing_to_start")]
     ApprovalFirst { phase: String, command: String },
-    #[error("phase {phase} depends on {unmet}, not complete yet")]
-    #[strum(message = "end those first, or give --force")]
+    #[error("phase {phase} depends on {unmet}, which is not complete")]
+    #[strum(message = "complete that first, or add --force")]
     DependenciesUnmet {
         phase: String,
         unmet: String,
@@ -84,21 +84,21 @@ pub enum RunError {
         command: Option<String>,
     },
     #[error("phase {phase} cannot run beside {other}: {}", in_common(*.both_commit))]
-    #[strum(message = "finish that one first, or give --force")]
+    #[strum(message = "finish that one first, or add --force")]
     NotSideBySide {
         phase: String,
         other: String,
         both_commit: bool,
     },
     #[error("phase {phase} is not done: {}", and_more(.lacking, LISTED_NAMES))]
-    #[strum(message = "write it, or give --force")]
+    #[strum(message = "write what is missing, or add --force")]
     OutputsMissing { phase: String, lacking: Vec<String> },
     #[error("phase {phase} is not done: it has open tasks: {}", and_more(.open, LISTED_NAMES))]
-    #[strum(message = "end them, or give --force")]
+    #[strum(message = "end them first, or add --force")]
     TasksOpen { phase: String, open: Vec<String> },
-    #[error("phase {0} is approved already")]
+    #[error("phase {0} is already approved")]
     AlreadyApproved(String),
-    #[error("phase {phase} is {status}; 'phase {verb}' does not lead on from there")]
+    #[error("phase {phase} is {}", in_the_way(.status, .verb))]
     WrongPhaseState {
         code: &'static str,
         phase: String,
@@ -106,37 +106,37 @@ pub enum RunError {
         verb: &'static str,
         next: String,
     },
-    #[error("no phase is under way")]
+    #[error("no phase is in progress")]
     #[strum(message = "checkpoint phase start")]
     NothingUnderWay,
-    #[error("several phases are under way: {phases}")]
-    #[strum(message = "name the one that is meant")]
+    #[error("several phases are in progress: {phases}")]
+    #[strum(message = "name one of them")]
     SeveralUnderWay { phases: String },
     #[error("a task needs a name in one line")]
     BadId,
-    #[error("there is a task {0} already")]
+    #[error("task {0} already exists")]
     TaskExists(String),
-    #[error("task {task} is {status}; 'task {verb}' does not lead on from there")]
+    #[error("task {task} is {}; 'task {verb}' is not possible from there", .status.replace('_', " "))]
     #[strum(serialize = "invalid_transition")]
     WrongTaskState {
         task: String,
         status: &'static str,
         verb: &'static str,
     },
-    #[error("{key} is text, in quotes")]
+    #[error("{key} takes a text, in quotes")]
     BadValue { key: String },
-    #[error("'{key}' is no key: a name is empty")]
+    #[error("'{key}' is not a valid key: a name in it is empty")]
     #[strum(serialize = "bad_key")]
     EmptyKey { key: String },
     #[error("'{key}' leads through '{name}', which holds no keys")]
     #[strum(serialize = "bad_key")]
     NoKeysIn { key: String, name: String },
     #[error("workflow {run} is {status}")]
-    #[strum(message = "'checkpoint workflow init' begins another")]
+    #[strum(message = "'checkpoint workflow init' starts another")]
     WorkflowEnded { run: String, status: &'static str },
 
     // Another run or another process is in the way.
-    #[error("there is a workflow {0} already")]
+    #[error("workflow {0} already exists")]
     WorkflowExists(String),
     #[error("workflow {0} is open and has the same task")]
     #[strum(serialize = "workflow_open")]
@@ -147,11 +147,11 @@ pub enum RunError {
     #[error("workflow {0} is open and keeps its state in the same file")]
     #[strum(serialize = "workflow_open")]
     OpenInSameFile(String),
-    #[error("workflow {run} was moved on by somebody else")]
-    #[strum(message = "look at it again, then decide")]
+    #[error("workflow {run} was changed by another process")]
+    #[strum(message = "check its state, then try again")]
     MovedOn { run: String },
     #[error("workflow {run} is at {at}, not at {expected}")]
-    #[strum(serialize = "moved_on", message = "look at it again, then decide")]
+    #[strum(serialize = "moved_on", message = "check its state, then try again")]
     NotAtExpected {
         run: String,
         at: String,
@@ -161,10 +161,10 @@ pub enum RunError {
     BothChanged { path: String },
     #[error("{path} was removed while its workflow is open")]
     StateFileGone { path: String },
-    #[error("{operation} is under way in the project's repository; nothing was changed")]
+    #[error("{operation} is in progress in the project's repository; nothing was changed")]
     #[strum(serialize = "no_commit", message = "finish it with git first")]
     GitUnderWay { operation: String },
-    #[error("no repository of the project to commit in: {why}; nothing was changed")]
+    #[error("the project has no repository to commit to: {why}; nothing was changed")]
     #[strum(
         serialize = "no_commit",
         message = "'checkpoint workflow mini-commit' makes the checkpoint alone"
@@ -172,12 +172,22 @@ pub enum RunError {
     NoRepository { why: String },
 
     // The user has to decide.
-    #[error("workflow {run} is open{}; what is to become of it?", and_unsound(.wrong.as_deref()))]
+    #[error("workflow {run} is open{}; choose what to do with it", and_unsound(.wrong.as_deref()))]
     DecisionNeeded { run: String, wrong: Option<String> },
-    #[error("workflow {run} is not sound: {wrong}; nothing was changed")]
+    #[error("workflow {run} is inconsistent: {wrong}; nothing was changed")]
     Unsound { run: String, wrong: String },
-    #[error("'{given}' is no answer here; nothing was changed")]
+    #[error("'{given}' is not a valid answer; nothing was changed")]
     NoAnswer { given: String, keys: String },
+}
+
+/// `already in progress`, or `failed; 'phase done' is not possible then`.
+fn in_the_way(status: &str, verb: &str) -> String {
+    let words = status.replace('_', " ");
+    match (status, verb) {
+        ("complete" | "skipped", _) | ("in_progress", "start") => format!("already {words}"),
+        ("pending", _) => "not started".to_owned(),
+        _ => format!("{words}; 'phase {verb}' is not possible then"),
+    }
 }
 
 fn in_common(both_commit: bool) -> &'static str {
@@ -189,7 +199,7 @@ fn in_common(both_commit: bool) -> &'static str {
 }
 
 fn and_unsound(wrong: Option<&str>) -> String {
-    wrong.map_or_else(String::new, |wrong| format!(" and not sound: {wrong}"))
+    wrong.map_or_else(String::new, |wrong| format!(" and inconsistent: {wrong}"))
 }
 
 /// The next step where a phase waits for approval.
@@ -197,14 +207,24 @@ pub fn approves(command: &str) -> String {
     format!("'{command}' approves it")
 }
 
+/// The next step where a phase is in progress.
+pub fn ends(command: &str) -> String {
+    format!("'{command}' ends it")
+}
+
+/// The next step where a phase can start.
+pub fn starts(command: &str) -> String {
+    format!("'{command}' starts it")
+}
+
 /// The next step where the state tells all.
 pub fn shows_state(run: &str) -> String {
-    format!("'checkpoint workflow status {run}' shows where it stands")
+    format!("'checkpoint workflow status {run}' shows its state")
 }
 
 /// The next step after a phase was picked that cannot begin.
 pub fn names_ready(run: &str) -> String {
-    format!("'checkpoint workflow next {run} --parallel' names what can begin")
+    format!("'checkpoint workflow next {run} --parallel' lists what can start")
 }
 
 impl RunError {
@@ -236,14 +256,16 @@ impl RunError {
     fn next_step(&self) -> Option<String> {
         let goes_on = |id: &str| {
             format!(
-                "'checkpoint workflow resume {id}' goes on, 'checkpoint workflow abandon {id}' ends it"
+                "'checkpoint workflow resume {id}' continues it, 'checkpoint workflow abandon {id}' ends it"
             )
         };
         Some(match self {
-            Self::NoSuchPhase { known, .. } if known.is_empty() => "it has none".to_owned(),
-            Self::NoSuchPhase { known, .. } => format!("it has {}", and_more(known, LISTED_NAMES)),
+            Self::NoSuchPhase { known, .. } if known.is_empty() => "it has no phases".to_owned(),
+            Self::NoSuchPhase { known, .. } => {
+                format!("its phases are {}", and_more(known, LISTED_NAMES))
+            }
             Self::NothingToResume { name, .. } => format!(
-                "'checkpoint workflow init' begins one, and 'checkpoint workflow init --plan -' one that goes on with what \
+                "'checkpoint workflow init' starts a new one, and 'checkpoint workflow init --plan -' one from what \
                  'checkpoint workflow export {name} --format plan' prints"
             ),
             Self::NothingToStart { run } => shows_state(run),
@@ -253,9 +275,9 @@ impl RunError {
                 ..
             } => approves(command),
             Self::WrongPhaseState { next, .. } => next.clone(),
-            Self::SameTask(id) => format!("{}; --id begins another beside it", goes_on(id)),
+            Self::SameTask(id) => format!("{}; --id starts another beside it", goes_on(id)),
             Self::SameFile(id) | Self::OpenInSameFile(id) => goes_on(id),
-            Self::NoAnswer { keys, .. } => format!("one of {keys}"),
+            Self::NoAnswer { keys, .. } => format!("choose one of {keys}"),
             _ => self.get_message()?.to_owned(),
         })
     }

@@ -11,7 +11,7 @@ use crate::worktree::tree_handle::{StatReader, WorkTree};
 
 /// Reason of an obstacle: a path that should be free is occupied.
 pub(in crate::worktree) const APPEARED: &str = "appeared";
-const SPELLED_OTHERWISE: &str = "stands there under another spelling of its name";
+const SPELLED_OTHERWISE: &str = "is there under another spelling of its name";
 
 /// Returns the plan with those removals moved to the front that free a target path spelled
 /// differently; `None` if there is no such path.

@@ -245,7 +245,7 @@ impl<'w> Writer<'w> {
         }
         match left {
             None => error,
-            Some(left) => Error::unexpected(format!("{error}; and then: {left}")),
+            Some(left) => Error::unexpected(format!("{error}; then cleaning up failed: {left}")),
         }
     }
 }

@@ -218,7 +218,7 @@ fn no_symlink_on_the_way(work: &WorkTree, parent: &RelPath) -> Result<()> {
             return Err(work.io(
                 "open",
                 &above,
-                io::Error::new(ErrorKind::NotADirectory, "it is no directory"),
+                io::Error::new(ErrorKind::NotADirectory, "it is not a directory"),
             ));
         }
     }
@@ -265,7 +265,7 @@ pub(super) fn stat_regular(work: &WorkTree, dir: &Dir, path: &RelPath) -> Result
         Ok(_) => Err(work.io(
             "use",
             path,
-            io::Error::new(ErrorKind::InvalidInput, "it is no regular file"),
+            io::Error::new(ErrorKind::InvalidInput, "it is not a regular file"),
         )),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(work.io("look at", path, error)),

@@ -131,7 +131,7 @@ pub(in crate::worktree) fn git_dir(root: &Path) -> Result<Option<PathBuf>> {
 pub(in crate::worktree) fn read_regular(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>> {
     match fs::metadata(path) {
         Ok(found) if found.is_file() => {}
-        Ok(_) => return Err(unusable(path, "it is no regular file")),
+        Ok(_) => return Err(unusable(path, "it is not a regular file")),
         Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => return Err(Error::io("read", path)(error)),
     }

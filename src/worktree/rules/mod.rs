@@ -7,3 +7,5 @@ mod pattern_list;
 pub mod rule_set;
 mod secrets;
 mod tracked;
+
+pub use secrets::may_be_secret;

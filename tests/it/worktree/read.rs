@@ -233,10 +233,10 @@ fn the_answer_of_the_sink_is_passed_on() {
         read(temp.path(), "f", Kind::File, &mut sink).unwrap(),
         ReadOutcome::Refused(WhyNot::Collision)
     ));
-    sink.answer = Some(SinkError::Failed(Error::NoBase));
+    sink.answer = Some(SinkError::Failed(Error::NoBase { home: None }));
     assert!(matches!(
         read(temp.path(), "f", Kind::File, &mut sink),
-        Err(Error::NoBase)
+        Err(Error::NoBase { .. })
     ));
 }
 

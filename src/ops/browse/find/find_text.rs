@@ -213,6 +213,6 @@ fn no_match(text: &[u8], passed_over: usize) -> Error {
             escape_bytes(text),
             unread(passed_over)
         ),
-        hint: "the text is taken to the letter, upper and lower case too".into(),
+        hint: "the text is matched exactly, including case".into(),
     }
 }

@@ -57,7 +57,7 @@ fn take_phase_file(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Fin
     let ours = write::value(workflow);
     if workflow.documents.contains_key(PHASE_FILE) && ours["workflow_id"] != read.id.as_str() {
         let what = format!(
-            "it is of the run '{}', not of {}",
+            "it belongs to run '{}', not to {}",
             read.id, ours["workflow_id"]
         );
         return Err(vec![Finding::new("other_run", "workflow_id", what)]);

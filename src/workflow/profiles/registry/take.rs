@@ -34,7 +34,7 @@ pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> 
     if workflow.documents.contains_key(&path(workflow)) && ours["checkpoint_id"] != read.id.as_str()
     {
         let what = format!(
-            "it is of the run '{}', not of {}",
+            "it belongs to run '{}', not to {}",
             read.id, ours["checkpoint_id"]
         );
         return Err(vec![Finding::new("other_run", "checkpoint_id", what)]);

@@ -8,7 +8,8 @@ use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, RunStatus, TaskStatus};
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::flaw::OutputFlaw;
-use crate::workflow::words::run_error::{RunError, approves, shows_state};
+use crate::workflow::words::next_step::phase_command;
+use crate::workflow::words::run_error::{RunError, approves, ends, shows_state, starts};
 
 #[derive(Clone, Debug, Default)]
 pub struct Start {
@@ -347,6 +348,10 @@ fn wrong_state(workflow: &Workflow, phase: &Phase, verb: &'static str) -> RunErr
         verb,
         next: match phase.status {
             PhaseStatus::AwaitingApproval => approves(&approve_command(workflow, phase)),
+            PhaseStatus::InProgress => ends(&phase_command("done", &phase.id, &workflow.id)),
+            PhaseStatus::Pending if workflow.unmet(phase).is_empty() => {
+                starts(&phase_command("start", &phase.id, &workflow.id))
+            }
             _ => shows_state(&workflow.id),
         },
     }

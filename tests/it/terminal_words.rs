@@ -1,0 +1,228 @@
+//! What a person at a terminal reads of restores, of the wait for a lock and of Ctrl-C; and the
+//! variables for colours and pagers.
+
+use std::fs::File;
+use std::time::Duration;
+
+use crate::bench::terminal::{at_a_terminal, screen, with_keyboard};
+use crate::bench::{Run, Sandbox};
+
+fn with_two() -> (Sandbox, Vec<String>) {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("b", "1").env("NO_COLOR", "1");
+    let first = sandbox.create("wave 1");
+    sandbox.write("a", "2").write("c", "2");
+    let second = sandbox.create("wave 2");
+    (sandbox, vec![first, second])
+}
+
+#[test]
+fn a_restore_an_undo_and_a_redo_say_what_was_done_and_the_way_back() {
+    let (sandbox, ids) = with_two();
+    let first = &ids[0];
+    let steps = [
+        (
+            format!("restore {first} --yes"),
+            format!("Restored {first} (wave 1). 1 file written, 1 file deleted."),
+            "To take it back: checkpoint undo",
+        ),
+        (
+            "undo --yes".to_owned(),
+            format!("Undone: the restore to {first} (wave 1). 2 files written (1 new)."),
+            "To redo it: checkpoint redo",
+        ),
+        (
+            "redo --yes".to_owned(),
+            format!("Redone: the restore to {first} (wave 1). 1 file written, 1 file deleted."),
+            "To take it back: checkpoint undo",
+        ),
+        (
+            format!("restore {} c a --yes", ids[1]),
+            format!(
+                "Restored a, c from {} (wave 2). 2 files written (1 new).",
+                ids[1]
+            ),
+            "To take it back: checkpoint undo",
+        ),
+    ];
+    for (line, done, back) in steps {
+        let Some(run) = at_a_terminal(&sandbox, &format!("$checkpoint {line}")) else {
+            return;
+        };
+        let shown = screen(&run.clone().success().stdout);
+        assert_eq!(shown[..2], [done, back.to_owned()], "{run}");
+    }
+}
+
+#[test]
+fn the_question_before_an_undo_names_the_restore_that_it_takes_back() {
+    let (sandbox, ids) = with_two();
+    sandbox.restore(&ids[0]).success();
+    sandbox.write("a", "since");
+    let typing = "until grep -q 'y/N' $typescript 2>/dev/null; do sleep 0.05; done; echo n";
+    let Some(run) = with_keyboard(&sandbox, typing, "$checkpoint undo; echo code $?") else {
+        return;
+    };
+    let asked = format!("Undo the restore to {} (wave 1), ", ids[0]);
+    run.clone()
+        .stdout_has(&asked)
+        .stdout_has(" ago? This will write 2 files (1 new). [y/N] ");
+    run.stdout_has("checkpoint: cancelled; nothing was changed")
+        .stdout_has("code 4");
+}
+
+/// Takes the lock of the store, with the name of a holder in it.
+fn locked(sandbox: &Sandbox) -> File {
+    let path = sandbox.store().join("checkpoint/lock");
+    let lock = File::options()
+        .read(true)
+        .write(true)
+        .open(path)
+        .expect("the lock opens");
+    lock.lock().expect("the lock is free");
+    lock
+}
+
+/// Runs a command line at a terminal while another process has the lock for some time.
+fn while_locked(sandbox: &Sandbox, time: Duration, typing: &str, line: &str) -> Option<Run> {
+    // Output of an earlier run answers nothing here.
+    let _ = std::fs::remove_file(sandbox.top().join("typescript"));
+    let lock = locked(sandbox);
+    let holder = std::thread::spawn(move || {
+        std::thread::sleep(time);
+        drop(lock);
+    });
+    let run = with_keyboard(sandbox, typing, line);
+    holder.join().expect("the lock was released");
+    run
+}
+
+#[test]
+fn a_wait_for_the_lock_shows_who_has_it_and_takes_itself_away() {
+    let (sandbox, _) = with_two();
+    for line in ["create -r late -s test", "pin latest"] {
+        let line = format!("$checkpoint {line} >/dev/null");
+        let Some(run) = while_locked(&sandbox, Duration::from_millis(2500), ":", &line) else {
+            return;
+        };
+        let run = run.success().stdout_has("waiting for ").stdout_has(", 1 s");
+        let left = screen(&run.stdout).join("\n");
+        assert!(!left.contains("waiting"), "{run}");
+    }
+}
+
+#[test]
+fn ctrl_c_while_waiting_says_what_was_not_done() {
+    let (sandbox, _) = with_two();
+    let before = sandbox.listed_ids();
+    for (line, state) in [
+        ("create", "no checkpoint was made"),
+        ("restore latest~1 --yes", "nothing was changed"),
+        ("pin latest", "nothing was changed"),
+    ] {
+        let typing = r"until grep -q waiting $typescript 2>/dev/null; do sleep 0.05; done; printf '\003'; sleep 1";
+        let line = format!("trap : INT; $checkpoint {line}; echo code $?");
+        let time = Duration::from_secs(6);
+        let Some(run) = while_locked(&sandbox, time, typing, &line) else {
+            return;
+        };
+        let shown = screen(&run.stdout);
+        let said = format!("checkpoint: interrupted: {state}");
+        let end = &shown[shown.len().saturating_sub(2)..];
+        assert_eq!(end, [said, "code 130".to_owned()], "{run}");
+        assert_eq!(sandbox.listed_ids(), before, "{run}");
+    }
+}
+
+#[test]
+fn colours_follow_the_variables_that_are_common() {
+    let (sandbox, _) = with_two();
+    sandbox.write("a", "3").unset_env("NO_COLOR");
+    let coloured = |variables: &[(&str, &str)], arguments: &[&str]| {
+        for (name, value) in variables {
+            sandbox.env(name, value);
+        }
+        let run = sandbox.run(&[&["diff"], arguments].concat()).success();
+        for (name, _) in variables {
+            sandbox.unset_env(name);
+        }
+        run.stdout.contains("\x1b[")
+    };
+    assert!(!coloured(&[], &[]));
+    assert!(coloured(&[("CLICOLOR_FORCE", "1")], &[]));
+    assert!(coloured(&[("FORCE_COLOR", "1")], &[]));
+    assert!(!coloured(&[("FORCE_COLOR", "0")], &[]));
+    assert!(!coloured(&[("FORCE_COLOR", "1"), ("NO_COLOR", "1")], &[]));
+    assert!(!coloured(&[("FORCE_COLOR", "1")], &["--color", "never"]));
+    assert!(coloured(&[("NO_COLOR", "1")], &["--color", "always"]));
+}
+
+#[test]
+fn less_gets_its_options_and_a_dumb_terminal_neither_pager_nor_colours() {
+    let (sandbox, _) = with_two();
+    sandbox.write("a", "3").unset_env("NO_COLOR");
+    sandbox.env("PAGER", "cat >/dev/null; echo \"[$LESS]\"");
+    let Some(run) = at_a_terminal(&sandbox, "$checkpoint diff") else {
+        return;
+    };
+    run.success().stdout_is("[FRX]\n");
+    let run = at_a_terminal(&sandbox, "LESS=-S $checkpoint diff").expect("a terminal");
+    run.success().stdout_is("[-S]\n");
+    let run = at_a_terminal(&sandbox, "LESS= $checkpoint diff").expect("a terminal");
+    run.success().stdout_is("[]\n");
+    let run = at_a_terminal(&sandbox, "TERM=dumb $checkpoint diff")
+        .expect("a terminal")
+        .success();
+    assert!(
+        run.stdout.contains("+3\n") && !run.stdout.contains('\x1b'),
+        "{run}"
+    );
+    let run = at_a_terminal(&sandbox, "TERM=dumb $checkpoint list")
+        .expect("a terminal")
+        .success();
+    assert!(
+        run.stdout.contains("wave 2") && !run.stdout.contains('\x1b'),
+        "{run}"
+    );
+}
+
+#[test]
+fn a_key_that_a_project_may_not_set_is_named() {
+    let (sandbox, ids) = with_two();
+    sandbox.write(".checkpoint.toml", "keep = 8\nmax_files = 3\n");
+    let run = sandbox.run(&["show", &ids[0]]).success();
+    run.clone()
+        .stderr_has("'max_files' is only allowed in the user's own configuration, and was ignored");
+    run.stderr_has("keep = 8 is less than 50 and was ignored: a project can only keep more");
+}
+
+#[test]
+fn what_finds_nothing_says_so() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    let init = ["workflow", "init", "--id", "w", "--phase", "one"];
+    sandbox.run(&init).success();
+    let run = sandbox.run(&["workflow", "lint"]).success();
+    run.stdout_is("").stderr_has("no findings in workflow w");
+}
+
+#[test]
+fn a_directory_that_is_gone_is_3_for_every_command() {
+    let sandbox = Sandbox::new();
+    let missing = sandbox.top().join("missing").display().to_string();
+    for words in [
+        &["list"][..],
+        &["status"],
+        &["verify"],
+        &["prune"],
+        &["delete", "--all"],
+        &["hold", "x"],
+        &["workflow", "list"],
+        &["list", "--json"],
+    ] {
+        let run = sandbox.run(&[&["-C", &missing], words].concat()).code(3);
+        run.stderr_has(&format!(
+            "{missing} does not exist; name an existing directory with -C"
+        ));
+    }
+}
