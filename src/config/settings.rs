@@ -301,7 +301,7 @@ impl Settings {
         if !has_effect {
             self.remarks.extend(keys.first().map(|key| {
                 file.remark(format!(
-                    "{key} keeps less than is configured, and was ignored: a project can only keep more"
+                    "'{key}' keeps less than is configured, and was ignored: a project can only keep more"
                 ))
             }));
         }

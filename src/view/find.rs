@@ -159,7 +159,10 @@ fn more(number: usize, one: &str, many: &str) -> String {
     if number == 0 {
         return String::new();
     }
-    format!("and {} more beyond -n\n", count(number, one, many))
+    format!(
+        "and {} more; raise -n to see them\n",
+        count(number, one, many)
+    )
 }
 
 /// What `find` found: paths, or with `--text` matches.

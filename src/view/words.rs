@@ -74,6 +74,7 @@ pub fn advised(what: &str, hint: Option<&str>) -> String {
     match hint {
         None => what.to_owned(),
         Some(command) if command.starts_with("checkpoint ") => format!("{what}; run: {command}"),
+        Some(advice) if what.ends_with('?') => format!("{what} {advice}"),
         Some(advice) => format!("{what}; {advice}"),
     }
 }

@@ -187,17 +187,17 @@ fn a_group_without_a_command_names_its_commands() {
     for (group, message) in [
         (
             "workflow",
-            "workflow needs a command: init, status, next, resume, rewind, note, list, show, … \
-             (try 'checkpoint workflow --help')",
+            "workflow needs a command: init, status, next, resume, rewind, note, list, show, …; \
+             see 'checkpoint workflow --help'",
         ),
         (
             "phase",
-            "phase needs a command: start, progress, done, fail, skip, approve \
-             (try 'checkpoint phase --help')",
+            "phase needs a command: start, progress, done, fail, skip, approve; \
+             see 'checkpoint phase --help'",
         ),
         (
             "task",
-            "task needs a command: add, start, done, fail, reset, list (try 'checkpoint task --help')",
+            "task needs a command: add, start, done, fail, reset, list; see 'checkpoint task --help'",
         ),
     ] {
         for words in [&[group][..], &["--yes", group]] {
@@ -241,26 +241,25 @@ fn common_words_of_other_programs_lead_to_the_command() {
         ("fsck", "'verify'"),
     ] {
         let run = sandbox.run(&[word]).code(2).stdout_is("");
-        let said =
-            format!("checkpoint: there is no command '{word}'; did you mean {meant}? (try '");
+        let said = format!("checkpoint: there is no command '{word}'; did you mean {meant}? see '");
         assert!(run.stderr.starts_with(&said), "{run}");
         // The command that is named can be run.
         let tried = run
             .stderr
-            .split("try 'checkpoint ")
+            .split("see 'checkpoint ")
             .nth(1)
             .expect("a command");
-        let tried: Vec<&str> = tried.trim_end_matches("')\n").split(' ').collect();
+        let tried: Vec<&str> = tried.trim_end_matches("'\n").split(' ').collect();
         sandbox.run(&tried).success().stdout_has("Usage:");
     }
     sandbox
         .run(&["workflow", "initt"])
         .code(2)
-        .stderr_has("there is no workflow command 'initt'; did you mean 'init'? (try 'checkpoint workflow init --help')");
+        .stderr_has("there is no workflow command 'initt'; did you mean 'init'? see 'checkpoint workflow init --help'");
     sandbox
         .run(&["zzzzz"])
         .code(2)
-        .stderr_has("checkpoint: there is no command 'zzzzz' (try 'checkpoint --help')\n");
+        .stderr_has("checkpoint: there is no command 'zzzzz'; see 'checkpoint --help'\n");
 }
 
 #[test]

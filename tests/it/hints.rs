@@ -12,13 +12,14 @@ use crate::bench::{Run, Sandbox};
 use crate::source;
 
 /// Sentences that name options outside a command line, and the commands that print them.
-const SENTENCES: [(&str, &[&str]); 42] = [
+const SENTENCES: &[(&str, &[&str])] = &[
     (
         "--here begins new ones",
         &["create", "guard", "hold", "workflow init", "phase start"],
     ),
     ("--base names another place", &["create", "workflow init"]),
     ("--dry-run shows one step", &["undo"]),
+    ("give another --id", &["workflow init"]),
     ("Databases named by --db", &["create"]),
     (" --include-sensitive={}", &["create"]),
     ("--dry-run to look first", &DRY_RUN),

@@ -193,7 +193,7 @@ fn a_key_that_a_project_may_not_set_is_named() {
     let run = sandbox.run(&["show", &ids[0]]).success();
     run.clone()
         .stderr_has("'max_files' is only allowed in the user's own configuration, and was ignored");
-    run.stderr_has("keep = 8 is less than 50 and was ignored: a project can only keep more");
+    run.stderr_has("'keep' keeps less than is configured, and was ignored: a project can only keep more");
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn undo_and_redo_ask_only_if_work_done_since_would_go_with_them() {
     sandbox
         .run(&["undo"])
         .code(4)
-        .stderr_has("takes along work done since: a, other");
+        .stderr_has("take back work done since: a, other");
     let data = sandbox
         .run(&["undo", "--dry-run", "--json"])
         .success()

@@ -208,7 +208,7 @@ fn restart_is_asked_for_twice() {
     for answer in ["n\\n", "\\n", ""] {
         let Some(run) = resume(
             &sandbox,
-            &[(QUESTION, "restart\\n"), ("anew? [y/N]", answer)],
+            &[(QUESTION, "restart\\n"), ("again? [y/N]", answer)],
         ) else {
             return;
         };
@@ -217,7 +217,7 @@ fn restart_is_asked_for_twice() {
     }
     let run = resume(
         &sandbox,
-        &[(QUESTION, "restart\\n"), ("anew? [y/N]", "y\\n")],
+        &[(QUESTION, "restart\\n"), ("again? [y/N]", "y\\n")],
     )
     .expect("a terminal")
     .code(0);

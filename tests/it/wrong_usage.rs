@@ -45,7 +45,6 @@ const GRAMMAR: &[WrongUse] = &[
     ("--lock-timeout soon list", 2, "soon"),
     ("list --lock-timeout -1", 2, "-1"),
     ("list --json=yes", 2, "yes"),
-    ("show", 2, "SEL"),
     ("unpin", 2, "SEL"),
     ("cat", 2, "SEL:PATH"),
     ("pin", 2, "SEL"),

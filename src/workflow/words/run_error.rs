@@ -137,6 +137,7 @@ pub enum RunError {
 
     // Another run or another process is in the way.
     #[error("workflow {0} already exists")]
+    #[strum(message = "give another --id")]
     WorkflowExists(String),
     #[error("workflow {0} is open and has the same task")]
     #[strum(serialize = "workflow_open")]
