@@ -50,7 +50,7 @@ pub const VARIABLES: [Variable; 24] = [
     public("COLUMNS", "the width of the help, at most 100"),
     public(
         "TERM",
-        "the kind of terminal; dumb or not set: no colours, progress or pager",
+        "the kind of terminal; dumb or not set: no colours, progress, pager or picker",
     ),
     public("TZ", "the time zone of times for people"),
     public(

@@ -15,6 +15,28 @@ pub struct TreeChange {
     pub after: Option<(u32, ObjectId)>,
 }
 
+/// Numbers of files that differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChangeCounts {
+    pub added: usize,
+    pub changed: usize,
+    pub deleted: usize,
+}
+
+impl ChangeCounts {
+    pub fn of(changes: &[TreeChange]) -> Self {
+        let mut counts = Self::default();
+        for change in changes {
+            match (change.before, change.after) {
+                (None, _) => counts.added += 1,
+                (_, None) => counts.deleted += 1,
+                _ => counts.changed += 1,
+            }
+        }
+        counts
+    }
+}
+
 /// How a file differs, in git's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]

@@ -5,6 +5,7 @@ use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointId, CheckpointKind};
 use crate::model::checkpoint::retention::Evicted;
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
+use crate::model::difference::ChangeCounts;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
@@ -199,10 +200,25 @@ impl ChangeJson {
 
 /// Numbers of files that changed.
 #[derive(Serialize, JsonSchema)]
-pub struct ChangeCounts {
+pub struct ChangeCountsJson {
     pub added: usize,
     pub changed: usize,
     pub deleted: usize,
+}
+
+impl From<ChangeCounts> for ChangeCountsJson {
+    fn from(counts: ChangeCounts) -> Self {
+        let ChangeCounts {
+            added,
+            changed,
+            deleted,
+        } = counts;
+        Self {
+            added,
+            changed,
+            deleted,
+        }
+    }
 }
 
 /// A path with the reason why it was not treated as the others.

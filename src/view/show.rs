@@ -17,7 +17,8 @@ use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::size;
 use crate::view::parts::{
-    ChangeCounts, ChangeJson, CheckpointRef, CheckpointRow, PathName, PathReason, paths, uncaptured,
+    ChangeCountsJson, ChangeJson, CheckpointRef, CheckpointRow, PathName, PathReason, paths,
+    uncaptured,
 };
 use crate::view::words::{count_files, join};
 
@@ -161,7 +162,7 @@ pub struct ShowAnswer {
     checkpoint: CheckpointDetails,
     /// The checkpoint with which it is compared.
     before: Option<CheckpointRef>,
-    counts: ChangeCounts,
+    counts: ChangeCountsJson,
     changes: Vec<ChangeJson>,
     databases: Vec<HeldDatabase>,
     /// The values that it holds; null if it holds none.
@@ -214,7 +215,7 @@ pub fn json(outcome: &ShowOutcome) -> String {
             }),
         },
         before: outcome.before.as_ref().map(CheckpointRef::new),
-        counts: ChangeCounts {
+        counts: ChangeCountsJson {
             added: count("added"),
             changed: count("changed") + count("mode"),
             deleted: count("deleted"),

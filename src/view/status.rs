@@ -1,17 +1,24 @@
 //! `status` as text and as JSON.
 
+use std::path::Path;
+
 use crate::base::text::{escape, escape_path};
 use crate::base::time::age;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::difference::ChangeKind;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::status::StatusOutcome;
+use crate::ops::warning_words::thousands;
 use crate::view::create::left_out_words;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
-use crate::view::format::{count, size};
+use crate::view::format::{Paint, count, size};
 use crate::view::hold::{self, HoldJson};
-use crate::view::parts::{ChangeCounts, CheckpointRef, CheckpointRow, LeftOutJson};
+use crate::view::parts::{ChangeCountsJson, CheckpointRef, CheckpointRow, LeftOutJson};
+use crate::view::table::state_words;
 use crate::view::words::Output;
+use crate::view::workflow::summary;
+use crate::workflow::engine::runs::Run;
 
 /// Formats one line for prompts and skills.
 pub fn brief(outcome: &StatusOutcome, now_ms: i64) -> Output {
@@ -45,89 +52,155 @@ pub fn brief(outcome: &StatusOutcome, now_ms: i64) -> Output {
     }
 }
 
-pub fn human(outcome: &StatusOutcome, now_ms: i64, verbose: bool) -> Output {
-    let (root, store) = (escape_path(&outcome.root), escape_path(&outcome.store));
-    let mut text = format!("root         {root}\nstore        {store}\n");
-    if let Some(bytes) = outcome.store_bytes {
-        let limit = outcome
-            .max_store_bytes
-            .map(|limit| format!(" of {}", size(limit)))
-            .unwrap_or_default();
-        text.push_str(&format!("size         {}{limit}\n", size(bytes)));
-    }
-    for copy in &outcome.damaged_copies {
-        text.push_str(&format!("kept copy    {}\n", escape_path(copy)));
-    }
-    text.push_str(&checkpoints(outcome, now_ms));
-    if let Some(set) = outcome
-        .baseline
-        .as_ref()
-        .filter(|set| outcome.latest.as_ref().is_none_or(|c| c.id != set.id))
-    {
-        text.push_str(&format!(
-            "restored     {} {}\n",
-            set.id.short(),
-            escape(&set.record.reason)
-        ));
-    }
-    if let Some(drift) = outcome.drift {
-        text.push_str(&format!(
-            "since then   +{} ~{} -{}\n",
-            drift.added, drift.changed, drift.deleted
-        ));
+/// Maximum number of changed files that are named.
+const CHANGED_SHOWN: usize = 10;
+
+/// What the text shows beside the outcome.
+pub struct StatusView<'v> {
+    /// The runs that have not ended.
+    pub open_runs: &'v [Run],
+    pub home: Option<&'v Path>,
+    pub now_ms: i64,
+    pub verbose: bool,
+    pub paint: Paint,
+}
+
+/// Formats one screen: the position, changed files, what is under way, what is left out, the store.
+pub fn human(outcome: &StatusOutcome, view: &StatusView<'_>) -> Output {
+    let mut text = position(outcome, view.now_ms);
+    text.push_str(&changed(outcome, view.paint));
+    for run in view.open_runs {
+        let place = summary::place(&run.workflow);
+        text.push_str(&line("workflow", &format!("{} {place}", escape(run.id()))));
     }
     if let Some([(target, _), (safety, _)]) = &outcome.pending {
-        text.push_str(&format!(
-            "pending      restore to {}, safety checkpoint {}\n",
-            target.short(),
-            safety.short()
-        ));
+        let (target, safety) = (target.short(), safety.short());
+        let pending = format!("restore to {target}, safety checkpoint {safety}");
+        text.push_str(&line("pending", &pending));
     }
-    text.push_str(
-        &outcome
-            .holds
-            .iter()
-            .map(hold::status_line)
-            .collect::<String>(),
-    );
+    text.extend(outcome.holds.iter().map(hold::status_line));
     if let Some(out) = outcome.left_out.as_ref().filter(|out| !out.is_empty()) {
-        text.push_str(&if verbose {
+        text.push_str(&if view.verbose {
             format!("left out:\n{}", indented(&out.to_text()))
         } else {
             left_out_words(out)
         });
     }
+    text.push_str(&place(outcome, view.home));
     Output {
         result: if outcome.exists { text } else { String::new() },
         talk: String::new(),
     }
 }
 
-/// Formats how many checkpoints there are, and the latest one.
-fn checkpoints(outcome: &StatusOutcome, now_ms: i64) -> String {
-    let mut text = format!("checkpoints  {}", outcome.checkpoints);
-    let parts = [
-        (outcome.safety, "of them safety"),
-        (outcome.pinned, "pinned"),
-        (outcome.damaged, "damaged"),
+fn line(label: &str, value: &str) -> String {
+    format!("{label:<11}  {value}\n")
+}
+
+/// What the directory was last set to, and the newest checkpoint if that is another one.
+fn position(outcome: &StatusOutcome, now_ms: i64) -> String {
+    let told = |c: &Checkpoint| {
+        let (reason, source) = (escape(&c.record.reason), escape(&c.record.source));
+        format!("{} {reason} ({source})", c.id.short())
+    };
+    let ago = |c: &Checkpoint| format!("{} ago", age(c.record.time_ms, now_ms));
+    let set = outcome.position.as_ref();
+    let is_newest = set.map(|c| c.id) == outcome.latest.as_ref().map(|c| c.id);
+    let at = set.map(|set| match &outcome.position_story {
+        Some((story, reason)) => {
+            let state = state_words(story, reason.as_deref());
+            format!("{} {state}", set.id.short())
+        }
+        None if is_newest => format!("{}, {}", told(set), ago(set)),
+        None => format!("{}, restored", told(set)),
+    });
+    let newest = outcome
+        .latest
+        .as_ref()
+        .filter(|_| !is_newest || set.is_none());
+    let newest = newest.map(|c| format!("{}, {}", told(c), ago(c)));
+    let lines = [("at", at), ("newest", newest)];
+    lines
+        .into_iter()
+        .filter_map(|(label, value)| Some(line(label, &value?)))
+        .collect()
+}
+
+/// The files that differ from the position, and the command that lists all of them.
+fn changed(outcome: &StatusOutcome, paint: Paint) -> String {
+    let Some(counts) = outcome.drift else {
+        return String::new();
+    };
+    let numbers = [
+        (counts.added, "added"),
+        (counts.changed, "modified"),
+        (counts.deleted, "deleted"),
     ];
-    text.extend(
-        parts
-            .into_iter()
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, what)| format!(", {count} {what}")),
-    );
-    text.push('\n');
-    if let Some(latest) = &outcome.latest {
-        let record = &latest.record;
-        let (id, ago) = (latest.id.short(), age(record.time_ms, now_ms));
+    let told: Vec<String> = numbers
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| format!("{} {word}", thousands(number as u64)))
+        .collect();
+    if told.is_empty() {
+        return line("changed", "nothing since");
+    }
+    let mut text = line("changed", &told.join(", "));
+    for (path, kind) in outcome.changed.iter().take(CHANGED_SHOWN) {
+        let shown = match kind {
+            ChangeKind::Added => paint.green(&format!("+ {path}")),
+            ChangeKind::Deleted => paint.red(&format!("- {path}")),
+            _ => paint.yellow(&format!("~ {path}")),
+        };
+        text.push_str(&format!("  {shown}\n"));
+    }
+    let more = outcome.changed.len().saturating_sub(CHANGED_SHOWN);
+    if more > 0 {
+        let set = outcome.position.as_ref().map(|c| c.id);
+        let is_latest = set == outcome.latest.as_ref().map(|c| c.id);
+        let named = set.filter(|_| !is_latest);
+        let selector = named.map_or(String::new(), |id| format!("{} ", id.short()));
         text.push_str(&format!(
-            "latest       {id} {} ({}), {ago} ago\n",
-            escape(&record.reason),
-            escape(&record.source)
+            "  and {} more: 'checkpoint diff {selector}--name-status'\n",
+            thousands(more as u64)
         ));
     }
     text
+}
+
+/// The number of checkpoints, and where they are stored.
+fn place(outcome: &StatusOutcome, home: Option<&Path>) -> String {
+    let mut text = (outcome.checkpoints - outcome.safety).to_string();
+    if outcome.safety > 0 {
+        text.push_str(&format!(
+            ", {}",
+            count(outcome.safety, "restore", "restores")
+        ));
+    }
+    for (number, word) in [(outcome.pinned, "pinned"), (outcome.damaged, "damaged")] {
+        if number > 0 {
+            text.push_str(&format!(", {number} {word}"));
+        }
+    }
+    let mut text = line("checkpoints", &text);
+    for copy in &outcome.damaged_copies {
+        text.push_str(&line("kept copy", &below_home(copy, home)));
+    }
+    text.push_str(&line("root", &escape_path(&outcome.root)));
+    let limit = outcome
+        .max_store_bytes
+        .map(|limit| format!(" of {}", size(limit)));
+    let bytes = outcome
+        .store_bytes
+        .map(|bytes| format!("{}{} in ", size(bytes), limit.unwrap_or_default()));
+    let dir = below_home(&outcome.store, home);
+    text + &line("store", &format!("{}{dir}", bytes.unwrap_or_default()))
+}
+
+fn below_home(path: &Path, home: Option<&Path>) -> String {
+    match home.and_then(|home| path.strip_prefix(home).ok()) {
+        Some(below) => format!("~/{}", escape_path(below)),
+        None => escape_path(path),
+    }
 }
 
 pub fn indented(text: &str) -> String {
@@ -155,7 +228,7 @@ pub struct StatusAnswer {
     /// The checkpoint that the directory was last restored to or recorded as.
     baseline: Option<CheckpointRow>,
     /// What changed since the baseline; null if it is not known.
-    drift: Option<ChangeCounts>,
+    drift: Option<ChangeCountsJson>,
     /// A restore that was interrupted.
     pending: Option<PendingJson>,
     holds: Vec<HoldJson>,
@@ -195,11 +268,7 @@ pub fn json(outcome: &StatusOutcome, verbose: bool) -> String {
         store_bytes: outcome.store_bytes,
         latest: outcome.latest.as_ref().map(CheckpointRow::new),
         baseline: outcome.baseline.as_ref().map(CheckpointRow::new),
-        drift: outcome.drift.map(|drift| ChangeCounts {
-            added: drift.added,
-            changed: drift.changed,
-            deleted: drift.deleted,
-        }),
+        drift: outcome.drift.map(Into::into),
         pending: pending.map(|[target, safety]| PendingJson {
             target: named(target),
             safety: named(safety),

@@ -45,7 +45,8 @@ fn status_tells_the_drift_from_what_was_restored() {
     sandbox
         .run(&["status"])
         .success()
-        .stdout_has(&format!("restored     {one} one\nsince then   +1 ~0 -0\n"));
+        .stdout_has(&format!("at           {one} one (test), restored\n"))
+        .stdout_has("changed      1 added\n  + c\n");
 }
 
 #[test]

@@ -34,7 +34,7 @@ const LAYERS: [(&str, &[&str]); 11] = [
 ];
 
 /// Each outside crate, and the path prefixes of the files that may name it.
-const DOORS: [(&str, &[&str]); 27] = [
+const DOORS: [(&str, &[&str]); 30] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["base/time", "view/"]),
     ("clap", &["cli/"]),
@@ -43,6 +43,7 @@ const DOORS: [(&str, &[&str]); 27] = [
         &["cli/commands/completions", "cli/completion"],
     ),
     ("clap_mangen", &["cli/commands/man"]),
+    ("crossterm", &["cli/terminal/keyboard"]),
     ("directories", &["config"]),
     ("flate2", &["store/objects/deflate"]),
     (
@@ -116,8 +117,10 @@ const DOORS: [(&str, &[&str]); 27] = [
             "workflow/",
         ],
     ),
+    ("terminal_size", &["cli/terminal/printer"]),
     ("thiserror", &["error", "workflow/words/"]),
     ("toml", &["config"]),
+    ("unicode_width", &["view/columns"]),
     ("walkdir", &["worktree/sys/portable", "store/gc/disk_usage"]),
     (
         "xxhash_rust",

@@ -107,6 +107,7 @@ mod rules;
 mod safety;
 mod salvage;
 mod scoped;
+mod screens;
 mod secrets;
 mod selectors;
 mod shape;

@@ -1,6 +1,7 @@
 //! The progress line: on a terminal, for slow work, and cleared before anything else is printed.
 
-use crate::bench::terminal::{at_a_terminal, screen};
+use crate::bench::screen::screen;
+use crate::bench::terminal::at_a_terminal;
 use crate::bench::{Run, Sandbox, strace};
 
 const FILES: usize = 200;

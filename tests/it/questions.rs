@@ -1,6 +1,7 @@
 //! Questions before a change, answered at a terminal.
 
-use crate::bench::terminal::{screen, with_keyboard};
+use crate::bench::screen::screen;
+use crate::bench::terminal::with_keyboard;
 use crate::bench::{Run, Sandbox};
 
 fn story() -> (Sandbox, String) {

@@ -4,7 +4,8 @@
 use std::fs::File;
 use std::time::Duration;
 
-use crate::bench::terminal::{at_a_terminal, screen, with_keyboard};
+use crate::bench::screen::screen;
+use crate::bench::terminal::{at_a_terminal, with_keyboard};
 use crate::bench::{Run, Sandbox};
 
 fn with_two() -> (Sandbox, Vec<String>) {
@@ -193,7 +194,9 @@ fn a_key_that_a_project_may_not_set_is_named() {
     let run = sandbox.run(&["show", &ids[0]]).success();
     run.clone()
         .stderr_has("'max_files' is only allowed in the user's own configuration, and was ignored");
-    run.stderr_has("'keep' keeps less than is configured, and was ignored: a project can only keep more");
+    run.stderr_has(
+        "'keep' keeps less than is configured, and was ignored: a project can only keep more",
+    );
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::bench::terminal::{dialogue, screen};
+use crate::bench::screen::screen;
+use crate::bench::terminal::dialogue;
 use crate::bench::{Run, Sandbox};
 
 const FILE: &str = ".claude/pipeline-state.json";

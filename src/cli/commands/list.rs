@@ -1,5 +1,7 @@
 //! `list`: a table for people, markdown for pipes.
 
+use std::ffi::OsString;
+
 use clap::ValueEnum;
 
 use crate::cli::command_context::CommandContext;
@@ -27,6 +29,12 @@ pub struct ListArgs {
     /// Only checkpoints whose reason matches this pattern of * and ?
     #[arg(long, value_name = "GLOB")]
     pub reason: Option<String>,
+    /// Only checkpoints whose reason contains this text, in upper or lower case
+    #[arg(long, value_name = "TEXT")]
+    pub grep: Option<String>,
+    /// Only checkpoints that changed this file or directory; may be repeated
+    #[arg(long, value_name = "PATH")]
+    pub path: Vec<OsString>,
     /// Only checkpoints of this source
     #[arg(long, value_name = "TEXT")]
     pub source: Option<String>,
@@ -35,8 +43,14 @@ pub struct ListArgs {
     /// Only checkpoints of this kind
     #[arg(long)]
     pub kind: Option<KindArg>,
+    /// On a terminal, also show the restores, undos and redos
+    #[arg(long)]
+    pub restores: bool,
+    /// Also show how many files each one added, changed and deleted
+    #[arg(long)]
+    pub stat: bool,
     /// List the stores of all directories, with their state
-    #[arg(long, conflicts_with_all = ["limit", "reason", "source", "since", "until", "kind"])]
+    #[arg(long, conflicts_with_all = ["limit", "reason", "grep", "path", "source", "since", "until", "kind", "restores", "stat"])]
     pub all: bool,
 }
 
@@ -49,7 +63,7 @@ pub enum KindArg {
 impl ListArgs {
     /// # Errors
     /// `--since` or `--until` is not a time.
-    pub fn resolve(self, now_ms: i64) -> Result<ListOptions> {
+    pub fn resolve(self, now_ms: i64, is_for_a_person: bool) -> Result<ListOptions> {
         let period = self.period.resolve(now_ms)?;
         let kind = self.kind.map(|kind| match kind {
             KindArg::Checkpoint => CheckpointKind::Regular,
@@ -58,6 +72,17 @@ impl ListArgs {
         Ok(ListOptions {
             limit: self.limit,
             reason: self.reason,
+            grep: self.grep,
+            paths: self
+                .path
+                .into_iter()
+                .map(OsString::into_encoded_bytes)
+                .collect(),
+            hides_restores: is_for_a_person
+                && !self.restores
+                && kind != Some(CheckpointKind::Safety),
+            tells: is_for_a_person,
+            counts_changes: self.stat,
             source: self.source,
             period,
             kind,
@@ -77,7 +102,9 @@ impl RunCommand for ListArgs {
         if self.all {
             return list_all(context, cmd);
         }
-        let outcome = list_op::list(context, &self.resolve(context.now_ms)?)?;
+        let is_for_a_person = cmd.printer.for_a_person() && !cmd.printer.json;
+        let options = self.resolve(context.now_ms, is_for_a_person)?;
+        let outcome = list_op::list(context, &options)?;
         if cmd.printer.json {
             cmd.printer
                 .result(&list::json(&outcome, &context.store_dir()?));
@@ -86,10 +113,11 @@ impl RunCommand for ListArgs {
         if !outcome.exists {
             cmd.print_no_store(context);
         }
-        let said = if cmd.printer.for_a_person() {
-            list::table(&outcome, context.now_ms, cmd.printer.out_paint())
+        let said = if is_for_a_person {
+            let screen = cmd.printer.screen(context.now_ms);
+            list::table(&outcome, options.has_filters(), screen)
         } else {
-            list::markdown(&outcome)
+            list::markdown(&outcome, options.has_filters())
         };
         cmd.print_output(&said, &outcome.warnings);
         Ok(exit_code::DONE)

@@ -6,7 +6,8 @@ use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
 use crate::ops::browse::status::{self as status_op, StatusOptions};
 use crate::ops::context::Context;
-use crate::view::status;
+use crate::view::status::{self, StatusView};
+use crate::workflow::engine::report;
 
 /// Show a summary of the store, and what changed in the directory
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
@@ -43,7 +44,21 @@ impl RunCommand for StatusArgs {
         let said = if self.brief {
             status::brief(&outcome, context.now_ms)
         } else {
-            status::human(&outcome, context.now_ms, cmd.global.verbose)
+            let open_runs = if outcome.exists {
+                report::open_runs(context)?
+            } else {
+                Vec::new()
+            };
+            status::human(
+                &outcome,
+                &StatusView {
+                    open_runs: &open_runs,
+                    home: context.environment.home.as_deref(),
+                    now_ms: context.now_ms,
+                    verbose: cmd.global.verbose,
+                    paint: cmd.printer.out_paint(),
+                },
+            )
         };
         cmd.print_output(&said, &outcome.warnings);
         Ok(exit_code::DONE)

@@ -10,7 +10,11 @@ use crate::cli::terminal::progress;
 use crate::config::environment::{ColorChoice, Environment};
 use crate::view::format::Paint;
 use crate::view::place::placed;
+use crate::view::table::Screen;
 use crate::view::terminal::{Escaper, harmless};
+
+/// Columns and rows of a terminal that does not tell its own.
+const USUAL_SIZE: (usize, usize) = (80, 24);
 
 /// What is printed, and with which colours; decided once.
 #[expect(
@@ -66,6 +70,15 @@ impl Printer {
     /// Whether talk goes to a terminal and is not silenced.
     pub fn talks_to_a_person(&self) -> bool {
         !self.quiet && !self.json && std::io::stderr().is_terminal()
+    }
+
+    /// The screen that results are shown on.
+    pub fn screen(&self, now_ms: i64) -> Screen {
+        Screen {
+            columns: size_of(&std::io::stdout()).0,
+            paint: self.out_paint,
+            now_ms,
+        }
     }
 
     pub fn out_paint(&self) -> Paint {
@@ -145,6 +158,23 @@ impl Write for StdoutSink {
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
+}
+
+/// Columns and rows of a terminal.
+#[cfg(unix)]
+pub fn size_of(terminal: &impl std::os::fd::AsFd) -> (usize, usize) {
+    known_size(terminal_size::terminal_size_of(terminal))
+}
+
+#[cfg(windows)]
+pub fn size_of(terminal: &impl std::os::windows::io::AsRawHandle) -> (usize, usize) {
+    known_size(terminal_size::terminal_size_of(terminal))
+}
+
+fn known_size(found: Option<(terminal_size::Width, terminal_size::Height)>) -> (usize, usize) {
+    found.map_or(USUAL_SIZE, |(width, height)| {
+        (width.0.into(), height.0.into())
+    })
 }
 
 /// Writes text unchanged to stdout. A failure does not undo the command; see [`lost`].

@@ -14,19 +14,24 @@ pub fn of(line: &Line) -> Option<Cow<'_, Checkpoint>> {
 /// Returns the baseline after those before a sequence number.
 pub fn before(line: &Line, sequence: u64) -> Option<Cow<'_, Checkpoint>> {
     let mut earlier = line.rev().filter(|c| c.record.sequence < sequence);
-    earlier.find_map(|checkpoint| {
-        if checkpoint.is_whole() {
-            return Some(checkpoint);
-        }
-        let operation = checkpoint.record.operation.as_ref()?;
-        let is_of_everything =
-            operation.paths.is_empty() && operation.within.is_none() && operation.filter.is_empty();
-        let target = || {
-            line.find(operation.target)
-                .filter(|target| target.record.sequence < sequence)
-        };
-        is_of_everything.then(target).flatten()
-    })
+    earlier.find_map(|checkpoint| set_by(line, checkpoint))
+}
+
+/// Returns what the directory was set to when this checkpoint was made: the checkpoint itself, or
+/// the target of the restore that followed it. `None` if it set nothing, or the target is gone.
+pub fn set_by<'l>(line: &'l Line, checkpoint: Cow<'l, Checkpoint>) -> Option<Cow<'l, Checkpoint>> {
+    if checkpoint.is_whole() {
+        return Some(checkpoint);
+    }
+    let operation = checkpoint.record.operation.as_ref()?;
+    let is_of_everything =
+        operation.paths.is_empty() && operation.within.is_none() && operation.filter.is_empty();
+    let sequence = checkpoint.record.sequence;
+    let target = || {
+        line.find(operation.target)
+            .filter(|target| target.record.sequence < sequence)
+    };
+    is_of_everything.then(target).flatten()
 }
 
 #[cfg(test)]

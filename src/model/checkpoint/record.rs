@@ -184,6 +184,11 @@ impl Checkpoint {
         !self.is_safety() && !self.is_scoped()
     }
 
+    /// Whether both hold the same state of the directory.
+    pub fn holds_the_same(&self, other: &Self) -> bool {
+        (self.tree, self.meta) == (other.tree, other.meta)
+    }
+
     /// Whether a path is within its scope.
     pub fn covers(&self, path: &RelPath) -> bool {
         self.record

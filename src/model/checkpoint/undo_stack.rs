@@ -1,6 +1,6 @@
 //! The undo and redo stacks, derived from the safety checkpoints alone.
 
-use crate::model::checkpoint::record::{Checkpoint, Verb};
+use crate::model::checkpoint::record::{Checkpoint, Operation, Verb};
 use crate::model::path_filter::PathFilter;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -82,10 +82,66 @@ fn remove(stack: &mut Vec<UndoStep>, safety: ObjectId) -> Option<UndoStep> {
         .map(|at| stack.remove(at))
 }
 
+/// What a safety checkpoint tells: the restore, undo or redo that followed it, and what became of
+/// that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RestoreStory {
+    pub verb: Verb,
+    /// The checkpoint that the restore led to; of an undo or redo, that of its restore. If that
+    /// restore is not known any more, the safety checkpoint that was gone back to.
+    pub target: ObjectId,
+    /// Paths that it was limited to; empty means everything.
+    pub paths: Vec<RelPath>,
+    /// Whether an undo took it back, or a redo took an undo back.
+    pub is_taken_back: bool,
+}
+
+impl RestoreStory {
+    /// Tells the story of a safety checkpoint among all of them; `None` for other checkpoints.
+    pub fn of(checkpoint: &Checkpoint, all: &[Checkpoint]) -> Option<Self> {
+        let operation = checkpoint.record.operation.as_ref()?;
+        let mut first = (checkpoint, operation);
+        while let Some(earlier) = taken_back_by(first, all) {
+            first = earlier;
+        }
+        let mut later_steps = 0_usize;
+        let mut last = checkpoint;
+        while let Some(later) = all.iter().find(|c| takes_back(c, last)) {
+            (last, later_steps) = (later, later_steps + 1);
+        }
+        Some(Self {
+            verb: operation.verb,
+            target: first.1.target,
+            paths: operation.paths.clone(),
+            is_taken_back: later_steps % 2 == 1,
+        })
+    }
+}
+
+/// The step that an undo or redo takes back.
+fn taken_back_by<'c>(
+    (checkpoint, operation): (&Checkpoint, &Operation),
+    all: &'c [Checkpoint],
+) -> Option<(&'c Checkpoint, &'c Operation)> {
+    let found = all
+        .iter()
+        .find(|earlier| earlier.id == operation.target && takes_back(checkpoint, earlier))?;
+    Some((found, found.record.operation.as_ref()?))
+}
+
+/// Sequence numbers are compared too, so that no forged store makes a circle.
+fn takes_back(later: &Checkpoint, earlier: &Checkpoint) -> bool {
+    later.record.operation.as_ref().is_some_and(|operation| {
+        matches!(operation.verb, Verb::Undo | Verb::Redo)
+            && operation.target == earlier.id
+            && later.record.sequence > earlier.record.sequence
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record};
+    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
     use crate::model::checkpoint::terms::CheckpointTerms;
 
     fn id(n: u8) -> ObjectId {
@@ -217,5 +273,35 @@ mod tests {
                 "{left:?}"
             );
         }
+    }
+
+    fn told(all: &[Checkpoint]) -> Vec<(u8, bool)> {
+        let story = |c: &Checkpoint| RestoreStory::of(c, all).expect("a story");
+        let short = |story: RestoreStory| (story.target.as_bytes()[0], story.is_taken_back);
+        all.iter().map(story).map(short).collect()
+    }
+
+    #[test]
+    fn an_undo_and_a_redo_are_told_by_their_restore() {
+        let mut all = vec![safety(1, Verb::Restore, 90)];
+        assert_eq!(told(&all), [(90, false)]);
+        all.push(safety(2, Verb::Undo, 1));
+        assert_eq!(told(&all), [(90, true), (90, false)]);
+        all.push(safety(3, Verb::Redo, 2));
+        assert_eq!(told(&all), [(90, false), (90, true), (90, false)]);
+        all.push(safety(4, Verb::Undo, 3));
+        assert_eq!(
+            told(&all),
+            [(90, true), (90, false), (90, true), (90, false)]
+        );
+    }
+
+    #[test]
+    fn a_step_that_is_gone_or_takes_itself_back_ends_the_story() {
+        assert_eq!(told(&[safety(2, Verb::Undo, 1)]), [(1, false)]);
+        assert_eq!(told(&[safety(1, Verb::Undo, 1)]), [(1, false)]);
+        let mut plain = safety(1, Verb::Restore, 9);
+        plain.record.operation = None;
+        assert_eq!(RestoreStory::of(&plain, &[]), None);
     }
 }

@@ -1,16 +1,21 @@
 //! `list` and `show`: the checkpoints, newest first, and the content of one.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use crate::error::Result;
 use crate::model::checkpoint::baseline;
+use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, DamagedCheckpoint};
-use crate::model::difference::TreeChange;
+use crate::model::checkpoint::undo_stack::RestoreStory;
+use crate::model::difference::{ChangeCounts, TreeChange};
 use crate::model::state::database::Databases;
 use crate::model::state::meta::Meta;
+use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::maintain::moved::{self, Moved};
+use crate::ops::restore::restore_paths;
 use crate::ops::select::checkpoint::latest;
 use crate::ops::select::period::Period;
 use crate::ops::select::words::{Lookup, TypedWords};
@@ -21,27 +26,48 @@ use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::trees::tree_memo::TreeMemo;
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListOptions {
     pub limit: Option<usize>,
     /// A pattern with `*` and `?` that must match the whole reason.
     pub reason: Option<String>,
+    /// Text that the reason must contain, in upper or lower case.
+    pub grep: Option<String>,
     pub source: Option<String>,
     pub period: Period,
     pub kind: Option<CheckpointKind>,
+    /// Only checkpoints that changed one of these paths, as typed by the user.
+    pub paths: Vec<Vec<u8>>,
+    /// Whether safety checkpoints are only counted.
+    pub hides_restores: bool,
+    /// Whether restores are told, and the position of the directory is looked up.
+    pub tells: bool,
+    /// Whether changes are counted, which reads trees.
+    pub counts_changes: bool,
 }
 
 #[derive(Debug, Default)]
 pub struct ListOutcome {
     /// Newest first.
     pub checkpoints: Vec<Checkpoint>,
+    /// Changes of each of them against its baseline, if they were to be counted and could be.
+    pub changes: Vec<Option<ChangeCounts>>,
+    /// Restores, undos and redos among them, with the reason of what they led to.
+    pub restores: BTreeMap<ObjectId, (RestoreStory, Option<String>)>,
+    /// The checkpoint that the directory was last set to.
+    pub position: Option<Checkpoint>,
     pub damaged: Vec<DamagedCheckpoint>,
+    /// Number of checkpoints that are no safety checkpoints.
+    pub total: usize,
+    /// Number of safety checkpoints that match and are not listed.
+    pub hidden: usize,
     /// Whether there is a store for this root.
     pub exists: bool,
     pub warnings: Vec<Warning>,
 }
 
 pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
+    let paths = restore_paths::parse(&context.root, &options.paths)?;
     let Some(store) = context.find_store()? else {
         let moved = moved::find_without_capture(context)?;
         return Ok(ListOutcome {
@@ -50,30 +76,173 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
         });
     };
     let inventory = store.inventory()?;
-    let wanted = |c: &Checkpoint| {
-        options
-            .reason
+    let line = &inventory.checkpoints;
+    let mut rows = Rows::new(&store, options, paths);
+    rows.read(line);
+    let mut outcome = ListOutcome {
+        checkpoints: rows.listed,
+        changes: rows.changes,
+        total: line.len() - line.safety_count(),
+        exists: true,
+        ..ListOutcome::default()
+    };
+    if options.hides_restores {
+        let safeties = line.newer().iter().filter(|c| c.is_safety());
+        outcome.hidden = safeties.filter(|c| options.accepts(c)).count();
+    }
+    if options.tells {
+        outcome.position = baseline::of(line).map(Cow::into_owned);
+        outcome.restores = restores(line, &outcome.checkpoints);
+    }
+    outcome.warnings = reader_warnings(context, &store, &inventory)?;
+    outcome.warnings.extend(rows.warnings);
+    outcome.damaged = inventory.all_damaged();
+    Ok(outcome)
+}
+
+impl ListOptions {
+    fn accepts(&self, checkpoint: &Checkpoint) -> bool {
+        let record = &checkpoint.record;
+        let contains = |text: &String| {
+            let reason = record.reason.to_lowercase();
+            reason.contains(&text.to_lowercase())
+        };
+        self.reason
             .as_ref()
-            .is_none_or(|pattern| glob(pattern, &c.record.reason))
-            && options
+            .is_none_or(|pattern| glob(pattern, &record.reason))
+            && self.grep.as_ref().is_none_or(contains)
+            && self
                 .source
                 .as_ref()
-                .is_none_or(|source| *source == c.record.source)
-            && options.period.holds(c)
-            && options.kind.is_none_or(|kind| kind == c.record.kind)
-    };
-    let newest_first = inventory.checkpoints.rev().filter(|c| wanted(c));
-    let checkpoints = newest_first
-        .take(options.limit.unwrap_or(usize::MAX))
-        .map(Cow::into_owned)
-        .collect();
-    let warnings = reader_warnings(context, &store, &inventory)?;
-    Ok(ListOutcome {
-        checkpoints,
-        damaged: inventory.all_damaged(),
-        exists: true,
-        warnings,
-    })
+                .is_none_or(|source| *source == record.source)
+            && self.period.holds(checkpoint)
+            && self.kind.is_none_or(|kind| kind == record.kind)
+    }
+
+    /// Whether anything but the limit decides which checkpoints are listed.
+    pub fn has_filters(&self) -> bool {
+        let all = Self {
+            limit: self.limit,
+            hides_restores: self.hides_restores,
+            tells: self.tells,
+            counts_changes: self.counts_changes,
+            ..Self::default()
+        };
+        *self != all
+    }
+}
+
+/// Tells the restores among some checkpoints.
+fn restores(
+    line: &Line,
+    listed: &[Checkpoint],
+) -> BTreeMap<ObjectId, (RestoreStory, Option<String>)> {
+    let told = listed.iter().filter_map(|c| {
+        let story = RestoreStory::of(c, line.newer())?;
+        let reason = line.find(story.target).map(|c| c.record.reason.clone());
+        Some((c.id, (story, reason)))
+    });
+    told.collect()
+}
+
+/// The rows of a list as they are read, newest first.
+struct Rows<'l> {
+    store: &'l Store,
+    options: &'l ListOptions,
+    paths: Vec<RelPath>,
+    memo: TreeMemo<'l>,
+    /// Checkpoints whose baseline was not reached yet.
+    waiting: Vec<Checkpoint>,
+    listed: Vec<Checkpoint>,
+    changes: Vec<Option<ChangeCounts>>,
+    warnings: Vec<Warning>,
+}
+
+impl<'l> Rows<'l> {
+    fn new(store: &'l Store, options: &'l ListOptions, paths: Vec<RelPath>) -> Self {
+        Self {
+            store,
+            options,
+            paths,
+            memo: TreeMemo::new(store.objects()),
+            waiting: Vec::new(),
+            listed: Vec::new(),
+            changes: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Reads no further back than the rows and their baselines need.
+    fn read(&mut self, line: &Line) {
+        let compares = self.options.counts_changes || !self.paths.is_empty();
+        let limit = self.options.limit.unwrap_or(usize::MAX);
+        for checkpoint in line.rev() {
+            if compares && !self.waiting.is_empty() {
+                let base = baseline::set_by(line, checkpoint.clone());
+                if let Some(base) = base {
+                    self.compare_waiting(Some(&base));
+                }
+            }
+            let has_enough = self.listed.len() >= limit
+                || (self.paths.is_empty() && self.listed.len() + self.waiting.len() >= limit);
+            if has_enough && self.waiting.is_empty() {
+                break;
+            }
+            let is_hidden = self.options.hides_restores && checkpoint.is_safety();
+            if has_enough || is_hidden || !self.options.accepts(&checkpoint) {
+                continue;
+            }
+            if compares {
+                self.waiting.push(checkpoint.into_owned());
+            } else {
+                self.listed.push(checkpoint.into_owned());
+            }
+        }
+        self.compare_waiting(None);
+        self.listed.truncate(limit);
+        self.changes.truncate(limit);
+    }
+
+    fn compare_waiting(&mut self, base: Option<&Checkpoint>) {
+        for row in std::mem::take(&mut self.waiting) {
+            let changes = self.changes(base, &row);
+            if !self.paths.is_empty() && changes.as_ref().is_none_or(Vec::is_empty) {
+                continue;
+            }
+            self.changes.push(changes.as_deref().map(ChangeCounts::of));
+            self.listed.push(row);
+        }
+    }
+
+    /// Changes of a checkpoint against its baseline, within the paths; `None` if it is damaged.
+    fn changes(&mut self, base: Option<&Checkpoint>, row: &Checkpoint) -> Option<Vec<TreeChange>> {
+        let paths = &self.paths;
+        let is_within = |path: &RelPath| {
+            paths.is_empty() || paths.iter().any(|named| path.is_at_or_below(named))
+        };
+        let enters =
+            |dir: &RelPath| is_within(dir) || paths.iter().any(|named| named.is_at_or_below(dir));
+        let before = base.map(|base| base.tree);
+        let mut changes = match self.memo.diff(before, Some(row.tree), &enters) {
+            Ok(changes) => changes,
+            Err(why) => {
+                let why = self.store.damage(row.id, why).to_string();
+                self.warnings.push(Warning::PassedOver { id: row.id, why });
+                return None;
+            }
+        };
+        let meta = if changes.iter().any(|change| change.after.is_none()) {
+            self.store.meta(row).unwrap_or_default()
+        } else {
+            Meta::default()
+        };
+        changes.retain(|change| {
+            is_within(&change.path)
+                && row.covers(&change.path)
+                && (change.after.is_some() || !meta.hides(&change.path))
+        });
+        Some(changes)
+    }
 }
 
 /// Returns the warnings about the store's state that every read-only command gives.

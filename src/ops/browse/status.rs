@@ -7,9 +7,12 @@ use crate::error::Result;
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::selector::latest;
+use crate::model::checkpoint::undo_stack::RestoreStory;
 use crate::model::checkpoint::{baseline, retention};
+use crate::model::difference::{ChangeCounts, ChangeKind};
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::dir_filter;
@@ -48,7 +51,14 @@ pub struct StatusOutcome {
     pub latest: Option<Checkpoint>,
     /// The checkpoint last restored to or recorded.
     pub baseline: Option<Checkpoint>,
-    pub drift: Option<Drift>,
+    /// The baseline, or if that is a safety checkpoint, one that holds the same.
+    pub position: Option<Checkpoint>,
+    /// If the position is a safety checkpoint: the restore before which it was made, and the reason
+    /// of what that led to.
+    pub position_story: Option<(RestoreStory, Option<String>)>,
+    pub drift: Option<ChangeCounts>,
+    /// The files that differ from the baseline, by path.
+    pub changed: Vec<(RelPath, ChangeKind)>,
     /// Target and safety checkpoint of an interrupted restore.
     pub pending: Option<[(ObjectId, Option<Checkpoint>); 2]>,
     /// Holds that have not ended.
@@ -59,14 +69,6 @@ pub struct StatusOutcome {
     pub damaged_copies: Vec<PathBuf>,
     pub left_out: Option<LeftOut>,
     pub warnings: Vec<Warning>,
-}
-
-/// Numbers of files that differ from the baseline.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Drift {
-    pub added: usize,
-    pub changed: usize,
-    pub deleted: usize,
 }
 
 pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome> {
@@ -86,7 +88,10 @@ pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome
         store_bytes: None,
         latest: None,
         baseline: None,
+        position: None,
+        position_story: None,
         drift: None,
+        changed: Vec::new(),
         pending: None,
         holds: Vec::new(),
         over_keep: false,
@@ -121,6 +126,16 @@ fn describe_store(
     outcome.damaged = inventory.damaged.len();
     outcome.latest = latest(checkpoints, 0).map(Cow::into_owned);
     outcome.baseline = baseline::of(checkpoints).map(Cow::into_owned);
+    outcome.position = outcome.baseline.as_ref().map(|set| {
+        let newer = checkpoints.newer().iter().rev();
+        let mut equal = newer.filter(|c| c.is_whole() && set.is_safety() && c.holds_the_same(set));
+        equal.next().unwrap_or(set).clone()
+    });
+    outcome.position_story = outcome.position.as_ref().and_then(|set| {
+        let told = RestoreStory::of(set, checkpoints.newer())?;
+        let reason = checkpoints.find(told.target);
+        Some((told, reason.map(|c| c.record.reason.clone())))
+    });
     let known = |id| (id, inventory.get(id).map(Cow::into_owned));
     outcome.pending = pending
         .as_ref()
@@ -179,21 +194,43 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
         return Ok(());
     };
     let compared = dir_filter::compared(context, store, baseline, &captured, &[]);
-    outcome.drift = compared.ok().map(|[held, present]| drift(&held, &present));
+    if let Ok([held, present]) = compared {
+        outcome.changed = changed(&held, &present);
+        outcome.drift = Some(drift(&outcome.changed));
+    }
     Ok(())
 }
 
-/// Counts the changes from the checkpoint to the present, as a restore plan counts them.
-fn drift(held: &Snapshot, present: &Snapshot) -> Drift {
+/// Returns the changes from the checkpoint to the present, as a restore plan tells them.
+fn changed(held: &Snapshot, present: &Snapshot) -> Vec<(RelPath, ChangeKind)> {
     let plan = RestorePlan::between(held, present, &RestoreScope::default(), &|_, _| true);
-    let added = plan
-        .write
-        .values()
-        .filter(|write| write.before.is_none())
-        .count();
-    Drift {
+    let written = plan.write.iter().map(|(path, write)| {
+        let kind = if write.before.is_none() {
+            ChangeKind::Added
+        } else {
+            ChangeKind::Changed
+        };
+        (path.clone(), kind)
+    });
+    let of_mode = plan
+        .chmod
+        .keys()
+        .map(|path| (path.clone(), ChangeKind::Mode));
+    let gone = plan
+        .delete
+        .keys()
+        .map(|path| (path.clone(), ChangeKind::Deleted));
+    let mut changed: Vec<_> = written.chain(of_mode).chain(gone).collect();
+    changed.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+    changed
+}
+
+fn drift(changed: &[(RelPath, ChangeKind)]) -> ChangeCounts {
+    let of = |kind: ChangeKind| changed.iter().filter(|(_, found)| *found == kind).count();
+    let (added, deleted) = (of(ChangeKind::Added), of(ChangeKind::Deleted));
+    ChangeCounts {
         added,
-        changed: plan.write.len() - added + plan.chmod.len(),
-        deleted: plan.delete.len(),
+        changed: changed.len() - added - deleted,
+        deleted,
     }
 }

@@ -3,7 +3,7 @@
 use crate::model::checkpoint::record::Checkpoint;
 
 /// A side that is not given is open.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Period {
     /// Milliseconds since 1970.
     pub since_ms: Option<i64>,

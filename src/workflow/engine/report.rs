@@ -159,6 +159,19 @@ pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<Listed> 
     })
 }
 
+/// Returns the runs that have not ended, as they are stored; edits of their files are not looked for.
+///
+/// # Errors
+/// The refs cannot be read.
+pub fn open_runs(context: &Context) -> Result<Vec<Run>> {
+    let Some(store) = context.find_store()? else {
+        return Ok(Vec::new());
+    };
+    let mut runs = Runs::live(&store)?.runs;
+    runs.retain(|run| run.workflow.status.is_open());
+    Ok(runs)
+}
+
 /// One line of the log of a run.
 #[derive(Clone, Debug)]
 pub struct Logged {

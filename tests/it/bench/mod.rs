@@ -17,6 +17,7 @@ pub mod recipe;
 pub mod run;
 pub mod sample;
 pub mod sandbox;
+pub mod screen;
 pub mod strace;
 pub mod terminal;
 pub mod trace;

@@ -44,50 +44,6 @@ pub fn with_keyboard(sandbox: &Sandbox, typing: &str, line: &str) -> Option<Run>
     Some(run)
 }
 
-/// The lines on a terminal after this output, without empty ones at the end.
-pub fn screen(written: &str) -> Vec<String> {
-    let mut lines: Vec<Vec<char>> = vec![Vec::new()];
-    let (mut row, mut column) = (0, 0);
-    let mut rest = written.chars();
-    while let Some(sign) = rest.next() {
-        match sign {
-            '\r' => column = 0,
-            '\n' => {
-                (row, column) = (row + 1, 0);
-                lines.resize(lines.len().max(row + 1), Vec::new());
-            }
-            '\x1b' => {
-                assert_eq!(rest.next(), Some('['), "a terminal code that is not known");
-                let mut argument = String::new();
-                let letter = rest.by_ref().find(|sign| {
-                    argument.extend(sign.is_ascii_digit().then_some(*sign));
-                    sign.is_ascii_alphabetic()
-                });
-                match (argument.as_str(), letter) {
-                    ("2", Some('K')) => lines[row].clear(),
-                    ("1", Some('A')) => row = row.saturating_sub(1),
-                    (_, Some('m')) => {}
-                    other => panic!("a terminal code that is not known: {other:?}"),
-                }
-            }
-            sign => {
-                let line = &mut lines[row];
-                line.resize(line.len().max(column + 1), ' ');
-                line[column] = sign;
-                column += 1;
-            }
-        }
-    }
-    let mut lines: Vec<String> = lines
-        .iter()
-        .map(|line| line.iter().collect::<String>().trim_end().to_owned())
-        .collect();
-    while lines.last().is_some_and(String::is_empty) {
-        lines.pop();
-    }
-    lines
-}
-
 /// Answers the questions of a command: each answer is typed once its question is shown, for a
 /// repeated question only once it is asked again. After the last one the input ends. `printf` reads
 /// an answer, so `y\ ` is a line.

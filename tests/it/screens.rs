@@ -1,0 +1,390 @@
+//! What `list` and `status` show on terminals of many widths, compared whole.
+
+use crate::bench::screen::screen;
+use crate::bench::terminal::at_a_terminal;
+use crate::bench::{Run, Sandbox};
+
+const NOON: &str = "2026-03-24T12:00:00Z";
+
+/// Three checkpoints of two days, one with wide characters and pinned, and three restores: to the
+/// second, undone, and to the second again.
+fn story() -> (Sandbox, [String; 3]) {
+    let sandbox = Sandbox::new();
+    sandbox.env("NO_COLOR", "1");
+    for file in ["README.md", "src/a", "src/b"] {
+        sandbox.write(file, "1");
+    }
+    sandbox.at("2026-03-23T09:00:00Z");
+    let long = "first draft of the parser, with the tests that Anna asked for last week";
+    let first = sandbox.create(long);
+    sandbox
+        .write("src/a", "22")
+        .write("src/c", "1")
+        .remove("src/b");
+    sandbox.at("2026-03-24T10:00:00Z");
+    let second = sandbox.create("波形: 表の幅 🎈");
+    sandbox.run(&["pin", &second]).success();
+    sandbox.write("src/a", "333");
+    sandbox.at("2026-03-24T11:00:00Z");
+    let third = sandbox.create("wave 2");
+    sandbox.at("2026-03-24T11:30:00Z");
+    sandbox.restore(&second).success();
+    sandbox.undo().success();
+    sandbox.restore(&second).success();
+    (sandbox, [first, second, third])
+}
+
+/// What commands show at noon on a terminal of this width; `None` where there is no terminal.
+fn shown(sandbox: &Sandbox, columns: usize, line: &str) -> Option<String> {
+    let run = at_noon(sandbox, columns, line)?.success();
+    let lines = screen(&run.stdout);
+    let widest = lines.iter().map(|line| unicode_width(line)).max();
+    assert!(widest.unwrap_or_default() <= columns, "a line wraps\n{run}");
+    Some(lines.join("\n"))
+}
+
+fn at_noon(sandbox: &Sandbox, columns: usize, line: &str) -> Option<Run> {
+    sandbox.at(NOON);
+    at_a_terminal(sandbox, &format!("stty rows 24 cols {columns}; {line}"))
+}
+
+fn unicode_width(line: &str) -> usize {
+    unicode_width::UnicodeWidthStr::width(line)
+}
+
+/// Writes the ids of a story into a picture of a screen, in which they are words like `id-first`.
+fn with_ids(picture: &str, ids: &[String]) -> String {
+    let names = ["id-first", "id-2nd-_", "id-third"];
+    let mut picture = picture.trim_matches('\n').to_owned();
+    for (name, id) in names.iter().zip(ids) {
+        picture = picture.replace(name, id);
+    }
+    picture
+}
+
+#[test]
+fn the_list_fits_every_width_and_leaves_restores_out() {
+    let (sandbox, ids) = story();
+    for (columns, picture) in LISTS {
+        let Some(shown) = shown(&sandbox, columns, "$checkpoint list") else {
+            return;
+        };
+        assert_eq!(shown, with_ids(picture, &ids), "at {columns} columns");
+    }
+}
+
+const LISTS: [(usize, &str); 4] = [
+    (
+        60,
+        "
+  ID        TIME   AGE  REASON                        NOTE
+Today
+  id-third  11:00  1 h  wave 2
+* id-2nd-_  10:00  2 h  波形: 表の幅 🎈               pinned
+Yesterday
+  id-first  09:00  1 d  first draft of the parser, …
+3 checkpoints; 3 restores: 'checkpoint list --restores'
+* the directory stands here
+",
+    ),
+    (
+        80,
+        "
+  ID        TIME   AGE  REASON                                    SOURCE  NOTE
+Today
+  id-third  11:00  1 h  wave 2                                    test
+* id-2nd-_  10:00  2 h  波形: 表の幅 🎈                           test    pinned
+Yesterday
+  id-first  09:00  1 d  first draft of the parser, with the tes…  test
+3 checkpoints; 3 restores: 'checkpoint list --restores'
+* the directory stands here
+",
+    ),
+    (
+        120,
+        "
+  ID        TIME   AGE  FILES  SIZE  REASON                                                               SOURCE  NOTE
+Today
+  id-third  11:00  1 h      3   5 B  wave 2                                                               test
+* id-2nd-_  10:00  2 h      3   4 B  波形: 表の幅 🎈                                                      test    pinned
+Yesterday
+  id-first  09:00  1 d      3   3 B  first draft of the parser, with the tests that Anna asked for last…  test
+3 checkpoints; 3 restores: 'checkpoint list --restores'
+* the directory stands here
+",
+    ),
+    (
+        200,
+        "
+  ID        TIME   AGE  FILES  SIZE  REASON                                                                   SOURCE  NOTE
+Today
+  id-third  11:00  1 h      3   5 B  wave 2                                                                   test
+* id-2nd-_  10:00  2 h      3   4 B  波形: 表の幅 🎈                                                          test    pinned
+Yesterday
+  id-first  09:00  1 d      3   3 B  first draft of the parser, with the tests that Anna asked for last week  test
+3 checkpoints; 3 restores: 'checkpoint list --restores'
+* the directory stands here
+",
+    ),
+];
+
+#[test]
+fn changes_have_a_column_where_they_are_asked_for() {
+    let (sandbox, ids) = story();
+    for (columns, picture) in COUNTED {
+        let Some(shown) = shown(&sandbox, columns, "$checkpoint list --stat") else {
+            return;
+        };
+        assert_eq!(shown, with_ids(picture, &ids), "at {columns} columns");
+    }
+}
+
+const COUNTED: [(usize, &str); 2] = [
+    (
+        60,
+        "
+  ID        TIME   CHANGES   REASON                   NOTE
+Today
+  id-third  11:00  +0 ~1 -0  wave 2
+* id-2nd-_  10:00  +1 ~1 -1  波形: 表の幅 🎈          pinned
+Yesterday
+  id-first  09:00  +3 ~0 -0  first draft of the par…
+3 checkpoints; 3 restores: 'checkpoint list --restores'
+* the directory stands here
+",
+    ),
+    (
+        120,
+        "
+  ID        TIME   AGE  CHANGES   FILES  REASON                                                           SOURCE  NOTE
+Today
+  id-third  11:00  1 h  +0 ~1 -0      3  wave 2                                                           test
+* id-2nd-_  10:00  2 h  +1 ~1 -1      3  波形: 表の幅 🎈                                                  test    pinned
+Yesterday
+  id-first  09:00  1 d  +3 ~0 -0      3  first draft of the parser, with the tests that Anna asked for …  test
+3 checkpoints; 3 restores: 'checkpoint list --restores'
+* the directory stands here
+",
+    ),
+];
+
+#[test]
+fn a_restore_is_told_as_what_it_was() {
+    let (sandbox, ids) = story();
+    let safeties: Vec<String> = sandbox.listed_ids()[..3].to_vec();
+    for (columns, picture) in TOLD {
+        let Some(shown) = shown(&sandbox, columns, "$checkpoint list --restores") else {
+            return;
+        };
+        let mut expected = with_ids(picture, &ids);
+        for (name, id) in ["id-again", "id-undo-", "id-once-"].iter().zip(&safeties) {
+            expected = expected.replace(name, id);
+        }
+        assert_eq!(shown, expected, "at {columns} columns");
+    }
+}
+
+const TOLD: [(usize, &str); 2] = [
+    (
+        80,
+        "
+  ID        TIME      AGE  REASON                                 SOURCE  NOTE
+Today
+  id-again  11:30  29 min  restored to id-2nd-_ (波形: 表の幅 …
+  id-undo-  11:30  29 min  undid the restore to id-2nd-_ (波形:…
+  id-once-  11:30  30 min  restored to id-2nd-_ (波形: …, undone
+  id-third  11:00     1 h  wave 2                                 test
+* id-2nd-_  10:00     2 h  波形: 表の幅 🎈                        test    pinned
+Yesterday
+  id-first  09:00     1 d  first draft of the parser, with the …  test
+3 checkpoints, 3 restores
+* the directory stands here
+",
+    ),
+    (
+        120,
+        "
+  ID        TIME      AGE  FILES  SIZE  REASON                                                            SOURCE  NOTE
+Today
+  id-again  11:30  29 min      3   5 B  restored to id-2nd-_ (波形: 表の幅 🎈)
+  id-undo-  11:30  29 min      3   4 B  undid the restore to id-2nd-_ (波形: 表の幅 🎈)
+  id-once-  11:30  30 min      3   5 B  restored to id-2nd-_ (波形: 表の幅 🎈), undone
+  id-third  11:00     1 h      3   5 B  wave 2                                                            test
+* id-2nd-_  10:00     2 h      3   4 B  波形: 表の幅 🎈                                                   test    pinned
+Yesterday
+  id-first  09:00     1 d      3   3 B  first draft of the parser, with the tests that Anna asked for l…  test
+3 checkpoints, 3 restores
+* the directory stands here
+",
+    ),
+];
+
+#[test]
+fn status_tells_position_changes_work_under_way_and_the_store_in_this_order() {
+    let (sandbox, ids) = story();
+    sandbox
+        .write("new", "1")
+        .write("src/a", "4")
+        .remove("src/c");
+    sandbox
+        .write(".gitignore", "build/\n")
+        .write("build/x", "1");
+    sandbox.at("2026-03-24T11:40:00Z");
+    sandbox
+        .run(&[
+            "workflow", "init", "--id", "w", "--phase", "one", "--phase", "two",
+        ])
+        .success();
+    sandbox.run(&["hold", "wave", "--for", "1h"]).success();
+    let Some(shown) = shown(&sandbox, 120, "$checkpoint status") else {
+        return;
+    };
+    let lines: Vec<&str> = shown.lines().collect();
+    let expected = [
+        format!("at           {} 波形: 表の幅 🎈 (test), restored", ids[1]),
+        format!("newest       {} wave 2 (test), 1 h ago", ids[2]),
+        "changed      2 added, 1 modified, 1 deleted".to_owned(),
+        "  + .gitignore".to_owned(),
+        "  + new".to_owned(),
+        "  ~ src/a".to_owned(),
+        "  - src/c".to_owned(),
+    ];
+    assert_eq!(lines[..expected.len()], expected);
+    let labels: Vec<&str> = lines[expected.len()..]
+        .iter()
+        .map(|line| line.split([' ', ':']).next().unwrap_or_default())
+        .collect();
+    assert_eq!(
+        labels,
+        ["workflow", "held", "left", "checkpoints", "root", "store"],
+        "{shown}"
+    );
+    assert!(shown.contains("B in ~/.claude/projects/"), "{shown}");
+}
+
+#[test]
+fn status_names_ten_changed_files_and_the_command_for_the_others() {
+    let (sandbox, ids) = story();
+    for number in 10..23 {
+        sandbox.write(format!("new-{number}"), "1");
+    }
+    let run = sandbox.run(&["status"]).success();
+    assert_eq!(run.stdout.matches("\n  + new-").count(), 10, "{run}");
+    let hint = format!("diff {} --name-status", ids[1]);
+    let run = run.stdout_has(&format!("  and 3 more: 'checkpoint {hint}'\n"));
+    let words: Vec<&str> = hint.split(' ').collect();
+    let all = sandbox.run(&words).success();
+    assert_eq!(all.stdout.lines().count(), 13, "{run}\n{all}");
+}
+
+#[test]
+fn status_tells_a_position_that_only_a_restore_recorded() {
+    let (sandbox, ids) = story();
+    sandbox.write("src/a", "work");
+    sandbox.restore("wave 2").success();
+    sandbox.undo().success();
+    let safety = &sandbox.listed_ids()[1];
+    sandbox.run(&["status"]).success().stdout_has(&format!(
+        "at           {safety} the state before the restore to {} (wave 2)\n",
+        ids[2]
+    ));
+    let Some(shown) = shown(&sandbox, 80, "$checkpoint list") else {
+        return;
+    };
+    assert!(
+        shown.ends_with(&format!("\nthe directory stands at {safety}")),
+        "{shown}"
+    );
+}
+
+#[test]
+fn filters_choose_by_words_and_by_what_changed_and_say_when_nothing_matches() {
+    let (sandbox, ids) = story();
+    let ids_of = |args: &[&str]| -> Vec<String> {
+        let run = sandbox.run(&[&["list"], args].concat()).success();
+        let rows = run.stdout.lines().skip(2);
+        rows.filter_map(|row| Some(row.get(2..10)?.to_owned()))
+            .collect()
+    };
+    assert_eq!(ids_of(&["--grep", "WAVE"]), [ids[2].clone()]);
+    let kind = ["--kind", "checkpoint"];
+    let of_path = |path: &str| ids_of(&[&["--path", path][..], &kind].concat());
+    assert_eq!(of_path("src/c"), [ids[1].clone()]);
+    assert_eq!(of_path("src/b"), [ids[1].clone(), ids[0].clone()]);
+    assert_eq!(
+        of_path("src"),
+        [ids[2].clone(), ids[1].clone(), ids[0].clone()]
+    );
+    assert_eq!(of_path("README.md"), [ids[0].clone()]);
+    assert_eq!(
+        ids_of(&["--path", "src/b", "-n", "1", "--kind", "checkpoint"]),
+        [ids[1].clone()]
+    );
+    let run = sandbox.run(&["list", "--grep", "zzz"]).success();
+    assert_eq!(run.stdout.lines().count(), 2, "header and rule stay\n{run}");
+    run.stderr_has("no checkpoint matches; 'checkpoint list' shows all 3");
+    sandbox.run(&["list", "--path", "../x"]).code(2);
+    let Some(shown) = shown(&sandbox, 80, "$checkpoint list --grep safety") else {
+        return;
+    };
+    let expected = "no checkpoint matches; 3 restores do: 'checkpoint list --restores'";
+    assert_eq!(shown, expected);
+}
+
+#[test]
+fn changes_are_counted_against_what_the_directory_was_set_to() {
+    let (sandbox, ids) = story();
+    sandbox.write("only", "1");
+    let fourth = sandbox.create("fourth");
+    let run = sandbox
+        .run(&["list", "--stat", "--kind", "checkpoint"])
+        .success();
+    let rows: Vec<(String, String)> = run
+        .stdout
+        .lines()
+        .skip(2)
+        .map(|row| {
+            let cells: Vec<&str> = row.split(" | ").collect();
+            let changes = cells.last().expect("a cell").trim_end_matches(" |");
+            (row[2..10].to_owned(), changes.to_owned())
+        })
+        .collect();
+    let expected = [
+        (&fourth, "+1 ~0 -0"),
+        (&ids[2], "+0 ~1 -0"),
+        (&ids[1], "+1 ~1 -1"),
+        (&ids[0], "+3 ~0 -0"),
+    ];
+    assert_eq!(
+        rows,
+        expected.map(|(id, counts)| (id.clone(), counts.to_owned()))
+    );
+    let listed = sandbox
+        .run(&["list", "--stat", "--json", "-n", "1"])
+        .success();
+    assert_eq!(
+        listed.data()["checkpoints"][0]["changes"],
+        serde_json::json!({"added": 1, "changed": 0, "deleted": 0})
+    );
+}
+
+#[test]
+fn colours_mark_ids_days_and_restores_and_may_be_switched_off() {
+    let (sandbox, ids) = story();
+    let Some(plain) = at_noon(&sandbox, 80, "$checkpoint list --restores 2>/dev/null") else {
+        return;
+    };
+    assert!(!plain.stdout.contains('\x1b'), "{plain}");
+    sandbox.unset_env("NO_COLOR");
+    let line = "$checkpoint list --restores 2>/dev/null";
+    let run = at_noon(&sandbox, 80, line).expect("a terminal").success();
+    assert_eq!(screen(&run.stdout), screen(&plain.stdout));
+    let run = run
+        .stdout_has("\x1b[1mToday\x1b[0m\n")
+        .stdout_has(&format!("\n* \x1b[33m{}\x1b[0m  10:00", ids[1]));
+    let faint = run
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("\x1b[2m"));
+    assert_eq!(faint.count(), 1 + 3, "the head and three restores\n{run}");
+}
