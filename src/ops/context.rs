@@ -77,6 +77,22 @@ impl Context {
         }
     }
 
+    /// Returns the same context for work that is stopped on its own.
+    #[must_use]
+    pub fn stopped_by(&self, interrupt: &Interrupt) -> Self {
+        Self {
+            root: self.root.clone(),
+            base: self.base.clone(),
+            settings: self.settings.clone(),
+            environment: self.environment.clone(),
+            interrupt: interrupt.clone(),
+            progress: Progress::default(),
+            holder: self.holder.clone(),
+            pending_warnings: PendingWarnings::default(),
+            ..*self
+        }
+    }
+
     /// Returns the files of runs, which must be spared; see [`WorkflowPort::own_files`].
     pub fn own_files(&self, store: Option<&Store>) -> OwnFiles {
         (self.workflows.own_files)(self, store)

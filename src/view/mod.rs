@@ -23,6 +23,7 @@ pub mod ls;
 pub mod next_command;
 pub mod parts;
 pub mod patch;
+pub mod picker;
 pub mod pin;
 pub mod place;
 pub mod plan;

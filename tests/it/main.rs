@@ -81,6 +81,7 @@ mod nothing_to_do;
 mod orphaned;
 mod pager;
 mod partial;
+mod picker;
 mod picture;
 mod pin;
 mod place;

@@ -3,15 +3,20 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use crate::base::interrupt::Interrupt;
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::commands::prune::KeepArgs;
 use crate::cli::commands::select_args::{GlobArgs, bytes_of};
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
+use crate::cli::terminal::picker::{self, PlanPreview};
+use crate::cli::terminal::progress;
 use crate::cli::{environment, exit_code};
 use crate::config::settings::OwnFile;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::keep_policy::PolicyChange;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::browse::list::{self, ListOptions};
 use crate::ops::browse::undo_steps::undo_steps;
 use crate::ops::context::Context;
 use crate::ops::contract::restore_contract;
@@ -33,11 +38,12 @@ const PROPERTIES: Properties = Properties {
 /// Restore the directory to a checkpoint
 ///
 /// Saves the present state in a safety checkpoint first; `checkpoint undo` brings it back. Leaves
-/// files alone that the checkpoint left out by its rules.
-#[derive(Debug, clap::Args)]
+/// files alone that the checkpoint left out by its rules. Without SEL, a terminal shows a list to
+/// choose from.
+#[derive(Clone, Debug, clap::Args)]
 pub struct RestoreArgs {
     /// Checkpoint: an id, latest, latest~N, a reason, or a time; SEL:PATH names a path too
-    #[arg(value_name = "SEL", required_unless_present = "resume")]
+    #[arg(value_name = "SEL")]
     pub selector: Option<OsString>,
     /// Only these files and directories; literal names, for patterns see --glob
     #[arg(value_name = "PATH")]
@@ -155,12 +161,52 @@ impl RestoreArgs {
     }
 }
 
+/// Lets the user choose the checkpoint to restore; shows what would change only in this directory.
+fn choose(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    options: &RestoreOptions,
+    writes_here: bool,
+) -> Result<String> {
+    if !cmd.prompt.may_ask || !progress::can_draw() {
+        return Err(Error::Usage {
+            what: "no checkpoint is named: 'checkpoint list' shows them".to_owned(),
+        });
+    }
+    let listed = ListOptions {
+        tells: true,
+        ..ListOptions::default()
+    };
+    let outcome = list::list(context, &listed)?;
+    if !outcome.exists {
+        return Err(context.no_store());
+    }
+    let plan = |id: ObjectId, stop: &Interrupt| {
+        let options = RestoreOptions {
+            selector: id.to_hex().into_bytes(),
+            common: CommonOptions {
+                dry_run: true,
+                ..options.common.clone()
+            },
+            ..options.clone()
+        };
+        restore_op::preview(&context.stopped_by(stop), &options)
+    };
+    let plan: Option<&PlanPreview<'_>> = if writes_here { Some(&plan) } else { None };
+    let (interrupt, paint) = (&context.interrupt, cmd.printer.err_paint());
+    picker::choose(&outcome, context.now_ms, interrupt, paint, plan).map(ObjectId::to_hex)
+}
+
 impl RunCommand for RestoreArgs {
     fn properties(&self) -> Properties {
         PROPERTIES
     }
 
     fn run(mut self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        if self.selector.is_none() && !self.resume {
+            let options = self.clone().resolve(CommonOptions::default());
+            self.selector = Some(choose(context, cmd, &options, self.to.is_none())?.into());
+        }
         let (to, check, wants) = (self.to.take(), self.check.take(), self.contract);
         let outcome = if self.resume {
             restore_op::resume(context, &self.common.resolve(context, cmd)?)?

@@ -1,6 +1,8 @@
-//! Input and output: stdout, stderr, prompts and the pager.
+//! Input and output: stdout, stderr, prompts, the pager and the picker.
 
+pub mod keyboard;
 pub mod pager;
+pub mod picker;
 pub mod printer;
 pub mod progress;
 pub mod prompt;

@@ -63,9 +63,14 @@ pub struct Showing {
     _shield: Shield,
 }
 
+/// Whether stderr is a terminal that can move its cursor.
+pub fn can_draw() -> bool {
+    !ProgressDrawTarget::stderr().is_hidden()
+}
+
 /// Shows the line after a delay, if the terminal supports it. `print_output` prints to stderr.
 pub fn show(context: &Context, paint: Paint, print_output: fn(&str, Paint)) -> Option<Showing> {
-    let wanted = !ProgressDrawTarget::stderr().is_hidden();
+    let wanted = can_draw();
     let line = ProgressLine {
         progress: context.progress.clone(),
         interrupt: context.interrupt.clone(),

@@ -7,11 +7,13 @@ use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::checkpoint::record::{Checkpoint, Verb};
 use crate::model::checkpoint::retention::{self, Evicted};
 use crate::model::checkpoint::undo_stack::{Steps, UndoStep};
-use crate::model::restore_plan::RestoreScope;
+use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
+use crate::ops::capture::pipeline::Sink;
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::beyond_policy;
+use crate::ops::restore::planned_restore::capture_and_plan;
 use crate::ops::restore::restore_options::{
     CommonOptions, Consent, Proposal, Request, RestoreOutcome, TakenStep,
 };
@@ -52,36 +54,13 @@ pub fn restore(
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
     restore_paths::parse(&context.root, &options.paths)?;
-    let filter = options.globs.parse(&context.root)?;
     if options.selector.is_empty() {
         return Err(Error::Usage {
             what: "the selector is empty: no checkpoint is named".into(),
         });
     }
     let found = FoundStore::of(context, &options.common)?;
-    found.refuse_pending()?;
-    let lookup = Lookup::new(context, &found.store, &found.inventory);
-    let (checkpoint, paths) = lookup.read_one("restore", &options.selector, &options.paths)?;
-    let spared = context.own_files(Some(&found.store));
-    spared.refuse(&paths)?;
-    let target = Target::load(&found.store, &checkpoint)?.sparing(spared);
-    lookup.check_held(&target, &paths)?;
-    let paths = restore_paths::limits(paths);
-    let within = checkpoint.record.terms.scope.clone();
-    let scope = RestoreScope {
-        paths,
-        within,
-        filter,
-        overlay: options.overlay,
-        special_bits: options.special_bits,
-    };
-    let request = Request {
-        verb: Verb::Restore,
-        target,
-        scope,
-        pending: None,
-        settles: false,
-    };
+    let (checkpoint, request) = found.request(options)?;
     let mut outcome = found.run(&request, consent)?;
     if request.scope.filter.only.is_some() && outcome.plan.is_of_nothing() {
         return Err(Error::NothingFound {
@@ -98,6 +77,17 @@ pub fn restore(
             .push(Warning::IsPartial { id: checkpoint.id });
     }
     Ok(outcome)
+}
+
+/// Plans a restore as [`restore`] would, for a reader.
+///
+/// # Errors
+/// As [`restore`], and an interruption.
+pub fn preview(context: &Context, options: &RestoreOptions) -> Result<RestorePlan> {
+    let found = FoundStore::of(context, &options.common)?;
+    let (_, request) = found.request(options)?;
+    let planned = capture_and_plan(context, &found.store, &request, Sink::HashOnly)?;
+    Ok(planned.plan)
 }
 
 /// Undoes the last restore or redo; an interrupted restore comes first.
@@ -223,6 +213,33 @@ impl<'c> FoundStore<'c> {
             inventory,
             recovered,
         })
+    }
+
+    /// Finds what is to be restored.
+    fn request(&self, options: &RestoreOptions) -> Result<(Checkpoint, Request<'_>)> {
+        self.refuse_pending()?;
+        let filter = options.globs.parse(&self.context.root)?;
+        let lookup = Lookup::new(self.context, &self.store, &self.inventory);
+        let (checkpoint, paths) = lookup.read_one("restore", &options.selector, &options.paths)?;
+        let spared = self.context.own_files(Some(&self.store));
+        spared.refuse(&paths)?;
+        let target = Target::load(&self.store, &checkpoint)?.sparing(spared);
+        lookup.check_held(&target, &paths)?;
+        let scope = RestoreScope {
+            paths: restore_paths::limits(paths),
+            within: checkpoint.record.terms.scope.clone(),
+            filter,
+            overlay: options.overlay,
+            special_bits: options.special_bits,
+        };
+        let request = Request {
+            verb: Verb::Restore,
+            target,
+            scope,
+            pending: None,
+            settles: false,
+        };
+        Ok((checkpoint, request))
     }
 
     fn refuse_pending(&self) -> Result<()> {

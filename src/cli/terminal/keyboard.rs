@@ -1,0 +1,152 @@
+//! The whole terminal for a while: keys as they are typed, and a screen that is drawn at once. The
+//! terminal is as before when this ends, also by a panic.
+
+use std::io::{ErrorKind, Write as _, stderr};
+use std::sync::Once;
+use std::time::Duration;
+
+use crossterm::cursor::{Hide, MoveTo, Show};
+use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
+use crossterm::terminal::{
+    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+};
+use crossterm::{execute, queue};
+
+use crate::base::interrupt::{Interrupt, Shield};
+use crate::cli::terminal::printer;
+use crate::cli::terminal::progress::{self, Hidden};
+use crate::view::format::Paint;
+use crate::view::terminal::harmless;
+
+/// A key that was typed, or another reason to draw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    Char(char),
+    /// Moves by this number of lines.
+    Move(isize),
+    First,
+    Last,
+    Backspace,
+    ClearAll,
+    Enter,
+    Tab,
+    Leave,
+    Interrupt,
+    Other,
+}
+
+/// Lines that a page key moves by.
+const PAGE_LINES: isize = 10;
+
+/// Terminal in raw mode with a screen of its own, until dropped.
+pub struct FullScreen {
+    paint: Paint,
+    drawn: Vec<String>,
+    _shield: Shield,
+    _hidden: Hidden,
+}
+
+impl FullScreen {
+    /// # Errors
+    /// The terminal refuses.
+    pub fn open(interrupt: &Interrupt, paint: Paint) -> std::io::Result<Self> {
+        static AT_PANIC: Once = Once::new();
+        AT_PANIC.call_once(|| {
+            let next = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |what| {
+                leave();
+                next(what);
+            }));
+        });
+        let screen = Self {
+            paint,
+            drawn: Vec::new(),
+            _shield: interrupt.shield(),
+            _hidden: progress::hide(),
+        };
+        enable_raw_mode()?;
+        execute!(stderr(), EnterAlternateScreen, Hide)?;
+        Ok(screen)
+    }
+
+    /// Draws all lines of the screen, unless they are there already.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn draw(&mut self, lines: Vec<String>) -> std::io::Result<()> {
+        if lines == self.drawn {
+            return Ok(());
+        }
+        let mut out = stderr().lock();
+        for (row, line) in lines.iter().enumerate() {
+            let row = u16::try_from(row).unwrap_or(u16::MAX);
+            queue!(out, MoveTo(0, row))?;
+            out.write_all(harmless(line, self.paint).as_bytes())?;
+            queue!(out, Clear(ClearType::UntilNewLine))?;
+        }
+        queue!(out, Clear(ClearType::FromCursorDown))?;
+        self.drawn = lines;
+        out.flush()
+    }
+
+    /// Waits for a key; `None` if none was typed in this time.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub fn key(&self, wait: Duration) -> std::io::Result<Option<Key>> {
+        let read = || event::poll(wait)?.then(event::read).transpose();
+        match read() {
+            Ok(event) => Ok(event.map(key_of)),
+            Err(cause) if cause.kind() == ErrorKind::Interrupted => Ok(None),
+            Err(cause) => Err(cause),
+        }
+    }
+}
+
+impl Drop for FullScreen {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+fn leave() {
+    if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
+        let _ = execute!(stderr(), Show, LeaveAlternateScreen);
+        let _ = disable_raw_mode();
+    }
+}
+
+fn key_of(event: Event) -> Key {
+    let Event::Key(key) = event else {
+        return Key::Other;
+    };
+    if key.kind == KeyEventKind::Release {
+        return Key::Other;
+    }
+    let with_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Char('c') if with_control => Key::Interrupt,
+        KeyCode::Char('d') if with_control => Key::Leave,
+        KeyCode::Char('u') if with_control => Key::ClearAll,
+        KeyCode::Char('h') if with_control => Key::Backspace,
+        KeyCode::Char('p' | 'k') if with_control => Key::Move(-1),
+        KeyCode::Char('n' | 'j') if with_control => Key::Move(1),
+        KeyCode::Char(typed) if !with_control => Key::Char(typed),
+        KeyCode::Up => Key::Move(-1),
+        KeyCode::Down => Key::Move(1),
+        KeyCode::PageUp => Key::Move(-PAGE_LINES),
+        KeyCode::PageDown => Key::Move(PAGE_LINES),
+        KeyCode::Home => Key::First,
+        KeyCode::End => Key::Last,
+        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Enter => Key::Enter,
+        KeyCode::Tab => Key::Tab,
+        KeyCode::Esc => Key::Leave,
+        _ => Key::Other,
+    }
+}
+
+/// Columns and rows of the terminal.
+pub fn size() -> (usize, usize) {
+    printer::size_of(&stderr())
+}

@@ -1,0 +1,192 @@
+//! Lets a user choose a checkpoint from a list, with what restoring it would change beside it.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::mpsc::{self, Receiver};
+use std::thread;
+use std::time::Duration;
+
+use crate::base::interrupt::Interrupt;
+use crate::cli::terminal::keyboard::{self, FullScreen, Key};
+use crate::error::{Error, Result};
+use crate::model::restore_plan::RestorePlan;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::browse::list::ListOutcome;
+use crate::view::format::Paint;
+use crate::view::picker::{PickerChoice, PickerFrame, Preview};
+
+/// Interval of checks for a signal, and for a plan that is ready.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
+/// The signal that a typed Ctrl-C stands for.
+const SIGINT: i32 = 2;
+
+/// Plans a restore of a checkpoint until it is interrupted.
+pub type PlanPreview<'p> = dyn Fn(ObjectId, &Interrupt) -> Result<RestorePlan> + Sync + 'p;
+
+/// Returns the checkpoint that the user chooses.
+///
+/// # Errors
+/// The user leaves, a signal comes, or the terminal refuses.
+pub fn choose(
+    outcome: &ListOutcome,
+    now_ms: i64,
+    interrupt: &Interrupt,
+    paint: Paint,
+    plan: Option<&PlanPreview<'_>>,
+) -> Result<ObjectId> {
+    let choices = PickerChoice::all(outcome, now_ms);
+    let mut screen = FullScreen::open(interrupt, paint).map_err(refused)?;
+    let (sender, receiver) = mpsc::channel();
+    thread::scope(|scope| {
+        let mut picker = Picker {
+            choices: &choices,
+            typed: String::new(),
+            at: 0,
+            shows_restores: false,
+            previews: HashMap::new(),
+            computing: None,
+            unready: if plan.is_some() {
+                Preview::Computing
+            } else {
+                Preview::Unknown
+            },
+            receiver,
+        };
+        let start = |id: ObjectId, stop: Interrupt| {
+            let (plan, sender) = (plan?, sender.clone());
+            let compute = move || {
+                let preview = plan(id, &stop).map_or_else(Preview::Failed, Preview::Plan);
+                let _ = sender.send((id, preview));
+            };
+            thread::Builder::new().spawn_scoped(scope, compute).ok()
+        };
+        loop {
+            if let Some((id, stop)) = picker.next_preview() {
+                start(id, stop);
+            }
+            let end = picker.step(&mut screen, interrupt, paint).transpose();
+            if let Some(end) = end {
+                picker.stop();
+                return end;
+            }
+        }
+    })
+}
+
+fn refused(cause: std::io::Error) -> Error {
+    Error::io("use", Path::new("the terminal"))(cause)
+}
+
+struct Picker<'c> {
+    choices: &'c [PickerChoice],
+    typed: String,
+    /// Index of the selected one among those that match.
+    at: usize,
+    shows_restores: bool,
+    previews: HashMap<ObjectId, Preview>,
+    computing: Option<(ObjectId, Interrupt)>,
+    /// Shown as long as a preview is not ready.
+    unready: Preview,
+    receiver: Receiver<(ObjectId, Preview)>,
+}
+
+impl<'c> Picker<'c> {
+    fn matching(&self) -> Vec<&'c PickerChoice> {
+        let is_shown = |choice: &&PickerChoice| {
+            (self.shows_restores || !choice.is_restore) && choice.matches(&self.typed)
+        };
+        self.choices.iter().filter(is_shown).collect()
+    }
+
+    fn selected(&self) -> Option<ObjectId> {
+        self.matching().get(self.at).map(|choice| choice.id)
+    }
+
+    /// Takes what is ready; returns the preview to start next, if none is under way. One that is
+    /// not wanted any more is interrupted.
+    fn next_preview(&mut self) -> Option<(ObjectId, Interrupt)> {
+        while let Ok((id, preview)) = self.receiver.try_recv() {
+            self.computing = None;
+            if !matches!(preview, Preview::Failed(Error::Interrupted { .. })) {
+                self.previews.insert(id, preview);
+            }
+        }
+        let wanted = self.selected().filter(|id| !self.previews.contains_key(id));
+        if let Some((id, stop)) = &self.computing {
+            if wanted != Some(*id) {
+                stop.set(1);
+            }
+            return None;
+        }
+        let next = (wanted?, Interrupt::default());
+        self.computing = Some(next.clone());
+        Some(next)
+    }
+
+    /// Draws, and obeys the next key; returns what was chosen.
+    fn step(
+        &mut self,
+        screen: &mut FullScreen,
+        interrupt: &Interrupt,
+        paint: Paint,
+    ) -> Result<Option<ObjectId>> {
+        self.draw(screen, paint)?;
+        let key = screen.key(BETWEEN_LOOKS).map_err(refused)?;
+        interrupt.check()?;
+        key.map_or(Ok(None), |key| self.take(key))
+    }
+
+    fn stop(&self) {
+        if let Some((_, stop)) = &self.computing {
+            stop.set(1);
+        }
+    }
+
+    fn draw(&self, screen: &mut FullScreen, paint: Paint) -> Result<()> {
+        let matching = self.matching();
+        let selected = matching.get(self.at);
+        let preview = selected.and_then(|choice| self.previews.get(&choice.id));
+        let (columns, rows) = keyboard::size();
+        let frame = PickerFrame {
+            typed: &self.typed,
+            choices: &matching,
+            at: self.at,
+            preview: preview.unwrap_or(&self.unready),
+            columns,
+            rows,
+            paint,
+        };
+        screen.draw(frame.lines()).map_err(refused)
+    }
+
+    /// Obeys a key; an error ends the choice without a checkpoint.
+    fn take(&mut self, key: Key) -> Result<Option<ObjectId>> {
+        let last = self.matching().len().saturating_sub(1);
+        match key {
+            Key::Enter => return Ok(self.selected()),
+            Key::Leave => return Err(Error::Declined),
+            Key::Interrupt => return Err(Error::Interrupted { signal: SIGINT }),
+            Key::Move(by) => self.at = self.at.saturating_add_signed(by).min(last),
+            Key::First => self.at = 0,
+            Key::Last => self.at = last,
+            Key::Char(typed) => self.filter(|text| text.push(typed)),
+            Key::Backspace => self.filter(|text| {
+                let _ = text.pop();
+            }),
+            Key::ClearAll => self.filter(String::clear),
+            Key::Tab => {
+                let selected = self.selected();
+                self.shows_restores = !self.shows_restores;
+                let place = self.matching().iter().position(|c| Some(c.id) == selected);
+                self.at = place.unwrap_or_default();
+            }
+            Key::Other => {}
+        }
+        Ok(None)
+    }
+
+    fn filter(&mut self, change: impl FnOnce(&mut String)) {
+        change(&mut self.typed);
+        self.at = 0;
+    }
+}

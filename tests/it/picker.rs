@@ -1,0 +1,221 @@
+//! `restore` without a checkpoint: choosing one from a list at a terminal.
+
+use crate::bench::screen::screens;
+use crate::bench::terminal::{dialogue, with_keyboard};
+use crate::bench::{Run, Sandbox};
+
+const NOON: &str = "2026-03-24T12:00:00Z";
+const TITLE: &str = "Restore which";
+
+fn story() -> (Sandbox, [String; 3]) {
+    let sandbox = Sandbox::new();
+    sandbox.env("NO_COLOR", "1");
+    sandbox.write("a", "1").write("gone", "1");
+    sandbox.at("2026-03-24T10:00:00Z");
+    let first = sandbox.create("draft");
+    sandbox.write("a", "22").remove("gone");
+    sandbox.at("2026-03-24T11:00:00Z");
+    let second = sandbox.create("波形: 表の幅 🎈");
+    sandbox.write("a", "333").write("new", "1");
+    sandbox.at("2026-03-24T11:30:00Z");
+    let third = sandbox.create("wave 2");
+    sandbox.at(NOON);
+    (sandbox, [first, second, third])
+}
+
+fn at_width(columns: usize, line: &str) -> String {
+    format!("stty rows 12 cols {columns}; {line}")
+}
+
+/// Chooses at a terminal: each key is typed once its text is shown.
+fn chosen(sandbox: &Sandbox, columns: usize, keys: &[(&str, &str)]) -> Option<Run> {
+    dialogue(sandbox, &at_width(columns, "$checkpoint restore"), keys)
+}
+
+/// What the picker showed last, with the ids of the story in the place of their names.
+fn assert_shows(run: &Run, picture: &str, ids: &[String; 3]) {
+    let mut picture = picture.trim_matches('\n').to_owned();
+    for (name, id) in ["id-first", "id-2nd-_", "id-third"].iter().zip(ids) {
+        picture = picture.replace(name, id);
+    }
+    let shown = screens(&run.stdout).other.join("\n");
+    assert_eq!(shown, picture, "{run}");
+}
+
+#[test]
+fn what_was_typed_and_chosen_is_restored_after_a_question() {
+    let (sandbox, ids) = story();
+    let keys = [
+        (TITLE, "DRAFT"),
+        ("  add    gone", "\\r"),
+        ("[y/N]", "y\\n"),
+    ];
+    let Some(run) = chosen(&sandbox, 120, &keys) else {
+        return;
+    };
+    assert_shows(&run, WIDE, &ids);
+    let shown = screens(&run.clone().success().stdout).usual.join("\n");
+    assert!(
+        shown.contains(&format!("Restore to {} (draft)", ids[0])),
+        "the plan is shown as without the picker\n{run}"
+    );
+    assert_eq!(
+        (sandbox.read("a"), sandbox.exists("new")),
+        ("1".into(), false)
+    );
+}
+
+const WIDE: &str = "
+Restore which checkpoint? DRAFT_
+> id-first  2 h  draft                                     | draft
+                                                           | 2026-03-24 10:00, test, 2 files
+                                                           | writes 2 files (1 new), deletes 1 file
+                                                           |   write  a
+                                                           |   add    gone
+                                                           |   delete new
+
+
+
+
+enter: restore   esc: leave   type: filter   up, down: move   tab: restores too
+";
+
+#[test]
+fn on_a_narrow_screen_the_changes_stand_below_the_list() {
+    let (sandbox, ids) = story();
+    let keys = [(TITLE, "\\033[B"), ("  write  a", "\\033")];
+    let Some(run) = chosen(&sandbox, 60, &keys) else {
+        return;
+    };
+    assert_shows(&run, NARROW, &ids);
+}
+
+const NARROW: &str = "
+Restore which checkpoint? _
+* id-third  30 min  wave 2
+> id-2nd-_     1 h  波形: 表の幅 🎈
+  id-first     2 h  draft
+------------------------------------------------------------
+波形: 表の幅 🎈
+2026-03-24 11:00, test, 1 file
+writes 1 file, deletes 1 file
+  write  a
+  delete new
+
+enter: restore   esc: leave   type: filter   up, down: move…
+";
+
+#[test]
+fn leaving_changes_nothing_and_gives_the_terminal_back() {
+    let (sandbox, _) = story();
+    let before = sandbox.listed_ids();
+    for (key, code) in [("\\033", 4), ("\\004", 4), ("\\003", 130)] {
+        let line = "stty -a >before; $checkpoint restore; code=$?; stty -a >after; \
+                    cmp before after && rm before after && (exit $code)";
+        let Some(run) = dialogue(&sandbox, line, &[(TITLE, key)]) else {
+            return;
+        };
+        let run = run.code(code);
+        assert!(run.stdout.contains("\x1b[?1049l"), "{run}");
+        assert!(run.stdout.contains("\x1b[?25h"), "{run}");
+        assert_eq!(sandbox.read("a"), "333", "{run}");
+    }
+    assert_eq!(sandbox.listed_ids(), before);
+}
+
+#[test]
+fn a_signal_gives_the_terminal_back_too() {
+    let (sandbox, _) = story();
+    let typing = format!(
+        "until grep -q '{TITLE}' $typescript 2>/dev/null; do sleep 0.05; done; \
+         kill -TERM $(cat pid); sleep 0.5"
+    );
+    let line = "stty -a >before; sh -c 'echo $$ >pid; exec $checkpoint restore'; echo code $?; \
+                stty -a >after; cmp before after && echo same";
+    let Some(run) = with_keyboard(&sandbox, &typing, line) else {
+        return;
+    };
+    let run = run.success().stdout_has("code 143").stdout_has("same");
+    assert!(run.stdout.contains("\x1b[?1049l"), "{run}");
+    assert_eq!(sandbox.read("a"), "333");
+}
+
+#[test]
+fn restores_are_chosen_among_only_when_asked_for() {
+    let (sandbox, ids) = story();
+    sandbox.restore(&ids[0]).success();
+    sandbox.at(NOON);
+    let keys = [
+        (TITLE, "state before"),
+        ("nothing matches", "\\t"),
+        ("  write  a", "\\r"),
+        ("[y/N]", "y\\n"),
+    ];
+    let Some(run) = chosen(&sandbox, 120, &keys) else {
+        return;
+    };
+    run.success();
+    assert_eq!(
+        (sandbox.read("a"), sandbox.exists("new")),
+        ("333".into(), true)
+    );
+}
+
+#[test]
+fn without_a_terminal_it_is_wrong_usage() {
+    let (sandbox, _) = story();
+    for args in [
+        &["restore"][..],
+        &["restore", "--yes"],
+        &["restore", "--json"],
+    ] {
+        let run = sandbox.run(args).code(2);
+        assert!(
+            format!("{}{}", run.stdout, run.stderr).contains("'checkpoint list' shows them"),
+            "{run}"
+        );
+    }
+    for line in [
+        "$checkpoint restore --json",
+        "$checkpoint restore --no-input",
+        "$checkpoint restore </dev/null",
+        "TERM=dumb $checkpoint restore",
+    ] {
+        let Some(run) = dialogue(&sandbox, line, &[]) else {
+            return;
+        };
+        run.code(2);
+    }
+}
+
+#[test]
+fn nothing_that_is_chosen_from_has_power_over_the_terminal() {
+    let (sandbox, _) = story();
+    sandbox.write("a\x1b]0;owned\x07\n", "1");
+    sandbox.create("r\x1b[2J\x1b]0;owned\x07\u{9b}2J\u{202e}\nforged");
+    sandbox.remove("a\x1b]0;owned\x07\n").at(NOON);
+    let keys = [(TITLE, "f"), ("owned", "\\025"), ("2J", "\\033")];
+    let Some(run) = chosen(&sandbox, 120, &keys) else {
+        return;
+    };
+    let shown = screens(&run.clone().code(4).stdout).other.join("\n");
+    assert!(shown.contains(r"r\x1b[2J\x1b]0;owned\x07"), "{run}");
+    assert!(
+        !run.stdout.contains("\x1b]0;") && !run.stdout.contains('\u{202e}'),
+        "{run}"
+    );
+}
+
+#[test]
+fn another_directory_is_written_without_a_look_at_this_one() {
+    let (sandbox, _) = story();
+    let out = sandbox.top().join("out");
+    let line = at_width(80, &format!("$checkpoint restore --to {}", out.display()));
+    let keys = [(TITLE, "draft"), ("draft_", "\\r")];
+    let Some(run) = dialogue(&sandbox, &line, &keys) else {
+        return;
+    };
+    run.success();
+    assert_eq!(sandbox.read(out.join("gone")), "1");
+    assert_eq!(sandbox.read("a"), "333");
+}
