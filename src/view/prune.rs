@@ -64,7 +64,7 @@ pub fn human(outcome: &PruneOutcome) -> Output {
             );
             format!(
                 "would keep {short} ({reason}): {}\n",
-                reasons(kept).join(", ")
+                reasons(kept).join(", ").replace('_', " ")
             )
         }));
     }

@@ -32,8 +32,13 @@ fn reasons(sandbox: &Sandbox) -> Vec<String> {
 /// The reason of each checkpoint in a list, and why it goes or stays.
 fn why(rows: &Value) -> Vec<(&str, &Value)> {
     let rows = rows.as_array().expect("a list").iter();
-    rows.map(|row| (row["reason"].as_str().expect("a reason"), &row["why"]))
-        .collect()
+    rows.map(|row| {
+        (
+            row["checkpoint"]["reason"].as_str().expect("a reason"),
+            &row["why"],
+        )
+    })
+    .collect()
 }
 
 #[test]
@@ -49,25 +54,27 @@ fn a_dry_run_names_the_rule_for_each_that_stays_and_what_goes() {
         [
             (
                 "4.12",
-                &json!(["last", "daily", "newest", "newest-complete"])
+                &json!(["last", "daily", "newest", "newest_complete"])
             ),
             ("3.12", &json!(["daily"])),
             ("2.12", &json!(["daily"])),
         ]
     );
-    let gone: Vec<&str> = why(&data["evicted"])
+    let gone: Vec<&str> = why(&data["dropped"])
         .into_iter()
         .map(|(reason, _)| reason)
         .collect();
     assert_eq!(gone, ["1.9", "1.12", "2.9", "3.9", "4.9"]);
     assert!(
-        why(&data["evicted"])
+        why(&data["dropped"])
             .iter()
-            .all(|(_, why)| **why == json!("no-rule")),
+            .all(|(_, why)| **why == json!("no_rule")),
         "{data}"
     );
     let run = sandbox.run(&words).success();
-    let id = data["kept"][1]["short"].as_str().expect("an id");
+    let id = data["kept"][1]["checkpoint"]["short"]
+        .as_str()
+        .expect("an id");
     run.stderr_has(&format!("would keep {id} (3.12): daily\n"))
         .stderr_has("(4.9): no rule keeps it\n");
     assert_eq!(reasons(&sandbox).len(), 8, "nothing was changed");
@@ -194,9 +201,9 @@ fn the_phases_of_a_workflow_push_out_no_named_boundary_and_name_what_they_push_o
                 .run(&["phase", step, phase, "--json"])
                 .success()
                 .data();
-            let gone = why(&data["evicted"]);
+            let gone = why(&data["dropped"]);
             assert!(
-                gone.iter().all(|(_, why)| **why == json!("old-automatic")),
+                gone.iter().all(|(_, why)| **why == json!("old_automatic")),
                 "{data}"
             );
             evicted += gone.len();

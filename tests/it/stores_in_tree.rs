@@ -7,6 +7,7 @@ use crate::bench::{Sandbox, place};
 /// Makes another project's store under a base in the tree.
 fn inner_store(sandbox: &Sandbox) -> PathBuf {
     let (other, base) = (sandbox.top().join("other"), sandbox.path("backup/claude"));
+    sandbox.mkdir("backup");
     std::fs::create_dir_all(&other).expect("a directory can be made");
     std::fs::write(other.join("x"), "1").expect("a file can be written");
     let base_word = base.display().to_string();

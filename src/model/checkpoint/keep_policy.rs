@@ -40,7 +40,7 @@ pub struct PolicyChange {
 
 /// A rule that keeps a checkpoint, or what protects it from all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(const_into_str, serialize_all = "kebab-case")]
+#[strum(const_into_str, serialize_all = "snake_case")]
 pub enum KeepReason {
     Last,
     Hourly,
