@@ -14,7 +14,7 @@
 //! ├── .gitignore                                    the exclusion list, written once, the user's to edit
 //! ├── checkpoint-manifest.md                        the table for people
 //! └── checkpoint/                                   what git has no place for
-//!     ├── description  lock  journal  holds  projected  adopted
+//!     ├── description  lock  journal  holds  projected  adopted  rewords
 //!     ├── stat-cache  stat-cache-patch  left-out  size-gate   derived, may be lost
 //!     ├── commits  packed-commits  packed-seal      likewise, the files of `commit_cache`, `packed_commits`, `packed_seal`
 //!     ├── unlike  tidied                            likewise, the files of `rejected_bases` and `last_gc`
@@ -195,6 +195,10 @@ impl Layout {
         self.own().join("size-gate")
     }
 
+    pub fn rewords(&self) -> PathBuf {
+        self.own().join("rewords")
+    }
+
     pub fn holds(&self) -> PathBuf {
         self.own().join("holds")
     }
@@ -247,6 +251,7 @@ impl Layout {
             self.left_behind(),
             self.size_gate(),
             self.holds(),
+            self.rewords(),
             self.projected(),
             self.workflow_roll(),
             self.adopted(),

@@ -29,9 +29,9 @@ use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::refs::{adopt, commit_cache, packed_commits};
 use crate::store::repository::Store;
-use crate::store::small_files::holds;
 use crate::store::small_files::journal::{self, Journal, JournalState};
 use crate::store::small_files::stat_cache::{self, Basis, StatCache};
+use crate::store::small_files::{holds, rewords};
 
 /// Proof that this process alone may change the store.
 pub struct LockedStore<'s> {
@@ -244,6 +244,24 @@ impl<'s> LockedStore<'s> {
         self.inventory.read_older();
         self.inventory.checkpoints.set_pinned(id, pinned);
         Ok(true)
+    }
+
+    /// Gives a checkpoint another reason than that of its commit.
+    pub fn reword(&mut self, id: ObjectId, reason: &str) -> Result<()> {
+        let layout = self.store.layout();
+        self.inventory.read_older();
+        let mut rewords = rewords::read(layout).map_err(|why| Error::Damaged {
+            what: "the file of later reasons".to_owned(),
+            why: why.to_string(),
+        })?;
+        rewords.retain(|id, _| self.inventory.knows(*id));
+        rewords.insert(id, reason.to_owned());
+        // Without the seal the next writer compares every row, if this process dies before it
+        // writes the manifest.
+        atomic_file::remove_if_there(&layout.packed_seal())?;
+        rewords::write(layout, &rewords)?;
+        self.inventory.checkpoints.set_reason(id, reason);
+        self.write_derived()
     }
 
     /// Saves the stat cache of a scan; `known` is the cache that the scan used.

@@ -32,6 +32,7 @@ pub mod prune;
 pub mod relink;
 pub mod restore;
 pub mod restore_contract;
+pub mod reword;
 pub mod schema;
 pub mod show;
 pub mod status;

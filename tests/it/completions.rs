@@ -340,7 +340,7 @@ fn help_completes_commands_and_topics() {
         .collect();
     assert_eq!(
         names,
-        ["restore", "redo", "release", "relink", "recovery"],
+        ["restore", "redo", "release", "reword", "relink", "recovery"],
         "{told:?}"
     );
     assert!(

@@ -103,6 +103,7 @@ mod restore_reads;
 mod restore_to;
 mod retention;
 mod retention_plan;
+mod reword;
 mod roundtrip;
 mod rules;
 mod safety;

@@ -27,6 +27,7 @@ pub mod pin;
 pub mod prune;
 pub mod relink;
 pub mod restore;
+pub mod reword;
 pub mod schema;
 pub mod select_args;
 pub mod show;
@@ -126,6 +127,7 @@ commands! {
         "delete" ["rm"] Delete(delete::DeleteArgs),
         "pin" Pin(pin::PinArgs),
         "unpin" Unpin(pin::UnpinArgs),
+        "reword" Reword(reword::RewordArgs),
         "prune" ["gc"] Prune(prune::PruneArgs),
         "verify" Verify(verify::VerifyArgs),
         "relink" Relink(relink::RelinkArgs),

@@ -179,9 +179,19 @@ impl Line {
     }
 
     pub fn set_pinned(&mut self, id: ObjectId, pinned: bool) {
+        self.change(id, |checkpoint| checkpoint.pinned = pinned);
+    }
+
+    pub fn set_reason(&mut self, id: ObjectId, reason: &str) {
+        self.change(id, |checkpoint| {
+            reason.clone_into(&mut checkpoint.record.reason);
+        });
+    }
+
+    fn change(&mut self, id: ObjectId, change: impl FnOnce(&mut Checkpoint)) {
         let mut found = self.find(id).map(Cow::into_owned);
         if let Some(mut checkpoint) = found.take() {
-            checkpoint.pinned = pinned;
+            change(&mut checkpoint);
             self.remove(&[id]);
             self.push(checkpoint);
         }

@@ -161,7 +161,11 @@ fn resolve_terms(
     Ok((terms, databases, state_document))
 }
 
-fn checked_text(given: Option<&str>, default: &str, what: &str) -> Result<String> {
+/// Returns a reason or source without blanks around it.
+///
+/// # Errors
+/// It is empty or too long.
+pub fn checked_text(given: Option<&str>, default: &str, what: &str) -> Result<String> {
     let text = given.unwrap_or(default).trim();
     if text.is_empty() {
         return Err(Error::Usage {

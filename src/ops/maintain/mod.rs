@@ -10,6 +10,7 @@ pub mod pin;
 pub mod prune;
 pub mod relink;
 pub mod repair;
+pub mod reword;
 pub mod size_limit;
 pub mod stores;
 pub mod verify;

@@ -20,7 +20,7 @@ use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::{projected, run_roll};
 use crate::store::small_files::journal::JournalState;
-use crate::store::small_files::stat_cache;
+use crate::store::small_files::{rewords, stat_cache};
 
 /// Compares derived files with their sources, and reports unreadable files.
 ///
@@ -66,6 +66,9 @@ fn check_own(store: &Store, report: &mut CheckReport) -> Result<()> {
     if store.journal()? == JournalState::Unreadable {
         let flaw = StoreFlaw::JournalUnreadable;
         report.files.push(finding(layout, &layout.journal(), flaw));
+    }
+    if let Err(why) = rewords::read(layout) {
+        report.files.push(finding(layout, &layout.rewords(), why));
     }
     let mut derived = |path: &Path, flaw: &dyn Display| {
         report.derived.push(finding(layout, path, flaw));

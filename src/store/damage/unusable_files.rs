@@ -12,7 +12,7 @@ use crate::store::lifecycle::init;
 use crate::store::locked::LockedStore;
 use crate::store::refs::{commit_cache, packed_commits};
 use crate::store::small_files::journal::JournalState;
-use crate::store::small_files::{holds, stat_cache};
+use crate::store::small_files::{holds, rewords, stat_cache};
 
 impl LockedStore<'_> {
     /// Rebuilds the index of every intact pack that lacks a good one. Returns the files written.
@@ -21,8 +21,8 @@ impl LockedStore<'_> {
         unindexed_packs::write_indexes(self.store().objects())
     }
 
-    /// Renames unusable files out of the way: an unreadable journal, and an exclusion list that is
-    /// not text. Returns the new names.
+    /// Renames unusable files out of the way: an unreadable journal or file of later
+    /// reasons, and an exclusion list that is not text. Returns the new names.
     pub fn set_unreadable_aside(&self, now_ms: i64) -> Result<Vec<PathBuf>> {
         let layout = self.store().layout();
         let mut aside = Vec::new();
@@ -32,6 +32,9 @@ impl LockedStore<'_> {
         let list = layout.exclusion_list();
         if read_regular::read(&list).is_ok_and(|bytes| bytes.contains(&0)) {
             aside.push(set_aside(layout, &list, "exclusion-list", now_ms)?);
+        }
+        if rewords::read(layout).is_err() {
+            aside.push(set_aside(layout, &layout.rewords(), "rewords", now_ms)?);
         }
         init::write_exclusion_list(layout)?;
         Ok(aside)

@@ -18,6 +18,7 @@ use crate::store::refs::ref_files::{self, Family, RefValue};
 use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::run_writer::free_name;
 use crate::store::runs::{projected, run_reader, run_refs};
+use crate::store::small_files::rewords;
 
 /// Extensions of a pack's files, the index last: without it the pack is not seen.
 const ENDINGS: [&str; 2] = ["pack", "idx"];
@@ -53,6 +54,12 @@ pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> 
         if checkpoint.pinned {
             ref_files::write(into, Family::Pins, checkpoint.id, checkpoint.id)?;
         }
+    }
+    let taken = rewords::read(source).unwrap_or_default();
+    if !taken.is_empty() {
+        let mut known = rewords::read(into).unwrap_or_default();
+        known.extend(taken);
+        rewords::write(into, &known)?;
     }
     store.store().objects().refresh()?;
     take_over_workflows(store, from)

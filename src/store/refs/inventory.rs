@@ -23,6 +23,7 @@ use crate::store::refs::packed_commits::PackedCommits;
 use crate::store::refs::packed_seal::{KnownRows, ManifestText, Seal};
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::refs::{adopted_sequence, commit_codec, plain_git};
+use crate::store::small_files::rewords;
 
 /// Maximum number of missing ids for which the object directories are listed again.
 const LOOKED_FOR_ANEW: usize = 64;
@@ -63,6 +64,8 @@ impl Inventory {
         index: Option<OpenIndex<'_>>,
     ) -> Result<Self> {
         let pins = ref_files::names(layout, Family::Pins)?;
+        // `verify` names a damaged file; the reasons of the commits count then.
+        let rewords = rewords::read(layout).unwrap_or_default();
         let mut inventory = Self::default();
         let mut of_plain_git = Vec::new();
         let mut checkpoints = Vec::new();
@@ -106,11 +109,15 @@ impl Inventory {
         }
         for checkpoint in &mut checkpoints {
             checkpoint.pinned = pins.contains(&checkpoint.id);
+            if let Some(reason) = rewords.get(&checkpoint.id) {
+                checkpoint.record.reason.clone_from(reason);
+            }
         }
         inventory.newest_format = reader.newest_format();
         inventory.checkpoints = Line::from(checkpoints);
         if let Some((mut packed, seal)) = packed {
             packed.pins = pins;
+            packed.rewords = rewords;
             inventory.newest_format = inventory.newest_format.max(packed.newest_format);
             let newer = std::mem::take(&mut inventory.checkpoints);
             inventory.join(newer.newer().to_vec(), packed);

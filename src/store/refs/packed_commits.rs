@@ -29,6 +29,7 @@ use crate::store::refs::commit_cache::Holder;
 use crate::store::refs::commit_reader;
 use crate::store::refs::packed_seal::Seal;
 use crate::store::refs::ref_files::{self, Family};
+use crate::store::small_files::rewords::Rewords;
 use crate::store::small_files::stat_cache_head::{Input, SUM_BYTES, put, sum_at_end};
 
 const PACKED_MAGIC: &[u8; 8] = b"CKPTPC02";
@@ -70,6 +71,7 @@ pub struct PackedCommits {
     /// The sum of `packed-refs`.
     pub refs_sum: u64,
     pub pins: BTreeSet<ObjectId>,
+    pub rewords: Rewords,
     /// Those that could be read neither here nor from their packs.
     unreadable: Mutex<BTreeSet<ObjectId>>,
 }
@@ -159,6 +161,7 @@ fn parse_file(layout: &Layout) -> Option<(PackedCommits, RefsStamp, u64)> {
         newest_format,
         refs_sum,
         pins: BTreeSet::new(),
+        rewords: Rewords::new(),
         unreadable: Mutex::default(),
     };
     Some((packed, stamp, written_ns(&found)))
@@ -373,9 +376,12 @@ impl OlderCheckpoints for PackedCommits {
             }
             read
         });
-        read.map(|checkpoint| Checkpoint {
-            pinned: self.pins.contains(&checkpoint.id),
-            ..checkpoint
+        read.map(|mut checkpoint| {
+            checkpoint.pinned = self.pins.contains(&checkpoint.id);
+            if let Some(reason) = self.rewords.get(&checkpoint.id) {
+                checkpoint.record.reason.clone_from(reason);
+            }
+            checkpoint
         })
         .collect()
     }

@@ -14,6 +14,7 @@ use crate::store::refs::packed_commits;
 use crate::store::refs::packed_refs_lock::PackedRefsLock;
 use crate::store::refs::packed_seal::{KnownRows, Seal};
 use crate::store::refs::ref_files::{self, Family, MOST_LOOSE};
+use crate::store::small_files::rewords;
 
 /// Number of newest checkpoints whose refs stay files.
 const STAYING_LOOSE: usize = 32;
@@ -89,6 +90,7 @@ impl LockedStore<'_> {
         packed_commits::write(layout, self.inventory.newest_format, &commits)?;
         if let Some(mut index) = packed_commits::open_unproven(layout) {
             index.pins = ref_files::names(layout, Family::Pins)?;
+            index.rewords = rewords::read(layout).unwrap_or_default();
             let text = self.read_manifest();
             let is_current = text == self.inventory.manifest(&text);
             self.inventory.take_packed(index);

@@ -1,0 +1,39 @@
+//! `reword`: gives a checkpoint another reason.
+
+use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::exit_code;
+use crate::cli::run::RunCommand;
+use crate::error::Result;
+use crate::ops::context::Context;
+use crate::ops::maintain::reword::{self as reword_op, RewordOptions};
+use crate::view::reword as reword_view;
+
+/// Give a checkpoint another reason
+///
+/// Its id and content stay the same. Selectors find the new reason, and no longer the former one.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RewordArgs {
+    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago'
+    #[arg(value_name = "SEL", allow_hyphen_values = true)]
+    pub selector: String,
+    /// New reason
+    #[arg(value_name = "REASON", allow_hyphen_values = true)]
+    pub reason: String,
+}
+
+impl RunCommand for RewordArgs {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let options = RewordOptions {
+            selector: self.selector,
+            reason: self.reason,
+        };
+        let outcome = reword_op::reword(context, &options)?;
+        print_answer(
+            cmd,
+            || reword_view::json(&outcome),
+            || reword_view::human(&outcome),
+            &outcome.warnings,
+        );
+        Ok(exit_code::DONE)
+    }
+}

@@ -1,0 +1,48 @@
+//! `reword`: gives a checkpoint another reason. Its id stays the same.
+
+use crate::error::Result;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::ops::context::Context;
+use crate::ops::create::options::checked_text;
+use crate::ops::restore::commands::find;
+use crate::ops::session;
+use crate::ops::warning::Warning;
+
+#[derive(Clone, Debug)]
+pub struct RewordOptions {
+    pub selector: String,
+    pub reason: String,
+}
+
+#[derive(Debug)]
+pub struct RewordOutcome {
+    /// The checkpoint after the change.
+    pub checkpoint: Checkpoint,
+    /// The reason before.
+    pub before: String,
+    pub warnings: Vec<Warning>,
+}
+
+impl RewordOutcome {
+    pub fn is_changed(&self) -> bool {
+        self.before != self.checkpoint.record.reason
+    }
+}
+
+pub fn reword(context: &Context, options: &RewordOptions) -> Result<RewordOutcome> {
+    let reason = checked_text(Some(&options.reason), "", "reason")?;
+    let store = context.require_store()?;
+    let mut session = session::begin(context, &store)?;
+    let inventory = session.locked.inventory();
+    let mut checkpoint = find(inventory, &options.selector, context.now_ms)?;
+    let before = std::mem::replace(&mut checkpoint.record.reason, reason);
+    if before != checkpoint.record.reason {
+        let reason = checkpoint.record.reason.as_str();
+        session.locked.reword(checkpoint.id, reason)?;
+    }
+    Ok(RewordOutcome {
+        checkpoint,
+        before,
+        warnings: session.warnings,
+    })
+}
