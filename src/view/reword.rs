@@ -1,11 +1,10 @@
 //! `reword` as text and as JSON.
 
-use serde_json::json;
-
 use crate::base::text::escape;
-use crate::base::time::rfc3339;
 use crate::ops::maintain::reword::RewordOutcome;
-use crate::view::envelope::{envelope, hex};
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::envelope;
+use crate::view::parts::CheckpointRef;
 use crate::view::words::Output;
 
 pub fn human(outcome: &RewordOutcome) -> Output {
@@ -20,18 +19,21 @@ pub fn human(outcome: &RewordOutcome) -> Output {
     Output { result, talk }
 }
 
+/// A checkpoint with another reason.
+#[derive(Serialize, JsonSchema)]
+pub struct RewordAnswer {
+    checkpoint: CheckpointRef,
+    /// The reason before.
+    before: String,
+    /// False if it was so already.
+    changed: bool,
+}
+
 pub fn json(outcome: &RewordOutcome) -> String {
-    let checkpoint = &outcome.checkpoint;
-    let data = json!({
-        "checkpoint": {
-            "id": hex(checkpoint.id),
-            "short": checkpoint.id.short(),
-            "reason": checkpoint.record.reason,
-            "time": rfc3339(checkpoint.record.time_ms),
-            "kind": checkpoint.record.kind.into_str(),
-        },
-        "before": outcome.before,
-        "changed": outcome.is_changed(),
-    });
+    let data = RewordAnswer {
+        checkpoint: CheckpointRef::new(&outcome.checkpoint),
+        before: outcome.before.clone(),
+        changed: outcome.is_changed(),
+    };
     envelope("reword", 0, &data, &outcome.warnings)
 }

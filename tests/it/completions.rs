@@ -344,7 +344,7 @@ fn help_completes_commands_and_topics() {
         "{told:?}"
     );
     assert!(
-        told[4].ends_with("Recovery: interruptions, damage, moved projects"),
+        told[5].ends_with("Recovery: interruptions, damage, moved projects"),
         "{told:?}"
     );
 }
