@@ -24,14 +24,14 @@ pub struct CopiesManifest {
 /// One copy.
 #[derive(Serialize, JsonSchema)]
 struct CopiedJson {
-    #[serde(flatten)]
-    path: PathName,
     kind: &'static str,
     mode: String,
     size_bytes: u64,
     sha256: String,
     /// The command that restores this file.
     command: String,
+    #[serde(flatten)]
+    path: PathName,
 }
 
 pub fn json(json: &Manifest<'_>) -> String {

@@ -181,7 +181,7 @@ fn safety_checkpoints_are_looked_at_and_marked() {
     sandbox.restore(&ids[5]).success();
     let path = &found(&sandbox, &["only-here"])[0];
     assert_eq!(
-        (events(path).len(), &path["events"][0]["kind"]),
+        (events(path).len(), &path["events"][0]["checkpoint"]["kind"]),
         (1, &"safety".into())
     );
     sandbox

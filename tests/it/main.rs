@@ -65,6 +65,7 @@ mod ignore_rules;
 mod interrupted;
 mod invariants;
 mod json_contract;
+mod json_fields;
 mod keep_policy;
 mod layers;
 mod list;

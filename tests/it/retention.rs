@@ -29,16 +29,15 @@ fn reasons(sandbox: &Sandbox) -> Vec<String> {
     sandbox.listed().iter().map(reason).collect()
 }
 
+fn named<'r>(row: &'r Value, field: &str) -> &'r str {
+    row["checkpoint"][field].as_str().expect("a checkpoint")
+}
+
 /// The reason of each checkpoint in a list, and why it goes or stays.
 fn why(rows: &Value) -> Vec<(&str, &Value)> {
     let rows = rows.as_array().expect("a list").iter();
-    rows.map(|row| {
-        (
-            row["checkpoint"]["reason"].as_str().expect("a reason"),
-            &row["why"],
-        )
-    })
-    .collect()
+    rows.map(|row| (named(row, "reason"), &row["why"]))
+        .collect()
 }
 
 #[test]
@@ -72,9 +71,7 @@ fn a_dry_run_names_the_rule_for_each_that_stays_and_what_goes() {
         "{data}"
     );
     let run = sandbox.run(&words).success();
-    let id = data["kept"][1]["checkpoint"]["short"]
-        .as_str()
-        .expect("an id");
+    let id = named(&data["kept"][1], "short");
     run.stderr_has(&format!("would keep {id} (3.12): daily\n"))
         .stderr_has("(4.9): no rule keeps it\n");
     assert_eq!(reasons(&sandbox).len(), 8, "nothing was changed");

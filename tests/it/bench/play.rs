@@ -19,12 +19,13 @@ impl Play for Sandbox {
     #[track_caller]
     fn step(&self, args: &[&str]) -> Value {
         let is_step = matches!(args[0], "phase" | "task") && args[1] != "list";
+        let is_nested = is_step || args[..2] == ["workflow", "recover"];
         let full: &[&str] = if is_step { &["--full"] } else { &[] };
         let data = self
             .run(&[args, full, &["--json"]].concat())
             .success()
             .data();
-        if is_step { data["run"].clone() } else { data }
+        if is_nested { data["run"].clone() } else { data }
     }
 
     #[track_caller]

@@ -1,0 +1,170 @@
+//! The pages on JSON: the tables of fields are those of the schemas, and the scripts do what they
+//! are said to do.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::bench::{Run, Sandbox, skipped};
+use crate::source;
+
+fn page(name: &str) -> String {
+    std::fs::read_to_string(source::package().join(format!("src/docs/{name}.md"))).expect("a page")
+}
+
+/// The type of a field in a few words, with the parts that it names.
+fn kind(schema: &Value) -> String {
+    if let Some(name) = schema["$ref"].as_str() {
+        let name = name.rsplit('/').next().unwrap_or_default();
+        return if name == "TimeText" {
+            "time".to_owned()
+        } else {
+            name.to_owned()
+        };
+    }
+    if let Some(either) = schema["anyOf"].as_array() {
+        let kinds: Vec<String> = either.iter().map(kind).collect();
+        return kinds.join(" or ");
+    }
+    let one = |name: &str| match name {
+        "string" => "text".to_owned(),
+        "integer" | "number" => "number".to_owned(),
+        "boolean" => "true or false".to_owned(),
+        "array" => format!("list of {}", kind(&schema["items"])),
+        other => other.to_owned(),
+    };
+    match &schema["type"] {
+        Value::String(name) => one(name),
+        Value::Array(names) => {
+            let names: Vec<String> = names.iter().filter_map(Value::as_str).map(one).collect();
+            names.join(" or ")
+        }
+        _ => "any".to_owned(),
+    }
+}
+
+fn table(object: &Value) -> String {
+    let mut text = "| field | type | meaning |\n|---|---|---|\n".to_owned();
+    for (name, field) in object["properties"].as_object().into_iter().flatten() {
+        let meaning = field["description"].as_str().unwrap_or_default();
+        let meaning = meaning.replace('\n', " ").replace('|', "\\|");
+        writeln!(text, "| `{name}` | {} | {meaning} |", kind(field)).expect("a string takes all");
+    }
+    text
+}
+
+/// The page of all fields: `data` of each answer, then the parts that they share.
+fn rendered() -> String {
+    let mut text = "# Fields of the JSON answers\n\n\
+        Made from the schemas that `checkpoint schema NAME` prints. Every answer has the\n\
+        fields of *Answer*; below are those of its `data`, and the parts that they name.\n"
+        .to_owned();
+    let mut parts: BTreeMap<String, Value> = BTreeMap::new();
+    let mut frame = None;
+    let mut answers: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for name in checkpoint::view::schema::names() {
+        if ["contract", "pipeline-state", "restore-contract"].contains(&name) {
+            continue;
+        }
+        let schema = checkpoint::view::schema::text(name).expect("a schema");
+        let schema: Value = serde_json::from_str(&schema).expect("a schema is JSON");
+        for (part, body) in schema["$defs"].as_object().into_iter().flatten() {
+            parts.insert(part.clone(), body.clone());
+        }
+        if name == "copies" {
+            parts.insert("manifest.json of plain copies".into(), schema);
+            continue;
+        }
+        let data = kind(&schema["properties"]["data"]).replace(" or null", "");
+        frame = frame.or(Some(schema));
+        answers.entry(data).or_default().push(name);
+    }
+    let frame = frame.expect("an answer");
+    write!(text, "\n## Answer\n\n{}", table(&frame)).expect("a string takes all");
+    for (data, names) in answers.iter().filter(|(data, _)| *data != "null") {
+        let body = parts.remove(data).expect("the data of an answer");
+        write!(text, "\n## {}\n\n{}", names.join(", "), table(&body)).expect("a string takes all");
+    }
+    for (name, body) in parts.iter().filter(|(name, _)| *name != "TimeText") {
+        write!(text, "\n## {name}\n\n").expect("a string takes all");
+        let meaning = body["description"].as_str().unwrap_or_default();
+        if !meaning.is_empty() && meaning.len() < 80 {
+            write!(text, "{meaning}\n\n").expect("a string takes all");
+        }
+        text.push_str(&table(body));
+    }
+    text
+}
+
+#[test]
+fn the_page_of_fields_is_what_the_schemas_say() {
+    let path = source::package().join("src/docs/json-fields.md");
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        std::fs::write(&path, rendered()).expect("the page can be written");
+    }
+    assert!(
+        page("json-fields") == rendered(),
+        "src/docs/json-fields.md differs from the schemas; UPDATE_SNAPSHOTS=1 makes it anew"
+    );
+}
+
+/// The block of the page on JSON that is marked so.
+fn block(mark: &str) -> String {
+    let page = page("json");
+    let block = page.split(&format!("```{mark}\n")).nth(1).expect("a block");
+    block.split("```").next().expect("its end").to_owned()
+}
+
+/// Runs a script of the page; returns the id of the checkpoint `first` too.
+fn five_tasks(mark: &str, interpreter: &str) -> Option<(Run, String)> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = std::env::split_paths(&path).any(|dir| dir.join(interpreter).exists());
+    if !is_there {
+        skipped(&format!("the scripts of json.md need {interpreter}"));
+        return None;
+    }
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("a", "1")
+        .write("b", "1")
+        .write(".env", "K=1")
+        .fifo("pipe");
+    let first = sandbox.create("first");
+    sandbox.write("a", "2").write("c", "1").create("second");
+    let bin = sandbox.top().join("bin");
+    std::fs::create_dir(&bin).expect("a directory can be made");
+    std::os::unix::fs::symlink(Sandbox::binary(), bin.join("checkpoint")).expect("a link");
+    let mut paths = vec![bin];
+    paths.extend(std::env::split_paths(&path));
+    let script = sandbox.top().join("script");
+    std::fs::write(&script, block(mark)).expect("a file can be written");
+    let mut command = std::process::Command::new(if mark == "sh" { "sh" } else { interpreter });
+    let envs = sandbox.command(&[], &[]);
+    command
+        .arg(&script)
+        .current_dir(sandbox.root())
+        .env_clear()
+        .envs(
+            envs.get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .env("PATH", std::env::join_paths(paths).expect("a PATH"));
+    if let Some(home) = std::env::var_os("PYENV_ROOT") {
+        command.env("PYENV_ROOT", home);
+    }
+    Some((Run::of(command).success(), first))
+}
+
+#[test]
+fn the_scripts_for_five_tasks_do_what_the_page_says() {
+    for (mark, interpreter) in [("python", "python3"), ("sh", "jq")] {
+        if let Some((run, first)) = five_tasks(mark, interpreter) {
+            let told = format!(
+                "second: 3 files\nfirst: 2 files\nwritten a\ndeleted c\n\
+                 undo takes back: first\nnewest 'first': {first}\nnot held: pipe\nnot held: .env\n"
+            );
+            assert_eq!(run.stdout, told, "{mark}\n{run}");
+        }
+    }
+}
