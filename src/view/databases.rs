@@ -63,7 +63,7 @@ impl DatabaseName {
     pub fn new(database: &Database) -> Self {
         let (file, name) = match database {
             Database::File(path) => (Some(PathName::new(path)), None),
-            Database::Named(name) => (None, Some(name.to_string())),
+            Database::Named(name) => (None, Some(name.clone())),
         };
         let (path, path_hex) = file.map_or((None, None), |file| (Some(file.path), file.path_hex));
         Self {

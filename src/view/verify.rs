@@ -2,6 +2,7 @@
 
 use crate::base::text::{escape, escape_path};
 use crate::error::Error;
+use crate::model::state::object_id::ObjectId;
 use crate::ops::maintain::repair::RepairOutcome;
 use crate::ops::maintain::verify::{
     CheckReport, Fault, FaultyCheckpoint, FileFinding, VerifyOutcome,
@@ -309,7 +310,7 @@ fn fault(fault: &Fault) -> FaultJson {
     FaultJson {
         path,
         path_hex,
-        object_id: fault.object.map(|id| id.to_hex()),
+        object_id: fault.object.map(ObjectId::to_hex),
         why: fault.why.clone(),
     }
 }

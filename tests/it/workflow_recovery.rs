@@ -202,8 +202,11 @@ fn an_output_is_found_by_its_absolute_path_and_one_elsewhere_is_left_to_its_owne
         .write(EXECUTION, tasks.to_string())
         .write(OUTPUT, r#"{"status":"success"}"#);
     sandbox.run(&["workflow", "validate"]).success();
-    let stands = sandbox.step(&["workflow", "recover"]);
-    let words: Vec<&Value> = stands["tasks"]
+    let answer = sandbox
+        .run(&["workflow", "recover", "--json"])
+        .success()
+        .data();
+    let words: Vec<&Value> = answer["run"]["tasks"]
         .as_array()
         .unwrap()
         .iter()
@@ -214,7 +217,7 @@ fn an_output_is_found_by_its_absolute_path_and_one_elsewhere_is_left_to_its_owne
         json!(["complete", "complete", "complete", "pending"])
     );
     assert!(
-        stands["recovered"][2]
+        answer["recovered"][2]
             .as_str()
             .is_some_and(|what| what.contains("outside this directory")),
         "{stands}"
