@@ -220,7 +220,7 @@ fn an_output_is_found_by_its_absolute_path_and_one_elsewhere_is_left_to_its_owne
         answer["recovered"][2]
             .as_str()
             .is_some_and(|what| what.contains("outside this directory")),
-        "{stands}"
+        "{answer}"
     );
 }
 
