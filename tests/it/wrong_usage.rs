@@ -278,7 +278,7 @@ fn check(rows: &[WrongUse]) {
             wrong.push(format!(
                 "{why}: checkpoint {line}\n  [{}] {shown}",
                 run.code
-            ))
+            ));
         };
         if run.code != *code {
             complain(&format!("not {code}"));
