@@ -95,7 +95,7 @@ impl Preview {
                     .collect();
                 let counts = plan::counts(found, Tense::Planned);
                 let listed = plan::listing(found, most, Paint { enabled: false });
-                format!("{counts}\n{blocked}{listed}")
+                format!("would {counts}\n{blocked}{listed}")
             }
         };
         text.lines().map(str::to_owned).collect()

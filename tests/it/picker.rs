@@ -56,7 +56,7 @@ fn what_was_typed_and_chosen_is_restored_after_a_question() {
     assert_shows(&run, WIDE, &ids);
     let shown = screens(&run.clone().success().stdout).usual.join("\n");
     assert!(
-        shown.contains(&format!("Restore to {} (draft)", ids[0])),
+        shown.contains(&format!("Restore {} (draft)?", ids[0])),
         "the plan is shown as without the picker\n{run}"
     );
     assert_eq!(
@@ -69,7 +69,7 @@ const WIDE: &str = "
 Restore which checkpoint? DRAFT_
 > id-first  2 h  draft                                     | draft
                                                            | 2026-03-24 10:00, test, 2 files
-                                                           | writes 2 files (1 new), deletes 1 file
+                                                           | would write 2 files (1 new), delete 1 file
                                                            |   write  a
                                                            |   add    gone
                                                            |   delete new
@@ -98,7 +98,7 @@ Restore which checkpoint? _
 ------------------------------------------------------------
 波形: 表の幅 🎈
 2026-03-24 11:00, test, 1 file
-writes 1 file, deletes 1 file
+would write 1 file, delete 1 file
   write  a
   delete new
 

@@ -363,7 +363,7 @@ fn changes_are_counted_against_what_the_directory_was_set_to() {
         .run(&["list", "--stat", "--json", "-n", "1"])
         .success();
     assert_eq!(
-        listed.data()["checkpoints"][0]["changes"],
+        listed.data()["checkpoints"][0]["counts"],
         serde_json::json!({"added": 1, "changed": 0, "deleted": 0})
     );
 }
