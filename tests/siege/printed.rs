@@ -6,7 +6,7 @@ use crate::bench::Run;
 use crate::field::Field;
 
 /// Keys of JSON whose text is a command, or contains one in quotes.
-const KEYS: [&str; 3] = ["restore_command", "command", "hint"];
+const KEYS: [&str; 4] = ["restore_command", "command", "command_line", "hint"];
 const NAME: &str = "checkpoint ";
 
 /// The commands of this program that a run printed, without repetition.
