@@ -84,7 +84,8 @@ fn rendered() -> String {
     write!(text, "\n## Answer\n\n{}", table(&frame)).expect("a string takes all");
     for (data, names) in answers.iter().filter(|(data, _)| *data != "null") {
         let body = parts.remove(data).expect("the data of an answer");
-        write!(text, "\n## {}\n\n{}", names.join(", "), table(&body)).expect("a string takes all");
+        let names: String = names.iter().map(|name| format!("* {name}\n")).collect();
+        write!(text, "\n## {data}\n\n{names}\n{}", table(&body)).expect("a string takes all");
     }
     for (name, body) in parts.iter().filter(|(name, _)| *name != "TimeText") {
         write!(text, "\n## {name}\n\n").expect("a string takes all");
