@@ -232,13 +232,13 @@ mod tests {
                 "prune --keep 99999999999",
                 "--keep takes a smaller number, not '99999999999'",
             ),
-            ("show", "missing: SEL"),
+            ("pin", "missing: SEL"),
             ("create --format json", "missing: --contract"),
             (
                 "restore x --to d --overlay",
                 "--to cannot be used together with --overlay",
             ),
-            ("show a b", "unexpected argument 'b'"),
+            ("pin a b", "unexpected argument 'b'"),
         ] {
             let line = format!("checkpoint {line}");
             let refused = super::parse(&words(&line)).expect_err(&line);

@@ -243,7 +243,7 @@ impl Settings {
         let size = |found: Amount| found.bytes().map(Some);
         set(
             &mut self.max_file_size_bytes,
-            file.value("max_file_size", size, "is no size"),
+            file.value("max_file_size", size, "is not a size such as 500M"),
             "max_file_size",
             note,
         );
@@ -254,7 +254,7 @@ impl Settings {
         };
         set(
             &mut self.max_store_size_bytes,
-            file.value("max_store_size", size, "is no size"),
+            file.value("max_store_size", size, "is not a size such as 500M"),
             "max_store_size",
             note,
         );

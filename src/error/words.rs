@@ -21,7 +21,7 @@ impl From<(RelPath, Blocker)> for Obstacle {
             Blocker::Uncaptured(why) => why.as_ref().map_or("not captured", WhyNot::in_words),
             Blocker::File => "a file, and a directory is needed there",
             Blocker::Directory => {
-                "a directory, and a file is needed there; --overlay deletes nothing"
+                "a directory whose content is to stay, and a file is needed there"
             }
         };
         Self {

@@ -132,7 +132,7 @@ fn assumptions(
             .map(|path| format!("{path} was left alone: it holds what no checkpoint holds")),
     );
     if !contract.is_match() && !contract.is_values_alone {
-        assumed.push("What stands there now is not what was recorded".to_owned());
+        assumed.push("What is there now is not what was recorded".to_owned());
     }
     assumed
 }

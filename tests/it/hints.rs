@@ -61,7 +61,7 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("name those that matter with --file", &["phase done"]),
     ("{recover} --take {key}", &["workflow recover"]),
     ("--take needs the path of a file", &["workflow recover"]),
-    ("give --static", &["completions"]),
+    ("add --static", &["completions"]),
     ("--files, --state or --both", &["workflow rewind"]),
     ("--force overwrites it", &["workflow shims"]),
     ("--into is empty", &["workflow shims"]),

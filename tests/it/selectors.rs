@@ -40,7 +40,7 @@ fn a_wrong_selector_says_what_was_meant() {
     let no = |typed: &str, hint: &str| {
         (
             typed.to_owned(),
-            format!("no checkpoint '{typed}' ({hint})"),
+            format!("no checkpoint '{typed}'; {hint}"),
         )
     };
     let wrong = [
@@ -65,7 +65,7 @@ fn a_wrong_selector_says_what_was_meant() {
     check_wrong(&sandbox, &wrong);
     let short = &newest[..3];
     let too_short = format!(
-        "'{short}' is too short for an id: give 4 digits or more (did you mean {newest}, plan?)"
+        "'{short}' is too short for an id: give 4 digits or more; did you mean {newest}, plan?"
     );
     check_wrong(
         &sandbox,
@@ -74,19 +74,19 @@ fn a_wrong_selector_says_what_was_meant() {
             (
                 "latest~99",
                 3,
-                "'latest~99' goes back too far: there are 3 checkpoints (the oldest is latest~2)"
+                "'latest~99' goes back too far: there are 3 checkpoints; the oldest is latest~2"
                     .into(),
             ),
             (
                 "only-here",
                 3,
-                "'only-here' is a path, not a checkpoint ('checkpoint list' shows the checkpoints)"
+                "'only-here' is a path, not a checkpoint; 'checkpoint list' shows the checkpoints"
                     .into(),
             ),
             (
                 "",
                 2,
-                "the selector is empty: no checkpoint is named (try 'checkpoint --help')".into(),
+                "the selector is empty: no checkpoint is named; see 'checkpoint show --help'".into(),
             ),
         ],
     );
@@ -103,7 +103,7 @@ fn a_wrong_selector_says_what_was_meant() {
 fn a_time_that_names_nothing_says_why() {
     let (sandbox, [first, _, newest]) = three();
     let too_old = |typed: &str| {
-        format!("no checkpoint is as old as '{typed}' (the oldest is {first}, made 3 min ago)")
+        format!("no checkpoint is as old as '{typed}'; the oldest is {first}, made 3 min ago")
     };
     check_wrong(
         &sandbox,
@@ -114,13 +114,13 @@ fn a_time_that_names_nothing_says_why() {
                 "15:40",
                 3,
                 format!(
-                    "'15:40' is in the future (did you mean 'yesterday 15:40'? the newest is {newest})"
+                    "'15:40' is in the future; did you mean 'yesterday 15:40'? the newest is {newest}"
                 ),
             ),
             (
                 "2099-01-01",
                 3,
-                format!("'2099-01-01' is in the future (the newest is {newest})"),
+                format!("'2099-01-01' is in the future; the newest is {newest}"),
             ),
         ],
     );
@@ -134,26 +134,26 @@ fn the_newest_in_a_hint_is_no_safety_checkpoint() {
     sandbox
         .run(&["show", "nope"])
         .code(3)
-        .stderr_has(&format!("the newest is {})", ids[2]));
+        .stderr_has(&format!("the newest is {}", ids[2]));
 }
 
 #[test]
 fn a_word_of_the_other_kind_is_named_with_the_command_that_is_meant() {
     let (sandbox, ids) = three();
     for (line, code, told) in [
-        ("restore|README.md", 3, "'README.md' is a path, not a checkpoint (checkpoint restore latest README.md)".to_owned()),
-        ("restore|src/a.rs|README.md|--yes", 3, "'src/a.rs' is a path, not a checkpoint (checkpoint restore latest src/a.rs README.md)".to_owned()),
-        ("show|README.md", 3, "'README.md' is a path, not a checkpoint (checkpoint show latest README.md)".to_owned()),
-        ("restore|wave 1|plan", 3, format!("'plan' is a checkpoint, and no path in {} (checkpoint diff {} {})", ids[0], ids[0], ids[2])),
-        ("diff|wave 1|plan|wave 1", 3, format!("'wave 1' is a checkpoint, and no path in {} (checkpoint diff {} {})", ids[0], ids[0], ids[0])),
-        ("diff|nope", 3, format!("no checkpoint and no path 'nope' ('checkpoint list' shows them all; the newest is {})", ids[2])),
-        ("ls|@|nope", 3, format!("checkpoint {} does not hold 'nope' ('checkpoint ls {}' lists what it holds)", ids[2], ids[2])),
+        ("restore|README.md", 3, "'README.md' is a path, not a checkpoint; run: checkpoint restore latest README.md".to_owned()),
+        ("restore|src/a.rs|README.md|--yes", 3, "'src/a.rs' is a path, not a checkpoint; run: checkpoint restore latest src/a.rs README.md".to_owned()),
+        ("show|README.md", 3, "'README.md' is a path, not a checkpoint; run: checkpoint show latest README.md".to_owned()),
+        ("restore|wave 1|plan", 3, format!("'plan' is a checkpoint, and no path in {}; run: checkpoint diff {} {}", ids[0], ids[0], ids[2])),
+        ("diff|wave 1|plan|wave 1", 3, format!("'wave 1' is a checkpoint, and no path in {}; run: checkpoint diff {} {}", ids[0], ids[0], ids[0])),
+        ("diff|nope", 3, format!("no checkpoint and no path 'nope'; 'checkpoint list' shows them all; the newest is {}", ids[2])),
+        ("ls|@|nope", 3, format!("checkpoint {} does not hold 'nope'; 'checkpoint ls {}' lists what it holds", ids[2], ids[2])),
         ("restore|@|src/*", 3, format!("checkpoint {} does not hold 'src/*' (PATHs are literal; give a pattern with --glob)", ids[2])),
-        ("cat|plan", 2, format!("{} is a checkpoint: name one of its files, SEL:PATH ('checkpoint ls {}' lists them)", ids[2], ids[2])),
-        ("find|plan", 3, format!("no checkpoint holds 'plan'; it names a checkpoint itself (checkpoint show {})", ids[2])),
-        ("find|@:src/a.rs", 3, "'@:src/a.rs' names a path of one checkpoint, and all are searched here (checkpoint find src/a.rs)".to_owned()),
-        ("diff|@:README.md|@~1:src", 2, "two checkpoints are compared in the same path (try 'checkpoint --help')".to_owned()),
-        ("restore|@:../x", 2, "PATH '../x' has '..' in it (try 'checkpoint --help')".to_owned()),
+        ("cat|plan", 2, format!("{} is a checkpoint: name one of its files, SEL:PATH; 'checkpoint ls {}' lists them", ids[2], ids[2])),
+        ("find|plan", 3, format!("no checkpoint holds 'plan'; it names a checkpoint itself; run: checkpoint show {}", ids[2])),
+        ("find|@:src/a.rs", 3, "'@:src/a.rs' names a path of one checkpoint, and all are searched here; run: checkpoint find src/a.rs".to_owned()),
+        ("diff|@:README.md|@~1:src", 2, "two checkpoints are compared in the same path; see 'checkpoint diff --help'".to_owned()),
+        ("restore|@:../x", 2, "PATH '../x' has '..' in it; see 'checkpoint restore --help'".to_owned()),
     ] {
         let run = run(&sandbox, line).code(code).stdout_is("");
         assert_eq!(run.stderr, format!("checkpoint: {told}\n"), "{line}");
@@ -470,7 +470,7 @@ fn periods_and_durations_have_one_grammar() {
         let run = run(&sandbox, line).code(2);
         assert_eq!(
             run.stderr,
-            format!("checkpoint: {told} ('checkpoint help selectors' names every form)\n"),
+            format!("checkpoint: {told}; 'checkpoint help selectors' names every form\n"),
             "{line}"
         );
     }

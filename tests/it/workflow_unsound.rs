@@ -547,7 +547,7 @@ fn a_phase_that_is_none_of_the_five_is_found_and_does_not_end_the_run() {
         (vec!["unknown_phase"], &json!("phases.IMPLEMENTATON"))
     );
     let what = errors[0]["what"].as_str().unwrap();
-    let named = "'IMPLEMENTATON', and that is none of REQUIREMENTS, ARCHITECTURE, IMPLEMENTATION, VERIFICATION, REFLECTION;";
+    let named = "'IMPLEMENTATON', which is none of REQUIREMENTS, ARCHITECTURE, IMPLEMENTATION, VERIFICATION, REFLECTION;";
     assert!(what.contains(named), "{what}");
     assert_eq!(
         sandbox

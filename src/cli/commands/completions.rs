@@ -140,7 +140,7 @@ fn dynamic_script(shell: &str, program: &str) -> Result<String> {
     let shells = Shells::builtins();
     let found = shells.completer(shell);
     let asking = found.ok_or_else(|| {
-        Error::unexpected(format!("{shell} cannot ask for candidates; give --static"))
+        Error::unexpected(format!("{shell} cannot ask for candidates; add --static"))
     })?;
     let mut script = Vec::new();
     let written = asking.write_registration(

@@ -240,7 +240,7 @@ impl<'m> Trailers<'m> {
     fn number<N: std::str::FromStr>(&self, key: &str) -> Result<N, Malformed> {
         self.value(key)?
             .parse()
-            .map_err(|_| format!("trailer {key} is no number").into())
+            .map_err(|_| format!("trailer {key} is not a number").into())
     }
 
     fn text(&self, key: &str) -> Result<String, Malformed> {
@@ -402,7 +402,7 @@ mod tests {
         let broken = render(&record(), None).replace("Sequence: 7", "Sequence: x");
         assert_eq!(
             parse(&broken).unwrap_err(),
-            "trailer Sequence is no number".into()
+            "trailer Sequence is not a number".into()
         );
         let broken = render(
             &Record {

@@ -260,7 +260,7 @@ impl<'c> CheckpointChecker<'c> {
                 .map_err(|e| e.to_string())
                 .and_then(|(kind, size)| match kind {
                     Some(ObjectKind::Blob) => Ok(size),
-                    _ => Err(format!("object {id} is no blob")),
+                    _ => Err(format!("object {id} is not a blob")),
                 })
         };
         if let Ok(size) = looked {

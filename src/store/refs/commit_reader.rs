@@ -136,7 +136,7 @@ impl<'o> CommitReader<'o> {
         }
         let (kind, bytes) = self.objects.read(&id)?;
         if kind != ObjectKind::Commit {
-            return Err(format!("{} is no commit", id.short()).into());
+            return Err(format!("{} is not a commit", id.short()).into());
         }
         let parts = commit_codec::parse(&bytes)?;
         self.read.push((id, bytes));

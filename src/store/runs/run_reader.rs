@@ -286,7 +286,7 @@ pub fn transition(objects: &Objects, id: ObjectId) -> Result<Transition, ReadFai
 pub fn commit_of(objects: &Objects, id: ObjectId) -> Result<CommitParts, ReadFailure> {
     let (kind, bytes) = objects.read(&id)?;
     if kind != ObjectKind::Commit {
-        return Err(format!("{} is no commit", id.short()).into());
+        return Err(format!("{} is not a commit", id.short()).into());
     }
     Ok(commit_codec::parse(&bytes)?)
 }
@@ -298,7 +298,7 @@ pub fn commit_of(objects: &Objects, id: ObjectId) -> Result<CommitParts, ReadFai
 pub fn state_of(objects: &Objects, id: ObjectId) -> Result<Vec<u8>, ReadFailure> {
     match objects.read(&id) {
         Ok((ObjectKind::Blob, state)) => Ok(state),
-        Ok(_) => Err(format!("its {RUN_STATE} is no file").into()),
+        Ok(_) => Err(format!("its {RUN_STATE} is not a file").into()),
         Err(why) => Err(format!("its {RUN_STATE}: {why}").into()),
     }
 }

@@ -119,7 +119,7 @@ pub fn put_entry(snapshot: &mut Snapshot, path: RelPath, entry: &TreeEntry) {
 pub fn read_tree(objects: &Objects, id: ObjectId) -> Result<Vec<TreeEntry>, ReadFailure> {
     let (kind, bytes) = objects.read(&id)?;
     if kind != ObjectKind::Tree {
-        return Err(format!("{} is no tree", id.short()).into());
+        return Err(format!("{} is not a tree", id.short()).into());
     }
     Ok(tree_codec::parse(&bytes)?)
 }

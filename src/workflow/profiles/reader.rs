@@ -223,7 +223,7 @@ impl DocumentReader {
             self.note(
                 "bad_time",
                 place,
-                format!("'{}' is no ISO 8601 time", text.escape_debug()),
+                format!("'{}' is not an ISO 8601 time", text.escape_debug()),
             );
         }
         time

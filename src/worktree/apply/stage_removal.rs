@@ -208,7 +208,7 @@ pub fn stage_path(hex16: &str) -> Result<RelPath> {
     let name = format!("{STAGE_PREFIX}{hex16}");
     if !is_stage_name(name.as_bytes()) {
         return Err(Error::Unexpected(anyhow::anyhow!(
-            "'{name}' is no name of a stage"
+            "'{name}' is not a name of a stage"
         )));
     }
     Ok(RelPath::root().join(name.as_bytes()))

@@ -227,7 +227,7 @@ fn no_symlink_on_the_way(work: &WorkTree, parent: &RelPath) -> Result<()> {
 
 fn parent_of(path: &RelPath) -> Result<RelPath> {
     path.parent()
-        .ok_or_else(|| Error::unexpected("the root is no file"))
+        .ok_or_else(|| Error::unexpected("the root is not a file"))
 }
 
 /// Opens the parent directory of a file, making and syncing missing directories.

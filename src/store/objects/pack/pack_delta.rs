@@ -58,7 +58,7 @@ pub fn base_of(reader: &PackReader, offset: u64) -> Result<(Base, EntryHeader), 
             ),
             20,
         ),
-        _ => return Err(damaged("an entry is no delta")),
+        _ => return Err(damaged("an entry is not a delta")),
     };
     Ok((
         base,

@@ -81,7 +81,7 @@ impl PackIndex {
             return Err(format!("the index has only {} bytes", data.len()).into());
         }
         if data[..8] != MAGIC {
-            return Err("this is no pack index of version 2".into());
+            return Err("this is not a pack index of version 2".into());
         }
         // Big-endian numbers are sorted if their bytes are.
         if !data[8..NAMES_AT].chunks_exact(4).is_sorted() {

@@ -102,7 +102,7 @@ impl PackReader {
         }
         if !reader.has_magic() {
             return Err(ReadError::Damaged(
-                "this is no pack of version 2 or 3".into(),
+                "this is not a pack of version 2 or 3".into(),
             ));
         }
         Ok(reader)

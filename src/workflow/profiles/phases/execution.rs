@@ -175,7 +175,7 @@ pub fn take(workflow: &mut Workflow, value: &Value) -> Result<(), Vec<Finding>> 
             reader.note(
                 "duplicate_id",
                 place,
-                format!("the task '{id}' stands twice"),
+                format!("the task '{id}' is listed twice"),
             );
             continue;
         }
@@ -211,7 +211,7 @@ fn task(reader: &mut DocumentReader, fields: &Fields<'_>, known: Task) -> Option
         None => reader.note(
             "unknown_status",
             fields.place("status"),
-            format!("'{word}' is no status of a task"),
+            format!("'{word}' is not a status of a task"),
         ),
     }
     task.is_next_counted &= task.status == TaskStatus::Pending;

@@ -154,7 +154,7 @@ fn completed(reader: &mut DocumentReader, fields: &Fields<'_>) -> Vec<CompletedP
             reader.note(
                 "duplicate_id",
                 entry.place("phase"),
-                format!("the phase '{phase}' stands twice"),
+                format!("the phase '{phase}' is listed twice"),
             );
         }
         completed.push(CompletedPhase {

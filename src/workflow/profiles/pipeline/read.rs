@@ -144,7 +144,7 @@ fn check(reader: &mut DocumentReader, entries: &[PhaseEntry]) {
             reader.note(
                 "duplicate_id",
                 format!("{}.id", entry.at),
-                format!("the phase '{}' stands twice", entry.id),
+                format!("the phase '{}' is listed twice", entry.id),
             );
         }
         let dependencies = entry.dependencies.iter().flatten().enumerate();

@@ -74,14 +74,14 @@ fn vanished(workflow: &Workflow, read: &PipelineDocument) -> Result<Vec<String>,
             | (ListPlace::Current | ListPlace::Remaining, Some(_)) => {}
             (ListPlace::Completed, _) => {
                 let what = format!(
-                    "'{}' is complete and stands there no more; this list only grows",
+                    "'{}' is complete but no longer listed; this list only grows",
                     phase.id
                 );
                 findings.push(Finding::new("append_only", "completed_phases", what));
             }
             (_, None) if phase.status == PhaseStatus::Pending => gone.push(phase.id.clone()),
             (_, None) => {
-                let what = format!("'{}' is under way and stands nowhere any more", phase.id);
+                let what = format!("'{}' is in progress but no longer listed", phase.id);
                 findings.push(Finding::new("phase_vanished", "current_phase", what));
             }
         }

@@ -76,7 +76,7 @@ fn fields_of(reader: &mut DocumentReader, fields: &Fields<'_>) -> Option<Registr
         reader.note(
             "unknown_status",
             fields.place("status"),
-            format!("'{status}' is no status of a run"),
+            format!("'{status}' is not a status of a run"),
         );
     }
     let (current, total) = (
@@ -144,7 +144,7 @@ fn completed(
             reader.note(
                 "duplicate_id",
                 place,
-                format!("the phase {number} stands twice"),
+                format!("the phase {number} is listed twice"),
             );
         }
     }
