@@ -86,7 +86,7 @@ fn a_wrong_selector_says_what_was_meant() {
             (
                 "",
                 2,
-                "the selector is empty: no checkpoint is named; see 'checkpoint show --help'".into(),
+                "the selector is empty: no checkpoint is named; see 'checkpoint pin --help'".into(),
             ),
         ],
     );
@@ -148,7 +148,7 @@ fn a_word_of_the_other_kind_is_named_with_the_command_that_is_meant() {
         ("diff|wave 1|plan|wave 1", 3, format!("'wave 1' is a checkpoint, and no path in {}; run: checkpoint diff {} {}", ids[0], ids[0], ids[0])),
         ("diff|nope", 3, format!("no checkpoint and no path 'nope'; 'checkpoint list' shows them all; the newest is {}", ids[2])),
         ("ls|@|nope", 3, format!("checkpoint {} does not hold 'nope'; 'checkpoint ls {}' lists what it holds", ids[2], ids[2])),
-        ("restore|@|src/*", 3, format!("checkpoint {} does not hold 'src/*' (PATHs are literal; give a pattern with --glob)", ids[2])),
+        ("restore|@|src/*", 3, format!("checkpoint {} does not hold 'src/*'; PATHs are literal; give a pattern with --glob", ids[2])),
         ("cat|plan", 2, format!("{} is a checkpoint: name one of its files, SEL:PATH; 'checkpoint ls {}' lists them", ids[2], ids[2])),
         ("find|plan", 3, format!("no checkpoint holds 'plan'; it names a checkpoint itself; run: checkpoint show {}", ids[2])),
         ("find|@:src/a.rs", 3, "'@:src/a.rs' names a path of one checkpoint, and all are searched here; run: checkpoint find src/a.rs".to_owned()),

@@ -153,7 +153,7 @@ const COMMANDS: &[WrongUse] = &[
         3,
         "no-such-text-anywhere",
     ),
-    ("guard --scope nope", 4, "nope"),
+    ("guard --scope nope", 3, "nope"),
     ("guard --max-age soon", 2, "soon"),
     ("hold x --for soon", 2, "soon"),
     ("hold x --for 48h", 2, "24h"),
