@@ -37,12 +37,8 @@ fn a_wrong_selector_says_what_was_meant() {
     let (sandbox, ids) = three();
     let newest = &ids[2];
     sandbox.write("only-here", "x");
-    let no = |typed: &str, hint: &str| {
-        (
-            typed.to_owned(),
-            format!("no checkpoint '{typed}'; {hint}"),
-        )
-    };
+    let no =
+        |typed: &str, hint: &str| (typed.to_owned(), format!("no checkpoint '{typed}'; {hint}"));
     let wrong = [
         no("HEAD", "did you mean latest?"),
         no("HEAD~1", "did you mean latest~1?"),
