@@ -9,6 +9,8 @@ use crate::base::text::{escape, escape_bytes};
 use crate::model::checkpoint::record::Verb;
 use crate::model::command_end::CommandEnd;
 use crate::model::restore_plan::RestorePlan;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::scope::{Scope, ScopePart};
 use crate::ops::restore::restore_options::{Check, RestoreOutcome};
 use crate::view::contract::ContractDocument;
 use crate::view::databases::RestoredDatabase;
@@ -25,6 +27,16 @@ use crate::view::{databases, plan};
 
 /// Maximum number of paths named that changed since a step.
 pub const SINCE_SHOWN: usize = 10;
+
+/// Returns the paths, or else the patterns, that a restore was limited to.
+fn asked_for(outcome: &RestoreOutcome) -> Vec<String> {
+    let globs = outcome.filter.only.iter().flat_map(Scope::parts);
+    if outcome.paths.is_empty() {
+        globs.map(ScopePart::shown).collect()
+    } else {
+        outcome.paths.iter().map(RelPath::to_string).collect()
+    }
+}
 
 /// `for_a_person`: the result goes to a terminal; a pipe gets the sentences that programs know.
 pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Output {
@@ -55,15 +67,16 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Outp
         .unwrap_or_default();
     let done = plan::counts_with_databases(&outcome.plan, &outcome.databases, Tense::Done);
     let (mut result, mut talk) = (String::new(), String::new());
+    let asked_for = asked_for(outcome);
     if for_a_person {
         result = for_person(outcome, &done);
-    } else if outcome.paths.is_empty() || outcome.verb != Verb::Restore {
+    } else if asked_for.is_empty() || outcome.verb != Verb::Restore {
         result = format!(
             "Restored to checkpoint `{short}` ({reason}). \
              Safety checkpoint created at `{safety}` — use this to undo the restore.\n"
         );
     } else {
-        for path in &outcome.paths {
+        for path in &asked_for {
             result.push_str(&format!(
                 "Restored `{path}` from checkpoint `{short}` ({reason}).\n"
             ));
@@ -90,6 +103,7 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Outp
 /// Formats what was done, how much, and the way back.
 fn for_person(outcome: &RestoreOutcome, done: &str) -> String {
     const NAMED_PATHS: usize = 5;
+    let asked_for = asked_for(outcome);
     let target = plan::named(&outcome.target);
     let step = outcome
         .step
@@ -100,10 +114,10 @@ fn for_person(outcome: &RestoreOutcome, done: &str) -> String {
         (Verb::Redo, Some(restored)) => format!("Redone: the restore to {restored}"),
         (Verb::Undo | Verb::Redo, None) => format!("Back at {target}"),
         (Verb::Resume, _) => format!("Finished the restore to {target}"),
-        (Verb::Restore, _) if outcome.paths.is_empty() => format!("Restored {target}"),
+        (Verb::Restore, _) if asked_for.is_empty() => format!("Restored {target}"),
         (Verb::Restore, _) => format!(
             "Restored {} from {target}",
-            and_more(&outcome.paths, NAMED_PATHS)
+            and_more(&asked_for, NAMED_PATHS)
         ),
     };
     let (back, command) = match outcome.verb {

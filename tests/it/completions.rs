@@ -316,7 +316,7 @@ fn names_that_the_store_knows_complete() {
     };
     for (words, expected) in [
         (&["release", ""][..], &["wave-3"][..]),
-        (&["schema", "c"], &["contract"]),
+        (&["schema", "contr"], &["contract"]),
         (&["list", "--source", ""], &["test"]),
         (&["list", "--reason", "pre"], &["pre-wave-1"]),
         (&["workflow", "show", ""], &["run-7"]),

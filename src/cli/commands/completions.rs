@@ -76,9 +76,11 @@ const BASH_SCRIPT: &str = r#"_checkpoint_complete() {
         words[${#words[@]}-1]+=$word
         line=${line#"$word"}
     done
-    word=${words[${#words[@]}-1]} breaks=${COMP_WORDBREAKS//[^:=@]} cut=$word
-    [[ -n $breaks && $word != [\'\"]* ]] && cut=${word##*[$breaks]}
     COMPREPLY=()
+    word=${words[${#words[@]}-1]} breaks=${COMP_WORDBREAKS//[^:=@]} cut=$word
+    # What stands before a cut inside quotes cannot be told from what bash replaces.
+    [[ $word == [\'\"]*[\'\"]* ]] && return 0
+    [[ -n $breaks && $word != [\'\"]* ]] && cut=${word##*[$breaks]}
     read -r -d '' -a COMPREPLY < <(
         _CLAP_IFS=$IFS _CLAP_COMPLETE_INDEX=$(( ${#words[@]} - 1 )) ASKING -- "${words[@]}"
     )

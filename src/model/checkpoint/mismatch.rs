@@ -166,7 +166,7 @@ fn similar_reasons(query: &str, line: &Line) -> Option<Mismatch> {
         let reason = checkpoint.record.reason.to_lowercase();
         let similar = if reason.starts_with(&wanted) {
             &mut beginning
-        } else if reason.contains(&wanted) {
+        } else if wanted.chars().nth(1).is_some() && reason.contains(&wanted) {
             &mut containing
         } else {
             continue;
