@@ -231,7 +231,7 @@ fn moved(old_root: &Path, checkpoints: usize) -> String {
     let word = shell_word(old_root.as_os_str().as_encoded_bytes());
     let old_root = escape_path(old_root);
     format!(
-        "this directory seems to be {old_root} moved, which has {number}: 'checkpoint relink {word}' takes them over"
+        "this directory seems to be that of {old_root}, which has {number}: 'checkpoint relink {word}' brings them here"
     )
 }
 

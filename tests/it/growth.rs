@@ -60,7 +60,10 @@ fn one_directory_of_many_names_costs_no_command_more_than_its_first_create() {
     sandbox.write("d/000777", "edited");
     let second = spent(&sandbox, &["create", "--max-files", "0", "-r", "edited"]);
     let show = spent(&sandbox, &["show", "edited"]);
-    sandbox.restore("full").success().stderr_has("rites 1 file");
+    sandbox
+        .restore("full")
+        .success()
+        .stderr_has("1 file written");
     let undo = spent(&sandbox, &["undo", "--yes"]);
     assert_eq!(sandbox.read("d/000777"), "edited");
     // Twice, since hashing is optimized in a build for tests and the rest is not.

@@ -526,7 +526,7 @@ fn a_packed_ref_is_dropped_on_a_full_disk() {
     for nth in 1.. {
         let delete = ["delete", &gone, "--yes"];
         let run = strace::failing_nth(&sandbox, "write", "ENOSPC", nth, &delete);
-        if run.stderr.contains("to stdout") {
+        if run.stderr.contains("to standard output") {
             assert!(nth > 3, "nothing was written before the answer\n{run}");
             break;
         }

@@ -207,7 +207,7 @@ fn a_real_postgresql_is_dumped_changed_restored_and_equal() {
     sandbox
         .restore(&id)
         .success()
-        .stderr_has("restores 1 database");
+        .stderr_has("1 database restored");
     assert_eq!(
         (server.ask(sum), sandbox.read("plan")),
         (before.clone(), "1".into())

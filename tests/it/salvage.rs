@@ -88,7 +88,7 @@ fn create_salvages(sandbox: &Sandbox, first: &str, tree: &Tree, how: &str) {
         "{how}: {run}"
     );
     assert!(
-        run.stdout.contains("2 of 2 checkpoints kept"),
+        run.stdout.contains("2 of 2 checkpoints were saved"),
         "{how}: {run}"
     );
     assert_eq!(sandbox.listed_ids().len(), 3, "{how}");
@@ -479,7 +479,7 @@ fn what_a_repair_could_not_read_is_fetched_by_a_later_one() {
     let run = sandbox.run(&["verify", "--repair"]).code(0);
     assert!(
         run.stdout
-            .contains("brought back from the kept copy: 2 checkpoints"),
+            .contains("restored from the damaged copy: 2 checkpoints"),
         "{run}"
     );
     let listed = sandbox.run(&["list"]).code(0).stdout;

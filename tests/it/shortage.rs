@@ -70,10 +70,7 @@ impl Story {
             [""; 0].map(PathBuf::from),
             "{when}"
         );
-        assert!(
-            sandbox.listed().iter().all(|one| one["damaged"] == false),
-            "{when}"
-        );
+        assert!(!sandbox.has_damage(), "{when}");
         sandbox.run(&["verify", "--full"]).success();
         sandbox.write("a", "3");
         sandbox.create("next");

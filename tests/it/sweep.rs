@@ -16,7 +16,8 @@ fn every_command_works_after_a_sweep_and_nothing_is_lost() {
     let two = sweep().create("two");
     sandbox.run(&["prune"]).success();
     assert_eq!(sweep().listed_ids(), [two.clone(), one.clone()]);
-    assert_eq!(sweep().shown(&one)["damaged"], false);
+    assert_eq!(sweep().shown(&one)["reason"], "one");
+    assert!(!sweep().has_damage());
     assert_eq!(sweep().status()["checkpoints"], 2);
     sweep().restore(&one).success();
     sandbox.tree().assert_is(&tree, "after the restore");

@@ -337,6 +337,12 @@ impl Sandbox {
             .clone()
     }
 
+    /// Whether the list names a checkpoint that cannot be read.
+    #[track_caller]
+    pub fn has_damage(&self) -> bool {
+        self.run(&["list", "--json"]).success().data()["damaged"] != serde_json::json!([])
+    }
+
     /// The short ids of all checkpoints, newest first.
     #[track_caller]
     pub fn listed_ids(&self) -> Vec<String> {
