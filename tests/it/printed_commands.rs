@@ -276,7 +276,7 @@ fn a_moved_root_and_a_hold_are_named_in_commands_too() {
         let command = said
             .split(": '")
             .nth(1)
-            .and_then(|rest| rest.strip_suffix("' takes them over"))
+            .and_then(|rest| rest.strip_suffix("' brings them here"))
             .expect(&said);
         let here = shell_quoted(&moved.display().to_string());
         run_in_shell(
