@@ -16,7 +16,9 @@ use crate::model::state::object_id::ObjectId;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-#[derive(Debug, thiserror::Error, strum::EnumMessage, strum::IntoStaticStr)]
+#[derive(
+    Debug, thiserror::Error, strum::EnumMessage, strum::IntoStaticStr, strum::VariantNames,
+)]
 #[strum(serialize_all = "snake_case")]
 pub enum Error {
     /// The command line makes no sense.

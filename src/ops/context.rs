@@ -146,7 +146,7 @@ impl Context {
     }
 
     /// Returns the nearest root above that has a store.
-    fn root_above(&self) -> Option<PathBuf> {
+    pub fn root_above(&self) -> Option<PathBuf> {
         let has_store = |above: &&Path| store_dir(&self.base, above).is_dir();
         let mut above = self.root.path().ancestors().skip(1);
         above.find(has_store).map(Path::to_path_buf)

@@ -11,7 +11,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::run_warning::RunWarning;
 use crate::store::damage::salvage::Salvaged;
 
-#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]
 #[strum(serialize_all = "snake_case")]
 pub enum Warning {
     /// No new checkpoint: the newest is identical and was made a moment ago with this reason.

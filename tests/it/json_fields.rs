@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use serde_json::Value;
+use strum::VariantNames as _;
 
 use crate::bench::{Run, Sandbox, skipped};
 use crate::source;
@@ -168,4 +169,43 @@ fn the_scripts_for_five_tasks_do_what_the_page_says() {
             assert_eq!(run.stdout, told, "{mark}\n{run}");
         }
     }
+}
+
+/// The words in backticks of the paragraph that begins with `lead`.
+fn codes_listed(lead: &str) -> Vec<String> {
+    let page = page("json");
+    let paragraph = page
+        .split("\n\n")
+        .find(|paragraph| paragraph.starts_with(lead))
+        .expect("a paragraph");
+    let list = paragraph.strip_prefix(lead).expect("it begins with that");
+    let list = list.split(". ").next().unwrap_or_default();
+    let mut codes: Vec<String> = list
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .map(str::to_owned)
+        .collect();
+    codes.retain(|code| !["no_workflow", "dependencies_unmet"].contains(&code.as_str()));
+    codes.sort_unstable();
+    codes
+}
+
+#[test]
+fn the_page_lists_every_code_of_errors_and_warnings() {
+    let all = |names: &[&[&str]]| {
+        let mut names: Vec<String> = names.concat().iter().map(|&name| name.to_owned()).collect();
+        // A kind that only carries another enum has no code of its own.
+        names.retain(|name| name != "workflow" && name != "of_run");
+        names.sort_unstable();
+        names.dedup();
+        names
+    };
+    let errors = all(&[checkpoint::error::Error::VARIANTS]);
+    assert_eq!(codes_listed("Of `error.code`: "), errors);
+    let warnings = all(&[
+        checkpoint::ops::warning::Warning::VARIANTS,
+        checkpoint::ops::run_warning::RunWarning::VARIANTS,
+    ]);
+    assert_eq!(codes_listed("Of `warnings[].code`: "), warnings);
 }

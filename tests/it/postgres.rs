@@ -235,7 +235,7 @@ fn a_real_postgresql_is_dumped_changed_restored_and_equal() {
     sandbox
         .run(&["create", "--db", "shop"])
         .code(1)
-        .stderr_has("database shop was not taken");
+        .stderr_has("database shop was not captured");
     sandbox
         .run(&["restore", &id, "--yes"])
         .code(4)

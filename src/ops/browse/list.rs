@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use crate::error::Result;
 use crate::model::checkpoint::baseline;
@@ -63,6 +64,8 @@ pub struct ListOutcome {
     pub hidden: usize,
     /// Whether there is a store for this root.
     pub exists: bool,
+    /// If there is none: the nearest root above that has one.
+    pub root_above: Option<PathBuf>,
     pub warnings: Vec<Warning>,
 }
 
@@ -72,6 +75,7 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
         let moved = moved::find_without_capture(context)?;
         return Ok(ListOutcome {
             warnings: moved.iter().map(Moved::warning).collect(),
+            root_above: context.root_above(),
             ..ListOutcome::default()
         });
     };
