@@ -46,7 +46,7 @@ impl ParseRefusal {
                 (missing(args, whole), None)
             }
             ErrorKind::InvalidSubcommand => unknown(error, args, whole),
-            _ if is_failure => (sentence(error), None),
+            _ if is_failure => (sentence(error, named(args, whole)), None),
             _ => (trimmed(&said), None),
         };
         Self {
@@ -84,23 +84,17 @@ fn unknown(error: &clap::Error, args: &[OsString], whole: &Grammar) -> (String, 
     };
     let group = named(args, whole);
     let is_top = group.get_name() == whole.get_name();
-    let mut candidates = if is_top {
-        by_other_words(word)
-    } else {
-        Vec::new()
-    };
-    if let (true, Some(ContextValue::Strings(similar))) = (
-        candidates.is_empty(),
-        error.get(ContextKind::SuggestedSubcommand),
-    ) {
-        // The most similar one comes last.
-        candidates.extend(similar.last().map(String::as_str));
-    }
     let place = if is_top {
         String::new()
     } else {
         format!("{} ", group.get_name())
     };
+    let mut candidates = by_other_words(place.trim_end(), word);
+    let similar = error.get(ContextKind::SuggestedSubcommand);
+    if let (true, Some(ContextValue::Strings(similar))) = (candidates.is_empty(), similar) {
+        // The most similar one comes last.
+        candidates.extend(similar.last().map(String::as_str));
+    }
     let mut text = format!("there is no {place}command '{word}'");
     if !candidates.is_empty() {
         let quoted: Vec<String> = candidates.iter().map(|one| format!("'{one}'")).collect();
@@ -111,13 +105,16 @@ fn unknown(error: &clap::Error, args: &[OsString], whole: &Grammar) -> (String, 
     (text, meant)
 }
 
-/// Returns the commands for which other programs have this word, or one that begins so.
-fn by_other_words(word: &str) -> Vec<&'static str> {
+/// Returns the commands or options for which other programs have this word, or one that begins so.
+/// `group` is that of the command, empty at the top and for options.
+fn by_other_words(group: &str, word: &str) -> Vec<&'static str> {
     let find = |is_it: &dyn Fn(&str) -> bool| {
         let lines = OTHER_WORDS.lines().filter_map(|line| line.split_once(": "));
         let mut found = lines
             .filter(|(_, words)| words.split(' ').any(is_it))
-            .map(|(commands, _)| commands.split(' ').collect::<Vec<_>>());
+            .map(|(names, _)| names.rsplit_once('/').unwrap_or(("", names)))
+            .filter(|(of, _)| *of == group)
+            .map(|(_, names)| names.split(' ').collect::<Vec<_>>());
         found.next().unwrap_or_default()
     };
     let exact = find(&|other| other == word);
@@ -201,7 +198,7 @@ pub fn help_of_options(whole: &Grammar) -> String {
 }
 
 /// Formats a refusal of arguments in one line.
-fn sentence(error: &clap::Error) -> String {
+fn sentence(error: &clap::Error, command: &Grammar) -> String {
     let option = name_of(&text(error, ContextKind::InvalidArg));
     let value = text(error, ContextKind::InvalidValue);
     match error.kind() {
@@ -211,7 +208,13 @@ fn sentence(error: &clap::Error) -> String {
             } else {
                 format!("unexpected argument '{option}'")
             };
-            what + &did_you_mean(&all(error, ContextKind::SuggestedArg))
+            let similar = all(error, ContextKind::SuggestedArg);
+            let has = |long: &&str| {
+                let mut options = command.get_arguments().filter_map(clap::Arg::get_long);
+                options.any(|one| long.strip_prefix("--") == Some(one))
+            };
+            let other = by_other_words("", &option).into_iter().find(has);
+            what + &did_you_mean(&other.map_or(similar, |other| vec![other.to_owned()]))
         }
         ErrorKind::InvalidValue if value.is_empty() => {
             format!("{option} needs a value{}", one_of(": ", error))

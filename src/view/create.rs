@@ -46,7 +46,7 @@ pub fn human(outcome: &CreateOutcome, millis: u128) -> Output {
         let named: Vec<String> = outcome.databases.iter().map(Database::to_string).collect();
         talk.push_str(&format!("databases: {}\n", named.join(", ")));
     }
-    if outcome.left_out_changed {
+    if outcome.left_out_told {
         talk.push_str(&left_out_words(&outcome.left_out));
     }
     if let Some(Copies::Made(dir)) = &outcome.copies {

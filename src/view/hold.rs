@@ -46,11 +46,8 @@ fn talk_only(talk: &str) -> Output {
 }
 
 pub fn status_line(hold: &Hold) -> String {
-    let (name, holder) = (escape(&hold.name), escape(&hold.holder));
-    format!(
-        "held         {name}, until {} UTC, by {holder}\n",
-        utc_seconds(hold.end_ms)
-    )
+    let (name, until) = (escape(&hold.name), utc_seconds(hold.end_ms));
+    format!("held         {name}, until {until} UTC\n")
 }
 
 /// A hold: no checkpoint is made until it ends.

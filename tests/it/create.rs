@@ -440,3 +440,32 @@ fn a_word_that_is_a_path_or_lacks_quotes_is_refused_with_the_commands_that_may_b
     sandbox.run(&["create", "-m", "src"]).success();
     assert_eq!(sandbox.shown("latest")["reason"], "src");
 }
+
+#[test]
+fn a_pattern_for_secrets_that_matches_none_shows_in_what_is_left_out() {
+    let sandbox = Sandbox::new();
+    let line = "left out as sensitive: .env";
+    let create = |more: &[&str]| {
+        let run = sandbox.run(&[&["create"], more].concat());
+        run.success().stderr.contains(line)
+    };
+    sandbox.write("a", "1").write(".env", "K=1");
+    assert!(create(&["-r", "x"]));
+    sandbox.write("a", "2");
+    assert!(!create(&["-r", "x"]));
+    sandbox.write("a", "3");
+    assert!(create(&["--include-sensitive=.evn"]));
+}
+
+#[test]
+fn a_word_after_a_bare_include_sensitive_is_not_taken_as_the_reason() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write(".env", "K=1");
+    for word in [".env", ".evn"] {
+        let run = sandbox.run(&["create", "--include-sensitive", word]);
+        run.code(2)
+            .stderr_has(&format!("checkpoint create --include-sensitive={word}"));
+    }
+    let args = ["create", "--include-sensitive", "-m", "with secrets"];
+    sandbox.run(&args).success();
+}

@@ -220,7 +220,7 @@ fn status_shows_who_holds_until_when() {
     sandbox
         .run(&["status"])
         .success()
-        .stdout_has("held         wave, until 2026-03-24 13:30:00 UTC, by process ");
+        .stdout_has("held         wave, until 2026-03-24 13:30:00 UTC\n");
     sandbox
         .run(&["status", "--brief"])
         .success()

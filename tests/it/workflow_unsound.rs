@@ -311,7 +311,7 @@ fn a_skipped_phase_is_not_listed_as_finished() {
         sandbox.step(&["phase", "done", "a"]);
         let skipped = sandbox.run(&["phase", "skip", "b"]).success();
         assert!(
-            skipped.stdout.contains("1 of 3 phases, 1 skipped"),
+            skipped.stdout.contains("1 of 3 phases done, 1 skipped"),
             "{skipped}"
         );
         let id = |entry: &Value| match profile {

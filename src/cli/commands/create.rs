@@ -129,7 +129,8 @@ impl CreateArgs {
     /// Takes the words after `create` as the reason.
     ///
     /// # Errors
-    /// They are several words, or the path of a file, so that something else may be meant.
+    /// They are several words, the path of a file, or beside a bare `--include-sensitive`, so that
+    /// something else may be meant.
     fn take_words(&mut self, root: &Path) -> Result<()> {
         let words: Vec<OsString> = self
             .word
@@ -138,6 +139,18 @@ impl CreateArgs {
             .chain(self.more_words.drain(..))
             .collect();
         let quoted = |word: &OsString| shell_word(word.as_encoded_bytes());
+        // A pattern after a blank would become the reason, and all secrets be recorded.
+        let all_secrets = self.include_sensitive.iter().any(|pattern| pattern == "*");
+        if let (Some(word), true) = (words.first(), all_secrets) {
+            let word = quoted(word);
+            return Err(Error::Usage {
+                what: format!(
+                    "{word} after --include-sensitive may be meant as its pattern: 'checkpoint create \
+                     --include-sensitive={word}' lets in what matches it, 'checkpoint create \
+                     --include-sensitive -m {word}' everything, with this reason"
+                ),
+            });
+        }
         if let Some(path) = words
             .iter()
             .find(|word| !word.is_empty() && root.join(word).symlink_metadata().is_ok())

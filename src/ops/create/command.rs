@@ -194,6 +194,8 @@ fn capture_and_record(
         record(context, session, pack, gathered, resolved, keep, warnings)?
     };
     outcome.databases = databases;
+    // A pattern that is misspelt shows in what is left out all the same.
+    outcome.left_out_told |= !options.include_sensitive.is_empty() && outcome.skipped.is_none();
     evict_for_size(context, session, &mut outcome);
     Ok(outcome)
 }

@@ -28,8 +28,8 @@ pub struct CreateOutcome {
     pub requested_reason: String,
     pub counts: CreateCounts,
     pub left_out: LeftOut,
-    /// Whether the set of left-out paths is new or has changed.
-    pub left_out_changed: bool,
+    /// Whether the answer names what is left out: it has changed, or the call wants some of it in.
+    pub left_out_told: bool,
     pub meta: Meta,
     pub evicted: Vec<Evicted>,
     pub copies: Option<Copies>,

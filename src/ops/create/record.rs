@@ -87,7 +87,7 @@ pub fn record<'s>(
         requested_reason,
         counts,
         left_out,
-        left_out_changed,
+        left_out_told: left_out_changed,
         meta: captured.meta,
         evicted,
         content: sum,

@@ -14,6 +14,7 @@ use crate::workflow::engine::rewind::RewindOutcome;
 use crate::workflow::engine::run_lifecycle::EndOutcome;
 use crate::workflow::engine::transition::StepOutcome;
 use crate::workflow::rules::advice::approve_command;
+use crate::workflow::rules::event::Event;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::status::PhaseStatus;
 use crate::workflow::rules::workflow::Workflow;
@@ -21,11 +22,7 @@ use crate::workflow::rules::workflow::Workflow;
 /// A new run: the result is only its id.
 pub fn begun(outcome: &StepOutcome) -> Output {
     let workflow = &outcome.run.workflow;
-    let talk = format!(
-        "{}; {}\n",
-        outcome.event.subject(),
-        summary::place(workflow)
-    );
+    let talk = format!("Run begun; {}\n", summary::place(workflow));
     Output {
         result: format!("{}\n", workflow.id),
         talk,
@@ -34,12 +31,12 @@ pub fn begun(outcome: &StepOutcome) -> Output {
 
 /// A transition: what happened, and where the run is now.
 pub fn step(outcome: &StepOutcome) -> Output {
+    let workflow = &outcome.run.workflow;
     let result = format!(
         "{}; {}\n",
-        outcome.event.subject(),
-        summary::place(&outcome.run.workflow)
+        event_words(&outcome.event),
+        summary::place(workflow)
     );
-    let workflow = &outcome.run.workflow;
     let checkpoint = outcome
         .event
         .checkpoints
@@ -67,6 +64,26 @@ pub fn step(outcome: &StepOutcome) -> Output {
             .chain([evicted(&outcome.evicted)])
             .collect(),
     }
+}
+
+/// Formats `Phase build started`; an event of the whole run is its verb.
+fn event_words(event: &Event) -> String {
+    let object = event.phase.as_ref().or(event.task.as_ref());
+    let (Some(object), Some((noun, verb))) = (object, event.verb.split_once(' ')) else {
+        return event.subject();
+    };
+    let noun = if noun == "phase" { "Phase" } else { "Task" };
+    let done = match verb {
+        "start" => "started",
+        "fail" => "failed",
+        "skip" => "skipped",
+        "approve" => "approved",
+        "await" => "waits for approval",
+        "progress" => "goes on",
+        "add" => "added",
+        verb => verb,
+    };
+    format!("{noun} {} {done}", escape(object))
 }
 
 pub fn status(status: &Status, now_ms: i64) -> Output {

@@ -156,8 +156,8 @@ pub fn place(workflow: &Workflow) -> String {
         String::new()
     };
     format!(
-        "{}: {done} of {}{skipped}{now}",
-        workflow.word(),
+        "{}: {done} of {} done{skipped}{now}",
+        workflow.word().replace('_', " "),
         count(all, "phase", "phases")
     )
 }
