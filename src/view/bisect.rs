@@ -83,7 +83,7 @@ pub struct BisectAnswer {
     candidates: Vec<CheckpointRow>,
     /// In the order in which they were tested.
     tested: Vec<TestedJson>,
-    skipped: Vec<TestedJson>,
+    untested: Vec<TestedJson>,
 }
 
 /// One test of a bisection.
@@ -116,7 +116,7 @@ pub fn json(outcome: &BisectOutcome, exit: u8) -> String {
         last_good: CheckpointRow::new(&outcome.last_good),
         candidates: outcome.candidates.iter().map(CheckpointRow::new).collect(),
         tested: outcome.tested.iter().map(TestedJson::new).collect(),
-        skipped: skipped.map(TestedJson::new).collect(),
+        untested: skipped.map(TestedJson::new).collect(),
     };
     envelope("bisect", exit, &data, &outcome.warnings)
 }

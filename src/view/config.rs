@@ -156,7 +156,7 @@ struct SettingJson {
 /// Where a value comes from.
 #[derive(Serialize, JsonSchema)]
 struct OriginJson {
-    from: &'static str,
+    layer: &'static str,
     /// The file, variable or flag.
     place: Option<String>,
 }
@@ -227,7 +227,7 @@ fn setting_json(setting: &Setting) -> SettingJson {
 
 fn origin_json(from: &Origin) -> OriginJson {
     OriginJson {
-        from: from.into_str(),
+        layer: from.into_str(),
         place: origin_place(from),
     }
 }

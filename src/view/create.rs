@@ -131,8 +131,8 @@ pub struct CreateAnswer {
 /// Numbers of what was captured, and of what changed since the baseline.
 #[derive(Serialize, JsonSchema)]
 struct CreateCountsJson {
-    files: u64,
-    directories: u64,
+    file_count: u64,
+    directory_count: u64,
     content_bytes: u64,
     added: u64,
     changed: u64,
@@ -160,8 +160,8 @@ pub fn json(
         skipped: outcome.skipped.as_ref().map(Skipped::into_str),
         requested_reason: outcome.requested_reason.clone(),
         counts: CreateCountsJson {
-            files: counts.files,
-            directories: counts.directories,
+            file_count: counts.files,
+            directory_count: counts.directories,
             content_bytes: counts.content_bytes,
             added: counts.added,
             changed: counts.changed,

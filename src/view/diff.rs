@@ -166,7 +166,7 @@ struct FileChange {
 /// What differs besides the content of files.
 #[derive(Serialize, JsonSchema)]
 struct OtherChanges {
-    modes: Vec<ModeChange>,
+    mode_changes: Vec<ModeChange>,
     /// Empty directories that were added or deleted.
     directories: Vec<ChangeJson>,
     /// Paths that could not be captured in one state or in both.
@@ -188,8 +188,8 @@ struct ModeChange {
 struct UncapturedChange {
     #[serde(flatten)]
     change: ChangeJson,
-    before: Option<&'static str>,
-    after: Option<&'static str>,
+    why_before: Option<&'static str>,
+    why_after: Option<&'static str>,
 }
 
 /// `failure` is set if a part could not be read; the rest is included all the same.
@@ -229,11 +229,11 @@ fn other_changes(other: &OtherDifferences) -> OtherChanges {
     let uncaptured =
         |(path, before, after): &(RelPath, Option<WhyNot>, Option<WhyNot>)| UncapturedChange {
             change: ChangeJson::new(path, "not_captured"),
-            before: word(before),
-            after: word(after),
+            why_before: word(before),
+            why_after: word(after),
         };
     OtherChanges {
-        modes: other.modes.iter().map(mode).collect(),
+        mode_changes: other.modes.iter().map(mode).collect(),
         directories: ChangeJson::all("directory_added", &other.empty_dirs_added)
             .chain(ChangeJson::all(
                 "directory_deleted",

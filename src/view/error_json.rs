@@ -25,13 +25,13 @@ pub struct ErrorJson {
     /// Checkpoints that an ambiguous selector could mean.
     candidates: Option<Vec<CheckpointRef>>,
     /// Stores that answer for the directory, if there are several.
-    stores: Option<Vec<String>>,
+    store_dirs: Option<Vec<String>>,
     /// Paths that are in the way.
     paths: Option<Vec<PathReason>>,
     /// The possible answers to a question about a workflow.
     options: Option<Vec<OptionJson>>,
     /// The workflow as it stands.
-    state: Option<RunJson>,
+    run: Option<RunJson>,
     /// Further data of a workflow's failure.
     detail: Option<Value>,
     /// The contract of a refusal, if one was asked for.
@@ -70,10 +70,10 @@ impl ErrorJson {
             command: hint.as_deref().and_then(argv),
             hint,
             candidates: None,
-            stores: None,
+            store_dirs: None,
             paths: None,
             options: None,
-            state: None,
+            run: None,
             detail: None,
             contract: contract.map(|contract| contract.value.clone()),
         };
@@ -84,7 +84,7 @@ impl ErrorJson {
             }
             Error::AmbiguousStore { candidates } => {
                 let shown = candidates.iter().map(|path| path.display().to_string());
-                failed.stores = Some(shown.collect());
+                failed.store_dirs = Some(shown.collect());
             }
             Error::Conflict { obstacles } | Error::ChangedMeanwhile { obstacles } => {
                 let named = obstacles
@@ -97,7 +97,7 @@ impl ErrorJson {
                 failed.options = (!problem.options.is_empty()).then(|| options.collect());
                 let state = problem.state.as_deref();
                 let state = state.and_then(|state| serde_json::from_value(state.clone()).ok());
-                failed.state = state.as_ref().map(RunJson::of_state);
+                failed.run = state.as_ref().map(RunJson::of_state);
                 failed.detail = problem.detail.as_deref().cloned();
             }
             _ => {}

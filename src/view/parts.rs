@@ -92,7 +92,7 @@ pub struct CheckpointRow {
     pub coverage: &'static str,
     pub pinned: bool,
     /// Number of files that it holds.
-    pub files: u64,
+    pub file_count: u64,
     /// Size of these files.
     pub content_bytes: u64,
     #[serde(flatten)]
@@ -109,7 +109,7 @@ impl CheckpointRow {
             source: record.source.clone(),
             coverage: record.coverage.into_str(),
             pinned: checkpoint.pinned,
-            files: record.files,
+            file_count: record.files,
             content_bytes: record.content_bytes,
             terms: TermsJson::new(&record.terms),
         }

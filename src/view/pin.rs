@@ -32,15 +32,15 @@ pub struct PinAnswer {
     #[serde(flatten)]
     checkpoint: CheckpointRef,
     pinned: bool,
-    /// False if it was so already.
-    changed: bool,
+    /// True if it was so already.
+    nothing_to_do: bool,
 }
 
 pub fn json(command: &str, outcome: &PinOutcome) -> String {
     let data = PinAnswer {
         checkpoint: CheckpointRef::new(&outcome.checkpoint),
         pinned: outcome.checkpoint.pinned,
-        changed: outcome.changed,
+        nothing_to_do: !outcome.changed,
     };
     envelope(command, 0, &data, &outcome.warnings)
 }

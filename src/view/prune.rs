@@ -94,7 +94,7 @@ pub struct PruneAnswer {
 #[derive(Serialize, JsonSchema)]
 struct RetainedJson {
     checkpoint: CheckpointRef,
-    why: Vec<&'static str>,
+    rules: Vec<&'static str>,
 }
 
 pub fn json(outcome: &PruneOutcome) -> String {
@@ -114,6 +114,6 @@ pub fn json(outcome: &PruneOutcome) -> String {
 fn retained(kept: &Retained) -> RetainedJson {
     RetainedJson {
         checkpoint: CheckpointRef::new(&kept.checkpoint),
-        why: reasons(kept),
+        rules: reasons(kept),
     }
 }

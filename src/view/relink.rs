@@ -61,7 +61,7 @@ pub struct RelinkAnswer {
     root: String,
     store: String,
     /// Number of checkpoints that were taken over.
-    checkpoints: usize,
+    checkpoint_count: usize,
     /// Number of checkpoints that this directory had before.
     already_here: usize,
     /// What says that it is the same project: `directory`, `content` or `nothing`.
@@ -74,7 +74,7 @@ pub fn json(outcome: &RelinkOutcome) -> String {
         old_root: outcome.moved.old_root.display().to_string(),
         root: outcome.root.display().to_string(),
         store: outcome.store.display().to_string(),
-        checkpoints: outcome.moved.checkpoints,
+        checkpoint_count: outcome.moved.checkpoints,
         already_here: outcome.here,
         likeness: outcome.moved.by.into_str(),
         dry_run: outcome.dry_run,

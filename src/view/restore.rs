@@ -201,7 +201,7 @@ pub struct RestoreAnswer {
     /// Checkpoints that the policy dropped for the safety checkpoint.
     dropped: Vec<Dropped>,
     /// The directory of `--to`.
-    to: Option<String>,
+    destination: Option<String>,
     check: Option<CheckJson>,
     /// The values that the checkpoint holds.
     state: Option<Value>,
@@ -257,7 +257,7 @@ pub fn json(command: &str, outcome: &RestoreOutcome, exit: u8, parts: JsonParts<
         paths: paths(&outcome.paths),
         resumed: outcome.resumed,
         dropped: dropped(&outcome.evicted),
-        to: outcome.to.as_ref().map(|to| to.display().to_string()),
+        destination: outcome.to.as_ref().map(|to| to.display().to_string()),
         check: outcome.check.as_ref().map(|check| CheckJson {
             command_line: check.command.clone(),
             exit: check.ended.map(CommandEnd::code),

@@ -24,16 +24,16 @@ pub fn human(outcome: &RewordOutcome) -> Output {
 pub struct RewordAnswer {
     checkpoint: CheckpointRef,
     /// The reason before.
-    before: String,
-    /// False if it was so already.
-    changed: bool,
+    reason_before: String,
+    /// True if it was so already.
+    nothing_to_do: bool,
 }
 
 pub fn json(outcome: &RewordOutcome) -> String {
     let data = RewordAnswer {
         checkpoint: CheckpointRef::new(&outcome.checkpoint),
-        before: outcome.before.clone(),
-        changed: outcome.is_changed(),
+        reason_before: outcome.before.clone(),
+        nothing_to_do: !outcome.is_changed(),
     };
     envelope("reword", 0, &data, &outcome.warnings)
 }

@@ -202,9 +202,9 @@ struct StoreJson {
     /// Whether it is a damaged store that a repair kept.
     kept_copy: bool,
     /// Number of checkpoints; null if they cannot be counted.
-    checkpoints: Option<usize>,
-    damaged: usize,
-    pinned: usize,
+    checkpoint_count: Option<usize>,
+    damaged_count: usize,
+    pinned_count: usize,
     store_bytes: u64,
     /// When the newest checkpoint was made.
     newest_at: Option<TimeText>,
@@ -247,9 +247,9 @@ fn store(known: &KnownStore, why: Option<&Error>) -> StoreJson {
         store: known.dir.display().to_string(),
         store_hex: hex(&known.dir),
         kept_copy: known.kept_copy,
-        checkpoints: known.checkpoints,
-        damaged: known.damaged,
-        pinned: known.pinned,
+        checkpoint_count: known.checkpoints,
+        damaged_count: known.damaged,
+        pinned_count: known.pinned,
         store_bytes: known.bytes,
         newest_at: known.newest_ms.map(TimeText::new),
         problem: known.problem.clone(),

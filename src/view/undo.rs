@@ -61,7 +61,7 @@ pub struct UndoListAnswer {
 #[derive(Serialize, JsonSchema)]
 struct UndoStepJson {
     /// What was restored; null if it is gone.
-    restored: Option<CheckpointRef>,
+    restored_from: Option<CheckpointRef>,
     /// The checkpoint to which it can be taken back.
     safety: CheckpointRef,
     /// What it was limited to; none for the whole directory.
@@ -78,7 +78,7 @@ pub fn json(outcome: &StepsOutcome) -> String {
 
 fn step(step: &ListedStep) -> UndoStepJson {
     UndoStepJson {
-        restored: step.target.as_ref().map(CheckpointRef::new),
+        restored_from: step.target.as_ref().map(CheckpointRef::new),
         safety: CheckpointRef::new(&step.safety),
         paths: paths(&step.paths),
     }

@@ -201,7 +201,7 @@ pub struct VerifyAnswer {
     /// Whether there is a store.
     exists: bool,
     /// Numbers of what was read.
-    checkpoints: usize,
+    checkpoint_count: usize,
     objects: u64,
     checked_bytes: u64,
     /// Digest of the content of the checkpoint that was named.
@@ -268,7 +268,7 @@ pub fn json(outcome: &VerifyOutcome, exit: u8) -> String {
     let report = &outcome.report;
     let data = VerifyAnswer {
         exists: outcome.exists,
-        checkpoints: report.checkpoints,
+        checkpoint_count: report.checkpoints,
         objects: report.objects,
         checked_bytes: report.bytes,
         content: outcome.content.clone(),

@@ -430,7 +430,7 @@ fn show_counts_what_an_adopted_commit_holds() {
     let made = recipe.checkpoint("one");
     let shown = sandbox.shown(&made.id[..8]);
     assert_eq!(
-        (&shown["files"], &shown["content_bytes"]),
+        (&shown["file_count"], &shown["content_bytes"]),
         (&3.into(), &(13 + 1 + 10).into())
     );
 }

@@ -170,7 +170,7 @@ fn exit_125_skips_and_skips_at_the_border_leave_several_candidates_and_5() {
     assert_eq!(
         (
             &data["first_bad"],
-            data["skipped"].as_array().unwrap().len()
+            data["untested"].as_array().unwrap().len()
         ),
         (&Value::Null, 2)
     );

@@ -21,7 +21,7 @@ fn origins(data: &Value, name: &str) -> Vec<String> {
         .clone();
     origins
         .iter()
-        .map(|one| one["from"].as_str().unwrap_or_default().to_owned())
+        .map(|one| one["layer"].as_str().unwrap_or_default().to_owned())
         .collect()
 }
 

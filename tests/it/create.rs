@@ -31,7 +31,7 @@ fn the_first_create_records_the_whole_directory() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").write("d/b", "22").mkdir("empty");
     let data = sandbox.create_data(&["--reason", "first"]);
-    assert_eq!(data["counts"]["files"], 2);
+    assert_eq!(data["counts"]["file_count"], 2);
     assert_eq!(data["counts"]["content_bytes"], 3);
     assert_eq!(data["counts"]["added"], 2);
     assert_eq!(data["created"], true);
@@ -201,7 +201,7 @@ fn a_create_on_an_emptied_root_warns() {
         !run.warning_codes().is_empty(),
         "an emptied root is worth a warning\n{run}"
     );
-    assert_eq!(run.data()["counts"]["files"], 0);
+    assert_eq!(run.data()["counts"]["file_count"], 0);
 }
 
 #[test]
@@ -305,10 +305,13 @@ fn a_file_that_is_gone_before_it_is_read_is_no_failure() {
     let data = run.success().data();
     assert!(strace::has_struck(&sandbox), "no file was opened");
     assert_eq!(
-        (&data["coverage"], &data["counts"]["files"]),
+        (&data["coverage"], &data["counts"]["file_count"]),
         (&"complete".into(), &2.into())
     );
-    assert_eq!(sandbox.create_data(&["-r", "again"])["counts"]["files"], 3);
+    assert_eq!(
+        sandbox.create_data(&["-r", "again"])["counts"]["file_count"],
+        3
+    );
 }
 
 #[test]

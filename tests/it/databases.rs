@@ -380,7 +380,7 @@ fn files_and_a_database_are_in_one_checkpoint_and_come_back_together() {
     assert_eq!(shown["databases"][0]["path"], "data/shop.db");
     assert_eq!(
         (
-            &shown["checkpoint"]["files"],
+            &shown["checkpoint"]["file_count"],
             &shown["checkpoint"]["coverage"]
         ),
         (&1.into(), &"scoped".into())

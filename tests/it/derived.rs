@@ -241,8 +241,8 @@ fn readers_find_every_checkpoint_when_refs_and_manifest_are_gone() {
         sandbox
             .run(&["verify", "--json"])
             .success()
-            .stdout_has("\"checkpoints\":2");
-        assert_eq!(sandbox.status()["checkpoints"], 2);
+            .stdout_has("\"checkpoint_count\":2");
+        assert_eq!(sandbox.status()["checkpoint_count"], 2);
         crate::bench::fixtures::remove(&sandbox.store());
         std::fs::rename(&whole, sandbox.store()).expect("a rename");
     }

@@ -195,7 +195,7 @@ fn what_no_patch_can_say_is_told_beside_it() {
         .stderr_has("pipe (captured or absent -> a FIFO)");
     let other = sandbox.run(&["diff", "--json"]).success().data()["other"].clone();
     assert_eq!(
-        other["modes"][0],
+        other["mode_changes"][0],
         json!({"path": "a", "path_hex": null, "change": "mode", "old_permissions": "0644", "new_permissions": "0600"})
     );
     assert_eq!(
@@ -207,7 +207,7 @@ fn what_no_patch_can_say_is_told_beside_it() {
     );
     assert_eq!(
         other["uncaptured"],
-        json!([{"path": "pipe", "path_hex": null, "change": "not_captured", "before": null, "after": "fifo"}])
+        json!([{"path": "pipe", "path_hex": null, "change": "not_captured", "why_before": null, "why_after": "fifo"}])
     );
 }
 

@@ -22,6 +22,7 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("give another --id", &["workflow init"]),
     ("Databases named by --db", &["create"]),
     (" --include-sensitive={}", &["create"]),
+    ("after --include-sensitive", &["create"]),
     ("--dry-run to look first", &DRY_RUN),
     (
         "add --yes to confirm",

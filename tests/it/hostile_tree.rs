@@ -60,7 +60,7 @@ fn links_are_captured_as_links_and_loops_cost_nothing() {
         .symlink("a/up", "..")
         .write("a/f", "1");
     let data = sandbox.create_data(&[]);
-    assert_eq!(data["counts"]["files"], 4, "{data}");
+    assert_eq!(data["counts"]["file_count"], 4, "{data}");
     let tree = sandbox.tree();
     sandbox.remove("out").remove("loop").remove("a");
     sandbox.restore("latest").success();
@@ -260,9 +260,9 @@ fn a_path_longer_than_the_system_takes_at_once_comes_back() {
     std::fs::rename(&elsewhere, sandbox.path(&half).join("lower"))
         .expect("the lower half can be moved");
     let data = sandbox.create_data(&[]);
-    assert_eq!(data["counts"]["files"], 1, "{data}");
+    assert_eq!(data["counts"]["file_count"], 1, "{data}");
     assert_eq!(
-        data["counts"]["directories"]
+        data["counts"]["directory_count"]
             .as_u64()
             .map(|count| count >= 27),
         Some(true)

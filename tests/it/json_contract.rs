@@ -188,7 +188,7 @@ fn list_and_show_have_what_a_terminal_shows() {
     let (sandbox, id) = full_of_everything();
     let row = &data("list", &sandbox.run(&["list", "--json"]).success())["checkpoints"][0];
     assert_eq!(
-        (&row["files"], &row["content_bytes"]),
+        (&row["file_count"], &row["content_bytes"]),
         (&json!(2), &json!(7))
     );
     let show = data("show", &sandbox.run(&["show", &id, "--json"]).success());
@@ -247,7 +247,7 @@ fn restore_to_and_check_are_told() {
         ])
         .code(5);
     let done = data("restore", &run);
-    assert_eq!(done["to"], other);
+    assert_eq!(done["destination"], other);
     let check = json!({"command_line": "exit 3", "exit": 3, "ok": false});
     assert_eq!((&done["safety"], &done["check"]), (&Value::Null, &check));
 }
@@ -357,7 +357,7 @@ fn diff_and_cat_say_what_differs_and_what_is_held() {
     ]);
     assert_eq!(Value::from(told), expected);
     let other = &diff["other"];
-    assert_eq!(other["modes"][0]["new_permissions"], "0600");
+    assert_eq!(other["mode_changes"][0]["new_permissions"], "0600");
     assert_eq!(paths(&other["uncaptured"]), ["pipe"]);
     let directories = other["directories"].as_array().expect("a list");
     let words: Vec<&Value> = directories.iter().map(|one| &one["change"]).collect();

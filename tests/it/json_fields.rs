@@ -1,7 +1,7 @@
 //! The pages on JSON: the tables of fields are those of the schemas, and the scripts do what they
 //! are said to do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -208,4 +208,41 @@ fn the_page_lists_every_code_of_errors_and_warnings() {
         checkpoint::ops::run_warning::RunWarning::VARIANTS,
     ]);
     assert_eq!(codes_listed("Of `warnings[].code`: "), warnings);
+}
+
+/// Collects for each name of a field the sorts of its values: text, number, list and so on.
+fn sorts(schema: &Value, found: &mut BTreeMap<String, BTreeSet<String>>) {
+    for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+        let kind = kind(field);
+        let kind = kind.replace(" or null", "");
+        let sort = match kind.split(' ').next().unwrap_or_default() {
+            "" | "any" | "null" => continue,
+            word if word.starts_with(char::is_uppercase) => "object",
+            word => word,
+        };
+        let sorts = found.entry(name.clone()).or_default();
+        sorts.insert(sort.to_owned());
+    }
+    for part in schema["$defs"].as_object().into_iter().flatten() {
+        sorts(part.1, found);
+    }
+}
+
+#[test]
+fn a_name_stands_for_one_sort_of_value_in_all_answers() {
+    let mut found = BTreeMap::new();
+    for name in checkpoint::view::schema::names() {
+        // Documents of other programs, whose fields are given.
+        if ["contract", "pipeline-state", "restore-contract", "copies"].contains(&name) {
+            continue;
+        }
+        let schema = checkpoint::view::schema::text(name).expect("a schema");
+        sorts(
+            &serde_json::from_str(&schema).expect("a schema is JSON"),
+            &mut found,
+        );
+    }
+    assert!(found.len() > 150, "only {} names", found.len());
+    found.retain(|_, sorts| sorts.len() > 1);
+    assert_eq!(found, BTreeMap::new());
 }

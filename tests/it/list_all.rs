@@ -51,7 +51,7 @@ fn every_store_is_listed_from_any_directory() {
         .find(|one| one["root"] == sandbox.root().display().to_string())
         .expect("it is listed");
     assert_eq!(
-        (&mine["checkpoints"], &mine["root_state"]),
+        (&mine["checkpoint_count"], &mine["root_state"]),
         (&2.into(), &"present".into())
     );
     assert_eq!(
@@ -133,7 +133,10 @@ fn one_bad_store_hides_no_other() {
             .is_some_and(|problem| problem.contains("commondir"))
     );
     assert_eq!(
-        (&of(&nameless)["root_state"], &of(&nameless)["checkpoints"]),
+        (
+            &of(&nameless)["root_state"],
+            &of(&nameless)["checkpoint_count"]
+        ),
         (&"unknown".into(), &1.into())
     );
     assert!(!of(&odd)["problem"].is_null() && !of(&linked)["problem"].is_null());
@@ -141,7 +144,7 @@ fn one_bad_store_hides_no_other() {
         (&of(&copy)["kept_copy"], &of(&sandbox.store())["kept_copy"]),
         (&true.into(), &false.into())
     );
-    assert_eq!(of(&sandbox.store())["checkpoints"], 1);
+    assert_eq!(of(&sandbox.store())["checkpoint_count"], 1);
     sandbox
         .run(&["list", "--all"])
         .success()

@@ -90,7 +90,7 @@ fn store_of(count: usize) -> Option<Sandbox> {
     for reason in ["last but one", "last"] {
         sandbox.write("f1", reason).create(reason);
     }
-    assert_eq!(sandbox.status()["checkpoints"], count);
+    assert_eq!(sandbox.status()["checkpoint_count"], count);
     Some(sandbox)
 }
 
@@ -214,7 +214,7 @@ fn an_index_that_is_torn_lost_old_or_of_another_store_changes_no_answer() {
     let check = |what: &str| {
         assert_eq!(sandbox.listed(), listed, "{what}");
         let brief = sandbox.run(&["status", "--json"]).success();
-        assert_eq!(brief.data()["checkpoints"], listed.len(), "{what}");
+        assert_eq!(brief.data()["checkpoint_count"], listed.len(), "{what}");
     };
     for (at, name) in INDEX.into_iter().enumerate() {
         let file = path(name);
@@ -300,7 +300,7 @@ fn a_ref_that_plain_git_removes_or_adds_is_noticed_at_once() {
         );
         strike_row(&sandbox, &id);
         assert!(!ids(&sandbox).contains(&id));
-        assert_eq!(sandbox.status()["checkpoints"], PACKED - 1);
+        assert_eq!(sandbox.status()["checkpoint_count"], PACKED - 1);
         git.run(&["update-ref", &name, &id]).success();
         assert!(ids(&sandbox).contains(&id));
         sandbox.write("f3", &id).create("more");
@@ -357,7 +357,7 @@ fn a_checkpoint_with_a_packed_ref_is_pinned_deleted_evicted_and_restored_like_an
         pinned.map(|c| c["id"].clone()).collect::<Vec<_>>(),
         [old[0].as_str()]
     );
-    assert_eq!(sandbox.status()["pinned"], 1);
+    assert_eq!(sandbox.status()["pinned_count"], 1);
     sandbox.run(&["delete", &old[1], "--yes"]).success();
     assert!(!packed(&sandbox).contains(&old[1]));
     assert_eq!(ids(&sandbox).len(), PACKED - 1);

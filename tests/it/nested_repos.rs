@@ -73,7 +73,7 @@ fn a_spelling_that_git_refuses_is_recorded_as_present() {
         .write("x/file", "1");
     let data = sandbox.create_data(&[]);
     assert_eq!(
-        (&data["counts"]["files"], &data["coverage"]),
+        (&data["counts"]["file_count"], &data["coverage"]),
         (&1.into(), &"complete".into())
     );
     assert_eq!(

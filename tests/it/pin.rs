@@ -52,19 +52,19 @@ fn pinning_twice_is_fine_and_says_so() {
         .stdout_has("Was not pinned");
     let first = sandbox.run(&["pin", "latest", "--json"]).success().data();
     assert_eq!(
-        (first["short"].as_str(), &first["changed"]),
-        (Some(ids[0].as_str()), &true.into())
+        (first["short"].as_str(), &first["nothing_to_do"]),
+        (Some(ids[0].as_str()), &false.into())
     );
     let again = sandbox.run(&["pin", "latest", "--json"]).success().data();
     assert_eq!(
-        (&again["pinned"], &again["changed"]),
-        (&true.into(), &false.into())
+        (&again["pinned"], &again["nothing_to_do"]),
+        (&true.into(), &true.into())
     );
     sandbox
         .run(&["pin", "latest"])
         .success()
         .stdout_has("Already pinned");
-    assert_eq!(sandbox.status()["pinned"], 1);
+    assert_eq!(sandbox.status()["pinned_count"], 1);
 }
 
 #[test]

@@ -126,12 +126,12 @@ fn every_spelling_of_the_root_leads_to_one_store() {
             .run(&["-C", spelling, "status", "--json"])
             .success()
             .data();
-        assert_eq!(data["checkpoints"], 1, "{spelling}");
+        assert_eq!(data["checkpoint_count"], 1, "{spelling}");
     }
     let run = sandbox
         .run_in(Path::new(&link), &["status", "--json"])
         .success();
-    assert_eq!(run.data()["checkpoints"], 1);
+    assert_eq!(run.data()["checkpoint_count"], 1);
 }
 
 #[test]

@@ -81,10 +81,13 @@ fn force_is_needed_once_and_no_store_is_ever_captured() {
         .write(sandbox.home().join("note"), "1")
         .write(sandbox.home().join(".claude/settings.json"), "{}");
     let create = |args: &[&str]| sandbox.run(&[&["-C", &home, "create", "--json"], args].concat());
-    assert_eq!(create(&["--force"]).success().data()["counts"]["files"], 2);
+    assert_eq!(
+        create(&["--force"]).success().data()["counts"]["file_count"],
+        2
+    );
     sandbox.write(sandbox.home().join("other"), "1");
     assert_eq!(
-        create(&[]).success().data()["counts"]["files"],
+        create(&[]).success().data()["counts"]["file_count"],
         3,
         "the store remembers"
     );

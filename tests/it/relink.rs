@@ -116,7 +116,7 @@ fn a_create_in_the_new_place_offers_it_and_its_checkpoint_comes_after_the_old_on
     in_dir(&sandbox, &moved, &["pin", "first here"]).success();
     let run = in_dir(&sandbox, &moved, &["relink", "../work", "--yes", "--json"]).success();
     assert_eq!(
-        (&run.data()["checkpoints"], &run.data()["already_here"]),
+        (&run.data()["checkpoint_count"], &run.data()["already_here"]),
         (&4.into(), &2.into())
     );
     let listed = in_dir(&sandbox, &moved, &["list", "--json"]).success();

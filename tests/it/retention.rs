@@ -36,8 +36,13 @@ fn named<'r>(row: &'r Value, field: &str) -> &'r str {
 /// The reason of each checkpoint in a list, and why it goes or stays.
 fn why(rows: &Value) -> Vec<(&str, &Value)> {
     let rows = rows.as_array().expect("a list").iter();
-    rows.map(|row| (named(row, "reason"), &row["why"]))
-        .collect()
+    rows.map(|row| {
+        (
+            named(row, "reason"),
+            row.get("rules").unwrap_or(&row["why"]),
+        )
+    })
+    .collect()
 }
 
 #[test]

@@ -48,14 +48,14 @@ fn a_checkpoint_is_listed_and_found_by_its_new_reason() {
         (
             &data["checkpoint"]["short"],
             &data["checkpoint"]["reason"],
-            &data["before"],
-            &data["changed"]
+            &data["reason_before"],
+            &data["nothing_to_do"]
         ),
         (
             &ids[2].as_str().into(),
             &"last".into(),
             &"number 2".into(),
-            &true.into()
+            &false.into()
         )
     );
     sandbox

@@ -93,7 +93,7 @@ fn the_list_of_the_store_can_be_edited() {
     std::fs::write(&list, "*.tmp\n").expect("the list can be written");
     let counts = sandbox.create_data(&[])["counts"].clone();
     assert_eq!(
-        (&counts["files"], &counts["added"], &counts["deleted"]),
+        (&counts["file_count"], &counts["added"], &counts["deleted"]),
         (&1.into(), &1.into(), &1.into())
     );
     assert_eq!(

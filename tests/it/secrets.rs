@@ -46,7 +46,7 @@ fn secrets_by_name_stay_out_and_are_named() {
     }
     let run = sandbox.run(&["create", "--json"]).success();
     assert_eq!(
-        run.data()["counts"]["files"],
+        run.data()["counts"]["file_count"],
         1,
         "only .gitignore is captured\n{run}"
     );
@@ -64,7 +64,7 @@ fn the_examples_of_dot_env_are_no_secrets() {
         .write(".env.example", "1")
         .write(".env.sample", "1")
         .write("d/.env.template", "1");
-    assert_eq!(sandbox.create_data(&[])["counts"]["files"], 3);
+    assert_eq!(sandbox.create_data(&[])["counts"]["file_count"], 3);
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn names_and_contents_decide_what_stays_out() {
         );
     }
     assert_eq!(
-        data["counts"]["files"],
+        data["counts"]["file_count"],
         TABLE.iter().filter(|(_, _, is_secret)| !is_secret).count()
     );
     assert!(!run.stdout.contains("MII"), "a secret was printed");
@@ -216,7 +216,7 @@ fn a_key_under_any_name_stays_out_until_it_is_let_through_and_again_when_it_is_n
         .write("notes", KEY)
         .write("other", "1")
         .write("large", [KEY.as_bytes(), &vec![b'x'; 17 << 20]].concat());
-    let held = |args: &[&str]| sandbox.create_data(args)["counts"]["files"].as_u64();
+    let held = |args: &[&str]| sandbox.create_data(args)["counts"]["file_count"].as_u64();
     assert_eq!(held(&["-r", "without"]), Some(1));
     assert_eq!(held(&["-r", "one", "--include-sensitive=notes"]), Some(2));
     assert_eq!(
@@ -286,17 +286,17 @@ fn people_read_the_names_of_the_secrets_left_out() {
 fn a_secret_is_let_through_by_flag_or_by_the_users_configuration() {
     let sandbox = Sandbox::new();
     sandbox.write(".env", "1").write("id_rsa", "1");
-    assert_eq!(sandbox.create_data(&[])["counts"]["files"], 0);
+    assert_eq!(sandbox.create_data(&[])["counts"]["file_count"], 0);
     assert_eq!(
-        sandbox.create_data(&["--include-sensitive=.env"])["counts"]["files"],
+        sandbox.create_data(&["--include-sensitive=.env"])["counts"]["file_count"],
         1
     );
     assert_eq!(
-        sandbox.create_data(&["--include-sensitive"])["counts"]["files"],
+        sandbox.create_data(&["--include-sensitive"])["counts"]["file_count"],
         2
     );
     sandbox.user_config("sensitive_allow = [\"id_*\"]\n");
-    assert_eq!(sandbox.create_data(&[])["counts"]["files"], 1);
+    assert_eq!(sandbox.create_data(&[])["counts"]["file_count"], 1);
 }
 
 #[test]
@@ -324,7 +324,7 @@ fn a_committed_key_is_captured_but_a_committed_dot_env_is_not() {
     git.run(&["add", "-A", "-f"]).success();
     sandbox.watch(&sandbox.path(".git"));
     let run = sandbox.run(&["create", "--json"]).success();
-    assert_eq!(run.data()["counts"]["files"], 1, "{run}");
+    assert_eq!(run.data()["counts"]["file_count"], 1, "{run}");
     assert!(
         secrets(&run).contains(".env") && !secrets(&run).contains("test.pem"),
         "{run}"
@@ -362,7 +362,7 @@ fn a_key_that_a_restore_brought_back_is_left_out_by_the_next_create_and_stays() 
     let key = sandbox.read("notes.txt");
     sandbox.write("c", "c");
     let data = sandbox.create_data(&["--reason", "three"]);
-    assert_eq!(data["counts"]["files"], 2, "{data}");
+    assert_eq!(data["counts"]["file_count"], 2, "{data}");
     sandbox.restore(&two).success();
     assert_eq!(sandbox.read("notes.txt"), key);
 }

@@ -97,7 +97,7 @@ fn files_over_the_users_own_limit_are_recorded_like_specials() {
         .write("large", "x".repeat(1001));
     let data = sandbox.create_data(&[]);
     assert_eq!(
-        (&data["coverage"], &data["counts"]["files"]),
+        (&data["coverage"], &data["counts"]["file_count"]),
         (&"complete".into(), &1.into())
     );
     assert_eq!(data["uncaptured"][0]["path"], "large");

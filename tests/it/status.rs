@@ -23,7 +23,7 @@ fn status_names_the_places_and_the_numbers() {
     );
     assert_eq!(status["dir_hash"], place::dir_hash(sandbox.root()));
     assert_eq!(
-        (&status["exists"], &status["checkpoints"]),
+        (&status["exists"], &status["checkpoint_count"]),
         (&json!(true), &json!(1))
     );
     assert_eq!(status["latest"]["short"], id.as_str());
@@ -62,7 +62,7 @@ fn status_without_a_store_says_so_and_still_names_the_places() {
     assert!(!run.stderr.is_empty(), "nothing was said\n{run}");
     let status = sandbox.status();
     assert_eq!(
-        (&status["exists"], &status["checkpoints"]),
+        (&status["exists"], &status["checkpoint_count"]),
         (&json!(false), &json!(0))
     );
     assert_eq!(status["store"], sandbox.store().display().to_string());

@@ -18,7 +18,7 @@ fn every_command_works_after_a_sweep_and_nothing_is_lost() {
     assert_eq!(sweep().listed_ids(), [two.clone(), one.clone()]);
     assert_eq!(sweep().shown(&one)["reason"], "one");
     assert!(!sweep().has_damage());
-    assert_eq!(sweep().status()["checkpoints"], 2);
+    assert_eq!(sweep().status()["checkpoint_count"], 2);
     sweep().restore(&one).success();
     sandbox.tree().assert_is(&tree, "after the restore");
     sweep().undo().success();

@@ -242,12 +242,12 @@ fn the_steps_are_listed_with_what_each_restored() {
         "{listed}"
     );
     let data = sandbox.run(&["undo", "--list", "--json"]).success().data();
-    assert_eq!(data["undo"][0]["restored"]["short"], two.as_str());
+    assert_eq!(data["undo"][0]["restored_from"]["short"], two.as_str());
     assert_eq!(data["undo"][0]["paths"][0]["path"], "a");
-    assert_eq!(data["redo"][0]["restored"]["reason"], "one");
+    assert_eq!(data["redo"][0]["restored_from"]["reason"], "one");
     sandbox.redo().success();
     let data = sandbox.run(&["undo", "--list", "--json"]).success().data();
-    assert_eq!(data["undo"][0]["restored"]["short"], one.as_str());
+    assert_eq!(data["undo"][0]["restored_from"]["short"], one.as_str());
     assert_eq!(data["redo"], serde_json::json!([]));
 }
 

@@ -198,7 +198,7 @@ fn a_pick_that_cannot_begin_leaves_what_is_under_way() {
         let run = sandbox
             .run(&["workflow", "resume", "--choose", word, "--json"])
             .code(code);
-        assert_eq!(run.json()["error"]["state"]["current"], "b", "{run}");
+        assert_eq!(run.json()["error"]["run"]["current"], "b", "{run}");
         assert_eq!((raw(&sandbox), sandbox.tree()), before, "{word}");
     }
 }

@@ -508,7 +508,7 @@ fn state_files_of_other_programs_are_left_alone_before_any_workflow_command_saw_
         .write(".claude/checkpoints/README.json", "1")
         .write("a", "1");
     let first = sandbox.create_data(&["-r", "pre-wave-1"]);
-    assert_eq!(first["counts"]["files"], 3, "{first}");
+    assert_eq!(first["counts"]["file_count"], 3, "{first}");
     sandbox.write("a", "2").write(".claude/settings.json", "2");
     write(2);
     sandbox

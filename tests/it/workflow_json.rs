@@ -38,7 +38,7 @@ fn each_command_answers_with_one_object_of_its_schema() {
     assert_eq!(init["id"], "w");
     let started = ask("phase start");
     assert_eq!(
-        (&started["phase"]["id"], &started["event"]["event"]),
+        (&started["phase"]["id"], &started["event"]["verb"]),
         (&"one".into(), &"phase start".into())
     );
     assert_eq!(ask("phase progress half")["phase"]["progress"], "half");
@@ -101,7 +101,7 @@ fn a_failure_is_one_object_with_its_code_and_the_state_as_it_stands() {
     let early = sandbox.run(&["phase", "start", "two", "--json"]).code(4);
     let error = answer(&early)["error"].clone();
     assert_eq!(
-        (&error["code"], &error["state"]["remaining"][0]),
+        (&error["code"], &error["run"]["remaining"][0]),
         (&"dependencies_unmet".into(), &"one".into())
     );
     let undecided = sandbox.run(&["workflow", "resume", "--json"]).code(4);

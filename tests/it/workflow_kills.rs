@@ -135,7 +135,7 @@ fn finish(sandbox: &Sandbox, phases: usize) {
     for id in (1..=phases).map(|number| format!("p{number}")) {
         let done = log
             .iter()
-            .filter(|event| event["event"] == "phase done" && event["phase"] == id.as_str())
+            .filter(|event| event["verb"] == "phase done" && event["phase_id"] == id.as_str())
             .count();
         assert_eq!(done, 1, "{id} was done {done} times\n{data}");
     }

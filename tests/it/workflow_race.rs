@@ -95,15 +95,15 @@ fn of_all_who_end_a_phase_at_once_one_does() {
                 "{run}"
             );
             let error = run.json()["error"].clone();
-            assert_eq!(error["state"]["id"], "r", "{run}");
+            assert_eq!(error["run"]["id"], "r", "{run}");
             if run.error_code() == "already_complete" {
-                assert_eq!(error["state"]["completed"], json!(["one"]), "{run}");
+                assert_eq!(error["run"]["completed"], json!(["one"]), "{run}");
             }
         }
         let log = log(&sandbox, "r");
         assert_eq!(
             log.iter()
-                .filter(|event| event["event"] == "phase done")
+                .filter(|event| event["verb"] == "phase done")
                 .count(),
             1,
             "{log:?}"
@@ -128,7 +128,7 @@ fn the_last_phase_is_ended_once_too_and_the_others_see_the_end() {
     assert_eq!(runs.iter().filter(|run| run.code == 0).count(), 1);
     for run in runs.iter().filter(|run| run.code != 0) {
         assert_eq!(
-            (run.code, run.json()["error"]["state"]["status"].clone()),
+            (run.code, run.json()["error"]["run"]["status"].clone()),
             (4, "complete".into()),
             "{run}"
         );
@@ -156,7 +156,7 @@ fn who_expects_another_revision_changes_nothing() {
         ])
         .code(4);
     assert_eq!(
-        (&*run.error_code(), &run.json()["error"]["state"]["current"]),
+        (&*run.error_code(), &run.json()["error"]["run"]["current"]),
         ("moved_on", &"one".into())
     );
 }

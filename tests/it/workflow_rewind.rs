@@ -205,10 +205,7 @@ fn a_checkpoint_that_is_gone_is_told() {
         .run(&["workflow", "status", "--json"])
         .success()
         .data();
-    let id = data["phases"][1]["checkpoint_ids"]["before"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let id = data["phases"][1]["before_id"].as_str().unwrap().to_owned();
     sandbox.run(&["delete", &id[..8], "--yes"]).success();
     for what in ["--both", "--files"] {
         let run = rewind(&sandbox, &["two", what, "--yes", "--json"]).code(3);

@@ -54,7 +54,7 @@ fn runs(sandbox: &Sandbox) -> Vec<(bool, String)> {
         .data();
     let word = |run: &Value| {
         (
-            run["archived"] == true,
+            run["is_archived"] == true,
             run["status"].as_str().unwrap().to_owned(),
         )
     };

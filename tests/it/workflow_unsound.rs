@@ -182,7 +182,7 @@ fn what_changed_and_what_would_be_mended_is_told_too() {
     let run = sandbox.run(&["workflow", "resume", "--json"]).code(4);
     let detail = run.json()["error"]["detail"].clone();
     assert_eq!(
-        (&detail["drift"]["changes"], &detail["drift"]["phase"]),
+        (&detail["drift"]["changes"], &detail["drift"]["phase_id"]),
         (
             &json!([{"path": "a", "path_hex": null, "change": "changed"}]),
             &json!("one")

@@ -37,9 +37,9 @@ pub struct StepAnswer {
 #[derive(Serialize, JsonSchema)]
 pub struct EventJson {
     /// Two or three words, such as `phase done`.
-    pub event: String,
-    pub phase: Option<String>,
-    pub task: Option<String>,
+    pub verb: String,
+    pub phase_id: Option<String>,
+    pub task_id: Option<String>,
     pub actor: String,
     pub session: Option<String>,
     /// Ids of the checkpoints that it made or needs.
@@ -52,7 +52,7 @@ pub struct EventJson {
 pub struct AdviceJson {
     pub action: &'static str,
     pub words: String,
-    pub phase: Option<String>,
+    pub phase_id: Option<String>,
     /// The command that the words name, as words to run.
     pub command: Option<Vec<String>>,
 }
@@ -91,7 +91,7 @@ pub struct TroubleJson {
 /// What changed since a phase began.
 #[derive(Serialize, JsonSchema)]
 pub struct DriftJson {
-    pub phase: String,
+    pub phase_id: String,
     pub checkpoint: CheckpointRef,
     pub begun_at: TimeText,
     pub changes: Vec<ChangeJson>,
@@ -156,7 +156,7 @@ pub struct RunRow {
     pub project: String,
     pub description: String,
     pub status: String,
-    pub archived: bool,
+    pub is_archived: bool,
     pub created_at: TimeText,
     pub updated_at: TimeText,
     pub current: Option<String>,
@@ -249,11 +249,11 @@ pub struct RecoverAnswer {
 pub struct RewindAnswer {
     #[serde(flatten)]
     pub run: RunJson,
-    pub to: String,
+    pub to_phase_id: String,
     pub dry_run: bool,
     pub state_rewound: bool,
     /// What was done to the files; null if they were not taken back.
-    pub files: Option<RewoundFiles>,
+    pub rewound: Option<RewoundFiles>,
 }
 
 /// What a rewind did to the files.
@@ -294,7 +294,7 @@ pub struct DocumentAnswer {
 /// Scripts that were written.
 #[derive(Serialize, JsonSchema)]
 pub struct ShimsAnswer {
-    pub written: Vec<String>,
+    pub scripts: Vec<String>,
     /// Files of others that stay.
     pub left: Vec<String>,
 }

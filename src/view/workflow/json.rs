@@ -208,10 +208,10 @@ pub fn settled(path: &str, outcome: &ConflictOutcome) -> String {
 pub fn rewind(outcome: &RewindOutcome, exit: u8) -> String {
     let data = RewindAnswer {
         run: RunJson::new(&outcome.run),
-        to: outcome.to.clone(),
+        to_phase_id: outcome.to.clone(),
         dry_run: outcome.dry_run,
         state_rewound: outcome.state.is_some(),
-        files: outcome.files.as_ref().map(rewound),
+        rewound: outcome.files.as_ref().map(rewound),
     };
     envelope("workflow.rewind", exit, &data, &outcome.warnings)
 }
@@ -258,7 +258,7 @@ pub fn document(command: &str, exported: &Exported) -> String {
 
 pub fn shims(outcome: &ShimsOutcome, exit: u8) -> String {
     let data = ShimsAnswer {
-        written: outcome.written.clone(),
+        scripts: outcome.written.clone(),
         left: outcome.left.clone(),
     };
     envelope("workflow.shims", exit, &data, &[])
@@ -286,7 +286,7 @@ fn brief(run: &Run) -> RunRow {
         project: workflow.project.clone(),
         description: workflow.description.clone(),
         status: workflow.word().to_owned(),
-        archived: !run.is_live(),
+        is_archived: !run.is_live(),
         created_at: TimeText::new(workflow.created_ms),
         updated_at: TimeText::new(workflow.updated_ms),
         current: workflow.current().map(|phase| phase.id.clone()),
@@ -299,9 +299,9 @@ fn brief(run: &Run) -> RunRow {
 
 fn event(event: &Event) -> EventJson {
     EventJson {
-        event: event.verb.clone(),
-        phase: event.phase.clone(),
-        task: event.task.clone(),
+        verb: event.verb.clone(),
+        phase_id: event.phase.clone(),
+        task_id: event.task.clone(),
         actor: event.actor.clone(),
         session: event.session.clone(),
         checkpoint_ids: event.checkpoints.clone(),
@@ -315,7 +315,7 @@ fn advice(advice: &Advice) -> AdviceJson {
         action: advice.action,
         command: argv(&words),
         words,
-        phase: advice.phase.clone(),
+        phase_id: advice.phase.clone(),
     }
 }
 
@@ -355,7 +355,7 @@ fn troubles(conflicts: &[Conflict]) -> Vec<TroubleJson> {
 
 fn drift(drift: &FileDrift) -> DriftJson {
     DriftJson {
-        phase: drift.phase.clone(),
+        phase_id: drift.phase.clone(),
         checkpoint: CheckpointRef::new(&drift.checkpoint),
         begun_at: TimeText::new(drift.since_ms),
         changes: ChangeJson::all("added", &drift.added)

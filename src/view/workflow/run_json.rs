@@ -72,8 +72,9 @@ pub struct PhaseJson {
     attempts: u32,
     last_error: Option<String>,
     outputs: Vec<OutputJson>,
-    /// Ids of the checkpoints before and after it.
-    checkpoint_ids: PhaseCheckpoints,
+    /// Id of the checkpoint before it.
+    before_id: Option<String>,
+    after_id: Option<String>,
 }
 
 /// A file that a phase has to write.
@@ -83,19 +84,12 @@ struct OutputJson {
     required: bool,
 }
 
-/// Ids of the checkpoints before and after a phase.
-#[derive(Serialize, JsonSchema)]
-struct PhaseCheckpoints {
-    before: Option<String>,
-    after: Option<String>,
-}
-
 /// A part of a phase.
 #[derive(Serialize, JsonSchema)]
 pub struct TaskJson {
     id: String,
     name: Option<String>,
-    phase: Option<String>,
+    phase_id: Option<String>,
     status: &'static str,
     attempts: u32,
     started_at: Option<TimeText>,
@@ -180,10 +174,8 @@ impl PhaseJson {
             attempts: phase.attempts,
             last_error: phase.last_error.clone(),
             outputs: phase.outputs.iter().map(output).collect(),
-            checkpoint_ids: PhaseCheckpoints {
-                before: phase.before.clone(),
-                after: phase.after.clone(),
-            },
+            before_id: phase.before.clone(),
+            after_id: phase.after.clone(),
         }
     }
 }
@@ -193,7 +185,7 @@ impl TaskJson {
         Self {
             id: task.id.clone(),
             name: task.name.clone(),
-            phase: task.phase.clone(),
+            phase_id: task.phase.clone(),
             status: task.status.into_str(),
             attempts: task.attempts,
             started_at: task.started_ms.map(TimeText::new),
