@@ -127,6 +127,7 @@ mod system_calls;
 mod terminal_words;
 mod undo_redo;
 mod verify;
+mod version_0_1;
 mod workflow_by_hand;
 mod workflow_choices;
 mod workflow_cost;

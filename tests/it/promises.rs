@@ -16,6 +16,8 @@ const FAILURES: [usize; 23] = [
 const OF_WORKFLOWS: usize = 18;
 /// Number of faults of restores by habit: `R1` to this.
 const OF_RESTORES: usize = 16;
+/// Number of rows about JSON.
+const OF_JSON: u32 = 3;
 const OUT_OF_SCOPE: &str = "out of scope:";
 /// Prefix of a test in the program's own source.
 const UNIT: &str = "lib: ";
@@ -65,7 +67,8 @@ fn complaints_about_ids(seen: &BTreeMap<&str, usize>) -> Vec<String> {
     let failures = FAILURES.iter().map(|n| format!("U{n}"));
     let others = (1..=OF_WORKFLOWS)
         .map(|n| format!("W{n}"))
-        .chain((1..=OF_RESTORES).map(|n| format!("R{n}")));
+        .chain((1..=OF_RESTORES).map(|n| format!("R{n}")))
+        .chain((1..=OF_JSON).map(|n| format!("J{n}")));
     let wanted: BTreeSet<String> = faults.chain(failures).chain(others).collect();
     let missing = wanted
         .iter()
