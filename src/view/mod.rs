@@ -18,6 +18,7 @@ pub mod find;
 pub mod format;
 pub mod guard;
 pub mod hold;
+pub mod limits;
 pub mod list;
 pub mod ls;
 pub mod next_command;

@@ -9,14 +9,13 @@ use crate::base::text::{escape, escape_bytes};
 use crate::model::checkpoint::record::Verb;
 use crate::model::command_end::CommandEnd;
 use crate::model::restore_plan::RestorePlan;
-use crate::model::state::rel_path::RelPath;
-use crate::model::state::scope::{Scope, ScopePart};
 use crate::ops::restore::restore_options::{Check, RestoreOutcome};
 use crate::view::contract::ContractDocument;
 use crate::view::databases::RestoredDatabase;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::Paint;
+use crate::view::limits::{LimitsJson, asked_for};
 use crate::view::parts::{
     ChangeJson, CheckpointRef, Dropped, PathName, PathReason, dropped, paths,
 };
@@ -27,16 +26,6 @@ use crate::view::{databases, plan};
 
 /// Maximum number of paths named that changed since a step.
 pub const SINCE_SHOWN: usize = 10;
-
-/// Returns the paths, or else the patterns, that a restore was limited to.
-fn asked_for(outcome: &RestoreOutcome) -> Vec<String> {
-    let globs = outcome.filter.only.iter().flat_map(Scope::parts);
-    if outcome.paths.is_empty() {
-        globs.map(ScopePart::shown).collect()
-    } else {
-        outcome.paths.iter().map(RelPath::to_string).collect()
-    }
-}
 
 /// `for_a_person`: the result goes to a terminal; a pipe gets the sentences that programs know.
 pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Output {
@@ -67,7 +56,7 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Outp
         .unwrap_or_default();
     let done = plan::counts_with_databases(&outcome.plan, &outcome.databases, Tense::Done);
     let (mut result, mut talk) = (String::new(), String::new());
-    let asked_for = asked_for(outcome);
+    let asked_for = asked_for(&outcome.paths, &outcome.filter);
     if for_a_person {
         result = for_person(outcome, &done);
     } else if asked_for.is_empty() || outcome.verb != Verb::Restore {
@@ -103,7 +92,7 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Outp
 /// Formats what was done, how much, and the way back.
 fn for_person(outcome: &RestoreOutcome, done: &str) -> String {
     const NAMED_PATHS: usize = 5;
-    let asked_for = asked_for(outcome);
+    let asked_for = asked_for(&outcome.paths, &outcome.filter);
     let target = plan::named(&outcome.target);
     let step = outcome
         .step
@@ -195,8 +184,8 @@ pub struct RestoreAnswer {
     /// Of an undo or redo: later changes that it takes back too; null if they are not known.
     since: Option<Vec<PathName>>,
     dry_run: bool,
-    /// The paths that were asked for; empty for all.
-    paths: Vec<PathName>,
+    #[serde(flatten)]
+    limits: LimitsJson,
     resumed: bool,
     /// Checkpoints that the policy dropped for the safety checkpoint.
     dropped: Vec<Dropped>,
@@ -254,7 +243,7 @@ pub fn json(command: &str, outcome: &RestoreOutcome, exit: u8, parts: JsonParts<
         nothing_to_do: outcome.is_nothing_to_do(),
         since: outcome.since.as_ref().map(paths),
         dry_run: outcome.dry_run,
-        paths: paths(&outcome.paths),
+        limits: LimitsJson::new(&outcome.paths, &outcome.filter),
         resumed: outcome.resumed,
         dropped: dropped(&outcome.evicted),
         destination: outcome.to.as_ref().map(|to| to.display().to_string()),

@@ -16,11 +16,11 @@ use crate::view::databases::{self, HeldDatabase};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::size;
+use crate::view::limits::{LimitsJson, limit_words};
 use crate::view::parts::{
-    ChangeCountsJson, ChangeJson, CheckpointRef, CheckpointRow, PathName, PathReason, paths,
-    uncaptured,
+    ChangeCountsJson, ChangeJson, CheckpointRef, CheckpointRow, PathReason, uncaptured,
 };
-use crate::view::words::{count_files, join};
+use crate::view::words::count_files;
 
 /// Returns what is known of the checkpoint, without the files that changed.
 pub fn head(outcome: &ShowOutcome, now_ms: i64) -> String {
@@ -53,11 +53,11 @@ pub fn head(outcome: &ShowOutcome, now_ms: i64) -> String {
             operation.verb.into_str(),
             operation.target.short()
         ));
-        let paths = join(operation.paths.iter());
-        text.push_str(&if paths.is_empty() {
+        let limits = limit_words(&operation.paths, &operation.filter);
+        text.push_str(&if limits.is_empty() {
             "\n".to_owned()
         } else {
-            format!(" ({paths})\n")
+            format!(" ({limits})\n")
         });
     }
     for (database, held) in &outcome.databases {
@@ -187,7 +187,8 @@ struct OperationJson {
     verb: &'static str,
     /// Its reason, time and kind are null if it is gone.
     target: CheckpointRef,
-    paths: Vec<PathName>,
+    #[serde(flatten)]
+    limits: LimitsJson,
 }
 
 pub fn json(outcome: &ShowOutcome) -> String {
@@ -211,7 +212,7 @@ pub fn json(outcome: &ShowOutcome) -> String {
             operation: operation.map(|operation| OperationJson {
                 verb: operation.verb.into_str(),
                 target: CheckpointRef::of_id(operation.target, outcome.operation_target.as_ref()),
-                paths: paths(&operation.paths),
+                limits: LimitsJson::new(&operation.paths, &operation.filter),
             }),
         },
         before: outcome.before.as_ref().map(CheckpointRef::new),

@@ -6,8 +6,9 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::undo_steps::{ListedStep, StepsOutcome};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
-use crate::view::parts::{CheckpointRef, PathName, paths};
-use crate::view::words::{Output, join};
+use crate::view::limits::{LimitsJson, limit_words};
+use crate::view::parts::CheckpointRef;
+use crate::view::words::Output;
 
 pub fn human(outcome: &StepsOutcome, now_ms: i64) -> Output {
     let result = stack("undo", &outcome.undo, now_ms) + &stack("redo", &outcome.redo, now_ms);
@@ -41,10 +42,9 @@ fn described(step: &ListedStep) -> String {
     };
     let target = step.target.as_ref();
     let target = target.map_or_else(|| "a deleted checkpoint".to_owned(), named);
-    if step.paths.is_empty() {
-        format!("restore to {target}")
-    } else {
-        format!("restore of {} from {target}", join(step.paths.iter()))
+    match limit_words(&step.paths, &step.filter) {
+        all if all.is_empty() => format!("restore to {target}"),
+        limits => format!("restore of {limits} from {target}"),
     }
 }
 
@@ -64,8 +64,8 @@ struct UndoStepJson {
     restored_from: Option<CheckpointRef>,
     /// The checkpoint to which it can be taken back.
     safety: CheckpointRef,
-    /// What it was limited to; none for the whole directory.
-    paths: Vec<PathName>,
+    #[serde(flatten)]
+    limits: LimitsJson,
 }
 
 pub fn json(outcome: &StepsOutcome) -> String {
@@ -80,6 +80,6 @@ fn step(step: &ListedStep) -> UndoStepJson {
     UndoStepJson {
         restored_from: step.target.as_ref().map(CheckpointRef::new),
         safety: CheckpointRef::new(&step.safety),
-        paths: paths(&step.paths),
+        limits: LimitsJson::new(&step.paths, &step.filter),
     }
 }

@@ -486,6 +486,25 @@ fn paths_choose_databases_as_they_choose_files() {
 }
 
 #[test]
+fn patterns_choose_databases_as_they_choose_files() {
+    let (sandbox, db, id) = stepped("WAL");
+    let run = sandbox.run(&["restore", &id, "--glob", "*.db", "--yes", "--json"]);
+    let data = run.success().data();
+    assert_eq!(state_of(&db), 0);
+    assert!(data["safety"]["id"].is_string(), "{data}");
+    assert_eq!(
+        (&data["glob"][0], &data["exclude"]),
+        (&"*.db".into(), &serde_json::json!([]))
+    );
+    sandbox.undo().success();
+    assert_eq!(state_of(&db), 2);
+    sandbox
+        .run(&["restore", &id, "--exclude", "*.db", "--yes"])
+        .success();
+    assert_eq!(state_of(&db), 2);
+}
+
+#[test]
 fn a_dry_run_names_the_databases_and_changes_nothing() {
     let (sandbox, db, id) = stepped("WAL");
     sandbox

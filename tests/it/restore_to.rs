@@ -389,3 +389,12 @@ fn what_makes_no_sense_together_is_2() {
     }
     assert!(!other(&sandbox).exists());
 }
+
+#[test]
+fn patterns_that_match_nothing_make_no_directory() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    let args = ["restore", "@", "--glob", "*.rs", "--to", "../out"];
+    sandbox.run(&args).code(3).stderr_has("matches --glob");
+    assert!(!sandbox.path("../out").exists());
+}

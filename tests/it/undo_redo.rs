@@ -252,6 +252,39 @@ fn the_steps_are_listed_with_what_each_restored() {
 }
 
 #[test]
+fn the_steps_and_show_name_the_patterns_of_a_restore() {
+    let sandbox = Sandbox::new();
+    sandbox.write("b", "1");
+    let one = step(&sandbox, "one");
+    step(&sandbox, "two");
+    let args = [
+        "restore",
+        &one,
+        "--glob",
+        "a*",
+        "--exclude",
+        "*.log",
+        "--yes",
+    ];
+    sandbox.run(&args).success();
+    let limits = "a* except *.log";
+    sandbox
+        .run(&["undo", "--list"])
+        .success()
+        .stdout_has(&format!("undo   1  restore of {limits} from {one} (one)  "));
+    let step = sandbox.run(&["undo", "--list", "--json"]).success().data()["undo"][0].clone();
+    assert_eq!(
+        (&step["glob"][0], &step["exclude"][0]),
+        (&"a*".into(), &"*.log".into())
+    );
+    let safety = step["safety"]["short"].as_str().expect("an id");
+    sandbox
+        .run(&["show", safety])
+        .success()
+        .stdout_has(&format!("({limits})"));
+}
+
+#[test]
 fn several_steps_are_undone_at_once_or_none_if_there_are_fewer() {
     let sandbox = Sandbox::new();
     let ids = ["one", "two", "three"].map(|content| step(&sandbox, content));

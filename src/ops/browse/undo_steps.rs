@@ -3,6 +3,7 @@
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::undo_stack::{Steps, UndoStep};
+use crate::model::path_filter::PathFilter;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
@@ -18,6 +19,7 @@ pub struct ListedStep {
     pub safety: Checkpoint,
     /// Paths that it was limited to; empty means everything.
     pub paths: Vec<RelPath>,
+    pub filter: PathFilter,
 }
 
 /// Both stacks, the next step first.
@@ -48,6 +50,7 @@ fn listed(inventory: &Inventory, steps: Vec<UndoStep>) -> Vec<ListedStep> {
             target: get(step.target),
             safety: get(step.safety)?,
             paths: step.paths,
+            filter: step.filter,
         })
     });
     steps.collect()

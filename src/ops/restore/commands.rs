@@ -47,6 +47,15 @@ pub fn beyond(context: &Context, change: &PolicyChange) -> Result<Vec<Evicted>> 
     beyond_policy(context, change, &retention::plan, None)
 }
 
+/// Returns the failure of patterns that match no path of a checkpoint.
+pub fn no_path_matches(checkpoint: &Checkpoint) -> Error {
+    let short = checkpoint.id.short();
+    Error::NothingFound {
+        what: format!("no path of {short} matches --glob"),
+        hint: format!("'checkpoint ls -R {short}' lists them all"),
+    }
+}
+
 /// Restores the directory to the state of the selected checkpoint.
 pub fn restore(
     context: &Context,
@@ -62,14 +71,9 @@ pub fn restore(
     let found = FoundStore::of(context, &options.common)?;
     let (checkpoint, request) = found.request(options)?;
     let mut outcome = found.run(&request, consent)?;
-    if request.scope.filter.only.is_some() && outcome.plan.is_of_nothing() {
-        return Err(Error::NothingFound {
-            what: format!("no path of {} matches --glob", checkpoint.id.short()),
-            hint: format!(
-                "'checkpoint ls -R {}' lists them all",
-                checkpoint.id.short()
-            ),
-        });
+    let is_of_nothing = outcome.plan.is_of_nothing() && outcome.databases.is_empty();
+    if request.scope.filter.only.is_some() && is_of_nothing {
+        return Err(no_path_matches(&checkpoint));
     }
     if checkpoint.is_partial() {
         outcome

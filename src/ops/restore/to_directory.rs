@@ -10,6 +10,7 @@ use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::lazy_snapshot::DirFilter;
 use crate::ops::context::Context;
 use crate::ops::database::database_write;
+use crate::ops::restore::commands::no_path_matches;
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, RestoreOutcome};
 use crate::ops::restore::target::Target;
 use crate::ops::restore::{restore_paths, write_out};
@@ -57,15 +58,15 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
     } else {
         DatabaseFate::Restored
     };
-    let written = databases
-        .written
-        .into_iter()
-        .map(|database| DatabaseReport {
-            database,
-            fate: fate.clone(),
-        })
-        .collect();
+    let report = |database| DatabaseReport {
+        database,
+        fate: fate.clone(),
+    };
+    let written = databases.written.into_iter().map(report).collect();
     let plan = write_out::plan(&state, &scope);
+    if scope.filter.only.is_some() && plan.is_of_nothing() {
+        return Err(no_path_matches(&checkpoint));
+    }
     if options.dry_run {
         target.check_contents(&store, &plan, &scope, &context.interrupt)?;
     } else {

@@ -16,6 +16,9 @@ use crate::store::layout::Layout;
 
 const JOURNAL_FIRST_LINE: &str = "checkpoint-journal 1";
 
+/// First line of the journal of a restore with patterns, which version 0.1 would carry out whole.
+const FILTERED_FIRST_LINE: &str = "checkpoint-journal 2";
+
 /// The progress of the restore when the journal was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
@@ -81,8 +84,13 @@ pub fn remove(layout: &Layout) -> Result<()> {
 
 /// Renders a journal with its checksum.
 pub fn render(journal: &Journal) -> String {
+    let first_line = if journal.scope.filter.is_empty() {
+        JOURNAL_FIRST_LINE
+    } else {
+        FILTERED_FIRST_LINE
+    };
     let mut text = format!(
-        "{JOURNAL_FIRST_LINE}\nstage {}\nverb {}\ntarget {}\nsafety {}\nstaging {}\n",
+        "{first_line}\nstage {}\nverb {}\ntarget {}\nsafety {}\nstaging {}\n",
         journal.stage.into_str(),
         journal.verb.into_str(),
         journal.target,
@@ -117,7 +125,7 @@ pub fn render(journal: &Journal) -> String {
 pub fn parse(bytes: &[u8]) -> Option<Journal> {
     let body = checksummed_text::unseal(std::str::from_utf8(bytes).ok()?)?;
     let mut lines = body.lines();
-    if lines.next() != Some(JOURNAL_FIRST_LINE) {
+    if !matches!(lines.next()?, JOURNAL_FIRST_LINE | FILTERED_FIRST_LINE) {
         return None;
     }
     let value = |key: &str| {
@@ -193,5 +201,13 @@ mod tests {
             flipped[at] ^= 1;
             assert_ne!(parse(&flipped), Some(journal()), "flipped at {at}");
         }
+    }
+
+    #[test]
+    fn a_journal_with_patterns_is_none_that_version_0_1_would_carry_out_whole() {
+        let mut journal = journal();
+        assert!(render(&journal).starts_with("checkpoint-journal 2\n"));
+        journal.scope.filter = PathFilter::default();
+        assert!(render(&journal).starts_with("checkpoint-journal 1\n"));
     }
 }
