@@ -136,9 +136,7 @@ fn report(
 
 /// Reports that the command is done, but its answer could not be written.
 fn report_lost(printer: Printer, code: u8, failed: u8, why: &str) -> u8 {
-    let error = Error::unexpected(format!(
-        "the answer could not be written to standard output: {why}"
-    ));
+    let error = Error::unanswered(why);
     printer.failure(&words::error(&error, printer.err_paint()));
     exit_code::unanswered(code, failed)
 }

@@ -78,6 +78,10 @@ fn mismatch_hint(query: &str, why: &Mismatch) -> Option<String> {
             "'checkpoint list' shows them all; the newest is {}",
             newest(id)?
         ),
+        Mismatch::AllScoped { newest } => format!(
+            "'checkpoint list' shows them all; the newest is {}",
+            newest.short()
+        ),
         Mismatch::InFuture { newest: id } if is_clock(query) => format!(
             "did you mean 'yesterday {query}'? the newest is {}",
             newest(id)?

@@ -283,6 +283,13 @@ impl Error {
         }
     }
 
+    /// Returns the failure to write an answer.
+    pub fn unanswered(why: impl std::fmt::Display) -> Self {
+        Self::unexpected(format!(
+            "the answer could not be written to standard output: {why}"
+        ))
+    }
+
     /// Returns a failure that no caller branches on, in words.
     pub fn unexpected(what: impl std::fmt::Display) -> Self {
         Self::Unexpected(anyhow::Error::msg(what.to_string()))
@@ -351,6 +358,9 @@ fn mismatch(query: &str, why: &Mismatch) -> String {
         }
         Mismatch::TooFar { count } => {
             format!("'{query}' goes back too far: there are {count} checkpoints")
+        }
+        Mismatch::AllScoped { .. } => {
+            format!("'{query}' names no scoped checkpoint, and there are no others")
         }
         Mismatch::TooOld { .. } => format!("no checkpoint is as old as '{query}'"),
         Mismatch::InFuture { .. } => format!("'{query}' is in the future"),

@@ -331,12 +331,21 @@ fn what_is_written_to_a_replaced_file_while_a_restore_is_pending_is_kept() {
 fn an_answer_that_could_not_be_written_is_a_failure() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("one");
-    for args in ["list", "status", "show latest", "cat latest:a", "config"] {
+    for args in [
+        "list",
+        "status",
+        "show latest",
+        "cat latest:a",
+        "ls",
+        "config",
+        "help",
+    ] {
         let script = format!("exec \"$0\" {args} > /dev/full");
-        sandbox
+        let run = sandbox
             .run_under(&["/bin/sh", "-c", &script], &[])
             .code(1)
             .stderr_has("o space left");
+        assert!(!run.stderr.contains("disk of the store"), "{run}");
     }
     let closed = sandbox.run_under(&["/bin/sh", "-c", "exec \"$0\" create -r two >&-"], &[]);
     closed.success();

@@ -482,3 +482,48 @@ fn periods_and_durations_have_one_grammar() {
         );
     }
 }
+
+#[test]
+fn latest_says_so_where_all_checkpoints_are_scoped() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/a", "1");
+    let run = sandbox.run(&["create", "--scope", "src", "-r", "part"]);
+    let id = run.success().stdout.trim().to_owned();
+    for word in ["@", "latest", "@~2"] {
+        sandbox
+            .run(&["restore", word, "--yes"])
+            .code(3)
+            .stderr_has(&format!("'{word}' names no scoped checkpoint"))
+            .stderr_has(&format!("the newest is {id}"));
+    }
+}
+
+#[test]
+fn show_names_a_path_that_is_not_there() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("b", "1").create("one");
+    sandbox.write("b", "2").create("two");
+    sandbox.run(&["show", "@", "a"]).success();
+    sandbox.remove("a").create("three");
+    sandbox.run(&["show", "@", "a"]).success().stdout_has("- a");
+    sandbox
+        .run(&["show", "@", "nope"])
+        .code(3)
+        .stderr_has("nope");
+}
+
+#[test]
+fn a_word_that_is_mistyped_beside_damage_is_named() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    let packs = || crate::bench::damaged::packs_of(&sandbox.store());
+    let first = packs();
+    sandbox.write("a", "2").create("two");
+    for pack in packs().iter().filter(|pack| !first.contains(pack)) {
+        crate::bench::fixtures::remove(pack);
+    }
+    sandbox
+        .run(&["show", "threee"])
+        .code(6)
+        .stderr_has("no readable checkpoint is 'threee', and checkpoint ");
+}

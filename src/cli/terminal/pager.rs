@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{ErrorKind, IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::process::Child;
 
 use crate::base::interrupt::{Interrupt, Shield};
@@ -87,7 +86,7 @@ impl PagerOutput {
         match self.printer.bytes(bytes) {
             Ok(()) => Ok(ControlFlow::Continue(())),
             Err(cause) if cause.kind() == ErrorKind::BrokenPipe => Ok(ControlFlow::Break(())),
-            Err(cause) => Err(Error::io("write to", Path::new("stdout"))(cause)),
+            Err(cause) => Err(Error::unanswered(cause)),
         }
     }
 }

@@ -41,6 +41,8 @@ pub enum Mismatch {
     OtherWord { meant: String },
     /// More steps back than there are checkpoints.
     TooFar { count: usize },
+    /// Steps back from the newest, where all checkpoints are scoped.
+    AllScoped { newest: ObjectId },
     /// A time before all checkpoints.
     TooOld { oldest: ObjectId, age: String },
     /// A time that has not come yet.
@@ -88,9 +90,9 @@ impl Mismatch {
     /// Explains steps back that lead beyond the oldest checkpoint.
     pub fn of_steps(line: &Line) -> Self {
         match line.rev().filter(|c| c.is_whole()).count() {
-            0 => Self::Unknown {
-                newest: newest(line),
-            },
+            0 => newest(line).map_or(Self::Unknown { newest: None }, |newest| Self::AllScoped {
+                newest,
+            }),
             count => Self::TooFar { count },
         }
     }

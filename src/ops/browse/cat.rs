@@ -1,7 +1,6 @@
 //! `cat`: the bytes of one file of a checkpoint.
 
 use std::io::{ErrorKind, Write};
-use std::path::Path;
 
 use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
@@ -77,7 +76,7 @@ pub fn cat(context: &Context, options: &CatOptions, sink: &mut dyn Write) -> Res
             store.objects().size(&entry.id).unwrap_or_default()
         }
         Err(ObjectError::Sink(cause)) => {
-            return Err(Error::io("write to", Path::new("stdout"))(cause));
+            return Err(Error::unanswered(cause));
         }
         Err(cause) => return Err(store.damage(checkpoint.id, format!("{path}: {cause}"))),
     };

@@ -90,7 +90,8 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
         exists: true,
         ..ListOutcome::default()
     };
-    if options.hides_restores {
+    // Whether a hidden one changed a path is not looked up.
+    if options.hides_restores && options.paths.is_empty() {
         let safeties = line.newer().iter().filter(|c| c.is_safety());
         outcome.hidden = safeties.filter(|c| options.accepts(c)).count();
     }
@@ -349,6 +350,12 @@ pub fn show(context: &Context, words: &TypedWords) -> Result<ShowOutcome> {
             && checkpoint.covers(&change.path)
             && (change.after.is_some() || !meta.hides(&change.path))
     });
+    for path in &paths {
+        let has_changed = changes.iter().any(|c| c.path.is_at_or_below(path));
+        if !has_changed && !meta.hides(path) && !lookup.holds(&checkpoint, path)? {
+            return Err(lookup.missing_path(checkpoint.id, path));
+        }
+    }
     if checkpoint.is_partial() {
         warnings.push(Warning::ShownIsPartial { id: checkpoint.id });
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::base::text::escape;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::selector::{self, SelectorProblem};
@@ -46,12 +47,19 @@ pub fn explain(inventory: &Inventory, problem: SelectorProblem) -> Error {
     let SelectorProblem::NoMatch { query, .. } = &problem else {
         return problem.into();
     };
-    let damaged = inventory
-        .damaged_by_prefix(query)
-        .or_else(|| inventory.all_damaged().into_iter().next());
-    match damaged {
-        Some(damaged) => Error::Damaged {
+    if let Some(damaged) = inventory.damaged_by_prefix(query) {
+        return Error::Damaged {
             what: format!("checkpoint {}", damaged.id.short()),
+            why: damaged.why,
+        };
+    }
+    match inventory.all_damaged().into_iter().next() {
+        Some(damaged) => Error::Damaged {
+            what: format!(
+                "no readable checkpoint is '{}', and checkpoint {}",
+                escape(query),
+                damaged.id.short()
+            ),
             why: damaged.why,
         },
         None => problem.into(),
