@@ -141,6 +141,9 @@ pub enum Warning {
     /// A copy was written into the working directory.
     CopyInsideRoot,
     /// The holds cannot be read, so none stands.
+    RewordsUnreadable {
+        why: String,
+    },
     HoldsUnreadable {
         why: String,
     },

@@ -71,6 +71,11 @@ impl fmt::Display for Warning {
                 write!(f, "the store has the newer format {found}: it is read as far as possible, and not written")
             }
             Self::CopyInsideRoot => f.write_str(COPY_INSIDE),
+            Self::RewordsUnreadable { why } => write!(
+                f,
+                "the reasons given by reword are not shown: their file is damaged: {why}; \
+                 'checkpoint verify --repair' puts it aside"
+            ),
             Self::HoldsUnreadable { why } => write!(f, "no hold is active: their file is damaged: {why}"),
             Self::AuditFailed { why } => write!(f, "this create is missing from the audit trail: {why}"),
             Self::CopiesNotMade { id, why } => f.write_str(&without_copies(*id, why)),

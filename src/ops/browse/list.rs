@@ -263,6 +263,8 @@ pub fn reader_warnings(
         inventory,
     ));
     warnings.extend(Warning::damaged(&inventory.all_damaged()));
+    let why = inventory.unread_rewords.clone();
+    warnings.extend(why.map(|why| Warning::RewordsUnreadable { why }));
     let ids = inventory.without_ref.clone();
     warnings.extend((!ids.is_empty()).then_some(Warning::RefsLost { ids }));
     let unadopted = inventory.unadopted.len();

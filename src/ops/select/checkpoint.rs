@@ -18,7 +18,7 @@ use crate::worktree::tree_handle::WorkTree;
 /// It names none or several; a path in the directory is called one.
 pub fn find(context: &Context, inventory: &Inventory, query: &str) -> Result<Checkpoint> {
     let problem = match selector::resolve(query, &inventory.checkpoints, context.now_ms) {
-        Ok(found) => return Ok(found.into_owned()),
+        Ok(found) => return certain(inventory, query, found.into_owned()),
         Err(problem) => problem,
     };
     match explain(inventory, problem) {
@@ -30,6 +30,24 @@ pub fn find(context: &Context, inventory: &Inventory, query: &str) -> Result<Che
         }
         other => Err(other),
     }
+}
+
+/// Returns the checkpoint found for a selector.
+///
+/// # Errors
+/// It was found by its reason, and the reasons given later cannot be read.
+pub fn certain(inventory: &Inventory, query: &str, found: Checkpoint) -> Result<Checkpoint> {
+    if inventory.unread_rewords.is_none() || found.record.reason != query {
+        return Ok(found);
+    }
+    Err(Error::Damaged {
+        what: "the file of reasons given by reword".to_owned(),
+        why: format!(
+            "'{}' may name another checkpoint than {}; give an id",
+            escape(query),
+            found.id.short()
+        ),
+    })
 }
 
 /// Finds `latest`.

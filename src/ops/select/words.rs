@@ -15,7 +15,7 @@ use crate::ops::capture::lazy_snapshot::LazySnapshot;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::restore::target::Target;
-use crate::ops::select::checkpoint::{explain, latest, path_in_directory};
+use crate::ops::select::checkpoint::{certain, explain, latest, path_in_directory};
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 
@@ -214,7 +214,10 @@ impl<'s> Lookup<'s> {
     fn meaning(&self, word: &[u8], named: &Named, takes: Takes) -> Result<Meaning> {
         let typed = std::str::from_utf8(word);
         let problem = match typed.map(|typed| self.resolve(typed)) {
-            Ok(Ok(found)) => return Ok(Meaning::Checkpoint(Box::new(found))),
+            Ok(Ok(found)) => {
+                let found = certain(self.inventory, typed.unwrap_or_default(), found)?;
+                return Ok(Meaning::Checkpoint(Box::new(found)));
+            }
             Ok(Err(problem @ SelectorProblem::NoMatch { .. })) => Some(problem),
             Ok(Err(problem)) => return Err(problem.into()),
             Err(_) => None,
@@ -251,10 +254,10 @@ impl<'s> Lookup<'s> {
     fn inside(&self, word: &[u8]) -> Result<Option<(Checkpoint, RelPath, bool)>> {
         let mut missing = None;
         for at in (0..word.len()).rev().filter(|at| word[*at] == b':') {
-            let Some(checkpoint) = std::str::from_utf8(&word[..at])
-                .ok()
-                .and_then(|selector| self.resolve(selector).ok())
-            else {
+            let Ok(selector) = std::str::from_utf8(&word[..at]) else {
+                continue;
+            };
+            let Ok(checkpoint) = self.resolve(selector) else {
                 continue;
             };
             let path = match &word[at + 1..] {
@@ -262,6 +265,7 @@ impl<'s> Lookup<'s> {
                 typed => self.parse(typed)?,
             };
             if self.holds(&checkpoint, &path)? {
+                let checkpoint = certain(self.inventory, selector, checkpoint)?;
                 return Ok(Some((checkpoint, path, true)));
             }
             missing = missing.or(Some((checkpoint, path, false)));

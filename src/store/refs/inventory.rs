@@ -47,6 +47,8 @@ pub struct Inventory {
     /// Whether a seal proved at once that all packed commits are stored.
     pub is_sealed: bool,
     pub rows: KnownRows,
+    /// Why the reasons given later cannot be read; those of the commits count then.
+    pub unread_rewords: Option<String>,
     /// Checkpoints with a file beside their packed ref, left by a killed process.
     pub packed_twice: Vec<ObjectId>,
 }
@@ -64,9 +66,14 @@ impl Inventory {
         index: Option<OpenIndex<'_>>,
     ) -> Result<Self> {
         let pins = ref_files::names(layout, Family::Pins)?;
-        // `verify` names a damaged file; the reasons of the commits count then.
-        let rewords = rewords::read(layout).unwrap_or_default();
-        let mut inventory = Self::default();
+        let (rewords, unread_rewords) = match rewords::read(layout) {
+            Ok(rewords) => (rewords, None),
+            Err(why) => (rewords::Rewords::default(), Some(why.to_string())),
+        };
+        let mut inventory = Self {
+            unread_rewords,
+            ..Self::default()
+        };
         let mut of_plain_git = Vec::new();
         let mut checkpoints = Vec::new();
         // Files come first, see `ref_files::names`.
