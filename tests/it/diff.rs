@@ -453,7 +453,7 @@ fn a_reader_that_goes_away_is_no_failure() {
     if std::path::Path::new("/dev/full").exists() {
         Run::of(sandbox.command(&["/bin/sh", "-c", &script], &[]))
             .code(1)
-            .stderr_has("stdout");
+            .stderr_has("standard output");
     }
 }
 

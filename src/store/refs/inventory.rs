@@ -66,14 +66,10 @@ impl Inventory {
         index: Option<OpenIndex<'_>>,
     ) -> Result<Self> {
         let pins = ref_files::names(layout, Family::Pins)?;
-        let (rewords, unread_rewords) = match rewords::read(layout) {
-            Ok(rewords) => (rewords, None),
-            Err(why) => (rewords::Rewords::default(), Some(why.to_string())),
-        };
-        let mut inventory = Self {
-            unread_rewords,
-            ..Self::default()
-        };
+        let mut inventory = Self::default();
+        let rewords = rewords::read(layout);
+        inventory.unread_rewords = rewords.as_ref().err().map(ToString::to_string);
+        let rewords = rewords.unwrap_or_default();
         let mut of_plain_git = Vec::new();
         let mut checkpoints = Vec::new();
         // Files come first, see `ref_files::names`.
