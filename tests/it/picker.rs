@@ -1,5 +1,8 @@
 //! `restore` without a checkpoint: choosing one from a list at a terminal.
 
+use std::thread;
+use std::time::{Duration, Instant};
+
 use crate::bench::screen::screens;
 use crate::bench::terminal::{dialogue, with_keyboard};
 use crate::bench::{Run, Sandbox};
@@ -138,6 +141,31 @@ fn a_signal_gives_the_terminal_back_too() {
     let run = run.success().stdout_has("code 143").stdout_has("same");
     assert!(run.stdout.contains("\x1b[?1049l"), "{run}");
     assert_eq!(sandbox.read("a"), "333");
+}
+
+#[test]
+fn it_ends_when_its_terminal_goes_away() {
+    let typing = format!(
+        "until grep -q '{TITLE}' $typescript 2>/dev/null; do sleep 0.05; done; \
+         kill -KILL $(cat terminal)"
+    );
+    // The leader of the session gets a signal, a program of another session gets none.
+    for session in ["exec", "setsid -w"] {
+        let (sandbox, _) = story();
+        let program = "sh -c 'echo $$ >pid; exec $checkpoint restore'";
+        let line = format!("echo $PPID >terminal; {session} {program}");
+        let Some(run) = with_keyboard(&sandbox, &typing, &line) else {
+            return;
+        };
+        let status = format!("/proc/{}/stat", sandbox.read("pid").trim());
+        let is_running =
+            || std::fs::read_to_string(&status).is_ok_and(|stat| !stat.contains(") Z"));
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while is_running() && Instant::now() < deadline {
+            thread::sleep(Duration::from_millis(50));
+        }
+        assert!(!is_running(), "it goes on for ever\n{run}");
+    }
 }
 
 #[test]

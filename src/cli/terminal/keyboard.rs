@@ -1,8 +1,10 @@
 //! The whole terminal for a while: keys as they are typed, and a screen that is drawn at once. The
 //! terminal is as before when this ends, also by a panic.
 
-use std::io::{ErrorKind, Write as _, stderr};
+use std::io::{self, ErrorKind, IsTerminal as _, Write as _, stderr, stdin};
 use std::sync::Once;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
 use std::time::Duration;
 
 use crossterm::cursor::{Hide, MoveTo, Show};
@@ -42,6 +44,7 @@ const PAGE_LINES: isize = 10;
 pub struct FullScreen {
     paint: Paint,
     drawn: Vec<String>,
+    keys: Keys,
     _shield: Shield,
     _hidden: Hidden,
 }
@@ -49,7 +52,7 @@ pub struct FullScreen {
 impl FullScreen {
     /// # Errors
     /// The terminal refuses.
-    pub fn open(interrupt: &Interrupt, paint: Paint) -> std::io::Result<Self> {
+    pub fn open(interrupt: &Interrupt, paint: Paint) -> io::Result<Self> {
         static AT_PANIC: Once = Once::new();
         AT_PANIC.call_once(|| {
             let next = std::panic::take_hook();
@@ -61,6 +64,7 @@ impl FullScreen {
         let screen = Self {
             paint,
             drawn: Vec::new(),
+            keys: Keys::start()?,
             _shield: interrupt.shield(),
             _hidden: progress::hide(),
         };
@@ -73,7 +77,7 @@ impl FullScreen {
     ///
     /// # Errors
     /// The terminal is gone.
-    pub fn draw(&mut self, lines: Vec<String>) -> std::io::Result<()> {
+    pub fn draw(&mut self, lines: Vec<String>) -> io::Result<()> {
         if lines == self.drawn {
             return Ok(());
         }
@@ -93,12 +97,45 @@ impl FullScreen {
     ///
     /// # Errors
     /// The terminal is gone.
-    pub fn key(&self, wait: Duration) -> std::io::Result<Option<Key>> {
-        let read = || event::poll(wait)?.then(event::read).transpose();
-        match read() {
-            Ok(event) => Ok(event.map(key_of)),
-            Err(cause) if cause.kind() == ErrorKind::Interrupted => Ok(None),
-            Err(cause) => Err(cause),
+    pub fn key(&mut self, wait: Duration) -> io::Result<Option<Key>> {
+        let event = self.keys.next(wait)?;
+        Ok(event.map(key_of))
+    }
+}
+
+/// A thread that reads a key whenever one is wanted. Nothing waits for its end, because crossterm
+/// reads on for ever once the terminal is gone.
+struct Keys {
+    wanted: Sender<()>,
+    read: Receiver<io::Result<Event>>,
+    is_wanted: bool,
+}
+
+impl Keys {
+    fn start() -> io::Result<Self> {
+        let (wanted, wishes) = mpsc::channel();
+        let (sender, read) = mpsc::channel();
+        let answer = move || wishes.iter().all(|()| sender.send(event::read()).is_ok());
+        thread::Builder::new().spawn(answer)?;
+        Ok(Self {
+            wanted,
+            read,
+            is_wanted: false,
+        })
+    }
+
+    fn next(&mut self, wait: Duration) -> io::Result<Option<Event>> {
+        if !std::mem::replace(&mut self.is_wanted, true) {
+            // Without the thread, nothing comes back either.
+            let _ = self.wanted.send(());
+        }
+        match self.read.recv_timeout(wait) {
+            Ok(event) => {
+                self.is_wanted = false;
+                event.map(Some)
+            }
+            Err(RecvTimeoutError::Timeout) if stdin().is_terminal() => Ok(None),
+            Err(_) => Err(ErrorKind::UnexpectedEof.into()),
         }
     }
 }

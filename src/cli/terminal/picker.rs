@@ -131,9 +131,9 @@ impl<'c> Picker<'c> {
         paint: Paint,
     ) -> Result<Option<ObjectId>> {
         self.draw(screen, paint)?;
-        let key = screen.key(BETWEEN_LOOKS).map_err(refused)?;
+        let key = screen.key(BETWEEN_LOOKS);
         interrupt.check()?;
-        key.map_or(Ok(None), |key| self.take(key))
+        key.map_err(refused)?.map_or(Ok(None), |key| self.take(key))
     }
 
     fn stop(&self) {
