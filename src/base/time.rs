@@ -10,7 +10,7 @@ pub use typed::{PAST_FORMS, SPAN_FORMS, TypedTime, parse_past, parse_span, parse
 
 /// Nanoseconds of a second.
 pub const SECOND_NS: i64 = 1_000_000_000;
-const SECOND_MS: i64 = 1_000;
+pub const SECOND_MS: i64 = 1_000;
 pub const MINUTE_MS: i64 = 60 * SECOND_MS;
 pub const DAY_MS: i64 = 24 * 60 * MINUTE_MS;
 

@@ -84,10 +84,14 @@ pub fn parse_time(text: &str, now_ms: i64) -> Option<TypedTime> {
     } else {
         zone
     };
+    let (start_ms, again_ms) = zone.instants(naive)?;
+    let stamp = stamp_zone
+        .instants(naive)
+        .filter(|_| length_ms <= SECOND_MS);
     Some(TypedTime {
-        start_ms: zone.instant(naive)?,
-        length_ms,
-        stamp_ms: stamp_zone.instant(naive).filter(|_| length_ms <= SECOND_MS),
+        start_ms,
+        length_ms: again_ms - start_ms + length_ms,
+        stamp_ms: stamp.map(|(stamp_ms, _)| stamp_ms),
     })
 }
 
@@ -133,23 +137,30 @@ enum Zone {
 }
 
 impl Zone {
-    /// An ambiguous local time means the later one; a skipped one is no time.
-    fn instant(self, naive: NaiveDateTime) -> Option<i64> {
+    /// Returns the first and the last instant at which clocks show this: an hour is shown twice
+    /// when summer time ends. `None` for a skipped one.
+    fn instants(self, naive: NaiveDateTime) -> Option<(i64, i64)> {
         match self {
-            Self::Fixed(east) => Some(naive.and_utc().timestamp_millis() - east * SECOND_MS),
-            Self::Local if IS_ZONE_IGNORED.load(Ordering::Relaxed) => Self::Fixed(0).instant(naive),
-            Self::Local => Some(
-                Local
-                    .from_local_datetime(&naive)
-                    .latest()?
-                    .timestamp_millis(),
-            ),
+            Self::Fixed(east) => {
+                let instant = naive.and_utc().timestamp_millis() - east * SECOND_MS;
+                Some((instant, instant))
+            }
+            Self::Local if IS_ZONE_IGNORED.load(Ordering::Relaxed) => {
+                Self::Fixed(0).instants(naive)
+            }
+            Self::Local => {
+                let local = Local.from_local_datetime(&naive);
+                let one = local.earliest()?.timestamp_millis();
+                let other = local.latest()?.timestamp_millis();
+                // They do not come in the order of time.
+                Some((one.min(other), one.max(other)))
+            }
         }
     }
 
     /// Returns the first instant of a day, which in some zones is not midnight.
     fn start_of(self, day: NaiveDate) -> Option<i64> {
-        (0..4).find_map(|hour| self.instant(day.and_hms_opt(hour, 0, 0)?))
+        (0..4).find_map(|hour| Some(self.instants(day.and_hms_opt(hour, 0, 0)?)?.0))
     }
 
     fn day_of(self, time_ms: i64) -> Option<NaiveDate> {

@@ -102,7 +102,7 @@ fn by_reason<'c>(query: &str, line: &'c Line) -> Option<Cow<'c, Checkpoint>> {
 /// the newest. A time in the future means none.
 fn by_time(time: TypedTime, line: &Line, now_ms: i64) -> Option<Cow<'_, Checkpoint>> {
     let stamped = |start_ms: i64| {
-        let span = start_ms..start_ms.saturating_add(time.length_ms);
+        let span = start_ms..start_ms.saturating_add(time.length_ms.min(time::SECOND_MS));
         let found = line.matching(|entry| span.contains(&entry.time_ms));
         found
             .into_iter()
