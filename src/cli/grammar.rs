@@ -46,7 +46,7 @@ impl ParseRefusal {
                 (missing(args, whole), None)
             }
             ErrorKind::InvalidSubcommand => unknown(error, args, whole),
-            _ if is_failure => (sentence(error, named(args, whole)), None),
+            _ if is_failure => (sentence(error, deepest(args, whole)), None),
             _ => (trimmed(&said), None),
         };
         Self {
@@ -57,14 +57,43 @@ impl ParseRefusal {
     }
 }
 
-/// Returns the deepest command that the words name.
-fn named<'c>(args: &[OsString], whole: &'c Grammar) -> &'c Grammar {
-    let words = args.iter().skip(1).filter_map(|arg| arg.to_str());
-    words.fold(whole, |at, word| at.find_subcommand(word).unwrap_or(at))
+/// Returns the deepest command that the words name, and those above it, as far as they are right.
+pub fn named<'c>(args: &[OsString], whole: &'c Grammar) -> Vec<&'c Grammar> {
+    let takes_value = |word: &str| {
+        whole.get_arguments().any(|option| {
+            option.get_action().takes_values()
+                && (option
+                    .get_long()
+                    .is_some_and(|name| word == format!("--{name}"))
+                    || option
+                        .get_short()
+                        .is_some_and(|sign| word == format!("-{sign}")))
+        })
+    };
+    let (mut found, mut at, mut is_value) = (vec![whole], whole, false);
+    for word in args.iter().skip(1).map(|word| word.to_string_lossy()) {
+        if std::mem::take(&mut is_value) {
+            continue;
+        }
+        is_value = takes_value(&word);
+        match at.find_subcommand(&*word) {
+            Some(below) => {
+                at = below;
+                found.push(at);
+            }
+            None if !word.starts_with('-') && !is_value => break,
+            None => {}
+        }
+    }
+    found
+}
+
+fn deepest<'c>(args: &[OsString], whole: &'c Grammar) -> &'c Grammar {
+    named(args, whole).pop().unwrap_or(whole)
 }
 
 fn missing(args: &[OsString], whole: &Grammar) -> String {
-    let group = named(args, whole);
+    let group = deepest(args, whole);
     let shown = group.get_subcommands().filter(|one| !one.is_hide_set());
     let names: Vec<&str> = shown.map(Grammar::get_name).collect();
     let more = group.get_subcommands().count() > names.len();
@@ -82,7 +111,7 @@ fn unknown(error: &clap::Error, args: &[OsString], whole: &Grammar) -> (String, 
         Some(ContextValue::String(word)) => word.as_str(),
         _ => "",
     };
-    let group = named(args, whole);
+    let group = deepest(args, whole);
     let is_top = group.get_name() == whole.get_name();
     let place = if is_top {
         String::new()
@@ -92,8 +121,9 @@ fn unknown(error: &clap::Error, args: &[OsString], whole: &Grammar) -> (String, 
     let mut candidates = by_other_words(place.trim_end(), word);
     let similar = error.get(ContextKind::SuggestedSubcommand);
     if let (true, Some(ContextValue::Strings(similar))) = (candidates.is_empty(), similar) {
-        // The most similar one comes last.
-        candidates.extend(similar.last().map(String::as_str));
+        // The most similar one comes last. Of a short word, many long ones have all letters.
+        let is_near = |one: &&String| one.starts_with(word) || one.len() <= word.len() + 3;
+        candidates.extend(similar.iter().rfind(is_near).map(String::as_str));
     }
     let mut text = format!("there is no {place}command '{word}'");
     if !candidates.is_empty() {

@@ -73,33 +73,11 @@ pub fn command_name(word: &str) -> Option<String> {
 /// Returns the command at hand as far as a wrong line names one, such as `checkpoint workflow init`.
 pub fn help_of(args: &[OsString]) -> String {
     let whole = command();
-    let takes_value = |word: &str| {
-        whole.get_arguments().any(|option| {
-            option.get_action().takes_values()
-                && (option
-                    .get_long()
-                    .is_some_and(|name| word == format!("--{name}"))
-                    || option
-                        .get_short()
-                        .is_some_and(|sign| word == format!("-{sign}")))
-        })
-    };
-    let (mut at, mut line, mut is_value) = (&whole, "checkpoint".to_owned(), false);
-    for word in args.iter().skip(1).map(|word| word.to_string_lossy()) {
-        if std::mem::take(&mut is_value) {
-            continue;
-        }
-        is_value = takes_value(&word);
-        match at.find_subcommand(&*word) {
-            Some(found) => {
-                at = found;
-                line = format!("{line} {}", found.get_name());
-            }
-            None if !word.starts_with('-') && !is_value => break,
-            None => {}
-        }
-    }
-    line
+    let names: Vec<&str> = grammar::named(args, &whole)
+        .into_iter()
+        .map(Grammar::get_name)
+        .collect();
+    names.join(" ")
 }
 
 /// Returns the version, if the call asks for nothing else.

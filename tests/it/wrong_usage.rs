@@ -12,6 +12,9 @@ type WrongUse = (&'static str, i32, &'static str);
 const GRAMMAR: &[WrongUse] = &[
     ("crate", 2, "crate"),
     ("frobnicate", 2, "frobnicate"),
+    ("op log", 2, "no command 'op'; see 'checkpoint --help'"),
+    ("op restore", 2, "no command 'op'; see 'checkpoint --help'"),
+    ("-C list lsit", 2, "did you mean 'list'"),
     ("verifi", 2, "verify"),
     ("creat", 2, "create"),
     ("lst", 2, "list"),
