@@ -47,7 +47,10 @@ pub const MEANINGS: [(&str, &str); 10] = [
 
 pub fn of_error(error: &Error) -> u8 {
     match error {
-        Error::Usage { .. } | Error::BadTime { .. } | Error::NoFileNamed { .. } => USAGE,
+        Error::Usage { .. }
+        | Error::UnclearWords { .. }
+        | Error::BadTime { .. }
+        | Error::NoFileNamed { .. } => USAGE,
         Error::NoSuchCheckpoint { .. }
         | Error::EvictedMeanwhile { .. }
         | Error::AmbiguousCheckpoint { .. }

@@ -46,7 +46,7 @@ impl Error {
                     "'checkpoint -C {word} …' uses those; --here begins new ones in this directory"
                 )
             }
-            Self::NothingFound { hint, .. } => hint.clone(),
+            Self::NothingFound { hint, .. } | Self::UnclearWords { hint, .. } => hint.clone(),
             Self::InterruptedLate { hint, .. } => return hint.clone(),
             Self::Pinned { id } => format!("'checkpoint unpin {}' removes the pin", id.short()),
             Self::NoSuchHold { active, .. } if active.is_empty() => "no hold is active".to_owned(),

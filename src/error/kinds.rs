@@ -24,6 +24,10 @@ pub enum Error {
     /// The command line makes no sense.
     #[error("{what}")]
     Usage { what: String },
+    /// The command line can mean several things; `hint` has a command for each.
+    #[error("{what}")]
+    #[strum(serialize = "usage")]
+    UnclearWords { what: String, hint: String },
     /// A duration or time that cannot be read, with examples of what can.
     #[error("cannot read '{}'{}; write {forms}", escape(.typed), after(" of ", .option))]
     #[strum(

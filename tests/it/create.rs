@@ -431,14 +431,33 @@ fn a_word_that_is_a_path_or_lacks_quotes_is_refused_with_the_commands_that_may_b
         ("dangling", "dangling"),
     ] {
         sandbox.run(&["create", word]).code(2).stdout_is("").stderr_has(&format!(
-            "checkpoint: {quoted} is a path in this directory: 'checkpoint create --scope {quoted}' records only it, \
-             'checkpoint create -m {quoted}' everything, with this reason"
+            "checkpoint: {quoted} is a path in this directory; 'checkpoint create -m {quoted}' records everything, \
+             with this reason, 'checkpoint create --scope {quoted}' only that path\n"
         ));
     }
+    let run = sandbox.run(&["create", "src", "--json"]).code(2);
+    assert_eq!(run.error_code(), "usage");
+    assert_eq!(
+        run.json()["error"]["command"],
+        serde_json::json!(["checkpoint", "create", "-m", "src"])
+    );
+    for word in ["/etc", "../home", "src/../.."] {
+        sandbox.run(&["create", word]).code(2).stdout_is("").stderr_has(&format!(
+            "checkpoint: {word} is a path outside this directory; 'checkpoint create -m {word}' records everything, \
+             with this reason\n"
+        ));
+    }
+    let inside = sandbox.path("src").display().to_string();
+    let run = sandbox.run(&["create", &inside]).code(2);
+    run.stderr_has(&format!(
+        "'checkpoint create --scope {inside}' only that path"
+    ));
     sandbox
         .run(&["create", "before", "refactor"])
         .code(2)
-        .stderr_has("a reason of several words needs quotes: checkpoint create 'before refactor'");
+        .stderr_has(
+            "a reason of several words needs quotes; run: checkpoint create 'before refactor'",
+        );
     assert!(!sandbox.base().exists());
     sandbox.run(&["create", "-m", "src"]).success();
     assert_eq!(sandbox.shown("latest")["reason"], "src");

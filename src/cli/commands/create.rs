@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
@@ -143,24 +143,35 @@ impl CreateArgs {
         let all_secrets = self.include_sensitive.iter().any(|pattern| pattern == "*");
         if let (Some(word), true) = (words.first(), all_secrets) {
             let word = quoted(word);
-            return Err(Error::Usage {
-                what: format!(
-                    "{word} after --include-sensitive may be meant as its pattern: 'checkpoint create \
-                     --include-sensitive={word}' lets in what matches it, 'checkpoint create \
-                     --include-sensitive -m {word}' everything, with this reason"
+            return Err(Error::UnclearWords {
+                what: format!("{word} after --include-sensitive may be meant as its pattern"),
+                hint: format!(
+                    "'checkpoint create --include-sensitive={word}' lets in what matches it, \
+                     'checkpoint create --include-sensitive -m {word}' everything, with this reason"
                 ),
             });
         }
-        if let Some(path) = words
-            .iter()
-            .find(|word| !word.is_empty() && root.join(word).symlink_metadata().is_ok())
-        {
+        let is_there = |word: &&OsString| root.join(word).symlink_metadata().is_ok();
+        if let Some(path) = words.iter().filter(|word| !word.is_empty()).find(is_there) {
+            let has_dots = Path::new(path)
+                .components()
+                .any(|part| part == Component::ParentDir);
+            let is_inside = !has_dots && root.join(path).starts_with(root);
             let path = quoted(path);
-            return Err(Error::Usage {
-                what: format!(
-                    "{path} is a path in this directory: 'checkpoint create --scope {path}' records only \
-                     it, 'checkpoint create -m {path}' everything, with this reason"
-                ),
+            let everything =
+                format!("'checkpoint create -m {path}' records everything, with this reason");
+            return Err(if is_inside {
+                Error::UnclearWords {
+                    what: format!("{path} is a path in this directory"),
+                    hint: format!(
+                        "{everything}, 'checkpoint create --scope {path}' only that path"
+                    ),
+                }
+            } else {
+                Error::UnclearWords {
+                    what: format!("{path} is a path outside this directory"),
+                    hint: everything,
+                }
             });
         }
         let text = words.join(OsStr::new(" "));
@@ -172,10 +183,9 @@ impl CreateArgs {
             1 => self.reason = Some(text),
             _ => {
                 let text = shell_word(text.as_bytes());
-                return Err(Error::Usage {
-                    what: format!(
-                        "a reason of several words needs quotes: checkpoint create {text}"
-                    ),
+                return Err(Error::UnclearWords {
+                    what: "a reason of several words needs quotes".to_owned(),
+                    hint: format!("checkpoint create {text}"),
                 });
             }
         }
