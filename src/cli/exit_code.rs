@@ -91,6 +91,7 @@ pub fn of_error(error: &Error) -> u8 {
             Grade::Damaged => DAMAGED,
         },
         Error::Busy { .. } => BUSY,
+        Error::StoppedAfter { cause, .. } => of_error(cause),
         Error::BadConfig { .. }
         | Error::NoBase { .. }
         | Error::NoPlaceForBase { .. }

@@ -8,6 +8,7 @@ use strum::EnumMessage as _;
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_path};
 use crate::error::Error;
+use crate::error::kinds::more_changed;
 use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
 use crate::model::state::object_id::ObjectId;
 
@@ -48,6 +49,7 @@ impl Error {
             }
             Self::NothingFound { hint, .. } | Self::UnclearWords { hint, .. } => hint.clone(),
             Self::InterruptedLate { hint, .. } => return hint.clone(),
+            Self::StoppedAfter { hint, .. } => more_changed(hint.as_ref()?),
             Self::Pinned { id } => format!("'checkpoint unpin {}' removes the pin", id.short()),
             Self::NoSuchHold { active, .. } if active.is_empty() => "no hold is active".to_owned(),
             Self::NoSuchHold { active, .. } => {

@@ -144,6 +144,14 @@ pub enum Error {
     /// The user answered no.
     #[error("cancelled; nothing was changed")]
     Declined,
+    /// A step of several failed; those before it are done.
+    #[error("{done} {}", more_changed(&.cause.to_string()))]
+    #[strum(serialize = "failed")]
+    StoppedAfter {
+        done: String,
+        hint: Option<String>,
+        cause: Box<Error>,
+    },
     /// Something uncaptured is in the way of the target; nothing was changed.
     #[error("not restored, because no checkpoint would hold what is at {}", list(.obstacles))]
     #[strum(message = "nothing was changed; move these away, or restore other PATHs")]
@@ -337,6 +345,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Workflow(problem) => problem.code,
+            Self::StoppedAfter { cause, .. } => cause.code(),
             other => other.into(),
         }
     }
@@ -422,6 +431,11 @@ fn list(obstacles: &[Obstacle]) -> String {
     }
     listed.join(", ")
 }
+/// Changes what the failure of one step says of all.
+pub(super) fn more_changed(text: &str) -> String {
+    text.replace("nothing was changed", "nothing more was changed")
+}
+
 
 fn joined<T>(items: &[T], shown: impl Fn(&T) -> String) -> String {
     items.iter().map(shown).collect::<Vec<_>>().join(", ")

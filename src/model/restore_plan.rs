@@ -113,3 +113,43 @@ impl RestorePlan {
             + self.remove_dirs.len()
     }
 }
+
+    /// Adds a plan that was carried out after this one: what both changed, as seen from the start.
+    pub fn add(&mut self, next: Self) {
+        for (path, write) in next.write {
+            self.chmod.remove(&path);
+            let deleted = self.delete.remove(&path);
+            let first = self.write.get(&path);
+            let before = first.map_or(deleted.or(write.before), |first| first.before);
+            if before == Some(write.after) {
+                self.write.remove(&path);
+            } else {
+                self.write.insert(path, PlannedWrite { before, ..write });
+            }
+        }
+        for (path, entry) in next.delete {
+            self.chmod.remove(&path);
+            let written = self.write.remove(&path);
+            let before = written.map_or(Some(entry), |first| first.before);
+            self.delete.extend(before.map(|entry| (path, entry)));
+        }
+        for (dir, perm) in next.make_dirs {
+            if !self.remove_dirs.remove(&dir) {
+                self.make_dirs.insert(dir, perm);
+            }
+        }
+        for dir in next.remove_dirs {
+            self.chmod_dirs.remove(&dir);
+            if self.make_dirs.remove(&dir).is_none() {
+                self.remove_dirs.insert(dir);
+            }
+        }
+        let is_new =
+            |path: &RelPath| self.write.contains_key(path) || self.make_dirs.contains_key(path);
+        let modes = |map: BTreeMap<RelPath, u32>| map.into_iter().filter(|(path, _)| !is_new(path));
+        self.chmod.extend(modes(next.chmod));
+        self.chmod_dirs.extend(modes(next.chmod_dirs));
+        self.left_alone.extend(next.left_alone);
+        self.unreadable.extend(next.unreadable);
+        self.unchanged = next.unchanged;
+    }

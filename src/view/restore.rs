@@ -73,8 +73,11 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Outp
     }
     if !for_a_person {
         let back = match outcome.verb {
-            Verb::Undo => "'checkpoint redo' repeats it",
-            _ => "'checkpoint undo' takes it back",
+            Verb::Undo if outcome.calls_off => {
+                format!("'checkpoint restore {safety}' brings back what was here")
+            }
+            Verb::Undo => "'checkpoint redo' repeats it".to_owned(),
+            _ => "'checkpoint undo' takes it back".to_owned(),
         };
         talk = format!("{done}; {back}\n");
     }
@@ -109,11 +112,15 @@ fn for_person(outcome: &RestoreOutcome, done: &str) -> String {
             and_more(&asked_for, NAMED_PATHS)
         ),
     };
-    let (back, command) = match outcome.verb {
-        Verb::Undo => ("redo it", "checkpoint redo"),
-        _ => ("take it back", "checkpoint undo"),
+    let (back, command) = match (outcome.verb, &outcome.safety) {
+        (Verb::Undo, Some(safety)) if outcome.calls_off => (
+            "bring back what was here",
+            format!("checkpoint restore {}", safety.id.short()),
+        ),
+        (Verb::Undo, _) => ("redo it", "checkpoint redo".to_owned()),
+        _ => ("take it back", "checkpoint undo".to_owned()),
     };
-    let (done, command) = (capitalised(done), placed(command));
+    let (done, command) = (capitalised(done), placed(&command));
     format!("{what}. {done}.\nTo {back}: {command}\n")
 }
 
@@ -169,7 +176,8 @@ pub struct RestoreAnswer {
     /// `restore`, `undo`, `redo` or `resume`.
     verb: &'static str,
     restored_from: CheckpointRef,
-    /// The checkpoint that holds what was there before; null if nothing was changed.
+    /// The checkpoint that holds what was there before, of `undo N` before the first step; null if
+    /// nothing was changed.
     safety: Option<CheckpointRef>,
     counts: RestoreCounts,
     /// Every path that was changed, or with `dry_run` would be: `added`, `written`, `deleted`,
@@ -244,7 +252,7 @@ pub fn json(command: &str, outcome: &RestoreOutcome, exit: u8, parts: JsonParts<
         since: outcome.since.as_ref().map(paths),
         dry_run: outcome.dry_run,
         limits: LimitsJson::new(&outcome.paths, &outcome.filter),
-        resumed: outcome.resumed,
+        resumed: outcome.verb == Verb::Resume,
         dropped: dropped(&outcome.evicted),
         destination: outcome.to.as_ref().map(|to| to.display().to_string()),
         check: outcome.check.as_ref().map(|check| CheckJson {

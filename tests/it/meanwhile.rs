@@ -231,3 +231,35 @@ fn what_went_before_the_lock_was_taken_is_written_again() {
         "it relies on a pack that is gone"
     );
 }
+
+#[test]
+fn two_undos_at_once_undo_two_steps() {
+    let sandbox = Sandbox::new();
+    for at in 0..4 {
+        sandbox.write("a", at.to_string());
+        sandbox.create(&format!("v{at}"));
+    }
+    for to in ["v0", "v1", "v2"] {
+        sandbox.restore(to).success();
+    }
+    let store = Store::open(sandbox.store());
+    let store = store.expect("it opens").expect("a store");
+    let both_at_once = |verb: &str| {
+        let locked = store.lock(Duration::from_secs(5), "a test");
+        let runs = [(); 2].map(|()| {
+            let command = sandbox.command(&[], &[verb, "--yes"]);
+            thread::spawn(move || Run::of(command))
+        });
+        // Long enough for both to choose their step, and to wait for the lock.
+        thread::sleep(Duration::from_millis(800));
+        drop(locked.expect("the lock"));
+        for run in runs {
+            run.join().expect("it ends").success();
+        }
+        sandbox.read("a")
+    };
+    assert_eq!(both_at_once("undo"), "0");
+    assert_eq!(both_at_once("redo"), "2");
+    sandbox.undo().success();
+    assert_eq!(sandbox.read("a"), "1");
+}

@@ -313,3 +313,131 @@ fn several_steps_are_undone_at_once_or_none_if_there_are_fewer() {
     assert_eq!(sandbox.read("a"), "three");
     sandbox.run(&["undo", "0"]).code(2).stdout_is("");
 }
+
+#[test]
+fn a_step_with_nothing_to_do_counts_as_one_of_several() {
+    let sandbox = Sandbox::new();
+    let ids = ["one", "two", "three"].map(|content| step(&sandbox, content));
+    for id in &ids[..2] {
+        sandbox.restore(id).success();
+    }
+    sandbox.write("a", "one");
+    let run = sandbox.run(&["undo", "2", "--yes"]).success();
+    assert!(
+        run.stdout.starts_with("Already at ") && !run.stderr.contains("a step further"),
+        "{run}"
+    );
+    assert_eq!(sandbox.read("a"), "three");
+    sandbox.undo().code(3);
+    sandbox.redo().success();
+    assert_eq!(sandbox.read("a"), "one", "as right before the undo");
+    sandbox.write("a", "three");
+    sandbox.undo().success().stdout_has("Already at ");
+}
+
+#[test]
+fn what_stops_several_steps_says_what_is_done() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("b", "1").create("one");
+    sandbox.write("a", "2").write("b", "2").create("two");
+    for path in ["a", "b"] {
+        sandbox.run(&["restore", "one", path, "--yes"]).success();
+    }
+    sandbox.write("a", "mine");
+    let run = sandbox.run(&["undo", "2", "--json"]).code(4);
+    assert_eq!(run.error_code(), "consent_needed");
+    assert_eq!(
+        (sandbox.read("a"), sandbox.read("b")),
+        ("mine".into(), "2".into())
+    );
+    sandbox.redo().success();
+    sandbox.run(&["undo", "2"]).code(4).stderr_has(
+        "1 of 2 steps undone, and then not confirmed: this would write 1 file, and take back \
+         work done since: a; 'checkpoint undo 1 --yes' goes on",
+    );
+    sandbox
+        .run(&["undo", "1"])
+        .code(4)
+        .stderr_has("nothing was changed");
+    sandbox.run(&["undo", "1", "--yes"]).success();
+    assert_eq!(
+        (sandbox.read("a"), sandbox.read("b")),
+        ("2".into(), "2".into())
+    );
+}
+
+#[test]
+fn modes_and_directories_made_since_are_work_that_an_undo_asks_for() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("a", "1")
+        .chmod("a", 0o644)
+        .mkdir("d")
+        .create("one");
+    sandbox.write("a", "2").chmod("a", 0o600).remove("d");
+    sandbox.restore("one").success();
+    sandbox.run(&["undo"]).success();
+    sandbox.run(&["redo"]).success();
+    sandbox.chmod("a", 0o640);
+    sandbox
+        .run(&["undo"])
+        .code(4)
+        .stderr_has("take back work done since: a;");
+    sandbox.chmod("a", 0o644).mkdir("d/sub");
+    sandbox
+        .run(&["undo"])
+        .code(4)
+        .stderr_has("take back work done since: d/sub;");
+    sandbox.remove("d").mkdir("d").chmod("d", 0o700);
+    sandbox.run(&["undo", "--yes"]).success();
+}
+
+#[test]
+fn the_answer_to_several_steps_has_what_each_did() {
+    let sandbox = Sandbox::new();
+    for at in 1..=6 {
+        sandbox.write(at.to_string(), "");
+        step(&sandbox, &format!("v{at}"));
+    }
+    for to in ["v1", "v2", "v3"] {
+        sandbox.restore(to).success();
+    }
+    sandbox.write("new", "");
+    let last = sandbox.listed_ids()[0].clone();
+    let data = sandbox
+        .run(&["undo", "3", "--keep", "2", "--yes", "--json"])
+        .success()
+        .data();
+    let dropped = data["dropped"].as_array().expect("a list").iter();
+    let mut reasons: Vec<_> = dropped
+        .map(|gone| gone["checkpoint"]["reason"].clone())
+        .collect();
+    reasons.sort_by_key(ToString::to_string);
+    assert_eq!(reasons, ["v1", "v4"]);
+    let changes = data["changes"].as_array().expect("a list").iter();
+    let changes: Vec<_> = changes
+        .map(|change| {
+            format!(
+                "{} {}",
+                change["change"].as_str().expect("a word"),
+                change["path"].as_str().expect("a path")
+            )
+        })
+        .collect();
+    assert_eq!(
+        changes,
+        ["added 4", "added 5", "added 6", "written a", "deleted new"]
+    );
+    assert_eq!(data["counts"]["deleted"], 1);
+    assert_eq!(data["since"][0]["path"], "new");
+    let safety = data["safety"]["short"].as_str().expect("an id");
+    assert_ne!(safety, last);
+    assert_eq!(
+        sandbox
+            .run(&["cat", &format!("{safety}:a")])
+            .success()
+            .stdout,
+        "v3"
+    );
+    assert_eq!(sandbox.read("a"), "v6");
+}

@@ -76,7 +76,7 @@ pub struct RestoreArgs {
 /// Saves the present state first; 'checkpoint redo' brings it back.
 #[derive(Debug, clap::Args)]
 pub struct UndoArgs {
-    /// Number of restores to undo [default: 1]
+    /// Number of restores to undo; one with nothing left to undo counts [default: 1]
     #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: Option<u32>,
     /// List what can be undone and redone, and change nothing
@@ -339,17 +339,42 @@ impl RunCommand for UndoArgs {
             self.refuse_too_many(context, steps as usize)?;
         }
         let common = self.common.resolve(context, cmd)?;
-        let mut code = exit_code::DONE;
-        for left in (0..steps).rev() {
-            let outcome = restore_op::undo(context, &common, &mut |proposal| {
-                cmd.consent(context, proposal)
-            })?;
-            // With --json there is one answer, that of the last step.
-            if left == 0 || !cmd.printer.json {
+        let (mut code, mut passed, mut whole) = (exit_code::DONE, 0, None::<RestoreOutcome>);
+        for done in 0..steps {
+            let mut consent = |proposal: &Proposal<'_>| cmd.consent(context, proposal);
+            let mut outcome = restore_op::undo(context, &common, passed, &mut consent)
+                .map_err(|why| stopped_after(done, steps, whole.as_ref(), why))?;
+            passed = if outcome.is_nothing_to_do() {
+                passed + 1
+            } else {
+                0
+            };
+            if done + 1 < steps {
+                outcome.beyond = None;
+            }
+            if !cmd.printer.json {
                 code = code.max(print_restored(cmd, "undo", &outcome, None));
             }
         }
-        Ok(code)
+        let whole = whole.filter(|_| cmd.printer.json);
+        Ok(whole.map_or(code, |whole| print_restored(cmd, "undo", &whole, None)))
+    }
+}
+
+/// A failure of a step, with the steps before it.
+fn stopped_after(done: u32, steps: u32, so_far: Option<&RestoreOutcome>, cause: Error) -> Error {
+    if so_far.is_none_or(RestoreOutcome::is_nothing_to_do) {
+        return cause;
+    }
+    let left = steps - done;
+    let hint = match &cause {
+        Error::ConsentNeeded { .. } => Some(format!("'checkpoint undo {left} --yes' goes on")),
+        other => other.hint(),
+    };
+    Error::StoppedAfter {
+        done: format!("{done} of {steps} steps undone, and then"),
+        hint,
+        cause: Box::new(cause),
     }
 }
 
@@ -366,6 +391,10 @@ impl UndoArgs {
             return Err(Error::NothingFound {
                 what: format!(
                     "{steps} restores cannot be undone, only {known}; nothing was changed"
+            match &mut whole {
+                Some(whole) => whole.add(outcome),
+                None => whole = Some(outcome),
+            }
                 ),
                 hint: "'checkpoint undo --list' lists them".to_owned(),
             });

@@ -52,7 +52,9 @@ impl Steps {
                 }
                 Verb::Undo if checkpoint.record.during_pending => steps.call_off(operation.target),
                 Verb::Undo => {
-                    let consumed = remove(&mut steps.done, operation.target);
+                    // It passed over newer steps for which there was nothing to do.
+                    let consumed = position(&steps.done, operation.target)
+                        .and_then(|at| steps.done.drain(at..).next());
                     steps.taken_back.push(step(consumed));
                 }
                 Verb::Redo => {
@@ -76,10 +78,11 @@ impl Steps {
 }
 
 fn remove(stack: &mut Vec<UndoStep>, safety: ObjectId) -> Option<UndoStep> {
-    stack
-        .iter()
-        .rposition(|step| step.safety == safety)
-        .map(|at| stack.remove(at))
+    position(stack, safety).map(|at| stack.remove(at))
+}
+
+fn position(stack: &[UndoStep], safety: ObjectId) -> Option<usize> {
+    stack.iter().rposition(|step| step.safety == safety)
 }
 
 /// What a safety checkpoint tells: the restore, undo or redo that followed it, and what became of
@@ -195,6 +198,15 @@ mod tests {
         assert_eq!(stacks(&all), (vec![], vec![3, 4]));
         all.push(safety(5, Verb::Redo, 4));
         assert_eq!(stacks(&all), (vec![5], vec![3]));
+    }
+
+    #[test]
+    fn an_undo_of_an_older_step_passed_over_newer_ones_that_it_ends() {
+        let mut all = [1, 2, 3].map(|n| safety(n, Verb::Restore, 90)).to_vec();
+        all.push(safety(4, Verb::Undo, 2));
+        assert_eq!(stacks(&all), (vec![1], vec![4]));
+        all.push(safety(5, Verb::Redo, 4));
+        assert_eq!(stacks(&all), (vec![1, 5], vec![]));
     }
 
     #[test]

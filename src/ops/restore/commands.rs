@@ -94,22 +94,26 @@ pub fn preview(context: &Context, options: &RestoreOptions) -> Result<RestorePla
     Ok(planned.plan)
 }
 
-/// Undoes the last restore or redo; an interrupted restore comes first.
+/// Undoes the last restore or redo; an interrupted restore comes first. `passed` newer ones are
+/// passed over: there is nothing to do for them.
 pub fn undo(
+    passed: usize,
     context: &Context,
     common: &CommonOptions,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    let found = FoundStore::of(context, common)?;
-    if let Some(pending) = session::pending_unlocked(&found.store, &found.inventory.checkpoints)? {
-        return found.undo_pending(pending, consent);
+    loop {
+        let found = FoundStore::of(context, common)?;
+        let checkpoints = &found.inventory.checkpoints;
+        if let Some(pending) = session::pending_unlocked(&found.store, checkpoints)? {
+            return found.undo_pending(pending, consent);
+        }
+        refuse_after_one_that_never_began(&found.recovered)?;
+        let steps = Steps::of(checkpoints.newer()).done;
+        if let Some(outcome) = found.take_step(Verb::Undo, steps, passed, consent)? {
+            return Ok(outcome);
+        }
     }
-    refuse_after_one_that_never_began(&found.recovered)?;
-    found.take_step(
-        Verb::Undo,
-        Steps::of(found.inventory.checkpoints.newer()).done,
-        consent,
-    )
 }
 
 /// Reapplies what the last undo took back.
@@ -118,13 +122,14 @@ pub fn redo(
     common: &CommonOptions,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    let found = FoundStore::of(context, common)?;
-    found.refuse_pending()?;
-    found.take_step(
-        Verb::Redo,
-        Steps::of(found.inventory.checkpoints.newer()).taken_back,
-        consent,
-    )
+    loop {
+        let found = FoundStore::of(context, common)?;
+        found.refuse_pending()?;
+        let steps = Steps::of(found.inventory.checkpoints.newer()).taken_back;
+        if let Some(outcome) = found.take_step(Verb::Redo, steps, 0, consent)? {
+            return Ok(outcome);
+        }
+    }
 }
 
 /// Finishes an interrupted restore without asking: consent was given when it began.
@@ -152,6 +157,7 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
         verb: Verb::Resume,
         target,
         scope,
+        passed: 0,
         pending: Some(pending.clone()),
         settles,
     };
@@ -240,6 +246,7 @@ impl<'c> FoundStore<'c> {
             verb: Verb::Restore,
             target,
             scope,
+            passed: 0,
             pending: None,
             settles: false,
         };
@@ -264,20 +271,35 @@ impl<'c> FoundStore<'c> {
         Ok(Target::load(&self.store, &checkpoint)?
             .sparing(self.context.own_files(Some(&self.store))))
     }
+        let outcome = self.run_step(request, consent)?;
+        outcome.ok_or_else(|| Error::unexpected("only an undo or a redo has a step"))
+    }
+
+    /// `None` if another process took the step meanwhile.
+    fn run_step(
+        &self,
+        request: &Request<'_>,
+        consent: &mut Consent<'_>,
+    ) -> Result<Option<RestoreOutcome>> {
 
     fn run(&self, request: &Request<'_>, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
         let mut outcome =
             protocol::restore(self.context, &self.store, request, self.common, consent)?;
-        outcome.warnings.extend(self.recovered.iter().cloned());
+        if let Some(outcome) = &mut outcome {
+            outcome.warnings.extend(self.recovered.iter().cloned());
+        }
         Ok(outcome)
+    /// `None` if another process took the step meanwhile.
     }
 
     fn take_step(
         &self,
+        passed: usize,
         verb: Verb,
         mut steps: Vec<UndoStep>,
         consent: &mut Consent<'_>,
-    ) -> Result<RestoreOutcome> {
+    ) -> Result<Option<RestoreOutcome>> {
+        steps.truncate(steps.len().saturating_sub(passed));
         let step = steps.pop().ok_or(Error::NothingToTakeBack {
             verb: verb.into_str(),
         })?;
@@ -289,26 +311,26 @@ impl<'c> FoundStore<'c> {
             filter: step.filter,
             ..RestoreScope::default()
         };
-        let mut outcome = self.run(
-            &Request {
-                verb,
-                target,
-                scope,
-                pending: None,
-                settles: false,
-            },
-            &mut |proposal| {
-                consent(&Proposal {
-                    step: taken.as_ref(),
-                    ..*proposal
-                })
-            },
-        )?;
-        outcome.step = taken;
-        if outcome.is_nothing_to_do() {
-            outcome.beyond = steps
-                .pop()
-                .and_then(|step| self.inventory.get(step.safety).map(Cow::into_owned));
+        let request = Request {
+            verb,
+            target,
+            scope,
+            pending: None,
+            settles: false,
+            passed,
+        };
+        let mut outcome = self.run_step(&request, &mut |proposal| {
+            consent(&Proposal {
+                step: taken.as_ref(),
+                ..*proposal
+            })
+        })?;
+        if let Some(outcome) = &mut outcome {
+            outcome.step = taken;
+            let beyond = steps.pop().filter(|_| outcome.is_nothing_to_do());
+            outcome.beyond = beyond
+                .and_then(|step| self.inventory.get(step.safety))
+                .map(Cow::into_owned);
         }
         Ok(outcome)
     }
@@ -366,6 +388,7 @@ impl<'c> FoundStore<'c> {
             verb: Verb::Undo,
             target,
             scope,
+            passed: 0,
             pending: Some(pending),
             settles: true,
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Verb;
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
-use crate::model::state::entry::{Entry, WhyNot};
+use crate::model::state::entry::{Entry, RWX_BITS, WhyNot};
 use crate::model::state::listing::Listing;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
@@ -197,8 +197,8 @@ fn plan(
     })
 }
 
-/// Files that an undo or redo would overwrite or delete although the step it takes back did not
-/// leave them so. `None` if the state after that step is gone.
+/// Files and directories that an undo or redo would change or delete although the step it takes
+/// back did not leave them so. `None` if the state after that step is gone.
 fn made_since(
     request: &Request<'_>,
     plan: &RestorePlan,
@@ -221,11 +221,29 @@ fn made_since(
         .chain(plan.delete.keys())
         .chain(plan.chmod.keys())
         .collect();
+    let of_perm = |perm: &u32| {
+        if request.target.knows_modes_after() {
+            perm & RWX_BITS
+        } else {
+            0
+        }
+    };
     let is_new = |path: &&RelPath| {
-        let of = |entry: &Entry| (entry.id, entry.git_mode());
+        let of = |entry: &Entry| (entry.id, entry.git_mode(), of_perm(&entry.perm));
         present.files.get(*path).map(of) != left.files.get(*path).map(of)
     };
-    Some(concerned.into_iter().filter(is_new).cloned().collect())
+    let is_new_dir =
+        |path: &&RelPath| present.dirs.get(*path).map(of_perm) != left.dirs.get(*path).map(of_perm);
+    let mut since: BTreeSet<RelPath> = concerned.into_iter().filter(is_new).cloned().collect();
+    // A directory that holds one of these goes without saying.
+    let told: BTreeSet<RelPath> = since.iter().flat_map(RelPath::ancestors).collect();
+    let dirs = plan.remove_dirs.iter().chain(plan.chmod_dirs.keys());
+    since.extend(
+        dirs.filter(is_new_dir)
+            .filter(|dir| !told.contains(*dir))
+            .cloned(),
+    );
+    Some(since.into_iter().collect())
 }
 
 /// Number of files not looked at because they match the target.

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use crate::base::random_name::random_hex;
 use crate::error::{Error, Obstacle, Result};
 use crate::model::checkpoint::record::{Checkpoint, Operation, Verb};
+use crate::model::checkpoint::undo_stack::Steps;
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
@@ -37,14 +38,15 @@ use crate::worktree::apply::stage_removal;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Restores, undoes or redoes: plans, asks for consent, then plans again under the lock and applies
-/// the plan. Asks again if it changed meanwhile.
+/// the plan. Asks again if it changed meanwhile. `None` if another process took the step of an undo
+/// or redo before the lock was had.
 pub fn restore(
     context: &Context,
     store: &Store,
     request: &Request<'_>,
     common: &CommonOptions,
     consent: &mut Consent<'_>,
-) -> Result<RestoreOutcome> {
+) -> Result<Option<RestoreOutcome>> {
     // With --yes nothing is shown, so the plan made under the lock is enough.
     let (mut shown, mut since) = (RestorePlan::default(), None);
     if common.dry_run || !common.yes {
@@ -54,13 +56,13 @@ pub fn restore(
             .target
             .check_contents(store, &shown, &request.scope, &context.interrupt)?;
         if common.dry_run || is_nothing_to_do(context, request, &shown) {
-            return Ok(outcome(
+            return Ok(Some(outcome(
                 request,
                 shown,
                 since,
                 first.captured.warnings,
                 common.dry_run,
-            ));
+            )));
         }
     }
     let mut again = false;
@@ -79,6 +81,9 @@ pub fn restore(
             })?;
         }
         let mut session = session::begin(context, store)?;
+        if is_taken_meanwhile(&session, request) {
+            return Ok(None);
+        }
         check_still_there(&session, request)?;
         let _shield = context.interrupt.shield();
         if make_root(context, &request.target)? {
@@ -97,9 +102,9 @@ pub fn restore(
         }
         if is_nothing_to_do(context, request, &plan) {
             let warnings = [session.warnings, present.captured.warnings].concat();
-            return Ok(outcome(request, plan, present.since, warnings, false));
+            return Ok(Some(outcome(request, plan, present.since, warnings, false)));
         }
-        return restore_under_lock(context, &mut session, pack, present, request, common);
+        return restore_under_lock(context, &mut session, pack, present, request, common).map(Some);
     }
 }
 
@@ -141,6 +146,19 @@ fn refuse_conflicts(plan: RestorePlan) -> Result<RestorePlan> {
     Err(Error::Conflict {
         obstacles: plan.conflicts.into_iter().map(Obstacle::from).collect(),
     })
+}
+
+/// Whether the step of an undo or redo is not the one at hand any more.
+fn is_taken_meanwhile(session: &Session<'_>, request: &Request) -> bool {
+    let steps = || Steps::of(session.locked.inventory().checkpoints.newer());
+    let stack = match request.verb {
+        _ if request.pending.is_some() => return false,
+        Verb::Undo => steps().done,
+        Verb::Redo => steps().taken_back,
+        Verb::Restore | Verb::Resume => return false,
+    };
+    let at_hand = stack.iter().rev().nth(request.passed);
+    at_hand.is_none_or(|step| step.safety != request.target.id())
 }
 
 /// Checks under the lock that the target was not evicted nor another restore interrupted meanwhile.
@@ -446,7 +464,7 @@ fn outcome(
         filter: request.scope.filter.clone(),
         overlay: request.scope.overlay,
         dry_run,
-        resumed: request.verb == Verb::Resume,
+        calls_off: request.verb == Verb::Undo && request.pending.is_some(),
         evicted: Vec::new(),
         to: None,
         check: None,

@@ -1,5 +1,6 @@
 //! Options of a restore, the proposal that it shows before it changes anything, and its outcome.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::error::Result;
@@ -70,7 +71,8 @@ pub struct RestoreOutcome {
     /// Files of the checkpoint were written over what is there, and nothing was deleted.
     pub overlay: bool,
     pub dry_run: bool,
-    pub resumed: bool,
+    /// An undo went back from an interrupted restore, which no redo repeats.
+    pub calls_off: bool,
     /// Paths kept by rule although the target lacks them, and directories in which something
     /// uncaptured appeared.
     pub left_alone: Vec<RelPath>,
@@ -88,10 +90,32 @@ impl RestoreOutcome {
         !self.paths.is_empty() || !self.filter.is_empty()
     }
 
+    /// Adds the next step of the same command.
+    pub fn add(&mut self, next: Self) {
+        self.plan.add(next.plan);
+        self.target = next.target;
+        self.safety = self.safety.take().or(next.safety);
+        self.since = self.since.take().zip(next.since).map(joined);
+        self.databases.extend(next.databases);
+        self.left_alone = joined((std::mem::take(&mut self.left_alone), next.left_alone));
+        self.evicted.extend(next.evicted);
+        self.warnings.extend(next.warnings);
+        if self.paths.is_empty() || next.paths.is_empty() || self.filter != next.filter {
+            (self.paths, self.filter) = <_>::default();
+        }
+        self.paths = joined((std::mem::take(&mut self.paths), next.paths));
+    }
+
     /// Whether the directory already matched, so that nothing was recorded.
     pub fn is_nothing_to_do(&self) -> bool {
         self.safety.is_none() && !self.dry_run && self.to.is_none()
     }
+}
+
+/// Both, sorted, each path once.
+fn joined((one, two): (Vec<RelPath>, Vec<RelPath>)) -> Vec<RelPath> {
+    let both: BTreeSet<RelPath> = one.into_iter().chain(two).collect();
+    both.into_iter().collect()
 }
 
 /// A check that was run after a restore.
@@ -117,6 +141,8 @@ pub struct Request<'s> {
     pub pending: Option<Pending>,
     /// See [`Journal::settles`].
     pub settles: bool,
+    /// Number of newer steps that an undo passes over, because it has nothing to do for them.
+    pub passed: usize,
 }
 
 /// Result for one database.

@@ -34,6 +34,8 @@ pub struct Target<'s> {
     /// The state that followed this one, if this is a safety checkpoint. Each of its paths was
     /// looked at then, so a path missing here did not exist. `None` if it is gone.
     successor: Option<LazySnapshot<'s>>,
+    /// Whether permission bits of the following state are known: plain git records none.
+    knows_modes_after: bool,
     rules: Rules,
     /// Files that no restore touches, whatever this state holds there.
     spared: OwnFiles,
@@ -52,6 +54,7 @@ impl<'s> Target<'s> {
         } else {
             meta.rules.clone()
         };
+        let (successor, knows_modes_after) = successor(store, checkpoint).unzip();
         Ok(Self {
             checkpoint: checkpoint.clone(),
             databases: store.databases(checkpoint)?,
@@ -60,7 +63,8 @@ impl<'s> Target<'s> {
             outer_rules: extras
                 .rules
                 .map(|tree| LazySnapshot::new(store, tree, Meta::default())),
-            successor: successor(store, checkpoint),
+            successor,
+            knows_modes_after: knows_modes_after.unwrap_or_default(),
             rules: rules_of(record),
             spared: OwnFiles::default(),
             ignore_files: RefCell::default(),
@@ -113,6 +117,10 @@ impl<'s> Target<'s> {
     /// Whether the following state is known.
     pub fn has_successor(&self) -> bool {
         self.successor.is_some()
+    }
+
+    pub fn knows_modes_after(&self) -> bool {
+        self.knows_modes_after
     }
 
     /// Returns paths unreadable both when this state was recorded and today, so that any change to
@@ -337,11 +345,12 @@ fn rules_of(record: RuleRecord) -> Rules {
     })
 }
 
-fn successor<'s>(store: &'s Store, checkpoint: &Checkpoint) -> Option<LazySnapshot<'s>> {
+fn successor<'s>(store: &'s Store, checkpoint: &Checkpoint) -> Option<(LazySnapshot<'s>, bool)> {
     let operation = checkpoint.record.operation.as_ref()?;
     let followed =
         crate::store::refs::commit_reader::read_checkpoint(store.objects(), operation.target)
             .ok()?;
     let meta = store.meta(&followed).ok()?;
-    Some(LazySnapshot::new(store, followed.tree, meta))
+    let state = LazySnapshot::new(store, followed.tree, meta);
+    Some((state, !followed.adopted))
 }

@@ -93,7 +93,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
         filter: scope.filter,
         overlay: false,
         dry_run: options.dry_run,
-        resumed: false,
+        calls_off: false,
         left_alone: Vec::new(),
         evicted: Vec::new(),
         to: Some(destination.path().to_path_buf()),
