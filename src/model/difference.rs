@@ -73,13 +73,17 @@ pub struct OtherDifferences {
 
 impl Difference {
     /// Drops every path that `wants` refuses.
-    pub fn retain(&mut self, wants: &dyn Fn(&RelPath) -> bool) {
+    pub fn retain(
+        &mut self,
+        wants: &dyn Fn(&RelPath) -> bool,
+        wants_dir: &dyn Fn(&RelPath) -> bool,
+    ) {
         self.files.retain(|pair| wants(&pair.path));
         self.not_compared.retain(|(path, _)| wants(path));
         self.other.modes.retain(|(path, _, _)| wants(path));
         self.other.uncaptured.retain(|(path, _, _)| wants(path));
-        self.other.empty_dirs_added.retain(wants);
-        self.other.empty_dirs_deleted.retain(wants);
+        self.other.empty_dirs_added.retain(wants_dir);
+        self.other.empty_dirs_deleted.retain(wants_dir);
     }
 }
 

@@ -18,12 +18,16 @@ impl PathFilter {
         self.only.is_none() && self.except.is_none()
     }
 
-    pub fn passes(&self, path: &RelPath) -> bool {
-        self.only.as_ref().is_none_or(|only| only.covers(path))
-            && !self
-                .except
-                .as_ref()
-                .is_some_and(|except| except.covers(path))
+    /// Whether it acts on this file.
+    pub fn passes(&self, file: &RelPath) -> bool {
+        let is_covered = |scope: &Scope| scope.covers_file(file);
+        self.only.as_ref().is_none_or(is_covered) && !self.except.as_ref().is_some_and(is_covered)
+    }
+
+    /// Whether it acts on this directory.
+    pub fn passes_dir(&self, dir: &RelPath) -> bool {
+        let is_covered = |scope: &Scope| scope.covers(dir);
+        self.only.as_ref().is_none_or(is_covered) && !self.except.as_ref().is_some_and(is_covered)
     }
 
     /// Encodes one field for each pattern, for line-based documents.
@@ -81,6 +85,10 @@ mod tests {
             (&[], &["*.log"], "x/a.log", false),
             (&[], &["*.log"], "x/a", true),
             (&["src/*"], &["*.log"], "src/a.log", false),
+            (&["src/"], &[], "src/deep/a", true),
+            (&["src/"], &[], "x/src", false),
+            (&[], &["src/"], "x/src", true),
+            (&["a/src/"], &[], "a/src", false),
         ] {
             let path = RelPath::new(path.as_bytes()).unwrap();
             assert_eq!(
@@ -88,6 +96,10 @@ mod tests {
                 expected,
                 "{only:?} {except:?} {path}"
             );
+        }
+        let (src, x) = (RelPath::new(b"x/src").unwrap(), RelPath::new(b"x").unwrap());
+        for filter in [filter(&["src/"], &[]), filter(&["src"], &[])] {
+            assert!(filter.passes_dir(&src) && !filter.passes_dir(&x));
         }
     }
 

@@ -9,6 +9,8 @@ pub struct PathPattern {
     /// The literal path; `None` for a glob.
     literal: Option<RelPath>,
     glob: Option<PatternShape>,
+    /// Whether the glob ends in a slash: it means directories.
+    is_of_dirs: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -25,6 +27,7 @@ impl PathPattern {
         Self {
             literal: Some(RelPath::root()),
             glob: None,
+            is_of_dirs: false,
         }
     }
 
@@ -33,6 +36,7 @@ impl PathPattern {
         Self {
             literal: Some(path),
             glob: None,
+            is_of_dirs: false,
         }
     }
 
@@ -41,6 +45,7 @@ impl PathPattern {
         Self {
             literal,
             glob: shape(typed),
+            is_of_dirs: typed.ends_with(b"/"),
         }
     }
 
@@ -64,6 +69,15 @@ impl PathPattern {
                 glob.matches(path.as_bytes())
                     || path.ancestors().any(|above| glob.matches(above.as_bytes()))
             }
+        }
+    }
+
+    /// As [`Self::matches`], but `src/` matches no file of that name, only what lies below.
+    pub fn matches_file(&self, path: &RelPath) -> bool {
+        if self.is_of_dirs {
+            path.parent().is_some_and(|dir| self.matches(&dir))
+        } else {
+            self.matches(path)
         }
     }
 

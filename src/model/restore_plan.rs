@@ -64,15 +64,23 @@ pub struct PlannedWrite {
 }
 
 impl RestoreScope {
+    /// Whether it acts on this file.
     pub fn covers(&self, path: &RelPath) -> bool {
-        let is_asked_for =
-            self.paths.is_empty() || self.paths.iter().any(|limit| path.is_at_or_below(limit));
-        is_asked_for
-            && self.filter.passes(path)
-            && self.within.as_ref().is_none_or(|scope| scope.covers(path))
+        self.reaches(path) && self.filter.passes(path)
     }
 
-    /// Returns the entries of a map by path that the restore covers.
+    /// Whether it acts on this directory.
+    pub fn covers_dir(&self, path: &RelPath) -> bool {
+        self.reaches(path) && self.filter.passes_dir(path)
+    }
+
+    fn reaches(&self, path: &RelPath) -> bool {
+        let is_asked_for =
+            self.paths.is_empty() || self.paths.iter().any(|limit| path.is_at_or_below(limit));
+        is_asked_for && self.within.as_ref().is_none_or(|scope| scope.covers(path))
+    }
+
+    /// Returns the entries of a map of files that the restore covers.
     pub(super) fn covered<'m, V>(
         &'m self,
         map: &'m BTreeMap<RelPath, V>,
@@ -112,7 +120,6 @@ impl RestorePlan {
             + self.chmod_dirs.len()
             + self.remove_dirs.len()
     }
-}
 
     /// Adds a plan that was carried out after this one: what both changed, as seen from the start.
     pub fn add(&mut self, next: Self) {
@@ -153,3 +160,4 @@ impl RestorePlan {
         self.unreadable.extend(next.unreadable);
         self.unchanged = next.unchanged;
     }
+}

@@ -114,7 +114,7 @@ impl Planner<'_> {
         let needed = self.needed_dirs();
         for (path, perm) in needed {
             match self.present.dirs.get(&path) {
-                Some(before) if self.scope.covers(&path) => {
+                Some(before) if self.scope.covers_dir(&path) => {
                     if (before ^ perm) & self.scope.perm_bits() != 0 {
                         self.plan.chmod_dirs.insert(path, perm);
                     }
@@ -128,10 +128,8 @@ impl Planner<'_> {
     /// Returns directories of the target within the restore's limits, with their ancestors.
     fn needed_dirs(&self) -> BTreeMap<RelPath, u32> {
         let mut needed = BTreeMap::new();
-        let ends = self
-            .scope
-            .covered(&self.target.dirs)
-            .map(|(path, _)| path.clone());
+        let dirs = self.target.dirs.keys();
+        let ends = dirs.filter(|dir| self.scope.covers_dir(dir)).cloned();
         for path in ends
             .chain(parents(&self.plan.write))
             .chain(parents(&self.plan.chmod))
@@ -181,7 +179,7 @@ impl Planner<'_> {
         stays.extend(kept.filter_map(RelPath::parent));
         let mut holds_uncaptured: BTreeSet<RelPath> = parents(&self.present.uncaptured).collect();
         for path in self.present.dirs.keys().rev() {
-            let unwanted = !self.target.dirs.contains_key(path) && self.scope.covers(path);
+            let unwanted = !self.target.dirs.contains_key(path) && self.scope.covers_dir(path);
             let goes = unwanted && !stays.contains(path) && !holds_uncaptured.contains(path);
             if goes
                 && (self.plan.remove_dirs.contains(path) || self.is_targets_business(path, true))
@@ -191,7 +189,9 @@ impl Planner<'_> {
             }
             self.plan.remove_dirs.remove(path);
             let is_left = unwanted && self.is_targets_business(path, true);
-            if is_left {
+            let stays_by_wish =
+                || below(&self.present.files, path).any(|(file, _)| !self.scope.covers(file));
+            if is_left && !stays_by_wish() {
                 self.plan.left_alone.insert(path.clone());
             }
             if is_left && !stays.contains(path) {
@@ -207,14 +207,20 @@ impl Planner<'_> {
         if self.scope.overlay {
             return;
         }
-        for (path, entry) in self.scope.covered(&self.present.uncaptured) {
+        for (path, entry) in &self.present.uncaptured {
+            let is_covered = if entry.is_dir {
+                self.scope.covers_dir(path)
+            } else {
+                self.scope.covers(path)
+            };
             let is_ours = matches!(
                 entry.why,
                 WhyNot::DotGit | WhyNot::Database | WhyNot::Secret(_)
             );
             let is_wanted =
                 self.target.files.contains_key(path) || self.target.dirs.contains_key(path);
-            if is_ours || is_wanted || !self.is_targets_business(path, entry.is_dir) {
+            if !is_covered || is_ours || is_wanted || !self.is_targets_business(path, entry.is_dir)
+            {
                 continue;
             }
             if entry.why.stays_by_rule() {

@@ -59,6 +59,12 @@ impl Scope {
         is_named || patterns.iter().any(|part| part.covers(path))
     }
 
+    /// As [`Self::covers`], for a file; a pattern that ends in a slash means directories.
+    pub fn covers_file(&self, file: &RelPath) -> bool {
+        let is_covered = |part: &ScopePart| part.pattern.matches_file(file);
+        self.parts.iter().any(is_covered)
+    }
+
     /// Whether this scope covers everything that `other` covers; a pattern counts if it is itself a
     /// part or lies below a path.
     pub fn holds(&self, other: &Scope) -> bool {

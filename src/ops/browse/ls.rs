@@ -67,7 +67,13 @@ pub fn ls(context: &Context, options: &LsOptions) -> Result<LsOutcome> {
         is_deep: options.recursive || filter.only.is_some(),
     };
     let mut entries = entries(&store, &checkpoint, &listing)?;
-    entries.retain(|entry| listing.includes(entry) && filter.passes(&entry.path));
+    entries.retain(|entry| {
+        listing.includes(entry)
+            && match entry.kind {
+                None => filter.passes_dir(&entry.path),
+                Some(_) => filter.passes(&entry.path),
+            }
+    });
     if options.sizes {
         for entry in &mut entries {
             entry.size_bytes = size_of(&store, &checkpoint, entry)?;

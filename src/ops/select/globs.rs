@@ -1,5 +1,7 @@
 //! Parses `--glob` and `--exclude`.
 
+use std::path::Path;
+
 use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
 use crate::model::path_filter::PathFilter;
@@ -19,8 +21,10 @@ impl Globs {
     /// A pattern can match nothing.
     pub fn parse(&self, root: &Root) -> Result<PathFilter> {
         let part = |typed: &Vec<u8>| {
+            check_is_inside(root, typed)?;
             let glob = ScopePart::glob(restore_paths::inside(root, typed));
-            glob.filter(|_| !typed.is_empty())
+            let names_something = |typed: &[u8]| !matches!(typed, b"" | b"." | b"./" | b"/");
+            glob.filter(|_| names_something(restore_paths::inside(root, typed)))
                 .ok_or_else(|| Error::Usage {
                     what: format!("the pattern '{}' can match nothing", escape_bytes(typed)),
                 })
@@ -32,4 +36,29 @@ impl Globs {
         let (only, except) = (scope(&self.only)?, scope(&self.except)?);
         Ok(PathFilter { only, except })
     }
+}
+
+/// Refuses a pattern of another place, which would silently match nothing. One that begins with a
+/// slash counts from the root, unless it is the path of something else.
+fn check_is_inside(root: &Root, typed: &[u8]) -> Result<()> {
+    let wrong = |why: &str| Error::Usage {
+        what: format!("the pattern '{}' {why}", escape_bytes(typed)),
+    };
+    if typed.split(|byte| *byte == b'/').any(|name| name == b"..") {
+        return Err(wrong("has '..' in it"));
+    }
+    let from_root = restore_paths::inside(root, typed);
+    let Some(rest) = typed.strip_prefix(b"/").filter(|_| from_root == typed) else {
+        return Ok(());
+    };
+    let first = rest.split(|byte| *byte == b'/').next().unwrap_or_default();
+    // On some systems not every name is possible.
+    let first = std::str::from_utf8(first).unwrap_or_default();
+    let is_there = |dir: &Path| !first.is_empty() && dir.join(first).symlink_metadata().is_ok();
+    if is_there(Path::new("/")) && !is_there(root.path()) {
+        return Err(wrong(
+            "lies outside the root; from the root on, leave out the first slash",
+        ));
+    }
+    Ok(())
 }

@@ -115,7 +115,7 @@ pub fn diff(
         &sides[1].snapshot,
         &restore_paths::limits(paths),
     );
-    difference.retain(&|path| filter.passes(path));
+    difference.retain(&|file| filter.passes(file), &|dir| filter.passes_dir(dir));
     let mut outcome = DiffOutcome::of(from, to, warnings);
     (outcome.other, outcome.not_compared) = (difference.other, difference.not_compared);
     let (pairs, patch) = (difference.files, options.patch);
