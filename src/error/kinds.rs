@@ -1,5 +1,5 @@
 //! The failures that a caller branches on, each with its message, its code and the next step; all
-//! others carry a cause.
+//! others carry a cause. Typed words and paths in them are escaped already.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub enum Error {
     #[strum(message = "'checkpoint create' makes the first one")]
     NoSuchCheckpoint { query: String, why: Mismatch },
     /// A path where a checkpoint is needed.
-    #[error("'{}' is a path, not a checkpoint", escape(.path))]
+    #[error("'{path}' is a path, not a checkpoint")]
     #[strum(
         serialize = "no_such_checkpoint",
         message = "'checkpoint list' shows the checkpoints"
@@ -55,7 +55,7 @@ pub enum Error {
         command: Option<String>,
     },
     /// A checkpoint where one of its paths is needed.
-    #[error("'{}' is a checkpoint, and no path in {}", escape(.word), .checkpoint.short())]
+    #[error("'{word}' is a checkpoint, and no path in {}", .checkpoint.short())]
     #[strum(serialize = "no_such_path")]
     CheckpointNotPath {
         word: String,
@@ -66,13 +66,13 @@ pub enum Error {
     #[error("checkpoint {} was evicted meanwhile", .id.short())]
     #[strum(message = "'checkpoint list' shows the others")]
     EvictedMeanwhile { id: ObjectId },
-    #[error("'{}' could be {}", escape(.query), alternatives(.candidates))]
+    #[error("'{query}' could be {}", alternatives(.candidates))]
     #[strum(message = "give more digits of the id")]
     AmbiguousCheckpoint {
         query: String,
         candidates: Vec<Candidate>,
     },
-    #[error("checkpoint {} does not hold '{}'", .checkpoint.short(), escape(.path))]
+    #[error("checkpoint {} does not hold '{path}'", .checkpoint.short())]
     NoSuchPath { checkpoint: ObjectId, path: String },
     /// A checkpoint alone where one of its files is needed.
     #[error("{} is a checkpoint: name one of its files, SEL:PATH", .id.short())]
@@ -157,11 +157,11 @@ pub enum Error {
     #[strum(message = "nothing was changed; move these away, or restore other PATHs")]
     Conflict { obstacles: Vec<Obstacle> },
     /// A path is at or below a `.git`.
-    #[error("'{}' is at or below a .git", escape(.path))]
+    #[error("'{path}' is at or below a .git")]
     #[strum(message = "a repository's own data is never captured and never changed")]
     DotGitPath { path: String },
     /// A restore must not change a file that is written for a workflow.
-    #[error("'{}' belongs to a workflow, and a restore leaves it alone", escape(.path))]
+    #[error("'{path}' belongs to a workflow, and a restore leaves it alone")]
     #[strum(
         message = "'checkpoint workflow rewind PHASE --both' takes a workflow back, and its files with it"
     )]
@@ -361,7 +361,6 @@ fn after(lead: &str, text: &str) -> String {
 }
 
 fn mismatch(query: &str, why: &Mismatch) -> String {
-    let query = escape(query);
     match why {
         Mismatch::TooShort { .. } => {
             format!("'{query}' is too short for an id: give 4 digits or more")
@@ -431,11 +430,11 @@ fn list(obstacles: &[Obstacle]) -> String {
     }
     listed.join(", ")
 }
+
 /// Changes what the failure of one step says of all.
 pub(super) fn more_changed(text: &str) -> String {
     text.replace("nothing was changed", "nothing more was changed")
 }
-
 
 fn joined<T>(items: &[T], shown: impl Fn(&T) -> String) -> String {
     items.iter().map(shown).collect::<Vec<_>>().join(", ")
@@ -465,10 +464,14 @@ impl From<SelectorProblem> for Error {
             SelectorProblem::Empty => Self::Usage {
                 what: "the selector is empty: no checkpoint is named".into(),
             },
-            SelectorProblem::NoMatch { query, why } => Self::NoSuchCheckpoint { query, why },
-            SelectorProblem::Ambiguous { query, candidates } => {
-                Self::AmbiguousCheckpoint { query, candidates }
-            }
+            SelectorProblem::NoMatch { query, why } => Self::NoSuchCheckpoint {
+                query: escape(&query),
+                why,
+            },
+            SelectorProblem::Ambiguous { query, candidates } => Self::AmbiguousCheckpoint {
+                query: escape(&query),
+                candidates,
+            },
         }
     }
 }

@@ -87,7 +87,7 @@ fn what_is_not_there_is_3_and_says_what_is() {
         ("one:d", "a, sub/"),
         ("one:d/", "a, sub/"),
         ("one:hollow", "in/"),
-        ("one:", "d/, f"),
+        ("one:.", "d/, f"),
     ] {
         let (code, message) = code(what);
         assert_eq!(code, "is_a_directory", "{what}");

@@ -238,6 +238,174 @@ fn a_word_that_could_be_both_is_the_checkpoint_unless_it_stands_behind_dashes() 
         .success()
         .stdout_is("plan\n");
     sandbox.run(&["cat", "plan"]).success().stdout_is("a file");
+    run(&sandbox, "cat|--|plan").success().stdout_is("a file");
+    run(&sandbox, "cat|@|--|plan").success().stdout_is("a file");
+    for line in ["show|--|plan", "show|@|--|plan"] {
+        run(&sandbox, line).success().stdout_has("later");
+    }
+    run(&sandbox, "restore|--|plan")
+        .code(3)
+        .stderr_has("'plan' is a path, not a checkpoint; run: checkpoint restore latest -- plan\n");
+    run(&sandbox, "restore|latest|--yes|--|plan").success();
+    assert_eq!(sandbox.read("plan"), "a file");
+}
+
+#[test]
+fn an_empty_path_is_refused_and_a_dot_is_the_whole() {
+    let (sandbox, _) = three();
+    sandbox.write("README.md", "edited");
+    for line in [
+        "restore|@:|--yes",
+        "restore|@:|--to|../out",
+        "ls|@:",
+        "diff|wave 1:|plan:",
+        "diff|@:",
+        "show|@:",
+        "cat|@:",
+    ] {
+        let told = run(&sandbox, line).code(2).stdout_is("");
+        told.stderr_has("no PATH stands after the colon; '.' is the whole checkpoint");
+    }
+    assert_eq!(sandbox.read("README.md"), "edited");
+    let out = |line: &str| run(&sandbox, line).success().stdout;
+    assert_eq!(out("ls|@:."), out("ls|@"));
+    assert_eq!(
+        out("restore|wave 1:.|--dry-run"),
+        out("restore|wave 1|--dry-run")
+    );
+    sandbox.create("fix:");
+    run(&sandbox, "ls|fix:").success();
+}
+
+#[test]
+fn a_word_of_any_bytes_is_shown_as_names_are() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let (sandbox, ids) = three();
+    let all = format!("'checkpoint list' shows them all; the newest is {}", ids[2]);
+    for (typed, shown) in [
+        (&b"\xff\xfe"[..], r"\xff\xfe"),
+        (b"back\\slash", r"back\\slash"),
+        (b"a\tb", r"a\x09b"),
+    ] {
+        let run = |args: &[&str]| {
+            let mut command = sandbox.command(&[], args);
+            command.arg(std::ffi::OsStr::from_bytes(typed));
+            Run::of(command).code(3)
+        };
+        check_line(
+            &run(&["restore"]),
+            &format!("no checkpoint '{shown}'; {all}"),
+        );
+        run(&["restore", "@"]).stderr_has(&format!("does not hold '{shown}';"));
+        run(&["cat", "@"]).stderr_has(&format!("does not hold '{shown}';"));
+    }
+    sandbox.write("back\\slash", "1");
+    run(&sandbox, "restore|back\\slash").code(3).stderr_has(
+        r"'back\\slash' is a path, not a checkpoint; run: checkpoint restore latest 'back\slash'",
+    );
+}
+
+#[test]
+fn a_pattern_with_a_slash_at_its_end_is_a_directory() {
+    let (sandbox, _) = three();
+    sandbox
+        .write("x/src", "a file")
+        .mkdir("y/src")
+        .create("files");
+    sandbox
+        .write("x/src", "edited")
+        .write("src/a.rs", "edited")
+        .remove("y");
+    run(&sandbox, "restore|@|--glob|src/|--yes").success();
+    assert_eq!(sandbox.read("x/src"), "edited");
+    assert_ne!(sandbox.read("src/a.rs"), "edited");
+    assert!(sandbox.exists("y/src"));
+    run(&sandbox, "diff|--name-only|--exclude|src/")
+        .success()
+        .stdout_is("x/src\n");
+    run(&sandbox, "ls|--glob|src/")
+        .success()
+        .stdout_is("src/\nsrc/a.rs\nsrc/deep/\nsrc/deep/b.rs\ny/src/\n");
+}
+
+#[test]
+fn what_an_exclude_keeps_is_not_called_held_by_no_checkpoint() {
+    let (sandbox, _) = three();
+    sandbox
+        .write("new/m/keep.log", "1")
+        .write("new/m/drop", "1");
+    let run = run(&sandbox, "restore|plan|--exclude|*.log|--yes").success();
+    assert!(!run.stderr.contains("left unchanged"), "{run}");
+    assert!(sandbox.exists("new/m/keep.log") && !sandbox.exists("new/m/drop"));
+    sandbox.write(".gitignore", "*.tmp").create("ignoring");
+    sandbox.write("new/m/x.tmp", "1").write("other/x.tmp", "1");
+    let run = self::run(&sandbox, "restore|ignoring|--exclude|*.log|--yes").success();
+    run.stderr_has("left unchanged: other: no checkpoint holds it");
+}
+
+#[test]
+fn a_pattern_of_another_place_is_refused() {
+    let (sandbox, _) = three();
+    sandbox.write("src/a.rs", "edited");
+    let root = sandbox.root().display().to_string();
+    for (pattern, why) in [
+        ("/etc/x", "lies outside the root"),
+        ("../x", "has '..' in it"),
+        ("src/../../x", "has '..' in it"),
+        ("/", "can match nothing"),
+        (".", "can match nothing"),
+        (&*root, "can match nothing"),
+    ] {
+        for option in ["--glob", "--exclude"] {
+            let run = sandbox.run(&["restore", "@", "--yes", option, pattern]);
+            run.code(2).stderr_has(why);
+        }
+    }
+    assert_eq!(sandbox.read("src/a.rs"), "edited");
+    for pattern in ["/src", "./src", &format!("{root}/src"), "/nowhere-at-all"] {
+        let run = sandbox.run(&["restore", "@", "--dry-run", "--exclude", pattern]);
+        let _ = run.success();
+    }
+}
+
+#[test]
+fn an_hour_that_comes_twice_is_found_whole() {
+    let sandbox = Sandbox::new();
+    sandbox.env("TZ", "EST5EDT,M3.2.0,M11.1.0");
+    for (hour, reason) in [
+        (4, "00:30"),
+        (5, "01:30 first"),
+        (6, "01:30 again"),
+        (7, "02:30"),
+    ] {
+        sandbox.at(&format!("2026-11-01T0{hour}:30:00Z"));
+        sandbox.write("a", reason).create(reason);
+    }
+    sandbox.at("2026-11-01T08:00:00Z");
+    let listed = |args: &[&str]| {
+        let run = sandbox.run(&[&["list", "--json"], args].concat()).success();
+        let rows = run.data()["checkpoints"]
+            .as_array()
+            .expect("a list")
+            .clone();
+        rows.iter()
+            .map(|row| row["reason"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        listed(&["--until", "01:45"]),
+        ["01:30 again", "01:30 first", "00:30"]
+    );
+    assert_eq!(
+        listed(&["--since", "01:15", "--until", "01:30"]),
+        ["01:30 again", "01:30 first"]
+    );
+    assert_eq!(sandbox.shown("01:30")["reason"], "01:30 again");
+    assert_eq!(sandbox.shown("00:30")["reason"], "00:30");
+    assert_eq!(
+        sandbox.shown("2026-11-01 05:30:00")["reason"],
+        "01:30 first"
+    );
 }
 
 #[test]

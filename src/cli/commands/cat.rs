@@ -19,18 +19,23 @@ use crate::view::cat as cat_view;
 #[derive(Clone, Debug, clap::Args)]
 pub struct CatArgs {
     /// Checkpoint, a colon, and a path relative to the root
-    #[arg(value_name = "SEL:PATH")]
-    pub what: OsString,
+    #[arg(value_name = "SEL:PATH", required_unless_present = "only")]
+    pub what: Option<OsString>,
     /// Path, if the first word is a checkpoint alone
     #[arg(value_name = "PATH")]
     pub path: Option<OsString>,
+    /// A path alone, no checkpoint
+    #[arg(value_name = "PATH", last = true, conflicts_with = "path")]
+    pub only: Option<OsString>,
 }
 
 impl CatArgs {
     pub fn resolve(&self) -> CatOptions {
+        let path = self.only.as_ref().or(self.path.as_ref());
+        let what = self.what.clone().unwrap_or_else(|| "latest".into());
         CatOptions {
-            what: self.what.clone().into_encoded_bytes(),
-            path: self.path.clone().map(OsString::into_encoded_bytes),
+            what: what.into_encoded_bytes(),
+            path: path.cloned().map(OsString::into_encoded_bytes),
         }
     }
 }

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::base::interrupt::Interrupt;
+use crate::base::shell_word::shell_line;
+use crate::base::text::escape_bytes;
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::commands::prune::KeepArgs;
 use crate::cli::commands::select_args::{GlobArgs, bytes_of};
@@ -23,6 +25,7 @@ use crate::ops::contract::restore_contract;
 use crate::ops::restore::commands::{self as restore_op, RestoreOptions};
 use crate::ops::restore::restore_options::{Check, CommonOptions, Proposal, RestoreOutcome};
 use crate::ops::restore::to_directory::{RestoreToOptions, restore_to};
+use crate::ops::select::words::TypedWords;
 use crate::view::contract::ContractForm;
 use crate::view::restore::{self, JsonParts};
 use crate::view::{databases, plan, restore_contract as contract_view, undo, words};
@@ -48,6 +51,9 @@ pub struct RestoreArgs {
     /// Only these files and directories; literal names, for patterns see --glob
     #[arg(value_name = "PATH")]
     pub paths: Vec<OsString>,
+    /// Paths alone, no checkpoint
+    #[arg(value_name = "PATH", last = true)]
+    pub only: Vec<OsString>,
     #[command(flatten)]
     pub globs: GlobArgs,
     /// Write the files of the checkpoint, but delete nothing
@@ -63,7 +69,7 @@ pub struct RestoreArgs {
     #[arg(long, value_name = "CMD", conflicts_with_all = ["dry_run", "contract"], value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub check: Option<String>,
     /// Finish an interrupted restore
-    #[arg(long, conflicts_with_all = ["selector", "paths", "globs", "exclude", "overlay", "restore_suid", "dry_run", "to", "check"])]
+    #[arg(long, conflicts_with_all = ["selector", "paths", "only", "globs", "exclude", "overlay", "restore_suid", "dry_run", "to", "check"])]
     pub resume: bool,
     #[command(flatten)]
     pub contract: ContractArgs,
@@ -131,8 +137,10 @@ impl CommonArgs {
 impl RestoreArgs {
     pub fn resolve(self, common: CommonOptions) -> RestoreOptions {
         RestoreOptions {
-            selector: self.selector.unwrap_or_default().into_encoded_bytes(),
-            paths: bytes_of(self.paths),
+            words: TypedWords {
+                words: bytes_of(self.selector.into_iter().chain(self.paths).collect()),
+                paths: bytes_of(self.only),
+            },
             globs: self.globs.resolve(),
             overlay: self.overlay,
             special_bits: self.restore_suid,
@@ -144,15 +152,13 @@ impl RestoreArgs {
     pub fn resolve_to(self, to: PathBuf) -> RestoreToOptions {
         let dry_run = self.common.dry_run;
         let RestoreOptions {
-            selector,
-            paths,
+            words,
             globs,
             special_bits,
             ..
         } = self.resolve(CommonOptions::default());
         RestoreToOptions {
-            selector,
-            paths,
+            words,
             globs,
             to,
             special_bits,
@@ -168,7 +174,16 @@ fn choose(
     options: &RestoreOptions,
     writes_here: bool,
 ) -> Result<String> {
+    let paths = &options.words.paths;
     if !cmd.prompt.may_ask || !progress::can_draw() {
+        if let Some(path) = paths.first() {
+            let words = [&b"checkpoint"[..], b"restore", b"latest", b"--"];
+            let words = words.into_iter().chain(paths.iter().map(Vec::as_slice));
+            return Err(Error::PathNotCheckpoint {
+                path: escape_bytes(path),
+                command: Some(shell_line(words)),
+            });
+        }
         return Err(Error::Usage {
             what: "no checkpoint is named: 'checkpoint list' shows them".to_owned(),
         });
@@ -183,7 +198,10 @@ fn choose(
     }
     let plan = |id: ObjectId, stop: &Interrupt| {
         let options = RestoreOptions {
-            selector: id.to_hex().into_bytes(),
+            words: TypedWords {
+                words: vec![id.to_hex().into_bytes()],
+                paths: paths.clone(),
+            },
             common: CommonOptions {
                 dry_run: true,
                 ..options.common.clone()
@@ -355,6 +373,10 @@ impl RunCommand for UndoArgs {
             if !cmd.printer.json {
                 code = code.max(print_restored(cmd, "undo", &outcome, None));
             }
+            match &mut whole {
+                Some(whole) => whole.add(outcome),
+                None => whole = Some(outcome),
+            }
         }
         let whole = whole.filter(|_| cmd.printer.json);
         Ok(whole.map_or(code, |whole| print_restored(cmd, "undo", &whole, None)))
@@ -391,10 +413,6 @@ impl UndoArgs {
             return Err(Error::NothingFound {
                 what: format!(
                     "{steps} restores cannot be undone, only {known}; nothing was changed"
-            match &mut whole {
-                Some(whole) => whole.add(outcome),
-                None => whole = Some(outcome),
-            }
                 ),
                 hint: "'checkpoint undo --list' lists them".to_owned(),
             });

@@ -28,6 +28,9 @@ pub struct ShowArgs {
     /// Only the changes of these files and directories
     #[arg(value_name = "PATH")]
     pub paths: Vec<OsString>,
+    /// Paths alone, no checkpoint
+    #[arg(value_name = "PATH", last = true)]
+    pub only: Vec<OsString>,
     /// Show the changes as a patch
     #[arg(short, long, group = "form")]
     pub patch: bool,
@@ -44,7 +47,7 @@ impl RunCommand for ShowArgs {
         let words = self.selector.iter().chain(&self.paths).cloned().collect();
         let words = TypedWords {
             words: bytes_of(words),
-            paths: Vec::new(),
+            paths: bytes_of(self.only.clone()),
         };
         let outcome = list_op::show(context, &words)?;
         if cmd.printer.json {

@@ -13,6 +13,7 @@ use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::checkpoint::{find, latest};
+use crate::ops::select::words::no_path;
 use crate::ops::warning::Warning;
 use crate::store::objects::object_error::ObjectError;
 use crate::store::refs::inventory::Inventory;
@@ -136,7 +137,7 @@ fn name(context: &Context, inventory: &Inventory, selector: &[u8]) -> Result<Che
         Ok(selector) => find(context, inventory, selector),
         Err(_) => Err(Error::NoSuchCheckpoint {
             query: escape_bytes(selector),
-            why: Mismatch::Unknown { newest: None },
+            why: Mismatch::of(&escape_bytes(selector), &inventory.checkpoints),
         }),
     }
 }
@@ -171,7 +172,7 @@ fn find_entry(
         });
     }
     let path = match typed {
-        [] => RelPath::root(),
+        [] => return Err(no_path()),
         typed => restore_paths::parse(&context.root, &[typed.to_vec()])?
             .pop()
             .unwrap_or_default(),

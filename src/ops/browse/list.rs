@@ -17,7 +17,6 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::maintain::moved::{self, Moved};
 use crate::ops::restore::restore_paths;
-use crate::ops::select::checkpoint::latest;
 use crate::ops::select::period::Period;
 use crate::ops::select::words::{Lookup, TypedWords};
 use crate::ops::session;
@@ -326,10 +325,7 @@ pub fn show(context: &Context, words: &TypedWords) -> Result<ShowOutcome> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let lookup = Lookup::new(context, &store, &inventory);
-    let (checkpoint, paths) = match words.words.split_first() {
-        Some((selector, paths)) => lookup.read_one("show", selector, paths)?,
-        None => (latest(context, &inventory)?, Vec::new()),
-    };
+    let (checkpoint, paths) = lookup.read_one("show", words)?;
     let before = baseline::before(&inventory.checkpoints, checkpoint.record.sequence);
     let before = before.map(Cow::into_owned);
     let changes = TreeMemo::new(store.objects()).diff(

@@ -18,6 +18,7 @@ use crate::ops::create::copies::Copies;
 use crate::ops::create::outcome::CreateOutcome;
 use crate::ops::restore::commands::{RestoreOptions, restore};
 use crate::ops::restore::restore_options::CommonOptions;
+use crate::ops::select::words::TypedWords;
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::repository::Store;
 use crate::store::trees::digest::{self, Sum};
@@ -157,7 +158,7 @@ fn dry_run(context: &Context, checkpoint: &Checkpoint) -> Result<()> {
         ..CommonOptions::default()
     };
     let options = RestoreOptions {
-        selector: alias::of(checkpoint).into(),
+        words: TypedWords::of_checkpoint(alias::of(checkpoint)),
         common,
         ..RestoreOptions::default()
     };

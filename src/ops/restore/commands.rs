@@ -20,7 +20,7 @@ use crate::ops::restore::restore_options::{
 use crate::ops::restore::target::Target;
 use crate::ops::restore::{protocol, restore_paths};
 use crate::ops::select::globs::Globs;
-use crate::ops::select::words::Lookup;
+use crate::ops::select::words::{Lookup, TypedWords};
 use crate::ops::session::{self, Pending};
 use crate::ops::warning::Warning;
 use crate::store::refs::inventory::Inventory;
@@ -29,10 +29,8 @@ use crate::store::small_files::journal::JournalState;
 
 #[derive(Clone, Debug, Default)]
 pub struct RestoreOptions {
-    /// `SEL` or `SEL:PATH`.
-    pub selector: Vec<u8>,
-    /// Paths as typed by the user.
-    pub paths: Vec<Vec<u8>>,
+    /// `SEL` or `SEL:PATH`, then paths.
+    pub words: TypedWords,
     pub globs: Globs,
     pub overlay: bool,
     pub special_bits: bool,
@@ -62,8 +60,8 @@ pub fn restore(
     options: &RestoreOptions,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    restore_paths::parse(&context.root, &options.paths)?;
-    if options.selector.is_empty() {
+    options.words.check_paths(&context.root)?;
+    if options.words.words.first().is_none_or(Vec::is_empty) {
         return Err(Error::Usage {
             what: "the selector is empty: no checkpoint is named".into(),
         });
@@ -97,9 +95,9 @@ pub fn preview(context: &Context, options: &RestoreOptions) -> Result<RestorePla
 /// Undoes the last restore or redo; an interrupted restore comes first. `passed` newer ones are
 /// passed over: there is nothing to do for them.
 pub fn undo(
-    passed: usize,
     context: &Context,
     common: &CommonOptions,
+    passed: usize,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
     loop {
@@ -157,9 +155,9 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
         verb: Verb::Resume,
         target,
         scope,
-        passed: 0,
         pending: Some(pending.clone()),
         settles,
+        passed: 0,
     };
     found.run(&request, &mut |_| Ok(()))
 }
@@ -230,7 +228,7 @@ impl<'c> FoundStore<'c> {
         self.refuse_pending()?;
         let filter = options.globs.parse(&self.context.root)?;
         let lookup = Lookup::new(self.context, &self.store, &self.inventory);
-        let (checkpoint, paths) = lookup.read_one("restore", &options.selector, &options.paths)?;
+        let (checkpoint, paths) = lookup.read_one("restore", &options.words)?;
         let spared = self.context.own_files(Some(&self.store));
         spared.refuse(&paths)?;
         let target = Target::load(&self.store, &checkpoint)?.sparing(spared);
@@ -246,9 +244,9 @@ impl<'c> FoundStore<'c> {
             verb: Verb::Restore,
             target,
             scope,
-            passed: 0,
             pending: None,
             settles: false,
+            passed: 0,
         };
         Ok((checkpoint, request))
     }
@@ -271,6 +269,8 @@ impl<'c> FoundStore<'c> {
         Ok(Target::load(&self.store, &checkpoint)?
             .sparing(self.context.own_files(Some(&self.store))))
     }
+
+    fn run(&self, request: &Request<'_>, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
         let outcome = self.run_step(request, consent)?;
         outcome.ok_or_else(|| Error::unexpected("only an undo or a redo has a step"))
     }
@@ -281,22 +281,20 @@ impl<'c> FoundStore<'c> {
         request: &Request<'_>,
         consent: &mut Consent<'_>,
     ) -> Result<Option<RestoreOutcome>> {
-
-    fn run(&self, request: &Request<'_>, consent: &mut Consent<'_>) -> Result<RestoreOutcome> {
         let mut outcome =
             protocol::restore(self.context, &self.store, request, self.common, consent)?;
         if let Some(outcome) = &mut outcome {
             outcome.warnings.extend(self.recovered.iter().cloned());
         }
         Ok(outcome)
-    /// `None` if another process took the step meanwhile.
     }
 
+    /// `None` if another process took the step meanwhile.
     fn take_step(
         &self,
-        passed: usize,
         verb: Verb,
         mut steps: Vec<UndoStep>,
+        passed: usize,
         consent: &mut Consent<'_>,
     ) -> Result<Option<RestoreOutcome>> {
         steps.truncate(steps.len().saturating_sub(passed));
@@ -388,9 +386,9 @@ impl<'c> FoundStore<'c> {
             verb: Verb::Undo,
             target,
             scope,
-            passed: 0,
             pending: Some(pending),
             settles: true,
+            passed: 0,
         };
         self.run(&request, consent)
     }

@@ -15,17 +15,15 @@ use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Restore
 use crate::ops::restore::target::Target;
 use crate::ops::restore::{restore_paths, write_out};
 use crate::ops::select::globs::Globs;
-use crate::ops::select::words::Lookup;
+use crate::ops::select::words::{Lookup, TypedWords};
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::worktree::destination::Destination;
 
 #[derive(Clone, Debug, Default)]
 pub struct RestoreToOptions {
-    /// `SEL` or `SEL:PATH`.
-    pub selector: Vec<u8>,
-    /// Paths as typed by the user.
-    pub paths: Vec<Vec<u8>>,
+    /// `SEL` or `SEL:PATH`, then paths.
+    pub words: TypedWords,
     pub globs: Globs,
     /// Absolute path of a directory that is empty or does not exist yet.
     pub to: PathBuf,
@@ -34,12 +32,12 @@ pub struct RestoreToOptions {
 }
 
 pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<RestoreOutcome> {
-    restore_paths::parse(&context.root, &options.paths)?;
+    options.words.check_paths(&context.root)?;
     let filter = options.globs.parse(&context.root)?;
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let lookup = Lookup::new(context, &store, &inventory);
-    let (checkpoint, paths) = lookup.read_one("restore", &options.selector, &options.paths)?;
+    let (checkpoint, paths) = lookup.read_one("restore", &options.words)?;
     let target = Target::load(&store, &checkpoint)?;
     lookup.check_held(&target, &paths)?;
     let destination = Destination::resolve(&options.to)?;

@@ -22,9 +22,9 @@ pub fn find(context: &Context, inventory: &Inventory, query: &str) -> Result<Che
         Err(problem) => problem,
     };
     match explain(inventory, problem) {
-        Error::NoSuchCheckpoint { query, .. } if path_in_directory(context, &query).is_some() => {
+        Error::NoSuchCheckpoint { .. } if path_in_directory(context, query).is_some() => {
             Err(Error::PathNotCheckpoint {
-                path: query,
+                path: escape(query),
                 command: None,
             })
         }

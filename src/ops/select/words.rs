@@ -18,12 +18,34 @@ use crate::ops::restore::target::Target;
 use crate::ops::select::checkpoint::{certain, explain, latest, path_in_directory};
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
+use crate::worktree::root::Root;
 
 /// The words as typed, and the paths behind `--`.
 #[derive(Clone, Debug, Default)]
 pub struct TypedWords {
     pub words: Vec<Vec<u8>>,
     pub paths: Vec<Vec<u8>>,
+}
+
+impl TypedWords {
+    /// Names one checkpoint and nothing else.
+    pub fn of_checkpoint(selector: impl Into<Vec<u8>>) -> Self {
+        Self {
+            words: vec![selector.into()],
+            paths: Vec::new(),
+        }
+    }
+
+    /// Checks the form of all paths, those after the first word.
+    ///
+    /// # Errors
+    /// One of them cannot be a path.
+    pub fn check_paths(&self, root: &Root) -> Result<()> {
+        for paths in [self.words.get(1..).unwrap_or_default(), &self.paths] {
+            restore_paths::parse(root, paths)?;
+        }
+        Ok(())
+    }
 }
 
 /// What words name.
@@ -117,25 +139,20 @@ impl<'s> Lookup<'s> {
         Ok(named)
     }
 
-    /// Reads the words of a command that takes one checkpoint, `SEL` or `SEL:PATH`, and paths.
+    /// Reads the words of a command that takes one checkpoint, `SEL` or `SEL:PATH`, and paths;
+    /// without any word it is the latest.
     ///
     /// # Errors
     /// As [`Self::read`].
     pub fn read_one(
         &self,
         command: &'static str,
-        selector: &[u8],
-        paths: &[Vec<u8>],
+        given: &TypedWords,
     ) -> Result<(Checkpoint, Vec<RelPath>)> {
-        let words = std::iter::once(selector.to_vec()).chain(paths.iter().cloned());
-        let given = TypedWords {
-            words: words.collect(),
-            paths: Vec::new(),
-        };
         let Named {
             mut checkpoints,
             paths,
-        } = self.read(&given, Takes::One { command })?;
+        } = self.read(given, Takes::One { command })?;
         let checkpoint = checkpoints.pop();
         let checkpoint = checkpoint.map_or_else(|| latest(self.context, self.inventory), Ok)?;
         Ok((checkpoint, paths))
@@ -230,6 +247,9 @@ impl<'s> Lookup<'s> {
             return Ok(Meaning::Path(path));
         }
         if let Some((found, path, _)) = inside {
+            if word.ends_with(b":") && path.is_root() {
+                return Err(no_path());
+            }
             return Err(self.missing_path(found.id, &path));
         }
         let problem = match problem {
@@ -241,10 +261,11 @@ impl<'s> Lookup<'s> {
                 why: Mismatch::NorPath { newest },
             },
             Some(problem) => problem,
-            None => SelectorProblem::NoMatch {
-                query: escape_bytes(word),
-                why: Mismatch::Unknown { newest: None },
-            },
+            None => {
+                let query = escape_bytes(word);
+                let why = Mismatch::of(&query, &self.inventory.checkpoints);
+                return Err(Error::NoSuchCheckpoint { query, why });
+            }
         };
         Err(explain(self.inventory, problem))
     }
@@ -260,10 +281,12 @@ impl<'s> Lookup<'s> {
             let Ok(checkpoint) = self.resolve(selector) else {
                 continue;
             };
-            let path = match &word[at + 1..] {
-                [] => RelPath::root(),
-                typed => self.parse(typed)?,
-            };
+            let typed = &word[at + 1..];
+            if typed.is_empty() {
+                missing = missing.or(Some((checkpoint, RelPath::root(), false)));
+                continue;
+            }
+            let path = self.parse(typed)?;
             if self.holds(&checkpoint, &path)? {
                 let checkpoint = certain(self.inventory, selector, checkpoint)?;
                 return Ok(Some((checkpoint, path, true)));
@@ -310,5 +333,12 @@ impl<'s> Lookup<'s> {
     fn parse(&self, typed: &[u8]) -> Result<RelPath> {
         let mut paths = restore_paths::parse(&self.context.root, &[typed.to_vec()])?;
         Ok(paths.pop().unwrap_or_default())
+    }
+}
+
+/// Returns the error for `SEL:` without a path: an empty variable must not mean everything.
+pub fn no_path() -> Error {
+    Error::Usage {
+        what: "no PATH stands after the colon; '.' is the whole checkpoint".to_owned(),
     }
 }

@@ -5,6 +5,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::restore::commands::{RestoreOptions, restore};
 use crate::ops::restore::restore_options::{CommonOptions, Consent, RestoreOutcome};
+use crate::ops::select::words::TypedWords;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
@@ -99,7 +100,7 @@ fn files(
         .checkpoint
         .ok_or_else(|| RunError::NoCheckpoint { phase: phase() })?;
     let restore_options = RestoreOptions {
-        selector: checkpoint.to_hex().into(),
+        words: TypedWords::of_checkpoint(checkpoint.to_hex()),
         common: options.common.clone(),
         ..RestoreOptions::default()
     };
