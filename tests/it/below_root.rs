@@ -69,6 +69,45 @@ fn readers_below_a_root_name_it_and_end_as_before() {
 }
 
 #[test]
+fn readers_of_workflows_below_a_root_name_it_and_its_run() {
+    let sandbox = nested();
+    let root = sandbox.root().display().to_string();
+    let status = ["-C", "src", "workflow", "status", "--json"];
+    let run = sandbox.run(&status).code(3);
+    run.stderr_has(&format!(
+        "'checkpoint -C {root} workflow init --phase NAME'"
+    ));
+    sandbox
+        .run(&["workflow", "init", "--id", "run1", "--phase", "one"])
+        .success();
+    for command in [
+        &["workflow", "status"][..],
+        &["workflow", "resume"],
+        &["workflow", "next"],
+        &["workflow", "show", "run1"],
+        &["workflow", "export"],
+        &["workflow", "validate"],
+        &["workflow", "rewind", "one", "--files"],
+        &["task", "list"],
+    ] {
+        let run = sandbox.run(&[&["-C", "src"], command].concat()).code(3);
+        run.stderr_has(&format!(
+            "{root} has one: 'checkpoint -C {root} workflow status' shows it"
+        ));
+    }
+    let run = sandbox.run(&status).code(3);
+    assert_eq!(run.error_code(), "no_workflow", "{run}");
+    let list = ["-C", "src", "workflow", "list"];
+    sandbox
+        .run(&list)
+        .success()
+        .stderr_has(&format!("'checkpoint -C {root} workflow list' lists those"));
+    let run = sandbox.run(&[&list[..], &["--json"]].concat()).success();
+    assert_eq!(run.data()["root_above"], root);
+    sandbox.run(&["-C", &root, "workflow", "status"]).success();
+}
+
+#[test]
 fn a_base_is_not_made_out_of_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");

@@ -128,6 +128,7 @@ mod terminal_words;
 mod undo_redo;
 mod verify;
 mod version_0_1;
+mod workflow_archived;
 mod workflow_by_hand;
 mod workflow_choices;
 mod workflow_cost;

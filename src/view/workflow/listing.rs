@@ -1,6 +1,7 @@
 //! Lists of runs, log entries, differences, findings and tasks.
 
-use crate::base::text::{escape, escape_line};
+use crate::base::shell_word::shell_word;
+use crate::base::text::{escape, escape_line, escape_path};
 use crate::base::time::utc_seconds;
 use crate::view::columns::aligned;
 use crate::view::words::Output;
@@ -13,9 +14,17 @@ use crate::workflow::rules::workflow::Workflow;
 
 pub fn list(listed: &Listed) -> Output {
     if listed.runs.is_empty() && listed.lost.is_empty() {
+        let above = listed.root_above.as_ref().map(|above| {
+            let word = shell_word(above.as_os_str().as_encoded_bytes());
+            format!(
+                "; 'checkpoint -C {word} workflow list' lists those of {}",
+                escape_path(above)
+            )
+        });
         let talk = format!(
-            "{}no workflow is known here\n",
-            conflicts(&listed.conflicts)
+            "{}no workflow is known here{}\n",
+            conflicts(&listed.conflicts),
+            above.unwrap_or_default()
         );
         return Output {
             result: String::new(),
@@ -32,7 +41,7 @@ pub fn list(listed: &Listed) -> Output {
         let word = if run.is_live() {
             workflow.word().to_owned()
         } else {
-            format!("{}, put aside", workflow.word())
+            format!("{}, archived", workflow.word())
         };
         let done = format!("{}/{}", workflow.completed().count(), workflow.phases.len());
         rows.push(vec![

@@ -1,5 +1,7 @@
 //! Read-only reports on runs: status, list, log, and comparison of two states.
 
+use std::path::PathBuf;
+
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
@@ -45,8 +47,12 @@ pub fn status(context: &Context, named: Option<&str>, with_drift: bool) -> Resul
     } = open_imported(context)?;
     let run = pick(&store, named, &conflicts)?;
     let (report, observations) = validated(context, &run.workflow)?;
+    let advice = match &run.archived_as {
+        Some(name) if run.workflow.status.is_open() => advice::of_archived(name),
+        _ => advice::advice(&run.workflow, &observations),
+    };
     Ok(Status {
-        advice: advice::advice(&run.workflow, &observations),
+        advice,
         repairs: recover::repairs(&run.workflow, &observations),
         drift: if with_drift {
             drift::drift(context, &store, &run.workflow)?
@@ -88,8 +94,7 @@ pub fn of_state(context: &Context, workflow: Workflow) -> Result<Status> {
 pub fn open_imported(context: &Context) -> Result<Imported> {
     match import_edits::open_imported(context)? {
         Some(imported) => Ok(imported),
-        None if context.root.exists() => Err(RunError::NoWorkflow.into()),
-        None => Err(context.no_store()),
+        None => Err(import_edits::no_workflow(context)),
     }
 }
 
@@ -131,6 +136,8 @@ pub struct Listed {
     pub runs: Vec<Run>,
     pub lost: Vec<LostRun>,
     pub conflicts: Vec<Conflict>,
+    /// If there is no store: the nearest root above that has one.
+    pub root_above: Option<PathBuf>,
     pub warnings: Vec<Warning>,
 }
 
@@ -143,7 +150,10 @@ pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<Listed> 
         warnings,
     }) = import_edits::open_imported(context)?
     else {
-        return Ok(Listed::default());
+        return Ok(Listed {
+            root_above: context.root_above(),
+            ..Listed::default()
+        });
     };
     let Runs { mut runs, lost } = if all {
         Runs::all(&store)?
@@ -155,6 +165,7 @@ pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<Listed> 
         runs,
         lost,
         conflicts,
+        root_above: None,
         warnings,
     })
 }

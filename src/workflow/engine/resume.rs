@@ -83,7 +83,11 @@ fn check_open(status: &Status) -> Result<()> {
         return Err(conflict.problem(Some(workflow)).into());
     }
     if workflow.status.is_open() {
-        return Ok(());
+        return if status.run.is_live() {
+            Ok(())
+        } else {
+            Err(status.run.refused_as_archived())
+        };
     }
     Err(RunError::NothingToResume {
         run: workflow.id.clone(),

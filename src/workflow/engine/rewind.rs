@@ -63,9 +63,7 @@ pub fn rewind(
     let Imported {
         store, warnings, ..
     } = report::open_imported(context)?;
-    let run = Runs::live(&store)?
-        .pick(options.step.run.as_deref())?
-        .clone();
+    let run = Runs::pick_live(&store, options.step.run.as_deref())?;
     let goal = goal(&store, &run, options)?;
     let mut outcome = RewindOutcome {
         run,

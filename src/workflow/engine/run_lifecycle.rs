@@ -70,7 +70,7 @@ pub fn archive(context: &Context, options: &StepOptions) -> Result<EndOutcome> {
     let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     import_edits::import(context, &mut session)?;
-    let run = Runs::live(&store)?.pick(options.run.as_deref())?.clone();
+    let run = Runs::pick_live(&store, options.run.as_deref())?;
     put_files_aside(context, &mut session, &run.workflow, false)?;
     let name = session
         .locked
@@ -93,12 +93,12 @@ pub fn delete(context: &Context, options: &StepOptions, purge: bool) -> Result<E
     let store = import_edits::require_store(context)?;
     let mut session = session::begin(context, &store)?;
     import_edits::import(context, &mut session)?;
-    let runs = if purge {
-        Runs::all(&store)?
+    let named = options.run.as_deref();
+    let run = if purge {
+        Runs::all(&store)?.pick(named)?.clone()
     } else {
-        Runs::live(&store)?
+        Runs::pick_live(&store, named)?
     };
-    let run = runs.pick(options.run.as_deref())?.clone();
     let mut outcome = EndOutcome::default();
     if run.is_live() {
         remove_files(context, &mut session, &run.workflow)?;

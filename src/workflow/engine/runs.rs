@@ -64,6 +64,21 @@ impl Runs {
         Ok(runs)
     }
 
+    /// Picks a live run as [`Self::pick`] does. One that is only in the archive is refused by name.
+    ///
+    /// # Errors
+    /// As [`Self::pick`], or the run is archived.
+    pub fn pick_live(store: &Store, named: Option<&str>) -> Result<Run> {
+        let picked = Self::live(store)?.pick(named).cloned();
+        let (Err(Error::Workflow(_)), Some(_)) = (&picked, named) else {
+            return picked;
+        };
+        match Self::all(store)?.pick(named) {
+            Ok(run) => Err(run.refused_as_archived()),
+            Err(_) => picked,
+        }
+    }
+
     fn add(&mut self, store: &Store, name: String, tip: ObjectId, is_archived: bool) {
         let read = store
             .workflow_revision(tip)
@@ -123,6 +138,12 @@ impl Run {
     /// Returns the name that selects the run.
     pub fn id(&self) -> &str {
         self.archived_as.as_deref().unwrap_or(&self.workflow.id)
+    }
+
+    /// Returns the error of a command that would change the run, which is archived.
+    pub fn refused_as_archived(&self) -> Error {
+        let run = self.id().to_owned();
+        RunError::Archived { run }.into()
     }
 
     pub fn is_live(&self) -> bool {

@@ -58,8 +58,7 @@ pub fn with_run<T>(
 /// # Errors
 /// The run cannot be read, another process moved it on, or a file of the run has a conflict.
 pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> Result<Run> {
-    let runs = Runs::live(store)?;
-    let run = match runs.pick(options.run.as_deref()) {
+    let run = match Runs::pick_live(store, options.run.as_deref()) {
         Err(Error::Workflow(problem)) if options.run.is_none() => {
             // The unreadable file may belong to the run that is meant.
             return Err(conflicts
@@ -68,7 +67,7 @@ pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> R
                     conflict.problem(None).into()
                 }));
         }
-        picked => picked?.clone(),
+        picked => picked?,
     };
     if let Some(expected) = options
         .expect

@@ -61,6 +61,16 @@ pub fn advice(workflow: &Workflow, observations: &Observations) -> Advice {
     Advice::new(&step, Some(phase))
 }
 
+/// Returns the advice for a run that was archived while it was open.
+pub fn of_archived(run: &str) -> Advice {
+    Advice::new(
+        &NextStep::Archived {
+            run: run.to_owned(),
+        },
+        None,
+    )
+}
+
 /// Returns the command line that approves a phase.
 pub fn approve_command(workflow: &Workflow, phase: &Phase) -> String {
     phase_command("approve", &phase.id, &workflow.id)

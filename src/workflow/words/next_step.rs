@@ -1,6 +1,7 @@
 //! The next step for the worker on a run, in the words of the protocol that the run follows.
 
 use crate::base::shell_word::shell_word;
+use crate::workflow::words::run_error::starts_from_plan;
 
 /// Returns the command line of a transition of a phase.
 pub fn phase_command(verb: &str, phase: &str, run: &str) -> String {
@@ -15,6 +16,9 @@ pub fn phase_command(verb: &str, phase: &str, run: &str) -> String {
 pub enum NextStep {
     #[error("workflow {0}")]
     Complete(&'static str),
+    #[error("none: workflow {run} is archived; {}", starts_from_plan(.run))]
+    #[strum(serialize = "complete")]
+    Archived { run: String },
     #[error("no phase can start: check the plan")]
     Plan,
     #[error(

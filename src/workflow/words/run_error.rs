@@ -1,8 +1,12 @@
 //! Why a command on a run fails: each failure with its sentence, its code and the next step.
 
+use std::path::PathBuf;
+
 use strum::EnumMessage as _;
 
 use crate::base::cut_list::and_more;
+use crate::base::shell_word::shell_word;
+use crate::base::text::escape_path;
 use crate::error::Error;
 use crate::error::problem::{Grade, WorkflowProblem};
 
@@ -16,8 +20,12 @@ const LISTED_NAMES: usize = 10;
 pub enum RunError {
     // What is named is not there.
     #[error("there is no workflow here")]
-    #[strum(message = "'checkpoint workflow init' starts one")]
+    #[strum(message = "'checkpoint workflow init --phase NAME' starts one")]
     NoWorkflow,
+    /// The nearest root above that has a store may have runs too.
+    #[error("there is no workflow here")]
+    #[strum(serialize = "no_workflow")]
+    NoWorkflowBelow { above: PathBuf, has_run: bool },
     #[error("no workflow '{0}'")]
     #[strum(message = "'checkpoint workflow list --all' lists all of them")]
     NoSuchWorkflow(String),
@@ -131,8 +139,11 @@ pub enum RunError {
     #[error("'{key}' leads through '{name}', which holds no keys")]
     #[strum(serialize = "bad_key")]
     NoKeysIn { key: String, name: String },
+    #[error("workflow {run} is archived and can only be read")]
+    #[strum(serialize = "workflow_archived")]
+    Archived { run: String },
     #[error("workflow {run} is {status}")]
-    #[strum(message = "'checkpoint workflow init' starts another")]
+    #[strum(message = "'checkpoint workflow init --phase NAME' starts another")]
     WorkflowEnded { run: String, status: &'static str },
 
     // Another run or another process is in the way.
@@ -177,7 +188,7 @@ pub enum RunError {
     DecisionNeeded { run: String, wrong: Option<String> },
     #[error("workflow {run} is inconsistent: {wrong}; nothing was changed")]
     Unsound { run: String, wrong: String },
-    #[error("'{given}' is not a valid answer; nothing was changed")]
+    #[error("{}; nothing was changed", not_valid(.given))]
     NoAnswer { given: String, keys: String },
 }
 
@@ -188,6 +199,14 @@ fn in_the_way(status: &str, verb: &str) -> String {
         ("complete" | "skipped", _) | ("in_progress", "start") => format!("already {words}"),
         ("pending", _) => "not started".to_owned(),
         _ => format!("{words}; 'phase {verb}' is not possible then"),
+    }
+}
+
+fn not_valid(answer: &str) -> String {
+    if answer.is_empty() {
+        "no answer was given".to_owned()
+    } else {
+        format!("'{answer}' is not a valid answer")
     }
 }
 
@@ -218,6 +237,14 @@ pub fn starts(command: &str) -> String {
     format!("'{command}' starts it")
 }
 
+/// The next step where the plan of a run can be used again.
+pub fn starts_from_plan(run: &str) -> String {
+    format!(
+        "'checkpoint workflow init --plan -' starts one from what 'checkpoint workflow export {} --format plan' prints",
+        shell_word(run.as_bytes())
+    )
+}
+
 /// The next step where the state tells all.
 pub fn shows_state(run: &str) -> String {
     format!("'checkpoint workflow status {run}' shows its state")
@@ -239,6 +266,7 @@ impl RunError {
     fn grade(&self) -> Grade {
         match self {
             Self::NoWorkflow
+            | Self::NoWorkflowBelow { .. }
             | Self::NoSuchWorkflow(_)
             | Self::NoSuchPhase { .. }
             | Self::UnknownPhase(_)
@@ -261,13 +289,32 @@ impl RunError {
             )
         };
         Some(match self {
+            Self::NoWorkflowBelow { above, has_run } => {
+                let word = shell_word(above.as_os_str().as_encoded_bytes());
+                let above = escape_path(above);
+                if *has_run {
+                    format!("{above} has one: 'checkpoint -C {word} workflow status' shows it")
+                } else {
+                    format!(
+                        "'checkpoint -C {word} workflow init --phase NAME' starts one in {above}"
+                    )
+                }
+            }
+            Self::Archived { run } => {
+                let word = shell_word(run.as_bytes());
+                format!(
+                    "'checkpoint workflow show {word}' shows it, 'checkpoint workflow delete {word} --purge' drops it, \
+                     and {}",
+                    starts_from_plan(run)
+                )
+            }
             Self::NoSuchPhase { known, .. } if known.is_empty() => "it has no phases".to_owned(),
             Self::NoSuchPhase { known, .. } => {
                 format!("its phases are {}", and_more(known, LISTED_NAMES))
             }
             Self::NothingToResume { name, .. } => format!(
-                "'checkpoint workflow init' starts a new one, and 'checkpoint workflow init --plan -' one from what \
-                 'checkpoint workflow export {name} --format plan' prints"
+                "'checkpoint workflow init --phase NAME' starts a new one, and {}",
+                starts_from_plan(name)
             ),
             Self::NothingToStart { run } => shows_state(run),
             Self::ApprovalFirst { command, .. }

@@ -1,0 +1,88 @@
+//! Archived runs: what reads them works, what would change them says that they are archived.
+
+use crate::bench::Sandbox;
+
+/// A run that was archived while it was open, and one that was abandoned.
+fn with_archive() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for id in ["run1", "bill"] {
+        sandbox
+            .run(&[
+                "workflow", "init", "--id", id, "--phase", "a", "--phase", "b",
+            ])
+            .success();
+    }
+    sandbox.run(&["phase", "start", "-w", "run1"]).success();
+    sandbox.run(&["workflow", "archive", "run1"]).success();
+    sandbox.run(&["workflow", "abandon", "bill"]).success();
+    sandbox
+}
+
+#[test]
+fn what_would_change_an_archived_run_says_so_and_what_can_be_done() {
+    let sandbox = with_archive();
+    let listed = || sandbox.run(&["workflow", "list", "--all"]).success();
+    let before = listed().stdout_has("in_progress, archived").stdout;
+    for id in ["run1", "bill"] {
+        for command in [
+            &["workflow", "delete", id][..],
+            &["workflow", "abandon", id],
+            &["workflow", "archive", id],
+            &["workflow", "recover", id],
+            &["workflow", "interrupt", "-w", id],
+            &["workflow", "rewind", "a", "-w", id, "--both"],
+            &["workflow", "note", "-w", id, "--decision", "x"],
+            &["phase", "start", "-w", id],
+            &["phase", "done", "a", "-w", id],
+        ] {
+            let run = sandbox.run(command).code(4);
+            run.stderr_has(&format!("workflow {id} is archived and can only be read"))
+                .stderr_has(&format!(
+                    "'checkpoint workflow delete {id} --purge' drops it"
+                ));
+            let run = sandbox.run(&[command, &["--json"]].concat()).code(4);
+            assert_eq!(run.error_code(), "workflow_archived", "{run}");
+        }
+        sandbox.run(&["workflow", "show", id]).success();
+    }
+    assert_eq!(listed().stdout, before);
+    sandbox
+        .run(&["workflow", "delete", "nope"])
+        .code(3)
+        .stderr_has("no workflow 'nope'");
+    sandbox
+        .run(&["workflow", "delete", "bill", "--purge", "--yes"])
+        .success();
+}
+
+#[test]
+fn an_open_run_that_was_archived_is_not_offered_to_be_resumed() {
+    let sandbox = with_archive();
+    for more in [&[][..], &["--choose", "y"], &["--choose", "n"]] {
+        let run = sandbox
+            .run(&[&["workflow", "resume", "run1", "--json"], more].concat())
+            .code(4);
+        assert_eq!(run.error_code(), "workflow_archived", "{run}");
+    }
+    sandbox
+        .run(&["workflow", "resume", "bill"])
+        .code(3)
+        .stderr_has("workflow bill is abandoned");
+    let next = sandbox.run(&["workflow", "next", "run1"]).success();
+    next.stdout_has("workflow run1 is archived")
+        .stdout_has("'checkpoint workflow export run1 --format plan'");
+    sandbox.run(&["workflow", "next", "run1", "--id"]).code(1);
+    sandbox
+        .run(&["workflow", "status", "run1"])
+        .success()
+        .stdout_has("Next: none: workflow run1 is archived");
+    // What is advised works.
+    let plan = sandbox
+        .run(&["workflow", "export", "run1", "--format", "plan"])
+        .success()
+        .stdout;
+    sandbox
+        .write("plan.json", plan)
+        .run(&["workflow", "init", "--plan", "plan.json"])
+        .success();
+}
