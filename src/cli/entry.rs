@@ -16,6 +16,7 @@ use crate::cli::terminal::prompt::Prompt;
 use crate::cli::{completion, contract, environment, exit_code, signals};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
+use crate::ops::maintain::moved;
 use crate::ops::warning::Warning;
 use crate::view::contract::{ContractDocument, ContractForm};
 use crate::view::error_json::ErrorJson;
@@ -104,7 +105,9 @@ fn run_in_directory(
     let is_watched = properties.may_take_long && printer.talks_to_a_person();
     let _showing =
         is_watched.then(|| progress::show(context, printer.err_paint(), printer::last_words));
-    let code = command.run(context, cmd);
+    let code = command
+        .run(context, cmd)
+        .map_err(|error| moved::named_in(context, error));
     warnings.extend(cmd.print_pending_warnings(context));
     warnings.extend(context.settings.remarks.iter().map(Warning::from));
     cmd.warn_of_settings(context);

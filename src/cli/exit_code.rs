@@ -173,6 +173,7 @@ pub fn of_orphans(outcome: &OrphansOutcome) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Instead;
 
     #[test]
     fn each_failure_has_the_code_that_the_readme_names() {
@@ -186,7 +187,7 @@ mod tests {
             (
                 Error::NoStore {
                     root: "/".into(),
-                    ancestor: None,
+                    instead: Instead::Create,
                 },
                 3,
             ),

@@ -2,6 +2,7 @@
 //! depend on the data here.
 
 use std::io::ErrorKind;
+use std::path::Path;
 
 use strum::EnumMessage as _;
 
@@ -9,6 +10,7 @@ use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_path};
 use crate::error::Error;
 use crate::error::kinds::more_changed;
+use crate::error::words::Instead;
 use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
 use crate::model::state::object_id::ObjectId;
 
@@ -34,13 +36,7 @@ impl Error {
             Self::CheckpointNotPath {
                 checkpoint, other, ..
             } => format!("checkpoint diff {} {}", checkpoint.short(), other.short()),
-            Self::NoStore {
-                ancestor: Some(above),
-                ..
-            } => {
-                let word = shell_word(above.as_os_str().as_encoded_bytes());
-                format!("{} has one: 'checkpoint -C {word} …'", escape_path(above))
-            }
+            Self::NoStore { instead, .. } => without_store(instead),
             Self::BelowRoot { above, .. } => {
                 let word = shell_word(above.as_os_str().as_encoded_bytes());
                 format!(
@@ -69,6 +65,25 @@ impl Error {
             _ => self.get_message()?.to_owned(),
         };
         Some(words)
+    }
+}
+
+fn without_store(instead: &Instead) -> String {
+    let word = |path: &Path| shell_word(path.as_os_str().as_encoded_bytes());
+    match instead {
+        Instead::Create => "'checkpoint create' makes one".to_owned(),
+        Instead::Above(above) => format!(
+            "{} has one: 'checkpoint -C {} …'",
+            escape_path(above),
+            word(above)
+        ),
+        Instead::Former(old) => format!(
+            "'checkpoint relink {}' brings those of {} here",
+            word(old),
+            escape_path(old)
+        ),
+        Instead::OtherRoot => "name a project directory with -C".to_owned(),
+        Instead::OtherStore => "'checkpoint list --all' shows every store".to_owned(),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::base::interrupt::Interrupted;
 use crate::base::text::{escape, escape_line};
 use crate::base::time::{PAST_FORMS, SPAN_FORMS};
 use crate::error::problem::WorkflowProblem;
-use crate::error::words::Obstacle;
+use crate::error::words::{Instead, Obstacle};
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
 use crate::model::checkpoint::selector::SelectorProblem;
@@ -86,13 +86,9 @@ pub enum Error {
         path: String,
         entries: Vec<String>,
     },
-    /// This root has no store; `ancestor` is a directory above it that has one.
+    /// This root has no store.
     #[error("{root} has no checkpoints")]
-    #[strum(message = "'checkpoint create' makes one")]
-    NoStore {
-        root: PathBuf,
-        ancestor: Option<PathBuf>,
-    },
+    NoStore { root: PathBuf, instead: Instead },
     /// This root has no store and no repository of its own; `above` is the root that has a store.
     #[error("{root} has no checkpoints of its own, and {above} has; nothing was made")]
     BelowRoot { root: PathBuf, above: PathBuf },

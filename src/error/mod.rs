@@ -7,4 +7,4 @@ pub mod problem;
 mod words;
 
 pub use kinds::{Error, Result};
-pub use words::{Obstacle, StoreFlaw};
+pub use words::{Instead, Obstacle, StoreFlaw};

@@ -1,5 +1,7 @@
 //! Words for what the model tells in codes, shared by failures, warnings and views.
 
+use std::path::PathBuf;
+
 use crate::base::text::escape;
 use crate::base::time::age;
 use crate::model::checkpoint::hold::Hold;
@@ -7,6 +9,20 @@ use crate::model::command_end::CommandEnd;
 use crate::model::restore_plan::Blocker;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
+
+/// What can be used or done where a root has no store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Instead {
+    Create,
+    /// The nearest root above that has a store.
+    Above(PathBuf),
+    /// The former place of this directory, of which there is a store.
+    Former(PathBuf),
+    /// The root must not have a store.
+    OtherRoot,
+    /// The root was named as that of another store.
+    OtherStore,
+}
 
 /// A path that blocks a restore, with the reason in words.
 #[derive(Clone, Debug, PartialEq, Eq)]

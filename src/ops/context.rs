@@ -10,7 +10,7 @@ use crate::base::mutex::lock;
 use crate::base::progress::Progress;
 use crate::config::environment::Environment;
 use crate::config::settings::Settings;
-use crate::error::{Error, Result};
+use crate::error::{Error, Instead, Result};
 use crate::model::command_end::CommandEnd;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::own_files::OwnFiles;
@@ -169,16 +169,18 @@ impl Context {
     }
 
     pub fn no_store(&self) -> Error {
-        let ancestor = self.root_above();
+        let root = self.root.path().to_path_buf();
         if !self.root.exists() {
-            return Error::RootMissing {
-                root: self.root.path().to_path_buf(),
-            };
+            return Error::RootMissing { root };
         }
-        Error::NoStore {
-            root: self.root.path().to_path_buf(),
-            ancestor,
-        }
+        let home = self.environment.home.as_deref();
+        let is_refused = || self.root.danger(&self.base, home).is_some();
+        let instead = match self.root_above() {
+            Some(above) => Instead::Above(above),
+            None if is_refused() => Instead::OtherRoot,
+            None => Instead::Create,
+        };
+        Error::NoStore { root, instead }
     }
 
     /// Device and inode of every store under the base; no checkpoint holds these. Collected only if

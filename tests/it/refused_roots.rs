@@ -37,6 +37,19 @@ fn the_file_system_root_temporary_places_and_home_are_refused() {
 }
 
 #[test]
+fn a_reader_in_a_refused_root_leads_to_a_project_and_not_to_a_refused_create() {
+    let sandbox = Sandbox::new();
+    let home = sandbox.home().display().to_string();
+    for dir in ["/", &home] {
+        for (command, code) in [("status", 0), ("show", 3)] {
+            let run = sandbox.run(&["-C", dir, command]).code(code);
+            assert!(!run.stderr.contains("checkpoint create"), "{run}");
+            run.stderr_has("name a project directory with -C");
+        }
+    }
+}
+
+#[test]
 fn the_base_and_the_inside_of_a_store_are_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1");

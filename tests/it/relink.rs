@@ -70,6 +70,46 @@ fn list_in_the_new_place_says_where_the_checkpoints_are() {
 }
 
 #[test]
+fn every_command_that_finds_no_checkpoints_names_the_former_place() {
+    let sandbox = project();
+    let old = sandbox.root().display().to_string();
+    let moved = move_away(&sandbox);
+    for (command, code) in [
+        (&["status"][..], 0),
+        (&["status", "--brief"], 0),
+        (&[], 0),
+        (&["show", "@"], 3),
+        (&["restore", "@", "--yes"], 3),
+        (&["undo"], 3),
+        (&["find", "notes"], 3),
+        (&["guard"], 4),
+        (&["workflow", "status"], 3),
+    ] {
+        let run = in_dir(&sandbox, &moved, command).code(code);
+        run.stderr_has(&format!("'checkpoint relink {old}' brings"));
+        let run = in_dir(&sandbox, &moved, &[command, &["--json"]].concat()).code(code);
+        assert_eq!(codes(&run), ["project_moved"], "{run}");
+    }
+    let run = in_dir(&sandbox, &moved, &["undo", "--json"]).code(3);
+    assert_eq!(
+        run.json()["error"]["command"],
+        serde_json::json!(["checkpoint", "relink", old])
+    );
+    assert!(
+        !place::store(&sandbox.base(), &moved).exists(),
+        "a reader made a store"
+    );
+}
+
+#[test]
+fn a_relink_to_a_root_without_checkpoints_leads_to_the_list_of_stores() {
+    let sandbox = project();
+    let nowhere = sandbox.top().join("nowhere").display().to_string();
+    let run = sandbox.run(&["relink", &nowhere, "--yes"]).code(3);
+    run.stderr_has("nowhere has no checkpoints; 'checkpoint list --all' shows every store");
+}
+
+#[test]
 fn relink_brings_history_pins_and_undo_along() {
     let sandbox = project();
     let before = ids(&sandbox.run(&["list", "--json"]).success());

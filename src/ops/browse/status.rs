@@ -20,6 +20,7 @@ use crate::ops::capture::left_out::LeftOut;
 use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Sink, capture};
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
+use crate::ops::maintain::moved::{self, Moved};
 use crate::ops::maintain::size_limit;
 use crate::ops::maintain::stores::damaged_copies_of;
 use crate::ops::session;
@@ -104,11 +105,17 @@ pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome
         warnings: Vec::new(),
     };
     outcome.damaged_copies = damaged_copies_of(&outcome.store)?;
-    match context.find_store()? {
-        Some(store) => describe_store(context, &store, options, &mut outcome)?,
-        None => outcome
-            .warnings
-            .extend(context.settings.remarks.iter().map(Warning::from)),
+    if let Some(store) = context.find_store()? {
+        describe_store(context, &store, options, &mut outcome)?;
+    } else {
+        let moved = if options.brief {
+            moved::find_moved_stores(context, &mut |_| Ok(false))?
+        } else {
+            moved::find_without_capture(context)?
+        };
+        outcome.warnings.extend(moved.iter().map(Moved::warning));
+        let remarks = context.settings.remarks.iter();
+        outcome.warnings.extend(remarks.map(Warning::from));
     }
     Ok(outcome)
 }

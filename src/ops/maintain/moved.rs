@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::base::threads;
-use crate::error::Result;
+use crate::error::{Error, Instead, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::capture::effective_rules::effective_rules;
@@ -48,6 +48,30 @@ impl Moved {
             old_root: self.old_root.clone(),
             checkpoints: self.checkpoints,
         }
+    }
+}
+
+/// Adds to a failure for want of a store that the directory was moved, if it was.
+pub fn named_in(context: &Context, error: Error) -> Error {
+    let lacks_store = match &error {
+        Error::NoStore { instead, .. } => *instead == Instead::Create,
+        Error::Workflow(problem) => problem.code == "no_workflow",
+        Error::Unguarded { .. } => true,
+        _ => false,
+    };
+    if !lacks_store || !matches!(context.find_store(), Ok(None)) {
+        return error;
+    }
+    let found = find_without_capture(context).unwrap_or_default();
+    for moved in &found {
+        context.pending_warnings.add(moved.warning());
+    }
+    match (error, found.into_iter().next()) {
+        (Error::NoStore { root, .. }, Some(moved)) => Error::NoStore {
+            root,
+            instead: Instead::Former(moved.old_root),
+        },
+        (error, _) => error,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Instead, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::context::Context;
 use crate::ops::maintain::moved::{self, Moved, RootEvidence};
@@ -191,7 +191,7 @@ fn carry_out(
 ) -> Result<Vec<Warning>> {
     let gone = || Error::NoStore {
         root: outcome.moved.old_root.clone(),
-        ancestor: None,
+        instead: Instead::OtherStore,
     };
     let old = Store::open(outcome.moved.store.clone())?.ok_or_else(gone)?;
     let locked = old.lock(context.lock_wait(), &context.holder)?;
@@ -253,7 +253,7 @@ fn find(context: &Context, old_root: &Path, here: Option<&Path>) -> Result<Moved
     let [store] = found.as_slice() else {
         return Err(Error::NoStore {
             root: resolved,
-            ancestor: None,
+            instead: Instead::OtherStore,
         });
     };
     let store = store.clone();
