@@ -260,6 +260,38 @@ fn what_is_no_answer_changes_nothing() {
     assert_eq!(runs(&sandbox), [(false, "in_progress".to_owned())]);
 }
 
+#[test]
+fn a_refusal_names_the_answers_of_the_question_that_was_asked() {
+    let sandbox = story();
+    let refused = "; nothing was changed; choose one of ";
+    let second = [(QUESTION, "n\\n"), (OTHERWISE, "\\n")];
+    let Some(run) = resume(&sandbox, &second) else {
+        return;
+    };
+    run.code(4).stdout_has(&format!(
+        "no answer was given{refused}abandon, pick:write-docs\n"
+    ));
+    let third = [
+        (QUESTION, "n\\n"),
+        (OTHERWISE, "pick\\n"),
+        ("Which phase?", "what\\n"),
+    ];
+    let run = resume(&sandbox, &third).expect("a terminal").code(4);
+    run.stdout_has(&format!(
+        "'what' is not a valid answer{refused}pick:write-docs\n"
+    ));
+    for answers in [
+        &[(QUESTION, "")][..],
+        &[(QUESTION, "n\\n"), (OTHERWISE, "")],
+    ] {
+        let run = resume(&sandbox, answers).expect("a terminal").code(4);
+        run.stdout_has("checkpoint: cancelled; nothing was changed\n");
+    }
+    // What is offered is understood.
+    let named = [(QUESTION, "n\\n"), (OTHERWISE, "pick:write-docs\\n")];
+    resume(&sandbox, &named).expect("a terminal").code(0);
+}
+
 /// Documents that are torn, or JSON of another shape.
 fn malformed() -> [String; 2] {
     [

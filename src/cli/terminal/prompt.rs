@@ -68,7 +68,7 @@ impl Prompt {
     /// Asks for a line of text; `None` if the user cannot be asked.
     ///
     /// # Errors
-    /// A signal came instead of an answer.
+    /// A signal or the end of the input came instead of an answer.
     pub fn words(&self, interrupt: &Interrupt, question: &str) -> Result<Option<String>> {
         if !self.may_ask {
             return Ok(None);
@@ -76,9 +76,15 @@ impl Prompt {
         let _hidden = progress::hide();
         let _shield = interrupt.shield();
         printer::to_stderr(question, self.paint);
-        answer(interrupt)
-            .map(Some)
-            .inspect_err(|_| printer::to_stderr("\n", self.paint))
+        let answer = answer(interrupt).and_then(|line| {
+            // Not even a line break: the input has ended.
+            if line.is_empty() {
+                Err(Error::Declined)
+            } else {
+                Ok(Some(line))
+            }
+        });
+        answer.inspect_err(|_| printer::to_stderr("\n", self.paint))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::workflow::documents::conflict::in_words;
 use crate::workflow::engine::report::Status;
 use crate::workflow::engine::step::StepOptions;
-use crate::workflow::rules::choices::{self, Chosen};
+use crate::workflow::rules::choices::{self, Chosen, PICK};
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::labels::listed;
 use crate::workflow::words::run_error::RunError;
@@ -55,7 +55,7 @@ pub type Ask<'a> = dyn FnMut(&Question<'_>) -> Result<Option<String>> + 'a;
 pub fn decide(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<Chosen> {
     let chosen = match &options.choose {
         Some(word) => choices::understand(&status.run.workflow, word)
-            .ok_or_else(|| no_answer(status, word))?,
+            .ok_or_else(|| no_answer(word, first_choices(status)))?,
         None => first(status, options, ask)?,
     };
     if options.choose.is_some() && chosen.goes_on() && !options.anyway && !is_sound(status) {
@@ -75,24 +75,17 @@ fn is_sound(status: &Status) -> bool {
 
 fn first(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<Chosen> {
     let workflow = &status.run.workflow;
-    let undecided = || undecided(status, choices::choices(workflow, is_sound(status)));
+    let undecided = || undecided(status, first_choices(status));
     if !is_sound(status) && !options.anyway {
         let answer = ask(&Question::Unsound(status))?.ok_or_else(undecided)?;
-        if answer.is_empty() {
-            return Err(no_answer(status, "").into());
-        }
         if is_yes(&answer) {
             return Ok(Chosen::StartFresh);
         }
     }
     let mut answer = ask(&Question::Resume(status))?.ok_or_else(undecided)?;
     loop {
-        // An empty answer is the end of the input; asking again would loop forever.
-        if answer.is_empty() {
-            return Err(no_answer(status, "").into());
-        }
         answer = match choices::understand_line(workflow, &answer) {
-            Some(Chosen::View) => ask(&Question::Details(status))?.unwrap_or_default(),
+            Some(Chosen::View) => ask(&Question::Details(status))?.ok_or_else(undecided)?,
             Some(Chosen::StartFresh) if choices::is_confirmed(workflow) && !options.yes => {
                 let answer = ask(&Question::Restart(workflow))?.unwrap_or_default();
                 return if is_yes(&answer) {
@@ -102,9 +95,16 @@ fn first(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<
                 };
             }
             Some(chosen) => return Ok(chosen),
-            None => ask(&Question::Again(workflow, answer.trim().to_owned()))?.unwrap_or_default(),
+            None => {
+                let again = Question::Again(workflow, answer.trim().to_owned());
+                ask(&again)?.ok_or_else(undecided)?
+            }
         };
     }
+}
+
+fn first_choices(status: &Status) -> Vec<Choice> {
+    choices::choices(&status.run.workflow, is_sound(status))
 }
 
 fn is_yes(answer: &str) -> bool {
@@ -113,31 +113,32 @@ fn is_yes(answer: &str) -> bool {
 
 fn decline(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Result<Chosen> {
     let workflow = &status.run.workflow;
-    let undecided = || undecided(status, choices::after_no(workflow, is_sound(status)));
+    let mut offered = choices::after_no(workflow, is_sound(status));
     // A choice on the command line answers the further questions as well.
     let answer = if options.choose.is_some() {
         None
     } else {
         ask(&Question::AbandonOrPick)?
     };
-    let answer = answer.ok_or_else(undecided)?.trim().to_ascii_lowercase();
-    match answer.as_str() {
-        "abandon" | "a" => Ok(Chosen::Abandon),
+    let undecided = || undecided(status, offered.clone());
+    let answer = answer.ok_or_else(undecided)?.trim().to_owned();
+    let picked = match answer.to_ascii_lowercase().as_str() {
+        "abandon" | "a" => return Ok(Chosen::Abandon),
         "pick" | "p" => {
             let picked = ask(&Question::Pick(workflow))?.ok_or_else(undecided)?;
-            let picked = picked.trim();
-            let numbered = picked
-                .parse::<usize>()
-                .ok()
-                .and_then(|at| workflow.phases.get(at.checked_sub(1)?));
-            let phase = workflow
-                .phase(picked)
-                .or(numbered)
-                .ok_or_else(|| no_answer(status, picked))?;
-            Ok(Chosen::Pick(phase.id.clone()))
+            offered.retain(|choice| choice.key.starts_with(PICK));
+            picked.trim().to_owned()
         }
-        _ => Err(no_answer(status, &answer).into()),
-    }
+        _ if answer.starts_with(PICK) => answer,
+        _ => return Err(no_answer(&answer, offered).into()),
+    };
+    let id = picked.strip_prefix(PICK).unwrap_or(&picked);
+    let place = id.parse::<usize>().ok().and_then(|at| at.checked_sub(1));
+    let phase = workflow
+        .phase(id)
+        .or_else(|| workflow.phases.get(place?))
+        .ok_or_else(|| no_answer(&picked, offered))?;
+    Ok(Chosen::Pick(phase.id.clone()))
 }
 
 /// The error if the user cannot be asked; nothing is changed.
@@ -156,7 +157,7 @@ fn unsound(status: &Status) -> WorkflowProblem {
         run: workflow.id.clone(),
         wrong: what_is_wrong(status).unwrap_or_default(),
     };
-    with_choices(error, choices::choices(workflow, false)).with_state(workflow)
+    with_choices(error, first_choices(status)).with_state(workflow)
 }
 
 fn what_is_wrong(status: &Status) -> Option<String> {
@@ -170,12 +171,12 @@ fn with_choices(error: RunError, options: Vec<Choice>) -> WorkflowProblem {
         .with_options(options)
 }
 
-fn no_answer(status: &Status, given: &str) -> WorkflowProblem {
-    let options = choices::choices(&status.run.workflow, is_sound(status));
-    let keys: Vec<&str> = options.iter().map(|choice| choice.key.as_str()).collect();
+/// The error if the answer is none of those that were offered.
+fn no_answer(given: &str, offered: Vec<Choice>) -> WorkflowProblem {
+    let keys: Vec<&str> = offered.iter().map(|choice| choice.key.as_str()).collect();
     let error = RunError::NoAnswer {
         given: given.to_owned(),
         keys: keys.join(", "),
     };
-    WorkflowProblem::from(error).with_options(options)
+    WorkflowProblem::from(error).with_options(offered)
 }

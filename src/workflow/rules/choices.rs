@@ -7,6 +7,9 @@ use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::labels::{Label, continue_from};
 
+/// Begins the answer that names a phase.
+pub const PICK: &str = "pick:";
+
 /// A decision of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
@@ -63,7 +66,7 @@ pub fn after_no(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
     let others = workflow.remaining().filter(can_begin);
     named.extend(others.map(|phase| {
         (
-            format!("pick:{}", phase.id),
+            format!("{PICK}{}", phase.id),
             Label::Pick(phase.name.clone()),
         )
     }));
@@ -120,7 +123,7 @@ pub fn understand_line(workflow: &Workflow, line: &str) -> Option<Chosen> {
 /// Interprets an answer for this run.
 pub fn understand(workflow: &Workflow, answer: &str) -> Option<Chosen> {
     let answer = answer.trim();
-    if let Some(id) = answer.strip_prefix("pick:") {
+    if let Some(id) = answer.strip_prefix(PICK) {
         return Some(Chosen::Pick(id.to_owned()));
     }
     let word = answer.to_ascii_lowercase();
