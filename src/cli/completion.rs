@@ -10,7 +10,7 @@ use clap::{Arg, Command, ValueHint};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 
-use crate::base::shell_word::{backslashed, unquoted};
+use crate::base::shell_word::{backslashed, behind_quote, unquoted};
 use crate::base::text::escape;
 use crate::base::time::age;
 use crate::cli::{command_context, environment, parse};
@@ -34,23 +34,17 @@ pub fn answer(shell: &str, words: Vec<OsString>) -> Option<String> {
     let shells = Shells::builtins();
     let asking = shells.completer(shell)?;
     let at = environment::completing_index().unwrap_or(words.len().saturating_sub(1));
-    let typed_quote = words.get(at).is_some_and(|word| {
-        let first = word.as_encoded_bytes().first();
-        matches!(first, Some(b'\'' | b'"'))
-    });
-    // Only fish hands over words without their quotes.
-    let words: Vec<OsString> = match shell {
-        "bash" | "zsh" => words
-            .into_iter()
-            .map(|word| word.to_str().map(unquoted).map_or(word, OsString::from))
-            .collect(),
-        _ => words,
+    let (words, open_quote) = without_quotes(shell, words, at);
+    let quoting = match open_quote {
+        _ if shell != "bash" => Quoting::ByShell,
+        None => Quoting::Backslashes,
+        Some(quote) => Quoting::Behind(quote),
     };
     let mut whole = parse::command();
     let line = Arc::new(TypedLine {
         before: positionals(&whole, words.get(1..at).unwrap_or_default()),
         words: words.clone(),
-        quotes: shell == "bash" && !typed_quote,
+        quoting,
     });
     let types_option = words
         .get(at)
@@ -64,13 +58,39 @@ pub fn answer(shell: &str, words: Vec<OsString>) -> Option<String> {
     String::from_utf8(told).ok()
 }
 
+/// Removes the quotes of words, and returns the one that the word at `at` left open. Fish hands
+/// over the others without theirs.
+fn without_quotes(shell: &str, words: Vec<OsString>, at: usize) -> (Vec<OsString>, Option<char>) {
+    let (is_fish, mut open_quote) = (shell == "fish", None);
+    let plain = words.into_iter().enumerate().map(|(index, word)| {
+        let is_quoted = matches!(shell, "bash" | "zsh") || (is_fish && index == at);
+        let Some(typed) = word.to_str().filter(|_| is_quoted) else {
+            return word;
+        };
+        let (plain, open) = unquoted(typed, is_fish);
+        if index == at {
+            open_quote = open;
+        }
+        plain.into()
+    });
+    (plain.collect(), open_quote)
+}
+
+/// How candidates are quoted.
+#[derive(Clone, Copy)]
+enum Quoting {
+    ByShell,
+    Backslashes,
+    /// They follow this quote, which the user opened.
+    Behind(char),
+}
+
 /// The line that is completed.
 struct TypedLine {
     words: Vec<OsString>,
     /// Words before the completed one that are no options, their values or names of commands.
     before: Vec<OsString>,
-    /// Whether candidates are quoted here, because the shell does not do it.
-    quotes: bool,
+    quoting: Quoting,
 }
 
 /// What an argument is completed with.
@@ -217,10 +237,12 @@ impl TypedLine {
     }
 
     fn finished(&self, candidate: CompletionCandidate) -> CompletionCandidate {
-        if !self.quotes {
-            return candidate;
-        }
-        let quoted = backslashed(&candidate.get_value().to_string_lossy());
+        let plain = candidate.get_value().to_string_lossy();
+        let quoted = match self.quoting {
+            Quoting::ByShell => return candidate,
+            Quoting::Backslashes => backslashed(&plain),
+            Quoting::Behind(quote) => behind_quote(&plain, quote),
+        };
         CompletionCandidate::new(quoted).help(candidate.get_help().cloned())
     }
 }

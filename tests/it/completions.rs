@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::bench::terminal::dialogue;
 use crate::bench::{Run, Sandbox, skipped};
 
 fn shell(name: &str) -> Option<PathBuf> {
@@ -102,6 +103,60 @@ fn bash_completes_commands_options_and_ids() {
     );
 }
 
+/// A checkpoint of files whose names need quotes.
+fn with_odd_names() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("sp ace dir/it's \"q\".txt", "1")
+        .write("sp ace dir/plain.txt", "2")
+        .write("sp ace dir/sub dir/x $y.txt", "3");
+    sandbox.create("before refactor");
+    sandbox
+}
+
+#[test]
+fn bash_completes_behind_an_open_quote_so_that_the_words_come_out_right() {
+    let sandbox = with_odd_names();
+    if shell("bash").is_none() {
+        return;
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    sandbox.env("PATH", path).env("INPUTRC", "/dev/null");
+    sandbox.env("PS1", "READY> ");
+    let cases = [
+        (r"cat @:sp\\ ace\\ dir/it\t", r#"@:sp ace dir/it's "q".txt"#),
+        (r#"cat "@:sp ace dir/it\t"#, r#"@:sp ace dir/it's "q".txt"#),
+        (r#"cat "@:sp\tsu\tx\t"#, "@:sp ace dir/sub dir/x $y.txt"),
+        (r"cat '\''@:sp ace dir/it\t", r#"@:sp ace dir/it's "q".txt"#),
+        (r#"cat @:"sp ace dir/it\t"#, r#"@:sp ace dir/it's "q".txt"#),
+        (r"cat @:'\''sp ace dir/it\t", r#"@:sp ace dir/it's "q".txt"#),
+        (
+            r#"cat "before refactor:sp ace dir/p\t"#,
+            "before refactor:sp ace dir/plain.txt",
+        ),
+        (r#"restore "bef\t"#, "before refactor"),
+        (r#"list --reason="bef\t"#, "--reason=before refactor"),
+        (r#"cat @:"sp ace dir"/pl\t"#, "@:sp ace dir/plain.txt"),
+    ];
+    let typed: Vec<String> = cases
+        .iter()
+        .map(|(line, _)| format!(r"checkpoint {line}\n"))
+        .collect();
+    let start = r#"source <("$checkpoint" completions bash); checkpoint() { printf "told<%%s>\\n" "${@: -1}"; }; PS1="G""O> "\n"#;
+    let mut answers = vec![("READY>", start)];
+    answers.extend(typed.iter().map(|line| ("GO>", line.as_str())));
+    answers.push(("GO>", "exit\\n"));
+    let Some(run) = dialogue(&sandbox, "bash --norc --noprofile -i", &answers) else {
+        return;
+    };
+    let told: Vec<&str> = run
+        .stdout
+        .lines()
+        .filter_map(|line| line.rsplit_once("told<")?.1.strip_suffix('>'))
+        .collect();
+    assert_eq!(told, cases.map(|(_, word)| word), "{run}");
+}
+
 #[test]
 fn zsh_completes_ids_with_their_reasons() {
     let (sandbox, ids) = with_two();
@@ -173,6 +228,33 @@ fn fish_completes_ids_with_their_reasons() {
     for path in ["src/a b.rs", "src/deep/", "pre-wave-1:src/deep/"] {
         assert!(lines.contains(&path), "{path}: {run}");
     }
+}
+
+#[test]
+fn fish_completes_words_with_blanks_and_quotes() {
+    let sandbox = with_odd_names();
+    let Some(fish) = shell("fish") else { return };
+    let cases = [
+        (r"cat @:sp\ ace\ dir/p", "@:sp ace dir/plain.txt"),
+        (r#"cat "@:sp ace dir/p"#, "@:sp ace dir/plain.txt"),
+        (r"cat '@:sp ace dir/it", r#"@:sp ace dir/it's "q".txt"#),
+        (r"cat '@:sp ace dir/it\'s", r#"@:sp ace dir/it's "q".txt"#),
+        (r"cat @:sp\ ace\ dir/it\'s", r#"@:sp ace dir/it's "q".txt"#),
+        (r"cat before\ refactor:sp", "before refactor:sp ace dir/"),
+        (r"restore before\ re", "before refactor"),
+    ];
+    let asked = cases.map(|(line, _)| {
+        let line = line.replace('\\', r"\\").replace('\'', r"\'");
+        format!("complete -C 'checkpoint {line}'\n")
+    });
+    let script = format!("checkpoint completions fish | source\n{}", asked.concat());
+    let run = run(&sandbox, &fish, &["--no-config", "-c", &script]).success();
+    let told: Vec<&str> = run
+        .stdout
+        .lines()
+        .map(|line| line.split('\t').next().unwrap_or_default())
+        .collect();
+    assert_eq!(told, cases.map(|(_, word)| word), "{run}");
 }
 
 #[test]
