@@ -18,7 +18,7 @@ use crate::view::{envelope as envelope_view, topics};
 #[derive(Debug, clap::Args)]
 pub struct HelpArgs {
     /// Command such as restore or 'workflow init', or topic such as recovery
-    #[arg(value_name = "COMMAND|TOPIC")]
+    #[arg(value_name = "COMMAND|TOPIC", value_delimiter = ' ')]
     pub words: Vec<String>,
 }
 

@@ -23,7 +23,7 @@ use crate::view::topics;
 #[command(hide = true)]
 pub struct ManArgs {
     /// Command such as restore or 'workflow init' [default: checkpoint itself]
-    #[arg(value_name = "COMMAND")]
+    #[arg(value_name = "COMMAND", value_delimiter = ' ')]
     pub words: Vec<String>,
     /// Folder to write the pages of all commands to
     // `--dir` is the directory to act on, of every command.
