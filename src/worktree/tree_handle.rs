@@ -28,7 +28,11 @@ impl WorkTree {
             if sys::is_absent(&error) {
                 Error::RootMissing { root: path.into() }
             } else {
-                Error::io("open", path)(error)
+                Error::TreeIo {
+                    action: "read",
+                    path: path.to_path_buf(),
+                    source: error,
+                }
             }
         })?;
         let stat = root.stat().map_err(Error::io("look at", path))?;

@@ -37,6 +37,20 @@ fn with_closed_things() -> Option<(Sandbox, &'static [&'static str])> {
 }
 
 #[test]
+fn a_root_that_cannot_be_listed_is_named_as_unreadable() {
+    let sandbox = Sandbox::new();
+    let Some(wrapper) = wrapper(&sandbox) else {
+        return;
+    };
+    let root = sandbox.root().display().to_string();
+    sandbox.write("a", "1").chmod("", 0);
+    let run = sandbox.run_under(wrapper, &["-C", &root, "create"]).code(1);
+    sandbox.chmod("", 0o755);
+    run.stderr_has(&format!("cannot read {root}: Permission denied"))
+        .stderr_has("; this user may not read it");
+}
+
+#[test]
 fn unreadable_things_make_a_partial_checkpoint_with_exit_5() {
     let Some((sandbox, wrapper)) = with_closed_things() else {
         return;
