@@ -177,10 +177,20 @@ impl Planner<'_> {
             .keys()
             .filter(|path| !self.plan.delete.contains_key(*path));
         stays.extend(kept.filter_map(RelPath::parent));
+        // What is deleted may have been all that a directory beyond the limits was made for.
+        let emptied: BTreeSet<RelPath> = if self.scope.is_everything() {
+            BTreeSet::new()
+        } else {
+            let deleted = self.plan.delete.keys();
+            deleted.flat_map(RelPath::ancestors).collect()
+        };
         let mut holds_uncaptured: BTreeSet<RelPath> = parents(&self.present.uncaptured).collect();
         for path in self.present.dirs.keys().rev() {
-            let unwanted = !self.target.dirs.contains_key(path) && self.scope.covers_dir(path);
-            let goes = unwanted && !stays.contains(path) && !holds_uncaptured.contains(path);
+            let is_new = !self.target.dirs.contains_key(path);
+            let unwanted = is_new && self.scope.covers_dir(path);
+            let goes = (unwanted || is_new && emptied.contains(path))
+                && !stays.contains(path)
+                && !holds_uncaptured.contains(path);
             if goes
                 && (self.plan.remove_dirs.contains(path) || self.is_targets_business(path, true))
             {
