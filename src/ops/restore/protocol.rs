@@ -47,9 +47,10 @@ pub fn restore(
     common: &CommonOptions,
     consent: &mut Consent<'_>,
 ) -> Result<Option<RestoreOutcome>> {
-    // With --yes nothing is shown, so the plan made under the lock is enough.
+    // With --yes nothing is shown, so the plan made under the lock is enough; but a missing root is
+    // made only for a plan that has something in it.
     let (mut shown, mut since) = (RestorePlan::default(), None);
-    if common.dry_run || !common.yes {
+    if common.dry_run || !common.yes || !context.root.exists() {
         let first = capture_and_plan(context, store, request, Sink::HashOnly)?;
         (shown, since) = (refuse_conflicts(first.plan)?, first.since);
         request
@@ -127,7 +128,9 @@ fn is_nothing_to_do(context: &Context, request: &Request<'_>, plan: &RestorePlan
         .databases_within(&request.scope)
         .next()
         .is_some();
-    plan.is_empty() && request.pending.is_none() && !asks_for_databases && context.root.exists()
+    let is_missed = plan.is_of_nothing() && request.scope.filter.only.is_some();
+    let is_there = is_missed || context.root.exists();
+    plan.is_empty() && request.pending.is_none() && !asks_for_databases && is_there
 }
 
 /// Makes the root if it is missing; returns whether it did.
