@@ -1,7 +1,7 @@
 //! `undo` and `redo`: any number of steps back and forth, later edits included.
 
 use crate::bench::Sandbox;
-use crate::bench::terminal::with_keyboard;
+use crate::bench::terminal::{dialogue, with_keyboard};
 
 fn step(sandbox: &Sandbox, content: &str) -> String {
     sandbox.write("a", content);
@@ -440,4 +440,58 @@ fn the_answer_to_several_steps_has_what_each_did() {
         "v3"
     );
     assert_eq!(sandbox.read("a"), "v6");
+}
+
+#[test]
+fn an_undo_of_a_path_removes_the_directories_that_were_made_for_it() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("new/deep/a", "1")
+        .write("new/b", "1")
+        .create("one");
+    sandbox.remove("new").write("other", "1");
+    let before = sandbox.tree();
+    for limit in [&["new/deep/a"][..], &["--glob", "a"]] {
+        sandbox
+            .run(&[&["restore", "one", "--yes"], limit].concat())
+            .success();
+        assert_eq!(sandbox.read("new/deep/a"), "1");
+        sandbox.undo().success();
+        sandbox.tree().assert_is(&before, "after the undo");
+    }
+    sandbox
+        .run(&["restore", "one", "new/deep/a", "--yes"])
+        .success();
+    sandbox.write("new/mine", "1");
+    sandbox.undo().success();
+    assert!(sandbox.exists("new/mine") && !sandbox.exists("new/deep"));
+}
+
+#[test]
+fn a_question_in_the_middle_of_several_steps_is_answered_truly() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("b", "1").create("one");
+    sandbox.write("a", "2").write("b", "2");
+    for (answer, code, told) in [
+        (
+            "n\\n",
+            4,
+            "1 of 2 steps undone, and then cancelled; nothing more was changed",
+        ),
+        ("\\003", 130, "1 of 2 steps undone, and then interrupted"),
+    ] {
+        for path in ["a", "b"] {
+            sandbox.run(&["restore", "one", path, "--yes"]).success();
+        }
+        sandbox.write("a", "mine");
+        let Some(run) = dialogue(
+            &sandbox,
+            "trap : INT; $checkpoint undo 2",
+            &[("[y/N]", answer)],
+        ) else {
+            return;
+        };
+        run.code(code).stdout_has(told);
+        sandbox.run(&["undo", "--yes"]).success();
+    }
 }

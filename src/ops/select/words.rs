@@ -252,6 +252,9 @@ impl<'s> Lookup<'s> {
             }
             return Err(self.missing_path(found.id, &path));
         }
+        if let Some(ambiguous) = self.ambiguous(word) {
+            return Err(ambiguous);
+        }
         let problem = match problem {
             Some(SelectorProblem::NoMatch {
                 query,
@@ -268,6 +271,16 @@ impl<'s> Lookup<'s> {
             }
         };
         Err(explain(self.inventory, problem))
+    }
+
+    /// Returns the error for `SEL:PATH` with an id of several checkpoints.
+    fn ambiguous(&self, word: &[u8]) -> Option<Error> {
+        let colons = (0..word.len()).rev().filter(|at| word[*at] == b':');
+        let mut selectors = colons.filter_map(|at| std::str::from_utf8(&word[..at]).ok());
+        selectors.find_map(|selector| match self.resolve(selector) {
+            Err(problem @ SelectorProblem::Ambiguous { .. }) => Some(problem.into()),
+            _ => None,
+        })
     }
 
     /// Splits `SEL:PATH` at the last colon that leaves a checkpoint and a path in it. If the path is
