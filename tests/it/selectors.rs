@@ -245,7 +245,7 @@ fn a_word_that_could_be_both_is_the_checkpoint_unless_it_stands_behind_dashes() 
     }
     run(&sandbox, "restore|--|plan")
         .code(3)
-        .stderr_has("'plan' is a path, not a checkpoint; run: checkpoint restore latest -- plan\n");
+        .stderr_has("'plan' is a path, not a checkpoint; run: checkpoint restore latest plan\n");
     run(&sandbox, "restore|latest|--yes|--|plan").success();
     assert_eq!(sandbox.read("plan"), "a file");
 }

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::base::interrupt::Interrupt;
-use crate::base::shell_word::shell_line;
+use crate::base::shell_word::shell_word;
 use crate::base::text::escape_bytes;
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::commands::prune::KeepArgs;
@@ -177,11 +177,10 @@ fn choose(
     let paths = &options.words.paths;
     if !cmd.prompt.may_ask || !progress::can_draw() {
         if let Some(path) = paths.first() {
-            let words = [&b"checkpoint"[..], b"restore", b"latest", b"--"];
-            let words = words.into_iter().chain(paths.iter().map(Vec::as_slice));
+            let words: Vec<String> = paths.iter().map(|path| shell_word(path)).collect();
             return Err(Error::PathNotCheckpoint {
                 path: escape_bytes(path),
-                command: Some(shell_line(words)),
+                command: Some(format!("checkpoint restore latest {}", words.join(" "))),
             });
         }
         return Err(Error::Usage {
