@@ -181,7 +181,12 @@ fn plan(
         dir_filter::add_left_out(&captured.listing, &mut snapshot);
     }
     let wanted = target.adapted(held, &snapshot);
-    let may_delete = |path: &RelPath, is_dir: bool| target.may_delete(&snapshot, path, is_dir);
+    let is_step = matches!(request.verb, Verb::Undo | Verb::Redo);
+    let may_delete = |path: &RelPath, is_dir: bool| {
+        // Beyond the limits, only what the step made can be meant.
+        let is_meant = !is_dir || is_step || request.scope.covers_dir(path);
+        is_meant && target.may_delete(&snapshot, path, is_dir)
+    };
     let mut plan = RestorePlan::between(&snapshot, &wanted, &request.scope, &may_delete);
     target.check_all_was_known()?;
     plan.unreadable
