@@ -121,3 +121,19 @@ fn a_root_that_is_gone_is_made_again_although_the_checkpoint_is_empty() {
         .success();
     assert!(sandbox.root().is_dir(), "{run}");
 }
+
+#[test]
+fn patterns_that_match_nothing_do_not_make_a_root_that_is_gone() {
+    let sandbox = Sandbox::bare();
+    let id = sandbox.write("a", "one").create("wave-1");
+    std::fs::remove_dir_all(sandbox.root()).expect("it can be removed");
+    let root = sandbox.root().display().to_string();
+    sandbox
+        .run_in(
+            &sandbox.top(),
+            &["-C", &root, "restore", &id, "--glob", "zzz", "--yes"],
+        )
+        .code(3)
+        .stderr_has("no path of");
+    assert!(!sandbox.root().exists());
+}

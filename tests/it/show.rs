@@ -115,7 +115,7 @@ fn a_selector_that_means_nothing_is_exit_3_and_an_empty_one_exit_2() {
         "../../etc",
         "-",
     ] {
-        let run = sandbox.run(&["show", "--json", "--", selector]);
+        let run = sandbox.run(&["show", "--json", selector]);
         assert_eq!(
             (run.code, run.error_code().as_str()),
             (3, "no_such_checkpoint"),
@@ -153,6 +153,13 @@ fn an_ambiguous_prefix_lists_its_candidates() {
     let (one, other) = twins.expect("two ids with four equal digits");
     let run = sandbox.run(&["show", &one[..4], "--json"]).code(3);
     assert_eq!(run.error_code(), "ambiguous_checkpoint");
+    for command in ["restore", "ls", "diff", "cat", "show"] {
+        let inside = format!("{}:a", &one[..4]);
+        sandbox
+            .run(&[command, &inside])
+            .code(3)
+            .stderr_has("could be ");
+    }
     let candidates = run.json()["error"]["candidates"].to_string();
     assert!(
         candidates.contains(&one) && candidates.contains(&other),
