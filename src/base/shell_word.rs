@@ -6,11 +6,18 @@ use crate::base::text::escape;
 /// every shell knows `$'…'`.
 pub fn shell_word(bytes: &[u8]) -> String {
     // A leading dash would make it an option.
-    let dash = if bytes.starts_with(b"-") { "./" } else { "" };
+    if bytes.starts_with(b"-") {
+        quoted(&[b"./", bytes].concat())
+    } else {
+        quoted(bytes)
+    }
+}
+
+fn quoted(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
-        Ok(text) if is_plain(text) => format!("{dash}{text}"),
-        Ok(text) if is_quotable(text) => format!("'{dash}{}'", text.replace('\'', r"'\''")),
-        _ => spelled(dash, bytes),
+        Ok(text) if is_plain(text) => text.to_owned(),
+        Ok(text) if is_quotable(text) => format!("'{}'", text.replace('\'', r"'\''")),
+        _ => spelled(bytes),
     }
 }
 
@@ -28,7 +35,7 @@ fn is_quotable(text: &str) -> bool {
 }
 
 /// Writes a word with `printf`; trailing line breaks stay literal, because `$(…)` strips them.
-fn spelled(dash: &str, bytes: &[u8]) -> String {
+fn spelled(bytes: &[u8]) -> String {
     let kept = bytes
         .iter()
         .rposition(|byte| *byte != b'\n')
@@ -43,7 +50,7 @@ fn spelled(dash: &str, bytes: &[u8]) -> String {
             letter if letter.is_ascii_alphanumeric() => char::from(*letter).to_string(),
             other => format!("\\{other:03o}"),
         });
-        word = format!("\"$(printf '{dash}{}')\"", octal.collect::<String>());
+        word = format!("\"$(printf '{}')\"", octal.collect::<String>());
     }
     if !breaks.is_empty() {
         word.push_str(&format!("'{}'", "\n".repeat(breaks.len())));
@@ -54,11 +61,16 @@ fn spelled(dash: &str, bytes: &[u8]) -> String {
 /// Returns a whole command line for copying into a shell.
 pub fn shell_line<'w>(words: impl IntoIterator<Item = &'w [u8]>) -> String {
     let quoted = words.into_iter().map(|word| {
-        let dashes = word.iter().take_while(|byte| **byte == b'-').count();
-        // Here a leading dash does mean an option.
-        match word.split_at(dashes) {
-            (dashes, []) if !dashes.is_empty() => String::from_utf8_lossy(dashes).into_owned(),
-            (dashes, rest) => format!("{}{}", String::from_utf8_lossy(dashes), shell_word(rest)),
+        // Here a leading dash does mean an option; what is quoted is its value.
+        let name = match word.iter().position(|byte| *byte == b'=') {
+            Some(equals) if word.starts_with(b"--") => equals + 1,
+            _ => word.iter().take_while(|byte| **byte == b'-').count(),
+        };
+        let (name, value) = word.split_at(name);
+        match std::str::from_utf8(name) {
+            Ok(name) if is_plain(name) && value.is_empty() => name.to_owned(),
+            Ok(name) if is_plain(name) => name.to_owned() + &quoted(value),
+            _ => quoted(word),
         }
     });
     quoted.collect::<Vec<_>>().join(" ")
@@ -128,7 +140,7 @@ mod tests {
         let line = shell_line(words.map(str::as_bytes));
         assert_eq!(
             line,
-            "checkpoint create --reason 'a b' - --'scope=x y' '' '$(rm)'"
+            "checkpoint create --reason 'a b' - --scope='x y' '' '$(rm)'"
         );
     }
 

@@ -20,7 +20,6 @@ use crate::ops::context::{Context, PendingWarnings};
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::restore::restore_options::Proposal;
 use crate::ops::warning::Warning;
-use crate::view::place::placed;
 use crate::view::words::{self, Output};
 
 /// Context of a command.
@@ -134,9 +133,9 @@ impl CommandContext<'_> {
     }
 
     pub fn print_no_store(&self, context: &Context) {
-        let hint = context.no_store().hint().unwrap_or_default();
+        let hint = words::hint(&context.no_store()).unwrap_or_default();
         self.printer
-            .talk(&words::no_store(context.root.path(), &placed(&hint)));
+            .talk(&words::no_store(context.root.path(), &hint.to_string()));
     }
 }
 

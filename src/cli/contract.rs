@@ -68,7 +68,7 @@ impl Words {
 
 /// Returns the contract of a `create` that made no checkpoint.
 pub fn refused(words: &[OsString], error: &Error) -> ContractDocument {
-    let why = advised(&words::message(error), words::hint(error).as_deref());
+    let why = advised(&words::message(error), words::hint(error).as_ref());
     nothing_made(&why, &anchor(words))
 }
 

@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Read as _};
 use std::path::Path;
 
 use crate::base::text::escape_path;
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 
 /// Expands each list in place. Items end with a newline, or with NUL if the list contains one.
@@ -32,9 +33,9 @@ pub fn content(file: &Path) -> Result<Vec<u8>> {
         return std::fs::read(file).map_err(|cause| match cause.kind() {
             ErrorKind::NotFound => Error::NothingFound {
                 what: format!("{} does not exist", escape_path(file)),
-                hint:
-                    "nothing was changed; the name is relative to the current directory, not to -C"
-                        .to_owned(),
+                hint: Sentence::text(
+                    "nothing was changed; the name is relative to the current directory, not to -C",
+                ),
             },
             _ => Error::io("read", file)(cause),
         });

@@ -5,7 +5,6 @@ use std::ffi::OsString;
 
 use clap::{Args as _, Command as Grammar, FromArgMatches as _, Parser};
 
-use crate::base::shell_word::shell_word;
 use crate::cli::commands::{self, Command};
 use crate::cli::global::GlobalArgs;
 use crate::cli::grammar::{self, ParseRefusal};
@@ -90,9 +89,8 @@ pub fn version_asked_for(args: &[OsString]) -> Option<String> {
 pub fn place(global: &GlobalArgs) {
     let given = [("-C", &global.dir), ("--base", &global.base)].into_iter();
     let given = given.filter_map(|(name, dir)| Some((name, dir.as_ref()?)));
-    let options: String = given
-        .map(|(name, dir)| format!("{name} {} ", shell_word(dir.as_os_str().as_encoded_bytes())))
-        .collect();
+    let words = given.flat_map(|(name, dir)| [name.as_ref(), dir.as_os_str()]);
+    let options: Vec<Vec<u8>> = words.map(|word| word.as_encoded_bytes().to_vec()).collect();
     if !options.is_empty() {
         place::set_options(
             options,

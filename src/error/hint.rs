@@ -2,7 +2,6 @@
 //! depend on the data here.
 
 use std::io::ErrorKind;
-use std::path::Path;
 
 use strum::EnumMessage as _;
 
@@ -10,95 +9,110 @@ use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_path};
 use crate::error::Error;
 use crate::error::kinds::more_changed;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::words::Instead;
 use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
 use crate::model::state::object_id::ObjectId;
 
 impl Error {
     /// Returns the user's next step, if there is a single one.
-    pub fn hint(&self) -> Option<String> {
-        let words = match self {
+    pub fn hint(&self) -> Option<Sentence> {
+        Some(match self {
             Self::NoSuchCheckpoint { query, why } => match mismatch_hint(query, why) {
                 Some(words) => words,
-                None => self.get_message()?.to_owned(),
+                None => self.fixed_hint()?,
             },
             Self::NoSuchPath { path, .. } if path.contains(['*', '?', '[']) => {
-                "PATHs are literal; give a pattern with --glob".to_owned()
+                Sentence::text("PATHs are literal; give a pattern with --glob")
             }
-            Self::NoFileNamed { id } => format!("'checkpoint ls {}' lists them", id.short()),
-            Self::NoSuchPath { checkpoint, .. } => {
-                format!("'checkpoint ls {}' lists what it holds", checkpoint.short())
+            Self::NoFileNamed { id } => {
+                Sentence::new("'checkpoint ls {}' lists them", &[&id.short()])
             }
+            Self::NoSuchPath { checkpoint, .. } => Sentence::new(
+                "'checkpoint ls {}' lists what it holds",
+                &[&checkpoint.short()],
+            ),
             Self::PathNotCheckpoint {
                 command: Some(command),
                 ..
-            } => command.clone(),
+            } => Sentence::command(command.clone()),
             Self::CheckpointNotPath {
                 checkpoint, other, ..
-            } => format!("checkpoint diff {} {}", checkpoint.short(), other.short()),
+            } => Sentence::command(CommandWords::new([
+                "diff".to_owned(),
+                checkpoint.short(),
+                other.short(),
+            ])),
             Self::NoStore { instead, .. } => without_store(instead),
-            Self::BelowRoot { above, .. } => {
-                let word = shell_word(above.as_os_str().as_encoded_bytes());
-                format!(
-                    "'checkpoint -C {word} …' uses those; --here begins new ones in this directory"
-                )
-            }
+            Self::BelowRoot { above, .. } => Sentence::new(
+                "'checkpoint -C {} …' uses those; --here begins new ones in this directory",
+                &[&above.as_os_str().as_encoded_bytes()],
+            ),
             Self::NothingFound { hint, .. } | Self::UnclearWords { hint, .. } => hint.clone(),
             Self::InterruptedLate { hint, .. } => return hint.clone(),
-            Self::StoppedAfter { hint, .. } => more_changed(hint.as_ref()?),
-            Self::Pinned { id } => format!("'checkpoint unpin {}' removes the pin", id.short()),
-            Self::NoSuchHold { active, .. } if active.is_empty() => "no hold is active".to_owned(),
+            Self::StoppedAfter { hint, .. } => hint.clone()?.map_text(more_changed),
+            Self::Pinned { id } => {
+                Sentence::new("'checkpoint unpin {}' removes the pin", &[&id.short()])
+            }
+            Self::NoSuchHold { active, .. } if active.is_empty() => {
+                Sentence::text("no hold is active")
+            }
             Self::NoSuchHold { active, .. } => {
                 let names: Vec<String> = active.iter().map(|name| escape(name)).collect();
-                format!("active: {}", names.join(", "))
+                Sentence::text(format!("active: {}", names.join(", ")))
             }
             Self::Held { hold, .. } => {
-                format!("checkpoint release {}", shell_word(hold.name.as_bytes()))
+                Sentence::command(CommandWords::new(["release", &*hold.name]))
             }
-            Self::Unguarded { command, .. } => return command.clone(),
+            Self::Unguarded { command, .. } => Sentence::command(command.clone()?),
             Self::Workflow(problem) => return problem.hint.clone(),
-            Self::Io { action, source, .. } => io_hint(action, source.kind())?.to_owned(),
-            Self::TreeIo { action, source, .. } => tree_hint(action, source.kind())?.to_owned(),
+            Self::Io { action, source, .. } => io_hint(action, source.kind())?,
+            Self::TreeIo { action, source, .. } => tree_hint(action, source.kind())?,
             Self::ConsentNeeded { can_look: true, .. } => {
-                "nothing was changed; add --yes to confirm, --dry-run to look first".to_owned()
+                Sentence::text("nothing was changed; add --yes to confirm, --dry-run to look first")
             }
-            _ => self.get_message()?.to_owned(),
-        };
-        Some(words)
+            _ => self.fixed_hint()?,
+        })
+    }
+
+    /// Returns the next step that stands at the variant.
+    fn fixed_hint(&self) -> Option<Sentence> {
+        Some(Sentence::new(self.get_message()?, &[]))
     }
 }
 
-fn without_store(instead: &Instead) -> String {
-    let word = |path: &Path| shell_word(path.as_os_str().as_encoded_bytes());
+fn without_store(instead: &Instead) -> Sentence {
     match instead {
-        Instead::Create => "'checkpoint create' makes one".to_owned(),
-        Instead::Above(above) => format!(
+        Instead::Create => Sentence::new("'checkpoint create' makes one", &[]),
+        Instead::Above(above) => Sentence::new(
             "{} has one: 'checkpoint -C {} …'",
-            escape_path(above),
-            word(above)
+            &[&escape_path(above), &above.as_os_str().as_encoded_bytes()],
         ),
-        Instead::Former(old) => format!(
+        Instead::Former(old) => Sentence::new(
             "'checkpoint relink {}' brings those of {} here",
-            word(old),
-            escape_path(old)
+            &[&old.as_os_str().as_encoded_bytes(), &escape_path(old)],
         ),
-        Instead::OtherRoot => "name a project directory with -C".to_owned(),
-        Instead::OtherStore => "'checkpoint list --all' shows every store".to_owned(),
+        Instead::OtherRoot => Sentence::text("name a project directory with -C"),
+        Instead::OtherStore => Sentence::new("'checkpoint list --all' shows every store", &[]),
     }
 }
 
-fn mismatch_hint(query: &str, why: &Mismatch) -> Option<String> {
+fn mismatch_hint(query: &str, why: &Mismatch) -> Option<Sentence> {
     let reason = |c: &Candidate| shell_word(c.reason.as_bytes());
     let newest = |newest: &Option<ObjectId>| Some(newest.as_ref()?.short());
-    Some(match why {
-        Mismatch::Unknown { newest: id } | Mismatch::NorPath { newest: id } => format!(
-            "'checkpoint list' shows them all; the newest is {}",
-            newest(id)?
-        ),
-        Mismatch::AllScoped { newest } => format!(
-            "'checkpoint list' shows them all; the newest is {}",
-            newest.short()
-        ),
+    Some(Sentence::text(match why {
+        Mismatch::Unknown { newest: id } | Mismatch::NorPath { newest: id } => {
+            return Some(Sentence::new(
+                "'checkpoint list' shows them all; the newest is {}",
+                &[&newest(id)?],
+            ));
+        }
+        Mismatch::AllScoped { newest } => {
+            return Some(Sentence::new(
+                "'checkpoint list' shows them all; the newest is {}",
+                &[&newest.short()],
+            ));
+        }
         Mismatch::InFuture { newest: id } if is_clock(query) => format!(
             "did you mean 'yesterday {query}'? the newest is {}",
             newest(id)?
@@ -120,7 +134,7 @@ fn mismatch_hint(query: &str, why: &Mismatch) -> Option<String> {
         Mismatch::TooOld { oldest, age } => {
             format!("the oldest is {}, made {age} ago", oldest.short())
         }
-    })
+    }))
 }
 
 /// Whether a typed time is a time of day alone.
@@ -133,17 +147,18 @@ fn join_or(words: impl Iterator<Item = String>) -> String {
 }
 
 /// Returns the hint for a file outside the project: of a store or of the configuration.
-fn io_hint(action: &str, kind: ErrorKind) -> Option<&'static str> {
-    match kind {
+fn io_hint(action: &str, kind: ErrorKind) -> Option<Sentence> {
+    let words = match kind {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            Some("the disk of the store is full: 'checkpoint prune' frees space and needs none")
+            "the disk of the store is full: 'checkpoint prune' frees space and needs none"
         }
-        ErrorKind::PermissionDenied if only_reads(action) => Some("this user may not read it"),
+        ErrorKind::PermissionDenied if only_reads(action) => "this user may not read it",
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-            Some("this user or sandbox may not write there; CHECKPOINT_HOME can name another place")
+            "this user or sandbox may not write there; CHECKPOINT_HOME can name another place"
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    Some(Sentence::new(words, &[]))
 }
 
 fn only_reads(action: &str) -> bool {
@@ -151,18 +166,19 @@ fn only_reads(action: &str) -> bool {
 }
 
 /// Returns the hint for a file of the project. A change that fails there is taken back as a whole.
-fn tree_hint(action: &str, kind: ErrorKind) -> Option<&'static str> {
-    match kind {
+fn tree_hint(action: &str, kind: ErrorKind) -> Option<Sentence> {
+    let words = match kind {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            Some("nothing was changed; free some space on that disk")
+            "nothing was changed; free some space on that disk"
         }
-        ErrorKind::PermissionDenied if !only_reads(action) => Some(
+        ErrorKind::PermissionDenied if !only_reads(action) => {
             "nothing was changed; its owner and mode, those of its directory, \
-             or 'lsattr' (immutable?) tell why",
-        ),
-        ErrorKind::ReadOnlyFilesystem => {
-            Some("nothing was changed; 'checkpoint restore SEL --to DIR' writes elsewhere")
+             or 'lsattr' (immutable?) tell why"
         }
-        kind => io_hint(action, kind),
-    }
+        ErrorKind::ReadOnlyFilesystem => {
+            "nothing was changed; 'checkpoint restore SEL --to DIR' writes elsewhere"
+        }
+        kind => return io_hint(action, kind),
+    };
+    Some(Sentence::new(words, &[]))
 }

@@ -8,6 +8,7 @@ use crate::base::interrupt::Interrupted;
 use crate::base::text::{escape, escape_line};
 use crate::base::time::{PAST_FORMS, SPAN_FORMS};
 use crate::error::problem::WorkflowProblem;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::words::{Instead, Obstacle};
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
@@ -27,7 +28,7 @@ pub enum Error {
     /// The command line can mean several things; `hint` has a command for each.
     #[error("{what}")]
     #[strum(serialize = "usage")]
-    UnclearWords { what: String, hint: String },
+    UnclearWords { what: String, hint: Sentence },
     /// A duration or time that cannot be read, with examples of what can.
     #[error("cannot read '{}'{}; write {forms}", escape(.typed), after(" of ", .option))]
     #[strum(
@@ -52,7 +53,7 @@ pub enum Error {
     PathNotCheckpoint {
         path: String,
         /// The command that was probably meant.
-        command: Option<String>,
+        command: Option<CommandWords>,
     },
     /// A checkpoint where one of its paths is needed.
     #[error("'{word}' is a checkpoint, and no path in {}", .checkpoint.short())]
@@ -116,7 +117,7 @@ pub enum Error {
     BadDestination { dir: PathBuf, why: String },
     /// A search found nothing.
     #[error("{what}")]
-    NothingFound { what: String, hint: String },
+    NothingFound { what: String, hint: Sentence },
     /// Files exist, but a checkpoint could hold none of them.
     #[error("{why}")]
     #[strum(message = "nothing was recorded; fix that, or name other paths")]
@@ -127,7 +128,7 @@ pub enum Error {
     InterruptedLate {
         signal: i32,
         done: String,
-        hint: Option<String>,
+        hint: Option<Sentence>,
     },
     /// Consent is needed, but there is no terminal to ask on.
     #[error("not confirmed: this would {what}")]
@@ -145,7 +146,7 @@ pub enum Error {
     #[strum(serialize = "failed")]
     StoppedAfter {
         done: String,
-        hint: Option<String>,
+        hint: Option<Sentence>,
         cause: Box<Error>,
     },
     /// Something uncaptured is in the way of the target; nothing was changed.
@@ -201,7 +202,7 @@ pub enum Error {
     Unguarded {
         what: String,
         /// The command that makes or asks for such a checkpoint, if there is one.
-        command: Option<String>,
+        command: Option<CommandWords>,
     },
     /// A database could not be captured for a new checkpoint; nothing was recorded.
     #[error("database {database} was not captured: {why}")]

@@ -4,6 +4,7 @@
 mod hint;
 mod kinds;
 pub mod problem;
+pub mod sentence;
 mod words;
 
 pub use kinds::{Error, Result};

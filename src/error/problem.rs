@@ -3,6 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::error::sentence::{CommandWords, Sentence};
+
 /// A failure of a workflow; `state` is the present state, for programs that must decide.
 #[derive(Debug)]
 pub struct WorkflowProblem {
@@ -10,7 +12,7 @@ pub struct WorkflowProblem {
     pub code: &'static str,
     pub grade: Grade,
     pub what: String,
-    pub hint: Option<String>,
+    pub hint: Option<Sentence>,
     /// The present state, for the program that has to decide.
     pub state: Option<Box<Value>>,
     /// The possible choices, as shown to programs.
@@ -32,14 +34,14 @@ pub enum Grade {
 pub struct Choice {
     pub key: String,
     pub label: String,
-    /// The command line that makes this choice.
-    pub command: String,
+    /// The command that makes this choice.
+    pub command: CommandWords,
 }
 
 impl WorkflowProblem {
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
+    pub fn hint(mut self, hint: Sentence) -> Self {
+        self.hint = Some(hint);
         self
     }
 

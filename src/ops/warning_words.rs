@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::base::cut_list::first_of;
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_path};
+use crate::error::sentence::Sentence;
 use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
@@ -16,113 +17,166 @@ use crate::ops::warning::Warning;
 const COPY_INSIDE: &str =
     "the copy is in the working directory, so the next create captures it too";
 
+const JOURNAL_UNREADABLE: &str = "the journal of an interrupted restore cannot be read: 'checkpoint undo' goes back to before it";
+const GIT_INDEX_UNREADABLE: &str =
+    "the project's git index cannot be read, so ignored files that it names are left out";
+
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Dedup { existing, reason } => {
-                write!(f, "unchanged since {} ({}) a moment ago: no new checkpoint", existing.short(), escape(reason))
-            }
-            Self::TooManyFiles { limit, .. } => {
-                write!(f, "Directory has >{} files — checkpoints disabled for performance.", thousands(*limit))
-            }
-            Self::OfRun(warning) => write!(f, "{warning}"),
-            Self::Disabled => f.write_str("checkpoints are switched off by CHECKPOINT_DISABLE"),
-            Self::NotCaptured { path, why: WhyNot::Unreadable(text) } => write!(f, "not captured: {path} ({text})"),
-            Self::NotCaptured { path, why } => write!(f, "not captured: {path} ({})", why.in_words()),
-            Self::ChangedWhileRead { path } => write!(f, "{path} changed while it was read; captured as last seen"),
-            Self::RefsLost { ids } => f.write_str(&refs_lost(ids)),
-            Self::RefsRestored { ids } => f.write_str(&refs_restored(ids)),
-            Self::ManifestRebuilt => f.write_str("the manifest was damaged or missing, and was rebuilt"),
-            Self::Adopted { count } => write!(f, "adopted {count} {} made with plain git", commits(*count)),
-            Self::Unadopted { count } => f.write_str(&unadopted(*count)),
-            Self::IndexesRebuilt { count } => {
-                let packs = if *count == 1 { "pack" } else { "packs" };
-                write!(f, "the index of {count} {packs} was damaged or missing, and was rebuilt")
-            }
-            Self::WorkflowRestored { id } => write!(f, "the ref of workflow {id} was damaged, and was rebuilt"),
-            Self::StoreReinitialized { whole, known, kept_as } => f.write_str(&reinitialized(*whole, *known, kept_as)),
-            Self::Damaged { checkpoints } => f.write_str(&damaged(checkpoints)),
-            Self::DamagedFile { path, why } => write!(f, "{path} is damaged and not shown: {why}"),
-            Self::RestorePending { target, safety } => f.write_str(&pending(*target, *safety)),
-            Self::RestoreNeverBegan { target } => f.write_str(&never_began(*target)),
-            Self::JournalUnreadable => f.write_str(
-                "the journal of an interrupted restore cannot be read: 'checkpoint undo' goes back to before it",
-            ),
-            Self::Bookkeeping { step, why } => write!(f, "done, but {step} failed: {why}"),
-            Self::Config { file, text } => write!(f, "{}: {text}", file.display()),
-            Self::GitIndexUnreadable { why } => {
-                write!(f, "the project's git index cannot be read, so ignored files that it names are left out: {why}")
-            }
-            Self::RootWasRecreated => f.write_str("the directory was missing, and was created again"),
-            Self::AnotherRoot { checkpoints } => f.write_str(&another_root(*checkpoints)),
-            Self::ProjectMoved { old_root, checkpoints } => f.write_str(&moved(old_root, *checkpoints)),
-            Self::EmptyAfterFiles => f.write_str("this checkpoint is empty, but the one before it had files"),
-            Self::OverKeep { keep, kept } => f.write_str(&over_keep(*keep, *kept)),
-            Self::OverMaxStoreSize { limit_bytes, needed_bytes, prunable } => {
-                f.write_str(&too_large(*limit_bytes, *needed_bytes, *prunable))
-            }
-            Self::LateWrites { paths, staging } => f.write_str(&late_writes(paths, staging)),
-            Self::IsPartial { id } => {
-                let short = id.short();
-                write!(f, "checkpoint {short} is partial: 'checkpoint show {short}' lists what it lacks")
-            }
-            Self::ShownIsPartial { id } => write!(f, "checkpoint {} is partial", id.short()),
-            Self::StoreTooNew { found } => {
-                write!(f, "the store has the newer format {found}: it is read as far as possible, and not written")
-            }
-            Self::CopyInsideRoot => f.write_str(COPY_INSIDE),
-            Self::RewordsUnreadable { why } => write!(
-                f,
-                "the reasons given by reword are not shown: their file is damaged: {why}; \
-                 'checkpoint verify --repair' puts it aside"
-            ),
-            Self::HoldsUnreadable { why } => write!(f, "no hold is active: their file is damaged: {why}"),
-            Self::AuditFailed { why } => write!(f, "this create is missing from the audit trail: {why}"),
-            Self::CopiesNotMade { id, why } => f.write_str(&without_copies(*id, why)),
-            Self::DatabaseSkipped { name } => f.write_str(&skipped(name)),
-            Self::PassedOver { id, why } => write!(f, "checkpoint {} was skipped: {why}", id.short()),
-        }
+        self.sentence().fmt(f)
     }
 }
 
-impl fmt::Display for RunWarning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+impl Warning {
+    /// Returns what it says, with the command that it suggests.
+    pub fn sentence(&self) -> Sentence {
+        let text = match self {
+            Self::Dedup { existing, reason } => {
+                let (short, reason) = (existing.short(), escape(reason));
+                format!("unchanged since {short} ({reason}) a moment ago: no new checkpoint")
+            }
+            Self::TooManyFiles { limit, .. } => too_many(*limit),
+            Self::OfRun(warning) => return warning.sentence(),
+            Self::Disabled => "checkpoints are switched off by CHECKPOINT_DISABLE".to_owned(),
+            Self::NotCaptured { path, why } => not_captured(path, why),
+            Self::ChangedWhileRead { path } => {
+                format!("{path} changed while it was read; captured as last seen")
+            }
+            Self::RefsLost { ids } => refs_lost(ids),
+            Self::RefsRestored { ids } => refs_restored(ids),
+            Self::ManifestRebuilt => {
+                "the manifest was damaged or missing, and was rebuilt".to_owned()
+            }
+            Self::Adopted { count } => adopted(*count),
+            Self::Unadopted { count } => unadopted(*count),
+            Self::IndexesRebuilt { count } => indexes_rebuilt(*count),
+            Self::WorkflowRestored { id } => {
+                format!("the ref of workflow {id} was damaged, and was rebuilt")
+            }
+            Self::StoreReinitialized {
+                whole,
+                known,
+                kept_as,
+            } => reinitialized(*whole, *known, kept_as),
+            Self::Damaged { checkpoints } => return damaged(checkpoints),
+            Self::DamagedFile { path, why } => format!("{path} is damaged and not shown: {why}"),
+            Self::RestorePending { target, safety } => return pending(*target, *safety),
+            Self::RestoreNeverBegan { target } => never_began(*target),
+            Self::JournalUnreadable => return Sentence::new(JOURNAL_UNREADABLE, &[]),
+            Self::Bookkeeping { step, why } => format!("done, but {step} failed: {why}"),
+            Self::Config { file, text } => format!("{}: {text}", file.display()),
+            Self::GitIndexUnreadable { why } => format!("{GIT_INDEX_UNREADABLE}: {why}"),
+            Self::RootWasRecreated => "the directory was missing, and was created again".to_owned(),
+            Self::AnotherRoot { checkpoints } => return another_root(*checkpoints),
+            Self::ProjectMoved {
+                old_root,
+                checkpoints,
+            } => return moved(old_root, *checkpoints),
+            Self::EmptyAfterFiles => {
+                "this checkpoint is empty, but the one before it had files".to_owned()
+            }
+            Self::OverKeep { keep, kept } => over_keep(*keep, *kept),
+            Self::OverMaxStoreSize {
+                limit_bytes,
+                needed_bytes,
+                prunable,
+            } => return too_large(*limit_bytes, *needed_bytes, *prunable),
+            Self::LateWrites { paths, staging } => late_writes(paths, staging),
+            Self::IsPartial { id } => return is_partial(*id),
+            Self::ShownIsPartial { id } => format!("checkpoint {} is partial", id.short()),
+            Self::StoreTooNew { found } => too_new(*found),
+            Self::CopyInsideRoot => COPY_INSIDE.to_owned(),
+            Self::RewordsUnreadable { why } => return rewords_unreadable(why),
+            Self::HoldsUnreadable { why } => {
+                format!("no hold is active: their file is damaged: {why}")
+            }
+            Self::AuditFailed { why } => {
+                format!("this create is missing from the audit trail: {why}")
+            }
+            Self::CopiesNotMade { id, why } => return without_copies(*id, why),
+            Self::DatabaseSkipped { name } => return skipped(name),
+            Self::PassedOver { id, why } => format!("checkpoint {} was skipped: {why}", id.short()),
+        };
+        Sentence::text(text)
+    }
+}
+
+impl RunWarning {
+    fn sentence(&self) -> Sentence {
+        Sentence::text(match self {
             Self::Edited { path } => {
-                write!(
-                    f,
+                format!(
                     "{} is being edited, so the next command reads it",
                     escape(path)
                 )
             }
             Self::NotWritten { path, why } => {
-                write!(f, "{} could not be written: {why}", escape(path))
+                format!("{} could not be written: {why}", escape(path))
             }
             Self::PutAside { id, why } => {
-                write!(
-                    f,
-                    "workflow {id} was archived: {}; 'checkpoint workflow show {id}' shows it",
-                    escape(why)
-                )
+                return Sentence::new(
+                    "workflow {} was archived: {}; 'checkpoint workflow show {}' shows it",
+                    &[id, &escape(why), id],
+                );
             }
             Self::FailedFileRemoved { path } => {
-                write!(f, "{} was removed: its run failed long ago", escape(path))
+                format!("{} was removed: its run failed long ago", escape(path))
             }
             Self::NotIgnored {
                 pattern,
                 ignore_file,
             } => {
                 let file = shell_word(ignore_file.as_os_str().as_encoded_bytes());
-                write!(
-                    f,
-                    "git would add {pattern}; to ignore it: printf '\\n{pattern}\\n' >> {file}"
-                )
+                format!("git would add {pattern}; to ignore it: printf '\\n{pattern}\\n' >> {file}")
             }
             Self::SnapshotLeftOut { reason, why } => {
-                write!(f, "no checkpoint {}: {why}", escape(reason))
+                format!("no checkpoint {}: {why}", escape(reason))
             }
-        }
+        })
     }
+}
+
+fn not_captured(path: &RelPath, why: &WhyNot) -> String {
+    let why = match why {
+        WhyNot::Unreadable(text) => text,
+        other => other.in_words(),
+    };
+    format!("not captured: {path} ({why})")
+}
+
+fn adopted(count: usize) -> String {
+    format!("adopted {count} {} made with plain git", commits(count))
+}
+
+fn rewords_unreadable(why: &str) -> Sentence {
+    Sentence::new(
+        "the reasons given by reword are not shown: their file is damaged: {}; \
+         'checkpoint verify --repair' puts it aside",
+        &[&why],
+    )
+}
+
+fn too_many(limit: u64) -> String {
+    let limit = thousands(limit);
+    format!("Directory has >{limit} files — checkpoints disabled for performance.")
+}
+
+fn indexes_rebuilt(count: usize) -> String {
+    let packs = if count == 1 { "pack" } else { "packs" };
+    format!("the index of {count} {packs} was damaged or missing, and was rebuilt")
+}
+
+fn too_new(found: u32) -> String {
+    format!(
+        "the store has the newer format {found}: it is read as far as possible, and not written"
+    )
+}
+
+fn is_partial(id: ObjectId) -> Sentence {
+    Sentence::new(
+        "checkpoint {} is partial: 'checkpoint show {}' lists what it lacks",
+        &[&id.short(), &id.short()],
+    )
 }
 
 fn refs_lost(ids: &[ObjectId]) -> String {
@@ -153,12 +207,16 @@ fn refs_restored(ids: &[ObjectId]) -> String {
     }
 }
 
-fn damaged(checkpoints: &[DamagedCheckpoint]) -> String {
+fn damaged(checkpoints: &[DamagedCheckpoint]) -> Sentence {
     if let [one] = checkpoints {
-        return format!("checkpoint {} is damaged: {}", one.id.short(), one.why);
+        let short = one.id.short();
+        return Sentence::text(format!("checkpoint {short} is damaged: {}", one.why));
     }
     let named = several(checkpoints.iter().map(|lost| lost.id.clone()));
-    format!("{named} are damaged: 'checkpoint verify' tells what is wrong with each")
+    Sentence::new(
+        "{} are damaged: 'checkpoint verify' tells what is wrong with each",
+        &[&named],
+    )
 }
 
 /// `37 checkpoints (1a2b3c4d, 5e6f7a8b, 9c0d1e2f, …)`.
@@ -169,12 +227,11 @@ fn several(ids: impl IntoIterator<Item = impl Into<CheckpointId>>) -> String {
     format!("{} checkpoints ({named})", thousands(shorts.len() as u64))
 }
 
-fn pending(target: ObjectId, safety: ObjectId) -> String {
-    format!(
+fn pending(target: ObjectId, safety: ObjectId) -> Sentence {
+    Sentence::new(
         "a restore to {} was interrupted (safety checkpoint {}): \
          'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back",
-        target.short(),
-        safety.short()
+        &[&target.short(), &safety.short()],
     )
 }
 
@@ -191,10 +248,10 @@ fn over_keep(keep: usize, kept: usize) -> String {
     )
 }
 
-fn skipped(name: &str) -> String {
-    let name = escape(name);
-    format!(
-        "database {name} is not a file, so it was skipped; 'checkpoint cat SEL:@db/{name}' prints its content"
+fn skipped(name: &str) -> Sentence {
+    Sentence::new(
+        "database {} is not a file, so it was skipped; 'checkpoint cat SEL:@db/{}' prints its content",
+        &[&escape(name), &name],
     )
 }
 
@@ -219,35 +276,38 @@ fn reinitialized(whole: usize, known: usize, kept_as: &Path) -> String {
     )
 }
 
-fn another_root(checkpoints: usize) -> String {
-    format!(
+fn another_root(checkpoints: usize) -> Sentence {
+    Sentence::new(
         "the checkpoints here ({}) were made from another directory at this path: \
          'checkpoint delete --all' deletes them",
-        thousands(checkpoints as u64)
+        &[&thousands(checkpoints as u64)],
     )
 }
 
-fn moved(old_root: &Path, checkpoints: usize) -> String {
+fn moved(old_root: &Path, checkpoints: usize) -> Sentence {
     let number = if checkpoints == 1 {
         "1 checkpoint".to_owned()
     } else {
         format!("{checkpoints} checkpoints")
     };
-    let word = shell_word(old_root.as_os_str().as_encoded_bytes());
-    let old_root = escape_path(old_root);
-    format!(
-        "this directory seems to be that of {old_root}, which has {number}: 'checkpoint relink {word}' brings them here"
+    let word = old_root.as_os_str().as_encoded_bytes();
+    Sentence::new(
+        "this directory seems to be that of {}, which has {}: 'checkpoint relink {}' brings them here",
+        &[&escape_path(old_root), &number, &word],
     )
 }
 
-fn too_large(limit_bytes: u64, needed_bytes: u64, prunable: bool) -> String {
-    let (limit, needed) = (thousands(limit_bytes), thousands(needed_bytes));
+fn too_large(limit_bytes: u64, needed_bytes: u64, prunable: bool) -> Sentence {
     let why = if prunable {
         "'checkpoint prune' frees space"
     } else {
         "all remaining checkpoints are protected"
     };
-    format!("the store takes {needed} bytes, more than the limit max_store_size of {limit}: {why}")
+    let sizes = Sentence::new(
+        "the store takes {} bytes, more than the limit max_store_size of {}: ",
+        &[&thousands(needed_bytes), &thousands(limit_bytes)],
+    );
+    sizes.then_sentence(Sentence::new(why, &[]))
 }
 
 fn late_writes(paths: &[RelPath], staging: &str) -> String {
@@ -263,10 +323,10 @@ fn late_writes(paths: &[RelPath], staging: &str) -> String {
     )
 }
 
-fn without_copies(id: ObjectId, why: &str) -> String {
-    let id = id.short();
-    format!(
-        "the plain copies were not made: {why}; the checkpoint itself is complete: 'checkpoint restore {id}' restores it"
+fn without_copies(id: ObjectId, why: &str) -> Sentence {
+    Sentence::new(
+        "the plain copies were not made: {}; the checkpoint itself is complete: 'checkpoint restore {}' restores it",
+        &[&why, &id.short()],
     )
 }
 

@@ -6,9 +6,9 @@ use crate::error::Error;
 use crate::ops::warning::Warning;
 use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::error_json::ErrorJson;
-use crate::view::next_command::argv;
 use crate::view::parts::{PathName, TextAnswer};
-use crate::view::place::placed;
+use crate::view::place::placed_sentence;
+use crate::view::words::without_numbers;
 
 /// The one object on stdout.
 #[derive(Serialize, JsonSchema)]
@@ -42,13 +42,13 @@ struct WarningJson {
 
 impl WarningJson {
     fn new(warning: &Warning) -> Self {
-        let message = placed(&warning.to_string());
+        let sentence = placed_sentence(warning.sentence());
         let name = warning.path().map(PathName::new);
         let (path, path_hex) = name.map_or((None, None), |name| (Some(name.path), name.path_hex));
         Self {
             code: warning.code(),
-            command: argv(&message),
-            message,
+            command: sentence.to_run(),
+            message: without_numbers(&sentence.to_string()),
             path,
             path_hex,
         }

@@ -2,14 +2,15 @@
 
 use serde_json::Value;
 
+use crate::base::text::escape_line;
 use crate::error::Error;
 use crate::error::problem::Choice;
+use crate::error::sentence::Sentence;
 use crate::model::checkpoint::mismatch::Candidate;
 use crate::view::contract::ContractDocument;
 use crate::view::document::{JsonSchema, Serialize};
-use crate::view::next_command::argv;
 use crate::view::parts::{CheckpointRef, PathReason};
-use crate::view::place::placed;
+use crate::view::place::placed_command;
 use crate::view::words;
 use crate::view::workflow::run_json::RunJson;
 
@@ -51,12 +52,12 @@ struct OptionJson {
 
 impl OptionJson {
     fn new(choice: &Choice) -> Self {
-        let command_line = placed(&choice.command);
+        let command = placed_command(choice.command.clone());
         Self {
             key: choice.key.clone(),
             label: choice.label.clone(),
-            command: argv(&command_line),
-            command_line,
+            command: command.to_run(),
+            command_line: command.to_string(),
         }
     }
 }
@@ -66,9 +67,9 @@ impl ErrorJson {
         let hint = words::hint(error);
         let mut failed = Self {
             code: error.code().to_owned(),
-            message: placed(&words::message(error)),
-            command: hint.as_deref().and_then(argv),
-            hint,
+            message: escape_line(&words::message(error)),
+            command: hint.as_ref().and_then(Sentence::to_run),
+            hint: hint.map(|hint| hint.to_string()),
             candidates: None,
             store_dirs: None,
             paths: None,

@@ -21,7 +21,6 @@ pub mod hold;
 pub mod limits;
 pub mod list;
 pub mod ls;
-pub mod next_command;
 pub mod parts;
 pub mod patch;
 pub mod picker;

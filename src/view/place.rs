@@ -3,9 +3,12 @@
 
 use std::sync::OnceLock;
 
+use crate::base::shell_word::shell_line;
+use crate::error::sentence::{CommandWords, Sentence};
+
 struct PlaceWords {
-    /// Quoted shell words, each followed by a space.
-    options: String,
+    /// Words such as `-C` and its directory.
+    options: Vec<Vec<u8>>,
     /// Commands that take these options.
     commands: Vec<String>,
 }
@@ -15,7 +18,7 @@ static COMMAND: OnceLock<&'static str> = OnceLock::new();
 static HELP_OF: OnceLock<String> = OnceLock::new();
 
 /// Sets the options for all later suggestions.
-pub fn set_options(options: String, commands: Vec<String>) {
+pub fn set_options(options: Vec<Vec<u8>>, commands: Vec<String>) {
     let _ = PLACE.set(PlaceWords { options, commands });
 }
 
@@ -35,6 +38,19 @@ pub fn set_help_of(line: String) {
 
 pub fn help_of() -> &'static str {
     HELP_OF.get().map_or("checkpoint", String::as_str)
+}
+
+/// Adds the options to a command.
+pub fn placed_command(command: CommandWords) -> CommandWords {
+    match PLACE.get() {
+        Some(place) => command.with_options(&place.options, &place.commands),
+        None => command,
+    }
+}
+
+/// Adds the options to the commands of a sentence.
+pub fn placed_sentence(sentence: Sentence) -> Sentence {
+    sentence.map_commands(placed_command)
 }
 
 /// Adds the options to commands at the beginning of the advice or in quotes; a command that has
@@ -60,7 +76,8 @@ fn put(advice: &str, place: &PlaceWords) -> String {
         if (lead.is_empty() || lead.ends_with('\''))
             && place.commands.iter().any(|command| command == word)
         {
-            placed.push_str(&place.options);
+            placed.push_str(&shell_line(place.options.iter().map(Vec::as_slice)));
+            placed.push(' ');
         }
     }
     placed + rest
@@ -73,7 +90,7 @@ mod tests {
     #[test]
     fn commands_get_the_options_once_and_other_words_stay() {
         let place = PlaceWords {
-            options: "-C ../p ".into(),
+            options: vec!["-C".into(), "../p".into()],
             commands: vec!["undo".into(), "release".into()],
         };
         for (advice, placed) in [

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::base::cut_list::and_more;
 use crate::base::text::{escape, escape_bytes};
+use crate::error::sentence::Sentence;
 use crate::model::checkpoint::record::Verb;
 use crate::model::command_end::CommandEnd;
 use crate::model::restore_plan::RestorePlan;
@@ -303,7 +304,7 @@ pub fn check_failed(check: &Check, outcome: &RestoreOutcome, paint: Paint) -> St
         "the check failed with {how}: {}; {done}",
         escape(&check.command)
     );
-    let line = advised(&what, way_back(outcome).as_deref());
+    let line = advised(&what, way_back(outcome).as_ref());
     format!("{} {line}\n", paint.red("checkpoint:"))
 }
 
@@ -323,11 +324,11 @@ pub fn check_done(outcome: &RestoreOutcome) -> String {
     }
 }
 
-pub fn way_back(outcome: &RestoreOutcome) -> Option<String> {
+pub fn way_back(outcome: &RestoreOutcome) -> Option<Sentence> {
     outcome
         .safety
         .is_some()
-        .then(|| "'checkpoint undo' takes the restore back".to_owned())
+        .then(|| Sentence::new("'checkpoint undo' takes the restore back", &[]))
 }
 
 pub fn restore_to(outcome: &RestoreOutcome, to: &Path, paint: Paint) -> Output {

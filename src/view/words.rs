@@ -2,13 +2,14 @@
 
 use crate::base::text::{escape_line, escape_path};
 use crate::error::Error;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::model::checkpoint::retention::{Evicted, EvictionReason};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::scope_checks::is_named_as_secret;
 use crate::ops::warning::Warning;
 use crate::ops::warning_words::thousands;
 use crate::view::format::Paint;
-use crate::view::place::{self, placed};
+use crate::view::place::{self, placed_sentence};
 
 /// Output of a command: result for stdout, talk for stderr.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub fn message(error: &Error) -> String {
 }
 
 /// Removes the numbers of errors of the system: ` (os error 13)`.
-fn without_numbers(text: &str) -> String {
+pub fn without_numbers(text: &str) -> String {
     let mut pieces = text.split(" (os error ");
     let first = pieces.next().unwrap_or_default().to_owned();
     pieces.fold(first, |whole, piece| {
@@ -47,20 +48,24 @@ fn left_by_a_signal(command: &str) -> &'static str {
 }
 
 /// Returns the next step as it is printed and as JSON has it.
-pub fn hint(error: &Error) -> Option<String> {
+pub fn hint(error: &Error) -> Option<Sentence> {
     match error {
-        Error::Usage { .. } => Some(format!("see '{} --help'", place::help_of())),
-        Error::NoSuchPath { path, .. } if is_named_as_secret(path) => {
-            Some("by its name it is a secret, and secrets are never captured".to_owned())
+        Error::Usage { .. } => {
+            let words = place::help_of().split(' ').skip(1).chain(["--help"]);
+            let help = CommandWords::new(words);
+            Some(Sentence::text("see ").then_command(help))
         }
-        other => other.hint().map(|hint| placed(&hint)),
+        Error::NoSuchPath { path, .. } if is_named_as_secret(path) => Some(Sentence::text(
+            "by its name it is a secret, and secrets are never captured",
+        )),
+        other => other.hint().map(placed_sentence),
     }
 }
 
 /// Formats a failure in one line: what, which path or id, what to do next.
 pub fn error(error: &Error, paint: Paint) -> String {
     let what = escape_line(&message(error));
-    let line = advised(&what, hint(error).as_deref());
+    let line = advised(&what, hint(error).as_ref());
     format!("{} {line}\n", paint.red("checkpoint:"))
 }
 
@@ -70,10 +75,10 @@ pub fn interrupted(paint: Paint) -> String {
 }
 
 /// Joins what failed and the next step, which is advice or a bare command.
-pub fn advised(what: &str, hint: Option<&str>) -> String {
+pub fn advised(what: &str, hint: Option<&Sentence>) -> String {
     match hint {
         None => what.to_owned(),
-        Some(command) if command.starts_with("checkpoint ") => format!("{what}; run: {command}"),
+        Some(command) if command.is_command() => format!("{what}; run: {command}"),
         Some(advice) if what.ends_with('?') => format!("{what} {advice}"),
         Some(advice) => format!("{what}; {advice}"),
     }
@@ -85,7 +90,7 @@ pub fn warning(warning: &Warning, paint: Paint) -> String {
         return format!(
             "{} {}\n",
             paint.yellow("warning:"),
-            escape_line(&without_numbers(&warning.to_string()))
+            without_numbers(&warning.to_string())
         );
     };
     let folders: Vec<String> = largest

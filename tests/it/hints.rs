@@ -21,7 +21,6 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("--dry-run shows one step", &["undo"]),
     ("give another --id", &["workflow init"]),
     ("Databases named by --db", &["create"]),
-    (" --include-sensitive={}", &["create"]),
     ("after --include-sensitive", &["create"]),
     ("--dry-run to look first", &DRY_RUN),
     (
@@ -36,7 +35,6 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("a pattern with --glob", &["restore", "diff", "ls"]),
     ("matches --glob", &["restore"]),
     ("--expires '{typed}'", &["create"]),
-    (" --anyway", &["workflow resume"]),
     ("complete that first, or add --force", &["phase start"]),
     ("finish that one first, or add --force", &["phase start"]),
     ("write what is missing, or add --force", &["phase done"]),
@@ -45,8 +43,6 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("--include-sensitive captures them", &["create"]),
     ("use --type file_backup", &["create"]),
     ("--force deletes it anyway", &["delete"]),
-    (" --base {}", &["guard"]),
-    (" --scope {}", &["guard", "create"]),
     ("name with --scope what", &["create", "guard"]),
     ("needs a --scope", &["create"]),
     ("needs a --db", &["create"]),
@@ -60,7 +56,6 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("more with --json", &["workflow resume"]),
     ("--id starts another", &["workflow init"]),
     ("name those that matter with --file", &["phase done"]),
-    ("{recover} --take {key}", &["workflow recover"]),
     ("--take needs the path of a file", &["workflow recover"]),
     ("add --static", &["completions"]),
     ("--files, --state or --both", &["workflow rewind"]),
@@ -80,7 +75,7 @@ const DRY_RUN: [&str; 9] = [
     "workflow cleanup",
 ];
 /// Sentences that are no advice: options of other programs, and those in manuals and lists.
-const OTHERS: [&str; 9] = [
+const OTHERS: [&str; 8] = [
     "Options of every command, such as",
     "--remove-destination",
     "diff --git",
@@ -89,7 +84,6 @@ const OTHERS: [&str; 9] = [
     "With --json the result is one object",
     "checkpoint --help",
     "--help",
-    "checkpoint workflow resume {} --choose {}{anyway}",
 ];
 
 /// The command lines in a text: in quotes, or the whole of it.

@@ -64,6 +64,7 @@ mod huge;
 mod ignore_rules;
 mod interrupted;
 mod invariants;
+mod json_commands;
 mod json_contract;
 mod json_fields;
 mod keep_policy;

@@ -16,6 +16,7 @@ use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::printer;
 use crate::cli::{exit_code, lists};
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::checkpoint::terms::CheckpointType;
@@ -138,16 +139,19 @@ impl CreateArgs {
             .into_iter()
             .chain(self.more_words.drain(..))
             .collect();
-        let quoted = |word: &OsString| shell_word(word.as_encoded_bytes());
         // A pattern after a blank would become the reason, and all secrets be recorded.
         let all_secrets = self.include_sensitive.iter().any(|pattern| pattern == "*");
         if let (Some(word), true) = (words.first(), all_secrets) {
-            let word = quoted(word);
+            let word = word.as_encoded_bytes();
             return Err(Error::UnclearWords {
-                what: format!("{word} after --include-sensitive may be meant as its pattern"),
-                hint: format!(
-                    "'checkpoint create --include-sensitive={word}' lets in what matches it, \
-                     'checkpoint create --include-sensitive -m {word}' everything, with this reason"
+                what: format!(
+                    "{} after --include-sensitive may be meant as its pattern",
+                    shell_word(word)
+                ),
+                hint: Sentence::new(
+                    "'checkpoint create --include-sensitive={}' lets in what matches it, \
+                     'checkpoint create --include-sensitive -m {}' everything, with this reason",
+                    &[&word, &word],
                 ),
             });
         }
@@ -157,15 +161,19 @@ impl CreateArgs {
                 .components()
                 .any(|part| part == Component::ParentDir);
             let is_inside = !has_dots && root.join(path).starts_with(root);
-            let path = quoted(path);
-            let everything =
-                format!("'checkpoint create -m {path}' records everything, with this reason");
+            let word = path.as_encoded_bytes();
+            let path = shell_word(word);
+            let everything = Sentence::new(
+                "'checkpoint create -m {}' records everything, with this reason",
+                &[&word],
+            );
             return Err(if is_inside {
                 Error::UnclearWords {
                     what: format!("{path} is a path in this directory"),
-                    hint: format!(
-                        "{everything}, 'checkpoint create --scope {path}' only that path"
-                    ),
+                    hint: everything.then_sentence(Sentence::new(
+                        ", 'checkpoint create --scope {}' only that path",
+                        &[&word],
+                    )),
                 }
             } else {
                 Error::UnclearWords {
@@ -182,10 +190,9 @@ impl CreateArgs {
             0 => {}
             1 => self.reason = Some(text),
             _ => {
-                let text = shell_word(text.as_bytes());
                 return Err(Error::UnclearWords {
                     what: "a reason of several words needs quotes".to_owned(),
-                    hint: format!("checkpoint create {text}"),
+                    hint: Sentence::command(CommandWords::new(["create", &*text])),
                 });
             }
         }

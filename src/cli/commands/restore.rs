@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::base::interrupt::Interrupt;
-use crate::base::shell_word::shell_word;
 use crate::base::text::escape_bytes;
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::commands::prune::KeepArgs;
@@ -15,6 +14,7 @@ use crate::cli::terminal::picker::{self, PlanPreview};
 use crate::cli::terminal::progress;
 use crate::cli::{environment, exit_code};
 use crate::config::settings::OwnFile;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::state::object_id::ObjectId;
@@ -177,10 +177,14 @@ fn choose(
     let paths = &options.words.paths;
     if !cmd.prompt.may_ask || !progress::can_draw() {
         if let Some(path) = paths.first() {
-            let words: Vec<String> = paths.iter().map(|path| shell_word(path)).collect();
+            // Without `--`, so that options can follow.
+            let is_option = |path: &Vec<u8>| path.starts_with(b"-");
+            let end: &[&[u8]] = if paths.iter().any(is_option) { &[b"--"] } else { &[] };
+            let words = [&b"restore"[..], b"latest"].into_iter().chain(end.iter().copied());
+            let words = words.chain(paths.iter().map(Vec::as_slice));
             return Err(Error::PathNotCheckpoint {
                 path: escape_bytes(path),
-                command: Some(format!("checkpoint restore latest {}", words.join(" "))),
+                command: Some(CommandWords::new(words)),
             });
         }
         return Err(Error::Usage {
@@ -389,7 +393,10 @@ fn stopped_after(done: u32, steps: u32, so_far: Option<&RestoreOutcome>, cause: 
     }
     let left = steps - done;
     let hint = match &cause {
-        Error::ConsentNeeded { .. } => Some(format!("'checkpoint undo {left} --yes' goes on")),
+        Error::ConsentNeeded { .. } => Some(Sentence::new(
+            "'checkpoint undo {} --yes' goes on",
+            &[&left.to_string()],
+        )),
         other => other.hint(),
     };
     Error::StoppedAfter {
@@ -413,7 +420,7 @@ impl UndoArgs {
                 what: format!(
                     "{steps} restores cannot be undone, only {known}; nothing was changed"
                 ),
-                hint: "'checkpoint undo --list' lists them".to_owned(),
+                hint: Sentence::new("'checkpoint undo --list' lists them", &[]),
             });
         }
         Ok(())

@@ -4,6 +4,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
 use crate::cli::run::RunAnywhere;
 use crate::config::environment::Environment;
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::view::schema;
 
@@ -29,7 +30,7 @@ impl RunAnywhere for SchemaArgs {
         };
         let text = schema::text(name).ok_or_else(|| Error::NothingFound {
             what: format!("there is no schema named '{name}'"),
-            hint: "'checkpoint schema' lists them".to_owned(),
+            hint: Sentence::new("'checkpoint schema' lists them", &[]),
         })?;
         if cmd.printer.json {
             cmd.printer.result(&schema::json(Some(&text)));

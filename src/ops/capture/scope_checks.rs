@@ -3,6 +3,7 @@
 use std::fmt::Display;
 
 use crate::base::cut_list::first_of;
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::terms::CheckpointType;
 use crate::model::state::entry::WhyNot;
@@ -36,12 +37,14 @@ pub fn check_each_part(scope: &Scope, found: &Listing) -> Result<()> {
     Err(match secrets.find(|secret| missed.covers(secret)) {
         Some(secret) => Error::NothingFound {
             what: format!("scope '{shown}' matches only secrets, such as {secret}"),
-            hint: "--include-sensitive captures them".to_owned(),
+            hint: Sentence::text("--include-sensitive captures them"),
         },
         None => Error::NothingFound {
             what: format!("scope '{shown}' matches nothing that may be captured"),
-            hint: "a scope is a path or a pattern below the root; 'checkpoint status -v' lists what rules leave out"
-                .to_owned(),
+            hint: Sentence::new(
+                "a scope is a path or a pattern below the root; 'checkpoint status -v' lists what rules leave out",
+                &[],
+            ),
         },
     })
 }

@@ -1,9 +1,9 @@
 //! `guard`: whether a checkpoint exists from which the coming change can be undone. Nothing is
 //! written; the directory is scanned only to advise a working command.
 
-use crate::base::shell_word::shell_word;
 use crate::base::time::{self, MINUTE_MS, age};
 use crate::config::environment;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::rel_path::RelPath;
@@ -193,7 +193,7 @@ fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     let Some(parts) = wanted.scope.as_ref().map(Scope::parts) else {
         return Error::Unguarded {
             what,
-            command: Some(command(context, "create", None)),
+            command: Some(CommandWords::new(command(context, "create", None))),
         };
     };
     if let Some(link) = behind_link(context, parts) {
@@ -212,7 +212,7 @@ fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     let Some(refusal) = &found.refusal else {
         return Error::Unguarded {
             what,
-            command: Some(create),
+            command: Some(CommandWords::new(create)),
         };
     };
     let secret: Vec<String> = scope
@@ -226,10 +226,10 @@ fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     if !secret.is_empty() && lets_through(&secret) {
         let allowed = secret
             .iter()
-            .map(|pattern| format!(" --include-sensitive={}", shell_word(pattern.as_bytes())));
+            .map(|pattern| format!("--include-sensitive={pattern}").into());
         return Error::Unguarded {
             what,
-            command: Some(create + &allowed.collect::<String>()),
+            command: Some(CommandWords::new(create.into_iter().chain(allowed))),
         };
     }
     let what = format!("{what}; {refusal}");
@@ -265,7 +265,7 @@ fn by_names(
     context: &Context,
     parts: &[ScopePart],
     left_out: &[RelPath],
-) -> Option<(String, RelPath)> {
+) -> Option<(CommandWords, RelPath)> {
     let (mut named, mut first) = (Vec::new(), None);
     for part in parts {
         let matched = || {
@@ -280,7 +280,8 @@ fn by_names(
             _ => return None,
         }
     }
-    Some((command(context, "guard", Some(&Scope::new(named))), first?))
+    let guard = command(context, "guard", Some(&Scope::new(named)));
+    Some((CommandWords::new(guard), first?))
 }
 
 /// Returns the symlink above a path of a scope; no checkpoint can hold the path under that name.
@@ -352,25 +353,23 @@ fn matches_nothing(
             "'{}' {matches} {held_by}; what is yet to be made is guarded by its directory",
             part.shown()
         ),
-        hint: command(context, "guard", Some(&above)),
+        hint: Sentence::command(CommandWords::new(command(context, "guard", Some(&above)))),
     }
 }
 
-/// Returns the command that makes or asks for what is missing, usable from any directory.
-fn command(context: &Context, verb: &str, scope: Option<&Scope>) -> String {
-    let word = |path: &std::path::Path| shell_word(path.as_os_str().as_encoded_bytes());
-    let mut command = format!("checkpoint -C {}", word(context.root.path()));
+/// Returns the words of the command that makes or asks for what is missing, usable from any
+/// directory.
+fn command(context: &Context, verb: &str, scope: Option<&Scope>) -> Vec<Vec<u8>> {
+    let word = |path: &std::path::Path| path.as_os_str().as_encoded_bytes().to_vec();
+    let mut words = vec![b"-C".to_vec(), word(context.root.path())];
     if environment::base(None, &context.environment).ok().as_ref() != Some(&context.base) {
-        command.push_str(&format!(" --base {}", word(&context.base)));
+        words.extend([b"--base".to_vec(), word(&context.base)]);
     }
-    command.push_str(&format!(" {verb}"));
-    let parts = scope.map(Scope::parts).unwrap_or_default();
-    command.extend(
-        parts
-            .iter()
-            .map(|part| format!(" --scope {}", scope_word(part))),
-    );
-    command
+    words.push(verb.into());
+    for part in scope.map(Scope::parts).unwrap_or_default() {
+        words.extend(["--scope".into(), scope_word(part)]);
+    }
+    words
 }
 
 /// Replaces each path that does not exist by its nearest existing directory: no checkpoint can be
@@ -388,11 +387,15 @@ fn capturable(context: &Context, parts: &[ScopePart]) -> Scope {
     Scope::new(parts.collect())
 }
 
-/// Quotes a part; `./` keeps a path from being read as the name of a list.
-fn scope_word(part: &ScopePart) -> String {
+/// Returns a part as it is typed; `./` keeps a path from being read as the name of a list, or as an
+/// option.
+fn scope_word(part: &ScopePart) -> Vec<u8> {
     let typed = part.typed();
-    if part.as_path().is_some() && typed.starts_with(b"@") {
-        return shell_word(&[b"./", typed].concat());
-    }
-    shell_word(typed)
+    let is_list = part.as_path().is_some() && typed.starts_with(b"@");
+    let before: &[u8] = if is_list || typed.starts_with(b"-") {
+        b"./"
+    } else {
+        b""
+    };
+    [before, typed].concat()
 }

@@ -3,6 +3,7 @@
 use std::io::Read as _;
 
 use crate::base::text::escape_bytes;
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::state::database::Database;
 use crate::model::state::rel_path::RelPath;
@@ -71,7 +72,7 @@ fn check_file(context: &Context, path: &RelPath, wrong: &dyn Fn(&str) -> Error) 
         let hint = "--db takes a SQLite file in the directory, or a NAME of [database.NAME]; links are not followed";
         return Err(Error::NothingFound {
             what,
-            hint: hint.to_owned(),
+            hint: Sentence::text(hint),
         });
     };
     match sys::kind_of(&stat) {

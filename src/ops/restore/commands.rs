@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::checkpoint::record::{Checkpoint, Verb};
@@ -50,7 +51,7 @@ pub fn no_path_matches(checkpoint: &Checkpoint) -> Error {
     let short = checkpoint.id.short();
     Error::NothingFound {
         what: format!("no path of {short} matches --glob"),
-        hint: format!("'checkpoint ls -R {short}' lists them all"),
+        hint: Sentence::new("'checkpoint ls -R {}' lists them all", &[&short]),
     }
 }
 

@@ -2,6 +2,7 @@
 //! leaves it pending.
 
 use crate::base::progress::WorkPhase;
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Obstacle, Result};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::restore::restore_job::RestoreJob;
@@ -139,7 +140,7 @@ fn unfinished(error: Error) -> Error {
         Error::Interrupted { signal } => Error::InterruptedLate {
             signal,
             done: "the files are restored, the databases are not".to_owned(),
-            hint: Some(FINISH_OR_UNDO.to_owned()),
+            hint: Some(Sentence::new(FINISH_OR_UNDO, &[])),
         },
         other => other,
     }

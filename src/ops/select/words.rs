@@ -2,8 +2,8 @@
 //!
 //! A word that could be either means the checkpoint; behind `--` it means the path.
 
-use crate::base::shell_word::shell_line;
 use crate::base::text::escape_bytes;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::mismatch::Mismatch;
 use crate::model::checkpoint::record::Checkpoint;
@@ -126,10 +126,10 @@ impl<'s> Lookup<'s> {
                 }
                 (Meaning::Path(_), Takes::One { command }) => {
                     let rest = given.words[at..].iter().map(Vec::as_slice);
-                    let words = [b"checkpoint", command.as_bytes(), b"latest"].into_iter();
+                    let words = [command.as_bytes(), b"latest"].into_iter();
                     return Err(Error::PathNotCheckpoint {
                         path: escape_bytes(word),
-                        command: Some(shell_line(words.chain(rest))),
+                        command: Some(CommandWords::new(words.chain(rest))),
                     });
                 }
             }
@@ -190,13 +190,13 @@ impl<'s> Lookup<'s> {
     /// Returns the error for a path to be looked for that names a checkpoint, or is one inside.
     pub fn in_place_of_path(&self, typed: &[u8]) -> Option<Error> {
         if let Ok(Some((_, path, true))) = self.inside(typed) {
-            let words = [b"checkpoint", b"find".as_slice(), path.as_bytes()];
+            let words = [b"find".as_slice(), path.as_bytes()];
             return Some(Error::NothingFound {
                 what: format!(
                     "'{}' names a path of one checkpoint, and all are searched here",
                     escape_bytes(typed)
                 ),
-                hint: shell_line(words),
+                hint: Sentence::command(CommandWords::new(words)),
             });
         }
         let found = self.resolve(std::str::from_utf8(typed).ok()?).ok()?;
@@ -205,7 +205,7 @@ impl<'s> Lookup<'s> {
                 "no checkpoint holds '{}'; it names a checkpoint itself",
                 escape_bytes(typed)
             ),
-            hint: format!("checkpoint show {}", found.id.short()),
+            hint: Sentence::command(CommandWords::new(["show".to_owned(), found.id.short()])),
         })
     }
 

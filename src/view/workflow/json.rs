@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
+use crate::base::text::escape_line;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::ops::warning::Warning;
 use crate::view::envelope::envelope;
-use crate::view::next_command::argv;
 use crate::view::parts::{ChangeJson, CheckpointRef, TimeText, dropped};
-use crate::view::place::placed;
+use crate::view::place::{placed, placed_command};
 use crate::view::restore;
 use crate::view::workflow::answers::{
     AdviceJson, DifferenceJson, DocumentAnswer, DriftJson, EndAnswer, EventJson, FindingJson,
@@ -314,11 +314,11 @@ fn event(event: &Event) -> EventJson {
 }
 
 fn advice(advice: &Advice) -> AdviceJson {
-    let words = placed(&advice.words);
+    let command = advice.command.clone().map(placed_command);
     AdviceJson {
         action: advice.action,
-        command: argv(&words),
-        words,
+        command: command.and_then(|command| command.to_run()),
+        words: escape_line(&placed(&advice.words)),
         phase_id: advice.phase.clone(),
     }
 }

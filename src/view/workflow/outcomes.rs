@@ -53,7 +53,7 @@ pub fn step(outcome: &StepOutcome) -> Output {
             format!(
                 "{} waits for its approval: {}\n",
                 escape(&phase.id),
-                escape_line(&approve_command(workflow, phase))
+                escape_line(&approve_command(workflow, phase).to_string())
             )
         });
     Output {

@@ -4,9 +4,9 @@
 use serde_json::{Value, json};
 
 use crate::base::cut_list::one_of;
-use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_line};
 use crate::error::problem::{Choice, WorkflowProblem};
+use crate::error::sentence::CommandWords;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::labels::{Label, choose_for_file, choose_for_gone};
@@ -65,20 +65,16 @@ impl Conflict {
 
     /// Returns the error for a command that needs this file.
     pub fn problem(&self, workflow: Option<&Workflow>) -> WorkflowProblem {
-        let recover = format!(
-            "checkpoint workflow recover {}",
-            shell_word(self.path.as_bytes())
-        );
         let choice = |(key, label): (&str, Label)| Choice {
             key: key.to_owned(),
             label: label.to_string(),
-            command: format!("{recover} --take {key}"),
+            command: CommandWords::new(["workflow", "recover", &self.path, "--take", key]),
         };
         let options: Vec<Choice> = self.answers().into_iter().map(choice).collect();
         let hint = if self.is_gone() {
             choose_for_gone(&options)
         } else {
-            choose_for_file(&recover, &options)
+            choose_for_file(&self.path, &options)
         };
         let mut problem = WorkflowProblem::from(self.error())
             .hint(hint)

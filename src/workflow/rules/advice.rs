@@ -1,5 +1,6 @@
 //! What to do next, in the words of the protocol that the run follows.
 
+use crate::error::sentence::CommandWords;
 use crate::workflow::rules::observation::{Observations, ObservedFile};
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
@@ -14,6 +15,8 @@ pub struct Advice {
     /// Stable code in JSON.
     pub action: &'static str,
     pub words: String,
+    /// The command that the words name.
+    pub command: Option<CommandWords>,
     /// The phase concerned.
     pub phase: Option<String>,
 }
@@ -23,6 +26,7 @@ impl Advice {
         Self {
             action: step.into_str(),
             words: step.to_string(),
+            command: step.command().cloned(),
             phase: phase.map(|phase| phase.id.clone()),
         }
     }
@@ -71,8 +75,8 @@ pub fn of_archived(run: &str) -> Advice {
     )
 }
 
-/// Returns the command line that approves a phase.
-pub fn approve_command(workflow: &Workflow, phase: &Phase) -> String {
+/// Returns the command that approves a phase.
+pub fn approve_command(workflow: &Workflow, phase: &Phase) -> CommandWords {
     phase_command("approve", &phase.id, &workflow.id)
 }
 

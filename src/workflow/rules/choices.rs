@@ -1,7 +1,7 @@
 //! Answers to the question whether to resume a run: the letters and words of its profile.
 
-use crate::base::shell_word::shell_word;
 use crate::error::problem::Choice;
+use crate::error::sentence::CommandWords;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
 use crate::workflow::rules::workflow::Workflow;
@@ -76,17 +76,9 @@ pub fn after_no(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
 fn of<K: AsRef<str>>(workflow: &Workflow, named: &[(K, Label)], is_sound: bool) -> Vec<Choice> {
     let command = |key: &str| {
         let goes_on = understand(workflow, key).is_some_and(|chosen| chosen.goes_on());
-        let anyway = if goes_on && !is_sound {
-            " --anyway"
-        } else {
-            ""
-        };
-        let word = |text: &str| shell_word(text.as_bytes());
-        format!(
-            "checkpoint workflow resume {} --choose {}{anyway}",
-            word(&workflow.id),
-            word(key)
-        )
+        let words = ["workflow", "resume", &workflow.id, "--choose", key];
+        let anyway = (goes_on && !is_sound).then_some("--anyway");
+        CommandWords::new(words.into_iter().chain(anyway))
     };
     named
         .iter()

@@ -179,7 +179,7 @@ const NAMED_PHASES: usize = 10;
 /// Reports an unplanned phase, unless skipped: it may be a misspelling and end the run early.
 fn unknown(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
     let is_in_use = phase.is_unplanned && phase.status != PhaseStatus::Skipped;
-    let skip = || phase_command("skip", &phase.id, &workflow.id);
+    let skip = || phase_command("skip", &phase.id, &workflow.id).to_string();
     let flaw = || Flaw::UnknownPhase {
         phase: phase.id.clone(),
         known: first_of(&known_names(workflow), NAMED_PHASES, |_| ", …".to_owned()),

@@ -1,6 +1,7 @@
 //! What the answers to a question mean, and the hints that list them.
 
 use crate::error::problem::Choice;
+use crate::error::sentence::Sentence;
 
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Label {
@@ -53,23 +54,30 @@ pub fn continue_from(phase: Option<&str>) -> String {
 }
 
 /// Lists at most `limit` choices, each as a command and its meaning.
-pub fn listed(choices: &[Choice], limit: usize) -> String {
-    let told = |choice: &Choice| format!("'{}': {}", choice.command, choice.label);
-    let mut listed: Vec<String> = choices.iter().take(limit).map(told).collect();
-    if choices.len() > limit {
-        listed.push(format!("{} more with --json", choices.len() - limit));
+pub fn listed(choices: &[Choice], limit: usize) -> Sentence {
+    let mut listed = Sentence::default();
+    for (at, choice) in choices.iter().take(limit).enumerate() {
+        listed = listed
+            .then(if at > 0 { "; " } else { "" })
+            .then_command(choice.command.clone())
+            .then(format!(": {}", choice.label));
     }
-    listed.join("; ")
+    if choices.len() > limit {
+        return listed.then(format!("; {} more with --json", choices.len() - limit));
+    }
+    listed
 }
 
 /// The next step if the file of a run is gone.
-pub fn choose_for_gone(choices: &[Choice]) -> String {
-    let ways = listed(choices, choices.len());
-    format!("nothing was changed; choose: {ways}")
+pub fn choose_for_gone(choices: &[Choice]) -> Sentence {
+    Sentence::text("nothing was changed; choose: ").then_sentence(listed(choices, choices.len()))
 }
 
-/// The next step for a file that cannot be imported; `recover` is the command that shows it.
-pub fn choose_for_file(recover: &str, choices: &[Choice]) -> String {
-    let ways = listed(choices, choices.len());
-    format!("the file was not changed, and '{recover} -n' shows it; fix it, or choose: {ways}")
+/// The next step for a file that cannot be imported; the first command shows it.
+pub fn choose_for_file(path: &str, choices: &[Choice]) -> Sentence {
+    Sentence::new(
+        "the file was not changed, and 'checkpoint workflow recover {} -n' shows it; fix it, or choose: ",
+        &[&path],
+    )
+    .then_sentence(listed(choices, choices.len()))
 }

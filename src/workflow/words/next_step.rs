@@ -1,13 +1,11 @@
 //! The next step for the worker on a run, in the words of the protocol that the run follows.
 
-use crate::base::shell_word::shell_word;
+use crate::error::sentence::CommandWords;
 use crate::workflow::words::run_error::starts_from_plan;
 
-/// Returns the command line of a transition of a phase.
-pub fn phase_command(verb: &str, phase: &str, run: &str) -> String {
-    let word = |text: &str| shell_word(text.as_bytes());
-    let words = ["phase", verb, &word(phase), "-w", &word(run)];
-    format!("checkpoint {}", words.join(" "))
+/// Returns the command of a transition of a phase.
+pub fn phase_command(verb: &str, phase: &str, run: &str) -> CommandWords {
+    CommandWords::new(["phase", verb, phase, "-w", run])
 }
 
 /// One step. Its code is the name of the variant, unless one is given.
@@ -24,7 +22,10 @@ pub enum NextStep {
     #[error(
         "show again what {phase} made, and have it approved ('{command}'); nothing is made again"
     )]
-    Approve { phase: String, command: String },
+    Approve {
+        phase: String,
+        command: CommandWords,
+    },
     #[error("start {0}")]
     Start(String),
     #[error("start {0}; what it writes is there already, from before it was begun")]
@@ -44,7 +45,7 @@ pub enum NextStep {
     ContinueTasks { done: usize, all: usize },
     #[error("have ARCHITECTURE approved ('{command}'), then advance to IMPLEMENTATION")]
     #[strum(serialize = "approve")]
-    ApproveArchitecture { command: String },
+    ApproveArchitecture { command: CommandWords },
     #[error("advance to {0}")]
     Advance(&'static str),
     #[error("workflow complete")]
@@ -55,4 +56,14 @@ pub enum NextStep {
     #[error("re-spawn {0}")]
     #[strum(serialize = "spawn")]
     Respawn(&'static str),
+}
+
+impl NextStep {
+    /// Returns the command that it names.
+    pub fn command(&self) -> Option<&CommandWords> {
+        match self {
+            Self::Approve { command, .. } | Self::ApproveArchitecture { command } => Some(command),
+            _ => None,
+        }
+    }
 }

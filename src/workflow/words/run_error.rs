@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use strum::EnumMessage as _;
 
 use crate::base::cut_list::and_more;
-use crate::base::shell_word::shell_word;
 use crate::base::text::escape_path;
 use crate::error::Error;
 use crate::error::problem::{Grade, WorkflowProblem};
+use crate::error::sentence::{CommandWords, Sentence};
 
 /// Maximum number of names listed in a message.
 const LISTED_NAMES: usize = 10;
@@ -60,7 +60,6 @@ pub enum RunError {
     )]
     CheckpointGone { checkpoint: String, phase: String },
     #[error("{path} needs no decision")]
-    #[strum(message = "checkpoint workflow status")]
     NothingToSettle { path: String },
     #[error("nothing to resume: workflow {run} is {status}")]
     NothingToResume {
@@ -82,14 +81,17 @@ pub enum RunError {
     NothingToStart { run: String },
     #[error("no phase can be started before {phase} is approved")]
     #[strum(serialize = "nothing_to_start")]
-    ApprovalFirst { phase: String, command: String },
+    ApprovalFirst {
+        phase: String,
+        command: CommandWords,
+    },
     #[error("phase {phase} depends on {unmet}, which is not complete")]
     #[strum(message = "complete that first, or add --force")]
     DependenciesUnmet {
         phase: String,
         unmet: String,
         /// The command that approves one of them.
-        command: Option<String>,
+        command: Option<CommandWords>,
     },
     #[error("phase {phase} cannot run beside {other}: {}", in_common(*.both_commit))]
     #[strum(message = "finish that one first, or add --force")]
@@ -112,10 +114,9 @@ pub enum RunError {
         phase: String,
         status: &'static str,
         verb: &'static str,
-        next: String,
+        next: Sentence,
     },
     #[error("no phase is in progress")]
-    #[strum(message = "checkpoint phase start")]
     NothingUnderWay,
     #[error("several phases are in progress: {phases}")]
     #[strum(message = "name one of them")]
@@ -223,36 +224,51 @@ fn and_unsound(wrong: Option<&str>) -> String {
 }
 
 /// The next step where a phase waits for approval.
-pub fn approves(command: &str) -> String {
-    format!("'{command}' approves it")
+pub fn approves(command: &CommandWords) -> Sentence {
+    quoted(command).then(" approves it")
 }
 
 /// The next step where a phase is in progress.
-pub fn ends(command: &str) -> String {
-    format!("'{command}' ends it")
+pub fn ends(command: &CommandWords) -> Sentence {
+    quoted(command).then(" ends it")
 }
 
 /// The next step where a phase can start.
-pub fn starts(command: &str) -> String {
-    format!("'{command}' starts it")
+pub fn starts(command: &CommandWords) -> Sentence {
+    quoted(command).then(" starts it")
+}
+
+fn quoted(command: &CommandWords) -> Sentence {
+    Sentence::default().then_command(command.clone())
 }
 
 /// The next step where the plan of a run can be used again.
-pub fn starts_from_plan(run: &str) -> String {
-    format!(
+pub fn starts_from_plan(run: &str) -> Sentence {
+    Sentence::new(
         "'checkpoint workflow init --plan -' starts one from what 'checkpoint workflow export {} --format plan' prints",
-        shell_word(run.as_bytes())
+        &[&run],
     )
 }
 
 /// The next step where the state tells all.
-pub fn shows_state(run: &str) -> String {
-    format!("'checkpoint workflow status {run}' shows its state")
+pub fn shows_state(run: &str) -> Sentence {
+    Sentence::new("'checkpoint workflow status {}' shows its state", &[&run])
 }
 
 /// The next step after a phase was picked that cannot begin.
-pub fn names_ready(run: &str) -> String {
-    format!("'checkpoint workflow next {run} --parallel' lists what can start")
+pub fn names_ready(run: &str) -> Sentence {
+    Sentence::new(
+        "'checkpoint workflow next {} --parallel' lists what can start",
+        &[&run],
+    )
+}
+
+/// The next step where another run is open.
+fn goes_on(run: &str) -> Sentence {
+    Sentence::new(
+        "'checkpoint workflow resume {}' continues it, 'checkpoint workflow abandon {}' ends it",
+        &[&run, &run],
+    )
 }
 
 impl RunError {
@@ -282,40 +298,42 @@ impl RunError {
         }
     }
 
-    fn next_step(&self) -> Option<String> {
-        let goes_on = |id: &str| {
-            format!(
-                "'checkpoint workflow resume {id}' continues it, 'checkpoint workflow abandon {id}' ends it"
-            )
-        };
+    fn next_step(&self) -> Option<Sentence> {
         Some(match self {
             Self::NoWorkflowBelow { above, has_run } => {
-                let word = shell_word(above.as_os_str().as_encoded_bytes());
-                let above = escape_path(above);
+                let (path, word) = (escape_path(above), above.as_os_str().as_encoded_bytes());
                 if *has_run {
-                    format!("{above} has one: 'checkpoint -C {word} workflow status' shows it")
+                    Sentence::new(
+                        "{} has one: 'checkpoint -C {} workflow status' shows it",
+                        &[&path, &word],
+                    )
                 } else {
-                    format!(
-                        "'checkpoint -C {word} workflow init --phase NAME' starts one in {above}"
+                    Sentence::new(
+                        "'checkpoint -C {} workflow init --phase NAME' starts one in {}",
+                        &[&word, &path],
                     )
                 }
             }
-            Self::Archived { run } => {
-                let word = shell_word(run.as_bytes());
-                format!(
-                    "'checkpoint workflow show {word}' shows it, 'checkpoint workflow delete {word} --purge' drops it, \
-                     and {}",
-                    starts_from_plan(run)
-                )
+            Self::Archived { run } => Sentence::new(
+                "'checkpoint workflow show {}' shows it, 'checkpoint workflow delete {} --purge' drops it, and ",
+                &[run, run],
+            )
+            .then_sentence(starts_from_plan(run)),
+            Self::NoSuchPhase { known, .. } if known.is_empty() => {
+                Sentence::text("it has no phases")
             }
-            Self::NoSuchPhase { known, .. } if known.is_empty() => "it has no phases".to_owned(),
             Self::NoSuchPhase { known, .. } => {
-                format!("its phases are {}", and_more(known, LISTED_NAMES))
+                Sentence::text(format!("its phases are {}", and_more(known, LISTED_NAMES)))
             }
-            Self::NothingToResume { name, .. } => format!(
-                "'checkpoint workflow init --phase NAME' starts a new one, and {}",
-                starts_from_plan(name)
-            ),
+            Self::NothingToSettle { .. } => {
+                Sentence::command(CommandWords::new(["workflow", "status"]))
+            }
+            Self::NothingUnderWay => Sentence::command(CommandWords::new(["phase", "start"])),
+            Self::NothingToResume { name, .. } => Sentence::new(
+                "'checkpoint workflow init --phase NAME' starts a new one, and ",
+                &[],
+            )
+            .then_sentence(starts_from_plan(name)),
             Self::NothingToStart { run } => shows_state(run),
             Self::ApprovalFirst { command, .. }
             | Self::DependenciesUnmet {
@@ -323,10 +341,10 @@ impl RunError {
                 ..
             } => approves(command),
             Self::WrongPhaseState { next, .. } => next.clone(),
-            Self::SameTask(id) => format!("{}; --id starts another beside it", goes_on(id)),
+            Self::SameTask(id) => goes_on(id).then("; --id starts another beside it"),
             Self::SameFile(id) | Self::OpenInSameFile(id) => goes_on(id),
-            Self::NoAnswer { keys, .. } => format!("choose one of {keys}"),
-            _ => self.get_message()?.to_owned(),
+            Self::NoAnswer { keys, .. } => Sentence::text(format!("choose one of {keys}")),
+            _ => Sentence::new(self.get_message()?, &[]),
         })
     }
 }

@@ -1,6 +1,7 @@
 //! `find PATTERN`: the checkpoints that hold or changed a path, newest first.
 
 use crate::base::text::escape_bytes;
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::rel_path::RelPath;
@@ -156,9 +157,9 @@ fn no_match(pattern: &[u8], passed_over: usize) -> Error {
         .rsplit(|byte| *byte == b'/')
         .find(|name| !name.is_empty())
         .unwrap_or(pattern);
-    let hint = format!(
+    let hint = Sentence::new(
         "a pattern such as '*{}*' looks at the names in every directory",
-        escape_bytes(name)
+        &[&escape_bytes(name)],
     );
     Error::NothingFound {
         what: format!("no checkpoint holds '{shown}'{}", unread(passed_over)),

@@ -6,6 +6,7 @@ use std::convert::Infallible;
 use crate::base::text::escape_bytes;
 use crate::base::threads;
 use crate::base::work_queue;
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::path_pattern::PathPattern;
@@ -213,6 +214,6 @@ fn no_match(text: &[u8], passed_over: usize) -> Error {
             escape_bytes(text),
             unread(passed_over)
         ),
-        hint: "the text is matched exactly, including case".into(),
+        hint: Sentence::text("the text is matched exactly, including case"),
     }
 }
