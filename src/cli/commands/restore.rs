@@ -179,8 +179,14 @@ fn choose(
         if let Some(path) = paths.first() {
             // Without `--`, so that options can follow.
             let is_option = |path: &Vec<u8>| path.starts_with(b"-");
-            let end: &[&[u8]] = if paths.iter().any(is_option) { &[b"--"] } else { &[] };
-            let words = [&b"restore"[..], b"latest"].into_iter().chain(end.iter().copied());
+            let end: &[&[u8]] = if paths.iter().any(is_option) {
+                &[b"--"]
+            } else {
+                &[]
+            };
+            let words = [&b"restore"[..], b"latest"]
+                .into_iter()
+                .chain(end.iter().copied());
             let words = words.chain(paths.iter().map(Vec::as_slice));
             return Err(Error::PathNotCheckpoint {
                 path: escape_bytes(path),
