@@ -16,14 +16,13 @@ impl RestorePlan {
         scope: &RestoreScope,
         may_delete: &dyn Fn(&RelPath, bool) -> bool,
     ) -> Self {
-        let (plan, refused) = (Self::default(), BTreeSet::new());
         let mut planner = Planner {
             present,
             target,
             scope,
             may_delete,
-            plan,
-            refused,
+            plan: Self::default(),
+            refused: BTreeSet::new(),
         };
         planner.plan_files();
         planner.plan_deletions();
@@ -130,10 +129,8 @@ impl Planner<'_> {
         let mut needed = BTreeMap::new();
         let dirs = self.target.dirs.keys();
         let ends = dirs.filter(|dir| self.scope.covers_dir(dir)).cloned();
-        for path in ends
-            .chain(parents(&self.plan.write))
-            .chain(parents(&self.plan.chmod))
-        {
+        let ends = ends.chain(parents(&self.plan.write));
+        for path in ends.chain(parents(&self.plan.chmod)) {
             for dir in path.self_and_ancestors() {
                 let Some(perm) = self.target.dirs.get(&dir) else {
                     continue;
@@ -171,11 +168,8 @@ impl Planner<'_> {
         let mut stays: BTreeSet<RelPath> = parents(&self.plan.make_dirs)
             .chain(parents(&self.plan.write))
             .collect();
-        let kept = self
-            .present
-            .files
-            .keys()
-            .filter(|path| !self.plan.delete.contains_key(*path));
+        let files = self.present.files.keys();
+        let kept = files.filter(|path| !self.plan.delete.contains_key(*path));
         stays.extend(kept.filter_map(RelPath::parent));
         // What is deleted may have been all that a directory beyond the limits was made for.
         let emptied: BTreeSet<RelPath> = if self.scope.is_everything() {
@@ -294,46 +288,34 @@ mod tests {
         let mut state = Snapshot::default();
         state.dirs.insert(RelPath::root(), 0o755);
         for file_path in files.iter().map(|text| path(text)) {
-            state
-                .dirs
-                .extend(file_path.ancestors().map(|dir| (dir, 0o755)));
+            let dirs = file_path.ancestors().map(|dir| (dir, 0o755));
+            state.dirs.extend(dirs);
             state.files.insert(file_path, file(1));
         }
         state
     }
 
     fn with(mut state: Snapshot, uncaptured: &[(&str, WhyNot, bool)]) -> Snapshot {
-        for (text, why, is_dir) in uncaptured {
-            state
-                .dirs
-                .extend(path(text).ancestors().map(|dir| (dir, 0o755)));
-            state.uncaptured.insert(
-                path(text),
-                UncapturedEntry {
-                    why: why.clone(),
-                    is_dir: *is_dir,
-                },
-            );
+        for (text, why, is_dir) in uncaptured.iter().cloned() {
+            let dirs = path(text).ancestors().map(|dir| (dir, 0o755));
+            state.dirs.extend(dirs);
+            let entry = UncapturedEntry { why, is_dir };
+            state.uncaptured.insert(path(text), entry);
         }
         state
     }
 
     fn plan(present: &Snapshot, target: &Snapshot, may_delete: bool) -> RestorePlan {
-        RestorePlan::between(present, target, &RestoreScope::default(), &|_, _| {
-            may_delete
-        })
+        let scope = RestoreScope::default();
+        RestorePlan::between(present, target, &scope, &|_, _| may_delete)
     }
 
     fn conflicts(plan: &RestorePlan) -> Vec<(&str, Blocker)> {
         assert!(!plan.is_empty(), "who is in the way is to be told");
-        plan.conflicts
-            .iter()
-            .map(|(path, blocker)| (path.as_utf8().unwrap(), blocker.clone()))
+        let named = plan.conflicts.iter();
+        named
+            .map(|(path, why)| (path.as_utf8().unwrap(), why.clone()))
             .collect()
-    }
-
-    fn uncaptured(why: WhyNot) -> Blocker {
-        Blocker::Uncaptured(Some(why))
     }
 
     fn keys<V>(map: &BTreeMap<RelPath, V>) -> Vec<String> {
@@ -385,12 +367,15 @@ mod tests {
         assert_eq!(
             conflicts(&found),
             [
-                ("a/p", uncaptured(WhyNot::Fifo)),
-                ("b", uncaptured(WhyNot::Mount))
+                ("a/p", Blocker::Uncaptured(Some(WhyNot::Fifo))),
+                ("b", Blocker::Uncaptured(Some(WhyNot::Mount)))
             ]
         );
         let inside = plan(&present, &holding(&["b/x"]), true);
-        assert_eq!(conflicts(&inside), [("b", uncaptured(WhyNot::Mount))]);
+        assert_eq!(
+            conflicts(&inside),
+            [("b", Blocker::Uncaptured(Some(WhyNot::Mount)))]
+        );
     }
 
     #[test]
@@ -410,7 +395,10 @@ mod tests {
             &holding(&["a/x"]),
             true,
         );
-        assert_eq!(conflicts(&found), [("a", uncaptured(left_out()))]);
+        assert_eq!(
+            conflicts(&found),
+            [("a", Blocker::Uncaptured(Some(left_out())))]
+        );
     }
 
     #[test]
