@@ -13,7 +13,7 @@ use clap_complete::env::Shells;
 use crate::base::shell_word::{backslashed, behind_quote, unquoted};
 use crate::base::text::escape;
 use crate::base::time::age;
-use crate::cli::{command_context, environment, parse};
+use crate::cli::{command_context, commands, environment, parse};
 use crate::config::settings::OwnFile;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::list::{self, ListOptions};
@@ -40,7 +40,7 @@ pub fn answer(shell: &str, words: Vec<OsString>) -> Option<String> {
         None => Quoting::Backslashes,
         Some(quote) => Quoting::Behind(quote),
     };
-    let mut whole = parse::command();
+    let mut whole = parse::command().mut_subcommands(by_its_name);
     let line = Arc::new(TypedLine {
         before: positionals(&whole, words.get(1..at).unwrap_or_default()),
         words: words.clone(),
@@ -123,8 +123,18 @@ fn with_candidates(command: Command, line: &Arc<TypedLine>, types_option: bool) 
             arg
         }
     });
-    let command = command.mut_subcommands(|below| with_candidates(below, line, types_option));
+    let command =
+        command.mut_subcommands(|below| with_candidates(below.hide(false), line, types_option));
     command.disable_help_flag(!types_option)
+}
+
+/// Hides the short name of a command: of two names only the first in the alphabet would be offered.
+fn by_its_name(command: Command) -> Command {
+    let has_short_name = command.get_visible_aliases().next().is_some();
+    match commands::grammar(command.get_name()).filter(|_| has_short_name) {
+        Some(own) => own.display_order(command.get_display_order()),
+        None => command,
+    }
 }
 
 fn completed(command: &str, arg: Arg, line: &Arc<TypedLine>) -> Arg {

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use crate::bench::terminal::dialogue;
 use crate::bench::{Run, Sandbox, skipped};
+use crate::help::commands;
 
 fn shell(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -410,6 +411,33 @@ fn names_that_the_store_knows_complete() {
         assert_eq!(names(words), expected, "{words:?}");
     }
     assert!(names(&["undo", ""]).contains(&"--yes".to_owned()));
+}
+
+#[test]
+fn every_command_is_offered_by_its_own_name() {
+    let sandbox = Sandbox::new();
+    let names = |words: &[&str]| -> Vec<String> {
+        let told = candidates(&sandbox, words).into_iter();
+        let name = |line: String| line.split('\t').next().unwrap_or_default().to_owned();
+        told.map(name).collect()
+    };
+    for group in [&[][..], &["workflow"], &["phase"], &["task"]] {
+        let offered = names(&[group, &[""]].concat());
+        let is_below = |words: &&Vec<String>| {
+            words.len() == group.len() + 1 && words.starts_with(&owned(group))
+        };
+        for words in commands().iter().filter(is_below) {
+            let name = &words[group.len()];
+            assert!(offered.contains(name), "{name}: {offered:?}");
+        }
+        assert!(!offered.contains(&"gc".to_owned()), "{offered:?}");
+    }
+    // A short name completes what follows it.
+    assert_eq!(names(&["gc", "--orph"]), ["--orphaned"]);
+}
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 #[test]

@@ -97,10 +97,11 @@ macro_rules! commands {
             }
         }
 
-        /// Returns the grammar of a command; `None` if there is no such command.
+        /// Returns the grammar of a command, with its short name hidden; `None` if there is no such
+        /// command.
         pub fn grammar(name: &str) -> Option<Grammar> {
             match name {
-                $($name $(| $alias)? => Some($($args)::+::augment_args(Grammar::new($name)$(.visible_alias($alias))?)),)*
+                $($name $(| $alias)? => Some($($args)::+::augment_args(Grammar::new($name)$(.alias($alias))?)),)*
                 $($other_name => Some($($other_args)::+::augment_args(Grammar::new($other_name))),)*
                 _ => None,
             }
