@@ -9,6 +9,7 @@ use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::{Paint, count};
 use crate::view::parts::{CheckpointRef, CheckpointRow};
+use crate::view::place::placed;
 use crate::view::words::Output;
 
 fn named(checkpoint: &Checkpoint) -> String {
@@ -48,11 +49,14 @@ pub fn human(outcome: &BisectOutcome) -> Output {
     };
     let good = &outcome.last_good;
     let talk = format!(
-        "first bad checkpoint: {}; the good one before it: {}\nto see what changed: checkpoint diff {} {}\n",
+        "first bad checkpoint: {}; the good one before it: {}\nto see what changed: {}\n",
         named(bad),
         named(good),
-        good.id.short(),
-        bad.id.short()
+        placed(&format!(
+            "checkpoint diff {} {}",
+            good.id.short(),
+            bad.id.short()
+        ))
     );
     Output { result, talk }
 }

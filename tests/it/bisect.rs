@@ -63,6 +63,16 @@ fn tested(run: &Run) -> Vec<(String, String)> {
 }
 
 #[test]
+fn the_command_that_shows_what_changed_works_as_printed() {
+    let (sandbox, ids) = project(3, 1);
+    let root = sandbox.root().display().to_string();
+    let args = ["-C", &root, "bisect", &ids[0], &ids[2], "--", "./test.sh"];
+    let run = sandbox.run_in(&sandbox.top(), &args).success();
+    let diff = format!("checkpoint -C {root} diff {} {}", ids[0], ids[1]);
+    run.stderr_has(&format!("to see what changed: {diff}\n"));
+}
+
+#[test]
 fn the_first_bad_one_of_fifty_is_found_by_halves_and_nothing_else_changes() {
     let (sandbox, ids) = project(50, 33);
     sandbox.write("lib/add.sh", "uncommitted");
