@@ -1,7 +1,7 @@
 //! `delete` as text and as JSON.
 
 use crate::base::text::{escape, escape_path};
-use crate::base::time::{age, local_minutes};
+use crate::base::time::{age, local_minutes, utc_seconds};
 use crate::ops::maintain::delete::{DeleteOutcome, Deletion, ToDelete};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
@@ -25,7 +25,8 @@ pub fn stake(deletion: &Deletion<'_>) -> String {
 }
 
 pub fn question(deletion: &Deletion<'_>, now_ms: i64, paint: Paint) -> String {
-    let mut text = listing(deletion.to_delete, now_ms, LISTED_CHECKPOINTS, paint);
+    let line = |one: &ToDelete| line(one, now_ms, local_minutes, paint);
+    let mut text = listing(deletion.to_delete, LISTED_CHECKPOINTS, line);
     if let Some(store) = deletion.whole_store {
         text.push_str(&format!(
             "  {} ({})\n",
@@ -42,25 +43,22 @@ pub fn question(deletion: &Deletion<'_>, now_ms: i64, paint: Paint) -> String {
     text
 }
 
-fn listing(to_delete: &[ToDelete], now_ms: i64, limit: usize, paint: Paint) -> String {
-    let mut text: String = to_delete
-        .iter()
-        .take(limit)
-        .map(|one| format!("  {}\n", line(one, now_ms, paint)))
-        .collect();
+fn listing(to_delete: &[ToDelete], limit: usize, line: impl Fn(&ToDelete) -> String) -> String {
+    let shown = to_delete.iter().take(limit);
+    let mut text: String = shown.map(|one| format!("  {}\n", line(one))).collect();
     if to_delete.len() > limit {
         text.push_str(&format!("  … and {} more\n", to_delete.len() - limit));
     }
     text
 }
 
-fn line(to_delete: &ToDelete, now_ms: i64, paint: Paint) -> String {
+fn line(to_delete: &ToDelete, now_ms: i64, time: fn(i64) -> String, paint: Paint) -> String {
     let id = paint.yellow(&to_delete.id.short());
     match &to_delete.record {
         Some((reason, time_ms)) => {
             format!(
                 "{id}  {}  {} ({} ago)",
-                local_minutes(*time_ms),
+                time(*time_ms),
                 escape(reason),
                 age(*time_ms, now_ms)
             )
@@ -69,7 +67,8 @@ fn line(to_delete: &ToDelete, now_ms: i64, paint: Paint) -> String {
     }
 }
 
-pub fn human(outcome: &DeleteOutcome, now_ms: i64, paint: Paint) -> Output {
+/// Times are local at a terminal, else UTC.
+pub fn human(outcome: &DeleteOutcome, now_ms: i64, paint: Paint, for_a_person: bool) -> Output {
     let number = count(outcome.deleted.len(), "checkpoint", "checkpoints");
     let done = if outcome.dry_run {
         "Would delete"
@@ -91,7 +90,13 @@ pub fn human(outcome: &DeleteOutcome, now_ms: i64, paint: Paint) -> Output {
         String::new()
     };
     let result = format!("{done} {number}{store}{room}\n");
-    let listed = listing(&outcome.deleted, now_ms, usize::MAX, paint);
+    let time = if for_a_person {
+        local_minutes
+    } else {
+        utc_seconds
+    };
+    let line = |one: &ToDelete| line(one, now_ms, time, paint);
+    let listed = listing(&outcome.deleted, usize::MAX, line);
     if outcome.dry_run {
         Output {
             result: format!("{listed}{result}"),

@@ -24,6 +24,22 @@ fn full_id(sandbox: &Sandbox, short: &str) -> String {
 }
 
 #[test]
+fn to_a_pipe_times_are_those_of_the_list() {
+    let (sandbox, ids) = with(2);
+    sandbox.env("TZ", "Asia/Tokyo");
+    let listed = sandbox.run(&["list", "-n", "1"]).success().stdout;
+    let time = listed
+        .lines()
+        .last()
+        .and_then(|row| row.split(" | ").nth(1));
+    let time = time.expect("a time").to_owned();
+    let dry = sandbox.run(&["delete", &ids[1], "--dry-run"]).success();
+    dry.stdout_has(&format!("  {time}  number 1"));
+    let done = sandbox.run(&["delete", &ids[1], "--yes"]).success();
+    done.stderr_has(&format!("  {time}  number 1"));
+}
+
+#[test]
 fn what_is_named_goes_and_all_else_stays() {
     let (sandbox, ids) = with(5);
     sandbox

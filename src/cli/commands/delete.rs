@@ -79,7 +79,8 @@ impl RunCommand for DeleteArgs {
             None => cmd.print_no_store(context),
             Some(outcome) if cmd.printer.json => cmd.printer.result(&delete_view::json(&outcome)),
             Some(outcome) => {
-                let said = delete_view::human(&outcome, context.now_ms, cmd.printer.out_paint());
+                let (paint, for_a_person) = (cmd.printer.out_paint(), cmd.printer.for_a_person());
+                let said = delete_view::human(&outcome, context.now_ms, paint, for_a_person);
                 cmd.print_output(&said, &outcome.warnings);
             }
         }
