@@ -94,8 +94,14 @@ impl ErrorJson {
                 failed.paths = Some(named.collect());
             }
             Error::Workflow(problem) => {
-                let options = problem.options.iter().map(OptionJson::new);
-                failed.options = (!problem.options.is_empty()).then(|| options.collect());
+                let options: Vec<OptionJson> =
+                    problem.options.iter().map(OptionJson::new).collect();
+                // Of several answers none is the next command: the user chooses.
+                let is_answer = |one: &OptionJson| one.command == failed.command;
+                if options.len() > 1 && options.iter().any(is_answer) {
+                    failed.command = None;
+                }
+                failed.options = (!options.is_empty()).then_some(options);
                 let state = problem.state.as_deref();
                 let state = state.and_then(|state| serde_json::from_value(state.clone()).ok());
                 failed.run = state.as_ref().map(RunJson::of_state);

@@ -104,6 +104,7 @@ fn a_decision_is_named_and_not_made() {
             _ => &["y", "n", "restart"],
         };
         assert_eq!(keys(&run), expected, "{profile}");
+        assert_eq!(run.json()["error"]["command"], Value::Null, "{run}");
         sandbox
             .run(&["workflow", "resume"])
             .code(4)

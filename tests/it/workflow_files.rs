@@ -74,6 +74,7 @@ fn a_file_that_was_removed_by_hand_is_asked_about_and_never_written_again_unaske
                 .map(|option| &option["key"])
                 .collect();
             assert_eq!(json!(keys), json!(["none", "state"]));
+            assert_eq!(run.json()["error"]["command"], Value::Null, "{run}");
         }
         let ends = format!(
             "; nothing was changed; choose: 'checkpoint workflow recover {path} --take none': "
