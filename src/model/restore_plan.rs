@@ -74,6 +74,14 @@ impl RestoreScope {
         self.reaches(path) && self.filter.passes_dir(path)
     }
 
+    pub fn acts_on(&self, path: &RelPath, is_dir: bool) -> bool {
+        if is_dir {
+            self.covers_dir(path)
+        } else {
+            self.covers(path)
+        }
+    }
+
     fn reaches(&self, path: &RelPath) -> bool {
         let is_asked_for =
             self.paths.is_empty() || self.paths.iter().any(|limit| path.is_at_or_below(limit));
@@ -119,6 +127,12 @@ impl RestorePlan {
             + self.make_dirs.len()
             + self.chmod_dirs.len()
             + self.remove_dirs.len()
+    }
+
+    pub fn directories_above_deleted(&self) -> BTreeSet<RelPath> {
+        let parents: BTreeSet<RelPath> = self.delete.keys().filter_map(RelPath::parent).collect();
+        let dirs = parents.iter().flat_map(RelPath::self_and_ancestors);
+        dirs.collect()
     }
 
     /// Adds a plan that was carried out after this one: what both changed, as seen from the start.

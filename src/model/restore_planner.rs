@@ -172,12 +172,7 @@ impl Planner<'_> {
         let kept = files.filter(|path| !self.plan.delete.contains_key(*path));
         stays.extend(kept.filter_map(RelPath::parent));
         // What is deleted may have been all that a directory beyond the limits was made for.
-        let emptied: BTreeSet<RelPath> = if self.scope.is_everything() {
-            BTreeSet::new()
-        } else {
-            let deleted = self.plan.delete.keys();
-            deleted.flat_map(RelPath::ancestors).collect()
-        };
+        let emptied = self.plan.directories_above_deleted();
         let mut holds_uncaptured: BTreeSet<RelPath> = parents(&self.present.uncaptured).collect();
         for path in self.present.dirs.keys().rev() {
             let is_new = !self.target.dirs.contains_key(path);
@@ -212,19 +207,14 @@ impl Planner<'_> {
             return;
         }
         for (path, entry) in &self.present.uncaptured {
-            let is_covered = if entry.is_dir {
-                self.scope.covers_dir(path)
-            } else {
-                self.scope.covers(path)
-            };
+            let is_beyond = !self.scope.acts_on(path, entry.is_dir);
             let is_ours = matches!(
                 entry.why,
                 WhyNot::DotGit | WhyNot::Database | WhyNot::Secret(_)
             );
             let is_wanted =
                 self.target.files.contains_key(path) || self.target.dirs.contains_key(path);
-            if !is_covered || is_ours || is_wanted || !self.is_targets_business(path, entry.is_dir)
-            {
+            if is_beyond || is_ours || is_wanted || !self.is_targets_business(path, entry.is_dir) {
                 continue;
             }
             if entry.why.stays_by_rule() {
