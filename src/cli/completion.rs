@@ -317,6 +317,7 @@ fn listed(context: &Context, selector: Option<&OsStr>, typed: &str) -> Vec<Strin
         words: TypedWords {
             words: selector.map(bytes).into_iter().collect(),
             paths: dir.map(|dir| dir.as_bytes().to_vec()).into_iter().collect(),
+            ..TypedWords::default()
         },
         ..LsOptions::default()
     };

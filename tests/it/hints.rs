@@ -34,6 +34,7 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ),
     ("a pattern with --glob", &["restore", "diff", "ls"]),
     ("matches --glob", &["restore"]),
+    ("--exclude leaves paths out", &["restore", "diff", "ls"]),
     ("--expires '{typed}'", &["create"]),
     ("complete that first, or add --force", &["phase start"]),
     ("finish that one first, or add --force", &["phase start"]),

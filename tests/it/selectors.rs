@@ -143,6 +143,8 @@ fn a_word_of_the_other_kind_is_named_with_the_command_that_is_meant() {
     for (line, code, told) in [
         ("restore|README.md", 3, "'README.md' is a path, not a checkpoint; run: checkpoint restore latest README.md".to_owned()),
         ("restore|src/a.rs|README.md|--yes", 3, "'src/a.rs' is a path, not a checkpoint; run: checkpoint restore latest src/a.rs README.md".to_owned()),
+        ("restore|README.md|--dry-run|--exclude|src", 3, "'README.md' is a path, not a checkpoint; run: checkpoint restore latest README.md --dry-run --exclude src".to_owned()),
+        ("restore|--overlay|--glob|README.md|--|README.md", 3, "'README.md' is a path, not a checkpoint; run: checkpoint restore latest --overlay --glob README.md README.md".to_owned()),
         ("show|README.md", 3, "'README.md' is a path, not a checkpoint; run: checkpoint show latest README.md".to_owned()),
         ("restore|wave 1|plan", 3, format!("'plan' is a checkpoint, and no path in {}; run: checkpoint diff {} {}", ids[0], ids[0], ids[2])),
         ("diff|wave 1|plan|wave 1", 3, format!("'wave 1' is a checkpoint, and no path in {}; run: checkpoint diff {} {}", ids[0], ids[0], ids[0])),
@@ -355,6 +357,7 @@ fn a_pattern_of_another_place_is_refused() {
         ("/", "can match nothing"),
         (".", "can match nothing"),
         (&*root, "can match nothing"),
+        ("!*.rs", "begins with !: --exclude leaves paths out"),
     ] {
         for option in ["--glob", "--exclude"] {
             let run = sandbox.run(&["restore", "@", "--yes", option, pattern]);

@@ -90,6 +90,7 @@ impl DiffArgs {
             words: TypedWords {
                 words: bytes_of(self.words.clone()),
                 paths: bytes_of(self.paths.clone()),
+                ..TypedWords::default()
             },
             globs: self.globs.clone().resolve(),
             patch: PatchOptions {

@@ -49,6 +49,7 @@ impl RunCommand for LsArgs {
             words: TypedWords {
                 words: bytes_of(self.words),
                 paths: bytes_of(self.paths),
+                ..TypedWords::default()
             },
             globs: self.globs.resolve(),
             recursive: self.recursive,

@@ -136,10 +136,24 @@ impl CommonArgs {
 
 impl RestoreArgs {
     pub fn resolve(self, common: CommonOptions) -> RestoreOptions {
+        let flags = [
+            ("--dry-run", self.common.dry_run),
+            ("--overlay", self.overlay),
+        ];
+        let given = flags.into_iter().filter(|(_, is_given)| *is_given);
+        let mut options: Vec<Vec<u8>> = given.map(|(flag, _)| flag.into()).collect();
+        for (name, patterns) in [
+            ("--glob", &self.globs.globs),
+            ("--exclude", &self.globs.exclude),
+        ] {
+            let patterns = bytes_of(patterns.clone()).into_iter();
+            options.extend(patterns.flat_map(|pattern| [name.into(), pattern]));
+        }
         RestoreOptions {
             words: TypedWords {
                 words: bytes_of(self.selector.into_iter().chain(self.paths).collect()),
                 paths: bytes_of(self.only),
+                options,
             },
             globs: self.globs.resolve(),
             overlay: self.overlay,
@@ -151,17 +165,14 @@ impl RestoreArgs {
     /// As `resolve`, for another directory, given by its absolute path.
     pub fn resolve_to(self, to: PathBuf) -> RestoreToOptions {
         let dry_run = self.common.dry_run;
-        let RestoreOptions {
-            words,
-            globs,
-            special_bits,
-            ..
-        } = self.resolve(CommonOptions::default());
+        let mut options = self.resolve(CommonOptions::default());
+        let words = ["--to".into(), to.clone().into_os_string()];
+        options.words.options.extend(bytes_of(words.into()));
         RestoreToOptions {
-            words,
-            globs,
+            words: options.words,
+            globs: options.globs,
             to,
-            special_bits,
+            special_bits: options.special_bits,
             dry_run,
         }
     }
@@ -186,6 +197,7 @@ fn choose(
             };
             let words = [&b"restore"[..], b"latest"]
                 .into_iter()
+                .chain(options.words.options.iter().map(Vec::as_slice))
                 .chain(end.iter().copied());
             let words = words.chain(paths.iter().map(Vec::as_slice));
             return Err(Error::PathNotCheckpoint {
@@ -209,7 +221,7 @@ fn choose(
         let options = RestoreOptions {
             words: TypedWords {
                 words: vec![id.to_hex().into_bytes()],
-                paths: paths.clone(),
+                ..options.words.clone()
             },
             common: CommonOptions {
                 dry_run: true,

@@ -48,6 +48,7 @@ impl RunCommand for ShowArgs {
         let words = TypedWords {
             words: bytes_of(words),
             paths: bytes_of(self.only.clone()),
+            ..TypedWords::default()
         };
         let outcome = list_op::show(context, &words)?;
         if cmd.printer.json {

@@ -44,6 +44,11 @@ fn check_is_inside(root: &Root, typed: &[u8]) -> Result<()> {
     let wrong = |why: &str| Error::Usage {
         what: format!("the pattern '{}' {why}", escape_bytes(typed)),
     };
+    if typed.starts_with(b"!") {
+        return Err(wrong(
+            "begins with !: --exclude leaves paths out, and \\! is the sign itself",
+        ));
+    }
     if typed.split(|byte| *byte == b'/').any(|name| name == b"..") {
         return Err(wrong("has '..' in it"));
     }

@@ -25,6 +25,8 @@ use crate::worktree::root::Root;
 pub struct TypedWords {
     pub words: Vec<Vec<u8>>,
     pub paths: Vec<Vec<u8>>,
+    /// Options without which a suggested command would do something else.
+    pub options: Vec<Vec<u8>>,
 }
 
 impl TypedWords {
@@ -32,7 +34,7 @@ impl TypedWords {
     pub fn of_checkpoint(selector: impl Into<Vec<u8>>) -> Self {
         Self {
             words: vec![selector.into()],
-            paths: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -125,7 +127,8 @@ impl<'s> Lookup<'s> {
                     has_paths = true;
                 }
                 (Meaning::Path(_), Takes::One { command }) => {
-                    let rest = given.words[at..].iter().map(Vec::as_slice);
+                    let rest = given.words[at..].iter().chain(&given.options);
+                    let rest = rest.map(Vec::as_slice);
                     let words = [command.as_bytes(), b"latest"].into_iter();
                     return Err(Error::PathNotCheckpoint {
                         path: escape_bytes(word),
