@@ -101,18 +101,29 @@ pub fn undo(
     passed: usize,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    loop {
+    until_taken(|| {
         let found = FoundStore::of(context, common)?;
         let checkpoints = &found.inventory.checkpoints;
         if let Some(pending) = session::pending_unlocked(&found.store, checkpoints)? {
-            return found.undo_pending(pending, consent);
+            return found.undo_pending(pending, consent).map(Some);
         }
         refuse_after_one_that_never_began(&found.recovered)?;
         let steps = Steps::of(checkpoints.newer()).done;
-        if let Some(outcome) = found.take_step(Verb::Undo, steps, passed, consent)? {
+        found.take_step(Verb::Undo, steps, passed, consent)
+    })
+}
+
+/// Tries again as long as other processes take the step that was chosen.
+fn until_taken(mut step: impl FnMut() -> Result<Option<RestoreOutcome>>) -> Result<RestoreOutcome> {
+    const TRIES: usize = 100;
+    for _ in 0..TRIES {
+        if let Some(outcome) = step()? {
             return Ok(outcome);
         }
     }
+    Err(Error::unexpected(
+        "other undos and redos came first; nothing was changed",
+    ))
 }
 
 /// Reapplies what the last undo took back.
@@ -121,14 +132,12 @@ pub fn redo(
     common: &CommonOptions,
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
-    loop {
+    until_taken(|| {
         let found = FoundStore::of(context, common)?;
         found.refuse_pending()?;
         let steps = Steps::of(found.inventory.checkpoints.newer()).taken_back;
-        if let Some(outcome) = found.take_step(Verb::Redo, steps, 0, consent)? {
-            return Ok(outcome);
-        }
-    }
+        found.take_step(Verb::Redo, steps, 0, consent)
+    })
 }
 
 /// Finishes an interrupted restore without asking: consent was given when it began.
