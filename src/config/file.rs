@@ -79,7 +79,7 @@ pub fn read(
     };
     let mut table: toml::Table = text
         .parse()
-        .map_err(|e: toml::de::Error| bad(path, &first_line(&e)))?;
+        .map_err(|e: toml::de::Error| bad(path, &with_line(&text, &e)))?;
     let unknown: Vec<String> = table
         .keys()
         .filter(|key| !known.contains(&key.as_str()))
@@ -111,6 +111,16 @@ fn about_unknown(key: &str, known: &[&str], user_keys: &[&str]) -> String {
     format!(
         "unknown key '{}'; did you mean '{nearest}'?",
         crate::base::text::escape(key)
+    )
+}
+
+/// Puts the number of the line that cannot be read before what is wrong with it.
+fn with_line(text: &str, e: &toml::de::Error) -> String {
+    let before = e.span().and_then(|span| text.get(..span.start));
+    let what = first_line(e);
+    before.map_or_else(
+        || what.clone(),
+        |before| format!("line {}: {what}", before.matches('\n').count() + 1),
     )
 }
 

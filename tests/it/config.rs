@@ -367,3 +367,13 @@ fn a_slip_in_the_file_of_the_project_drops_nothing_that_it_kept() {
     }
     assert_eq!(sandbox.listed().len(), 58);
 }
+
+#[test]
+fn a_line_that_cannot_be_read_is_named_by_its_number() {
+    for (text, line) in [("keep = 5\n\nkeep_auto\n", 3), ("keep = 5\nkeep = 6\n", 2)] {
+        let sandbox = Sandbox::new();
+        sandbox.write("a", "1").user_config(text);
+        let failed = sandbox.run(&["create"]).code(1);
+        failed.stderr_has(&format!("line {line}: "));
+    }
+}
