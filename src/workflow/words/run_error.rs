@@ -124,9 +124,13 @@ pub enum RunError {
     #[error("a task needs a name in one line")]
     BadId,
     #[error("task {0} already exists")]
+    #[strum(message = "'checkpoint task list' shows it")]
     TaskExists(String),
     #[error("task {task} is {}; 'task {verb}' is not possible from there", .status.replace('_', " "))]
-    #[strum(serialize = "invalid_transition")]
+    #[strum(
+        serialize = "invalid_transition",
+        message = "'checkpoint task list' shows the state of each"
+    )]
     WrongTaskState {
         task: String,
         status: &'static str,
