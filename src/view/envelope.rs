@@ -15,7 +15,7 @@ use crate::view::words::without_numbers;
 struct Answer<'a, D> {
     /// `checkpoint.COMMAND/2`; within a number, fields are only added.
     schema: String,
-    /// Whether the command did its work: true with exit 0 and 5.
+    /// Whether the command did its work: there is no `error`.
     ok: bool,
     /// The exit code of the program.
     exit: u8,
@@ -86,7 +86,7 @@ fn render<D: Serialize>(
 ) -> String {
     let answer = Answer {
         schema: schema_name(command),
-        ok: matches!(exit, 0 | 5),
+        ok: error.is_none(),
         exit,
         data,
         error,

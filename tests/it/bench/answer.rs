@@ -40,6 +40,9 @@ pub fn judge(stdout: &str) -> Result<(), String> {
         return Err(format!("not as {schema} says:\n{}", errors.join("\n")));
     }
     let mut flaws = Vec::new();
+    if answer["ok"] != answer["error"].is_null() {
+        flaws.push("ok and error disagree".to_owned());
+    }
     walk("", &answer["data"], &mut flaws);
     walk("", &answer["error"], &mut flaws);
     walk("", &answer["warnings"], &mut flaws);
