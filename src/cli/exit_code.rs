@@ -84,7 +84,10 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::RelinkRefused { .. }
         | Error::DatabaseNotHeld { .. }
         | Error::ChangedMeanwhile { .. } => REFUSED,
-        Error::Damaged { .. } | Error::StoreUnusable { .. } | Error::StoreTooNew { .. } => DAMAGED,
+        Error::Damaged { .. }
+        | Error::DamageFound { .. }
+        | Error::StoreUnusable { .. }
+        | Error::StoreTooNew { .. } => DAMAGED,
         Error::Workflow(problem) => match problem.grade {
             Grade::NoSuch => NO_SUCH,
             Grade::Refused => REFUSED,

@@ -45,10 +45,12 @@ impl Error {
             ])),
             Self::NoStore { instead, .. } => without_store(instead),
             Self::BelowRoot { above, .. } => Sentence::new(
-                "'checkpoint -C {} …' uses those; --here begins new ones in this directory",
+                "'checkpoint -C {} status' shows those, so use this -C; --here begins new ones in this directory",
                 &[&above.as_os_str().as_encoded_bytes()],
             ),
-            Self::NothingFound { hint, .. } | Self::UnclearWords { hint, .. } => hint.clone(),
+            Self::NothingFound { hint, .. }
+            | Self::UnclearWords { hint, .. }
+            | Self::DamageFound { hint, .. } => hint.clone(),
             Self::InterruptedLate { hint, .. } => return hint.clone(),
             Self::StoppedAfter { hint, .. } => hint.clone()?.map_text(more_changed),
             Self::Pinned { id } => {
@@ -85,7 +87,7 @@ fn without_store(instead: &Instead) -> Sentence {
     match instead {
         Instead::Create => Sentence::new("'checkpoint create' makes one", &[]),
         Instead::Above(above) => Sentence::new(
-            "{} has one: 'checkpoint -C {} …'",
+            "{} has one: 'checkpoint -C {} list' shows its checkpoints",
             &[&escape_path(above), &above.as_os_str().as_encoded_bytes()],
         ),
         Instead::Former(old) => Sentence::new(

@@ -220,9 +220,13 @@ pub enum Error {
     /// The requested object cannot be read in full.
     #[error("{what} is damaged: {why}")]
     #[strum(
-        message = "'checkpoint verify' lists all damage, 'checkpoint verify --repair' repairs what it can"
+        message = "'checkpoint verify --full' lists all damage, 'checkpoint verify --repair' repairs what it can"
     )]
     Damaged { what: String, why: String },
+    /// What a check found, or what a repair could not repair.
+    #[error("{what}")]
+    #[strum(serialize = "damaged")]
+    DamageFound { what: String, hint: Sentence },
     #[error("{store} has format {found}; this program writes {supported}")]
     #[strum(message = "use the newer program that wrote it")]
     StoreTooNew {

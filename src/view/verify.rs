@@ -2,15 +2,16 @@
 
 use crate::base::text::{escape, escape_path};
 use crate::error::Error;
+use crate::error::sentence::Sentence;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::maintain::repair::RepairOutcome;
 use crate::ops::maintain::verify::{
-    CheckReport, Fault, FaultyCheckpoint, FileFinding, VerifyOutcome,
+    CheckReport, Fault, FaultyCheckpoint, FileFinding, Salvaged, VerifyOutcome,
 };
 use crate::ops::warning_words::thousands;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::{envelope, partial};
-use crate::view::format::{Paint, count, size};
+use crate::view::format::{count, size};
 use crate::view::parts::{CheckpointRef, PathName};
 use crate::view::words::Output;
 
@@ -56,29 +57,40 @@ pub fn human(outcome: &VerifyOutcome) -> Output {
     }
 }
 
-/// Describes in one line the damage found, and what to do next.
-pub fn verdict(outcome: &VerifyOutcome, paint: Paint) -> String {
+/// Returns what was found damaged, or could not be repaired, and what to do next.
+pub fn failure(outcome: &VerifyOutcome) -> Error {
     let report = &outcome.report;
-    let who = paint.red("checkpoint:");
-    match outcome
-        .repaired
-        .as_ref()
-        .and_then(|repaired| repaired.salvaged.as_ref())
-    {
-        Some(salvaged) if report.is_whole() => format!(
-            "{who} {} could not be repaired; what is left of them is in {}\n",
-            count(salvaged.lost.len(), "checkpoint", "checkpoints"),
-            escape_path(&salvaged.kept_as)
-        ),
-        _ if outcome.repaired.is_some() => format!(
-            "{who} {} and cannot be repaired; 'checkpoint restore ID PATH' restores what is left, \
-             'checkpoint delete ID' deletes it\n",
-            damage(report)
-        ),
-        _ => format!(
-            "{who} {}; 'checkpoint verify --repair' repairs what it can\n",
-            damage(report)
-        ),
+    let repaired = outcome.repaired.as_ref();
+    match repaired.and_then(|repaired| repaired.salvaged.as_ref()) {
+        Some(salvaged) if report.is_whole() => Error::DamageFound {
+            what: format!("{} could not be repaired", lost(salvaged)),
+            hint: Sentence::text(format!(
+                "what is left is in {}",
+                escape_path(&salvaged.kept_as)
+            )),
+        },
+        _ if repaired.is_some() => Error::DamageFound {
+            what: format!("{} and cannot be repaired", damage(report)),
+            hint: Sentence::new(
+                "'checkpoint restore ID PATH' restores what is left, 'checkpoint delete ID' deletes it",
+                &[],
+            ),
+        },
+        _ => Error::DamageFound {
+            what: damage(report),
+            hint: Sentence::new("'checkpoint verify --repair' repairs what it can", &[]),
+        },
+    }
+}
+
+/// Formats `2 checkpoints and 1 ref` of what a repair lost.
+fn lost(salvaged: &Salvaged) -> String {
+    let checkpoints = count(salvaged.lost.len(), "checkpoint", "checkpoints");
+    let refs = count(salvaged.lost_refs.len(), "ref", "refs");
+    match (salvaged.lost.is_empty(), salvaged.lost_refs.is_empty()) {
+        (true, _) => refs,
+        (_, true) => checkpoints,
+        _ => format!("{checkpoints} and {refs}"),
     }
 }
 
@@ -280,20 +292,7 @@ pub fn json(outcome: &VerifyOutcome, exit: u8) -> String {
     if exit == 0 {
         return envelope("verify", exit, &data, &outcome.warnings);
     }
-    let message = match outcome
-        .repaired
-        .as_ref()
-        .and_then(|repaired| repaired.salvaged.as_ref())
-    {
-        Some(salvaged) if report.is_whole() => {
-            format!("{} checkpoints could not be repaired", salvaged.lost.len())
-        }
-        _ => damage(report),
-    };
-    let error = Error::Damaged {
-        what: "the store".into(),
-        why: message,
-    };
+    let error = failure(outcome);
     partial("verify", exit, &data, &outcome.warnings, Some(&error))
 }
 

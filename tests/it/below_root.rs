@@ -134,3 +134,19 @@ fn the_folder_of_all_projects_is_refused() {
         .code(4);
     assert_eq!(run.error_code(), "unsafe_root");
 }
+
+#[test]
+fn the_command_that_names_the_root_above_can_be_run() {
+    let sandbox = nested();
+    for (args, code, last) in [
+        (&["create"][..], 4, "status"),
+        (&["show"], 3, "list"),
+        (&["undo"], 3, "list"),
+    ] {
+        let run = sandbox.run(&[&["-C", "src"], args, &["--json"]].concat());
+        let command = run.code(code).json()["error"]["command"].clone();
+        let root = sandbox.root().display().to_string();
+        assert_eq!(command, serde_json::json!(["checkpoint", "-C", root, last]));
+        sandbox.run(&["-C", &root, last]).success();
+    }
+}

@@ -149,6 +149,6 @@ fn a_damaged_file_is_passed_over_with_a_warning() {
     assert_eq!(run.warning_codes(), ["passed_over"]);
     sandbox
         .run(&["find", "--text", "not anywhere"])
-        .code(3)
+        .code(6)
         .stderr_has("cannot be read");
 }

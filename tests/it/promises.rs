@@ -15,7 +15,7 @@ const FAILURES: [usize; 23] = [
 /// Number of faults of workflows: `W1` to this.
 const OF_WORKFLOWS: usize = 20;
 /// Number of faults of restores by habit: `R1` to this.
-const OF_RESTORES: usize = 17;
+const OF_RESTORES: usize = 18;
 /// Number of rows about JSON.
 const OF_JSON: u32 = 3;
 const OUT_OF_SCOPE: &str = "out of scope:";

@@ -390,3 +390,44 @@ fn a_pin_and_the_exclusion_list_survive_a_salvage() {
     assert_eq!(sandbox.shown(&ids[1])["pinned"], true);
     assert_eq!(fs::read_to_string(&list).unwrap(), "*.mine\n");
 }
+
+#[test]
+fn damage_of_content_is_named_with_the_check_that_finds_it() {
+    let (sandbox, _) = story();
+    spoil_big(&sandbox);
+    sandbox.run(&["verify"]).success();
+    let failed = sandbox.run(&["cat", "first:big", "--json"]).code(6);
+    let command = failed.json()["error"]["command"].clone();
+    assert_eq!(
+        command,
+        serde_json::json!(["checkpoint", "verify", "--full"])
+    );
+    let failed = sandbox.run(&["verify", "--full", "--json"]).code(6);
+    let error = failed.json()["error"].clone();
+    assert_eq!(
+        error["command"],
+        serde_json::json!(["checkpoint", "verify", "--repair"])
+    );
+    assert_eq!(error["code"], "damaged");
+}
+
+#[test]
+fn a_repair_that_loses_a_workflow_says_so_and_not_that_it_lost_nothing() {
+    let (sandbox, _) = story();
+    let objects = sandbox.store().join("objects");
+    let before = fixtures::files_below(&objects);
+    sandbox
+        .run(&["workflow", "init", "--id", "w", "--phase", "a"])
+        .success();
+    for file in fixtures::files_below(&objects) {
+        if !before.contains(&file) {
+            fs::remove_file(file).expect("a file is removed");
+        }
+    }
+    let run = sandbox.run(&["verify", "--repair", "--json"]).code(6);
+    let error = run.json()["error"].clone();
+    let message = error["message"].as_str().unwrap_or_default();
+    assert!(message.contains("1 ref could not be repaired"), "{run}");
+    assert!(error["command"].is_null(), "{run}");
+    sandbox.run(&["verify", "--full"]).success();
+}

@@ -7,6 +7,7 @@ use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::verify::{self as verify_op, VerifyOptions};
 use crate::view::verify as verify_view;
+use crate::view::words;
 
 /// Check the store and every checkpoint in it
 #[derive(Clone, Debug, clap::Args)]
@@ -56,8 +57,9 @@ impl RunCommand for VerifyArgs {
             cmd.print_output(&verify_view::human(&outcome), &outcome.warnings);
         }
         if code != exit_code::DONE {
+            let failure = verify_view::failure(&outcome);
             cmd.printer
-                .failure(&verify_view::verdict(&outcome, cmd.printer.err_paint()));
+                .failure(&words::error(&failure, cmd.printer.err_paint()));
         }
         Ok(code)
     }

@@ -16,6 +16,7 @@ pub use crate::store::damage::check::CheckReport;
 pub use crate::store::damage::check::Fault;
 pub use crate::store::damage::check::FaultyCheckpoint;
 pub use crate::store::damage::check::FileFinding;
+pub use crate::store::damage::salvage::Salvaged;
 
 #[derive(Clone, Debug, Default)]
 pub struct VerifyOptions {

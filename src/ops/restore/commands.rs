@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::keep_policy::PolicyChange;
+use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, Verb};
 use crate::model::checkpoint::retention::{self, Evicted};
 use crate::model::checkpoint::undo_stack::{Steps, UndoStep};
@@ -24,9 +25,13 @@ use crate::ops::select::globs::Globs;
 use crate::ops::select::words::{Lookup, TypedWords};
 use crate::ops::session::{self, Pending};
 use crate::ops::warning::Warning;
+use crate::store::files::read_regular;
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::small_files::journal::JournalState;
+
+/// The end of the manifest row of a safety checkpoint.
+const SAFETY_SOURCE: &str = "| checkpoint |";
 
 #[derive(Clone, Debug, Default)]
 pub struct RestoreOptions {
@@ -308,6 +313,7 @@ impl<'c> FoundStore<'c> {
         consent: &mut Consent<'_>,
     ) -> Result<Option<RestoreOutcome>> {
         steps.truncate(steps.len().saturating_sub(passed));
+        self.refuse_to_pass_damage(steps.last())?;
         let step = steps.pop().ok_or(Error::NothingToTakeBack {
             verb: verb.into_str(),
         })?;
@@ -341,6 +347,36 @@ impl<'c> FoundStore<'c> {
                 .map(Cow::into_owned);
         }
         Ok(outcome)
+    }
+
+    /// Refuses if a checkpoint made by a later restore than that of `step` is damaged: its step would
+    /// be passed over.
+    fn refuse_to_pass_damage(&self, step: Option<&UndoStep>) -> Result<()> {
+        let damaged = self.inventory.all_damaged();
+        if damaged.is_empty() {
+            return Ok(());
+        }
+        let manifest = read_regular::read(&self.store.layout().manifest()).unwrap_or_default();
+        let manifest = String::from_utf8_lossy(&manifest);
+        // A damaged checkpoint has nothing but its row to tell its place and its kind.
+        let rows: Vec<(String, &str)> = manifest::rows(&manifest).collect();
+        let is_of_step = |id: &String| step.is_some_and(|step| step.safety.short() == *id);
+        let at = rows.iter().position(|(id, _)| is_of_step(id));
+        let later = rows.iter().skip(at.map_or(0, |at| at + 1));
+        let mut later = later.filter(|(_, row)| row.ends_with(SAFETY_SOURCE));
+        let lost = later.find_map(|(id, _)| damaged.iter().find(|lost| lost.id.answers_to(id)));
+        let Some(lost) = lost else { return Ok(()) };
+        let short = lost.id.short();
+        Err(Error::DamageFound {
+            what: format!(
+                "checkpoint {short}, made before a restore, is damaged: {}; nothing was changed",
+                lost.why
+            ),
+            hint: Sentence::new(
+                "'checkpoint verify --repair' repairs what it can, 'checkpoint delete {}' gives it up",
+                &[&short],
+            ),
+        })
     }
 
     /// Returns the restore before which a safety checkpoint was made; of an undo or redo, the

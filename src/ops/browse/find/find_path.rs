@@ -161,17 +161,17 @@ fn no_match(pattern: &[u8], passed_over: usize) -> Error {
         "a pattern such as '*{}*' looks at the names in every directory",
         &[&escape_bytes(name)],
     );
-    Error::NothingFound {
-        what: format!("no checkpoint holds '{shown}'{}", unread(passed_over)),
-        hint,
-    }
+    not_found(format!("no checkpoint holds '{shown}'"), hint, passed_over)
 }
 
-/// Returns a note on checkpoints that could not be read, for a search without results.
-pub fn unread(passed_over: usize) -> String {
+/// Returns the failure of a search without results; where checkpoints could not be read, it may be
+/// in those.
+pub fn not_found(what: String, hint: Sentence, passed_over: usize) -> Error {
     if passed_over == 0 {
-        String::new()
-    } else {
-        format!("; {passed_over} of them cannot be read")
+        return Error::NothingFound { what, hint };
+    }
+    Error::DamageFound {
+        what: format!("{what}; {passed_over} of them cannot be read"),
+        hint: Sentence::new("'checkpoint verify --full' lists all damage", &[]),
     }
 }

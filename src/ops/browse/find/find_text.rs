@@ -13,7 +13,7 @@ use crate::model::path_pattern::PathPattern;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{FILE_BITS, TYPE_BITS};
-use crate::ops::browse::find::find_path::unread;
+use crate::ops::browse::find::find_path::not_found;
 use crate::ops::browse::find::find_pattern;
 use crate::ops::browse::find::text_search::{FoundText, Needle, Search};
 use crate::ops::browse::history::{History, Version};
@@ -208,12 +208,9 @@ fn search_one(
 }
 
 fn no_match(text: &[u8], passed_over: usize) -> Error {
-    Error::NothingFound {
-        what: format!(
-            "no checkpoint has '{}' in a file{}",
-            escape_bytes(text),
-            unread(passed_over)
-        ),
-        hint: Sentence::text("the text is matched exactly, including case"),
-    }
+    not_found(
+        format!("no checkpoint has '{}' in a file", escape_bytes(text)),
+        Sentence::text("the text is matched exactly, including case"),
+        passed_over,
+    )
 }
