@@ -122,7 +122,7 @@ pub struct DeleteAnswer {
     after_bytes: u64,
 }
 
-pub fn json(outcome: &DeleteOutcome) -> String {
+pub fn json(outcome: &DeleteOutcome, exit: u8) -> String {
     let data = DeleteAnswer {
         dropped: outcome.deleted.iter().map(dropped).collect(),
         whole_store: outcome.whole_store,
@@ -131,7 +131,7 @@ pub fn json(outcome: &DeleteOutcome) -> String {
         before_bytes: outcome.bytes_before,
         after_bytes: outcome.bytes_after,
     };
-    envelope("delete", 0, &data, &outcome.warnings)
+    envelope("delete", exit, &data, &outcome.warnings)
 }
 
 fn dropped(deleted: &ToDelete) -> Dropped {
@@ -145,7 +145,7 @@ fn dropped(deleted: &ToDelete) -> Dropped {
 
 /// Returns the JSON of `--all` without a store.
 pub fn nothing_json(store: &std::path::Path) -> String {
-    json(&DeleteOutcome {
+    let nothing = DeleteOutcome {
         store: store.to_path_buf(),
         deleted: Vec::new(),
         whole_store: false,
@@ -153,5 +153,6 @@ pub fn nothing_json(store: &std::path::Path) -> String {
         bytes_before: 0,
         bytes_after: 0,
         warnings: Vec::new(),
-    })
+    };
+    json(&nothing, 0)
 }

@@ -648,3 +648,24 @@ fn delete_all_takes_what_a_killed_salvage_left_with_it() {
     sandbox.write("a", "new").create("new");
     assert_eq!(sandbox.listed_ids().len(), 1);
 }
+
+#[test]
+fn a_store_of_which_files_stay_is_deleted_and_they_are_named() {
+    if !strace::available() {
+        skipped("no strace");
+        return;
+    }
+    let (sandbox, _) = with(2);
+    let delete = ["delete", "--all", "--yes", "--json"];
+    let run = strace::failing_from(&sandbox, "unlinkat,unlink", "EACCES", 1, &delete).code(5);
+    assert!(strace::has_struck(&sandbox), "{run}");
+    assert_eq!(run.warning_codes(), ["bookkeeping"], "{run}");
+    let data = run.data();
+    assert!(data["after_bytes"].as_u64().is_some_and(|left| left > 0));
+    assert_eq!(data["dropped"].as_array().map(Vec::len), Some(2));
+    assert!(!sandbox.store().exists());
+    // The next deletion removes them.
+    sandbox.create("anew");
+    let again = sandbox.run(&delete).success();
+    assert_eq!(again.data()["after_bytes"], 0);
+}

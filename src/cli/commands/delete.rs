@@ -5,7 +5,7 @@ use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::maintain::delete::{self as delete_op, DeleteOptions, Deletion};
+use crate::ops::maintain::delete::{self as delete_op, DeleteOptions, DeleteOutcome, Deletion};
 use crate::ops::maintain::delete_store::{self, DeleteStoreOptions};
 use crate::view::delete as delete_view;
 
@@ -72,18 +72,28 @@ impl RunCommand for DeleteArgs {
         } else {
             Some(delete_op::delete(context, &self.resolve(yes), &mut ask)?)
         };
+        let is_left = |outcome: &DeleteOutcome| {
+            outcome.whole_store && !outcome.dry_run && outcome.bytes_after > 0
+        };
+        let code = if outcome.as_ref().is_some_and(is_left) {
+            exit_code::PARTIAL
+        } else {
+            exit_code::DONE
+        };
         match outcome {
             None if cmd.printer.json => cmd
                 .printer
                 .result(&delete_view::nothing_json(&context.store_dir()?)),
             None => cmd.print_no_store(context),
-            Some(outcome) if cmd.printer.json => cmd.printer.result(&delete_view::json(&outcome)),
+            Some(outcome) if cmd.printer.json => {
+                cmd.printer.result(&delete_view::json(&outcome, code));
+            }
             Some(outcome) => {
                 let (paint, for_a_person) = (cmd.printer.out_paint(), cmd.printer.for_a_person());
                 let said = delete_view::human(&outcome, context.now_ms, paint, for_a_person);
                 cmd.print_output(&said, &outcome.warnings);
             }
         }
-        Ok(exit_code::DONE)
+        Ok(code)
     }
 }

@@ -67,16 +67,23 @@ pub fn delete_store(
     if let Some(removal) = StoreRemoval::of_store(&dir, context.lock_wait, &context.holder)? {
         refuse(&layout, options, &checkpoints)?;
         removal::clear_unfinished(&dir, context.lock_wait)?;
-        removal.detach()?.remove()?;
+        // The store is gone now. What cannot be removed is tried once more below, and named.
+        let _ = removal.detach()?.remove();
     }
-    warnings.extend(clear_leftovers(&dir).err().map(Warning::bookkeeping(
-        "removing what an earlier deletion left",
-    )));
+    let left = clear_leftovers(&dir).err();
+    warnings.extend(left.map(Warning::bookkeeping("removing all files of the store")));
     Ok(Some(DeleteOutcome {
-        bytes_after: 0,
+        bytes_after: left_behind(&dir),
         warnings,
         ..outcome
     }))
+}
+
+/// Returns the size of what deletions of this store left behind.
+fn left_behind(dir: &Path) -> u64 {
+    let folder = dir.parent().unwrap_or(dir);
+    let left = removal::leftovers(folder, Some(dir)).unwrap_or_default();
+    left.iter().map(|path| bytes_below(path)).sum()
 }
 
 /// Removes what a killed deletion of this store left behind.

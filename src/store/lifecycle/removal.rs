@@ -124,18 +124,27 @@ impl Detached {
 /// # Errors
 /// The folder cannot be listed, or a leftover cannot be removed.
 pub fn clear_leftovers(folder: &Path, of: Option<&Path>) -> Result<()> {
+    let all = leftovers(folder, of)?;
+    all.iter().try_for_each(|path| remove_tree(path))
+}
+
+/// Returns what removals left behind in a folder of stores; `of` limits that to one store.
+///
+/// # Errors
+/// The folder cannot be listed.
+pub fn leftovers(folder: &Path, of: Option<&Path>) -> Result<Vec<PathBuf>> {
     let wanted = of.and_then(Path::file_name).and_then(|name| name.to_str());
+    let mut left = Vec::new();
     for name in names_in(folder)? {
-        let Some((stem, _)) = name.split_once(DELETED_MARK) else {
-            continue;
-        };
-        if wanted.is_none_or(|wanted| wanted == stem)
-            && ownership::is_own_directory(&folder.join(&name))?
+        let stem = name.split_once(DELETED_MARK).map(|(stem, _)| stem);
+        let path = folder.join(&name);
+        if stem.is_some_and(|stem| wanted.is_none_or(|wanted| wanted == stem))
+            && ownership::is_own_directory(&path)?
         {
-            remove_tree(&folder.join(&name))?;
+            left.push(path);
         }
     }
-    Ok(())
+    Ok(left)
 }
 
 /// Removes leftovers of interrupted salvages, which would take the place of the removed store.
