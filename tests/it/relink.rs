@@ -81,6 +81,7 @@ fn every_command_that_finds_no_checkpoints_names_the_former_place() {
         (&["show", "@"], 3),
         (&["restore", "@", "--yes"], 3),
         (&["undo"], 3),
+        (&["undo", "--list"], 0),
         (&["find", "notes"], 3),
         (&["guard"], 4),
         (&["workflow", "status"], 3),

@@ -7,6 +7,7 @@ use crate::model::path_filter::PathFilter;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
+use crate::ops::maintain::moved::{self, Moved};
 use crate::ops::warning::Warning;
 use crate::store::refs::inventory::Inventory;
 
@@ -32,7 +33,11 @@ pub struct StepsOutcome {
 
 pub fn undo_steps(context: &Context) -> Result<StepsOutcome> {
     let Some(store) = context.find_store()? else {
-        return Ok(StepsOutcome::default());
+        let moved = moved::find_without_capture(context)?;
+        return Ok(StepsOutcome {
+            warnings: moved.iter().map(Moved::warning).collect(),
+            ..StepsOutcome::default()
+        });
     };
     let inventory = store.inventory()?;
     let steps = Steps::of(inventory.checkpoints.newer());
