@@ -66,6 +66,15 @@ pub fn local_minutes(time_ms: i64) -> String {
     time.with_timezone(&Local).format(FORM).to_string()
 }
 
+/// Returns the form of times in results: local at a terminal, else UTC.
+pub fn shown(for_a_person: bool) -> fn(i64) -> String {
+    if for_a_person {
+        local_minutes
+    } else {
+        utc_seconds
+    }
+}
+
 /// Numbers for the hour, day, ISO week and month of a moment in local time: two moments share the
 /// number exactly if they lie in the same hour, day, week or month.
 pub fn local_periods(time_ms: i64) -> [i64; 4] {

@@ -1,7 +1,7 @@
 //! `delete` as text and as JSON.
 
 use crate::base::text::{escape, escape_path};
-use crate::base::time::{age, local_minutes, utc_seconds};
+use crate::base::time::{self, age, local_minutes};
 use crate::ops::maintain::delete::{DeleteOutcome, Deletion, ToDelete};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
@@ -90,11 +90,7 @@ pub fn human(outcome: &DeleteOutcome, now_ms: i64, paint: Paint, for_a_person: b
         String::new()
     };
     let result = format!("{done} {number}{store}{room}\n");
-    let time = if for_a_person {
-        local_minutes
-    } else {
-        utc_seconds
-    };
+    let time = time::shown(for_a_person);
     let line = |one: &ToDelete| line(one, now_ms, time, paint);
     let listed = listing(&outcome.deleted, usize::MAX, line);
     if outcome.dry_run {

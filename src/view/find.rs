@@ -2,7 +2,7 @@
 
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_bytes};
-use crate::base::time::{local_minutes, utc_seconds};
+use crate::base::time;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::find::find_path::{FindEvent, FindOutcome, FoundPath, PathChange};
 use crate::ops::browse::find::find_text::{FindTextOutcome, TextMatch};
@@ -20,11 +20,7 @@ const WORD_WIDTH: usize = 7;
 
 /// Times are local at a terminal, else UTC.
 pub fn paths(outcome: &FindOutcome, paint: Paint, for_a_person: bool) -> Output {
-    let time = if for_a_person {
-        local_minutes
-    } else {
-        utc_seconds
-    };
+    let time = time::shown(for_a_person);
     let blocks: Vec<String> = outcome
         .paths
         .iter()

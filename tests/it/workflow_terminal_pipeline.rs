@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::bench::screen::screen;
-use crate::bench::terminal::dialogue;
+use crate::bench::terminal::{at_a_terminal, dialogue};
 use crate::bench::{Run, Sandbox};
 
 const FILE: &str = ".claude/pipeline-state.json";
@@ -120,6 +120,30 @@ fn the_summary_is_laid_out_as_its_readers_know_it() {
     let state = state(&sandbox);
     assert_eq!(state["current_phase"], document()["current_phase"]);
     assert_eq!(state["completed_phases"], document()["completed_phases"]);
+}
+
+#[test]
+fn times_are_local_at_a_terminal_and_utc_for_a_pipe() {
+    let sandbox = story();
+    sandbox.env("TZ", "Asia/Tokyo").env("NO_COLOR", "1");
+    for (command, local, utc) in [
+        ("status", "(19:05)", "(10:05)"),
+        (
+            "show",
+            "log, the newest first:",
+            "log, the newest first (utc):",
+        ),
+        ("list", "updated  ", "updated (utc)"),
+    ] {
+        let piped = sandbox.run(&["workflow", command]).success().stdout;
+        assert!(piped.to_lowercase().contains(utc), "{piped}");
+        let line = format!("$checkpoint workflow {command}");
+        let Some(run) = at_a_terminal(&sandbox, &line) else {
+            return;
+        };
+        let seen = run.success().stdout.to_lowercase();
+        assert!(seen.contains(local) && !seen.contains("utc"), "{seen}");
+    }
 }
 
 #[test]

@@ -83,7 +83,7 @@ pub fn status(
     print_answer(
         cmd,
         document,
-        || workflow_view::status(&status, context.now_ms),
+        || workflow_view::status(&status, context.now_ms, cmd.printer.for_a_person()),
         &status.warnings,
     );
     Ok(exit_code::DONE)
@@ -94,7 +94,7 @@ pub fn list(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowListArgs
     print_answer(
         cmd,
         || runs_json::list(&listed),
-        || listing::list(&listed),
+        || listing::list(&listed, cmd.printer.for_a_person()),
         &listed.warnings,
     );
     Ok(exit_code::DONE)
@@ -109,7 +109,7 @@ pub fn show(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowShowArgs
                 talk: findings::conflicts(&shown.conflicts),
             }
         } else {
-            listing::show(&shown)
+            listing::show(&shown, cmd.printer.for_a_person())
         }
     };
     print_answer(cmd, || runs_json::show(&shown), words, &shown.warnings);

@@ -2,7 +2,7 @@
 
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_line, escape_path};
-use crate::base::time::utc_seconds;
+use crate::base::time;
 use crate::view::columns::aligned;
 use crate::view::words::Output;
 use crate::view::workflow::findings::{conflicts, finding};
@@ -12,7 +12,8 @@ use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::workflow::Workflow;
 
-pub fn list(listed: &Listed) -> Output {
+/// Times are local at a terminal, else UTC.
+pub fn list(listed: &Listed, for_a_person: bool) -> Output {
     if listed.runs.is_empty() && listed.lost.is_empty() {
         let above = listed.root_above.as_ref().map(|above| {
             let word = shell_word(above.as_os_str().as_encoded_bytes());
@@ -31,8 +32,13 @@ pub fn list(listed: &Listed) -> Output {
             talk,
         };
     }
+    let updated = if for_a_person {
+        "updated"
+    } else {
+        "updated (UTC)"
+    };
     let mut rows = vec![
-        ["workflow", "status", "done", "updated (UTC)", "description"]
+        ["workflow", "status", "done", updated, "description"]
             .map(str::to_owned)
             .to_vec(),
     ];
@@ -48,7 +54,7 @@ pub fn list(listed: &Listed) -> Output {
             run.id().to_owned(),
             word,
             done,
-            utc_seconds(workflow.updated_ms),
+            time::shown(for_a_person)(workflow.updated_ms),
             escape(&workflow.description),
         ]);
     }
@@ -64,9 +70,12 @@ pub fn list(listed: &Listed) -> Output {
     }
 }
 
-pub fn show(shown: &Shown) -> Output {
-    let mut result = summary::summary(&shown.run.workflow);
-    result.push_str("\nLog, the newest first (UTC):\n");
+/// As in [`list`], times are local at a terminal.
+pub fn show(shown: &Shown, for_a_person: bool) -> Output {
+    let time = time::shown(for_a_person);
+    let mut result = summary::summary(&shown.run.workflow, time);
+    let zone = if for_a_person { "" } else { " (UTC)" };
+    result.push_str(&format!("\nLog, the newest first{zone}:\n"));
     for logged in &shown.log {
         let note = logged
             .event
@@ -75,7 +84,7 @@ pub fn show(shown: &Shown) -> Output {
             .map(|note| format!(": {}", escape(note)))
             .unwrap_or_default();
         let revision = logged.revision.get(..8).unwrap_or_default();
-        let time = utc_seconds(logged.time_ms);
+        let time = time(logged.time_ms);
         result.push_str(&format!(
             "  {revision}  {time}  {}  {}{note}\n",
             logged.event.subject(),

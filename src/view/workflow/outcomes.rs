@@ -1,7 +1,7 @@
 //! Outcomes of workflow commands as text.
 
 use crate::base::text::{escape, escape_line};
-use crate::base::time::rfc3339_seconds;
+use crate::base::time::{self, rfc3339_seconds};
 use crate::view::words::{Output, evicted};
 use crate::view::workflow::findings::{findings, remarks};
 use crate::view::workflow::{questions, summary};
@@ -86,9 +86,9 @@ fn event_words(event: &Event) -> String {
     format!("{noun} {} {done}", escape(object))
 }
 
-pub fn status(status: &Status, now_ms: i64) -> Output {
+pub fn status(status: &Status, now_ms: i64, for_a_person: bool) -> Output {
     let workflow = &status.run.workflow;
-    let mut result = summary::summary(workflow);
+    let mut result = summary::summary(workflow, time::shown(for_a_person));
     if workflow.status.is_open() {
         result.push_str(&format!("\nNext: {}\n", escape_line(&status.advice.words)));
     }

@@ -1,7 +1,7 @@
 //! Questions before a run is resumed, in the words and letters of each profile.
 
 use crate::base::text::escape;
-use crate::base::time::{rfc3339_seconds, utc_seconds};
+use crate::base::time::{self, rfc3339_seconds, utc_seconds};
 use crate::view::workflow::findings::remarks;
 use crate::view::workflow::summary::{self, in_words};
 use crate::workflow::documents::conflict::{Conflict, ConflictKind};
@@ -20,7 +20,7 @@ const CORRUPTED: &str = "State appears corrupted. Start fresh? [y/N]";
 /// Formats the question up to where the answer is typed.
 pub fn question(question: &Question<'_>, now_ms: i64) -> String {
     match question {
-        Question::Resume(status) => resume(status, now_ms),
+        Question::Resume(status) => resume(status, now_ms, true),
         Question::Unsound(status) => format!("{}{CORRUPTED} ", remarks(status)),
         Question::Refused(status) => remarks(status),
         Question::AbandonOrPick => {
@@ -47,7 +47,8 @@ pub fn question(question: &Question<'_>, now_ms: i64) -> String {
 /// Formats it without a terminal: all details, and the question itself.
 pub fn without_terminal(question: &Question<'_>, now_ms: i64) -> String {
     let shown = match question {
-        Question::Unsound(status) => format!("{}\n{CORRUPTED}", resume(status, now_ms)),
+        Question::Resume(status) => resume(status, now_ms, false),
+        Question::Unsound(status) => format!("{}\n{CORRUPTED}", resume(status, now_ms, false)),
         other => self::question(other, now_ms),
     };
     format!("{}\n", shown.trim_end())
@@ -72,7 +73,7 @@ pub fn details(workflow: &Workflow) -> String {
         .collect()
 }
 
-fn resume(status: &Status, now_ms: i64) -> String {
+fn resume(status: &Status, now_ms: i64, for_a_person: bool) -> String {
     let workflow = &status.run.workflow;
     let drift = status
         .drift
@@ -103,7 +104,7 @@ fn resume(status: &Status, now_ms: i64) -> String {
         }
         _ => format!(
             "{}{gap}{beside}\n{}",
-            summary::summary(workflow),
+            summary::summary(workflow, time::shown(for_a_person)),
             letters(workflow)
         ),
     }

@@ -1,7 +1,7 @@
 //! The state of a run on one screen.
 
 use crate::base::text::escape;
-use crate::base::time::{age, utc_seconds};
+use crate::base::time::age;
 use crate::model::state::rel_path::RelPath;
 use crate::view::format::count;
 use crate::workflow::documents::drift::FileDrift;
@@ -13,7 +13,7 @@ use crate::workflow::rules::workflow::Workflow;
 const LISTED_CHANGES: usize = 10;
 
 /// Formats the run and the progress of its phases.
-pub fn summary(workflow: &Workflow) -> String {
+pub fn summary(workflow: &Workflow, time: fn(i64) -> String) -> String {
     let title = if workflow.description.is_empty() {
         &workflow.id
     } else {
@@ -37,7 +37,7 @@ pub fn summary(workflow: &Workflow) -> String {
         count(completed.len(), "phase", "phases")
     ));
     for phase in &completed {
-        text.push_str(&done(workflow, phase));
+        text.push_str(&done(workflow, phase, time));
     }
     let running: Vec<&Phase> = workflow.running().collect();
     if !running.is_empty() {
@@ -78,13 +78,10 @@ fn named(workflow: &Workflow, phase: &Phase) -> String {
     )
 }
 
-fn done(workflow: &Workflow, phase: &Phase) -> String {
-    let time = phase.completed_ms.map(|time_ms| {
-        utc_seconds(time_ms)
-            .get(11..16)
-            .unwrap_or_default()
-            .to_owned()
-    });
+fn done(workflow: &Workflow, phase: &Phase, time: fn(i64) -> String) -> String {
+    let time = phase
+        .completed_ms
+        .map(|time_ms| time(time_ms).get(11..16).unwrap_or_default().to_owned());
     let sha = phase
         .commit_sha
         .as_ref()
