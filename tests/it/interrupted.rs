@@ -269,6 +269,9 @@ fn while_a_restore_is_pending_create_works_and_is_flagged() {
         "{run}"
     );
     story.sandbox.run(&["show", "meanwhile"]).success();
+    let prune = ["prune", "--dry-run", "--json"];
+    let pruned = story.sandbox.run(&prune).success();
+    assert_eq!(pruned.warning_codes(), ["restore_pending"], "{pruned}");
     story.sandbox.run(&["restore", "--resume"]).success();
     let without = story
         .sandbox

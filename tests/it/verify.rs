@@ -431,3 +431,24 @@ fn a_repair_that_loses_a_workflow_says_so_and_not_that_it_lost_nothing() {
     assert!(error["command"].is_null(), "{run}");
     sandbox.run(&["verify", "--full"]).success();
 }
+
+#[test]
+fn a_dry_run_names_damage_as_the_run_would() {
+    let (sandbox, ids) = story();
+    let before = packs_of(&sandbox.store());
+    sandbox.write("src/c.rs", "newest");
+    sandbox.create("fourth");
+    for pack in packs_of(&sandbox.store()) {
+        if !before.contains(&pack) {
+            fs::remove_file(pack.with_extension("idx")).expect("an index is removed");
+            fs::remove_file(pack).expect("a pack is removed");
+        }
+    }
+    for args in [
+        &["restore", "@", "--dry-run", "--json"][..],
+        &["delete", &ids[0], "--dry-run", "--json"],
+    ] {
+        let run = sandbox.run(args).success();
+        assert_eq!(run.warning_codes(), ["damaged_checkpoint"], "{run}");
+    }
+}

@@ -94,7 +94,11 @@ pub fn delete(
         warnings: Vec::new(),
     };
     if options.dry_run {
-        return Ok(outcome);
+        let warnings = Warning::damaged(&inventory.damaged).into_iter().collect();
+        return Ok(DeleteOutcome {
+            warnings,
+            ..outcome
+        });
     }
     if !options.yes {
         consent(&Deletion {

@@ -266,6 +266,7 @@ fn preview(context: &Context, store: &Store, keep: &KeepOptions) -> Result<Prune
         warnings: Warning::damaged(&inventory.damaged)
             .into_iter()
             .chain(over_limit)
+            .chain(pending.map(|pending| pending.warning()))
             .collect(),
     })
 }

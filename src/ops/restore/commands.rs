@@ -209,9 +209,15 @@ impl<'c> FoundStore<'c> {
             return Ok(Self {
                 context,
                 common,
+                recovered: if common.dry_run {
+                    Warning::damaged(&inventory.all_damaged())
+                        .into_iter()
+                        .collect()
+                } else {
+                    Vec::new()
+                },
                 store,
                 inventory,
-                recovered: Vec::new(),
             });
         }
         let mut session = session::begin(context, &store)?;
