@@ -22,6 +22,9 @@ impl Error {
                 Some(words) => words,
                 None => self.fixed_hint()?,
             },
+            Self::RestorePending {
+                can_resume: false, ..
+            } => Sentence::new("'checkpoint undo' takes it back", &[]),
             Self::NoSuchPath { path, .. } if path.contains(['*', '?', '[']) => {
                 Sentence::text("PATHs are literal; give a pattern with --glob")
             }

@@ -166,7 +166,12 @@ pub enum Error {
     /// An earlier restore was interrupted.
     #[error("a restore to {} (safety checkpoint {}) was interrupted", .target.short(), .safety.short())]
     #[strum(message = "'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back")]
-    RestorePending { target: ObjectId, safety: ObjectId },
+    RestorePending {
+        target: ObjectId,
+        safety: ObjectId,
+        /// Whether its journal says how far it was to go.
+        can_resume: bool,
+    },
     /// A restore was killed before it changed anything, so there is nothing to undo.
     #[error("the last restore, to {}, was stopped before it changed anything", .target.short())]
     #[strum(

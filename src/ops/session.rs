@@ -40,6 +40,15 @@ impl Pending {
         }
     }
 
+    /// Returns the failure of a command that has to wait for the end of this restore.
+    pub fn refusal(&self) -> Error {
+        Error::RestorePending {
+            target: self.target(),
+            safety: self.safety(),
+            can_resume: matches!(self, Self::Known(_)),
+        }
+    }
+
     pub fn warning(&self) -> Warning {
         match self {
             Self::Known(journal) => Warning::RestorePending {

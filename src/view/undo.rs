@@ -41,7 +41,7 @@ fn described(step: &ListedStep) -> String {
         format!("{} ({reason})", target.id.short())
     };
     let target = step.target.as_ref();
-    let target = target.map_or_else(|| "a deleted checkpoint".to_owned(), named);
+    let target = target.map_or_else(|| "a checkpoint that is gone".to_owned(), named);
     match limit_words(&step.paths, &step.filter) {
         all if all.is_empty() => format!("restore to {target}"),
         limits => format!("restore of {limits} from {target}"),

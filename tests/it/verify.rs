@@ -347,6 +347,9 @@ fn an_unreadable_journal_is_set_aside_and_undo_still_leads_back() {
         .code(6)
         .stdout_has("checkpoint/journal");
     sandbox.run(&["prune"]).code(6);
+    let refused = sandbox.run(&["restore", &ids[1], "--yes"]).code(4);
+    let refused = refused.stderr_has("'checkpoint undo' takes it back");
+    assert!(!refused.stderr.contains("--resume"), "{refused}");
     sandbox
         .run(&["verify", "--repair"])
         .success()

@@ -216,10 +216,7 @@ fn refuse_protected(
         if let Some(pending) =
             pending.filter(|pending| [pending.target(), pending.safety()].contains(&id))
         {
-            return Err(Error::RestorePending {
-                target: pending.target(),
-                safety: pending.safety(),
-            });
+            return Err(pending.refusal());
         }
     }
     Ok(())

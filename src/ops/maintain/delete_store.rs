@@ -148,10 +148,7 @@ fn refuse(layout: &Layout, options: DeleteStoreOptions, checkpoints: &Line) -> R
     };
     match session::pending(journal, checkpoints) {
         _ if options.force => Ok(()),
-        Some(pending) => Err(Error::RestorePending {
-            target: pending.target(),
-            safety: pending.safety(),
-        }),
+        Some(pending) => Err(pending.refusal()),
         None if unreadable => {
             let why =
                 "an interrupted restore may need this store; --force deletes it anyway".to_owned();

@@ -210,10 +210,7 @@ fn carry_out(
     if let Some(here) = here {
         let session = session::begin(context, here)?;
         if let Some(pending) = session.pending {
-            return Err(Error::RestorePending {
-                target: pending.target(),
-                safety: pending.safety(),
-            });
+            return Err(pending.refusal());
         }
         relocate::take_over(&locked, &session.locked)?;
         leftover = Some(relocate::trade(locked, session.locked, &description)?);

@@ -274,10 +274,7 @@ impl<'c> FoundStore<'c> {
 
     fn refuse_pending(&self) -> Result<()> {
         match session::pending_unlocked(&self.store, &self.inventory.checkpoints)? {
-            Some(pending) => Err(Error::RestorePending {
-                target: pending.target(),
-                safety: pending.safety(),
-            }),
+            Some(pending) => Err(pending.refusal()),
             None => Ok(()),
         }
     }

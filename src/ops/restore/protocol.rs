@@ -173,10 +173,7 @@ fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
     match (&session.pending, &request.pending) {
         (None, None) => Ok(()),
         (Some(now), Some(then)) if now == then => Ok(()),
-        (Some(now), _) => Err(Error::RestorePending {
-            target: now.target(),
-            safety: now.safety(),
-        }),
+        (Some(now), _) => Err(now.refusal()),
         (None, Some(_)) => Err(Error::NothingToTakeBack {
             verb: request.verb.into_str(),
         }),
