@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use crate::bench::{Run, Tree};
 
-/// Prefix of a restore's line about a path it left, with the reason in brackets at the end.
-const LEFT: &str = "left alone: ";
+/// Prefix of a restore's line about a path it left, with the reason after a colon.
+const LEFT: &str = "left unchanged: ";
 
 /// # Errors
 /// A difference that is not named, or that a checkpoint could have held.
@@ -43,6 +43,6 @@ pub fn reached(target: &Tree, now: &Tree, run: &Run) -> Result<(), String> {
 fn left_alone(line: &str) -> Option<&str> {
     line.trim_start()
         .strip_prefix(LEFT)?
-        .rsplit_once(" (")
+        .rsplit_once(": ")
         .map(|(path, _)| path)
 }
