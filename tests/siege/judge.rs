@@ -41,9 +41,12 @@ pub fn judge(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally) -> Res
         // Nothing can read such a store; the create below is the way out.
         let _ = field.run(&[], &["create", "-r", "way out", "-q"]);
     }
-    working_directory(stage, said, trial, tally)?;
+    let was_pending = settled(stage, trial, tally)?;
+    working_directory(stage, said, was_pending, tally)?;
+    // What it printed of a restore that was settled since is no longer so.
     if let Said::Done(run) = said
         && run.code == 0
+        && !was_pending
     {
         type_in(stage, run, trial, tally)?;
     }
@@ -103,14 +106,9 @@ fn type_in(stage: &Stage<'_>, run: &Run, trial: usize, tally: &Tally) -> Result<
     typed.map_err(|why| format!("{why}\nafter {run}"))
 }
 
-/// Checks that the working directory is in its old or new state, and that an interrupted restore is
-/// reported and leads on or back.
-fn working_directory(
-    stage: &Stage<'_>,
-    said: &Said,
-    trial: usize,
-    tally: &Tally,
-) -> Result<(), String> {
+/// Checks that an interrupted restore is reported and leads on or back; returns whether there was
+/// one.
+fn settled(stage: &Stage<'_>, trial: usize, tally: &Tally) -> Result<bool, String> {
     let field = &stage.field;
     let status = field.run(&[], &["status", "--json"]);
     if status.code != 0 {
@@ -125,7 +123,17 @@ fn working_directory(
             ));
         }
     }
-    let now = Picture::of(stage.scenario, field);
+    Ok(was_pending)
+}
+
+/// Checks that the working directory is in its old or new state.
+fn working_directory(
+    stage: &Stage<'_>,
+    said: &Said,
+    was_pending: bool,
+    tally: &Tally,
+) -> Result<(), String> {
+    let now = Picture::of(stage.scenario, &stage.field);
     // A path that could not be read is named, and stays.
     let told = |run: &Run| {
         run.stderr.contains("not captured: ") || run.stdout.contains("\"not_captured\"")
