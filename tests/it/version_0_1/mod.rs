@@ -2,7 +2,8 @@
 //!
 //! `store` is what 0.1 left after: create "first" (a, the script d/run, the link, the directory
 //! `empty`), create "second" (a changed, b added), pin "first", a change of a, restore "first",
-//! create "scoped" of d with a value. Paths and what is derived are taken out.
+//! create "scoped" of d with a value. Paths and what is derived are taken out,
+//! and two names are changed, so that it is no store here.
 
 use crate::bench::{Git, Sandbox, fixtures};
 use crate::source;
@@ -16,7 +17,9 @@ fn as_left() -> Sandbox {
     let store = source::package().join("tests/it/version_0_1/store");
     fixtures::copy_tree(&store, &sandbox.store());
     let place = |name: &str| sandbox.store().join(name);
-    std::fs::rename(place("gitignore"), place(".gitignore")).expect("a file can be renamed");
+    for (here, there) in [("gitignore", ".gitignore"), ("head", "HEAD")] {
+        std::fs::rename(place(here), place(there)).expect("a file can be renamed");
+    }
     std::fs::create_dir(place("checkpoint")).expect("a directory can be made");
     std::fs::write(
         place("checkpoint/description"),
