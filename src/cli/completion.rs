@@ -101,7 +101,7 @@ enum CompletedWith {
         end: &'static str,
         passes: fn(&Checkpoint) -> bool,
     },
-    /// Up to so many checkpoints, then paths in the first.
+    /// At most this number of checkpoints, then paths in the first.
     CheckpointsThenPaths(usize),
     Paths,
     Sources,

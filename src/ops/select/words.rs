@@ -63,7 +63,7 @@ pub struct Named {
 pub enum Takes {
     /// Exactly one, named first: the command changes something.
     One { command: &'static str },
-    /// At most so many; without one, the command means the latest.
+    /// At most this number; without any, the command means the latest.
     UpTo(usize),
 }
 
