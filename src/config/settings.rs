@@ -81,21 +81,12 @@ pub struct LoadedSettings {
     pub problems: Vec<ConfigProblem>,
 }
 
-/// Keys of the user's file.
-const USER_KEYS: [&str; 17] = [
+/// Keys of the user's file beside those of a project.
+const USER_KEYS: [&str; 8] = [
     "audit",
     "auto_prune",
     "database",
     "dedup_window",
-    "exclude",
-    "keep",
-    "keep_auto",
-    "keep_daily",
-    "keep_hourly",
-    "keep_last",
-    "keep_monthly",
-    "keep_weekly",
-    "keep_within",
     "max_file_size",
     "max_files",
     "max_store_size",
@@ -154,12 +145,16 @@ pub fn load_all(root: &Path, environment: &Environment) -> LoadedSettings {
     if let Some(dir) = &environment.config_dir {
         let path = dir.join("config.toml");
         let origin = Origin::UserFile(path.clone());
-        loaded.read(&path, &USER_KEYS, &origin, Settings::take_user);
+        loaded.read(&path, &all_keys(), &origin, Settings::take_user);
     }
     let path = root.join(".checkpoint.toml");
     let origin = Origin::ProjectFile(path.clone());
     loaded.read(&path, &PROJECT_KEYS, &origin, Settings::take_project);
     loaded
+}
+
+fn all_keys() -> Vec<&'static str> {
+    [&USER_KEYS[..], &PROJECT_KEYS].concat()
 }
 
 impl LoadedSettings {
@@ -170,7 +165,7 @@ impl LoadedSettings {
         origin: &Origin,
         take: fn(&mut Settings, &mut ConfigFile, &mut Note<'_>),
     ) {
-        let read = file::read(path, known, &USER_KEYS, &mut self.settings.remarks);
+        let read = file::read(path, known, &all_keys(), &mut self.settings.remarks);
         self.files.push(ConfigPath {
             path: path.to_path_buf(),
             found: !matches!(read, Ok(None)),
