@@ -22,6 +22,8 @@ pub mod ops;
 
 pub mod workflow;
 
+pub mod agent;
+
 pub mod view;
 
 pub mod cli;

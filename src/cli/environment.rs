@@ -7,7 +7,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::time;
 use crate::cli::global::COMPLETE_VARIABLE;
-use crate::config::environment::{ColorChoice, Environment, platform_config_dir};
+use crate::config::environment::{
+    AGENT_VARIABLES, AgentEnvironment, ColorChoice, Environment, platform_config_dir,
+};
 use crate::config::variables::{VARIABLES, Variable};
 use crate::error::{Error, Result};
 
@@ -44,11 +46,27 @@ pub fn read() -> Environment {
         source: text("CHECKPOINT_SOURCE"),
         disabled: text("CHECKPOINT_DISABLE").is_some_and(|value| value == "1"),
         session: text("CLAUDE_CODE_SESSION_ID"),
+        agent: agent(),
         logical_dir: path("PWD"),
         color: color(),
         is_dumb: text("TERM").is_none_or(|term| term == "dumb"),
         pager: env::var_os("CHECKPOINT_PAGER").or_else(|| env::var_os("PAGER")),
     }
+}
+
+/// Recognizes the agent in whose shell this process runs; a variable that is `0` or `false` says no.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the door to the environment"
+)]
+fn agent() -> Option<AgentEnvironment> {
+    let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
+    let is_set = |name: &str| text(name).is_some_and(|value| value != "0" && value != "false");
+    let (_, name, session) = AGENT_VARIABLES
+        .into_iter()
+        .find(|(variable, ..)| is_set(variable))?;
+    let session = session.and_then(text);
+    Some(AgentEnvironment { name, session })
 }
 
 #[expect(

@@ -20,6 +20,8 @@ pub struct Environment {
     pub disabled: bool,
     /// `CLAUDE_CODE_SESSION_ID`
     pub session: Option<String>,
+    /// The agent that runs this process in its shell, as far as its variables tell.
+    pub agent: Option<AgentEnvironment>,
     /// `PWD`: the directory as the user sees it.
     pub logical_dir: Option<PathBuf>,
     pub color: ColorChoice,
@@ -30,6 +32,28 @@ pub struct Environment {
     /// Where the platform keeps configuration files.
     pub config_dir: Option<PathBuf>,
 }
+
+/// An agent as the variables of its shell name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentEnvironment {
+    /// Name as in `hook --agent`, or `agent` for one that only says that it is one.
+    pub name: &'static str,
+    pub session: Option<String>,
+}
+
+/// The variables by which an agent is recognized in order of trust, with its name and the variable
+/// of its session.
+pub const AGENT_VARIABLES: [(&str, &str, Option<&str>); 9] = [
+    ("CLAUDECODE", "claude", Some("CLAUDE_CODE_SESSION_ID")),
+    ("CODEX_THREAD_ID", "codex", Some("CODEX_THREAD_ID")),
+    ("GEMINI_CLI", "gemini", Some("GEMINI_SESSION_ID")),
+    ("CURSOR_AGENT", "cursor", None),
+    ("COPILOT_CLI", "copilot", None),
+    ("COPILOT_AGENT", "copilot", None),
+    ("OPENCODE", "opencode", None),
+    ("AI_AGENT", "agent", None),
+    ("AGENT", "agent", None),
+];
 
 /// Colours as the environment asks for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,7 +9,7 @@ pub struct Variable {
     pub is_private: bool,
 }
 
-pub const VARIABLES: [Variable; 24] = [
+pub const VARIABLES: [Variable; 34] = [
     public("CHECKPOINT_HOME", "the base, under which all stores lie"),
     public(
         "CLAUDE_CONFIG_DIR",
@@ -24,6 +24,19 @@ pub const VARIABLES: [Variable; 24] = [
         "CLAUDE_CODE_SESSION_ID",
         "the session, unless --session names one",
     ),
+    public("CLAUDECODE", "tells that Claude Code runs this"),
+    private(
+        "CODEX_THREAD_ID",
+        "tells that Codex runs this, and the session",
+    ),
+    public("GEMINI_CLI", "tells that Gemini CLI runs this"),
+    private("GEMINI_SESSION_ID", "the session of Gemini CLI"),
+    public("CURSOR_AGENT", "tells that Cursor runs this"),
+    public("COPILOT_CLI", "tells that Copilot CLI runs this"),
+    public("COPILOT_AGENT", "tells that a Copilot agent runs this"),
+    public("OPENCODE", "tells that opencode runs this"),
+    public("AI_AGENT", "tells that an agent runs this"),
+    public("AGENT", "the same"),
     public("CHECKPOINT_NOW", "fixes the clock, for tests"),
     public(
         "HOME",

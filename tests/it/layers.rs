@@ -6,7 +6,7 @@ use crate::shape;
 use crate::source::{self, SourceFile};
 
 /// Each top-level module, and which others it may import.
-const LAYERS: [(&str, &[&str]); 11] = [
+const LAYERS: [(&str, &[&str]); 12] = [
     ("base", &[]),
     ("model", &["base"]),
     ("error", &["base", "model"]),
@@ -23,11 +23,20 @@ const LAYERS: [(&str, &[&str]); 11] = [
             "base", "model", "error", "config", "store", "worktree", "ops",
         ],
     ),
-    ("view", &["base", "model", "error", "ops", "workflow"]),
+    (
+        "agent",
+        &[
+            "base", "model", "error", "config", "store", "ops", "workflow",
+        ],
+    ),
+    (
+        "view",
+        &["base", "model", "error", "ops", "workflow", "agent"],
+    ),
     (
         "cli",
         &[
-            "base", "ops", "workflow", "view", "config", "model", "error",
+            "base", "ops", "workflow", "agent", "view", "config", "model", "error",
         ],
     ),
     ("main", &["cli"]),
@@ -84,6 +93,7 @@ const DOORS: [(&str, &[&str]); 30] = [
     (
         "serde",
         &[
+            "agent/",
             "config",
             "error/problem",
             "view/document",
@@ -95,6 +105,7 @@ const DOORS: [(&str, &[&str]); 30] = [
     (
         "serde_json",
         &[
+            "agent/",
             "model/state/state_document",
             "error/problem",
             "workflow/",

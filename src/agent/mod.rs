@@ -1,0 +1,1 @@
+//! What the programs of agents ask of us: their events, and our entries in their settings.
