@@ -1,1 +1,3 @@
 //! What the programs of agents ask of us: their events, and our entries in their settings.
+
+pub mod doctor;

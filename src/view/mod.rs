@@ -11,6 +11,7 @@ pub mod databases;
 pub mod delete;
 pub mod diff;
 pub mod diffstat;
+pub mod doctor;
 pub mod document;
 pub mod envelope;
 pub mod error_json;

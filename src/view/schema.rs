@@ -7,8 +7,8 @@ use crate::view::envelope::{self, envelope};
 use crate::view::parts::TextAnswer;
 use crate::view::workflow::answers as runs;
 use crate::view::{
-    bisect, cat, config, copies, create, delete, diff, find, guard, hold, list, ls, pin, prune,
-    relink, restore, reword, show, status, stores, undo, verify,
+    bisect, cat, config, copies, create, delete, diff, doctor, find, guard, hold, list, ls, pin,
+    prune, relink, restore, reword, show, status, stores, undo, verify,
 };
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
@@ -35,7 +35,7 @@ pub struct SchemaAnswer {
 }
 
 /// Every answer; `usage` is that of a command line without a command.
-const ANSWERS: [(&str, Schema); 32] = [
+const ANSWERS: [(&str, Schema); 33] = [
     ("bisect", envelope::schema::<bisect::BisectAnswer>),
     ("cat", envelope::schema::<cat::CatAnswer>),
     ("completions", envelope::schema::<TextAnswer>),
@@ -43,6 +43,7 @@ const ANSWERS: [(&str, Schema); 32] = [
     ("create", envelope::schema::<create::CreateAnswer>),
     ("delete", envelope::schema::<delete::DeleteAnswer>),
     ("diff", envelope::schema::<diff::DiffAnswer>),
+    ("doctor", envelope::schema::<doctor::DoctorAnswer>),
     ("find", envelope::schema::<find::FindAnswer>),
     ("guard", envelope::schema::<guard::GuardAnswer>),
     ("help", envelope::schema::<TextAnswer>),

@@ -26,7 +26,7 @@ const LAYERS: [(&str, &[&str]); 12] = [
     (
         "agent",
         &[
-            "base", "model", "error", "config", "store", "ops", "workflow",
+            "base", "model", "error", "config", "store", "worktree", "ops", "workflow",
         ],
     ),
     (
@@ -119,6 +119,7 @@ const DOORS: [(&str, &[&str]); 30] = [
     (
         "strum",
         &[
+            "agent/",
             "cli/commands/",
             "config/environment",
             "error/",

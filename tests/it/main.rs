@@ -44,6 +44,7 @@ mod diff;
 mod diff_history;
 mod diff_oracle;
 mod diff_random;
+mod doctor;
 mod eviction;
 mod examples;
 mod exit_codes;

@@ -15,6 +15,7 @@ pub mod config;
 pub mod create;
 pub mod delete;
 pub mod diff;
+pub mod doctor;
 pub mod find;
 pub mod guard;
 pub mod help;
@@ -133,6 +134,7 @@ commands! {
         "verify" Verify(verify::VerifyArgs),
         "relink" Relink(relink::RelinkArgs),
         "status" Status(status::StatusArgs),
+        "doctor" Doctor(doctor::DoctorArgs),
         "workflow" Workflow(workflow::WorkflowArgs),
         "phase" Phase(phase::PhaseArgs),
         "task" Task(phase::TaskArgs),

@@ -1,0 +1,47 @@
+//! `doctor`: one line for each thing that was looked at.
+
+use crate::agent::doctor::check::HealthState;
+use crate::agent::doctor::store_checks;
+use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::exit_code;
+use crate::cli::run::{Properties, RunCommand};
+use crate::config::settings::OwnFile;
+use crate::error::Result;
+use crate::ops::context::Context;
+use crate::view::doctor as doctor_view;
+
+/// Look at the directory and its store, and say what is wrong
+///
+/// Ends with 1 if there is a problem.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct DoctorArgs {
+    /// Mend what needs no decision
+    #[arg(long)]
+    pub fix: bool,
+}
+
+impl RunCommand for DoctorArgs {
+    fn properties(&self) -> Properties {
+        Properties {
+            may_take_long: true,
+            own_file: OwnFile::MayBeBad,
+            ..Properties::USUAL
+        }
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let outcome = store_checks::examine(context, self.fix)?;
+        let code = if outcome.count(HealthState::Problem) == 0 {
+            exit_code::DONE
+        } else {
+            exit_code::FAILED
+        };
+        print_answer(
+            cmd,
+            || doctor_view::json(&outcome, code),
+            || doctor_view::human(&outcome, cmd.printer.out_paint()),
+            &outcome.warnings,
+        );
+        Ok(code)
+    }
+}
