@@ -97,6 +97,15 @@ pub struct CheckpointRow {
     pub content_bytes: u64,
     #[serde(flatten)]
     pub terms: TermsJson,
+    /// The agent in whose session it was made; null if none is known.
+    pub provenance: Option<ProvenanceJson>,
+}
+
+/// An agent and its session.
+#[derive(Serialize, JsonSchema)]
+pub struct ProvenanceJson {
+    agent_name: String,
+    session: Option<String>,
 }
 
 impl CheckpointRow {
@@ -112,6 +121,10 @@ impl CheckpointRow {
             file_count: record.files,
             content_bytes: record.content_bytes,
             terms: TermsJson::new(&record.terms),
+            provenance: record.provenance.agent.clone().map(|agent| ProvenanceJson {
+                agent_name: agent,
+                session: record.provenance.session.clone(),
+            }),
         }
     }
 }

@@ -46,6 +46,15 @@ pub fn head(outcome: &ShowOutcome, now_ms: i64) -> String {
     if *pinned {
         text.push_str("pinned     yes\n");
     }
+    if let Some(agent) = &record.provenance.agent {
+        let session = record.provenance.session.as_deref();
+        let session = session.map(|session| format!(", session {}", escape(session)));
+        text.push_str(&format!(
+            "agent      {}{}\n",
+            escape(agent),
+            session.unwrap_or_default()
+        ));
+    }
     text.push_str(&terms(&record.terms));
     if let Some(operation) = &record.operation {
         text.push_str(&format!(

@@ -16,6 +16,7 @@
 )]
 
 mod adoption;
+mod agents;
 mod audit;
 mod bad_index;
 mod bench;

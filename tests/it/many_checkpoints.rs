@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
 use checkpoint::model::checkpoint::message;
-use checkpoint::model::checkpoint::record::{CheckpointKind, Coverage, Record};
+use checkpoint::model::checkpoint::record::{CheckpointKind, Coverage, Provenance, Record};
 use checkpoint::model::checkpoint::terms::CheckpointTerms;
 
 use crate::bench::damaged::{flip, packs_of, put};
@@ -58,6 +58,7 @@ fn store_of(count: usize) -> Option<Sandbox> {
             source: "test".to_owned(),
             operation: None,
             during_pending: false,
+            provenance: Provenance::default(),
             terms: CheckpointTerms::default(),
         };
         let text = message::render(&record, None);

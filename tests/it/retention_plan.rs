@@ -3,7 +3,7 @@
 use checkpoint::model::checkpoint::keep_policy::Policy;
 use checkpoint::model::checkpoint::line::Line;
 use checkpoint::model::checkpoint::record::{
-    Checkpoint, CheckpointKind, Coverage, Operation, Record, Verb,
+    Checkpoint, CheckpointKind, Coverage, Operation, Provenance, Record, Verb,
 };
 use checkpoint::model::checkpoint::retention::{
     EvictionReason, KEPT_STEPS, PROTECTED_RESTORES, RetentionPlan, plan, plan_prune, plan_size,
@@ -29,6 +29,7 @@ fn regular(n: u8) -> Checkpoint {
         source: String::new(),
         operation: None,
         during_pending: false,
+        provenance: Provenance::default(),
         terms: CheckpointTerms::default(),
     };
     Checkpoint {

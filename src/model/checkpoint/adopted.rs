@@ -1,7 +1,7 @@
 //! Reads a commit made by plain git as a checkpoint: the recipe's `<reason> | <time> | <source>`,
 //! or any message.
 
-use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
+use crate::model::checkpoint::record::{CheckpointKind, Coverage, Provenance, Record};
 use crate::model::checkpoint::terms::CheckpointTerms;
 
 /// The source of a commit whose message does not name one.
@@ -27,6 +27,7 @@ pub fn record(message: &str, seconds: i64, sequence: u64) -> Record {
         source: source.to_owned(),
         operation: None,
         during_pending: false,
+        provenance: Provenance::default(),
         terms: CheckpointTerms::default(),
     }
 }

@@ -37,7 +37,9 @@ pub fn set_by<'l>(line: &'l Line, checkpoint: Cow<'l, Checkpoint>) -> Option<Cow
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record, Verb};
+    use crate::model::checkpoint::record::{
+        CheckpointKind, Coverage, Operation, Provenance, Record, Verb,
+    };
     use crate::model::checkpoint::terms::CheckpointTerms;
     use crate::model::path_filter::PathFilter;
     use crate::model::state::object_id::ObjectId;
@@ -59,6 +61,7 @@ mod tests {
             source: String::new(),
             operation: None,
             during_pending: false,
+            provenance: Provenance::default(),
             terms: CheckpointTerms::default(),
         };
         Checkpoint {

@@ -272,6 +272,7 @@ impl<'l> Iterator for Backwards<'l> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::checkpoint::record::Provenance;
     use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
     use crate::model::checkpoint::terms::CheckpointTerms;
 
@@ -289,6 +290,7 @@ mod tests {
             source: String::new(),
             operation: None,
             during_pending: false,
+            provenance: Provenance::default(),
             terms: CheckpointTerms::default(),
         };
         Checkpoint {

@@ -91,7 +91,7 @@ pub fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
+    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Provenance, Record};
     use crate::model::checkpoint::terms::CheckpointTerms;
 
     #[test]
@@ -124,6 +124,7 @@ mod tests {
             source: "build".into(),
             operation: None,
             during_pending: false,
+            provenance: Provenance::default(),
             terms: CheckpointTerms::default(),
         };
         let id = ObjectId::from_bytes([0xab; 20]);

@@ -3,7 +3,7 @@
 use crate::base::malformed::Malformed;
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
-use crate::model::checkpoint::record::{Coverage, Operation, Record};
+use crate::model::checkpoint::record::{Coverage, Operation, Provenance, Record};
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::path_filter::PathFilter;
 use crate::model::state::object_id::ObjectId;
@@ -60,6 +60,11 @@ pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
     lines.extend(terms_lines(&record.terms));
     if record.during_pending {
         lines.push("During-Pending: yes".to_owned());
+    }
+    let Provenance { agent, session } = &record.provenance;
+    for (key, value) in [("Agent", agent), ("Session", session)] {
+        let value = value.iter().map(|value| percent_encode(value.as_bytes()));
+        lines.extend(value.map(|value| format!("{key}: {value}")));
     }
     format!("{subject}\n\n{}\n", lines.join("\n"))
 }
@@ -154,6 +159,12 @@ fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>),
             Some(_) => return Err("trailer During-Pending is unknown".into()),
         },
         terms: terms(trailers, coverage)?,
+        // Says nothing that the checkpoint needs, so a bad one counts as absent.
+        provenance: Provenance {
+            agent: trailers.text("Agent").ok(),
+            session: trailers.text("Session").ok(),
+        }
+        .checked(),
     };
     Ok((record, meta))
 }
@@ -290,6 +301,10 @@ mod tests {
             }),
             during_pending: true,
             terms: CheckpointTerms::default(),
+            provenance: Provenance {
+                agent: Some("an\nagent: x".to_owned()),
+                session: Some("a b%".to_owned()),
+            },
         }
     }
 
@@ -415,6 +430,8 @@ mod tests {
             parse(&broken).unwrap_err(),
             "trailers Coverage and Scope contradict each other".into()
         );
+        let odd = render(&record(), None).replace("Agent: an", "Agent: %zz");
+        assert_eq!(parse(&odd).unwrap().0.provenance.agent, None);
         let broken = render(&record(), None).replace("Pending: yes", "Pending: no");
         assert_eq!(
             parse(&broken).unwrap_err(),

@@ -121,6 +121,7 @@ fn by_time(time: TypedTime, line: &Line, now_ms: i64) -> Option<Cow<'_, Checkpoi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::checkpoint::record::Provenance;
     use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
     use crate::model::checkpoint::terms::CheckpointTerms;
     use crate::model::state::object_id::ObjectId;
@@ -141,6 +142,7 @@ mod tests {
             source: String::new(),
             operation: None,
             during_pending: false,
+            provenance: Provenance::default(),
             terms: CheckpointTerms::default(),
         };
         Checkpoint {

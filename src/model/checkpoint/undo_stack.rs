@@ -144,6 +144,7 @@ fn takes_back(later: &Checkpoint, earlier: &Checkpoint) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::checkpoint::record::Provenance;
     use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
     use crate::model::checkpoint::terms::CheckpointTerms;
 
@@ -169,6 +170,7 @@ mod tests {
                 filter: PathFilter::default(),
             }),
             during_pending: false,
+            provenance: Provenance::default(),
             terms: CheckpointTerms::default(),
         };
         Checkpoint {

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::baseline;
-use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, Operation, Record};
+use crate::model::checkpoint::record::{
+    Checkpoint, CheckpointKind, Coverage, Operation, Provenance, Record,
+};
 use crate::model::checkpoint::terms::CheckpointTerms;
 use crate::ops::capture::gather::CapturedScope;
 use crate::ops::capture::left_out::LeftOut;
@@ -116,6 +118,11 @@ fn new_record(
         ..record_of(context, captured, CheckpointKind::Regular, reason, source)
     };
     record.during_pending = session.pending.is_some();
+    let agent = context.environment.agent.clone();
+    record.provenance = agent.map_or_else(Provenance::default, |agent| {
+        let (agent, session) = (Some(agent.name.to_owned()), agent.session);
+        Provenance { agent, session }.checked()
+    });
     if !is_whole {
         record.coverage = Coverage::Scoped;
     }
@@ -182,6 +189,7 @@ fn record_of(
         source,
         operation: None,
         during_pending: false,
+        provenance: Provenance::default(),
         terms: CheckpointTerms::default(),
     }
 }

@@ -1,7 +1,7 @@
 //! Values drawn from bytes: a change of the bytes changes the values. An empty row gives zeros.
 
 use checkpoint::model::checkpoint::record::{
-    Checkpoint, CheckpointKind, Coverage, Operation, Record, Verb,
+    Checkpoint, CheckpointKind, Coverage, Operation, Provenance, Record, Verb,
 };
 use checkpoint::model::checkpoint::terms::CheckpointTerms;
 use checkpoint::model::checkpoint::terms::Expiry;
@@ -117,6 +117,7 @@ impl<'b> Draw<'b> {
             source: self.text(),
             operation,
             during_pending: self.flag(),
+            provenance: Provenance::default(),
             terms: CheckpointTerms {
                 scope,
                 checkpoint_type,
