@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::bench::Sandbox;
+use crate::bench::{Run, Sandbox, skipped, strace};
 
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -12,6 +12,9 @@ fn project() -> Sandbox {
     sandbox.create("first");
     sandbox
 }
+
+/// Calls by which a restore moves away what it deletes.
+const REMOVALS: &str = "unlink,unlinkat,rename,renameat,renameat2";
 
 /// Returns the level and the remedy of the check of a subject.
 fn check(data: &Value, subject: &str) -> Option<(String, String)> {
@@ -51,14 +54,8 @@ fn where_there_is_no_store_doctor_makes_none() {
 fn a_damaged_checkpoint_is_a_problem_with_the_command_that_mends_it() {
     let sandbox = project();
     let refs = sandbox.store().join("refs/checkpoints");
-    let known = fs::read_dir(&refs)
-        .expect("refs")
-        .next()
-        .expect("a ref")
-        .expect("a ref");
     let lost = refs.join("1234567890123456789012345678901234567890");
     fs::write(&lost, "1234567890123456789012345678901234567890\n").expect("a ref");
-    assert!(known.path().exists());
     let run = sandbox.run(&["doctor", "--json"]).code(1);
     let (state, remedy) = check(&run.json()["data"], "store").expect("a check");
     assert_eq!(state, "problem");
@@ -100,7 +97,7 @@ fn an_empty_stage_is_removed_by_fix_and_one_with_content_is_left_to_the_user() {
 }
 
 #[test]
-fn an_interrupted_restore_a_hold_and_a_bad_setting_are_named() {
+fn a_hold_and_a_bad_setting_are_named() {
     let sandbox = project();
     sandbox.run(&["hold", "wave"]).success();
     sandbox.write(".checkpoint.toml", "nonsense = 1\n");
@@ -110,4 +107,94 @@ fn an_interrupted_restore_a_hold_and_a_bad_setting_are_named() {
     let (state, remedy) = check(&data, "settings").expect("a check");
     assert_eq!(state, "problem");
     assert!(remedy.contains("checkpoint config"), "{remedy}");
+}
+
+#[test]
+fn what_a_killed_process_lost_is_named_and_put_right_by_fix() {
+    let sandbox = project();
+    let store = sandbox.store();
+    fs::remove_dir_all(store.join("refs")).expect("refs");
+    fs::remove_file(store.join("HEAD")).expect("HEAD");
+    let data = sandbox.run(&["doctor", "--json"]).success().json()["data"].clone();
+    let (level, remedy) = check(&data, "derived").expect("a check");
+    assert_eq!(level, "note");
+    assert!(remedy.contains("checkpoint doctor --fix"), "{remedy}");
+    let data = sandbox.run(&["doctor", "--fix", "--json"]).success().json()["data"].clone();
+    assert_eq!(check(&data, "derived"), None, "{data}");
+    assert!(store.join("HEAD").exists());
+}
+
+#[test]
+fn a_restore_that_was_interrupted_is_named_with_both_ways_out() {
+    if !strace::available() {
+        return;
+    }
+    let mut killed = (1..60).map(|nth| {
+        let sandbox = project();
+        for number in 0..5 {
+            sandbox.write(format!("new-{number}"), "x");
+        }
+        strace::kill_at(&sandbox, REMOVALS, nth, &["restore", "first", "--yes"]);
+        sandbox
+    });
+    let is_pending = |sandbox: &Sandbox| !sandbox.status()["pending"].is_null();
+    let sandbox = killed
+        .find(is_pending)
+        .expect("some kill leaves a pending restore");
+    let run = sandbox.run(&["doctor", "--json"]).code(1);
+    let (level, remedy) = check(&run.json()["data"], "restore").expect("a check");
+    assert_eq!(level, "problem");
+    for way in ["checkpoint restore --resume", "checkpoint undo"] {
+        assert!(remedy.contains(way), "{remedy}");
+    }
+    sandbox.run(&["undo", "--yes"]).success();
+    sandbox.run(&["doctor"]).success();
+}
+
+#[test]
+fn a_store_that_a_sandbox_makes_read_only_is_one_message_with_the_ways_out() {
+    let sandbox = project();
+    let base = sandbox.home().join(".claude");
+    let script = format!(
+        "mount --bind '{0}' '{0}' && mount -o remount,ro,bind '{0}' && exec \"$@\"",
+        base.display()
+    );
+    let wrapper = ["/usr/bin/unshare", "-m", "/bin/sh", "-c", &script, "sh"];
+    if Run::of(sandbox.command(&wrapper, &["--version"])).code != 0 {
+        skipped("needs unshare and the right to mount");
+        return;
+    }
+    let run = Run::of(sandbox.command(&wrapper, &["doctor", "--fix", "--json"])).code(1);
+    let data = run.json()["data"].clone();
+    assert_eq!(data["problem_count"], 1, "{data}");
+    let (level, remedy) = check(&data, "writing").expect("a check");
+    assert_eq!(level, "problem");
+    assert!(remedy.contains("CHECKPOINT_HOME"), "{remedy}");
+}
+
+#[test]
+fn many_stray_stages_are_one_short_line_and_what_is_no_folder_of_ours_is_left() {
+    let sandbox = project();
+    for number in 0..1000 {
+        let name = format!(".checkpoint-stage-{number:016x}");
+        fs::create_dir(sandbox.root().join(name)).expect("a stage");
+    }
+    let run = sandbox.run(&["doctor"]).code(1).stdout_has("and 999 more");
+    assert!(
+        run.stdout.lines().all(|line| line.chars().count() < 200),
+        "{}",
+        run.stdout
+    );
+    sandbox.run(&["doctor", "--fix"]).success();
+    sandbox.write(".checkpoint-stage-0000000000000001", "");
+    sandbox
+        .run(&["doctor", "--fix"])
+        .code(1)
+        .stdout_has("by hand");
+    assert!(
+        sandbox
+            .root()
+            .join(".checkpoint-stage-0000000000000001")
+            .exists()
+    );
 }

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::selector;
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
+use crate::ops::maintain::verify::{self, VerifyOptions};
 use crate::ops::session::{self, Pending};
 use crate::store::files::atomic_file::{self, TemporaryFile};
 use crate::store::repository::Store;
@@ -95,7 +96,7 @@ fn writable(context: &Context, place: &Path, outcome: &mut DoctorOutcome) -> boo
 }
 
 /// Whether an error is what sandboxes and read-only file systems answer.
-pub fn is_forbidden(error: &std::io::Error) -> bool {
+fn is_forbidden(error: &std::io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
@@ -181,19 +182,8 @@ fn of_store(
             age(record.time_ms, context.now_ms)
         )
     });
-    let damaged = inventory.all_damaged();
     let what = format!("checkpoints: {number}{}", latest.unwrap_or_default());
-    outcome.checks.push(match damaged.len() {
-        0 => HealthCheck::good("store", what),
-        lost => HealthCheck::problem(
-            "store",
-            format!("{what}; damaged: {lost}"),
-            Sentence::new(
-                "'checkpoint verify --repair' repairs what can be repaired",
-                &[],
-            ),
-        ),
-    });
+    outcome.checks.extend(soundness(context, what)?);
     let pending = session::pending_unlocked(store, &inventory.checkpoints)?;
     outcome.checks.extend(pending.as_ref().map(interrupted));
     if pending.is_none() {
@@ -209,6 +199,35 @@ fn of_store(
         HealthCheck::note("hold", what)
     }));
     Ok(())
+}
+
+/// Checks the store without reading its objects; `what` describes it.
+fn soundness(context: &Context, what: String) -> Result<Vec<HealthCheck>> {
+    let report = verify::verify(context, &VerifyOptions::default())?.report;
+    let derived = report.derived.iter().map(|finding| {
+        let what = format!("{}: {}", escape_path(&finding.file), finding.why);
+        HealthCheck {
+            remedy: Some(Sentence::new(
+                "the next create puts it right, and so does 'checkpoint doctor --fix'",
+                &[],
+            )),
+            ..HealthCheck::note("derived", what)
+        }
+    });
+    let store = if report.is_whole() {
+        HealthCheck::good("store", what)
+    } else {
+        let damaged = report.damaged.len() + report.files.len();
+        HealthCheck::problem(
+            "store",
+            format!("{what}; damaged: {damaged}"),
+            Sentence::new(
+                "'checkpoint verify' lists the damage, 'checkpoint verify --repair' repairs what can be repaired",
+                &[],
+            ),
+        )
+    };
+    Ok(std::iter::once(store).chain(derived).collect())
 }
 
 fn interrupted(pending: &Pending) -> HealthCheck {
@@ -265,17 +284,16 @@ fn strays(context: &Context, store: &Store, fix: bool) -> Option<HealthCheck> {
     if let Some(name) = names.iter().find(has_content) {
         return Some(HealthCheck::problem(
             SUBJECT,
-            format!("{name} holds files that a restore moved aside"),
-            Sentence::text("compare them with yours, and remove the folder by hand"),
+            format!("{name} may hold files that a restore moved aside"),
+            Sentence::text("compare them with yours, and remove it by hand"),
         ));
     }
-    let what = format!(
-        "left behind by a killed restore, empty: {}",
-        names.join(", ")
-    );
-    if names.is_empty() {
-        return None;
-    }
+    let first = names.first()?;
+    let more = match names.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let what = format!("left behind by a killed restore, empty: {first}{more}");
     if !fix {
         let remedy = Sentence::new("'checkpoint doctor --fix' removes them", &[]);
         return Some(HealthCheck::problem(SUBJECT, what, remedy));

@@ -47,7 +47,7 @@ pub struct Record {
     pub provenance: Provenance,
 }
 
-/// The agent in whosesession a checkpoint was made.
+/// The agent in whose session a checkpoint was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Provenance {
     /// Name of the agent, such as `claude`.
