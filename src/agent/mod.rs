@@ -1,3 +1,5 @@
 //! What the programs of agents ask of us: their events, and our entries in their settings.
 
+pub mod dialect;
 pub mod doctor;
+pub mod hook;

@@ -157,6 +157,15 @@ pub fn absolute(given: &Path) -> Result<PathBuf> {
     })
 }
 
+/// Returns the folder for temporary files.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the door to the environment"
+)]
+pub fn temporary_dir() -> PathBuf {
+    env::temp_dir()
+}
+
 /// Returns the directory to act on. `PWD` still names the current directory if that was removed.
 pub fn directory(given: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
     match (

@@ -32,3 +32,8 @@ pub fn end_by(signal: i32) {
     #[cfg(not(unix))]
     let _ = signal;
 }
+
+/// Ends this process with 0, whatever its threads do; for a hook, which must stop no agent.
+pub fn end_at_once() -> ! {
+    std::process::exit(0)
+}

@@ -1,5 +1,6 @@
 //! Settings, the files and variables that they come from, and the databases the user configured.
 
+pub mod agents;
 pub mod databases;
 pub mod environment;
 pub mod file;

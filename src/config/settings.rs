@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::config::agents::AgentSettings;
 use crate::config::databases::{self, DatabaseCommands};
 use crate::config::environment::{Environment, Origin};
 use crate::config::file::{self, Amount, ConfigFile, ConfigProblem, Remark};
@@ -27,6 +28,7 @@ pub struct Settings {
     pub auto_prune: bool,
     /// Whether each `create` adds a line to the logs in the working directory.
     pub audit: bool,
+    pub agents: AgentSettings,
     /// Databases that are not files, by name.
     pub databases: BTreeMap<String, DatabaseCommands>,
     /// Problems in files that did not stop the command.
@@ -45,6 +47,7 @@ impl Default for Settings {
             sensitive_allow: Vec::new(),
             auto_prune: true,
             audit: false,
+            agents: AgentSettings::default(),
             databases: BTreeMap::new(),
             remarks: Vec::new(),
         }
@@ -82,14 +85,16 @@ pub struct LoadedSettings {
 }
 
 /// Keys of the user's file beside those of a project.
-const USER_KEYS: [&str; 8] = [
+const USER_KEYS: [&str; 10] = [
     "audit",
+    "auto",
     "auto_prune",
     "database",
     "dedup_window",
     "max_file_size",
     "max_files",
     "max_store_size",
+    "prompts",
     "sensitive_allow",
 ];
 /// Keys that a project may set: it may exclude more and keep more, nothing else.
@@ -265,6 +270,9 @@ impl Settings {
             "auto_prune",
             note,
         );
+        for key in self.agents.read(file) {
+            note(key, FoundFile::Replaces);
+        }
         set(
             &mut self.databases,
             file.value("database", databases::checked, databases::COMPLAINT),

@@ -135,6 +135,7 @@ fn mismatch_hint(query: &str, why: &Mismatch) -> Option<Sentence> {
             format!("did you mean {}?", join_or(candidates.iter().map(reason)))
         }
         Mismatch::OtherWord { meant } => format!("did you mean {meant}?"),
+        Mismatch::NoPrompt => "'checkpoint rewind' lists the prompts".to_owned(),
         Mismatch::TooFar { count } => format!("the oldest is latest~{}", count - 1),
         Mismatch::TooOld { oldest, age } => {
             format!("the oldest is {}, made {age} ago", oldest.short())

@@ -380,6 +380,7 @@ fn mismatch(query: &str, why: &Mismatch) -> String {
         Mismatch::AllScoped { .. } => {
             format!("'{query}' names no scoped checkpoint, and there are no others")
         }
+        Mismatch::NoPrompt => format!("no checkpoint is kept for '{query}'"),
         Mismatch::TooOld { .. } => format!("no checkpoint is as old as '{query}'"),
         Mismatch::InFuture { .. } => format!("'{query}' is in the future"),
         Mismatch::NorPath { .. } => format!("no checkpoint and no path '{query}'"),

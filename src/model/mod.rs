@@ -11,6 +11,7 @@ pub mod restore_plan;
 mod restore_planner;
 pub mod rules_stamp;
 pub mod run_id;
+pub mod session;
 pub mod stat_cache;
 pub mod state;
 pub mod transition;

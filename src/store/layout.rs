@@ -16,6 +16,7 @@
 //! └── checkpoint/                                   what git has no place for
 //!     ├── description  lock  journal  holds  projected  adopted  rewords
 //!     ├── stat-cache  stat-cache-patch  left-out  size-gate   derived, may be lost
+//!     ├── agent-sessions  hook-log  hook-log-former   likewise, of the agents that work here
 //!     ├── commits  packed-commits  packed-seal      likewise, the files of `commit_cache`, `packed_commits`, `packed_seal`
 //!     ├── unlike  tidied                            likewise, the files of `rejected_bases` and `last_gc`
 //!     ├── salvage                                   only while the store is made from a damaged one
@@ -199,6 +200,20 @@ impl Layout {
         self.own().join("rewords")
     }
 
+    pub fn agent_sessions(&self) -> PathBuf {
+        self.own().join("agent-sessions")
+    }
+
+    /// The log of the hooks that agents ran.
+    pub fn hook_log(&self) -> PathBuf {
+        self.own().join("hook-log")
+    }
+
+    /// The part of the log before the present one.
+    pub fn former_hook_log(&self) -> PathBuf {
+        self.own().join("hook-log-former")
+    }
+
     pub fn holds(&self) -> PathBuf {
         self.own().join("holds")
     }
@@ -251,6 +266,9 @@ impl Layout {
             self.left_behind(),
             self.size_gate(),
             self.holds(),
+            self.agent_sessions(),
+            self.hook_log(),
+            self.former_hook_log(),
             self.rewords(),
             self.projected(),
             self.workflow_roll(),

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::message;
 use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
+use crate::model::session::notes::SessionNotes;
 use crate::model::state::listing::Listing;
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::recover::{self, Recovery};
@@ -31,7 +32,7 @@ use crate::store::refs::{adopt, commit_cache, packed_commits};
 use crate::store::repository::Store;
 use crate::store::small_files::journal::{self, Journal, JournalState};
 use crate::store::small_files::stat_cache::{self, Basis, StatCache};
-use crate::store::small_files::{holds, rewords};
+use crate::store::small_files::{agent_sessions, holds, rewords};
 
 /// Proof that this process alone may change the store.
 pub struct LockedStore<'s> {
@@ -277,6 +278,10 @@ impl<'s> LockedStore<'s> {
     pub fn write_left_out(&self, text: &str) -> Result<()> {
         let layout = self.store.layout();
         atomic_file::replace_derived(&layout.own(), &layout.left_out(), text.as_bytes())
+    }
+
+    pub fn write_session_notes(&self, notes: &SessionNotes) -> Result<()> {
+        agent_sessions::write(self.store.layout(), notes)
     }
 
     pub fn write_holds(&self, holds: &[Hold]) -> Result<()> {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::session::notes::SessionNotes;
 use crate::model::state::database::Databases;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
@@ -25,7 +26,7 @@ use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::{self, Inventory};
 use crate::store::refs::{self, commit_cache, packed_commits};
 use crate::store::small_files::journal::{self, JournalState};
-use crate::store::small_files::{holds, stat_cache};
+use crate::store::small_files::{agent_sessions, holds, stat_cache};
 use crate::store::trees::meta_tree::{self, CheckpointExtras, Extras};
 use crate::store::trees::{self, database_tree};
 
@@ -215,6 +216,11 @@ impl Store {
     /// Returns the newest checkpoint at the time of the last gc; it may be gone.
     pub fn last_gc(&self) -> Option<ObjectId> {
         last_gc::last(&self.layout)
+    }
+
+    /// Returns the notes on the sessions of agents.
+    pub fn session_notes(&self) -> SessionNotes {
+        agent_sessions::read(&self.layout)
     }
 
     /// Returns all holds that were taken, including those that have ended.

@@ -33,6 +33,7 @@ pub mod prune;
 pub mod relink;
 pub mod restore;
 pub mod restore_contract;
+pub mod rewind;
 pub mod reword;
 pub mod schema;
 pub mod show;

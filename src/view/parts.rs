@@ -6,6 +6,7 @@ use crate::model::checkpoint::record::{Checkpoint, CheckpointId, CheckpointKind}
 use crate::model::checkpoint::retention::Evicted;
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::difference::ChangeCounts;
+use crate::model::session::provenance::Provenance;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
@@ -101,11 +102,33 @@ pub struct CheckpointRow {
     pub provenance: Option<ProvenanceJson>,
 }
 
-/// An agent and its session.
+/// An agent and its session, and what led to the checkpoint there.
 #[derive(Serialize, JsonSchema)]
 pub struct ProvenanceJson {
     agent_name: String,
     session: Option<String>,
+    /// The agent's name of the prompt, or `#` and its number in the session.
+    prompt_id: Option<String>,
+    tool_name: Option<String>,
+    tool_use_id: Option<String>,
+    /// The agent's name of the subagent in which it was made.
+    agent_id: Option<String>,
+    /// Such as `prompt` or `pre-tool`, before which it was made, or `turn-end`.
+    moment: Option<&'static str>,
+}
+
+impl ProvenanceJson {
+    fn new(provenance: &Provenance) -> Option<Self> {
+        Some(Self {
+            agent_name: provenance.agent.clone()?,
+            session: provenance.session.clone(),
+            prompt_id: provenance.prompt.clone(),
+            tool_name: provenance.tool.clone(),
+            tool_use_id: provenance.tool_use.clone(),
+            agent_id: provenance.agent_id.clone(),
+            moment: provenance.event.map(|event| event.into_str()),
+        })
+    }
 }
 
 impl CheckpointRow {
@@ -121,10 +144,7 @@ impl CheckpointRow {
             file_count: record.files,
             content_bytes: record.content_bytes,
             terms: TermsJson::new(&record.terms),
-            provenance: record.provenance.agent.clone().map(|agent| ProvenanceJson {
-                agent_name: agent,
-                session: record.provenance.session.clone(),
-            }),
+            provenance: ProvenanceJson::new(&record.provenance),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::view::parts::TextAnswer;
 use crate::view::workflow::answers as runs;
 use crate::view::{
     bisect, cat, config, copies, create, delete, diff, doctor, find, guard, hold, list, ls, pin,
-    prune, relink, restore, reword, show, status, stores, undo, verify,
+    prune, relink, restore, rewind, reword, show, status, stores, undo, verify,
 };
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
@@ -35,7 +35,7 @@ pub struct SchemaAnswer {
 }
 
 /// Every answer; `usage` is that of a command line without a command.
-const ANSWERS: [(&str, Schema); 33] = [
+const ANSWERS: [(&str, Schema); 35] = [
     ("bisect", envelope::schema::<bisect::BisectAnswer>),
     ("cat", envelope::schema::<cat::CatAnswer>),
     ("completions", envelope::schema::<TextAnswer>),
@@ -62,6 +62,8 @@ const ANSWERS: [(&str, Schema); 33] = [
     ("release", envelope::schema::<hold::ReleaseAnswer>),
     ("relink", envelope::schema::<relink::RelinkAnswer>),
     ("restore", envelope::schema::<restore::RestoreAnswer>),
+    ("rewind", envelope::schema::<restore::RestoreAnswer>),
+    ("rewind.list", envelope::schema::<rewind::RewindListAnswer>),
     ("reword", envelope::schema::<reword::RewordAnswer>),
     ("schema", envelope::schema::<SchemaAnswer>),
     ("show", envelope::schema::<show::ShowAnswer>),

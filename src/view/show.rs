@@ -8,6 +8,7 @@ use crate::base::time::{age, utc_seconds};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::difference::TreeChange;
+use crate::model::session::provenance::Provenance;
 use crate::model::state::database::Held;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::ScopePart;
@@ -54,6 +55,7 @@ pub fn head(outcome: &ShowOutcome, now_ms: i64) -> String {
             escape(agent),
             session.unwrap_or_default()
         ));
+        text.push_str(&moment(&record.provenance));
     }
     text.push_str(&terms(&record.terms));
     if let Some(operation) = &record.operation {
@@ -136,6 +138,24 @@ pub fn changes(outcome: &ShowOutcome) -> String {
         text.push_str("  no change\n");
     }
     text
+}
+
+/// Formats `moment     pre-tool, prompt p1, tool Bash`.
+fn moment(provenance: &Provenance) -> String {
+    let Some(event) = provenance.event else {
+        return String::new();
+    };
+    let parts = [
+        ("prompt", &provenance.prompt),
+        ("tool", &provenance.tool),
+        ("subagent", &provenance.agent_id),
+    ];
+    let mut line = format!("moment     {}", event.into_str());
+    for (name, value) in parts {
+        let value = value.as_ref().map(|value| escape(value));
+        line.extend(value.map(|value| format!(", {name} {value}")));
+    }
+    line + "\n"
 }
 
 /// Formats the terms of a checkpoint, one per line.

@@ -6,6 +6,7 @@ use checkpoint::cli::grammar;
 
 use crate::bench::{Run, Sandbox};
 use crate::help::commands;
+use crate::hook::Agent;
 
 const MAIN: &str = "fn main() {}\n";
 
@@ -40,6 +41,16 @@ fn prepared(words: &[String]) -> Sandbox {
         "redo" => {
             run(&["restore", "wave-1", "--yes"]);
             run(&["undo", "--yes"]);
+        }
+        "rewind" => {
+            let agent = Agent {
+                sandbox: &sandbox,
+                name: "claude",
+                session: "session",
+            };
+            agent.prompt("fix it");
+            sandbox.write("src/main.rs", MAIN);
+            agent.prompt("go on");
         }
         "restore" => drop(sandbox.write("src/main.rs", MAIN)),
         "diff" => drop(sandbox.write("src/main.rs", "fn main() { }\n")),

@@ -121,6 +121,7 @@ const DOORS: [(&str, &[&str]); 30] = [
         &[
             "agent/",
             "cli/commands/",
+            "config/agents",
             "config/environment",
             "error/",
             "model/",
@@ -266,10 +267,8 @@ fn other_programs_are_started_at_one_place_only() {
 
 #[test]
 fn nothing_unwraps_or_ends_the_process() {
-    let breaches = source::lines_with(
-        &[".unwrap()", "todo!", "unimplemented!", "process::exit"],
-        "",
-    );
+    let mut breaches = source::lines_with(&[".unwrap()", "todo!", "unimplemented!"], "");
+    breaches.extend(source::lines_with(&["process::exit"], "cli/signals.rs"));
     assert!(breaches.is_empty(), "{}", breaches.join("\n"));
 }
 

@@ -59,6 +59,7 @@ mod guard;
 mod help;
 mod hints;
 mod hold;
+mod hook;
 mod hostile_env;
 mod hostile_terminal;
 mod hostile_tree;

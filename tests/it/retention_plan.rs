@@ -3,7 +3,7 @@
 use checkpoint::model::checkpoint::keep_policy::Policy;
 use checkpoint::model::checkpoint::line::Line;
 use checkpoint::model::checkpoint::record::{
-    Checkpoint, CheckpointKind, Coverage, Operation, Provenance, Record, Verb,
+    Checkpoint, CheckpointKind, Coverage, Operation, Record, Verb,
 };
 use checkpoint::model::checkpoint::retention::{
     EvictionReason, KEPT_STEPS, PROTECTED_RESTORES, RetentionPlan, plan, plan_prune, plan_size,
@@ -11,6 +11,7 @@ use checkpoint::model::checkpoint::retention::{
 use checkpoint::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use checkpoint::model::checkpoint::undo_stack::Steps;
 use checkpoint::model::path_filter::PathFilter;
+use checkpoint::model::session::provenance::Provenance;
 use checkpoint::model::state::object_id::ObjectId;
 
 fn id(n: u8) -> ObjectId {

@@ -225,6 +225,7 @@ impl CreateArgs {
             source: args.source,
             keep,
             is_automatic: false,
+            origin: None,
             gate: GateOptions {
                 max_files: args.max_files,
                 session: args.session,

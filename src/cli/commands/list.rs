@@ -14,6 +14,7 @@ use crate::model::checkpoint::record::CheckpointKind;
 use crate::ops::browse::list::{self as list_op, ListOptions};
 use crate::ops::context::Context;
 use crate::ops::maintain::stores;
+use crate::ops::select::timeline;
 use crate::ops::warning::Warning;
 use crate::view::words::Output;
 use crate::view::{list, stores as stores_view};
@@ -38,6 +39,9 @@ pub struct ListArgs {
     /// Only checkpoints of this source
     #[arg(long, value_name = "TEXT")]
     pub source: Option<String>,
+    /// Only checkpoints made in this session of an agent [without ID: the current one]
+    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = timeline::CURRENT)]
+    pub session: Option<String>,
     #[command(flatten)]
     pub period: PeriodArgs,
     /// Only checkpoints of this kind
@@ -50,7 +54,7 @@ pub struct ListArgs {
     #[arg(long)]
     pub stat: bool,
     /// List the stores of all directories, with their state
-    #[arg(long, conflicts_with_all = ["limit", "reason", "grep", "path", "source", "since", "until", "kind", "restores", "stat"])]
+    #[arg(long, conflicts_with_all = ["limit", "reason", "grep", "path", "source", "session", "since", "until", "kind", "restores", "stat"])]
     pub all: bool,
 }
 
@@ -84,6 +88,7 @@ impl ListArgs {
             tells: is_for_a_person,
             counts_changes: self.stat,
             source: self.source,
+            session: self.session,
             period,
             kind,
         })

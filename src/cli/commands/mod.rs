@@ -20,6 +20,7 @@ pub mod find;
 pub mod guard;
 pub mod help;
 pub mod hold;
+pub mod hook;
 pub mod list;
 pub mod ls;
 pub mod man;
@@ -28,6 +29,7 @@ pub mod pin;
 pub mod prune;
 pub mod relink;
 pub mod restore;
+pub mod rewind;
 pub mod reword;
 pub mod schema;
 pub mod select_args;
@@ -122,6 +124,7 @@ commands! {
         "restore" Restore(restore::RestoreArgs),
         "undo" Undo(restore::UndoArgs),
         "redo" Redo(restore::RedoArgs),
+        "rewind" Rewind(rewind::PromptRewindArgs),
         "bisect" Bisect(bisect::BisectArgs),
         "guard" Guard(guard::GuardArgs),
         "hold" Hold(hold::HoldArgs),
@@ -140,6 +143,7 @@ commands! {
         "task" Task(phase::TaskArgs),
     }
     anywhere {
+        "hook" Hook(hook::HookArgs),
         "config" Config(config::ConfigArgs),
         "completions" Completions(completions::CompletionsArgs),
         "man" Man(man::ManArgs),

@@ -31,7 +31,7 @@ use crate::view::restore::{self, JsonParts};
 use crate::view::{databases, plan, restore_contract as contract_view, undo, words};
 
 /// Properties shared by `restore`, `undo` and `redo`.
-const PROPERTIES: Properties = Properties {
+pub(super) const PROPERTIES: Properties = Properties {
     may_take_long: true,
     has_dry_run: true,
     own_file: OwnFile::MayBeBad,
@@ -459,7 +459,7 @@ impl RunCommand for RedoArgs {
     }
 }
 
-fn print_restored(
+pub(super) fn print_restored(
     cmd: &CommandContext<'_>,
     command: &str,
     outcome: &RestoreOutcome,

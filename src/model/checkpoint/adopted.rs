@@ -1,8 +1,9 @@
 //! Reads a commit made by plain git as a checkpoint: the recipe's `<reason> | <time> | <source>`,
 //! or any message.
 
-use crate::model::checkpoint::record::{CheckpointKind, Coverage, Provenance, Record};
+use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
 use crate::model::checkpoint::terms::CheckpointTerms;
+use crate::model::session::provenance::Provenance;
 
 /// The source of a commit whose message does not name one.
 const UNKNOWN_SOURCE: &str = "git";

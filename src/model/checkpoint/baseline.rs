@@ -37,11 +37,10 @@ pub fn set_by<'l>(line: &'l Line, checkpoint: Cow<'l, Checkpoint>) -> Option<Cow
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::checkpoint::record::{
-        CheckpointKind, Coverage, Operation, Provenance, Record, Verb,
-    };
+    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Operation, Record, Verb};
     use crate::model::checkpoint::terms::CheckpointTerms;
     use crate::model::path_filter::PathFilter;
+    use crate::model::session::provenance::Provenance;
     use crate::model::state::object_id::ObjectId;
     use crate::model::state::rel_path::RelPath;
 

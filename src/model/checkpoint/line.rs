@@ -272,9 +272,9 @@ impl<'l> Iterator for Backwards<'l> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::checkpoint::record::Provenance;
     use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
     use crate::model::checkpoint::terms::CheckpointTerms;
+    use crate::model::session::provenance::Provenance;
 
     fn made(sequence: u64) -> Checkpoint {
         let mut id = [0; 20];

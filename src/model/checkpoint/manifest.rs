@@ -91,8 +91,9 @@ pub fn cell(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Provenance, Record};
+    use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
     use crate::model::checkpoint::terms::CheckpointTerms;
+    use crate::model::session::provenance::Provenance;
 
     #[test]
     fn free_text_breaks_no_row() {

@@ -3,9 +3,10 @@
 use crate::base::malformed::Malformed;
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
-use crate::model::checkpoint::record::{Coverage, Operation, Provenance, Record};
+use crate::model::checkpoint::record::{Coverage, Operation, Record};
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::path_filter::PathFilter;
+use crate::model::session::provenance::Provenance;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
@@ -61,11 +62,10 @@ pub fn render(record: &Record, meta: Option<ObjectId>) -> String {
     if record.during_pending {
         lines.push("During-Pending: yes".to_owned());
     }
-    let Provenance { agent, session } = &record.provenance;
-    for (key, value) in [("Agent", agent), ("Session", session)] {
-        let value = value.iter().map(|value| percent_encode(value.as_bytes()));
-        lines.extend(value.map(|value| format!("{key}: {value}")));
-    }
+    let provenance = record.provenance.to_fields();
+    lines.extend(
+        provenance.map(|(key, value)| format!("{key}: {}", percent_encode(value.as_bytes()))),
+    );
     format!("{subject}\n\n{}\n", lines.join("\n"))
 }
 
@@ -160,11 +160,7 @@ fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>),
         },
         terms: terms(trailers, coverage)?,
         // Says nothing that the checkpoint needs, so a bad one counts as absent.
-        provenance: Provenance {
-            agent: trailers.text("Agent").ok(),
-            session: trailers.text("Session").ok(),
-        }
-        .checked(),
+        provenance: Provenance::from_fields(|key| trailers.text(key).ok()),
     };
     Ok((record, meta))
 }
@@ -277,6 +273,7 @@ mod tests {
     use super::*;
     use crate::model::checkpoint::record::{CheckpointKind, Verb};
     use crate::model::checkpoint::terms::CheckpointType;
+    use crate::model::session::provenance::Moment;
     use crate::model::state::scope::ScopePart;
 
     fn record() -> Record {
@@ -304,6 +301,11 @@ mod tests {
             provenance: Provenance {
                 agent: Some("an\nagent: x".to_owned()),
                 session: Some("a b%".to_owned()),
+                prompt: Some("#1\nTool: x".to_owned()),
+                tool: Some(String::from("Bash")),
+                tool_use: Some("|".to_owned()),
+                agent_id: Some("%".to_owned()),
+                event: Some(Moment::PreTool),
             },
         }
     }

@@ -45,6 +45,8 @@ pub enum Mismatch {
     AllScoped { newest: ObjectId },
     /// A time before all checkpoints.
     TooOld { oldest: ObjectId, age: String },
+    /// A prompt or session of an agent that is not known here.
+    NoPrompt,
     /// A time that has not come yet.
     InFuture { newest: Option<ObjectId> },
     /// A part of reasons, or one in other letters; the newest checkpoint of each.
@@ -61,6 +63,9 @@ impl Mismatch {
 
     /// Explains a selector other than a time that matched nothing.
     pub fn of(query: &str, line: &Line) -> Self {
+        if query.starts_with("prompt:") || query.starts_with("session:") {
+            return Self::NoPrompt;
+        }
         other_word(query, line)
             .or_else(|| too_short(query, line))
             .or_else(|| similar_reasons(query, line))

@@ -2,15 +2,13 @@
 
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::path_filter::PathFilter;
+use crate::model::session::provenance::Provenance;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
 
 /// Minimum number of id digits that name a checkpoint.
 pub const MIN_PREFIX: usize = 4;
-
-/// Upper bound on a value of a [`Provenance`], in bytes; a longer one is cut.
-const LONGEST_VALUE: usize = 200;
 
 /// One checkpoint, as read from its commit and refs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,31 +43,6 @@ pub struct Record {
     pub during_pending: bool,
     pub terms: CheckpointTerms,
     pub provenance: Provenance,
-}
-
-/// The agent in whose session a checkpoint was made.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Provenance {
-    /// Name of the agent, such as `claude`.
-    pub agent: Option<String>,
-    /// The agent's own name of the session.
-    pub session: Option<String>,
-}
-
-impl Provenance {
-    /// Returns it with each value cut to what a trailer may hold; an empty one counts as absent.
-    #[must_use]
-    pub fn checked(self) -> Self {
-        Self {
-            agent: self.agent.and_then(checked),
-            session: self.session.and_then(checked),
-        }
-    }
-}
-
-fn checked(mut value: String) -> Option<String> {
-    value.truncate(value.floor_char_boundary(LONGEST_VALUE));
-    Some(value).filter(|value| !value.is_empty())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::EnumString, strum::IntoStaticStr)]
@@ -229,28 +202,5 @@ impl Checkpoint {
 
     pub fn never_expires(&self) -> bool {
         self.record.terms.expiry == Some(Expiry::Never)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_cut_between_letters_and_empty_ones_are_absent() {
-        let long = Provenance {
-            agent: Some(String::new()),
-            session: Some("\u{e9}x".repeat(100)),
-        };
-        let checked = long.checked();
-        assert_eq!(checked.agent, None);
-        assert_eq!(checked.session.map(|text| text.len()), Some(200));
-        let odd = Some(format!("x{}", "\u{e9}".repeat(100)));
-        let odd = Provenance {
-            agent: odd,
-            session: None,
-        }
-        .checked();
-        assert_eq!(odd.agent.map(|text| text.len()), Some(199));
     }
 }

@@ -61,6 +61,21 @@ impl RetentionPlan {
     pub fn ids(&self) -> impl Iterator<Item = ObjectId> {
         self.evict.iter().map(|(id, _)| *id)
     }
+
+    /// Evicts automatic checkpoints that are expendable before the others, oldest first.
+    pub fn evict_first(&mut self, is_expendable: &dyn Fn(ObjectId) -> bool) {
+        let is_worth_more = |(id, why): &&mut (ObjectId, EvictionReason)| {
+            *why == EvictionReason::OldAutomatic && !is_expendable(*id)
+        };
+        let mut free: Vec<usize> = (0..self.kept.len())
+            .filter(|at| self.kept[*at].1 == [KeepReason::Auto] && is_expendable(self.kept[*at].0))
+            .collect();
+        free.reverse();
+        for (id, _) in self.evict.iter_mut().rev().filter(is_worth_more) {
+            let Some(at) = free.pop() else { return };
+            std::mem::swap(id, &mut self.kept[at].0);
+        }
+    }
 }
 
 /// What retention knows of a checkpoint.

@@ -121,9 +121,9 @@ fn by_time(time: TypedTime, line: &Line, now_ms: i64) -> Option<Cow<'_, Checkpoi
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::checkpoint::record::Provenance;
     use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
     use crate::model::checkpoint::terms::CheckpointTerms;
+    use crate::model::session::provenance::Provenance;
     use crate::model::state::object_id::ObjectId;
 
     fn made(first_byte: u8, sequence: u64, reason: &str, kind: CheckpointKind) -> Checkpoint {

@@ -108,7 +108,7 @@ pub fn config(options: ConfigOptions) -> ConfigOutcome {
     }
 }
 
-fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 16] {
+fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 18] {
     let (keep, number) = (settings.keep, |number: usize| {
         SettingValue::Number(number as u64)
     });
@@ -143,6 +143,14 @@ fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 16] {
         ),
         ("auto_prune", SettingValue::Switch(settings.auto_prune)),
         ("audit", SettingValue::Switch(settings.audit)),
+        (
+            "prompts",
+            SettingValue::Text(settings.agents.prompts.into_str().to_owned()),
+        ),
+        (
+            "auto",
+            SettingValue::Text(settings.agents.auto.into_str().to_owned()),
+        ),
         (
             "database",
             SettingValue::List(settings.databases.keys().cloned().collect()),

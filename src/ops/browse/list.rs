@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::error::Result;
+use crate::base::text::escape;
+use crate::error::sentence::Sentence;
+use crate::error::{Error, Result};
 use crate::model::checkpoint::baseline;
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, DamagedCheckpoint};
@@ -18,6 +20,7 @@ use crate::ops::context::Context;
 use crate::ops::maintain::moved::{self, Moved};
 use crate::ops::restore::restore_paths;
 use crate::ops::select::period::Period;
+use crate::ops::select::timeline::Timeline;
 use crate::ops::select::words::{Lookup, TypedWords};
 use crate::ops::session;
 use crate::ops::warning::Warning;
@@ -34,6 +37,8 @@ pub struct ListOptions {
     /// Text that the reason must contain, in upper or lower case.
     pub grep: Option<String>,
     pub source: Option<String>,
+    /// Name or beginning of the session of an agent.
+    pub session: Option<String>,
     pub period: Period,
     pub kind: Option<CheckpointKind>,
     /// Only checkpoints that changed one of these paths, as typed by the user.
@@ -80,6 +85,7 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
     };
     let inventory = store.inventory()?;
     let line = &inventory.checkpoints;
+    let options = &in_session(context, &inventory, options)?;
     let mut rows = Rows::new(&store, options, paths);
     rows.read(line);
     let mut outcome = ListOutcome {
@@ -104,6 +110,35 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
     Ok(outcome)
 }
 
+/// Puts the whole name of the session in place of what was typed.
+///
+/// # Errors
+/// No session is called so.
+fn in_session(
+    context: &Context,
+    inventory: &Inventory,
+    options: &ListOptions,
+) -> Result<ListOptions> {
+    let mut options = options.clone();
+    if let Some(typed) = &options.session {
+        let timeline = Timeline::of(context, inventory);
+        let known = timeline.session(typed).map(|session| session.id.clone());
+        options.session = Some(known.ok_or_else(|| no_session(typed))?);
+    }
+    Ok(options)
+}
+
+/// Returns the failure of a session that is not known.
+pub fn no_session(typed: &str) -> Error {
+    Error::NothingFound {
+        what: format!(
+            "no session of an agent is known here as '{}'",
+            escape(typed)
+        ),
+        hint: Sentence::new("'checkpoint list' shows all checkpoints", &[]),
+    }
+}
+
 impl ListOptions {
     fn accepts(&self, checkpoint: &Checkpoint) -> bool {
         let record = &checkpoint.record;
@@ -119,6 +154,10 @@ impl ListOptions {
                 .source
                 .as_ref()
                 .is_none_or(|source| *source == record.source)
+            && self
+                .session
+                .as_ref()
+                .is_none_or(|session| record.provenance.session.as_ref() == Some(session))
             && self.period.holds(checkpoint)
             && self.kind.is_none_or(|kind| kind == record.kind)
     }

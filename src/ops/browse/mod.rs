@@ -8,5 +8,6 @@ pub mod find;
 pub mod history;
 pub mod list;
 pub mod ls;
+pub mod prompts;
 pub mod status;
 pub mod undo_steps;

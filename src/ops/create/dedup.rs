@@ -10,7 +10,7 @@ use crate::ops::create::options::{DedupPolicy, ResolvedOptions};
 use crate::ops::create::outcome::{CreateCounts, CreateOutcome, Skipped};
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
-use crate::store::trees::meta_tree;
+use crate::store::trees::meta_tree::{self, Extras};
 
 /// Returns the newest checkpoint if it can be reused; a safety checkpoint never is.
 pub fn reusable(
@@ -36,14 +36,32 @@ pub fn reusable(
             is_named_alike && (0..context.settings.dedup_window_ms).contains(&age_ms)
         }
         DedupPolicy::Always => true,
+        DedupPolicy::SameState => record.terms.scope.is_none() && record.terms.expiry.is_none(),
         DedupPolicy::Never => false,
     };
-    if !may_reuse || newest.tree != captured.captured.tree || record.terms != resolved.terms {
+    let is_alike = policy == DedupPolicy::SameState || record.terms == resolved.terms;
+    if !may_reuse || newest.tree != captured.captured.tree || !is_alike {
         return Ok(None);
     }
     let meta = meta_tree::id_of(&captured.captured.meta, &captured.extras);
     let meta = meta.map_err(|e| Error::unexpected(e.to_string()))?;
-    Ok((newest.meta == meta).then(|| newest.clone()))
+    let is_same = newest.meta == meta
+        || (record.provenance.event.is_some() && has_equal_meta(session, newest, captured)?);
+    Ok(is_same.then(|| newest.clone()))
+}
+
+/// Whether a checkpoint holds the captured meta, whatever prompt it names.
+fn has_equal_meta(
+    session: &Session<'_>,
+    newest: &Checkpoint,
+    captured: &CapturedScope,
+) -> Result<bool> {
+    let held = session.locked.store().meta_and_extras(newest)?;
+    let extras = Extras {
+        prompt: None,
+        ..held.extras
+    };
+    Ok(held.meta == captured.captured.meta && extras == captured.extras)
 }
 
 /// Returns the outcome of a `create` for which an identical checkpoint was reused.

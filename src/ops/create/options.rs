@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use crate::base::text::{escape_bytes, escape_path};
 use crate::base::time;
+use crate::config::environment::Environment;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::terms::{CheckpointTerms, CheckpointType, Expiry};
 use crate::model::path_pattern::has_marks;
+use crate::model::session::provenance::Provenance;
 use crate::model::state::database::Database;
 use crate::model::state::scope::{Scope, ScopePart};
 use crate::model::state::state_document::StateDocument;
@@ -37,8 +39,18 @@ pub struct CreateOptions {
     /// Renders the manifest of the plain copies, if these are to be made.
     pub copies: Option<copies::Render>,
     pub dedup: DedupPolicy,
-    /// Whether it is made by a workflow on its own account.
+    /// Whether it is made by a workflow or for an agent, not because somebody asked for it.
     pub is_automatic: bool,
+    /// What led to it, where an event of an agent did; otherwise the environment says so.
+    pub origin: Option<PromptOrigin>,
+}
+
+/// The event of an agent that led to a checkpoint.
+#[derive(Clone, Debug, Default)]
+pub struct PromptOrigin {
+    pub provenance: Provenance,
+    /// Text of the prompt, without secrets.
+    pub prompt: Option<String>,
 }
 
 /// When an identical newest checkpoint is reused instead of making a new one.
@@ -49,6 +61,8 @@ pub enum DedupPolicy {
     Recent,
     /// Whatever its age and reason: only the state counts.
     Always,
+    /// If it holds the same state for as long; who asked for it does not count.
+    SameState,
     /// Never reuse: the caller needs a checkpoint of its own.
     Never,
 }
@@ -76,6 +90,7 @@ pub struct ResolvedOptions {
     pub terms: CheckpointTerms,
     pub databases: Vec<Database>,
     pub state_document: Option<StateDocument>,
+    pub origin: PromptOrigin,
 }
 
 /// Parses and checks the options; if checkpoints are disabled, returns the outcome instead.
@@ -122,7 +137,27 @@ pub fn resolve(
         terms,
         databases,
         state_document,
+        origin: options
+            .origin
+            .clone()
+            .unwrap_or_else(|| PromptOrigin::of(&context.environment)),
     }))
+}
+
+impl PromptOrigin {
+    /// Returns what the environment says of the agent in whose shell this runs.
+    pub fn of(environment: &Environment) -> Self {
+        let agent = environment.agent.clone();
+        let provenance = agent.map_or_else(Provenance::default, |agent| Provenance {
+            agent: Some(agent.name.to_owned()),
+            session: agent.session,
+            ..Provenance::default()
+        });
+        Self {
+            provenance,
+            prompt: None,
+        }
+    }
 }
 
 /// Parses and checks the options on what is recorded and for how long.

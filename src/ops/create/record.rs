@@ -5,24 +5,24 @@ use std::borrow::Cow;
 use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::baseline;
-use crate::model::checkpoint::record::{
-    Checkpoint, CheckpointKind, Coverage, Operation, Provenance, Record,
-};
+use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, Operation, Record};
 use crate::model::checkpoint::terms::CheckpointTerms;
 use crate::ops::capture::gather::CapturedScope;
 use crate::ops::capture::left_out::LeftOut;
 use crate::ops::capture::pipeline::Captured;
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::{KeepOptions, apply_retention};
-use crate::ops::create::options::ResolvedOptions;
+use crate::ops::create::options::{PromptOrigin, ResolvedOptions};
 use crate::ops::create::outcome::{CreateCounts, CreateOutcome};
 use crate::ops::maintain::moved::{self, Moved};
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
+use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::pack::checkpoint_packs::PackSet;
 use crate::store::refs::recording::NewCheckpoint;
 use crate::store::repository::Store;
 use crate::store::trees::digest::{self, Sum};
+use crate::store::trees::meta_tree::Extras;
 use crate::store::trees::tree_memo::TreeMemo;
 
 /// Records the capture in `pack`, then applies retention and updates derived files.
@@ -33,13 +33,14 @@ use crate::store::trees::tree_memo::TreeMemo;
 pub fn record<'s>(
     context: &Context,
     session: &mut Session<'s>,
-    pack: PackSet<'s>,
+    mut pack: PackSet<'s>,
     gathered: CapturedScope,
     resolved: ResolvedOptions,
     keep: &KeepOptions,
     mut warnings: Vec<Warning>,
 ) -> Result<CreateOutcome> {
     let CapturedScope { captured, extras } = gathered;
+    let extras = with_prompt(extras, &resolved.origin, &mut pack)?;
     let requested_reason = resolved.reason.clone();
     let record = new_record(context, session, &captured, resolved, &mut warnings)?;
     context.progress.begin(WorkPhase::Flushing, 0, 0);
@@ -98,6 +99,18 @@ pub fn record<'s>(
     })
 }
 
+/// Adds the text of the prompt, which is no part of the state.
+fn with_prompt(
+    mut extras: Extras,
+    origin: &PromptOrigin,
+    pack: &mut PackSet<'_>,
+) -> Result<Extras> {
+    if let Some(prompt) = &origin.prompt {
+        extras.prompt = Some(pack.add(ObjectKind::Blob, prompt.as_bytes())?);
+    }
+    Ok(extras)
+}
+
 /// Makes the record; for a store's first checkpoint, checks whether the directory was moved here.
 fn new_record(
     context: &Context,
@@ -110,6 +123,7 @@ fn new_record(
         reason,
         source,
         terms,
+        origin,
         ..
     } = resolved;
     let is_whole = terms.scope.is_none();
@@ -118,11 +132,7 @@ fn new_record(
         ..record_of(context, captured, CheckpointKind::Regular, reason, source)
     };
     record.during_pending = session.pending.is_some();
-    let agent = context.environment.agent.clone();
-    record.provenance = agent.map_or_else(Provenance::default, |agent| {
-        let (agent, session) = (Some(agent.name.to_owned()), agent.session);
-        Provenance { agent, session }.checked()
-    });
+    record.provenance = origin.provenance.checked();
     if !is_whole {
         record.coverage = Coverage::Scoped;
     }
@@ -189,7 +199,7 @@ fn record_of(
         source,
         operation: None,
         during_pending: false,
-        provenance: Provenance::default(),
+        provenance: PromptOrigin::of(&context.environment).provenance.checked(),
         terms: CheckpointTerms::default(),
     }
 }

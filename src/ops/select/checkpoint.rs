@@ -9,6 +9,7 @@ use crate::model::checkpoint::selector::{self, SelectorProblem};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
+use crate::ops::select::timeline;
 use crate::store::refs::inventory::Inventory;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -17,8 +18,8 @@ use crate::worktree::tree_handle::WorkTree;
 /// # Errors
 /// It names none or several; a path in the directory is called one.
 pub fn find(context: &Context, inventory: &Inventory, query: &str) -> Result<Checkpoint> {
-    let problem = match selector::resolve(query, &inventory.checkpoints, context.now_ms) {
-        Ok(found) => return certain(inventory, query, found.into_owned()),
+    let problem = match resolve(context, inventory, query) {
+        Ok(found) => return certain(inventory, query, found),
         Err(problem) => problem,
     };
     match explain(inventory, problem) {
@@ -30,6 +31,22 @@ pub fn find(context: &Context, inventory: &Inventory, query: &str) -> Result<Che
         }
         other => Err(other),
     }
+}
+
+/// Resolves a selector, also one that names a moment in the session of an agent.
+///
+/// # Errors
+/// It names none or several.
+pub fn resolve(
+    context: &Context,
+    inventory: &Inventory,
+    query: &str,
+) -> Result<Checkpoint, SelectorProblem> {
+    let found = match timeline::find(context, inventory, query) {
+        Some(found) => found,
+        None => selector::resolve(query, &inventory.checkpoints, context.now_ms)?,
+    };
+    Ok(found.into_owned())
 }
 
 /// Returns the checkpoint found for a selector.

@@ -3,4 +3,5 @@
 pub mod checkpoint;
 pub mod globs;
 pub mod period;
+pub mod timeline;
 pub mod words;

@@ -7,7 +7,7 @@ use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::mismatch::Mismatch;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::selector::{self, SelectorProblem};
+use crate::model::checkpoint::selector::SelectorProblem;
 use crate::model::state::database::Database;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -15,7 +15,7 @@ use crate::ops::capture::lazy_snapshot::LazySnapshot;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::restore::target::Target;
-use crate::ops::select::checkpoint::{certain, explain, latest, path_in_directory};
+use crate::ops::select::checkpoint::{certain, explain, latest, path_in_directory, resolve};
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::worktree::root::Root;
@@ -227,8 +227,7 @@ impl<'s> Lookup<'s> {
     }
 
     fn resolve(&self, word: &str) -> Result<Checkpoint, SelectorProblem> {
-        let (line, now_ms) = (&self.inventory.checkpoints, self.context.now_ms);
-        selector::resolve(word, line, now_ms).map(std::borrow::Cow::into_owned)
+        resolve(self.context, self.inventory, word)
     }
 
     fn meaning(&self, word: &[u8], named: &Named, takes: Takes) -> Result<Meaning> {

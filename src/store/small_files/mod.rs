@@ -1,6 +1,8 @@
 //! Small files of a store beside its objects and refs.
 
+pub mod agent_sessions;
 pub mod holds;
+pub mod hook_log;
 pub mod journal;
 pub mod rewords;
 pub mod size_gate;

@@ -13,6 +13,7 @@ const META: &str = "meta";
 const RULES: &str = "rules";
 const STATE: &str = "state.json";
 const DATABASES: &str = "databases";
+const PROMPT: &str = "prompt";
 
 /// Objects beside the files; each must be in the pack already.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct Extras {
     pub state_document: Option<ObjectId>,
     /// Tree of the databases, each a blob.
     pub databases: Option<ObjectId>,
+    /// Blob with the text of the prompt before which it was made; no part of the state.
+    pub prompt: Option<ObjectId>,
 }
 
 /// The extras with the meta, as they are read.
@@ -57,6 +60,7 @@ pub fn tree(meta: ObjectId, extras: &Extras) -> Vec<u8> {
         entry(RULES, MODE_DIRECTORY, extras.rules),
         entry(STATE, MODE_FILE, extras.state_document),
         entry(DATABASES, MODE_DIRECTORY, extras.databases),
+        entry(PROMPT, MODE_FILE, extras.prompt),
     ];
     tree_codec::encode(&mut parts.into_iter().flatten().collect::<Vec<_>>())
 }
@@ -103,6 +107,7 @@ pub fn read(objects: &Objects, id: ObjectId) -> Result<CheckpointExtras, ReadFai
         rules: find(RULES, MODE_DIRECTORY)?,
         state_document: find(STATE, MODE_FILE)?,
         databases: find(DATABASES, MODE_DIRECTORY)?,
+        prompt: find(PROMPT, MODE_FILE)?,
     };
     Ok(CheckpointExtras {
         meta: meta_text::parse(&text)?,

@@ -1,11 +1,12 @@
 //! Values drawn from bytes: a change of the bytes changes the values. An empty row gives zeros.
 
 use checkpoint::model::checkpoint::record::{
-    Checkpoint, CheckpointKind, Coverage, Operation, Provenance, Record, Verb,
+    Checkpoint, CheckpointKind, Coverage, Operation, Record, Verb,
 };
 use checkpoint::model::checkpoint::terms::CheckpointTerms;
 use checkpoint::model::checkpoint::terms::Expiry;
 use checkpoint::model::path_filter::PathFilter;
+use checkpoint::model::session::provenance::Provenance;
 use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::model::state::rel_path::RelPath;
 use checkpoint::model::state::scope::Scope;

@@ -1,0 +1,53 @@
+//! The event of an agent in its normal form.
+
+use std::path::PathBuf;
+
+use strum::{EnumString, IntoStaticStr, VariantArray};
+
+use crate::model::session::provenance::Moment;
+
+/// A program that can run our hook.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr, VariantArray,
+)]
+#[strum(const_into_str, serialize_all = "lowercase")]
+pub enum AgentName {
+    Claude,
+    Codex,
+    Gemini,
+    Cursor,
+    Copilot,
+    Opencode,
+    Amp,
+    Cline,
+    Windsurf,
+}
+
+/// One event, as far as its document tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentEvent {
+    pub agent: AgentName,
+    pub moment: Moment,
+    /// The name of the event in the words of the agent, which some answers repeat.
+    pub name: String,
+    /// The agent's own name of the session; empty if it has none.
+    pub session: String,
+    /// The agent's own time of the event, which tells two alike apart.
+    pub stamp: Option<String>,
+    /// The directories in which the agent works.
+    pub dirs: Vec<PathBuf>,
+    pub prompt_id: Option<String>,
+    pub prompt: Option<String>,
+    pub tool: Option<String>,
+    pub tool_use: Option<String>,
+    /// The agent's own name of the subagent in which this happens.
+    pub agent_id: Option<String>,
+    /// Command line that the agent's shell is about to run.
+    pub command: Option<String>,
+    /// Why a turn failed, such as `rate_limit`.
+    pub cause: Option<String>,
+    /// Whether a subagent goes on in the background.
+    pub has_subagents: bool,
+    /// Whether the user has waived all questions.
+    pub waives_questions: bool,
+}

@@ -1,0 +1,288 @@
+//! Makes the normal form of an event from the document of any agent.
+//!
+//! The keys are those of the hooks of Claude Code 2.1, Codex 0.150, Gemini CLI 0.61, Cursor 2,
+//! Copilot CLI 1.0 in both spellings, Cline 3, Windsurf, and those that our own plugins for
+//! opencode, Amp and Cline write. No two agents use one key or name in different meanings, so one
+//! table serves all.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::agent::dialect::event::{AgentEvent, AgentName};
+use crate::model::session::provenance::Moment;
+
+/// Names of events in lower case and without marks, with what they mean.
+const EVENTS: [(&str, Moment); 39] = [
+    ("sessionstart", Moment::SessionStart),
+    ("sessioncreated", Moment::SessionStart),
+    ("taskstart", Moment::SessionStart),
+    ("taskresume", Moment::SessionStart),
+    ("userpromptsubmit", Moment::Prompt),
+    ("userpromptsubmitted", Moment::Prompt),
+    ("beforeagent", Moment::Prompt),
+    ("beforesubmitprompt", Moment::Prompt),
+    ("chatmessage", Moment::Prompt),
+    ("beforerun", Moment::Prompt),
+    ("preuserprompt", Moment::Prompt),
+    ("pretooluse", Moment::PreTool),
+    ("beforetool", Moment::PreTool),
+    ("toolexecutebefore", Moment::PreTool),
+    ("toolcall", Moment::PreTool),
+    ("beforeshellexecution", Moment::PreTool),
+    ("preruncommand", Moment::PreTool),
+    ("stop", Moment::TurnEnd),
+    ("agentstop", Moment::TurnEnd),
+    ("afteragent", Moment::TurnEnd),
+    ("afterrun", Moment::TurnEnd),
+    ("sessionidle", Moment::TurnEnd),
+    ("taskcomplete", Moment::TurnEnd),
+    ("postcascaderesponse", Moment::TurnEnd),
+    ("postcascaderesponsewithtranscript", Moment::TurnEnd),
+    ("stopfailure", Moment::TurnFailed),
+    ("erroroccurred", Moment::TurnFailed),
+    ("sessionerror", Moment::TurnFailed),
+    ("interrupt", Moment::Interrupted),
+    ("taskcancel", Moment::Interrupted),
+    ("precompact", Moment::PreCompact),
+    ("precompress", Moment::PreCompact),
+    ("experimentalsessioncompacting", Moment::PreCompact),
+    ("sessioncompacting", Moment::PreCompact),
+    ("subagentstart", Moment::SubagentStart),
+    ("subagentstop", Moment::SubagentEnd),
+    ("subagentend", Moment::SubagentEnd),
+    ("sessionend", Moment::SessionEnd),
+    ("sessiondeleted", Moment::SessionEnd),
+];
+
+/// Tools that run a command line, in lower case and without marks.
+const SHELLS: [&str; 13] = [
+    "bash",
+    "powershell",
+    "shell",
+    "runshellcommand",
+    "runcommand",
+    "runcommands",
+    "runinterminal",
+    "runterminalcommand",
+    "executecommand",
+    "execcommand",
+    "localshell",
+    "unifiedexec",
+    "terminal",
+];
+
+/// Parses a document; `None` if it is no JSON, or no event that we work on.
+pub fn parse(document: &[u8], named: Option<AgentName>) -> Option<AgentEvent> {
+    read(&serde_json::from_slice(document).ok()?, named)
+}
+
+/// Reads an event of the named agent, or of the one whose keys it has. `None` if it is no event
+/// that we work on.
+fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
+    let fields = document.as_object()?;
+    let name = text(document, &EVENT_KEYS);
+    let agent = named.unwrap_or_else(|| recognize(document, name.as_deref()));
+    let moment = match &name {
+        Some(name) => moment_of(name)?,
+        None => moment_by_keys(document)?,
+    };
+    let call = call_of(document);
+    let tool = text(document, &["tool_name", "toolName", "tool"])
+        .or_else(|| text(&document["preToolUse"], &["toolName", "tool"]));
+    let command = text(document, &["command"]).or_else(|| command_of(&call));
+    let is_shell = |tool: &String| SHELLS.contains(&plain(tool).as_str());
+    if moment == Moment::PreTool && tool.as_ref().is_some_and(|tool| !is_shell(tool)) {
+        return None;
+    }
+    let error = &document["error"];
+    let status = text(document, &["status"]);
+    let (moment, cause) = match (moment, status.as_deref()) {
+        (Moment::TurnEnd, Some("error" | "failed")) => (Moment::TurnFailed, status),
+        (Moment::TurnEnd, Some("aborted" | "cancelled")) => (Moment::Interrupted, status),
+        (Moment::TurnFailed, _) => (
+            moment,
+            text(document, &["error", "error_type", "cause"])
+                .or_else(|| text(error, &["name", "type", "message"])),
+        ),
+        (Moment::Interrupted, _) => (moment, text(document, &["reason", "cause"])),
+        other => (other.0, None),
+    };
+    Some(AgentEvent {
+        agent,
+        moment,
+        name: name.unwrap_or_default(),
+        session: text(document, &SESSION_KEYS).unwrap_or_default(),
+        stamp: fields.get("timestamp").map(Value::to_string),
+        dirs: dirs_of(document),
+        prompt_id: text(document, &PROMPT_ID_KEYS),
+        prompt: text(document, &["prompt", "user_prompt"])
+            .or_else(|| text(&document["userPromptSubmit"], &["prompt"]))
+            .or_else(|| text(&document["tool_info"], &["user_prompt"])),
+        tool,
+        tool_use: text(document, &["tool_use_id", "toolUseId", "callID", "call_id"]),
+        agent_id: text(document, &["agent_id", "agentId", "subagent_id"]),
+        command,
+        cause,
+        has_subagents: fields
+            .get("background_tasks")
+            .and_then(Value::as_array)
+            .is_some_and(|tasks| tasks.iter().any(is_running_agent)),
+        waives_questions: text(document, &["permission_mode"]).as_deref()
+            == Some("bypassPermissions"),
+    })
+}
+
+const EVENT_KEYS: [&str; 5] = [
+    "hook_event_name",
+    "hookEventName",
+    "hookName",
+    "agent_action_name",
+    "event",
+];
+const SESSION_KEYS: [&str; 7] = [
+    "session_id",
+    "sessionId",
+    "sessionID",
+    "conversation_id",
+    "taskId",
+    "trajectory_id",
+    "thread_id",
+];
+const PROMPT_ID_KEYS: [&str; 6] = [
+    "prompt_id",
+    "promptId",
+    "turn_id",
+    "generation_id",
+    "messageID",
+    "execution_id",
+];
+
+/// Returns the first of some keys that holds a text.
+fn text(document: &Value, keys: &[&str]) -> Option<String> {
+    let found = keys.iter().find_map(|key| document.get(*key)?.as_str());
+    found.filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// Returns a name in lower case, without marks.
+fn plain(name: &str) -> String {
+    let letters = name.chars().filter(char::is_ascii_alphanumeric);
+    letters.map(|c| c.to_ascii_lowercase()).collect()
+}
+
+fn moment_of(name: &str) -> Option<Moment> {
+    let name = plain(name);
+    let found = EVENTS.into_iter().find(|(known, _)| *known == name);
+    found.map(|(_, moment)| moment)
+}
+
+/// Tells the moment of a document without a name, as Copilot CLI writes them under names in
+/// camelCase.
+fn moment_by_keys(document: &Value) -> Option<Moment> {
+    document.get("sessionId")?;
+    let has = |key| document.get(key).is_some();
+    if has("toolName") {
+        (!has("toolResult")).then_some(Moment::PreTool)
+    } else if has("error") {
+        Some(Moment::TurnFailed)
+    } else if has("source") {
+        Some(Moment::SessionStart)
+    } else if has("prompt") {
+        Some(Moment::Prompt)
+    } else if has("stopReason") {
+        Some(Moment::TurnEnd)
+    } else if has("trigger") {
+        Some(Moment::PreCompact)
+    } else {
+        has("reason").then_some(Moment::SessionEnd)
+    }
+}
+
+/// Recognizes the agent by keys that no other has.
+fn recognize(document: &Value, name: Option<&str>) -> AgentName {
+    let has = |key: &str| document.get(key).is_some();
+    let name = name.unwrap_or_default();
+    let is_of_gemini = |name| matches!(name, "PreCompress" | "BeforeModel" | "Notification");
+    if has("conversation_id") || has("cursor_version") {
+        AgentName::Cursor
+    } else if has("hookName") && has("taskId") {
+        AgentName::Cline
+    } else if has("agent_action_name") {
+        AgentName::Windsurf
+    } else if has("turn_id") || (has("model") && has("permission_mode") && !has("prompt_id")) {
+        AgentName::Codex
+    } else if name.starts_with("Before") || name.starts_with("After") || is_of_gemini(name) {
+        AgentName::Gemini
+    } else if has("sessionId") || has("toolName") {
+        AgentName::Copilot
+    } else if has("sessionID") || name.contains('.') {
+        AgentName::Opencode
+    } else if has("timestamp") && !has("tool_use_id") {
+        AgentName::Copilot
+    } else {
+        AgentName::Claude
+    }
+}
+
+/// Returns the arguments of the tool; Copilot CLI may write them as a text of JSON.
+fn call_of(document: &Value) -> Value {
+    let keys = ["tool_input", "toolArgs", "tool_info", "args", "input"];
+    let found = keys.iter().find_map(|key| document.get(*key)).cloned();
+    match found.unwrap_or_else(|| document["preToolUse"]["parameters"].clone()) {
+        Value::String(text) => serde_json::from_str(&text).unwrap_or_default(),
+        other => other,
+    }
+}
+
+fn command_of(call: &Value) -> Option<String> {
+    let keys = [
+        "command",
+        "cmd",
+        "command_line",
+        "CommandLine",
+        "commands",
+        "script",
+    ];
+    match keys.iter().find_map(|key| call.get(*key))? {
+        Value::String(line) => Some(line.clone()),
+        Value::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            Some(words.join(" "))
+        }
+        _ => None,
+    }
+    .filter(|line| !line.is_empty())
+}
+
+/// Returns where the agent works: its current directory, or else all roots of the workspace.
+fn dirs_of(document: &Value) -> Vec<PathBuf> {
+    let current =
+        text(document, &["cwd", "directory"]).or_else(|| text(&document["tool_info"], &["cwd"]));
+    let roots = ["workspace_roots", "workspaceRoots"]
+        .iter()
+        .find_map(|key| document.get(*key)?.as_array())
+        .into_iter()
+        .flatten()
+        .filter_map(|root| root.as_str().or_else(|| root.get("path")?.as_str()));
+    let dirs: Vec<PathBuf> = match &current {
+        Some(current) => vec![path_of(current)],
+        None => roots.map(path_of).collect(),
+    };
+    dirs.into_iter().filter(|dir| dir.is_absolute()).collect()
+}
+
+/// Reads a path; Cursor writes those of Windows as `/c:/folder`.
+fn path_of(text: &str) -> PathBuf {
+    let is_drive =
+        matches!(text.as_bytes(), [b'/', letter, b':', ..] if letter.is_ascii_alphabetic());
+    PathBuf::from(if is_drive { &text[1..] } else { text })
+}
+
+fn is_running_agent(task: &Value) -> bool {
+    let has_ended = matches!(
+        text(task, &["status"]).as_deref(),
+        Some("completed" | "failed" | "killed" | "stopped")
+    );
+    let kind = text(task, &["type", "kind", "task_type"]).unwrap_or_default();
+    !has_ended && plain(&kind).contains("agent")
+}

@@ -1,0 +1,200 @@
+//! The checkpoint of an event, and what is noted of it in its session.
+
+use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use crate::agent::dialect::event::AgentEvent;
+use crate::agent::hook::text;
+use crate::config::agents::AutoCheckpoints;
+use crate::error::Result;
+use crate::model::checkpoint::line::Line;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::session::notes::{AgentSession, PromptNote, SeenEvent};
+use crate::model::session::provenance::{Moment, Provenance};
+use crate::ops::context::Context;
+use crate::ops::create::command::create_in;
+use crate::ops::create::options::{CreateOptions, DedupPolicy, PromptOrigin};
+use crate::ops::create::outcome::{CreateOutcome, Skipped};
+use crate::ops::session::Session;
+
+/// What was done for an event.
+#[derive(Debug)]
+pub enum Anchor {
+    /// It came a moment ago, from this agent or another.
+    Repeated,
+    /// There is nothing to record at this moment, for this reason.
+    Nothing(&'static str),
+    Made(Checkpoint),
+    /// The newest checkpoint holds this state already.
+    Unchanged(Checkpoint),
+    /// The directory has more files than are recorded unasked, in these words.
+    TooManyFiles(String),
+}
+
+/// Works on an event under the lock of the store.
+///
+/// # Errors
+/// The checkpoint cannot be made; what was noted of the event stays.
+pub fn work(context: &Context, session: &mut Session<'_>, event: &AgentEvent) -> Result<Anchor> {
+    let mut notes = session.locked.store().session_notes();
+    let agent = event.agent.into_str();
+    let known = notes.touch(agent, &event.session, context.now_ms);
+    let prompts = if event.moment == Moment::Prompt {
+        0
+    } else {
+        known.next_number()
+    };
+    if notes.is_repeated(seen(context, event, prompts)) {
+        return Ok(Anchor::Repeated);
+    }
+    let known = notes.touch(agent, &event.session, context.now_ms);
+    note_of_subagents(known, event, context.now_ms);
+    let done = match refusal(context, known, event) {
+        Some(why) => Ok(Anchor::Nothing(why)),
+        None => anchor(context, session, known, event),
+    };
+    // The notes help to tell prompts apart; without them, the trailers still do.
+    let _ = session.locked.write_session_notes(&notes);
+    done
+}
+
+/// `prompts` is how many came before, which tells the ends of two turns apart.
+fn seen(context: &Context, event: &AgentEvent, prompts: u32) -> SeenEvent {
+    let digest = |of: &dyn Fn(&mut DefaultHasher)| {
+        let mut hasher = DefaultHasher::new();
+        event.moment.hash(&mut hasher);
+        of(&mut hasher);
+        hasher.finish()
+    };
+    let agent = event.agent.into_str();
+    let text = (&event.prompt, &event.command);
+    let has_text = event.prompt.is_some() || event.command.is_some();
+    let ids = (&event.prompt_id, &event.tool_use, &event.agent_id);
+    let named = (agent, &event.session, ids, &event.stamp, prompts);
+    SeenEvent {
+        time_ms: context.now_ms,
+        agent: agent.to_owned(),
+        event: digest(&|hasher| (named, text).hash(hasher)),
+        text: has_text.then(|| digest(&|hasher| text.hash(hasher))),
+    }
+}
+
+fn note_of_subagents(session: &mut AgentSession, event: &AgentEvent, now_ms: i64) {
+    let id = event.agent_id.as_deref().unwrap_or("?");
+    session.is_over = event.moment == Moment::SessionEnd;
+    match event.moment {
+        Moment::SubagentStart => session.begin_subagent(id, now_ms),
+        Moment::SubagentEnd => session.end_subagent(id),
+        Moment::SessionStart | Moment::SessionEnd => session.end_all_subagents(),
+        _ => {}
+    }
+}
+
+/// Returns why there is no checkpoint at this moment.
+fn refusal(context: &Context, session: &AgentSession, event: &AgentEvent) -> Option<&'static str> {
+    let auto = context.settings.agents.auto;
+    let has_subagents = event.has_subagents || session.has_running_subagent(context.now_ms);
+    match event.moment {
+        Moment::SubagentStart | Moment::SubagentEnd | Moment::SessionEnd => Some("noted"),
+        _ if auto == AutoCheckpoints::Off => Some("auto is off"),
+        Moment::PreTool if auto == AutoCheckpoints::Prompts => Some("auto is prompts"),
+        Moment::PreTool if event.agent_id.is_some() => Some("within a subagent"),
+        Moment::PreTool | Moment::TurnEnd if has_subagents => Some("a subagent runs"),
+        _ => None,
+    }
+}
+
+/// Makes the checkpoint; before a prompt, notes it.
+fn anchor(
+    context: &Context,
+    session: &mut Session<'_>,
+    known: &mut AgentSession,
+    event: &AgentEvent,
+) -> Result<Anchor> {
+    let words = context.settings.agents.prompts;
+    let is_prompt = event.moment == Moment::Prompt;
+    let last = known.prompts.last();
+    let number = if is_prompt {
+        known.next_number()
+    } else {
+        last.map_or(0, |prompt| prompt.number)
+    };
+    let text = event.prompt.as_deref().unwrap_or_default();
+    let line = if is_prompt {
+        text::line_of(text, words)
+    } else {
+        last.map(|prompt| prompt.line.clone()).unwrap_or_default()
+    };
+    let known_id = last.and_then(|prompt| prompt.id.clone());
+    let id = event.prompt_id.clone().or(known_id.filter(|_| !is_prompt));
+    let options = CreateOptions {
+        reason: Some(text::reason(event, number, &line, words)),
+        source: Some(event.agent.into_str().to_owned()),
+        dedup: DedupPolicy::SameState,
+        is_automatic: true,
+        origin: Some(PromptOrigin {
+            provenance: Provenance {
+                agent: Some(event.agent.into_str().to_owned()),
+                session: Some(event.session.clone()),
+                prompt: (number > 0).then(|| id.clone().unwrap_or(format!("#{number}"))),
+                tool: event.tool.clone(),
+                tool_use: event.tool_use.clone(),
+                agent_id: event.agent_id.clone(),
+                event: Some(event.moment),
+            },
+            prompt: text::recorded(text, words).filter(|_| is_prompt),
+        }),
+        ..CreateOptions::default()
+    };
+    let made = create_in(context, session, &options);
+    if is_prompt {
+        let checkpoint = made.as_ref().ok().and_then(|made| made.checkpoint.clone());
+        let moved = made.as_ref().is_ok_and(|made| made.skipped.is_none());
+        let line_of_store = &session.locked.inventory().checkpoints;
+        let back = checkpoint.as_ref().filter(|_| moved);
+        known.add_prompt(PromptNote {
+            number,
+            id,
+            time_ms: context.now_ms,
+            rewound_to: back.and_then(|now| rewound_to(known, line_of_store, now)),
+            checkpoint: checkpoint.map(|checkpoint| checkpoint.id),
+            line,
+        });
+    }
+    made.map(|outcome| Anchor::of(&outcome))
+}
+
+/// Notes the beginning of a session.
+///
+/// # Errors
+/// The notes cannot be written.
+pub fn note_start(context: &Context, session: &Session<'_>, event: &AgentEvent) -> Result<()> {
+    let mut notes = session.locked.store().session_notes();
+    let known = notes.touch(event.agent.into_str(), &event.session, context.now_ms);
+    note_of_subagents(known, event, context.now_ms);
+    session.locked.write_session_notes(&notes)
+}
+
+/// Returns the newest earlier prompt before which the directory was as it is now.
+fn rewound_to(session: &AgentSession, line: &Line, now: &Checkpoint) -> Option<u32> {
+    let mut earlier = session.prompts.iter().rev();
+    let is_same = |prompt: &&PromptNote| {
+        let found = prompt.checkpoint.and_then(|id| line.find(id));
+        found.is_some_and(|then: Cow<'_, Checkpoint>| then.id != now.id && then.tree == now.tree)
+    };
+    earlier.find(is_same).map(|prompt| prompt.number)
+}
+
+impl Anchor {
+    pub fn of(outcome: &CreateOutcome) -> Self {
+        match (outcome.checkpoint.clone(), outcome.skipped) {
+            (Some(checkpoint), None) => Self::Made(checkpoint),
+            (Some(checkpoint), Some(_)) => Self::Unchanged(checkpoint),
+            (None, Some(Skipped::TooManyFiles)) => {
+                let warnings = outcome.warnings.iter().map(ToString::to_string);
+                Self::TooManyFiles(warnings.collect::<Vec<_>>().join("; "))
+            }
+            (None, _) => Self::Nothing("checkpoints are disabled"),
+        }
+    }
+}

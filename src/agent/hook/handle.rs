@@ -1,0 +1,262 @@
+//! Decides what is done for an event, and what its agent is answered.
+
+use std::fs::OpenOptions;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::agent::dialect::answer::HookAnswer;
+use crate::agent::dialect::event::AgentEvent;
+use crate::agent::hook::anchor::{self, Anchor};
+use crate::agent::hook::{start, text};
+use crate::base::time::utc_seconds;
+use crate::error::{Error, Result};
+use crate::model::session::provenance::Moment;
+use crate::ops::context::Context;
+use crate::ops::create::command::create;
+use crate::ops::create::options::{CreateOptions, PromptOrigin};
+use crate::ops::create::outcome::CreateOutcome;
+use crate::ops::open_store::open_usable;
+use crate::ops::session;
+use crate::store::small_files::hook_log;
+use crate::workflow::engine::runs::{Run, Runs};
+use crate::workflow::engine::step::{StepOptions, step};
+use crate::workflow::rules::change::Change;
+
+/// How an event is worked on.
+#[derive(Clone, Copy, Debug)]
+pub struct HookOptions<'t> {
+    /// Make the first checkpoint of a directory, and nothing else.
+    pub first: bool,
+    /// Folder for temporary files, where it is marked what a user was told.
+    pub temporary: &'t Path,
+    /// Renders a failure with its next step.
+    pub words: fn(&Error) -> String,
+}
+
+/// What was done, and what the agent is told.
+#[derive(Debug, Default)]
+pub struct Handled {
+    pub answer: HookAnswer,
+    /// For the log.
+    pub done: String,
+}
+
+/// Works on an event; a failure becomes part of what was done.
+pub fn handle(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) -> Handled {
+    if context.environment.disabled {
+        return Handled::done("checkpoints are disabled");
+    }
+    let worked = if options.first {
+        first(context, event, options)
+    } else {
+        match event.moment {
+            Moment::SessionStart => begin_session(context, event),
+            _ => work(context, event, options),
+        }
+    };
+    worked.unwrap_or_else(|error| failed(context, event, options, &error))
+}
+
+/// Makes the first checkpoint of a directory that has none of the whole of it.
+fn first(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) -> Result<Handled> {
+    if let Some(store) = context.find_store()? {
+        let inventory = store.inventory()?;
+        if inventory.checkpoints.rev().any(|known| known.is_whole()) {
+            return Ok(Handled::done("not the first"));
+        }
+    }
+    let mut origin = PromptOrigin::default();
+    origin.provenance.agent = Some(event.agent.into_str().to_owned());
+    origin.provenance.session = Some(event.session.clone());
+    origin.provenance.event = Some(event.moment);
+    let asked = CreateOptions {
+        reason: Some("session start".to_owned()),
+        source: Some(event.agent.into_str().to_owned()),
+        is_automatic: true,
+        origin: Some(origin),
+        ..CreateOptions::default()
+    };
+    let mut handled = Handled::default();
+    let tell = &mut |outcome: &CreateOutcome| {
+        handled = anchored(context, event, options, &Anchor::of(outcome));
+    };
+    create(context, &asked, tell, &|| true)?;
+    Ok(handled)
+}
+
+/// Heals the store, notes the session, and tells what is here.
+fn begin_session(context: &Context, event: &AgentEvent) -> Result<Handled> {
+    let Some(store) = context.find_store()? else {
+        let home = context.environment.home.as_deref();
+        let Some(why) = context.root.danger(&context.base, home) else {
+            return Ok(Handled::done("no store"));
+        };
+        let root = context.root.path().to_path_buf();
+        return Err(Error::UnsafeRoot { root, why });
+    };
+    let noted = session::begin(context, &store)
+        .and_then(|mut session| anchor::note_start(context, &mut session, event));
+    let mut handled = Handled::done("told");
+    handled.answer.context = start::line(context, &store);
+    match noted {
+        // Whoever holds the lock heals as well.
+        Ok(()) | Err(Error::Busy { .. }) => Ok(handled),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes the checkpoint of a moment.
+fn work(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) -> Result<Handled> {
+    let makes_store = !matches!(
+        event.moment,
+        Moment::SubagentStart | Moment::SubagentEnd | Moment::SessionEnd
+    );
+    let store = if makes_store {
+        open_usable(context, false)?
+    } else if let Some(store) = context.find_store()? {
+        store
+    } else {
+        return Ok(Handled::done("no store"));
+    };
+    let done = {
+        let mut session = session::begin(context, &store)?;
+        anchor::work(context, &mut session, event)
+    };
+    let is_repeated = matches!(done, Ok(Anchor::Repeated));
+    let has_failed = matches!(event.moment, Moment::TurnFailed | Moment::Interrupted);
+    let interrupted = if has_failed && !is_repeated {
+        interrupt_run(context, event)
+    } else {
+        Ok(())
+    };
+    let handled = anchored(context, event, options, &done?);
+    interrupted.map(|()| handled)
+}
+
+/// Marks the open workflow as interrupted.
+fn interrupt_run(context: &Context, event: &AgentEvent) -> Result<()> {
+    let store = context.require_store()?;
+    let runs = Runs::live(&store)?;
+    let is_under_way =
+        |run: &&Run| run.workflow.status.is_open() && run.workflow.interrupted.is_none();
+    let Some(run) = runs.runs.iter().find(is_under_way) else {
+        return Ok(());
+    };
+    let options = StepOptions {
+        run: Some(run.id().to_owned()),
+        expect: None,
+        actor: Some(event.agent.into_str().to_owned()),
+    };
+    let change = Change::Interrupt {
+        reason: text::cause(event),
+    };
+    step(context, &options, &mut |_| Ok(change.clone())).map(|_| ())
+}
+
+/// Tells what was made, to the user only if nothing could be.
+fn anchored(
+    context: &Context,
+    event: &AgentEvent,
+    options: &HookOptions<'_>,
+    anchor: &Anchor,
+) -> Handled {
+    match anchor {
+        Anchor::Repeated => Handled::done("repeated"),
+        Anchor::Nothing(why) => Handled::done(why),
+        Anchor::Made(made) => Handled::done(&format!("made {}", made.id.short())),
+        Anchor::Unchanged(same) => Handled::done(&format!("unchanged since {}", same.id.short())),
+        Anchor::TooManyFiles(why) => not_made(context, event, options, "too_many_files", why),
+    }
+}
+
+fn failed(
+    context: &Context,
+    event: &AgentEvent,
+    options: &HookOptions<'_>,
+    error: &Error,
+) -> Handled {
+    let what = match error {
+        Error::Interrupted { .. } => "it took longer than a hook may".to_owned(),
+        other => (options.words)(other),
+    };
+    // A hold, or a directory that is gone, is nothing to be told.
+    if matches!(error, Error::Held { .. } | Error::RootMissing { .. }) {
+        return Handled::done(&what);
+    }
+    not_made(context, event, options, error.into(), &what)
+}
+
+/// Tells the user once for each session and cause that nothing was recorded.
+fn not_made(
+    context: &Context,
+    event: &AgentEvent,
+    options: &HookOptions<'_>,
+    cause: &str,
+    what: &str,
+) -> Handled {
+    let mut handled = Handled::done(&format!("failed: {what}"));
+    if is_new_to_user(context, event, options, cause) {
+        handled.answer.message = Some(format!("checkpoint: nothing was recorded: {what}"));
+    }
+    handled
+}
+
+/// Whether a cause is told for the first time in this session. The mark that is left does not lie
+/// in the store, which may not be writable.
+fn is_new_to_user(
+    context: &Context,
+    event: &AgentEvent,
+    options: &HookOptions<'_>,
+    cause: &str,
+) -> bool {
+    let mut hasher = DefaultHasher::new();
+    (&event.session, cause, context.root.path()).hash(&mut hasher);
+    let name = format!(".checkpoint-told-{:016x}", hasher.finish());
+    let mark = options.temporary.join(name);
+    let made = OpenOptions::new().write(true).create_new(true).open(mark);
+    !made.is_err_and(|why| why.kind() == ErrorKind::AlreadyExists)
+}
+
+/// Adds a line to the log of the store, if there is one. That this failed is nothing to report.
+pub fn log(context: &Context, event: &AgentEvent, done: &str, took: Duration) {
+    let Ok(Some(store)) = context.find_store() else {
+        return;
+    };
+    let line = format!(
+        "{} {} {} {} ms: {}",
+        utc_seconds(context.now_ms),
+        event.agent.into_str(),
+        event.moment.into_str(),
+        took.as_millis(),
+        done.replace('\n', " ")
+    );
+    let _ = hook_log::append(store.layout(), &line);
+}
+
+/// Returns the root to work on instead of the one at hand: the nearest one above with a store, or
+/// else the top of the repository. A store is never begun inside the directory of another.
+pub fn root_above(context: &Context) -> Option<PathBuf> {
+    if !matches!(context.find_store(), Ok(None)) {
+        return None;
+    }
+    let home = context.environment.home.as_deref();
+    let is_repository =
+        |above: &&Path| above.join(".git").symlink_metadata().is_ok() && Some(*above) != home;
+    let top = || {
+        let mut above = context.root.path().ancestors();
+        above.find(is_repository).map(Path::to_path_buf)
+    };
+    let found = context.root_above().or_else(top)?;
+    (found != context.root.path()).then_some(found)
+}
+
+impl Handled {
+    fn done(what: &str) -> Self {
+        Self {
+            done: what.to_owned(),
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! `hook`: works on an event of an agent, and never fails.
+
+use std::ffi::OsString;
+use std::io::Read as _;
+use std::panic;
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use strum::VariantArray as _;
+
+use crate::agent::dialect::answer::{self, HookAnswer};
+use crate::agent::dialect::event::{AgentEvent, AgentName};
+use crate::agent::dialect::read;
+use crate::agent::hook::handle::{self, HookOptions};
+use crate::base::interrupt::Interrupt;
+use crate::cli::command_context::{self, CommandContext};
+use crate::cli::commands::{Command, OtherCommand};
+use crate::cli::global::GlobalArgs;
+use crate::cli::run::RunAnywhere;
+use crate::cli::terminal::printer;
+use crate::cli::{environment, exit_code, parse, signals};
+use crate::config::environment::Environment;
+use crate::config::settings::OwnFile;
+use crate::error::Result;
+use crate::model::session::provenance::Moment;
+use crate::view::format::Paint;
+use crate::view::words;
+
+/// Work on an event of an agent, read as JSON
+///
+/// Agents run it; 'checkpoint setup' makes them. Whatever happens, it ends with 0, so that it
+/// stops nothing, and prints nothing but an answer for the agent.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct HookArgs {
+    /// Agent whose words the event is in [default: recognized by them]
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<AgentName>,
+    /// Only make the first checkpoint of a directory, for which there is more time
+    #[arg(long)]
+    pub first: bool,
+}
+
+impl ValueEnum for AgentName {
+    fn value_variants<'a>() -> &'a [Self] {
+        Self::VARIANTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.into_str()))
+    }
+}
+
+impl RunAnywhere for HookArgs {
+    fn run(self, cmd: &CommandContext<'_>, _environment: Environment) -> Result<u8> {
+        run_in_time(cmd.global.clone(), self, cmd.started);
+        Ok(exit_code::DONE)
+    }
+}
+
+/// Upper bound on an event, in bytes; a larger one is passed over.
+const LARGEST_EVENT: u64 = 8 << 20;
+/// Time from the start to the end, for each kind of event.
+const USUAL_LIMIT: Duration = Duration::from_secs(2);
+const SHORT_LIMIT: Duration = Duration::from_secs(1);
+const FIRST_LIMIT: Duration = Duration::from_secs(20);
+/// Part of the limit in which work that was told to stop can still end and be reported.
+const LAST_PART: Duration = Duration::from_millis(300);
+/// Number of the signal that work is told to stop by, as an alarm clock would.
+const ALARM: usize = 14;
+
+/// Whether a command line calls `hook`, however wrong it is otherwise; a call for help is none.
+pub fn is_called(args: &[OsString]) -> bool {
+    let mut words = args.iter().skip(1);
+    let asks_for_help = args.iter().any(|word| word == "--help" || word == "-h");
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("-C" | "--dir" | "--base" | "--color" | "--lock-timeout") => {
+                words.next();
+            }
+            Some(word) if word.starts_with('-') => {}
+            other => return other == Some("hook") && !asks_for_help,
+        }
+    }
+    false
+}
+
+/// Runs the hook; the exit code is 0 whatever happens.
+pub fn run(args: &[OsString]) -> ExitCode {
+    let started = Instant::now();
+    panic::set_hook(Box::new(|_| signals::end_at_once()));
+    if let Ok(cli) = parse::parse(args)
+        && let Some(Command::Anywhere(OtherCommand::Hook(hook))) = cli.command
+    {
+        run_in_time(cli.global, hook, started);
+    }
+    // Threads that are still at work must not be waited for.
+    signals::end_at_once()
+}
+
+/// What the working thread reports.
+enum Report {
+    Limit(Duration),
+    Answer(Option<String>),
+}
+
+/// Works on the event in a thread, and prints its answer if that comes in time.
+fn run_in_time(global: GlobalArgs, args: HookArgs, started: Instant) {
+    let interrupt = Interrupt::default();
+    let (sender, reports) = mpsc::channel();
+    let of_thread = interrupt.clone();
+    let work = move || {
+        let text = respond(&global, &args, started, &of_thread, &sender);
+        let _ = sender.send(Report::Answer(text));
+    };
+    if thread::Builder::new().spawn(work).is_err() {
+        return;
+    }
+    let mut limit = USUAL_LIMIT;
+    loop {
+        let stops_at = if interrupt.check().is_ok() {
+            limit.saturating_sub(LAST_PART)
+        } else {
+            limit
+        };
+        match reports.recv_timeout(stops_at.saturating_sub(started.elapsed())) {
+            Ok(Report::Limit(known)) => limit = known,
+            Ok(Report::Answer(text)) => {
+                return printer::to_stdout(&text.unwrap_or_default());
+            }
+            Err(RecvTimeoutError::Timeout) if interrupt.check().is_ok() => interrupt.set(ALARM),
+            Err(_) => return,
+        }
+    }
+}
+
+/// Reads the event and works on it; returns the document for the agent.
+fn respond(
+    global: &GlobalArgs,
+    args: &HookArgs,
+    started: Instant,
+    interrupt: &Interrupt,
+    reports: &Sender<Report>,
+) -> Option<String> {
+    let mut bytes = Vec::new();
+    let stdin = std::io::stdin().lock();
+    stdin.take(LARGEST_EVENT + 1).read_to_end(&mut bytes).ok()?;
+    if bytes.len() as u64 > LARGEST_EVENT {
+        return None;
+    }
+    let event = read::parse(&bytes, args.agent)?;
+    let limit = match event.moment {
+        _ if args.first => FIRST_LIMIT,
+        Moment::Interrupted | Moment::SessionEnd => SHORT_LIMIT,
+        _ => USUAL_LIMIT,
+    };
+    let _ = reports.send(Report::Limit(limit));
+    let mut whole = HookAnswer::default();
+    let here = global
+        .dir
+        .clone()
+        .or_else(|| environment::absolute(Path::new(".")).ok());
+    let dirs = if event.dirs.is_empty() {
+        here.into_iter().collect()
+    } else {
+        event.dirs.clone()
+    };
+    for dir in dirs {
+        let left = limit.saturating_sub(LAST_PART + started.elapsed());
+        let Some(said) = respond_in(global, args, &event, &dir, left, interrupt) else {
+            continue;
+        };
+        whole.message = whole.message.or(said.message);
+        whole.context = whole.context.or(said.context);
+    }
+    answer::render(&event, &whole)
+}
+
+/// Works on the event in one directory, and logs it.
+fn respond_in(
+    global: &GlobalArgs,
+    args: &HookArgs,
+    event: &AgentEvent,
+    dir: &Path,
+    left: Duration,
+    interrupt: &Interrupt,
+) -> Option<HookAnswer> {
+    let began = Instant::now();
+    let open = |dir: &Path| {
+        let global = GlobalArgs {
+            dir: Some(dir.to_path_buf()),
+            ..global.clone()
+        };
+        command_context::open(&global, environment::read(), "hook", OwnFile::MayBeBad).ok()
+    };
+    let mut context = open(dir)?;
+    if let Some(above) = handle::root_above(&context) {
+        context = open(&above)?;
+    }
+    (context.lock_wait, context.interrupt) = (left, interrupt.clone());
+    let options = HookOptions {
+        first: args.first,
+        temporary: &environment::temporary_dir(),
+        words: |error| words::error(error, Paint::default()).trim().to_owned(),
+    };
+    let handled = handle::handle(&context, event, &options);
+    handle::log(&context, event, &handled.done, began.elapsed());
+    Some(handled.answer)
+}

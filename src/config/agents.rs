@@ -1,0 +1,55 @@
+//! The settings for agents, which only the user's own file may set.
+
+use strum::{EnumString, IntoStaticStr};
+
+use crate::config::file::ConfigFile;
+
+/// What agents may do, and what is recorded of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AgentSettings {
+    pub prompts: PromptWords,
+    pub auto: AutoCheckpoints,
+}
+
+/// How much of a prompt is recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "lowercase")]
+pub enum PromptWords {
+    /// Its first line.
+    #[default]
+    Line,
+    Full,
+    Off,
+}
+
+/// When hooks make checkpoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "lowercase")]
+pub enum AutoCheckpoints {
+    #[default]
+    All,
+    /// Not before calls of the shell.
+    Prompts,
+    Off,
+}
+
+impl AgentSettings {
+    /// Takes their values, and tells which keys have one.
+    pub fn read(&mut self, file: &mut ConfigFile) -> Vec<&'static str> {
+        let prompts = file.value(
+            "prompts",
+            |word: String| word.parse().ok(),
+            "must be \"line\", \"full\" or \"off\"",
+        );
+        let auto = file.value(
+            "auto",
+            |word: String| word.parse().ok(),
+            "must be \"all\", \"prompts\" or \"off\"",
+        );
+        let keys = [("prompts", prompts.is_some()), ("auto", auto.is_some())];
+        self.prompts = prompts.unwrap_or(self.prompts);
+        self.auto = auto.unwrap_or(self.auto);
+        let given = keys.into_iter().filter(|(_, is_given)| *is_given);
+        given.map(|(key, _)| key).collect()
+    }
+}

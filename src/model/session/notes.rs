@@ -1,0 +1,376 @@
+//! Notes on the sessions of agents: their prompts, running subagents, and the last events.
+//!
+//! One record a line, words percent-encoded, a missing one `-`:
+//!
+//! ```text
+//! seen <time> <digest of event> <digest of moment and text> <agent>
+//! session <agent> <session> <time of last event> open|over
+//! prompt <number> <id> <time> <checkpoint> <number gone back to> <first line>
+//! subagent <id> <time>
+//! ```
+
+use crate::base::text::{percent_decode, percent_encode};
+use crate::model::state::object_id::ObjectId;
+
+/// Time in which an event that comes again counts as the same one, in milliseconds.
+const SAME_EVENT_MS: i64 = 10_000;
+/// Time after which a subagent counts as ended even if nothing says so, in milliseconds.
+const LONGEST_SUBAGENT_MS: i64 = 30 * 60_000;
+/// Upper bounds on what is kept; the oldest go first.
+const MOST_SESSIONS: usize = 64;
+const MOST_PROMPTS: usize = 500;
+const MOST_SUBAGENTS: usize = 256;
+const MOST_SEEN: usize = 256;
+
+/// The notes of one store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionNotes {
+    /// By the time of their last event, newest last.
+    pub sessions: Vec<AgentSession>,
+    seen: Vec<SeenEvent>,
+}
+
+/// One session of an agent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentSession {
+    pub agent: String,
+    pub id: String,
+    /// Time of its last event, in milliseconds since 1970.
+    pub last_ms: i64,
+    pub is_over: bool,
+    /// By their numbers.
+    pub prompts: Vec<PromptNote>,
+    subagents: Vec<(String, i64)>,
+}
+
+/// One prompt of a session, and the state before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptNote {
+    /// Position in the session, from 1.
+    pub number: u32,
+    /// The agent's own name of it.
+    pub id: Option<String>,
+    pub time_ms: i64,
+    /// The checkpoint that holds the state before it; `None` if none could be made.
+    pub checkpoint: Option<ObjectId>,
+    /// The prompt before which the directory was again when this one began.
+    pub rewound_to: Option<u32>,
+    /// Its first line without secrets; empty if prompts are not to be recorded.
+    pub line: String,
+}
+
+/// An event that was worked on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SeenEvent {
+    pub time_ms: i64,
+    pub agent: String,
+    /// Digest of session, moment and what names the event.
+    pub event: u64,
+    /// Digest of moment and text, which another agent's form of the same event has too; `None` of
+    /// one without text.
+    pub text: Option<u64>,
+}
+
+impl SessionNotes {
+    /// Whether the event was seen a moment ago, from the same agent or in the words of another one.
+    /// Notes it otherwise.
+    pub fn is_repeated(&mut self, event: SeenEvent) -> bool {
+        let age = |seen: &SeenEvent| event.time_ms.saturating_sub(seen.time_ms);
+        self.seen
+            .retain(|seen| (0..SAME_EVENT_MS).contains(&age(seen)));
+        let is_same = |seen: &SeenEvent| {
+            seen.event == event.event
+                || (seen.agent != event.agent && seen.text.is_some() && seen.text == event.text)
+        };
+        let is_repeated = self.seen.iter().any(is_same);
+        if !is_repeated {
+            keep_newest(&mut self.seen, MOST_SEEN - 1);
+            self.seen.push(event);
+        }
+        is_repeated
+    }
+
+    /// Returns a session as the newest one; begins it if it is unknown.
+    pub fn touch(&mut self, agent: &str, id: &str, now_ms: i64) -> &mut AgentSession {
+        let known = self.position(agent, id);
+        let mut session = known.map_or_else(
+            || AgentSession {
+                agent: agent.to_owned(),
+                id: id.to_owned(),
+                last_ms: now_ms,
+                is_over: false,
+                prompts: Vec::new(),
+                subagents: Vec::new(),
+            },
+            |at| self.sessions.remove(at),
+        );
+        session.last_ms = now_ms;
+        keep_newest(&mut self.sessions, MOST_SESSIONS - 1);
+        self.sessions.push(session);
+        let last = self.sessions.len() - 1;
+        &mut self.sessions[last]
+    }
+
+    fn position(&self, agent: &str, id: &str) -> Option<usize> {
+        self.sessions
+            .iter()
+            .position(|session| session.agent == agent && session.id == id)
+    }
+
+    /// Renders the notes, without a checksum.
+    pub fn render(&self) -> String {
+        let mut lines = Vec::new();
+        for seen in &self.seen {
+            let words = [
+                seen.time_ms.to_string(),
+                format!("{:016x}", seen.event),
+                seen.text
+                    .map_or("-".to_owned(), |text| format!("{text:016x}")),
+                word(Some(&seen.agent)),
+            ];
+            lines.push(format!("seen {}\n", words.join(" ")));
+        }
+        for session in &self.sessions {
+            let end = if session.is_over { "over" } else { "open" };
+            lines.push(format!(
+                "session {} {} {} {end}\n",
+                word(Some(&session.agent)),
+                word(Some(&session.id)),
+                session.last_ms
+            ));
+            lines.extend(session.prompts.iter().map(PromptNote::render));
+            let subagents = session.subagents.iter();
+            lines.extend(
+                subagents.map(|(id, since)| format!("subagent {} {since}\n", word(Some(id)))),
+            );
+        }
+        lines.concat()
+    }
+
+    /// Parses notes; lines of an unknown kind are passed over.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut notes = Self::default();
+        for line in text.lines() {
+            let words: Vec<&str> = line.split(' ').collect();
+            match words.as_slice() {
+                ["seen", time, event, text, agent, ..] => notes.seen.push(SeenEvent {
+                    time_ms: time.parse().ok()?,
+                    agent: read(agent)??,
+                    event: u64::from_str_radix(event, 16).ok()?,
+                    text: match *text {
+                        "-" => None,
+                        text => Some(u64::from_str_radix(text, 16).ok()?),
+                    },
+                }),
+                ["session", agent, id, time, end, ..] => notes.sessions.push(AgentSession {
+                    agent: read(agent)??,
+                    id: read(id)??,
+                    last_ms: time.parse().ok()?,
+                    is_over: *end == "over",
+                    prompts: Vec::new(),
+                    subagents: Vec::new(),
+                }),
+                ["prompt", rest @ ..] => {
+                    let prompt = PromptNote::parse(rest)?;
+                    notes.sessions.last_mut()?.prompts.push(prompt);
+                }
+                ["subagent", id, since, ..] => {
+                    let subagent = (read(id)??, since.parse().ok()?);
+                    notes.sessions.last_mut()?.subagents.push(subagent);
+                }
+                _ => {}
+            }
+        }
+        Some(notes)
+    }
+}
+
+impl AgentSession {
+    /// Adds a prompt, and returns its number.
+    pub fn add_prompt(&mut self, prompt: PromptNote) -> u32 {
+        let number = self.next_number();
+        keep_newest(&mut self.prompts, MOST_PROMPTS - 1);
+        self.prompts.push(PromptNote { number, ..prompt });
+        number
+    }
+
+    pub fn next_number(&self) -> u32 {
+        self.prompts
+            .last()
+            .map_or(1, |prompt| prompt.number.saturating_add(1))
+    }
+
+    pub fn begin_subagent(&mut self, id: &str, now_ms: i64) {
+        self.end_subagent(id);
+        keep_newest(&mut self.subagents, MOST_SUBAGENTS - 1);
+        self.subagents.push((id.to_owned(), now_ms));
+    }
+
+    pub fn end_subagent(&mut self, id: &str) {
+        self.subagents.retain(|(other, _)| other != id);
+    }
+
+    pub fn end_all_subagents(&mut self) {
+        self.subagents.clear();
+    }
+
+    pub fn has_running_subagent(&self, now_ms: i64) -> bool {
+        self.subagents
+            .iter()
+            .any(|(_, since)| (0..LONGEST_SUBAGENT_MS).contains(&now_ms.saturating_sub(*since)))
+    }
+}
+
+impl PromptNote {
+    fn render(&self) -> String {
+        let words = [
+            self.number.to_string(),
+            word(self.id.as_deref()),
+            self.time_ms.to_string(),
+            self.checkpoint.map_or("-".to_owned(), ObjectId::to_hex),
+            self.rewound_to
+                .map_or("-".to_owned(), |number| number.to_string()),
+            word(Some(self.line.as_str()).filter(|line| !line.is_empty())),
+        ];
+        format!("prompt {}\n", words.join(" "))
+    }
+
+    fn parse(words: &[&str]) -> Option<Self> {
+        let [number, id, time, checkpoint, rewound_to, line, ..] = words else {
+            return None;
+        };
+        Some(Self {
+            number: number.parse().ok()?,
+            id: read(id)?,
+            time_ms: time.parse().ok()?,
+            checkpoint: match *checkpoint {
+                "-" => None,
+                hex => Some(ObjectId::from_hex(hex)?),
+            },
+            rewound_to: match *rewound_to {
+                "-" => None,
+                number => Some(number.parse().ok()?),
+            },
+            line: read(line)?.unwrap_or_default(),
+        })
+    }
+}
+
+/// Writes a word; an empty text and `-` itself are encoded, so that `-` is free for a missing one.
+fn word(text: Option<&str>) -> String {
+    match text {
+        None => "-".to_owned(),
+        Some("-") => "%2D".to_owned(),
+        Some("") => "%".to_owned(),
+        Some(text) => percent_encode(text.as_bytes()).replace(' ', "%20"),
+    }
+}
+
+/// Reads a word; the outer `None` is a word that is no encoding.
+#[expect(
+    clippy::option_option,
+    reason = "a word may be wrong, or say that there is nothing"
+)]
+fn read(word: &str) -> Option<Option<String>> {
+    match word {
+        "-" => Some(None),
+        "%" => Some(Some(String::new())),
+        word => String::from_utf8(percent_decode(word)?).ok().map(Some),
+    }
+}
+
+fn keep_newest<T>(items: &mut Vec<T>, limit: usize) {
+    let surplus = items.len().saturating_sub(limit);
+    items.drain(..surplus);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prompt(line: &str) -> PromptNote {
+        PromptNote {
+            number: 0,
+            id: None,
+            time_ms: 5,
+            checkpoint: None,
+            rewound_to: None,
+            line: line.to_owned(),
+        }
+    }
+
+    #[test]
+    fn notes_come_back_whatever_the_words_hold() {
+        let mut notes = SessionNotes::default();
+        for id in ["-", "", "a b\n", "%2D", "\u{fc} session"] {
+            let session = notes.touch("an agent", id, 7);
+            session.is_over = id.is_empty();
+            session.add_prompt(PromptNote {
+                id: Some(id.to_owned()),
+                checkpoint: Some(ObjectId::from_bytes([7; 20])),
+                rewound_to: Some(1),
+                ..prompt("line\nof % words - ")
+            });
+            session.add_prompt(prompt(""));
+            session.begin_subagent(id, 9);
+        }
+        notes.is_repeated(SeenEvent {
+            time_ms: 1,
+            agent: "x".to_owned(),
+            event: 2,
+            text: None,
+        });
+        let text = notes.render();
+        assert_eq!(SessionNotes::parse(&text), Some(notes), "{text}");
+        assert_eq!(SessionNotes::parse("prompt 1 - 2 - - x\n"), None);
+        assert_eq!(
+            SessionNotes::parse("later kind\n"),
+            Some(SessionNotes::default())
+        );
+    }
+
+    #[test]
+    fn an_event_counts_once_within_ten_seconds_in_any_form() {
+        let mut notes = SessionNotes::default();
+        let event = |time_ms, agent: &str, event, text| SeenEvent {
+            time_ms,
+            agent: agent.to_owned(),
+            event,
+            text: Some(text),
+        };
+        assert!(!notes.is_repeated(event(0, "cursor", 1, 9)));
+        assert!(notes.is_repeated(event(9_999, "cursor", 1, 9)));
+        assert!(notes.is_repeated(event(9_999, "claude", 2, 9)));
+        assert!(!notes.is_repeated(event(9_999, "cursor", 3, 9)));
+        assert!(!notes.is_repeated(event(20_000, "cursor", 1, 9)));
+        assert!(!notes.is_repeated(event(-5_000, "cursor", 1, 9)));
+    }
+
+    #[test]
+    fn only_the_newest_are_kept_and_numbers_go_on() {
+        let mut notes = SessionNotes::default();
+        for at in 0..100 {
+            notes.touch("a", &at.to_string(), at);
+        }
+        assert_eq!(notes.sessions.len(), MOST_SESSIONS);
+        assert_eq!(notes.touch("a", "50", 100).id, "50");
+        assert_eq!(notes.sessions.len(), MOST_SESSIONS);
+        let session = notes.touch("a", "99", 101);
+        let numbers: Vec<u32> = (0..600).map(|_| session.add_prompt(prompt("x"))).collect();
+        assert_eq!((numbers[0], numbers[599]), (1, 600));
+        assert_eq!(session.prompts.len(), MOST_PROMPTS);
+    }
+
+    #[test]
+    fn a_subagent_runs_until_its_end_or_half_an_hour() {
+        let mut notes = SessionNotes::default();
+        let session = notes.touch("a", "s", 0);
+        session.begin_subagent("x", 0);
+        session.begin_subagent("y", 5);
+        session.end_subagent("x");
+        assert!(session.has_running_subagent(LONGEST_SUBAGENT_MS));
+        assert!(!session.has_running_subagent(5 + LONGEST_SUBAGENT_MS));
+        session.end_subagent("y");
+        assert!(!session.has_running_subagent(6));
+    }
+}

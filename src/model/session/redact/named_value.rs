@@ -1,0 +1,532 @@
+//! Secrets that are known by the name before them: assignments, headers, options, sentences.
+
+use std::ops::Range;
+
+use crate::model::session::redact::{
+    WINDOW, has_marker, is_name_byte, length_of, marker_at, window,
+};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NameKind {
+    Password,
+    /// Of something that is nearly always a secret, such as `token`.
+    Secret,
+    /// Of something that may also be a secret, such as `auth`.
+    Opaque,
+    /// `key`, which names many things.
+    Key,
+}
+
+/// Ends of names, in small letters and without signs.
+const PASSWORDS: [&str; 8] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "passwort",
+    "storepass",
+    "keypass",
+    "userpwd",
+];
+const SECRETS: [&str; 30] = [
+    "secret",
+    "token",
+    "apikey",
+    "accesskey",
+    "secretkey",
+    "secretkeybase",
+    "privatekey",
+    "credential",
+    "credentials",
+    "signingkey",
+    "encryptionkey",
+    "masterkey",
+    "accountkey",
+    "authkey",
+    "appkey",
+    "applicationkey",
+    "deploykey",
+    "licensekey",
+    "storagekey",
+    "servicekey",
+    "subscriptionkey",
+    "clientkey",
+    "sharedkey",
+    "accesssignature",
+    "sessionid",
+    "phpsessid",
+    "authorization",
+    "connectsid",
+    "amzsignature",
+    "googsignature",
+];
+/// Whole names, or their last part behind `_` or `-`.
+const SHORT_NAMES: [(&str, NameKind); 13] = [
+    ("pass", NameKind::Password),
+    ("pw", NameKind::Password),
+    ("pwd", NameKind::Password),
+    ("psk", NameKind::Password),
+    ("pin", NameKind::Password),
+    ("auth", NameKind::Opaque),
+    ("sig", NameKind::Opaque),
+    ("sid", NameKind::Opaque),
+    ("jwt", NameKind::Opaque),
+    ("bearer", NameKind::Opaque),
+    ("otp", NameKind::Opaque),
+    ("session", NameKind::Opaque),
+    ("key", NameKind::Key),
+];
+/// What makes a secret of a `key` behind it.
+const KINDS_OF_KEY: [&str; 9] = [
+    "api",
+    "secret",
+    "access",
+    "private",
+    "signing",
+    "encryption",
+    "master",
+    "account",
+    "license",
+];
+/// Upper bound on a name in bytes.
+const LONGEST_NAME: usize = 64;
+
+impl NameKind {
+    fn of(text: &str, word: &Range<usize>) -> Option<Self> {
+        let name = text[word.clone()].trim_end_matches('-');
+        let name = name.get(name.len().saturating_sub(LONGEST_NAME)..)?;
+        let name = name.to_ascii_lowercase();
+        let bare: String = name.chars().filter(|c| !"_-".contains(*c)).collect();
+        if PASSWORDS.iter().any(|end| bare.ends_with(end)) {
+            return Some(Self::Password);
+        }
+        if SECRETS.iter().any(|end| bare.ends_with(end)) {
+            return Some(Self::Secret);
+        }
+        let last = name.rsplit(['_', '-']).next().unwrap_or_default();
+        let (_, kind) = SHORT_NAMES.iter().find(|(short, _)| *short == last)?;
+        let before = || {
+            let before = text[..word.start].strip_suffix(' ')?;
+            let len = before
+                .bytes()
+                .rev()
+                .take(12)
+                .take_while(|byte| is_name_byte(*byte))
+                .count();
+            before.get(before.len() - len..)
+        };
+        if name == "key"
+            && before().is_some_and(|it| KINDS_OF_KEY.contains(&&*it.to_ascii_lowercase()))
+        {
+            return Some(Self::Secret);
+        }
+        Some(*kind)
+    }
+}
+
+/// How a value stands behind its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// `name="value"`
+    Quoted,
+    /// `name=value`
+    Attached,
+    /// `name: value`
+    Spaced,
+    /// `--name value`
+    Argument,
+    /// `name is value`
+    Verb,
+    /// `name is "value"`
+    VerbQuoted,
+    /// `name value`
+    Behind,
+    /// Within `machine … login … password value`.
+    Netrc,
+}
+
+/// Returns the secret that a name or the scheme of a header announces.
+pub fn after(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
+    if let Some(value) = after_scheme(text, word) {
+        return Some(value);
+    }
+    let kind = NameKind::of(text, word)?;
+    let (manner, value) = value_of(text, word)?;
+    let shown = &text[value.clone()];
+    let ends_line = || {
+        let rest = text[value.end..].trim_start_matches([',', ';', ' ', '\t', '.']);
+        rest.is_empty() || rest.starts_with(['\n', '\r'])
+    };
+    let is_secret = !has_marker(shown)
+        && !is_placeholder(shown)
+        && !is_plain_word(&text[word.clone()], shown)
+        && (is_long(shown) || kind.is_met_by(manner, shown, &text[word.clone()], ends_line));
+    is_secret.then_some(value)
+}
+
+fn value_of(text: &str, word: &Range<usize>) -> Option<(Manner, Range<usize>)> {
+    let name_end = word.end + bounded(&text[word.end..], 4, "\\\"'`]?");
+    let sign = name_end + bounded(&text[name_end..], 8, " \t");
+    let sign_end = sign + bounded(&text[sign..], 3, ":=>!");
+    let start = sign_end + bounded(&text[sign_end..], 16, " \t");
+    if text[sign..].starts_with("://") {
+        return None;
+    }
+    match &text[sign..sign_end] {
+        "" => value_without_sign(text, word, name_end, sign),
+        ">" if text[..word.start].ends_with('<') => {
+            let len = window(&text[sign_end..]).find(['<', '\n'])?;
+            Some((Manner::Quoted, sign_end..sign_end + len))
+        }
+        "::" => None,
+        sign_text if sign_text.starts_with('>') => None,
+        _ => Some(match quoted(text, start) {
+            Some(value) => (Manner::Quoted, value),
+            None if sign == name_end && sign_end == start => (Manner::Attached, run(text, start)),
+            None => (Manner::Spaced, run(text, start)),
+        }),
+    }
+}
+
+fn value_without_sign(
+    text: &str,
+    word: &Range<usize>,
+    name_end: usize,
+    start: usize,
+) -> Option<(Manner, Range<usize>)> {
+    if name_end != word.end || start == name_end {
+        return None;
+    }
+    let before = &text[..word.start];
+    let rest = &text[start..];
+    let verb = ["is ", "was ", "to ", "= "].into_iter();
+    let verb = verb
+        .filter(|_| !before.ends_with('-'))
+        .find(|verb| rest.starts_with(verb));
+    let start = start + verb.map_or(0, str::len);
+    let in_quotes = quoted(text, start);
+    let manner = match (verb, &in_quotes) {
+        (Some(_), Some(_)) => Manner::VerbQuoted,
+        (Some(_), None) => Manner::Verb,
+        (None, _) if before.ends_with('-') => Manner::Argument,
+        (None, _) if is_in_netrc(before) => Manner::Netrc,
+        (None, _) => Manner::Behind,
+    };
+    let value = in_quotes.unwrap_or_else(|| run(text, start));
+    let shown = &text[value.clone()];
+    let len = match manner {
+        Manner::Verb | Manner::Behind => {
+            shown.trim_end_matches(['.', ',', '!', '?', ':', ')']).len()
+        }
+        _ => shown.len(),
+    };
+    Some((manner, value.start..value.start + len))
+}
+
+/// Whether the text ends with `login` and a user.
+fn is_in_netrc(before: &str) -> bool {
+    let user_and_more = before.trim_end();
+    let user = user_and_more.rfind(char::is_whitespace).unwrap_or_default();
+    user_and_more[..user].trim_end().ends_with("login")
+}
+
+impl NameKind {
+    /// Whether a value behind a name of this kind is a secret.
+    fn is_met_by(
+        self,
+        manner: Manner,
+        value: &str,
+        name: &str,
+        ends_line: impl Fn() -> bool,
+    ) -> bool {
+        let is_password = match self {
+            Self::Password => true,
+            Self::Secret => false,
+            Self::Opaque => return has_dense_part(value, 12) || is_mixed(value),
+            Self::Key => return has_dense_part(value, 16) && !value.contains('.'),
+        };
+        let is_option_or_word = || {
+            let lower = value.to_ascii_lowercase();
+            value.starts_with('-') || STOP_WORDS.contains(&&*lower)
+        };
+        match manner {
+            Manner::Quoted => is_password || !value.contains(' '),
+            Manner::Attached => value.len() >= 3 && !is_code(value),
+            Manner::Argument | Manner::Netrc => !is_option_or_word(),
+            Manner::VerbQuoted if is_password => true,
+            _ if is_code(value) => false,
+            Manner::Spaced if is_password => {
+                is_strong(value, 6) || is_number(value, 4) || ends_line()
+            }
+            Manner::Verb if is_password => is_strong(value, 6) || is_number(value, 6),
+            Manner::Behind if is_password => {
+                is_strong(value, 6) && !value.contains(['-', '/', '_', '.'])
+            }
+            Manner::Spaced | Manner::VerbQuoted => is_strong(value, 8),
+            Manner::Verb => is_strong(value, 12),
+            Manner::Behind => name.contains(['_', '-']) && is_strong(value, 12),
+        }
+    }
+}
+
+/// Whether a value is a word that tells of a secret, or a place.
+fn is_plain_word(name: &str, value: &str) -> bool {
+    let (name, lower) = (name.to_ascii_lowercase(), value.to_ascii_lowercase());
+    let is_directory = name.ends_with("pwd") && value.starts_with(['/', '~', '.']);
+    value.is_empty()
+        || is_directory
+        || lower == name
+        || WORDS.contains(&&*lower)
+        || SCHEMES.contains(&&*lower)
+}
+
+/// Schemes of authorization headers.
+const SCHEMES: [&str; 5] = ["apikey", "basic", "bearer", "negotiate", "token"];
+/// Values that are no secrets.
+const WORDS: [&str; 46] = [
+    "aes256",
+    "argon2",
+    "argon2id",
+    "argon2i",
+    "base32",
+    "base58",
+    "base64",
+    "base64url",
+    "bcrypt",
+    "boolean",
+    "bytes",
+    "digest",
+    "empty",
+    "es256",
+    "false",
+    "hs256",
+    "ipv4",
+    "ipv6",
+    "md5",
+    "missing",
+    "nil",
+    "none",
+    "null",
+    "oauth2",
+    "object",
+    "optional",
+    "pbkdf2",
+    "prompt",
+    "required",
+    "rs256",
+    "sha1",
+    "sha224",
+    "sha256",
+    "sha384",
+    "sha512",
+    "str",
+    "string",
+    "text",
+    "true",
+    "undefined",
+    "unset",
+    "utf16",
+    "utf8",
+    "utf-8",
+    "utf-16",
+    "x509",
+];
+/// Words that follow the name of an option in a sentence.
+const STOP_WORDS: [&str; 36] = [
+    "a",
+    "after",
+    "an",
+    "and",
+    "are",
+    "argument",
+    "as",
+    "at",
+    "because",
+    "before",
+    "but",
+    "by",
+    "does",
+    "field",
+    "fields",
+    "flag",
+    "for",
+    "from",
+    "has",
+    "if",
+    "in",
+    "is",
+    "it",
+    "must",
+    "of",
+    "on",
+    "option",
+    "or",
+    "parameter",
+    "should",
+    "that",
+    "the",
+    "then",
+    "to",
+    "when",
+    "with",
+];
+
+/// Whether a value stands for another: a variable, a gap to fill, a row of the same sign.
+pub fn is_placeholder(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let is_upper_name = |name: &str| {
+        name.bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+    };
+    let is_between =
+        |open: u8, close: u8| bytes.first() == Some(&open) && bytes.last() == Some(&close);
+    let is_variable = value.strip_prefix('$').is_some_and(|name| {
+        name.starts_with(['{', '(']) || (!name.is_empty() && is_upper_name(name))
+    });
+    let is_path = ["/", "~/", "./", "../"]
+        .iter()
+        .any(|head| value.starts_with(head));
+    let is_one_sign = bytes.iter().all(|byte| *byte == bytes[0]);
+    let is_gap = ["your", "YOUR", "Your", "REDACTED", "redacted", "…", "..."]
+        .iter()
+        .any(|head| value.starts_with(head));
+    let is_in_brackets = [(b'{', b'}'), (b'<', b'>'), (b'%', b'%'), (b'[', b']')]
+        .into_iter()
+        .any(|(open, close)| is_between(open, close));
+    let is_one = is_variable || is_one_sign || is_gap || is_in_brackets;
+    !is_long(value) && (is_one || (is_path && !has_digit_and_letter(value)))
+}
+
+/// Whether a value is a call or names another value of a program.
+fn is_code(value: &str) -> bool {
+    const OWNERS: [&str; 18] = [
+        "os", "process", "env", "self", "this", "config", "settings", "args", "opts", "options",
+        "secrets", "vars", "var", "req", "request", "ctx", "std", "local",
+    ];
+    let path = length_of(value, |byte| {
+        byte.is_ascii_alphabetic() || b"_.:".contains(&byte)
+    });
+    let owner = length_of(value, |byte| byte.is_ascii_alphabetic());
+    let is_call = path > 0 && value[path..].starts_with(['(', '[', '!', '{']);
+    let is_field = OWNERS.contains(&&value[..owner]) && value[owner..].starts_with(['.', ':']);
+    let last = value
+        .rsplit(['_', '.'])
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    let names_a_secret =
+        last.len() < value.len() && PASSWORDS.iter().chain(&SECRETS).any(|name| last == *name);
+    is_call || is_field || names_a_secret
+}
+
+/// Whether a value may be longer than the view of it; no placeholder is so.
+fn is_long(value: &str) -> bool {
+    const LONGEST_CHAR: usize = 4;
+    value.len() + LONGEST_CHAR > WINDOW
+}
+
+fn has_digit_and_letter(value: &str) -> bool {
+    value.bytes().any(|byte| byte.is_ascii_digit())
+        && value.bytes().any(|byte| byte.is_ascii_alphabetic())
+}
+
+/// Whether so many letters and digits stand in a row, both among them.
+fn has_dense_part(value: &str, least: usize) -> bool {
+    let mut parts = value.split(|c: char| !c.is_ascii_alphanumeric());
+    parts.any(|part| part.len() >= least && has_digit_and_letter(part))
+}
+
+fn is_number(value: &str, least: usize) -> bool {
+    value.len() >= least && value.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether no word is so: letters with digits or signs.
+fn is_strong(value: &str, least: usize) -> bool {
+    let has_sign = || {
+        let is_sign = |c: char| "!#$%^&*+?~@".contains(c);
+        value.contains(is_sign) && value.contains(|c: char| c.is_alphabetic())
+    };
+    value.len() >= least && (has_digit_and_letter(value) || has_sign())
+}
+
+/// Whether small letters and capitals alternate more often than in names.
+fn is_mixed(value: &str) -> bool {
+    let letters = value.as_bytes();
+    let rises = letters
+        .windows(2)
+        .filter(|two| two[0].is_ascii_lowercase() && two[1].is_ascii_uppercase());
+    rises.count() >= 2
+}
+
+/// Returns what follows the scheme of an authorization header.
+fn after_scheme(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
+    let scheme = text[word.clone()].to_ascii_lowercase();
+    let start = word.end + bounded(&text[word.end..], 4, " ");
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"._~+/=-".contains(&byte);
+    let value = &text[start..];
+    let len = length_of(window(value), is_token);
+    let shown = value[..len].trim_end_matches('.');
+    let is_secret = start > word.end
+        && marker_at(&value[len..]).is_none()
+        && match &*scheme {
+            "bearer" => is_strong(shown, 8) || len >= 20,
+            "token" | "apikey" | "negotiate" => {
+                len >= 16 && (is_strong(shown, 16) || is_mixed(shown))
+            }
+            "basic" => {
+                let is_capital = |byte: u8| byte.is_ascii_uppercase();
+                len >= 8
+                    && len % 4 == 0
+                    && shown.bytes().any(is_capital)
+                    && (is_mixed(shown) || has_digit_and_letter(shown) || shown.ends_with('='))
+            }
+            _ => false,
+        };
+    is_secret.then(|| {
+        let whole = length_of(value, is_token);
+        start..start + value[..whole].trim_end_matches('.').len()
+    })
+}
+
+/// Returns the range between the quotes at a place, on one line.
+pub fn quoted(text: &str, at: usize) -> Option<Range<usize>> {
+    let mut start = at;
+    let rest = text[at..].as_bytes();
+    // b"…", f"…", @"…".
+    if rest.len() > 1 && b"bfru@$".contains(&rest[0]) && b"\"'`".contains(&rest[1]) {
+        start += 1;
+    }
+    start += bounded(&text[start..], 4, "\\");
+    let quote = text[start..]
+        .chars()
+        .next()
+        .filter(|c| "\"'`".contains(*c))?;
+    start += 1;
+    let rest = &text[start..text.floor_char_boundary(start + 2 * WINDOW)];
+    let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
+    let len = line.find(quote)?;
+    let value = line[..len].trim_end_matches('\\');
+    Some(start..start + value.len())
+}
+
+/// Returns the value without quotes at a place.
+pub fn run(text: &str, at: usize) -> Range<usize> {
+    let is_end = |c: char| c.is_whitespace() || "\"'`;&<>\\".contains(c);
+    let rest = &text[at..];
+    let near = window(rest);
+    let len = match near.find(is_end) {
+        Some(len) => len,
+        None if near.len() < rest.len() && !has_marker(near) => {
+            rest.find(is_end).unwrap_or(rest.len())
+        }
+        None => near.len(),
+    };
+    let value = rest[..len].trim_end_matches([',', ')', ']', '}', '.']);
+    at..at + value.len()
+}
+
+/// Returns how many bytes at the beginning are of the signs, up to a bound.
+fn bounded(text: &str, most: usize, signs: &str) -> usize {
+    let is_sign = |byte: &u8| signs.as_bytes().contains(byte);
+    text.bytes().take(most).take_while(is_sign).count()
+}

@@ -1,0 +1,153 @@
+//! The prompts of the agents that worked in a directory, and what `prompt:` and `session:` name.
+
+use std::borrow::Cow;
+
+use crate::model::checkpoint::line::Line;
+use crate::model::checkpoint::record::{Checkpoint, MIN_PREFIX};
+use crate::model::session::notes::{AgentSession, PromptNote, SessionNotes};
+use crate::model::session::provenance::Moment;
+use crate::ops::context::Context;
+use crate::store::refs::inventory::Inventory;
+
+const PROMPT: &str = "prompt:";
+const SESSION: &str = "session:";
+/// The session of the agent in whose shell this runs, or else the newest.
+pub const CURRENT: &str = "current";
+
+/// The sessions of a directory.
+pub struct Timeline<'c> {
+    line: &'c Line,
+    /// By the time of their last event, newest last.
+    sessions: Vec<AgentSession>,
+    current: Option<String>,
+}
+
+impl<'c> Timeline<'c> {
+    /// Reads the notes of the store; sessions that these do not know are told by the checkpoints.
+    pub fn of(context: &Context, inventory: &'c Inventory) -> Self {
+        let line = &inventory.checkpoints;
+        let store = context.find_store().ok().flatten();
+        let mut notes = store.map(|store| store.session_notes()).unwrap_or_default();
+        if notes.sessions.is_empty() {
+            notes = from_checkpoints(line);
+        }
+        let agent = context.environment.agent.as_ref();
+        Self {
+            line,
+            sessions: notes.sessions,
+            current: agent.and_then(|agent| agent.session.clone()),
+        }
+    }
+
+    /// Returns the session of this name or the beginning of one; the newest of several.
+    pub fn session(&self, name: &str) -> Option<&AgentSession> {
+        let named = match name {
+            CURRENT => self.current.as_deref(),
+            name => Some(name),
+        };
+        let mut newest_first = self.sessions.iter().rev();
+        match named {
+            Some(named) if named.len() >= MIN_PREFIX => {
+                newest_first.find(|session| session.id.starts_with(named))
+            }
+            Some(named) => newest_first.find(|session| session.id == named),
+            None => self.newest(),
+        }
+    }
+
+    /// Returns the newest session that has a prompt.
+    pub fn newest(&self) -> Option<&AgentSession> {
+        let mut newest_first = self.sessions.iter().rev();
+        newest_first.find(|session| !session.prompts.is_empty())
+    }
+
+    /// Returns the checkpoint of the state before a prompt; `None` if there is none any more.
+    pub fn before(&self, prompt: &PromptNote) -> Option<Cow<'c, Checkpoint>> {
+        prompt.checkpoint.and_then(|id| self.line.find(id))
+    }
+
+    /// Finds what `prompt:…` or `session:…` names; `None` for any other word.
+    fn find(&self, query: &str) -> Option<Cow<'c, Checkpoint>> {
+        if let Some(name) = query.strip_prefix(SESSION) {
+            let of_session = |c: &Checkpoint| {
+                let session = c.record.provenance.session.as_deref();
+                let known = self.session(name);
+                session.is_some_and(|id| known.is_some_and(|known| known.id == id))
+            };
+            let first = self.line.iter().find(|c| of_session(c));
+            let noted = || self.before(self.session(name)?.prompts.first()?);
+            return first.map(Cow::Borrowed).or_else(noted);
+        }
+        let name = query.strip_prefix(PROMPT)?;
+        let newest = self.newest().map(|session| session.prompts.as_slice());
+        let newest = newest.unwrap_or_default();
+        let found = match name.strip_prefix('~') {
+            Some(steps) => {
+                let steps: usize = if steps.is_empty() {
+                    1
+                } else {
+                    steps.parse().ok()?
+                };
+                newest
+                    .len()
+                    .checked_sub(steps)
+                    .and_then(|at| newest.get(at))
+            }
+            None => by_number(newest, name).or_else(|| self.by_id(name)),
+        };
+        self.before(found?)
+    }
+
+    fn by_id(&self, name: &str) -> Option<&PromptNote> {
+        let is_named = |id: &str| id == name || (name.len() >= MIN_PREFIX && id.starts_with(name));
+        let prompts = self
+            .sessions
+            .iter()
+            .rev()
+            .flat_map(|s| s.prompts.iter().rev());
+        let mut prompts = prompts.filter(|prompt| prompt.id.as_deref().is_some_and(is_named));
+        prompts.next()
+    }
+}
+
+fn by_number<'p>(prompts: &'p [PromptNote], name: &str) -> Option<&'p PromptNote> {
+    let number: u32 = name.parse().ok()?;
+    prompts.iter().find(|prompt| prompt.number == number)
+}
+
+/// Finds the checkpoint of a moment in the session of an agent; `None` for any other word.
+pub fn find<'c>(
+    context: &Context,
+    inventory: &'c Inventory,
+    query: &str,
+) -> Option<Cow<'c, Checkpoint>> {
+    let is_of_session = query.starts_with(PROMPT) || query.starts_with(SESSION);
+    is_of_session
+        .then(|| Timeline::of(context, inventory).find(query))
+        .flatten()
+}
+
+/// Makes notes of what the checkpoints say of their sessions: only of prompts that have one.
+fn from_checkpoints(line: &Line) -> SessionNotes {
+    let mut notes = SessionNotes::default();
+    for checkpoint in line.iter() {
+        let record = &checkpoint.record;
+        let of = &record.provenance;
+        let (Some(agent), Some(session)) = (&of.agent, &of.session) else {
+            continue;
+        };
+        let session = notes.touch(agent, session, record.time_ms);
+        if of.event == Some(Moment::Prompt) {
+            let reason = record.reason.strip_prefix("before: ");
+            session.add_prompt(PromptNote {
+                number: 0,
+                id: of.prompt.clone(),
+                time_ms: record.time_ms,
+                checkpoint: Some(checkpoint.id),
+                rewound_to: None,
+                line: reason.unwrap_or(&record.reason).to_owned(),
+            });
+        }
+    }
+    notes
+}

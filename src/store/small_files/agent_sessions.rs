@@ -1,0 +1,22 @@
+//! The notes on the sessions of agents: one file, which may be lost without damage.
+
+use crate::error::Result;
+use crate::model::session::notes::SessionNotes;
+use crate::store::files::{atomic_file, checksummed_text, read_regular};
+use crate::store::layout::Layout;
+
+/// Reads the notes; those that are missing or damaged count as empty.
+pub fn read(layout: &Layout) -> SessionNotes {
+    let text = read_regular::read_text(&layout.agent_sessions()).unwrap_or_default();
+    let notes = checksummed_text::unseal(&text).and_then(SessionNotes::parse);
+    notes.unwrap_or_default()
+}
+
+/// Writes the notes without a flush: a power cut may leave the old ones.
+///
+/// # Errors
+/// The file cannot be written; then it is as before.
+pub fn write(layout: &Layout, notes: &SessionNotes) -> Result<()> {
+    let text = checksummed_text::seal(&notes.render());
+    atomic_file::replace_derived(&layout.own(), &layout.agent_sessions(), text.as_bytes())
+}

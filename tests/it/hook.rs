@@ -1,0 +1,480 @@
+//! `hook`: a checkpoint at each moment that matters, and never anything that stops an agent.
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::bench::fixtures::{files_below, write_description};
+use crate::bench::{Run, Sandbox, Tree, limit};
+
+/// An agent at work in the sandbox.
+pub struct Agent<'s> {
+    pub sandbox: &'s Sandbox,
+    pub name: &'static str,
+    pub session: &'static str,
+}
+
+impl Agent<'_> {
+    /// Runs the hook with an event of Claude Code, whose words all others resemble.
+    pub fn event(&self, name: &str, fields: &Value) -> Run {
+        let mut document = json!({
+            "session_id": self.session,
+            "cwd": self.sandbox.root(),
+            "hook_event_name": name,
+        });
+        for (key, value) in fields.as_object().expect("an object") {
+            document[key] = value.clone();
+        }
+        hook(
+            self.sandbox,
+            &["--agent", self.name],
+            document.to_string().as_bytes(),
+        )
+    }
+
+    pub fn prompt(&self, text: &str) -> Run {
+        self.event("UserPromptSubmit", &json!({ "prompt": text }))
+    }
+
+    pub fn shell(&self, command: &str) -> Run {
+        let call = json!({ "tool_name": "Bash", "tool_use_id": format!("call of {} bytes", command.len()), "tool_input": { "command": command } });
+        self.event("PreToolUse", &call)
+    }
+}
+
+/// Runs the hook with these words and bytes; it ends with 0, silently, with one document at most.
+pub fn hook(sandbox: &Sandbox, words: &[&str], event: &[u8]) -> Run {
+    let mut command = sandbox.command(&[], &[&["hook"], words].concat());
+    let began = Instant::now();
+    let output = limit::output_fed(&mut command, event).expect("it can be started");
+    let run = Run::from_output(format!("{command:?}"), &output);
+    assert!(began.elapsed() < Duration::from_millis(2200), "{run}");
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{run}");
+    if !run.stdout.is_empty() {
+        let answer: Value = serde_json::from_str(&run.stdout).expect("one document");
+        assert!(answer.is_object(), "{run}");
+    }
+    run
+}
+
+fn project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    sandbox
+}
+
+fn claude(sandbox: &Sandbox) -> Agent<'_> {
+    Agent {
+        sandbox,
+        name: "claude",
+        session: "session-one",
+    }
+}
+
+/// Reasons of all checkpoints, oldest first.
+fn reasons(sandbox: &Sandbox) -> Vec<String> {
+    let listed = sandbox.listed();
+    let reason = |row: &Value| row["reason"].as_str().expect("a reason").to_owned();
+    listed.iter().rev().map(reason).collect()
+}
+
+#[test]
+fn each_moment_has_its_checkpoint_and_an_unchanged_directory_needs_none() {
+    let sandbox = project();
+    let agent = claude(&sandbox);
+    agent.event("SessionStart", &json!({})).stdout_is("");
+    assert!(!sandbox.store().exists());
+    agent.prompt("\n  fix the bug  \nall of it").stdout_is("");
+    agent.prompt("and on");
+    for (at, name) in ["Stop", "StopFailure", "PreCompact"].iter().enumerate() {
+        agent.event(name, &json!({ "prompt_id": format!("before {at}") }));
+        sandbox.write("a", format!("{at} of the turn"));
+        agent.event(name, &json!({ "error": "rate_limit", "at": at }));
+    }
+    agent.shell("make it");
+    sandbox.write("b", "by the shell");
+    agent.shell("make   more");
+    agent.event("SessionEnd", &json!({}));
+    assert_eq!(
+        reasons(&sandbox),
+        [
+            "before: fix the bug",
+            "after: and on",
+            "turn failed (rate_limit)",
+            "before compaction",
+            "before Bash: make   more",
+        ]
+    );
+    let shown = sandbox.shown("latest")["provenance"].clone();
+    assert_eq!(shown["agent_name"], "claude");
+    assert_eq!(shown["session"], "session-one");
+    assert_eq!(shown["prompt_id"], "#2");
+    assert_eq!(shown["tool_name"], "Bash");
+    assert_eq!(shown["tool_use_id"], "call of 11 bytes");
+    assert_eq!(shown["moment"], "pre-tool");
+    let answer = agent.event("SessionStart", &json!({ "source": "resume" }));
+    let answer: Value = serde_json::from_str(&answer.stdout).expect("a document");
+    let context = answer["hookSpecificOutput"]["additionalContext"].as_str();
+    let context = context.expect("a line");
+    assert!(context.contains("5 checkpoints"), "{context}");
+    assert!(context.chars().count() <= 600, "{context}");
+    sandbox.run(&["verify", "--full"]).success();
+}
+
+#[test]
+fn the_first_checkpoint_of_a_directory_has_a_handler_of_its_own() {
+    let sandbox = project();
+    let start =
+        json!({ "session_id": "s", "cwd": sandbox.root(), "hook_event_name": "SessionStart" });
+    let first = || {
+        hook(
+            &sandbox,
+            &["--agent", "claude", "--first"],
+            start.to_string().as_bytes(),
+        )
+    };
+    first().stdout_is("");
+    sandbox.write("a", "2");
+    first().stdout_is("");
+    assert_eq!(reasons(&sandbox), ["session start"]);
+}
+
+#[test]
+fn the_same_event_counts_once_whichever_agent_tells_it() {
+    let sandbox = project();
+    let agent = claude(&sandbox);
+    agent.prompt("one");
+    sandbox.write("a", "2");
+    let cursor = json!({
+        "conversation_id": "other", "generation_id": "g", "hook_event_name": "beforeSubmitPrompt",
+        "workspace_roots": [sandbox.root()], "prompt": "one", "user_email": "me@example.org",
+    });
+    hook(
+        &sandbox,
+        &["--agent", "cursor"],
+        cursor.to_string().as_bytes(),
+    );
+    agent.prompt("one");
+    assert_eq!(reasons(&sandbox), ["before: one"]);
+    sandbox.at("2026-11-24T12:00:20Z");
+    agent.prompt("one");
+    sandbox.at("2026-11-24T12:01:00Z");
+    agent.prompt("one");
+    assert_eq!(reasons(&sandbox), ["before: one", "before: one"]);
+    let prompts = sandbox.run(&["rewind", "--json"]).success().data();
+    assert_eq!(prompts["prompts"].as_array().map(Vec::len), Some(3));
+    for file in files_below(&sandbox.store()) {
+        let bytes = fs::read(&file).expect("it can be read");
+        assert!(
+            !String::from_utf8_lossy(&bytes).contains("me@example"),
+            "{}",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn no_checkpoint_is_made_while_a_subagent_works_or_a_hold_stands() {
+    let sandbox = project();
+    let agent = claude(&sandbox);
+    agent.prompt("go");
+    let changed = |text: &str| {
+        sandbox.write("a", text);
+    };
+    changed("in a subagent");
+    let call = json!({ "tool_name": "Bash", "agent_id": "x", "tool_input": { "command": "c" } });
+    agent.event("PreToolUse", &call);
+    agent.event("SubagentStart", &json!({ "agent_id": "x" }));
+    agent.shell("one");
+    agent.event("Stop", &json!({}));
+    agent.event("SubagentStop", &json!({ "agent_id": "x" }));
+    let tasks = json!({ "background_tasks": [{ "type": "local_agent", "status": "running" }] });
+    agent.event("Stop", &tasks);
+    sandbox.run(&["hold", "wave"]).success();
+    agent.shell("two").stdout_is("");
+    sandbox.run(&["release", "wave"]).success();
+    assert_eq!(reasons(&sandbox), ["before: go"]);
+    agent.shell("three");
+    assert_eq!(
+        reasons(&sandbox).last().map(String::as_str),
+        Some("before Bash: three")
+    );
+}
+
+#[test]
+fn the_settings_of_the_user_say_when_and_with_which_words() {
+    for (settings, expected) in [
+        (
+            "auto = \"prompts\"",
+            vec!["before: secret plan", "after: secret plan"],
+        ),
+        ("auto = \"off\"", vec![]),
+        (
+            "prompts = \"off\"",
+            vec!["before prompt 1", "before Bash", "after prompt 1"],
+        ),
+    ] {
+        let sandbox = project();
+        sandbox.user_config(settings);
+        let agent = claude(&sandbox);
+        agent.prompt("secret plan\nin two lines");
+        sandbox.write("a", "2");
+        agent.shell("rm secret");
+        sandbox.write("a", "3");
+        agent.event("Stop", &json!({}));
+        let expected: Vec<String> = expected
+            .iter()
+            .map(|text| {
+                text.replace("before prompt", "before: prompt")
+                    .replace("after prompt", "after: prompt")
+            })
+            .collect();
+        assert_eq!(reasons(&sandbox), expected, "{settings}");
+        if settings.starts_with("prompts") {
+            for file in files_below(&sandbox.store()) {
+                let bytes = fs::read(&file).expect("it can be read");
+                assert!(
+                    !String::from_utf8_lossy(&bytes).contains("secret"),
+                    "{}",
+                    file.display()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_turn_that_failed_marks_the_open_workflow_as_interrupted() {
+    let sandbox = project();
+    sandbox
+        .run(&["workflow", "init", "--id", "run1", "--phase", "one"])
+        .success();
+    let agent = claude(&sandbox);
+    agent.prompt("go");
+    agent.event("StopFailure", &json!({ "error": "rate_limit" }));
+    sandbox
+        .run(&["workflow", "status"])
+        .success()
+        .stdout_has("rate_limit");
+    agent
+        .event("SessionStart", &json!({}))
+        .stdout_has("unfinished");
+}
+
+#[test]
+fn whatever_comes_in_it_ends_with_0_and_says_nothing() {
+    let sandbox = project();
+    let deep = [vec![b'['; 5000], vec![b']'; 5000]].concat();
+    let huge = format!(
+        "{{\"hook_event_name\":\"Stop\",\"x\":\"{}\"}}",
+        "y".repeat(9 << 20)
+    );
+    let inputs: [&[u8]; 10] = [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b"{}",
+        b"\xff\xfe",
+        b"{\"hook_event_name\":5}",
+        b"{\"hook_event_name\":\"Unknown\"}",
+        &deep,
+        huge.as_bytes(),
+    ];
+    for words in [
+        &[][..],
+        &["--agent", "claude"],
+        &["--agent", "nobody"],
+        &["--bad", "x"],
+        &["a", "b"],
+    ] {
+        for input in inputs {
+            hook(&sandbox, words, input).stdout_is("");
+        }
+    }
+    let gone = json!({ "session_id": "s", "cwd": "/no/such/place", "hook_event_name": "Stop" });
+    hook(&sandbox, &[], gone.to_string().as_bytes()).stdout_is("");
+    assert!(!sandbox.store().exists());
+}
+
+/// Damages the place of the store in some way.
+type Harm = fn(&Sandbox);
+
+#[test]
+fn a_store_that_cannot_be_used_is_told_once_for_each_session() {
+    let harms: [(&str, Harm); 2] = [
+        ("newer format", |sandbox| {
+            write_description(&sandbox.store(), "format 2\nroot /elsewhere\n");
+        }),
+        ("a file as the base", |sandbox| {
+            fs::remove_dir_all(sandbox.base()).expect("it can be removed");
+            fs::write(sandbox.base(), "x").expect("it can be written");
+        }),
+    ];
+    for (name, harm) in harms {
+        let sandbox = project();
+        let temporary = sandbox.home().join("tmp");
+        fs::create_dir(&temporary).expect("it can be made");
+        sandbox.env("TMPDIR", &temporary);
+        sandbox.create("first");
+        harm(&sandbox);
+        sandbox.write("a", "2");
+        let agent = claude(&sandbox);
+        let told = agent.prompt("one");
+        assert!(told.stdout.contains("systemMessage"), "{name}: {told}");
+        agent.prompt("two").stdout_is("");
+        let other = Agent {
+            session: "other",
+            ..claude(&sandbox)
+        };
+        assert!(
+            other.prompt("three").stdout.contains("systemMessage"),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_lock_that_another_holds_is_waited_for_within_the_budget() {
+    let sandbox = project();
+    sandbox.create("first");
+    sandbox.write("a", "2");
+    let lock = File::open(sandbox.store().join("checkpoint/lock")).expect("the lock");
+    lock.lock().expect("it is free");
+    let agent = claude(&sandbox);
+    let told = agent.prompt("one");
+    assert!(told.stdout.contains("systemMessage"), "{told}");
+    drop(lock);
+    agent.prompt("two");
+    assert_eq!(reasons(&sandbox), ["first", "before: two"]);
+}
+
+#[test]
+fn a_directory_below_one_with_a_store_or_in_a_repository_belongs_to_that() {
+    let sandbox = project();
+    sandbox.write("sub/deep/b", "1").mkdir(".git");
+    let agent = claude(&sandbox);
+    let below = json!({ "prompt": "one", "cwd": sandbox.path("sub/deep") });
+    agent.event("UserPromptSubmit", &below);
+    assert_eq!(reasons(&sandbox), ["before: one"]);
+    assert_eq!(sandbox.listed()[0]["file_count"], 2);
+}
+
+#[test]
+fn a_rewind_goes_back_to_before_a_prompt_and_undo_takes_it_back() {
+    let sandbox = project();
+    let agent = claude(&sandbox);
+    let mut states = Vec::new();
+    for number in 1..=3 {
+        agent.prompt(&format!("prompt number {number}"));
+        states.push(sandbox.tree());
+        sandbox.write("a", format!("after {number}"));
+        sandbox.write(format!("new {number}"), "x");
+    }
+    let end = sandbox.tree();
+    let listed = sandbox
+        .run(&["rewind"])
+        .success()
+        .stdout_has("prompt number 2");
+    assert_eq!(listed.stdout.lines().count(), 3, "{listed}");
+    for (selector, at) in [
+        ("prompt:~1", 2),
+        ("prompt:~3", 0),
+        ("prompt:2", 1),
+        ("session:session-one", 0),
+    ] {
+        let to = sandbox.home().join("elsewhere");
+        let _ = fs::remove_dir_all(&to);
+        sandbox
+            .run(&["restore", selector, "--to", &to.to_string_lossy()])
+            .success();
+        Tree::capture(&to).assert_is(&states[at], selector);
+    }
+    sandbox
+        .run(&["rewind", "2", "--yes"])
+        .success()
+        .stderr_has("/rewind");
+    sandbox.tree().assert_is(&states[1], "after the rewind");
+    agent.prompt("another way");
+    sandbox
+        .run(&["rewind"])
+        .success()
+        .stdout_has("(again from before 2)");
+    sandbox.undo().success();
+    sandbox.tree().assert_is(&end, "after undo");
+    sandbox
+        .run(&["rewind", "9"])
+        .code(3)
+        .stderr_has("no prompt 9");
+    sandbox
+        .run(&["restore", "prompt:9", "--yes"])
+        .code(3)
+        .stderr_has("checkpoint rewind");
+    let of_session = sandbox
+        .run(&["list", "--session", "session-one", "--json"])
+        .success();
+    assert_eq!(
+        of_session.data()["checkpoints"].as_array().map(Vec::len),
+        Some(4)
+    );
+    sandbox.run(&["list", "--session", "unknown"]).code(3);
+}
+
+#[test]
+fn without_its_notes_a_session_is_told_by_the_checkpoints() {
+    let sandbox = project();
+    let agent = claude(&sandbox);
+    agent.prompt("one");
+    sandbox.write("a", "2");
+    agent.prompt("two");
+    fs::remove_file(sandbox.store().join("checkpoint/agent-sessions")).expect("the notes");
+    sandbox.run(&["rewind"]).success().stdout_has("two");
+    sandbox.run(&["verify", "--full"]).success();
+    sandbox.run(&["restore", "prompt:1", "--yes"]).success();
+    assert_eq!(sandbox.read("a"), "1");
+}
+
+#[test]
+fn a_forced_panic_stops_nothing() {
+    let sandbox = project();
+    // No thread can have so large a stack, so that starting one fails.
+    sandbox.env("RUST_MIN_STACK", "99999999999999");
+    claude(&sandbox).prompt("one").stdout_is("");
+    assert!(Path::new(sandbox.root()).exists());
+}
+
+#[test]
+fn once_a_session_is_over_its_checkpoints_before_tools_go_before_those_before_prompts() {
+    let sandbox = project();
+    sandbox.user_config("keep_auto = 3");
+    let agent = claude(&sandbox);
+    let changed = |text: &str| {
+        sandbox.write("a", text);
+    };
+    agent.prompt("one");
+    changed("tool one");
+    agent.shell("one");
+    changed("two");
+    agent.prompt("two");
+    agent.event("SessionEnd", &json!({}));
+    let other = Agent {
+        session: "session-two",
+        ..claude(&sandbox)
+    };
+    changed("three");
+    other.prompt("three");
+    assert_eq!(
+        reasons(&sandbox),
+        ["before: one", "before: two", "before: three"]
+    );
+    changed("tool four");
+    other.shell("four");
+    assert_eq!(
+        reasons(&sandbox),
+        ["before: two", "before: three", "before Bash: four"]
+    );
+    sandbox.create("by hand");
+    assert_eq!(reasons(&sandbox).len(), 3 + 1);
+}
