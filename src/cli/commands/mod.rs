@@ -35,6 +35,7 @@ pub mod schema;
 pub mod select_args;
 pub mod show;
 pub mod status;
+pub mod undo;
 pub mod verify;
 pub mod workflow;
 pub mod workflow_documents;
@@ -122,8 +123,8 @@ commands! {
         "cat" Cat(cat::CatArgs),
         "find" Find(find::FindArgs),
         "restore" Restore(restore::RestoreArgs),
-        "undo" Undo(restore::UndoArgs),
-        "redo" Redo(restore::RedoArgs),
+        "undo" Undo(undo::UndoArgs),
+        "redo" Redo(undo::RedoArgs),
         "rewind" Rewind(rewind::PromptRewindArgs),
         "bisect" Bisect(bisect::BisectArgs),
         "guard" Guard(guard::GuardArgs),

@@ -1,11 +1,11 @@
-//! `restore`, `undo` and `redo`.
+//! `restore`, and what it shares with `undo`, `redo` and `rewind`.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::base::interrupt::Interrupt;
 use crate::base::text::escape_bytes;
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::CommandContext;
 use crate::cli::commands::prune::KeepArgs;
 use crate::cli::commands::select_args::{GlobArgs, bytes_of};
 use crate::cli::contract::{ContractArgs, Words};
@@ -14,12 +14,11 @@ use crate::cli::terminal::picker::{self, PlanPreview};
 use crate::cli::terminal::progress;
 use crate::cli::{environment, exit_code};
 use crate::config::settings::OwnFile;
-use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::sentence::CommandWords;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::{self, ListOptions};
-use crate::ops::browse::undo_steps::undo_steps;
 use crate::ops::context::Context;
 use crate::ops::contract::restore_contract;
 use crate::ops::restore::commands::{self as restore_op, RestoreOptions};
@@ -28,7 +27,7 @@ use crate::ops::restore::to_directory::{RestoreToOptions, restore_to};
 use crate::ops::select::words::TypedWords;
 use crate::view::contract::ContractForm;
 use crate::view::restore::{self, JsonParts};
-use crate::view::{databases, plan, restore_contract as contract_view, undo, words};
+use crate::view::{databases, plan, restore_contract as contract_view, words};
 
 /// Properties shared by `restore`, `undo` and `redo`.
 pub(super) const PROPERTIES: Properties = Properties {
@@ -73,30 +72,6 @@ pub struct RestoreArgs {
     pub resume: bool,
     #[command(flatten)]
     pub contract: ContractArgs,
-    #[command(flatten)]
-    pub common: CommonArgs,
-}
-
-/// Undo the last restore
-///
-/// Saves the present state first; 'checkpoint redo' brings it back.
-#[derive(Debug, clap::Args)]
-pub struct UndoArgs {
-    /// Number of restores to undo; one with nothing left to undo counts [default: 1]
-    #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub steps: Option<u32>,
-    /// List what can be undone and redone, and change nothing
-    #[arg(long, conflicts_with_all = ["steps", "dry_run", "keep", "verify"])]
-    pub list: bool,
-    #[command(flatten)]
-    pub common: CommonArgs,
-}
-
-/// Redo the restore that was undone last
-///
-/// Saves the present state first; 'checkpoint undo' brings it back.
-#[derive(Debug, clap::Args)]
-pub struct RedoArgs {
     #[command(flatten)]
     pub common: CommonArgs,
 }
@@ -352,111 +327,6 @@ fn print_checked(
         print_failures(cmd, &outcome);
     }
     Ok(code)
-}
-
-impl RunCommand for UndoArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            name: self.list.then_some("undo.list"),
-            ..PROPERTIES
-        }
-    }
-
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        if self.list {
-            let outcome = undo_steps(context)?;
-            print_answer(
-                cmd,
-                || undo::json(&outcome),
-                || undo::human(&outcome, context.now_ms),
-                &outcome.warnings,
-            );
-            return Ok(exit_code::DONE);
-        }
-        let steps = self.steps.unwrap_or(1);
-        if steps > 1 {
-            self.refuse_too_many(context, steps as usize)?;
-        }
-        let common = self.common.resolve(context, cmd)?;
-        let (mut code, mut passed, mut whole) = (exit_code::DONE, 0, None::<RestoreOutcome>);
-        for done in 0..steps {
-            let mut consent = |proposal: &Proposal<'_>| cmd.consent(context, proposal);
-            let mut outcome = restore_op::undo(context, &common, passed, &mut consent)
-                .map_err(|why| stopped_after(done, steps, whole.as_ref(), why))?;
-            passed = if outcome.is_nothing_to_do() {
-                passed + 1
-            } else {
-                0
-            };
-            if done + 1 < steps {
-                outcome.beyond = None;
-            }
-            if !cmd.printer.json {
-                code = code.max(print_restored(cmd, "undo", &outcome, None));
-            }
-            match &mut whole {
-                Some(whole) => whole.add(outcome),
-                None => whole = Some(outcome),
-            }
-        }
-        let whole = whole.filter(|_| cmd.printer.json);
-        Ok(whole.map_or(code, |whole| print_restored(cmd, "undo", &whole, None)))
-    }
-}
-
-/// A failure of a step, with the steps before it.
-fn stopped_after(done: u32, steps: u32, so_far: Option<&RestoreOutcome>, cause: Error) -> Error {
-    if so_far.is_none_or(RestoreOutcome::is_nothing_to_do) {
-        return cause;
-    }
-    let left = steps - done;
-    let hint = match &cause {
-        Error::ConsentNeeded { .. } => Some(Sentence::new(
-            "'checkpoint undo {} --yes' goes on",
-            &[&left.to_string()],
-        )),
-        other => other.hint(),
-    };
-    Error::StoppedAfter {
-        done: format!("{done} of {steps} steps undone, and then"),
-        hint,
-        cause: Box::new(cause),
-    }
-}
-
-impl UndoArgs {
-    /// Refuses several steps of which some are not there, before the first one is taken.
-    fn refuse_too_many(&self, context: &Context, steps: usize) -> Result<()> {
-        if self.common.dry_run {
-            return Err(Error::Usage {
-                what: "--dry-run shows one step; 'checkpoint undo --list' lists all".to_owned(),
-            });
-        }
-        let known = undo_steps(context)?.undo.len();
-        if steps > known {
-            return Err(Error::NothingFound {
-                what: format!(
-                    "{steps} restores cannot be undone, only {known}; nothing was changed"
-                ),
-                hint: Sentence::new("'checkpoint undo --list' lists them", &[]),
-            });
-        }
-        Ok(())
-    }
-}
-
-impl RunCommand for RedoArgs {
-    fn properties(&self) -> Properties {
-        PROPERTIES
-    }
-
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let common = self.common.resolve(context, cmd)?;
-        let outcome = restore_op::redo(context, &common, &mut |proposal| {
-            cmd.consent(context, proposal)
-        })?;
-        Ok(print_restored(cmd, "redo", &outcome, None))
-    }
 }
 
 pub(super) fn print_restored(
