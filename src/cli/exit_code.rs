@@ -70,6 +70,8 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::BelowRoot { .. }
         | Error::BadDestination { .. }
         | Error::ConsentNeeded { .. }
+        | Error::PlanNeeded { .. }
+        | Error::PlanMoved { .. }
         | Error::Declined
         | Error::Conflict { .. }
         | Error::DotGitPath { .. }

@@ -9,6 +9,17 @@ use crate::config::file::ConfigFile;
 pub struct AgentSettings {
     pub prompts: PromptWords,
     pub auto: AutoCheckpoints,
+    pub agent_restore: AgentConsent,
+}
+
+/// What an agent needs for a restore or a deletion, beside `--yes`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(const_into_str, serialize_all = "lowercase")]
+pub enum AgentConsent {
+    #[default]
+    Yes,
+    /// The digest of the plan that a dry run showed.
+    Plan,
 }
 
 /// How much of a prompt is recorded.
@@ -46,9 +57,19 @@ impl AgentSettings {
             |word: String| word.parse().ok(),
             "must be \"all\", \"prompts\" or \"off\"",
         );
-        let keys = [("prompts", prompts.is_some()), ("auto", auto.is_some())];
+        let consent = file.value(
+            "agent_restore",
+            |word: String| word.parse().ok(),
+            "must be \"yes\" or \"plan\"",
+        );
+        let keys = [
+            ("agent_restore", consent.is_some()),
+            ("prompts", prompts.is_some()),
+            ("auto", auto.is_some()),
+        ];
         self.prompts = prompts.unwrap_or(self.prompts);
         self.auto = auto.unwrap_or(self.auto);
+        self.agent_restore = consent.unwrap_or(self.agent_restore);
         let given = keys.into_iter().filter(|(_, is_given)| *is_given);
         given.map(|(key, _)| key).collect()
     }

@@ -85,7 +85,8 @@ pub struct LoadedSettings {
 }
 
 /// Keys of the user's file beside those of a project.
-const USER_KEYS: [&str; 10] = [
+const USER_KEYS: [&str; 11] = [
+    "agent_restore",
     "audit",
     "auto",
     "auto_prune",

@@ -73,6 +73,9 @@ impl Error {
             Self::Workflow(problem) => return problem.hint.clone(),
             Self::Io { action, source, .. } => io_hint(action, source.kind())?,
             Self::TreeIo { action, source, .. } => tree_hint(action, source.kind())?,
+            Self::PlanNeeded { command } => Sentence::text("nothing was changed; ")
+                .then_command(command.clone())
+                .then_sentence(Sentence::text(" shows and names it")),
             Self::ConsentNeeded { can_look: true, .. } => {
                 Sentence::text("nothing was changed; add --yes to confirm, --dry-run to look first")
             }

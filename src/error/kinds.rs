@@ -138,6 +138,21 @@ pub enum Error {
         /// Whether the command has `--dry-run`.
         can_look: bool,
     },
+    /// The user wants a plan to be shown to an agent before it may go on.
+    #[error(
+        "not confirmed: by the user's setting agent_restore, an agent needs the plan of a dry run"
+    )]
+    #[strum(serialize = "consent_needed")]
+    PlanNeeded { command: CommandWords },
+    /// Something has changed since the plan was shown.
+    #[error(
+        "not confirmed: the checkpoint or the directory is not as it was when that plan was shown; nothing was changed, and the plan is now {now}"
+    )]
+    #[strum(
+        serialize = "consent_needed",
+        message = "look again with --dry-run, then give --plan what it names"
+    )]
+    PlanMoved { now: String },
     /// The user answered no.
     #[error("cancelled; nothing was changed")]
     Declined,

@@ -112,6 +112,8 @@ pub struct DeleteAnswer {
     dropped: Vec<Dropped>,
     whole_store: bool,
     dry_run: bool,
+    /// Digest of the plan, which `--plan` takes; null unless it is a dry run.
+    plan_digest: Option<String>,
     store: String,
     /// Size of the store before and after.
     before_bytes: u64,
@@ -123,6 +125,7 @@ pub fn json(outcome: &DeleteOutcome, exit: u8) -> String {
         dropped: outcome.deleted.iter().map(dropped).collect(),
         whole_store: outcome.whole_store,
         dry_run: outcome.dry_run,
+        plan_digest: outcome.plan_digest(),
         store: outcome.store.display().to_string(),
         before_bytes: outcome.bytes_before,
         after_bytes: outcome.bytes_after,

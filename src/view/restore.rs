@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::base::cut_list::and_more;
 use crate::base::text::{escape, escape_bytes};
-use crate::error::sentence::Sentence;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::model::checkpoint::record::Verb;
 use crate::model::command_end::CommandEnd;
 use crate::model::restore_plan::RestorePlan;
@@ -20,13 +20,18 @@ use crate::view::limits::{LimitsJson, asked_for};
 use crate::view::parts::{
     ChangeJson, CheckpointRef, Dropped, PathName, PathReason, dropped, paths,
 };
-use crate::view::place::placed;
+use crate::view::place::{placed, placed_command};
 use crate::view::plan::Tense;
 use crate::view::words::{Output, advised, evicted};
 use crate::view::{databases, plan};
 
 /// Maximum number of paths named that changed since a step.
 pub const SINCE_SHOWN: usize = 10;
+
+/// Names the plan of a dry run, and the command that carries out just this one.
+pub fn plan_named(digest: &str, command: CommandWords) -> String {
+    format!("plan {digest}; just this: {}\n", placed_command(command))
+}
 
 /// `for_a_person`: the result goes to a terminal; a pipe gets the sentences that programs know.
 pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Output {
@@ -193,6 +198,8 @@ pub struct RestoreAnswer {
     /// Of an undo or redo: later changes that it takes back too; null if they are not known.
     since: Option<Vec<PathName>>,
     dry_run: bool,
+    /// Digest of the plan, which `--plan` takes; null unless it is a dry run.
+    plan_digest: Option<String>,
     #[serde(flatten)]
     limits: LimitsJson,
     resumed: bool,
@@ -252,6 +259,7 @@ pub fn json(command: &str, outcome: &RestoreOutcome, exit: u8, parts: JsonParts<
         nothing_to_do: outcome.is_nothing_to_do(),
         since: outcome.since.as_ref().map(paths),
         dry_run: outcome.dry_run,
+        plan_digest: outcome.plan_digest.clone(),
         limits: LimitsJson::new(&outcome.paths, &outcome.filter),
         resumed: outcome.verb == Verb::Resume,
         dropped: dropped(&outcome.evicted),

@@ -28,6 +28,7 @@ mod cat;
 mod check;
 mod completions;
 mod config;
+mod consent;
 mod contract;
 mod copies;
 mod create;

@@ -1,13 +1,14 @@
 //! `delete`: drops checkpoints, or a whole store.
 
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::select_args::{PlanArgs, same_command};
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::delete::{self as delete_op, DeleteOptions, DeleteOutcome, Deletion};
 use crate::ops::maintain::delete_store::{self, DeleteStoreOptions};
-use crate::view::delete as delete_view;
+use crate::view::{delete as delete_view, restore};
 
 /// Delete checkpoints
 ///
@@ -31,22 +32,26 @@ pub struct DeleteArgs {
     /// Only show what would be done
     #[arg(long)]
     pub dry_run: bool,
+    #[command(flatten)]
+    pub plan: PlanArgs,
 }
 
 impl DeleteArgs {
-    pub fn resolve(&self, yes: bool) -> DeleteOptions {
+    pub fn resolve(&self, yes: bool, plan: Option<String>) -> DeleteOptions {
         DeleteOptions {
             selectors: self.selectors.clone(),
             yes,
             dry_run: self.dry_run,
+            plan,
         }
     }
 
-    pub fn resolve_all(&self, yes: bool) -> DeleteStoreOptions {
+    pub fn resolve_all(&self, yes: bool, plan: Option<String>) -> DeleteStoreOptions {
         DeleteStoreOptions {
             yes,
             dry_run: self.dry_run,
             force: self.force,
+            plan,
         }
     }
 }
@@ -62,15 +67,20 @@ impl RunCommand for DeleteArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let yes = cmd.global.yes;
+        let plan = self.plan.resolve(context, cmd, self.dry_run)?;
         let mut ask = |deletion: &Deletion<'_>| {
             let question = delete_view::question(deletion, context.now_ms, cmd.printer.err_paint());
             cmd.prompt
                 .ask(&context.interrupt, delete_view::stake(deletion), &question)
         };
         let outcome = if self.all {
-            delete_store::delete_store(context, self.resolve_all(yes), &mut ask)?
+            delete_store::delete_store(context, &self.resolve_all(yes, plan), &mut ask)?
         } else {
-            Some(delete_op::delete(context, &self.resolve(yes), &mut ask)?)
+            Some(delete_op::delete(
+                context,
+                &self.resolve(yes, plan),
+                &mut ask,
+            )?)
         };
         let is_left = |outcome: &DeleteOutcome| {
             outcome.whole_store && !outcome.dry_run && outcome.bytes_after > 0
@@ -90,7 +100,12 @@ impl RunCommand for DeleteArgs {
             }
             Some(outcome) => {
                 let (paint, for_a_person) = (cmd.printer.out_paint(), cmd.printer.for_a_person());
-                let said = delete_view::human(&outcome, context.now_ms, paint, for_a_person);
+                let mut said = delete_view::human(&outcome, context.now_ms, paint, for_a_person);
+                if let Some(digest) = outcome.plan_digest() {
+                    let with = ["--plan", &digest, "--yes"];
+                    let command = same_command(cmd, &["--dry-run", "--yes", "-y"], &with);
+                    said.talk.push_str(&restore::plan_named(&digest, command));
+                }
                 cmd.print_output(&said, &outcome.warnings);
             }
         }

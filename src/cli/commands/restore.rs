@@ -7,7 +7,7 @@ use crate::base::interrupt::Interrupt;
 use crate::base::text::escape_bytes;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::prune::KeepArgs;
-use crate::cli::commands::select_args::{GlobArgs, bytes_of};
+use crate::cli::commands::select_args::{GlobArgs, PlanArgs, bytes_of, same_command};
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::picker::{self, PlanPreview};
@@ -87,6 +87,8 @@ pub struct CommonArgs {
     /// Read every written file back afterwards, and compare its content
     #[arg(long, conflicts_with = "dry_run")]
     pub verify: bool,
+    #[command(flatten)]
+    pub plan: PlanArgs,
 }
 
 impl CommonArgs {
@@ -105,6 +107,7 @@ impl CommonArgs {
             dry_run: self.dry_run,
             keep: words.consented(context, cmd, &beyond)?,
             reads_back: self.verify,
+            plan: self.plan.resolve(context, cmd, self.dry_run)?,
         })
     }
 }
@@ -223,7 +226,13 @@ impl RunCommand for RestoreArgs {
         }
         let (to, check, wants) = (self.to.take(), self.check.take(), self.contract);
         let outcome = if self.resume {
-            restore_op::resume(context, &self.common.resolve(context, cmd)?)?
+            // Consent was given when the restore began.
+            let common = CommonOptions {
+                yes: true,
+                reads_back: self.common.verify,
+                ..CommonOptions::default()
+            };
+            restore_op::resume(context, &common)?
         } else if let Some(to) = to {
             restore_to(context, &self.resolve_to(environment::absolute(&to)?))?
         } else {
@@ -353,6 +362,11 @@ pub(super) fn print_restored(
             said.unwrap_or_else(|| restore::human(outcome, paint, cmd.printer.for_a_person()));
         said.result
             .push_str(&values.map(restore::values).unwrap_or_default());
+        if let Some(digest) = &outcome.plan_digest {
+            let with = ["--plan", digest, "--yes"];
+            let command = same_command(cmd, &["--dry-run", "--yes", "-y"], &with);
+            said.talk.push_str(&restore::plan_named(digest, command));
+        }
         cmd.print_output(&said, &outcome.warnings);
     }
     print_failures(cmd, outcome);

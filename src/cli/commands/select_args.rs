@@ -3,9 +3,14 @@
 use std::ffi::OsString;
 
 use crate::base::time::{TypedTime, parse_past};
+use crate::cli::command_context::CommandContext;
+use crate::config::agents::AgentConsent;
+use crate::error::sentence::CommandWords;
 use crate::error::{Error, Result};
+use crate::ops::context::Context;
 use crate::ops::select::globs::Globs;
 use crate::ops::select::period::Period;
+use crate::view::place;
 
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PeriodArgs {
@@ -33,6 +38,58 @@ impl PeriodArgs {
             until_ms: until.map(TypedTime::last_ms),
         })
     }
+}
+
+/// Consent to a plan that was shown.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct PlanArgs {
+    /// Digest that a dry run named: go on only if nothing has changed since
+    #[arg(long = "plan", value_name = "DIGEST", conflicts_with = "dry_run")]
+    pub digest: Option<String>,
+}
+
+impl PlanArgs {
+    /// Returns the digest.
+    ///
+    /// # Errors
+    /// There is none, although the user wants agents to have one, and this runs in an agent's shell.
+    pub fn resolve(
+        &self,
+        context: &Context,
+        cmd: &CommandContext<'_>,
+        dry_run: bool,
+    ) -> Result<Option<String>> {
+        let is_agent = context.environment.agent.is_some();
+        let must = context.settings.agents.agent_restore == AgentConsent::Plan;
+        if self.digest.is_none() && is_agent && must && !dry_run {
+            let command = same_command(cmd, &["--yes", "-y"], &["--dry-run"]);
+            return Err(Error::PlanNeeded { command });
+        }
+        Ok(self.digest.clone())
+    }
+}
+
+/// Returns this command again, without and with some options. The directory and the base are added
+/// to each command that is named.
+pub fn same_command(cmd: &CommandContext<'_>, without: &[&str], with: &[&str]) -> CommandWords {
+    let name = place::command().split('.').next().unwrap_or_default();
+    let words = cmd.words.iter().map(|word| word.as_encoded_bytes());
+    let mut rest = words.skip_while(|word| *word != name.as_bytes()).skip(1);
+    let mut again: Vec<&[u8]> = vec![name.as_bytes()];
+    let mut options: Vec<&[u8]> = with.iter().map(|word| word.as_bytes()).collect();
+    while let Some(word) = rest.next() {
+        match word {
+            b"-C" | b"--dir" | b"--base" | b"--plan" => drop(rest.next()),
+            b"--" => {
+                again.append(&mut options);
+                again.push(word);
+            }
+            word if without.iter().any(|out| out.as_bytes() == word) => {}
+            word => again.push(word),
+        }
+    }
+    again.append(&mut options);
+    CommandWords::new(again)
 }
 
 #[derive(Clone, Debug, Default, clap::Args)]

@@ -7,6 +7,7 @@ use clap::Subcommand;
 use crate::base::time;
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::commands::phase::{RunArgs, StepArgs, print_step};
+use crate::cli::commands::select_args::PlanArgs;
 use crate::cli::commands::workflow_documents::{
     self, ExportArgs, ImportArgs, ShimsArgs, SkeletonArgs,
 };
@@ -342,6 +343,10 @@ fn rewind(context: &Context, cmd: &CommandContext<'_>, args: &RewindArgs) -> Res
         return Err(Error::Usage {
             what: "choose what to rewind: --files, --state or --both".to_owned(),
         });
+    }
+    if !args.state && !args.dry_run {
+        // The files go back without a plan that was shown.
+        PlanArgs::default().resolve(context, cmd, false)?;
     }
     let common = CommonOptions {
         yes: cmd.global.yes,

@@ -108,7 +108,7 @@ pub fn config(options: ConfigOptions) -> ConfigOutcome {
     }
 }
 
-fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 18] {
+fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 19] {
     let (keep, number) = (settings.keep, |number: usize| {
         SettingValue::Number(number as u64)
     });
@@ -150,6 +150,10 @@ fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 18] {
         (
             "auto",
             SettingValue::Text(settings.agents.auto.into_str().to_owned()),
+        ),
+        (
+            "agent_restore",
+            SettingValue::Text(settings.agents.agent_restore.into_str().to_owned()),
         ),
         (
             "database",

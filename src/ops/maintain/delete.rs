@@ -7,6 +7,7 @@ use crate::model::checkpoint::mismatch::Candidate;
 use crate::model::checkpoint::record::{CheckpointId, CheckpointKind, DamagedCheckpoint};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
+use crate::ops::restore::planned_restore::refuse_other_plan;
 use crate::ops::select::checkpoint::find;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
@@ -16,12 +17,15 @@ use crate::store::objects::id_set::ObjectIds;
 use crate::store::refs::inventory::Inventory;
 use crate::store::refs::ref_files;
 use crate::store::repository::Store;
+use crate::store::trees::digest;
 
 #[derive(Clone, Debug, Default)]
 pub struct DeleteOptions {
     pub selectors: Vec<String>,
     pub yes: bool,
     pub dry_run: bool,
+    /// Digest of the plan that was shown; any other is refused.
+    pub plan: Option<String>,
 }
 
 /// A checkpoint to be deleted.
@@ -64,6 +68,39 @@ pub struct DeleteOutcome {
     pub warnings: Vec<Warning>,
 }
 
+impl DeleteOutcome {
+    /// Returns the digest of the plan, of a dry run.
+    pub fn plan_digest(&self) -> Option<String> {
+        self.dry_run.then(|| self.digest())
+    }
+
+    /// Refuses what is not the plan that was shown.
+    ///
+    /// # Errors
+    /// [`Error::PlanMoved`]
+    pub fn check_plan(&self, shown: Option<&String>) -> Result<()> {
+        shown.map_or(Ok(()), |shown| refuse_other_plan(shown, self.digest()))
+    }
+
+    fn digest(&self) -> String {
+        let what = if self.whole_store {
+            "delete all"
+        } else {
+            "delete"
+        };
+        let ids: Vec<String> = self
+            .deleted
+            .iter()
+            .map(|one| format!("{:?}", one.id))
+            .collect();
+        digest::of_parts(&[
+            what.as_bytes(),
+            self.store.as_os_str().as_encoded_bytes(),
+            ids.join(" ").as_bytes(),
+        ])
+    }
+}
+
 /// Deletes the named checkpoints. All selectors are resolved before anything is deleted.
 pub fn delete(
     context: &Context,
@@ -100,6 +137,7 @@ pub fn delete(
             ..outcome
         });
     }
+    outcome.check_plan(options.plan.as_ref())?;
     if !options.yes {
         consent(&Deletion {
             to_delete: &outcome.deleted,

@@ -20,18 +20,20 @@ use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::small_files::journal::{self, JournalStage, JournalState};
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct DeleteStoreOptions {
     pub yes: bool,
     pub dry_run: bool,
     /// Delete even while a restore is pending.
     pub force: bool,
+    /// Digest of the plan that was shown; any other is refused.
+    pub plan: Option<String>,
 }
 
 /// Returns `None` if there is no store.
 pub fn delete_store(
     context: &Context,
-    options: DeleteStoreOptions,
+    options: &DeleteStoreOptions,
     consent: &mut DeletionConsent<'_>,
 ) -> Result<Option<DeleteOutcome>> {
     let dir = context.store_dir()?;
@@ -53,6 +55,7 @@ pub fn delete_store(
     if !lock::is_held(&layout.lock()) {
         refuse(&layout, options, &checkpoints)?;
     }
+    outcome.check_plan(options.plan.as_ref())?;
     if !options.yes {
         let whole = WholeStore {
             dir: &dir,
@@ -126,7 +129,7 @@ fn read(dir: &Path) -> Option<Inventory> {
 }
 
 /// Refuses a store of a newer format, and without `--force` one that a restore still needs.
-fn refuse(layout: &Layout, options: DeleteStoreOptions, checkpoints: &Line) -> Result<()> {
+fn refuse(layout: &Layout, options: &DeleteStoreOptions, checkpoints: &Line) -> Result<()> {
     if let Some(found) = format_of(layout).filter(|found| *found > STORE_FORMAT) {
         return Err(Error::StoreTooNew {
             store: layout.dir().to_path_buf(),

@@ -19,6 +19,8 @@ use crate::ops::context::Context;
 use crate::ops::restore::restore_options::Request;
 use crate::ops::restore::target::Target;
 use crate::store::repository::Store;
+use crate::store::trees::digest;
+use crate::store::trees::meta_tree::{self, Extras};
 use crate::worktree::scan::shared::STORES_RULE;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -291,5 +293,52 @@ fn empty_root(target: &Target<'_>) -> Captured {
         tree,
         meta,
         warnings,
+    }
+}
+
+/// Returns the digest of a plan: of what is restored, with which limits, over which state.
+///
+/// # Errors
+/// The content is an attack on the hash.
+pub fn plan_digest(
+    context: &Context,
+    request: &Request<'_>,
+    captured: &Captured,
+) -> Result<String> {
+    let meta = meta_tree::id_of(&captured.meta, &Extras::default());
+    let meta = meta.map_err(|e| Error::unexpected(e.to_string()))?;
+    let state = format!("{} {meta:?} {:?}", captured.tree, request.scope);
+    Ok(digest::of_parts(&[
+        request.verb.into_str().as_bytes(),
+        context.root.path().as_os_str().as_encoded_bytes(),
+        request.target.id().to_hex().as_bytes(),
+        state.as_bytes(),
+    ]))
+}
+
+/// Refuses a plan other than the one that was shown.
+///
+/// # Errors
+/// [`Error::PlanMoved`]
+pub fn refuse_other_plan(given: &str, now: String) -> Result<()> {
+    if given == now {
+        return Ok(());
+    }
+    Err(Error::PlanMoved { now })
+}
+
+/// Checks, if a plan was shown, that it is still the plan for the present state.
+///
+/// # Errors
+/// It is not.
+pub fn check_plan(
+    context: &Context,
+    request: &Request<'_>,
+    captured: &Captured,
+    shown: Option<&str>,
+) -> Result<()> {
+    match shown {
+        Some(shown) => refuse_other_plan(shown, plan_digest(context, request, captured)?),
+        None => Ok(()),
     }
 }

@@ -19,7 +19,9 @@ use crate::ops::create::apply_retention::apply_retention;
 use crate::ops::create::record::safety_record;
 use crate::ops::database::restore_databases::{self, DatabaseRestore};
 use crate::ops::own_files;
-use crate::ops::restore::planned_restore::{PlannedRestore, capture_and_plan};
+use crate::ops::restore::planned_restore::{
+    PlannedRestore, capture_and_plan, check_plan, plan_digest,
+};
 use crate::ops::restore::restore_job::RestoreJob;
 use crate::ops::restore::restore_options::{
     CommonOptions, Consent, DatabaseReport, Proposal, Request, RestoreOutcome,
@@ -52,18 +54,17 @@ pub fn restore(
     let (mut shown, mut since) = (RestorePlan::default(), None);
     if common.dry_run || !common.yes || !context.root.exists() {
         let first = capture_and_plan(context, store, request, Sink::HashOnly)?;
+        let digest = plan_digest(context, request, &first.captured)?;
         (shown, since) = (refuse_conflicts(first.plan)?, first.since);
         request
             .target
             .check_contents(store, &shown, &request.scope, &context.interrupt)?;
         if common.dry_run || is_nothing_to_do(context, request, &shown) {
-            return Ok(Some(outcome(
-                request,
-                shown,
-                since,
-                first.captured.warnings,
-                common.dry_run,
-            )));
+            let warnings = first.captured.warnings;
+            return Ok(Some(RestoreOutcome {
+                plan_digest: common.dry_run.then_some(digest),
+                ..outcome(request, shown, since, warnings, common.dry_run)
+            }));
         }
     }
     let mut again = false;
@@ -96,6 +97,7 @@ pub fn restore(
         }
         let mut pack = session.locked.begin_pack()?;
         let present = capture_and_plan(context, store, request, Sink::Pack(&mut pack))?;
+        check_plan(context, request, &present.captured, common.plan.as_deref())?;
         let plan = refuse_conflicts(present.plan.clone())?;
         if plan != shown && !common.yes {
             (shown, since, again) = (plan, present.since, true);
@@ -451,6 +453,7 @@ fn outcome(
     dry_run: bool,
 ) -> RestoreOutcome {
     RestoreOutcome {
+        plan_digest: None,
         verb: request.verb,
         target: request.target.checkpoint.clone(),
         safety: None,

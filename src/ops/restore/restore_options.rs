@@ -24,6 +24,8 @@ pub struct CommonOptions {
     pub keep: KeepOptions,
     /// Whether every written file is read back, not only compared by its stat.
     pub reads_back: bool,
+    /// Digest of the plan that was shown; any other plan is refused.
+    pub plan: Option<String>,
 }
 
 /// What is shown before anything changes.
@@ -71,6 +73,8 @@ pub struct RestoreOutcome {
     /// Files of the checkpoint were written over what is there, and nothing was deleted.
     pub overlay: bool,
     pub dry_run: bool,
+    /// Digest of the plan, of a dry run.
+    pub plan_digest: Option<String>,
     /// An undo went back from an interrupted restore, which no redo repeats.
     pub calls_off: bool,
     /// Paths kept by rule although the target lacks them, and directories in which something

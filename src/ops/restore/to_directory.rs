@@ -79,6 +79,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
         warnings.push(Warning::IsPartial { id: checkpoint.id });
     }
     Ok(RestoreOutcome {
+        plan_digest: None,
         verb: Verb::Restore,
         target: checkpoint,
         safety: None,

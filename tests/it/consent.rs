@@ -1,0 +1,174 @@
+//! A plan that was shown, as consent to just this plan.
+
+use serde_json::Value;
+
+use crate::bench::{Run, Sandbox};
+
+/// Variables by which each agent is recognized.
+const AGENTS: [&str; 9] = [
+    "CLAUDECODE",
+    "CODEX_THREAD_ID",
+    "GEMINI_CLI",
+    "CURSOR_AGENT",
+    "COPILOT_CLI",
+    "COPILOT_AGENT",
+    "OPENCODE",
+    "AI_AGENT",
+    "AGENT",
+];
+
+fn project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("dir/b", "1");
+    sandbox.create("first");
+    sandbox.write("a", "2");
+    sandbox.create("second");
+    sandbox.write("a", "3");
+    sandbox
+}
+
+fn digest(run: &Run) -> String {
+    let digest = run.data()["plan_digest"].clone();
+    digest.as_str().expect("a digest").to_owned()
+}
+
+fn planned(sandbox: &Sandbox, words: &[&str]) -> String {
+    digest(
+        &sandbox
+            .run(&[words, &["--dry-run", "--json"]].concat())
+            .success(),
+    )
+}
+
+#[test]
+fn with_agent_restore_plan_an_agent_needs_the_plan_of_a_dry_run() {
+    for agent in AGENTS {
+        let sandbox = project();
+        sandbox
+            .user_config("agent_restore = \"plan\"")
+            .env(agent, "1");
+        let before = sandbox.tree();
+        let refused = sandbox.run(&["restore", "first", "--yes"]).code(4);
+        assert!(
+            refused
+                .stderr
+                .contains("checkpoint restore first --dry-run"),
+            "{refused}"
+        );
+        sandbox.tree().assert_is(&before, agent);
+        let plan = planned(&sandbox, &["restore", "first"]);
+        sandbox
+            .run(&["restore", "first", "--plan", &plan, "--yes"])
+            .success();
+        assert_eq!(sandbox.read("a"), "1");
+        sandbox.run(&["undo", "--yes"]).code(4);
+        let plan = planned(&sandbox, &["undo"]);
+        sandbox.run(&["undo", "--plan", &plan, "--yes"]).success();
+        sandbox.run(&["redo", "--yes"]).code(4);
+        let plan = planned(&sandbox, &["redo"]);
+        sandbox.run(&["redo", "--plan", &plan, "--yes"]).success();
+        sandbox.run(&["delete", "first", "--yes"]).code(4);
+        let plan = planned(&sandbox, &["delete", "first"]);
+        sandbox
+            .run(&["delete", "second", "--plan", &plan, "--yes"])
+            .code(4);
+        sandbox
+            .run(&["delete", "first", "--plan", &plan, "--yes"])
+            .code(0);
+        let to = sandbox.home().join("elsewhere");
+        sandbox
+            .run(&["restore", "second", "--to", &to.to_string_lossy()])
+            .success();
+    }
+}
+
+#[test]
+fn a_plan_is_refused_once_anything_has_moved() {
+    let changes: [(&str, fn(&Sandbox)); 5] = [
+        ("content", |sandbox| _ = sandbox.write("dir/b", "2")),
+        ("mode", |sandbox| _ = sandbox.chmod("dir/b", 0o755)),
+        ("new file", |sandbox| _ = sandbox.write("new", "")),
+        ("deleted", |sandbox| _ = sandbox.remove("dir/b")),
+        ("directory", |sandbox| _ = sandbox.mkdir("empty")),
+    ];
+    for (name, change) in changes {
+        let sandbox = project();
+        let plan = planned(&sandbox, &["restore", "first"]);
+        change(&sandbox);
+        let before = sandbox.tree();
+        let checkpoints = sandbox.listed_ids();
+        let words = ["restore", "first", "--plan", &plan, "--yes", "--json"];
+        let refused = sandbox.run(&words).code(4);
+        assert_eq!(refused.error_code(), "consent_needed", "{name}");
+        let message = refused.json()["error"]["message"].clone();
+        let now = planned(&sandbox, &["restore", "first"]);
+        assert!(
+            message.as_str().is_some_and(|text| text.contains(&now)),
+            "{name}: {message}"
+        );
+        sandbox.tree().assert_is(&before, name);
+        assert_eq!(sandbox.listed_ids(), checkpoints, "{name}");
+        sandbox
+            .run(&["restore", "first", "--plan", &now, "--yes"])
+            .success();
+    }
+}
+
+#[test]
+fn a_plan_is_of_one_checkpoint_with_its_limits() {
+    let sandbox = project();
+    let plan = planned(&sandbox, &["restore", "first"]);
+    for other in [
+        &["restore", "second"][..],
+        &["restore", "first", "a"],
+        &["restore", "first", "--overlay"],
+        &["restore", "first", "--glob", "*"],
+    ] {
+        sandbox
+            .run(&[other, &["--plan", &plan, "--yes"]].concat())
+            .code(4);
+    }
+    assert_eq!(sandbox.read("a"), "3");
+}
+
+#[test]
+fn without_the_setting_an_agent_restores_as_before() {
+    let sandbox = project();
+    sandbox.env("CLAUDECODE", "1");
+    sandbox.run(&["restore", "first", "--yes"]).success();
+    sandbox.run(&["undo", "--yes"]).success();
+    sandbox.run(&["redo", "--yes"]).success();
+    sandbox.run(&["delete", "second", "--yes"]).success();
+}
+
+#[test]
+fn a_person_needs_no_plan_and_a_project_cannot_ask_for_one() {
+    let sandbox = project();
+    sandbox.user_config("agent_restore = \"plan\"");
+    sandbox.run(&["restore", "first", "--yes"]).success();
+    let sandbox = project();
+    sandbox
+        .env("CLAUDECODE", "1")
+        .write(".checkpoint.toml", "agent_restore = \"plan\"\n");
+    sandbox.run(&["restore", "first", "--yes"]).success();
+}
+
+#[test]
+fn the_command_that_a_dry_run_prints_carries_out_just_this_plan() {
+    let sandbox = project();
+    let shown = sandbox
+        .run(&["restore", "first", "--dry-run", "--", "a"])
+        .success();
+    let (_, command) = shown
+        .stderr
+        .split_once("just this: checkpoint ")
+        .expect("a command");
+    let words: Vec<&str> = command.trim().split(' ').collect();
+    sandbox.run(&words).success();
+    assert_eq!(sandbox.read("a"), "1");
+    let value: Value = sandbox
+        .run(&["restore", "second", "--yes", "--json"])
+        .success()
+        .data();
+    assert!(value["plan_digest"].is_null(), "{value}");
+}
