@@ -1,0 +1,326 @@
+"""How each agent program is started, pointed at a model, and told of a hook."""
+
+import json
+import pathlib
+
+from session import PROMPTS
+
+# The plugins that `setup` writes for programs without hooks of the usual kind.
+PLUGINS = pathlib.Path(__file__).resolve().parents[2] / "src/agent/setup/texts"
+
+
+def put(path, content):
+    path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content, indent=2))
+
+
+class Program:
+    """What is common. `events` are the moments of which the recorder is told,
+    `tools` the name of the tool that edits and of the one that runs a shell."""
+
+    name = command = package = version = ""
+    events, tools = [], ("", "")
+    # The name of the shell in the documents.
+    shell_name = "Bash"
+
+    def configure(self, home, model):
+        pass
+
+    def environment(self, model):
+        return {}
+
+    def first(self, prompt):
+        raise NotImplementedError
+
+    def next(self, prompt):
+        raise NotImplementedError
+
+    def compact(self):
+        """The words that compact a session, where there are such."""
+        return None
+
+    def compacting(self):
+        """The steps of a prompt in which the program compacts by itself."""
+        return None
+
+    def write(self, path, content):
+        return {"tool": self.tools[0], "input": {"file_path": str(path), "content": content}}
+
+    def shell(self, command):
+        return {"tool": self.tools[1], "input": {"command": command, "description": "a command"}}
+
+    def sed(self, expression, path):
+        return [self.shell(f"sed -i {expression} {path}")]
+
+    def subagent(self):
+        return None
+
+    def failure(self):
+        return {"error": 400, "type": "invalid_request_error"}
+
+    def reasons(self):
+        """The checkpoints that the story of three prompts leaves."""
+        shell = self.shell_name
+        return [f"before: {PROMPTS[0]}", f"after: {PROMPTS[0]}", f"before {shell}: sh build.sh", f"after: {PROMPTS[1]}",
+                f"before: {PROMPTS[3]}", f"after: {PROMPTS[3]}"]
+
+    def hook(self, recorder):
+        return f"'{recorder}' hook --agent {self.name} 2>/dev/null; exit 0"
+
+    def groups(self, recorder, events=None, **more):
+        handler = {"type": "command", "command": self.hook(recorder), **more}
+        return {event: [{"hooks": [handler]}] for event in events or self.events}
+
+
+class Claude(Program):
+    name, command = "claude", "claude"
+    package, version = "@anthropic-ai/claude-code", "2.1.330"
+    events = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "StopFailure",
+              "PreCompact", "PostCompact", "SubagentStart", "SubagentStop", "SessionEnd"]
+    tools = ("Write", "Bash")
+
+    def environment(self, model):
+        return {"ANTHROPIC_BASE_URL": model.address, "ANTHROPIC_API_KEY": "sk-none",
+                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_MAX_RETRIES": "0"}
+
+    def words(self, prompt, *more):
+        return ["claude", "-p", prompt, "--allowedTools", "Bash,Write,Edit,Agent,Task", "--model", "claude-sonnet-4-5", *more]
+
+    def first(self, prompt):
+        return self.words(prompt)
+
+    def next(self, prompt):
+        return self.words(prompt, "--continue")
+
+    def compact(self):
+        return self.next("/compact keep it short")
+
+    def subagent(self):
+        return [{"tool": "Agent", "input": {"description": "look", "prompt": "Look at notes.txt", "subagent_type": "general-purpose",
+                                            "run_in_background": False}},
+                self.shell("cat notes.txt"), {"text": "it says uno"}]
+
+    def failure(self):
+        return {"error": 429, "type": "rate_limit_error"}
+
+    def install(self, home, recorder):
+        folder = home / ".claude/skills/recorder"
+        put(folder / ".claude-plugin/plugin.json", {"name": "recorder"})
+        put(folder / "hooks/hooks.json", {"hooks": self.groups(recorder, timeout=5)})
+
+
+class Codex(Program):
+    name, command = "codex", "codex"
+    package, version = "@openai/codex", "0.169.0"
+    events = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "PreCompact", "PostCompact",
+              "SubagentStart", "SubagentStop", "Interrupt", "StopFailure", "SessionEnd"]
+    tools = ("apply_patch", "exec_command")
+
+    def configure(self, home, model):
+        put(home / ".codex/config.toml", f'''model = "gpt-5.5"
+model_provider = "scripted"
+approval_policy = "never"
+sandbox_mode = "danger-full-access"
+model_auto_compact_token_limit = 100000
+check_for_update_on_startup = false
+[model_providers.scripted]
+name = "scripted"
+base_url = "{model.address}/v1"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+''')
+
+    def words(self, *middle):
+        return ["codex", "exec", *middle, "--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
+
+    def first(self, prompt):
+        return [*self.words(), prompt]
+
+    def next(self, prompt):
+        return [*self.words("resume", "--last"), prompt]
+
+    def write(self, path, content):
+        lines = "".join(f"+{line}\n" for line in content.splitlines())
+        return {"tool": "apply_patch", "input": f"*** Begin Patch\n*** Add File: {path.name}\n{lines}*** End Patch\n"}
+
+    def shell(self, command):
+        return {"tool": "exec_command", "input": {"cmd": command}}
+
+    def subagent(self):
+        return [{"tool": "spawn_agent", "namespace": "multi_agent_v1", "input": {"message": "Look at notes.txt", "agent_type": "default"}},
+                self.shell("sleep 6"), {"text": "it says uno"}]
+
+    def compacting(self):
+        return [dict(self.shell("true"), tokens=150000), {"text": "a summary"}]
+
+    def install(self, home, recorder):
+        put(home / ".codex/hooks.json", {"hooks": self.groups(recorder, timeout=2)})
+
+
+class Gemini(Program):
+    name, command = "gemini", "gemini"
+    package, version = "@google/gemini-cli", "0.61.0"
+    events = ["SessionStart", "BeforeAgent", "BeforeTool", "AfterTool", "AfterAgent", "PreCompress", "SessionEnd"]
+    tools, shell_name = ("write_file", "run_shell_command"), "run_shell_command"
+
+    def configure(self, home, _model):
+        put(home / ".gemini/settings.json", {
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "privacy": {"usageStatisticsEnabled": False},
+            "general": {"enableAutoUpdate": False, "disableUpdateNag": True},
+        })
+
+    def environment(self, model):
+        return {"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": model.address}
+
+    def words(self, prompt, *more):
+        return ["gemini", *more, "--yolo", "--skip-trust", "--model", "gemini-2.5-pro", "-p", prompt]
+
+    def first(self, prompt):
+        return self.words(prompt)
+
+    def next(self, prompt):
+        return self.words(prompt, "--resume", "latest")
+
+    def compact(self):
+        return self.next("/compress")
+
+    def install(self, home, recorder):
+        folder = home / ".gemini/extensions/recorder"
+        put(folder / "gemini-extension.json", {"name": "recorder", "version": "1.0.0"})
+        put(folder / "hooks/hooks.json", {"hooks": self.groups(recorder, name="recorder", timeout=5000)})
+
+
+class Opencode(Program):
+    name, command = "opencode", "opencode"
+    package, version = "opencode-ai", "1.18.33"
+    tools, shell_name = ("write", "bash"), "bash"
+
+    def configure(self, home, model):
+        # It looks for its plugin library at each start, for a minute where nobody answers.
+        put(home / ".npmrc", f"registry={model.address}/npm\n")
+        limit = {"context": 100000, "output": 8000}
+        put(home / ".config/opencode/opencode.json", {
+            "$schema": "https://opencode.ai/config.json",
+            "autoupdate": False,
+            "share": "disabled",
+            "model": "scripted/model",
+            "permission": "allow",
+            "provider": {"scripted": {
+                "npm": "@ai-sdk/openai-compatible",
+                "name": "scripted",
+                "options": {"baseURL": f"{model.address}/v1", "apiKey": "none"},
+                "models": {"model": {"name": "model", "limit": limit}},
+            }},
+        })
+
+    def environment(self, _model):
+        return {"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1"}
+
+    def first(self, prompt):
+        return ["opencode", "run", prompt]
+
+    def next(self, prompt):
+        return ["opencode", "run", "--continue", prompt]
+
+    def compacting(self):
+        return [dict(self.shell("true"), tokens=150000), {"text": "a summary"}]
+
+    def write(self, path, content):
+        return {"tool": "write", "input": {"filePath": str(path), "content": content}}
+
+    def subagent(self):
+        return [{"tool": "task", "input": {"description": "look", "prompt": "Look at notes.txt", "subagent_type": "general"}},
+                self.shell("cat notes.txt"), {"text": "it says uno"}]
+
+    def install(self, home, recorder):
+        text = (PLUGINS / "opencode.js").read_text().replace("PROGRAM", str(recorder))
+        put(home / ".config/opencode/plugins/recorder.js", text)
+
+
+class Qwen(Program):
+    name, command = "qwen", "qwen"
+    package, version = "@qwen-code/qwen-code", "0.24.4"
+    events = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "StopFailure", "PreCompact",
+              "SubagentStart", "SubagentStop", "SessionEnd"]
+    tools = ("write_file", "run_shell_command")
+
+    def environment(self, model):
+        return {"OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"{model.address}/v1", "OPENAI_MODEL": "qwen3-coder-plus"}
+
+    def shell(self, command):
+        return {"tool": "run_shell_command", "input": {"command": command, "is_background": False}}
+
+    def sed(self, expression, path):
+        # It takes `sed -i` for an edit, and wants a file to be read before.
+        return [{"tool": "read_file", "input": {"file_path": str(path)}}, *super().sed(expression, path)]
+
+    def words(self, prompt, *more):
+        return ["qwen", *more, "--yolo", "--auth-type", "openai", "-p", prompt]
+
+    def first(self, prompt):
+        return self.words(prompt)
+
+    def next(self, prompt):
+        return self.words(prompt, "--continue")
+
+    def compact(self):
+        return self.next("/compress")
+
+    def subagent(self):
+        return [{"tool": "agent", "input": {"description": "look", "prompt": "Look at notes.txt", "subagent_type": "general-purpose"}},
+                self.shell("cat notes.txt"), {"text": "it says uno"}]
+
+    def install(self, home, recorder):
+        put(home / ".qwen/settings.json", {
+            "hooks": self.groups(recorder, timeout=5000),
+            "privacy": {"usageStatisticsEnabled": False},
+            "general": {"enableAutoUpdate": False},
+        })
+
+
+class Copilot(Program):
+    name, command = "copilot", "copilot"
+    package, version = "@github/copilot", "1.0.102"
+    events = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "ErrorOccurred", "PreCompact",
+              "subagentStart", "SubagentStop", "SessionEnd"]
+    tools = ("create", "bash")
+
+    def environment(self, model):
+        return {"COPILOT_PROVIDER_BASE_URL": f"{model.address}/v1", "COPILOT_MODEL": "gpt-4.1", "COPILOT_PROVIDER_API_KEY": "none",
+                "COPILOT_OFFLINE": "true", "COPILOT_AUTO_UPDATE": "false"}
+
+    def first(self, prompt):
+        return ["copilot", "--allow-all", "-p", prompt]
+
+    def next(self, prompt):
+        return ["copilot", "--allow-all", "--continue", "-p", prompt]
+
+    def compact(self):
+        return self.next("/compact")
+
+    def write(self, path, content):
+        return {"tool": "create", "input": {"path": str(path), "file_text": content}}
+
+    def subagent(self):
+        return [{"tool": "task", "input": {"name": "look", "description": "look", "prompt": "Look at notes.txt",
+                                           "agent_type": "general-purpose", "mode": "sync"}},
+                self.shell("cat notes.txt"), {"text": "it says uno"}]
+
+    def install(self, home, recorder):
+        handlers = {event: [{"type": "command", "bash": self.hook(recorder), "env": {"EVENT": event}, "timeoutSec": 5}]
+                    for event in self.events}
+        put(home / ".copilot/hooks/recorder.json", {"version": 1, "hooks": handlers})
+
+
+class CopilotCamel(Copilot):
+    """The same program in its other spelling, whose documents do not name the event."""
+
+    name = "copilot-camel"
+    events = ["sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "agentStop", "errorOccurred", "preCompact",
+              "subagentStart", "subagentStop", "sessionEnd"]
+
+
+PROGRAMS = {program.name: program for program in (Claude(), Codex(), Gemini(), Opencode(), Qwen(), Copilot(), CopilotCamel())}

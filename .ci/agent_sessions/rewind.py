@@ -1,0 +1,45 @@
+"""Tries `checkpoint` under a real agent: setup, the story, rewind, undo, removal."""
+
+import json
+import subprocess
+
+from session import PROMPTS, Failed, tree
+
+
+def run(session, checkpoint):
+    def call(*words):
+        done = subprocess.run([checkpoint, *words], cwd=session.project, env=session.variables,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        if done.returncode != 0:
+            raise Failed(f"checkpoint {' '.join(words)} ended with {done.returncode}: {done.stdout}{done.stderr}")
+        return done.stdout
+
+    name = session.program.name
+    home = tree(session.home)
+    call("setup", name, "--yes")
+    written = {path: home.get(path) for path, now in tree(session.home).items() if home.get(path) != now}
+    expect("setup wrote", bool(written), True)
+    before_second = session.three_prompts()
+    at_the_end = tree(session.project)
+
+    prompts = json.loads(call("rewind", "--json"))["data"]
+    expect("the session is of", prompts["agent_name"], name)
+    expect("the prompts are", [prompt["line"].strip('"') for prompt in prompts["prompts"]], PROMPTS)
+    listed = json.loads(call("list", "--json"))["data"]["checkpoints"]
+    expect("the checkpoints are", [row["reason"].replace('"', "") for row in reversed(listed)], session.program.reasons())
+
+    call("rewind", "2", "--yes")
+    expect("after rewind 2 the tree is", tree(session.project), before_second)
+    call("undo", "--yes")
+    expect("after undo the tree is", tree(session.project), at_the_end)
+    call("verify", "--full")
+
+    call("setup", name, "--remove", "--yes")
+    after = tree(session.home)
+    expect("setup --remove leaves", {path: after.get(path) for path in written}, written)
+    print(f"{name} {session.program.version}: {len(listed)} checkpoints, rewind, undo and removal are exact", flush=True)
+
+
+def expect(what, found, wanted):
+    if found != wanted:
+        raise Failed(f"{what}\n  {found}\ninstead of\n  {wanted}")
