@@ -95,6 +95,11 @@ fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
     if moment == Moment::PreTool && tool.as_ref().is_some_and(|tool| !is_shell(tool)) {
         return None;
     }
+    // Gemini CLI tells this before every request, whether it compresses or not.
+    let is_routine = text(document, &["trigger"]).as_deref() == Some("auto");
+    if agent == AgentName::Gemini && moment == Moment::PreCompact && is_routine {
+        return None;
+    }
     let error = &document["error"];
     let status = text(document, &["status"]);
     let (moment, cause) = match (moment, status.as_deref()) {
@@ -103,7 +108,8 @@ fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
         (Moment::TurnFailed, _) => (
             moment,
             text(document, &["error", "error_type", "cause"])
-                .or_else(|| text(error, &["name", "type", "message"])),
+                .or_else(|| text(error, &["name"]).filter(|name| name != "Error"))
+                .or_else(|| text(error, &["message"])),
         ),
         (Moment::Interrupted, _) => (moment, text(document, &["reason", "cause"])),
         other => (other.0, None),
@@ -183,6 +189,13 @@ fn moment_by_keys(document: &Value) -> Option<Moment> {
     let has = |key| document.get(key).is_some();
     if has("toolName") {
         (!has("toolResult")).then_some(Moment::PreTool)
+    } else if has("agentId") && has("agentName") {
+        let has_ended = has("stopReason") || has("response");
+        Some(if has_ended {
+            Moment::SubagentEnd
+        } else {
+            Moment::SubagentStart
+        })
     } else if has("error") {
         Some(Moment::TurnFailed)
     } else if has("source") {

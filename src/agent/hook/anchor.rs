@@ -37,6 +37,10 @@ pub enum Anchor {
 /// The checkpoint cannot be made; what was noted of the event stays.
 pub fn work(context: &Context, session: &mut Session<'_>, event: &AgentEvent) -> Result<Anchor> {
     let mut notes = session.locked.store().session_notes();
+    let is_of_subagent = event.agent_id.is_some();
+    if is_of_subagent && !matches!(event.moment, Moment::SubagentStart | Moment::SubagentEnd) {
+        return Ok(Anchor::Nothing("within a subagent"));
+    }
     let agent = event.agent.into_str();
     let known = notes.touch(agent, &event.session, context.now_ms);
     let prompts = if event.moment == Moment::Prompt {
@@ -96,12 +100,20 @@ fn refusal(context: &Context, session: &AgentSession, event: &AgentEvent) -> Opt
     let has_subagents = event.has_subagents || session.has_running_subagent(context.now_ms);
     match event.moment {
         Moment::SubagentStart | Moment::SubagentEnd | Moment::SessionEnd => Some("noted"),
+        // Qwen Code tells the prompt of a turn again after each call of a tool, without its text.
+        Moment::Prompt if event.prompt.is_none() && is_known_prompt(session, event) => {
+            Some("the prompt goes on")
+        }
         _ if auto == AutoCheckpoints::Off => Some("auto is off"),
         Moment::PreTool if auto == AutoCheckpoints::Prompts => Some("auto is prompts"),
-        Moment::PreTool if event.agent_id.is_some() => Some("within a subagent"),
         Moment::PreTool | Moment::TurnEnd if has_subagents => Some("a subagent runs"),
         _ => None,
     }
+}
+
+fn is_known_prompt(session: &AgentSession, event: &AgentEvent) -> bool {
+    let last = session.prompts.last();
+    last.is_some_and(|last| last.id.is_some() && last.id == event.prompt_id)
 }
 
 /// Makes the checkpoint; before a prompt, notes it.

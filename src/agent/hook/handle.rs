@@ -48,6 +48,9 @@ pub fn handle(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) 
     if context.environment.disabled {
         return Handled::done("checkpoints are disabled");
     }
+    if event.agent_id.is_some() && event.moment == Moment::SessionStart {
+        return Handled::done("within a subagent");
+    }
     let worked = if options.first {
         first(context, event, options)
     } else {

@@ -1,0 +1,268 @@
+//! The words of each agent, as its own documents have them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use checkpoint::agent::dialect::event::{AgentEvent, AgentName};
+use checkpoint::agent::dialect::read;
+use checkpoint::model::session::provenance::Moment;
+use serde_json::Value;
+
+use crate::bench::fixtures::files_below;
+use crate::bench::{Sandbox, cases};
+use crate::hook::hook;
+
+/// What the beginning of a file's name says of the moment.
+const NAMES: [(&str, Option<Moment>); 50] = [
+    ("AfterAgent", Some(Moment::TurnEnd)),
+    ("AfterTool", None),
+    ("BeforeAgent", Some(Moment::Prompt)),
+    ("BeforeTool-run_shell_command", Some(Moment::PreTool)),
+    ("BeforeTool-write_file", None),
+    ("ErrorOccurred", Some(Moment::TurnFailed)),
+    ("Interrupt", Some(Moment::Interrupted)),
+    ("PostCompact", None),
+    ("PostToolUse", None),
+    ("PreCompact", Some(Moment::PreCompact)),
+    ("PreCompress-auto", None),
+    ("PreCompress-manual", Some(Moment::PreCompact)),
+    ("PreToolUse-Bash", Some(Moment::PreTool)),
+    ("PreToolUse-run_shell_command", Some(Moment::PreTool)),
+    ("PreToolUse.json", Some(Moment::PreTool)),
+    ("PreToolUse-", None),
+    ("SessionEnd", Some(Moment::SessionEnd)),
+    ("SessionStart", Some(Moment::SessionStart)),
+    ("StopFailure", Some(Moment::TurnFailed)),
+    ("Stop", Some(Moment::TurnEnd)),
+    ("SubagentStart", Some(Moment::SubagentStart)),
+    ("SubagentStop", Some(Moment::SubagentEnd)),
+    ("TaskCancel", Some(Moment::Interrupted)),
+    ("TaskComplete", Some(Moment::TurnEnd)),
+    ("TaskResume", Some(Moment::SessionStart)),
+    ("TaskStart", Some(Moment::SessionStart)),
+    ("UserPromptSubmit", Some(Moment::Prompt)),
+    ("agentStop", Some(Moment::TurnEnd)),
+    ("beforeSubmitPrompt", Some(Moment::Prompt)),
+    ("chat.message", Some(Moment::Prompt)),
+    ("errorOccurred", Some(Moment::TurnFailed)),
+    ("experimental.session.compacting", Some(Moment::PreCompact)),
+    ("post_cascade_response", Some(Moment::TurnEnd)),
+    ("post_", None),
+    ("postToolUse", None),
+    ("preCompact", Some(Moment::PreCompact)),
+    ("preToolUse-Shell", Some(Moment::PreTool)),
+    ("preToolUse-bash", Some(Moment::PreTool)),
+    ("preToolUse", None),
+    ("pre_run_command", Some(Moment::PreTool)),
+    ("pre_user_prompt", Some(Moment::Prompt)),
+    ("session.created", Some(Moment::SessionStart)),
+    ("session.error", Some(Moment::TurnFailed)),
+    ("session.idle", Some(Moment::TurnEnd)),
+    ("sessionEnd", Some(Moment::SessionEnd)),
+    ("sessionStart", Some(Moment::SessionStart)),
+    ("stop-aborted", Some(Moment::Interrupted)),
+    ("stop", Some(Moment::TurnEnd)),
+    ("subagentSt", None),
+    ("userPromptSubmitted", Some(Moment::Prompt)),
+];
+
+/// The agent whose words a folder holds; Qwen Code uses those of Claude Code.
+fn agent_of(folder: &str) -> AgentName {
+    let name = match folder {
+        "qwen" => "claude",
+        "copilot-camel" => "copilot",
+        other => other,
+    };
+    name.parse().expect("a known agent")
+}
+
+/// Each recorded or published document, with its folder and name.
+fn documents() -> Vec<(String, String, PathBuf)> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/hook_events");
+    let name =
+        |path: Option<&std::ffi::OsStr>| path.expect("a name").to_string_lossy().into_owned();
+    let found = files_below(&top).into_iter();
+    let found = found.filter(|path| path.extension().is_some_and(|end| end == "json"));
+    let documents: Vec<_> = found
+        .filter(|path| !path.components().any(|part| part.as_os_str() == "schema"))
+        .map(|path| {
+            let folder = name(path.parent().and_then(Path::file_name));
+            (folder, name(path.file_name()), path)
+        })
+        .collect();
+    assert!(documents.len() > 100, "{}", documents.len());
+    documents
+}
+
+fn expected(name: &str) -> Option<Moment> {
+    match name {
+        "subagentStart.json" => return Some(Moment::SubagentStart),
+        "subagentStop.json" => return Some(Moment::SubagentEnd),
+        _ => {}
+    }
+    let found = NAMES.iter().find(|(begin, _)| name.starts_with(begin));
+    found.unwrap_or_else(|| panic!("{name} is not known")).1
+}
+
+fn parsed(path: &Path, agent: Option<AgentName>) -> Option<AgentEvent> {
+    read::parse(&fs::read(path).expect("it can be read"), agent)
+}
+
+#[test]
+fn every_document_of_an_agent_is_read_with_what_it_tells() {
+    for (folder, name, path) in documents() {
+        let read = parsed(&path, Some(agent_of(&folder)));
+        let moment = read.as_ref().map(|event| event.moment);
+        assert_eq!(moment, expected(&name), "{folder}/{name}");
+        let Some(event) = read else { continue };
+        let here = format!("{folder}/{name}: {event:?}");
+        assert!(!event.session.is_empty(), "{here}");
+        assert!(
+            event
+                .dirs
+                .iter()
+                .all(|dir| dir.starts_with("/home/user/project")),
+            "{here}"
+        );
+        assert!(!event.dirs.is_empty() || folder == "windsurf", "{here}");
+        assert_eq!(
+            event.agent_id.is_some(),
+            name.contains("in-subagent") || name.to_lowercase().contains("subagent"),
+            "{here}"
+        );
+        match event.moment {
+            Moment::Prompt => assert_eq!(event.prompt.is_none(), name.contains("empty"), "{here}"),
+            Moment::PreTool => assert!(
+                event.command.is_some() && (event.tool.is_some() || folder == "windsurf"),
+                "{here}"
+            ),
+            Moment::TurnFailed => assert!(event.cause.is_some(), "{here}"),
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn an_agent_is_recognized_by_its_words() {
+    for (folder, name, path) in documents() {
+        // Qwen Code and Copilot CLI in PascalCase write what Claude Code may write too.
+        let Some(event) = parsed(&path, None) else {
+            continue;
+        };
+        if !["qwen", "copilot"].contains(&folder.as_str()) {
+            assert_eq!(event.agent, agent_of(&folder), "{folder}/{name}");
+        }
+    }
+}
+
+#[test]
+fn each_document_is_answered_silently_by_the_program() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    for (folder, name, path) in documents() {
+        let text = fs::read_to_string(&path).expect("text");
+        let root = sandbox.root().to_string_lossy().into_owned();
+        let text = text.replace("/home/user/project", &root);
+        let agent = agent_of(&folder).into_str();
+        let run = hook(&sandbox, &["--agent", agent], text.as_bytes());
+        let answer: Value = serde_json::from_str(&run.stdout).unwrap_or_default();
+        assert!(answer["systemMessage"].is_null(), "{folder}/{name}: {run}");
+        let is_cline = agent == "cline" && expected(&name).is_some();
+        assert_eq!(
+            answer["cancel"] == false,
+            is_cline,
+            "{folder}/{name}: {run}"
+        );
+    }
+    sandbox.run(&["verify"]).success();
+}
+
+/// A small generator, seeded, so that a failure can be repeated.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).expect("31 bits") % sides
+    }
+}
+
+/// Changes a document somewhere: bytes, or a value in place of another.
+fn mutated(dice: &mut Dice, document: &[u8]) -> Vec<u8> {
+    let mut bytes = document.to_vec();
+    for _ in 0..=dice.roll(4) {
+        let at = dice
+            .roll(bytes.len().max(1))
+            .min(bytes.len().saturating_sub(1));
+        match dice.roll(6) {
+            0 => bytes[at] ^= 1 << dice.roll(8),
+            1 => bytes.truncate(at.max(1)),
+            2 => drop(
+                bytes.splice(
+                    at..at,
+                    [b'"', b'{', b'[', b'\\', 0xff, 0][dice.roll(6)..]
+                        .iter()
+                        .copied(),
+                ),
+            ),
+            3 => {
+                let text = String::from_utf8_lossy(&bytes).into_owned();
+                let value = ["null", "5", "[]", "{}", "true", "-1e999"][dice.roll(6)];
+                bytes = text
+                    .replacen("\"/home/user/project\"", value, 1)
+                    .into_bytes();
+            }
+            4 => {
+                let end = (at + dice.roll(40)).min(bytes.len());
+                bytes.drain(at..end);
+            }
+            _ => bytes.extend_from_within(at..),
+        }
+        if bytes.is_empty() {
+            bytes.push(b' ');
+        }
+    }
+    bytes
+}
+
+#[test]
+fn ten_thousand_mutations_of_each_agents_documents_are_read_or_passed_over() {
+    let all: Vec<(AgentName, Vec<u8>)> = documents()
+        .into_iter()
+        .map(|(folder, _, path)| (agent_of(&folder), fs::read(path).expect("it can be read")))
+        .collect();
+    let mut dice = Dice(4242);
+    for agent in [
+        "claude", "codex", "gemini", "cursor", "copilot", "opencode", "cline", "windsurf",
+    ] {
+        let agent: AgentName = agent.parse().expect("an agent");
+        let own: Vec<&Vec<u8>> = all
+            .iter()
+            .filter(|(of, _)| *of == agent)
+            .map(|(_, bytes)| bytes)
+            .collect();
+        for _ in 0..cases(10_000) {
+            let which = dice.roll(own.len());
+            let bytes = mutated(&mut dice, own[which]);
+            for named in [Some(agent), None] {
+                let _ = read::parse(&bytes, named);
+            }
+        }
+    }
+}
+
+#[test]
+fn some_mutations_are_passed_over_by_the_program_too() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    let all = documents();
+    let mut dice = Dice(4243);
+    for _ in 0..cases(100) {
+        let (folder, _, path) = &all[dice.roll(all.len())];
+        let bytes = mutated(&mut dice, &fs::read(path).expect("it can be read"));
+        hook(&sandbox, &["--agent", agent_of(folder).into_str()], &bytes).success();
+    }
+}
