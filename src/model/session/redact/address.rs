@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::model::session::redact::named_value::is_placeholder;
+use crate::model::session::redact::value_text::is_placeholder;
 use crate::model::session::redact::window;
 
 /// Lower bound on the length of a user's name that is a key.

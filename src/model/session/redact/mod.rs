@@ -10,6 +10,7 @@ mod named_value;
 mod prefixes;
 mod shapes;
 mod tool_flags;
+mod value_text;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::model::session::redact::named_value::{is_placeholder, quoted, run};
+use crate::model::session::redact::value_text::{is_placeholder, quoted, run};
 
 /// A program that takes a password by a short option.
 pub struct Tool {
