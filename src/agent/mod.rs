@@ -3,3 +3,4 @@
 pub mod dialect;
 pub mod doctor;
 pub mod hook;
+pub mod shell_calls;
