@@ -4,10 +4,8 @@
 //! line too. So `echo checkpoint restore` and a commit message with these words are taken for a
 //! call, and what a variable or an alias hides is not found.
 
-/// Commands that change the directory or remove what the store holds.
-const VERBS: [&str; 8] = [
-    "restore", "undo", "redo", "rewind", "delete", "rm", "prune", "gc",
-];
+/// Commands that change the directory, or remove checkpoints that were not to go.
+const VERBS: [&str; 6] = ["restore", "undo", "redo", "rewind", "delete", "rm"];
 /// Options before a command that take the next word.
 const OPTIONS_WITH_VALUE: [&str; 7] = [
     "-C",
@@ -266,8 +264,6 @@ mod tests {
             ("checkpoint rewind 2", "rewind"),
             ("checkpoint delete @", "delete"),
             ("checkpoint rm @", "rm"),
-            ("checkpoint prune --keep 1", "prune"),
-            ("checkpoint gc", "gc"),
             ("checkpoint workflow rewind plan --files", "rewind"),
             ("checkpoint workflow -w x rewind plan", "rewind"),
             ("checkpoint restore @ src --yes", "restore"),
@@ -377,6 +373,7 @@ mod tests {
             "checkpoint undo --dry-run 2>&1 | head",
             "checkpoint delete @ --dry-run && ls",
             "checkpoint prune --dry-run",
+            "checkpoint prune --keep 1",
             "checkpoint undo --list",
             "checkpoint restore --help",
             "checkpoint restore -h",

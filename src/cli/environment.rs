@@ -158,10 +158,6 @@ pub fn absolute(given: &Path) -> Result<PathBuf> {
 }
 
 /// Returns the folder for temporary files.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the door to the environment"
-)]
 pub fn temporary_dir() -> PathBuf {
     env::temp_dir()
 }

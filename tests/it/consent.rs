@@ -82,9 +82,12 @@ fn with_agent_restore_plan_an_agent_needs_the_plan_of_a_dry_run() {
     }
 }
 
+/// Changes the directory.
+type Step = fn(&Sandbox);
+
 #[test]
 fn a_plan_is_refused_once_anything_has_moved() {
-    let changes: [(&str, fn(&Sandbox)); 5] = [
+    let changes: [(&str, Step); 5] = [
         ("content", |sandbox| _ = sandbox.write("dir/b", "2")),
         ("mode", |sandbox| _ = sandbox.chmod("dir/b", 0o755)),
         ("new file", |sandbox| _ = sandbox.write("new", "")),

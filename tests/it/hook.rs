@@ -478,3 +478,41 @@ fn once_a_session_is_over_its_checkpoints_before_tools_go_before_those_before_pr
     sandbox.create("by hand");
     assert_eq!(reasons(&sandbox).len(), 3 + 1);
 }
+
+#[test]
+fn a_call_of_ours_that_changes_files_is_asked_about_where_the_agent_can_ask() {
+    let sandbox = project();
+    sandbox.create("first");
+    let line = "cd x && checkpoint restore @ --yes";
+    for (name, tool, key) in [
+        ("claude", "Bash", "/hookSpecificOutput/permissionDecision"),
+        ("gemini", "run_shell_command", "/decision"),
+        ("copilot", "bash", "/permissionDecision"),
+    ] {
+        let agent = Agent {
+            name,
+            ..claude(&sandbox)
+        };
+        let call = |command: &str, mode: &str| {
+            agent.event(
+                "PreToolUse",
+                &json!({
+                    "tool_name": tool, "tool_input": { "command": command },
+                    "permission_mode": mode, "tool_use_id": format!("{command} {mode}"),
+                }),
+            )
+        };
+        let asked: Value = serde_json::from_str(&call(line, "default").stdout).expect("a document");
+        assert_eq!(asked.pointer(key), Some(&json!("ask")), "{asked}");
+        call("checkpoint restore @ --dry-run", "default").stdout_is("");
+        call("git restore .", "default").stdout_is("");
+        call(line, "bypassPermissions").stdout_is("");
+    }
+    for name in ["codex", "cursor", "opencode"] {
+        let agent = Agent {
+            name,
+            ..claude(&sandbox)
+        };
+        agent.shell(line).stdout_is("");
+    }
+}

@@ -215,6 +215,16 @@ fn moment_by_keys(document: &Value) -> Option<Moment> {
 fn recognize(document: &Value, name: Option<&str>) -> AgentName {
     let has = |key: &str| document.get(key).is_some();
     let name = name.unwrap_or_default();
+    let place = text(document, &["transcript_path", "transcriptPath"]).unwrap_or_default();
+    for (folder, agent) in [
+        ("/.gemini/", AgentName::Gemini),
+        ("/.codex/", AgentName::Codex),
+        ("/.copilot/", AgentName::Copilot),
+    ] {
+        if place.contains(folder) {
+            return agent;
+        }
+    }
     let is_of_gemini = |name| matches!(name, "PreCompress" | "BeforeModel" | "Notification");
     if has("conversation_id") || has("cursor_version") {
         AgentName::Cursor

@@ -9,7 +9,7 @@ use crate::config::agents::AutoCheckpoints;
 use crate::error::Result;
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::session::notes::{AgentSession, PromptNote, SeenEvent};
+use crate::model::session::notes::{AgentSession, PromptNote, SeenEvent, UNNAMED};
 use crate::model::session::provenance::{Moment, Provenance};
 use crate::ops::context::Context;
 use crate::ops::create::command::create_in;
@@ -84,10 +84,10 @@ fn seen(context: &Context, event: &AgentEvent, prompts: u32) -> SeenEvent {
 }
 
 fn note_of_subagents(session: &mut AgentSession, event: &AgentEvent, now_ms: i64) {
-    let id = event.agent_id.as_deref().unwrap_or("?");
+    let id = event.agent_id.as_deref();
     session.is_over = event.moment == Moment::SessionEnd;
     match event.moment {
-        Moment::SubagentStart => session.begin_subagent(id, now_ms),
+        Moment::SubagentStart => session.begin_subagent(id.unwrap_or(UNNAMED), now_ms),
         Moment::SubagentEnd => session.end_subagent(id),
         Moment::SessionStart | Moment::SessionEnd => session.end_all_subagents(),
         _ => {}

@@ -10,6 +10,7 @@ use crate::agent::dialect::answer::HookAnswer;
 use crate::agent::dialect::event::AgentEvent;
 use crate::agent::hook::anchor::{self, Anchor};
 use crate::agent::hook::{start, text};
+use crate::agent::shell_calls::asks_consent;
 use crate::base::time::utc_seconds;
 use crate::error::{Error, Result};
 use crate::model::session::provenance::Moment;
@@ -59,7 +60,19 @@ pub fn handle(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) 
             _ => work(context, event, options),
         }
     };
-    worked.unwrap_or_else(|error| failed(context, event, options, &error))
+    let mut handled = worked.unwrap_or_else(|error| failed(context, event, options, &error));
+    handled.answer.ask = question(event);
+    handled
+}
+
+/// Returns why the user is to be asked before a shell call, if it calls us to change something.
+fn question(event: &AgentEvent) -> Option<String> {
+    let command = event.command.as_deref()?;
+    let is_before_call = event.moment == Moment::PreTool && !event.waives_questions;
+    let verb = asks_consent(command).filter(|_| is_before_call)?;
+    Some(format!(
+        "'checkpoint {verb}' replaces files or drops checkpoints; with --dry-run it only shows what it would do"
+    ))
 }
 
 /// Makes the first checkpoint of a directory that has none of the whole of it.
@@ -100,7 +113,7 @@ fn begin_session(context: &Context, event: &AgentEvent) -> Result<Handled> {
         return Err(Error::UnsafeRoot { root, why });
     };
     let noted = session::begin(context, &store)
-        .and_then(|mut session| anchor::note_start(context, &mut session, event));
+        .and_then(|session| anchor::note_start(context, &session, event));
     let mut handled = Handled::done("told");
     handled.answer.context = start::line(context, &store);
     match noted {

@@ -176,6 +176,7 @@ fn respond(
         };
         whole.message = whole.message.or(said.message);
         whole.context = whole.context.or(said.context);
+        whole.ask = whole.ask.or(said.ask);
     }
     answer::render(&event, &whole)
 }

@@ -22,6 +22,9 @@ const MOST_PROMPTS: usize = 500;
 const MOST_SUBAGENTS: usize = 256;
 const MOST_SEEN: usize = 256;
 
+/// A subagent whose name is not told.
+pub const UNNAMED: &str = "?";
+
 /// The notes of one store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SessionNotes {
@@ -201,13 +204,19 @@ impl AgentSession {
     }
 
     pub fn begin_subagent(&mut self, id: &str, now_ms: i64) {
-        self.end_subagent(id);
+        if id != UNNAMED {
+            self.end_subagent(Some(id));
+        }
         keep_newest(&mut self.subagents, MOST_SUBAGENTS - 1);
         self.subagents.push((id.to_owned(), now_ms));
     }
 
-    pub fn end_subagent(&mut self, id: &str) {
-        self.subagents.retain(|(other, _)| other != id);
+    /// Ends a subagent; one without a name is the one that began first.
+    pub fn end_subagent(&mut self, id: Option<&str>) {
+        match id {
+            Some(id) => self.subagents.retain(|(other, _)| other != id),
+            None => drop(self.subagents.drain(..1.min(self.subagents.len()))),
+        }
     }
 
     pub fn end_all_subagents(&mut self) {
@@ -367,10 +376,10 @@ mod tests {
         let session = notes.touch("a", "s", 0);
         session.begin_subagent("x", 0);
         session.begin_subagent("y", 5);
-        session.end_subagent("x");
+        session.end_subagent(Some("x"));
         assert!(session.has_running_subagent(LONGEST_SUBAGENT_MS));
         assert!(!session.has_running_subagent(5 + LONGEST_SUBAGENT_MS));
-        session.end_subagent("y");
+        session.end_subagent(None);
         assert!(!session.has_running_subagent(6));
     }
 }

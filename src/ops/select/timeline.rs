@@ -130,7 +130,7 @@ pub fn find<'c>(
 /// Makes notes of what the checkpoints say of their sessions: only of prompts that have one.
 fn from_checkpoints(line: &Line) -> SessionNotes {
     let mut notes = SessionNotes::default();
-    for checkpoint in line.iter() {
+    for checkpoint in &**line {
         let record = &checkpoint.record;
         let of = &record.provenance;
         let (Some(agent), Some(session)) = (&of.agent, &of.session) else {
