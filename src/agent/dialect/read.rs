@@ -114,6 +114,9 @@ fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
         (Moment::Interrupted, _) => (moment, text(document, &["reason", "cause"])),
         other => (other.0, None),
     };
+    let prompt = text(document, &["prompt", "user_prompt"])
+        .or_else(|| text(&document["userPromptSubmit"], &["prompt"]))
+        .or_else(|| text(&document["tool_info"], &["user_prompt"]));
     Some(AgentEvent {
         agent,
         moment,
@@ -122,9 +125,7 @@ fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
         stamp: fields.get("timestamp").map(Value::to_string),
         dirs: dirs_of(document),
         prompt_id: text(document, &PROMPT_ID_KEYS),
-        prompt: text(document, &["prompt", "user_prompt"])
-            .or_else(|| text(&document["userPromptSubmit"], &["prompt"]))
-            .or_else(|| text(&document["tool_info"], &["user_prompt"])),
+        prompt: prompt.map(|prompt| without_context(&prompt).to_owned()),
         tool,
         tool_use: text(document, &["tool_use_id", "toolUseId", "callID", "call_id"]),
         agent_id: text(document, &["agent_id", "agentId", "subagent_id"]),
@@ -180,6 +181,13 @@ fn moment_of(name: &str) -> Option<Moment> {
     let name = plain(name);
     let found = EVENTS.into_iter().find(|(known, _)| *known == name);
     found.map(|(_, moment)| moment)
+}
+
+/// Returns a prompt without what Gemini CLI puts before it: the line that we told the session.
+fn without_context(prompt: &str) -> &str {
+    let told = prompt.strip_prefix("<hook_context>");
+    let rest = told.and_then(|told| told.split_once("</hook_context>"));
+    rest.map_or(prompt, |(_, rest)| rest.trim_start())
 }
 
 /// Tells the moment of a document without a name, as Copilot CLI writes them under names in
