@@ -14,7 +14,7 @@ from programs import PROGRAMS
 from session import Failed, Session
 
 # Those under which the whole story is tried; the others are recorded only.
-TRIED = ["claude", "codex", "gemini", "opencode"]
+TRIED = ["claude", "codex", "gemini", "opencode", "copilot"]
 
 
 def main(work, *words):

@@ -3,7 +3,7 @@
 import json
 import pathlib
 
-from session import PROMPTS
+from session import PROMPTS, WAVE
 
 # The plugins that `setup` writes for programs without hooks of the usual kind.
 PLUGINS = pathlib.Path(__file__).resolve().parents[2] / "src/agent/setup/texts"
@@ -23,6 +23,8 @@ class Program:
     events, tools = [], ("", "")
     # The name of the shell in the documents.
     shell_name = "Bash"
+    # The checkpoint of what an interrupt leaves; most programs say nothing of one before the next prompt.
+    after_interrupt = f"before: {PROMPTS[3]}"
 
     def configure(self, home, model):
         pass
@@ -54,16 +56,24 @@ class Program:
         return [self.shell(f"sed -i {expression} {path}")]
 
     def subagent(self):
+        """The steps of a prompt that starts a subagent, where the program has such."""
         return None
+
+    def wave(self):
+        """The steps of the subagent: the second one finds what the first has changed."""
+        return [self.shell("echo one > wave.txt"), self.shell("echo two >> wave.txt"), {"text": "written"}]
+
+    def validation(self, home):
+        """The command by which the program examines what `setup` wrote, and what it must say."""
+        return None, ""
 
     def failure(self):
         return {"error": 400, "type": "invalid_request_error"}
 
     def reasons(self):
-        """The checkpoints that the story of three prompts leaves."""
-        shell = self.shell_name
-        return [f"before: {PROMPTS[0]}", f"after: {PROMPTS[0]}", f"before {shell}: sh build.sh", f"after: {PROMPTS[1]}",
-                f"before: {PROMPTS[3]}", f"after: {PROMPTS[3]}"]
+        """The checkpoints that the story of three prompts leaves, after the first."""
+        return [f"after: {PROMPTS[0]}", f"before {self.shell_name}: sh build.sh", f"after: {PROMPTS[1]}",
+                self.after_interrupt, f"after: {PROMPTS[3]}"] + [f"after: {WAVE}"] * bool(self.subagent())
 
     def hook(self, recorder):
         return f"'{recorder}' hook --agent {self.name} 2>/dev/null; exit 0"
@@ -97,12 +107,15 @@ class Claude(Program):
         return self.next("/compact keep it short")
 
     def subagent(self):
-        return [{"tool": "Agent", "input": {"description": "look", "prompt": "Look at notes.txt", "subagent_type": "general-purpose",
+        return [{"tool": "Agent", "input": {"description": "write", "prompt": "Write wave.txt", "subagent_type": "general-purpose",
                                             "run_in_background": False}},
-                self.shell("cat notes.txt"), {"text": "it says uno"}]
+                *self.wave()]
 
     def failure(self):
         return {"error": 429, "type": "rate_limit_error"}
+
+    def validation(self, home):
+        return ["claude", "plugin", "validate", str(home / ".claude/skills/checkpoint"), "--strict"], "passed"
 
     def install(self, home, recorder):
         folder = home / ".claude/skills/recorder"
@@ -115,7 +128,7 @@ class Codex(Program):
     package, version = "@openai/codex", "0.169.0"
     events = ["SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "PreCompact", "PostCompact",
               "SubagentStart", "SubagentStop", "Interrupt", "StopFailure", "SessionEnd"]
-    tools = ("apply_patch", "exec_command")
+    tools, after_interrupt = ("apply_patch", "exec_command"), "turn interrupted"
 
     def configure(self, home, model):
         put(home / ".codex/config.toml", f'''model = "gpt-5.5"
@@ -149,11 +162,15 @@ stream_max_retries = 0
         return {"tool": "exec_command", "input": {"cmd": command}}
 
     def subagent(self):
-        return [{"tool": "spawn_agent", "namespace": "multi_agent_v1", "input": {"message": "Look at notes.txt", "agent_type": "default"}},
-                self.shell("sleep 6"), {"text": "it says uno"}]
+        return [{"tool": "spawn_agent", "namespace": "multi_agent_v1", "input": {"message": "Write wave.txt", "agent_type": "default"}},
+                self.shell("sleep 6"), *self.wave()]
 
     def compacting(self):
         return [dict(self.shell("true"), tokens=150000), {"text": "a summary"}]
+
+    def validation(self, home):
+        rules = str(home / ".codex/rules/checkpoint.rules")
+        return ["codex", "execpolicy", "check", "--rules", rules, "checkpoint", "restore", "latest"], '"decision":"prompt"'
 
     def install(self, home, recorder):
         put(home / ".codex/hooks.json", {"hooks": self.groups(recorder, timeout=2)})
@@ -186,6 +203,9 @@ class Gemini(Program):
 
     def compact(self):
         return self.next("/compress")
+
+    def validation(self, home):
+        return ["gemini", "extensions", "validate", str(home / ".gemini/extensions/checkpoint")], "successfully validated"
 
     def install(self, home, recorder):
         folder = home / ".gemini/extensions/recorder"
@@ -232,8 +252,8 @@ class Opencode(Program):
         return {"tool": "write", "input": {"filePath": str(path), "content": content}}
 
     def subagent(self):
-        return [{"tool": "task", "input": {"description": "look", "prompt": "Look at notes.txt", "subagent_type": "general"}},
-                self.shell("cat notes.txt"), {"text": "it says uno"}]
+        return [{"tool": "task", "input": {"description": "write", "prompt": "Write wave.txt", "subagent_type": "general"}},
+                *self.wave()]
 
     def install(self, home, recorder):
         text = (PLUGINS / "opencode.js").read_text().replace("PROGRAM", str(recorder))
@@ -270,8 +290,8 @@ class Qwen(Program):
         return self.next("/compress")
 
     def subagent(self):
-        return [{"tool": "agent", "input": {"description": "look", "prompt": "Look at notes.txt", "subagent_type": "general-purpose"}},
-                self.shell("cat notes.txt"), {"text": "it says uno"}]
+        return [{"tool": "agent", "input": {"description": "write", "prompt": "Write wave.txt", "subagent_type": "general-purpose"}},
+                *self.wave()]
 
     def install(self, home, recorder):
         put(home / ".qwen/settings.json", {
@@ -305,9 +325,9 @@ class Copilot(Program):
         return {"tool": "create", "input": {"path": str(path), "file_text": content}}
 
     def subagent(self):
-        return [{"tool": "task", "input": {"name": "look", "description": "look", "prompt": "Look at notes.txt",
+        return [{"tool": "task", "input": {"name": "write", "description": "write", "prompt": "Write wave.txt",
                                            "agent_type": "general-purpose", "mode": "sync"}},
-                self.shell("cat notes.txt"), {"text": "it says uno"}]
+                *self.wave()]
 
     def install(self, home, recorder):
         handlers = {event: [{"type": "command", "bash": self.hook(recorder), "env": {"EVENT": event}, "timeoutSec": 5}]

@@ -14,6 +14,7 @@ def run(session, folder):
     shutil.copy(HERE / "recorder", recorder)
     program.install(session.home, recorder)
     session.three_prompts()
+    session.subagent()
     for words, steps in further_prompts(program):
         session.run(words, steps, expect_success=False)
     # The last hook may outlive its program.
@@ -29,9 +30,7 @@ def run(session, folder):
 
 
 def further_prompts(program):
-    """Prompts beyond the story: a subagent, a compaction, a failure."""
-    if program.subagent():
-        yield program.next("Let another look"), program.subagent()
+    """Prompts beyond the story: a compaction, a failure."""
     if program.compact():
         yield program.compact(), []
     if program.compacting():
@@ -54,8 +53,11 @@ def keep(folder, documents):
         parts = [name, document.get("tool_name") or document.get("toolName"), document.get("source"), document.get("trigger")]
         if "ubagent" not in name and ("agent_id" in document or "agentId" in document):
             parts.append("in-subagent")
-        if document.get("prompt") == "":
+        prompt = document.get("prompt")
+        if prompt == "":
             parts.append("empty")
+        if prompt and "a word to the session" in prompt:
+            parts.append("with-context")
         path = folder / ("-".join(part for part in parts if part) + ".json")
         if not path.exists():
             path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")

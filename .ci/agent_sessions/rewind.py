@@ -1,15 +1,14 @@
 """Tries `checkpoint` under a real agent: setup, the story, rewind, undo, removal."""
 
 import json
-import subprocess
+import re
 
-from session import PROMPTS, Failed, tree
+from session import PROMPTS, WAVE, Failed, tree
 
 
 def run(session, checkpoint):
     def call(*words):
-        done = subprocess.run([checkpoint, *words], cwd=session.project, env=session.variables,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+        done = session.capture([checkpoint, *words])
         if done.returncode != 0:
             raise Failed(f"checkpoint {' '.join(words)} ended with {done.returncode}: {done.stdout}{done.stderr}")
         return done.stdout
@@ -18,15 +17,25 @@ def run(session, checkpoint):
     home = tree(session.home)
     call("setup", name, "--yes")
     written = {path: home.get(path) for path, now in tree(session.home).items() if home.get(path) != now}
+    words, wanted = session.program.validation(session.home)
+    if words:
+        done = session.capture(words)
+        expect(f"{words} says {wanted}: {done.stdout}{done.stderr}", wanted in done.stdout + done.stderr, True)
     expect("setup wrote", bool(written), True)
     before_second = session.three_prompts()
+    session.subagent()
     at_the_end = tree(session.project)
+    # Codex says so of an answer that it does not understand.
+    expect("failed hooks", re.findall(r"hook: \w+ Failed", session.log.read_text(errors="replace")), [])
 
     prompts = json.loads(call("rewind", "--json"))["data"]
     expect("the session is of", prompts["agent_name"], name)
-    expect("the prompts are", [prompt["line"].strip('"') for prompt in prompts["prompts"]], PROMPTS)
+    expect("the prompts are", [prompt["line"].strip('"') for prompt in prompts["prompts"]],
+           PROMPTS + [WAVE] * bool(session.program.subagent()))
     listed = json.loads(call("list", "--json"))["data"]["checkpoints"]
-    expect("the checkpoints are", [row["reason"].replace('"', "") for row in reversed(listed)], session.program.reasons())
+    first, *others = [row["reason"].replace('"', "") for row in reversed(listed)]
+    expect("the first checkpoint", first in ("session start", f"before: {PROMPTS[0]}"), True)
+    expect("the others are", others, session.program.reasons())
 
     call("rewind", "2", "--yes")
     expect("after rewind 2 the tree is", tree(session.project), before_second)

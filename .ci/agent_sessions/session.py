@@ -10,6 +10,7 @@ import time
 LIMIT = 120
 # Of the story below, the third one is broken off.
 PROMPTS = ["Write a greeting", "Say uno for one, then build", "Rewrite everything", "Say goodbye"]
+WAVE = "Let another write"
 
 
 class Failed(Exception):
@@ -46,6 +47,11 @@ class Session:
             process.wait()
             raise Failed(f"{self.program.name} did not end within {limit} s") from None
 
+    def capture(self, words):
+        """Runs a command to its end, and returns what it said."""
+        return subprocess.run(words, cwd=self.project, env=self.variables, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=LIMIT)
+
     def run(self, words, steps=(), expect_success=True):
         self.model.play([*steps, {"text": "done"}])
         status = self.finish(self.start(words))
@@ -63,6 +69,14 @@ class Session:
         time.sleep(0.5)
         os.killpg(process.pid, signal.SIGINT)
         return self.finish(process, 30)
+
+    def subagent(self):
+        """Lets a subagent edit, where the program has such."""
+        if self.program.subagent():
+            self.run(self.program.next(WAVE), self.program.subagent())
+            content = tree(self.project).get("wave.txt", (0, None))[1]
+            if content != b"one\ntwo\n":
+                raise Failed(f"the subagent left {content}")
 
     def three_prompts(self):
         """The story: edits by a tool, by `sed`, by a build; a prompt broken off; the session taken up again.
