@@ -3,4 +3,5 @@
 pub mod dialect;
 pub mod doctor;
 pub mod hook;
+pub mod setup;
 pub mod shell_calls;

@@ -43,6 +43,9 @@ pub fn read() -> Environment {
         relative_home,
         checkpoint_home: path("CHECKPOINT_HOME"),
         claude_config_dir: path("CLAUDE_CONFIG_DIR"),
+        codex_home: path("CODEX_HOME"),
+        copilot_home: path("COPILOT_HOME"),
+        xdg_config_home: path("XDG_CONFIG_HOME").filter(|path| path.is_absolute()),
         source: text("CHECKPOINT_SOURCE"),
         disabled: text("CHECKPOINT_DISABLE").is_some_and(|value| value == "1"),
         session: text("CLAUDE_CODE_SESSION_ID"),
@@ -209,4 +212,26 @@ pub fn program(args: &[OsString]) -> String {
         Some(called.to_path_buf())
     };
     called.unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Returns the absolute path by which this program was found: as it was called, or by `PATH`. Links
+/// are not resolved, so that it still holds after an upgrade.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the door to the environment"
+)]
+pub fn found_program(args: &[OsString]) -> Option<PathBuf> {
+    let called = Path::new(args.first()?);
+    if called.components().count() > 1 {
+        return Some(absolute(called).ok()?.components().collect());
+    }
+    let path = env::var_os("PATH").unwrap_or_default();
+    let name = format!("{}{}", called.display(), env::consts::EXE_SUFFIX);
+    let names = [called, Path::new(&name)];
+    let mut found = env::split_paths(&path)
+        .filter(|dir| dir.is_absolute())
+        .flat_map(|dir| names.map(|name| dir.join(name)));
+    found
+        .find(|file| file.is_file())
+        .or_else(|| env::current_exe().ok())
 }

@@ -14,6 +14,12 @@ pub struct Environment {
     pub checkpoint_home: Option<PathBuf>,
     /// `CLAUDE_CONFIG_DIR`
     pub claude_config_dir: Option<PathBuf>,
+    /// `CODEX_HOME`
+    pub codex_home: Option<PathBuf>,
+    /// `COPILOT_HOME`
+    pub copilot_home: Option<PathBuf>,
+    /// `XDG_CONFIG_HOME`
+    pub xdg_config_home: Option<PathBuf>,
     /// `CHECKPOINT_SOURCE`
     pub source: Option<String>,
     /// `CHECKPOINT_DISABLE=1`

@@ -9,7 +9,7 @@ pub struct Variable {
     pub is_private: bool,
 }
 
-pub const VARIABLES: [Variable; 34] = [
+pub const VARIABLES: [Variable; 37] = [
     public("CHECKPOINT_HOME", "the base, under which all stores lie"),
     public(
         "CLAUDE_CONFIG_DIR",
@@ -37,6 +37,9 @@ pub const VARIABLES: [Variable; 34] = [
     public("OPENCODE", "tells that opencode runs this"),
     public("AI_AGENT", "tells that an agent runs this"),
     public("AGENT", "the same"),
+    public("CODEX_HOME", "the folder of Codex, for setup"),
+    public("COPILOT_HOME", "the folder of Copilot CLI, for setup"),
+    public("PATH", "where setup finds the path of this program"),
     public("CHECKPOINT_NOW", "fixes the clock, for tests"),
     public(
         "HOME",

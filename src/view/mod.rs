@@ -36,6 +36,7 @@ pub mod restore_contract;
 pub mod rewind;
 pub mod reword;
 pub mod schema;
+pub mod setup;
 pub mod show;
 pub mod status;
 pub mod stores;

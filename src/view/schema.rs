@@ -8,7 +8,7 @@ use crate::view::parts::TextAnswer;
 use crate::view::workflow::answers as runs;
 use crate::view::{
     bisect, cat, config, copies, create, delete, diff, doctor, find, guard, hold, list, ls, pin,
-    prune, relink, restore, rewind, reword, show, status, stores, undo, verify,
+    prune, relink, restore, rewind, reword, setup, show, status, stores, undo, verify,
 };
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
@@ -35,7 +35,7 @@ pub struct SchemaAnswer {
 }
 
 /// Every answer; `usage` is that of a command line without a command.
-const ANSWERS: [(&str, Schema); 35] = [
+const ANSWERS: [(&str, Schema); 38] = [
     ("bisect", envelope::schema::<bisect::BisectAnswer>),
     ("cat", envelope::schema::<cat::CatAnswer>),
     ("completions", envelope::schema::<TextAnswer>),
@@ -53,6 +53,8 @@ const ANSWERS: [(&str, Schema); 35] = [
     ("man", envelope::schema::<TextAnswer>),
     ("ls", envelope::schema::<ls::LsAnswer>),
     ("pin", envelope::schema::<pin::PinAnswer>),
+    ("plugin", envelope::schema::<()>),
+    ("plugin.emit", envelope::schema::<setup::PluginEmitAnswer>),
     ("prune", envelope::schema::<prune::PruneAnswer>),
     (
         "prune_orphaned",
@@ -66,6 +68,7 @@ const ANSWERS: [(&str, Schema); 35] = [
     ("rewind.list", envelope::schema::<rewind::RewindListAnswer>),
     ("reword", envelope::schema::<reword::RewordAnswer>),
     ("schema", envelope::schema::<SchemaAnswer>),
+    ("setup", envelope::schema::<setup::SetupAnswer>),
     ("show", envelope::schema::<show::ShowAnswer>),
     ("status", envelope::schema::<status::StatusAnswer>),
     ("undo", envelope::schema::<restore::RestoreAnswer>),

@@ -20,6 +20,7 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("--base names another place", &["create", "workflow init"]),
     ("--dry-run shows one step", &["undo"]),
     ("give another --id", &["workflow init"]),
+    ("--program must end in checkpoint", &["plugin emit"]),
     ("Databases named by --db", &["create"]),
     ("after --include-sensitive", &["create"]),
     ("--dry-run to look first", &DRY_RUN),
@@ -76,7 +77,7 @@ const DRY_RUN: [&str; 9] = [
     "workflow cleanup",
 ];
 /// Sentences that are no advice: options of other programs, and those in manuals and lists.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 10] = [
     "Options of every command, such as",
     "--remove-destination",
     "diff --git",
@@ -85,6 +86,9 @@ const OTHERS: [&str; 8] = [
     "With --json the result is one object",
     "checkpoint --help",
     "--help",
+    // Of the line that agents are given.
+    "hook --agent ",
+    " --first",
 ];
 
 /// The command lines in a text: in quotes, or the whole of it.

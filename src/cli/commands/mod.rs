@@ -26,6 +26,7 @@ pub mod ls;
 pub mod man;
 pub mod phase;
 pub mod pin;
+pub mod plugin;
 pub mod prune;
 pub mod relink;
 pub mod restore;
@@ -33,6 +34,7 @@ pub mod rewind;
 pub mod reword;
 pub mod schema;
 pub mod select_args;
+pub mod setup;
 pub mod show;
 pub mod status;
 pub mod undo;
@@ -145,6 +147,8 @@ commands! {
     }
     anywhere {
         "hook" Hook(hook::HookArgs),
+        "setup" Setup(setup::SetupArgs),
+        "plugin" Plugin(plugin::PluginArgs),
         "config" Config(config::ConfigArgs),
         "completions" Completions(completions::CompletionsArgs),
         "man" Man(man::ManArgs),

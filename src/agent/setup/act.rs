@@ -1,0 +1,249 @@
+//! Carries out what `setup` planned: each file is replaced whole or not at all.
+
+use std::fs::Permissions;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::agent::setup::agent_files::{self, FileContent};
+use crate::agent::setup::plan::{AgentPlan, LeftAlone, SettingsChange};
+use crate::agent::setup::record::{self, SetupRecord};
+use crate::error::{Error, Result};
+use crate::store::files::atomic_file::{self, TemporaryFile};
+
+/// Prefix of the names of temporary files.
+const TEMPORARY: &str = ".checkpoint-tmp-";
+/// Upper bound on the copies beside one file.
+const MOST_COPIES: u32 = 99;
+
+/// The record on disk, and what it says.
+#[derive(Debug)]
+pub struct OpenRecord {
+    pub path: PathBuf,
+    pub record: SetupRecord,
+}
+
+impl OpenRecord {
+    fn save(&self) -> Result<()> {
+        write(&self.path, &record::to_text(&self.record)?, Mode::Private)
+    }
+
+    /// Makes the folders of a file, each recorded before it is there.
+    fn note_folders(&mut self, file: &Path) {
+        let above = file.ancestors().skip(1);
+        let mut missing: Vec<&Path> = above.take_while(|folder| !folder.exists()).collect();
+        missing.reverse();
+        for folder in missing {
+            if !self.record.directories.iter().any(|known| known == folder) {
+                self.record.directories.push(folder.to_path_buf());
+            }
+        }
+    }
+
+    /// Removes the folders that were made and are empty, and the record if it says nothing more.
+    fn close(&mut self) -> Result<()> {
+        self.remove_empty_folders();
+        if !self.record.files.is_empty() {
+            return self.save();
+        }
+        atomic_file::remove_if_there(&self.path)?;
+        self.remove_empty_folders();
+        Ok(())
+    }
+
+    fn remove_empty_folders(&mut self) {
+        let mut folders = std::mem::take(&mut self.record.directories);
+        folders.sort();
+        // The inner ones come first; one that holds something stays.
+        for folder in folders.iter().rev() {
+            let _ = std::fs::remove_dir(folder);
+        }
+        folders.retain(|folder| folder.is_dir());
+        self.record.directories = folders;
+    }
+}
+
+/// Carries out the plan for one agent. Returns the files that were left alone after all.
+///
+/// # Errors
+/// The record or a file cannot be written; the files before it are done.
+pub fn carry_out(plan: &AgentPlan, open: &mut OpenRecord) -> Result<Vec<LeftAlone>> {
+    let mut left = Vec::new();
+    // What is recorded and not written does no harm, what is written and not recorded would stay.
+    for change in plan.changes.iter().filter(|change| change.entry.is_some()) {
+        note(change, open)?;
+    }
+    if plan.changes.iter().any(|change| change.entry.is_some()) {
+        let record = open.path.clone();
+        open.note_folders(&record);
+        open.save()?;
+    }
+    for change in &plan.changes {
+        if text_of(&change.path) != change.found {
+            left.push(LeftAlone {
+                path: change.path.clone(),
+                why: "another program wrote it meanwhile; try again".to_owned(),
+            });
+            continue;
+        }
+        apply(change)?;
+        if change.entry.is_none() {
+            forget(change, open)?;
+        }
+    }
+    if plan.changes.iter().any(|change| change.entry.is_none()) {
+        open.close()?;
+    }
+    Ok(left)
+}
+
+/// Records a change that is about to be made, with a copy of a file of others.
+fn note(change: &SettingsChange, open: &mut OpenRecord) -> Result<()> {
+    let Some(mut entry) = change.entry.clone() else {
+        return Ok(());
+    };
+    open.note_folders(&change.path);
+    if let (true, None, Some(found)) = (entry.is_shared, &entry.copy, &change.found) {
+        entry.copy = copy(&change.path, found)?;
+    }
+    open.record.files.insert(change.path.clone(), entry);
+    Ok(())
+}
+
+/// Leaves a copy of a file beside it, unless the same one is there. Returns the copy.
+fn copy(path: &Path, text: &str) -> Result<Option<PathBuf>> {
+    let name = path.file_name().unwrap_or_default().display();
+    let names = (1..=MOST_COPIES).map(|number| match number {
+        1 => path.with_file_name(format!("{name}.before-checkpoint")),
+        _ => path.with_file_name(format!("{name}.before-checkpoint-{number}")),
+    });
+    for copy in names {
+        match text_of(&copy) {
+            Some(there) if there == text => return Ok(Some(copy)),
+            None if copy.symlink_metadata().is_err() => {
+                write(&copy, text, Mode::Of(path))?;
+                return Ok(Some(copy));
+            }
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+fn apply(change: &SettingsChange) -> Result<()> {
+    if change.found == change.wanted {
+        return Ok(());
+    }
+    match &change.wanted {
+        Some(text) => write(&change.path, text, Mode::Kept),
+        None => atomic_file::remove_if_there(&change.path).map(|_| ()),
+    }
+}
+
+/// Forgets a file that is as it was before us, and removes the copy of it.
+fn forget(change: &SettingsChange, open: &mut OpenRecord) -> Result<()> {
+    let Some(known) = open.record.files.remove(&change.path) else {
+        return Ok(());
+    };
+    if let Some(copy) = known.copy.filter(|copy| text_of(copy) == known.before) {
+        atomic_file::remove_if_there(&copy)?;
+    }
+    Ok(())
+}
+
+/// Returns the text of a file; `None` if there is none.
+fn text_of(path: &Path) -> Option<String> {
+    let is_file = path.metadata().is_ok_and(|found| found.is_file());
+    std::fs::read_to_string(path).ok().filter(|_| is_file)
+}
+
+/// The permissions of a file that is written.
+#[derive(Clone, Copy)]
+enum Mode<'p> {
+    /// As they are; everyone may read a new file.
+    Kept,
+    /// As those of another file.
+    Of(&'p Path),
+    Private,
+}
+
+/// Writes a file through a link, whole or not at all.
+fn write(path: &Path, text: &str, mode: Mode<'_>) -> Result<()> {
+    let target = if path.is_symlink() {
+        path.canonicalize().map_err(Error::io("follow", path))?
+    } else {
+        path.to_path_buf()
+    };
+    let folder = target.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+    sweep(folder);
+    let temporary = TemporaryFile::create(folder, TEMPORARY, "-")?;
+    let failed = Error::io("write", temporary.path());
+    let mut file = temporary.file();
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    if let Some(permissions) = permissions(&target, mode) {
+        let failed = Error::io("set the mode of", temporary.path());
+        file.set_permissions(permissions).map_err(failed)?;
+    }
+    temporary.sync()?;
+    temporary.publish(&target)?;
+    atomic_file::sync_directory(folder)
+}
+
+fn permissions(target: &Path, mode: Mode<'_>) -> Option<Permissions> {
+    let like = match mode {
+        Mode::Private => return None,
+        Mode::Of(other) => other,
+        Mode::Kept => target,
+    };
+    like.metadata()
+        .ok()
+        .map(|found| found.permissions())
+        .or_else(usual_permissions)
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+fn usual_permissions() -> Option<Permissions> {
+    Some(std::os::unix::fs::PermissionsExt::from_mode(0o644))
+}
+
+#[cfg(not(unix))]
+fn usual_permissions() -> Option<Permissions> {
+    None
+}
+
+/// Removes temporary files that a killed run left in a folder.
+fn sweep(folder: &Path) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let leftovers = entries.filter(|entry| {
+        let name = entry.file_name();
+        name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes())
+    });
+    for leftover in leftovers {
+        let _ = std::fs::remove_file(leftover.path());
+    }
+}
+
+/// Writes the plugin for Claude Code into a new or empty folder. Returns its files.
+///
+/// # Errors
+/// The folder holds something, or cannot be written.
+pub fn emit_plugin(folder: &Path, program: &str) -> Result<Vec<PathBuf>> {
+    let is_free = match std::fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(why) => why.kind() == std::io::ErrorKind::NotFound,
+    };
+    if !is_free {
+        return Err(Error::BadDestination {
+            dir: folder.to_path_buf(),
+            why: "it is not empty".to_owned(),
+        });
+    }
+    let files = agent_files::claude_plugin(folder, program);
+    for file in &files {
+        if let FileContent::Own(text) = &file.content {
+            write(&file.path, text, Mode::Kept)?;
+        }
+    }
+    Ok(files.into_iter().map(|file| file.path).collect())
+}

@@ -1,0 +1,175 @@
+//! The files that each agent gets: their places and their content.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+
+use crate::agent::dialect::event::AgentName;
+use crate::agent::setup::hook_tables::entries;
+use crate::agent::setup::json_edit::pretty;
+use crate::agent::setup::places::SetupPlaces;
+use crate::agent::setup::shared_hooks::HookEntries;
+
+/// The skills, by name.
+const SKILLS: [(&str, &str); 2] = [
+    ("checkpoint", include_str!("texts/checkpoint.md")),
+    ("resume-workflow", include_str!("texts/resume-workflow.md")),
+];
+const README: &str = include_str!("texts/plugin.md");
+const POLICY: &str = include_str!("texts/policy.toml");
+const RULES: &str = include_str!("texts/checkpoint.rules");
+const OPENCODE: &str = include_str!("texts/opencode.js");
+const AMP: &str = include_str!("texts/amp.ts");
+const CLINE: &str = include_str!("texts/cline.ts");
+/// What stands for the program in the texts.
+const PROGRAM: &str = "\"PROGRAM\"";
+const DESCRIPTION: &str =
+    "A checkpoint of the working directory before each prompt, and the way back";
+
+/// A file for an agent.
+#[derive(Clone, Debug)]
+pub struct AgentFile {
+    pub path: PathBuf,
+    pub content: FileContent,
+}
+
+#[derive(Clone, Debug)]
+pub enum FileContent {
+    /// A file of ours alone.
+    Own(String),
+    /// Entries in a file that others write too.
+    Shared(HookEntries),
+}
+
+/// All that an agent gets.
+#[derive(Clone, Debug)]
+pub struct AgentFiles {
+    /// In the order of writing: what calls us comes last. They are removed the other way round.
+    pub files: Vec<AgentFile>,
+    /// The folder that holds files of ours alone, if there is one.
+    pub own_folder: Option<PathBuf>,
+    /// What is left to the user.
+    pub notes: Vec<&'static str>,
+}
+
+/// Returns what an agent gets at these places. `program` is what its entries call.
+pub fn of_agent(agent: AgentName, places: &SetupPlaces, program: &str) -> AgentFiles {
+    let folder = places.folder(agent);
+    let is_project = places.project.is_some();
+    let own_folder = match agent {
+        AgentName::Claude => Some(folder.join("skills/checkpoint")),
+        AgentName::Gemini if !is_project => Some(folder.join("extensions/checkpoint")),
+        _ => None,
+    };
+    let hooks = entries(agent, program);
+    let plugin = |name: &str, text: &str| {
+        let path = folder.join("plugins").join(name);
+        vec![own(path, &with(text, program))]
+    };
+    let files = match (agent, &own_folder) {
+        (AgentName::Claude, Some(plugin)) => claude_plugin(plugin, program),
+        (AgentName::Gemini, Some(extension)) => {
+            let mut files = vec![own(extension.join("gemini-extension.json"), &manifest())];
+            files.extend(skills(&extension.join("skills")));
+            files.push(own(extension.join("policies/checkpoint.toml"), POLICY));
+            files.push(own(extension.join("hooks/hooks.json"), &hooks.alone()));
+            files
+        }
+        (AgentName::Claude | AgentName::Gemini, _) => {
+            let mut files = skills(&folder.join("skills"));
+            files.push(own(folder.join("policies/checkpoint.toml"), POLICY));
+            files.push(shared(folder.join("settings.json"), hooks));
+            files
+        }
+        (AgentName::Codex, _) => {
+            let mut files = skills(&places.agents.join("skills"));
+            let rules = folder.join("rules/checkpoint.rules");
+            files.push(own(rules, &with(RULES, program)));
+            files.push(shared(folder.join("hooks.json"), hooks));
+            files
+        }
+        (AgentName::Cursor | AgentName::Windsurf, _) => {
+            let mut files = skills(&folder.join("skills"));
+            files.push(shared(folder.join("hooks.json"), hooks));
+            files
+        }
+        (AgentName::Copilot, _) => {
+            vec![own(folder.join("hooks/checkpoint.json"), &hooks.alone())]
+        }
+        (AgentName::Opencode, _) => plugin("checkpoint.js", OPENCODE),
+        (AgentName::Amp, _) => plugin("checkpoint.ts", AMP),
+        (AgentName::Cline, _) => plugin("checkpoint.ts", CLINE),
+    };
+    AgentFiles {
+        files,
+        own_folder,
+        notes: notes(agent, is_project),
+    }
+}
+
+fn notes(agent: AgentName, is_project: bool) -> Vec<&'static str> {
+    let of_agent = match agent {
+        AgentName::Claude => Some("Claude Code 2.1.157 or newer sees it when a session starts"),
+        AgentName::Codex => {
+            Some("type /hooks in Codex and trust them: until then it does not run them")
+        }
+        _ => None,
+    };
+    let of_project =
+        "it names the program by its path here; on a machine without it, it does nothing";
+    let of_project = is_project.then_some(of_project);
+    of_agent.into_iter().chain(of_project).collect()
+}
+
+/// Returns the plugin for Claude Code, as it stands in a folder.
+pub fn claude_plugin(folder: &Path, program: &str) -> Vec<AgentFile> {
+    let mut files = vec![
+        own(folder.join(".claude-plugin/plugin.json"), &manifest()),
+        own(folder.join("README.md"), README),
+    ];
+    files.extend(skills(&folder.join("skills")));
+    let mut hooks = Map::new();
+    hooks.insert("description".to_owned(), DESCRIPTION.into());
+    let entries = entries(AgentName::Claude, program).events.into_iter();
+    let entries = entries.map(|(event, list)| (event.to_owned(), list.into()));
+    hooks.insert("hooks".to_owned(), Value::Object(entries.collect()));
+    let hooks = pretty(&Value::Object(hooks), "  ") + "\n";
+    files.push(own(folder.join("hooks/hooks.json"), &hooks));
+    files
+}
+
+fn own(path: PathBuf, text: &str) -> AgentFile {
+    AgentFile {
+        path,
+        content: FileContent::Own(text.to_owned()),
+    }
+}
+
+fn shared(path: PathBuf, entries: HookEntries) -> AgentFile {
+    AgentFile {
+        path,
+        content: FileContent::Shared(entries),
+    }
+}
+
+fn skills(folder: &Path) -> Vec<AgentFile> {
+    let file = |(name, text): &(&str, &str)| own(folder.join(name).join("SKILL.md"), text);
+    SKILLS.iter().map(file).collect()
+}
+
+/// Returns the manifest that Claude Code and Gemini CLI read alike.
+fn manifest() -> String {
+    let manifest = json!({
+        "name": "checkpoint",
+        "version": env!("CARGO_PKG_VERSION"),
+        "description": DESCRIPTION,
+        "author": { "name": "The authors of checkpoint" },
+        "license": "MIT",
+    });
+    pretty(&manifest, "  ") + "\n"
+}
+
+/// Puts the program into a text, as a string that JavaScript and Starlark read alike.
+fn with(text: &str, program: &str) -> String {
+    text.replace(PROGRAM, &Value::from(program).to_string())
+}

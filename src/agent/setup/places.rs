@@ -1,0 +1,96 @@
+//! The folders in which agents keep their settings.
+
+use std::path::{Path, PathBuf};
+
+use crate::agent::dialect::event::AgentName;
+use crate::config::environment::{Environment, no_base};
+use crate::error::Result;
+
+/// Where the agents look for settings: those of a user, or those of a project.
+#[derive(Clone, Debug)]
+pub struct SetupPlaces {
+    /// The project, or `None` for the user's own settings.
+    pub project: Option<PathBuf>,
+    claude: PathBuf,
+    codex: PathBuf,
+    gemini: PathBuf,
+    cursor: PathBuf,
+    copilot: PathBuf,
+    opencode: PathBuf,
+    amp: PathBuf,
+    cline: PathBuf,
+    windsurf: PathBuf,
+    /// The skills that several agents read.
+    pub agents: PathBuf,
+}
+
+impl SetupPlaces {
+    /// Returns the folders of the user.
+    ///
+    /// # Errors
+    /// There is no home directory.
+    pub fn of_user(environment: &Environment) -> Result<Self> {
+        let home = environment.home.as_deref();
+        let home = home.ok_or_else(|| no_base(environment))?;
+        let named = |folder: &Option<PathBuf>, name: &str| {
+            folder.clone().unwrap_or_else(|| home.join(name))
+        };
+        let config = named(&environment.xdg_config_home, ".config");
+        Ok(Self {
+            project: None,
+            claude: named(&environment.claude_config_dir, ".claude"),
+            codex: named(&environment.codex_home, ".codex"),
+            gemini: home.join(".gemini"),
+            cursor: home.join(".cursor"),
+            copilot: named(&environment.copilot_home, ".copilot"),
+            opencode: config.join("opencode"),
+            amp: config.join("amp"),
+            cline: home.join(".cline"),
+            windsurf: home.join(".codeium/windsurf"),
+            agents: home.join(".agents"),
+        })
+    }
+
+    /// Returns the folders of a project.
+    pub fn of_project(root: &Path) -> Self {
+        Self {
+            project: Some(root.to_path_buf()),
+            claude: root.join(".claude"),
+            codex: root.join(".codex"),
+            gemini: root.join(".gemini"),
+            cursor: root.join(".cursor"),
+            copilot: root.join(".github"),
+            opencode: root.join(".opencode"),
+            amp: root.join(".amp"),
+            cline: root.join(".cline"),
+            windsurf: root.join(".windsurf"),
+            agents: root.join(".agents"),
+        }
+    }
+
+    /// Returns the folder of an agent's settings.
+    pub fn folder(&self, agent: AgentName) -> &Path {
+        match agent {
+            AgentName::Claude => &self.claude,
+            AgentName::Codex => &self.codex,
+            AgentName::Gemini => &self.gemini,
+            AgentName::Cursor => &self.cursor,
+            AgentName::Copilot => &self.copilot,
+            AgentName::Opencode => &self.opencode,
+            AgentName::Amp => &self.amp,
+            AgentName::Cline => &self.cline,
+            AgentName::Windsurf => &self.windsurf,
+        }
+    }
+
+    /// Whether an agent has been used here: its folder is there. That of Claude Code also holds our
+    /// stores, so it needs something else in it.
+    pub fn has(&self, agent: AgentName) -> bool {
+        let folder = self.folder(agent);
+        if agent != AgentName::Claude {
+            return folder.is_dir();
+        }
+        let names = std::fs::read_dir(folder).into_iter().flatten();
+        names.flatten().any(|entry| entry.file_name() != "projects")
+    }
+}

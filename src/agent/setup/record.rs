@@ -1,0 +1,77 @@
+//! What `setup` has written, so that just that is taken out again.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::dialect::event::AgentName;
+use crate::config::environment::{Environment, no_base};
+use crate::error::{Error, Result};
+use crate::store::files::read_regular;
+
+/// All files that were written and not taken back.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+pub struct SetupRecord {
+    /// Folders that were made, the outer ones first.
+    pub directories: Vec<PathBuf>,
+    pub files: BTreeMap<PathBuf, RecordedFile>,
+}
+
+/// A file that was written.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub struct RecordedFile {
+    pub agent: String,
+    /// The project, or null for the user's own settings.
+    pub project: Option<PathBuf>,
+    /// Whether others write it too.
+    pub is_shared: bool,
+    /// The text without our entries; null if there was no file.
+    pub before: Option<String>,
+    /// The texts that were written: the last one, and the one before it for as long as it may stand.
+    pub written: Vec<String>,
+    /// The keys that were put into it beside our entries.
+    pub made: Vec<String>,
+    /// The copy that the first change left.
+    pub copy: Option<PathBuf>,
+}
+
+impl RecordedFile {
+    pub fn is_of(&self, agent: AgentName, project: Option<&Path>) -> bool {
+        self.agent == <&str>::from(agent) && self.project.as_deref() == project
+    }
+}
+
+/// Returns the file of the record, among the user's configuration.
+///
+/// # Errors
+/// There is no home directory.
+pub fn path(environment: &Environment) -> Result<PathBuf> {
+    let folder = environment.config_dir.as_ref();
+    let folder = folder.ok_or_else(|| no_base(environment))?;
+    Ok(folder.join("setup.json"))
+}
+
+/// Reads the record; a missing one is empty.
+///
+/// # Errors
+/// It cannot be read: then what is ours cannot be told.
+pub fn load(path: &Path) -> Result<SetupRecord> {
+    let text = match read_regular::read_text(path) {
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
+            return Ok(SetupRecord::default());
+        }
+        read => read.map_err(Error::io("read", path))?,
+    };
+    serde_json::from_str(&text)
+        .map_err(|why| Error::damaged(format!("the record of setup, {}", path.display()), why))
+}
+
+/// Returns the record as text.
+///
+/// # Errors
+/// A path is not UTF-8.
+pub fn to_text(record: &SetupRecord) -> Result<String> {
+    let text = serde_json::to_string_pretty(record).map_err(Error::unexpected)?;
+    Ok(text + "\n")
+}

@@ -1,0 +1,63 @@
+//! `plugin`: the plugin for Claude Code, for those who pass it on.
+
+use std::path::PathBuf;
+
+use crate::agent::setup::act;
+use crate::agent::setup::command_line::is_our_name;
+use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::commands::setup;
+use crate::cli::run::RunAnywhere;
+use crate::cli::{environment, exit_code};
+use crate::config::environment::Environment;
+use crate::error::{Error, Result};
+use crate::view::setup as setup_view;
+
+/// Write the plugin for Claude Code into a folder
+///
+/// For marketplaces and images. On your own machine 'checkpoint setup claude' does it.
+#[derive(Clone, Debug, clap::Args)]
+pub struct PluginArgs {
+    #[command(subcommand)]
+    pub command: PluginCommand,
+}
+
+#[derive(Clone, Debug, clap::Subcommand)]
+pub enum PluginCommand {
+    Emit(EmitArgs),
+}
+
+/// Write the plugin into a new or empty folder
+#[derive(Clone, Debug, clap::Args)]
+pub struct EmitArgs {
+    /// Folder to write it into
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
+    /// Program that it calls: a path, or checkpoint to find it by PATH [default: this one's path]
+    #[arg(long, value_name = "PROGRAM")]
+    pub program: Option<String>,
+}
+
+impl RunAnywhere for PluginArgs {
+    fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
+        let PluginCommand::Emit(args) = self.command;
+        let program = match args.program {
+            Some(program) if is_our_name(&program) && !program.contains(char::is_control) => {
+                program
+            }
+            Some(program) => {
+                return Err(Error::Usage {
+                    what: format!("--program must end in checkpoint, and '{program}' does not"),
+                });
+            }
+            None => setup::program(cmd)?,
+        };
+        let files = act::emit_plugin(&environment::absolute(&args.folder)?, &program)?;
+        print_answer(
+            cmd,
+            || setup_view::emitted_json(&files),
+            || setup_view::emitted(&files),
+            &[],
+        );
+        Ok(exit_code::DONE)
+    }
+}

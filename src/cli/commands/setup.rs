@@ -1,0 +1,211 @@
+//! `setup`: our entries in the settings of agents, with one question each.
+
+use clap::builder::PossibleValuesParser;
+use strum::VariantArray as _;
+
+use crate::agent::dialect::event::AgentName;
+use crate::agent::setup::act::{self, OpenRecord};
+use crate::agent::setup::command_line::is_our_name;
+use crate::agent::setup::places::SetupPlaces;
+use crate::agent::setup::plan::{self, AgentPlan, SetupRequest};
+use crate::agent::setup::record;
+use crate::base::interrupt::Interrupt;
+use crate::base::text::escape_path;
+use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::run::RunAnywhere;
+use crate::cli::{environment, exit_code, signals};
+use crate::config::environment::Environment;
+use crate::error::{Error, Result};
+use crate::ops::context::resolve_root;
+use crate::view::setup::{self as setup_view, AgentOutcome, SetupProgress};
+use crate::view::words;
+
+/// Stands for every agent.
+const ALL: &str = "all";
+
+/// Let agents make checkpoints by themselves
+///
+/// Writes hooks and skills into the settings of agents, so that a checkpoint is made before each
+/// prompt. Shows what it writes and asks for each agent. Nothing that is ours can stop an agent:
+/// where the program is gone, its entries do nothing. Files that others write too keep comments and
+/// layout, and a copy is left beside them.
+#[derive(Clone, Debug, clap::Args)]
+pub struct SetupArgs {
+    /// Agents, or all [default: those that are here]
+    #[arg(value_name = "NAME", value_parser = names())]
+    pub agents: Vec<String>,
+    /// Write into this project's settings, not into those of the user
+    #[arg(long)]
+    pub project: bool,
+    /// Print the files with their content, and write nothing
+    #[arg(long)]
+    pub print: bool,
+    /// Take out what was written, and nothing else
+    #[arg(long)]
+    pub remove: bool,
+}
+
+fn agent_names() -> impl Iterator<Item = &'static str> {
+    AgentName::VARIANTS.iter().map(|agent| agent.into_str())
+}
+
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(agent_names().chain([ALL]))
+}
+
+impl RunAnywhere for SetupArgs {
+    fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
+        let interrupt = Interrupt::default();
+        signals::install(&interrupt);
+        let request = self.request(cmd, &environment)?;
+        let path = record::path(&environment)?;
+        let record = record::load(&path)?;
+        let agents = self.agents(&environment)?;
+        let plans = agents
+            .into_iter()
+            .map(|agent| plan::plan(&request, agent, &record));
+        let mut plans: Vec<AgentPlan> = plans.collect();
+        if self.agents.is_empty() && self.remove {
+            plans.retain(|plan| !plan.changes.is_empty() || !plan.left.is_empty());
+        }
+        let outcomes = if self.print {
+            plans.into_iter().map(AgentOutcome::planned).collect()
+        } else {
+            let mut open = OpenRecord { path, record };
+            self.carry_out(cmd, &interrupt, plans, &mut open)?
+        };
+        let failed = outcomes.iter().any(AgentOutcome::has_failed);
+        let code = if failed {
+            exit_code::FAILED
+        } else {
+            exit_code::DONE
+        };
+        print_answer(
+            cmd,
+            || setup_view::json(&outcomes, self.print, code),
+            || setup_view::human(&outcomes, self.print, self.remove),
+            &[],
+        );
+        for error in outcomes
+            .iter()
+            .filter_map(|outcome| outcome.failure.as_ref())
+        {
+            let paint = cmd.printer.err_paint();
+            cmd.printer.failure(&words::error(error, paint));
+        }
+        Ok(code)
+    }
+}
+
+impl SetupArgs {
+    fn request(&self, cmd: &CommandContext<'_>, environment: &Environment) -> Result<SetupRequest> {
+        let places = if self.project {
+            let global = cmd.global;
+            let dir = environment::directory(global.dir.as_deref(), environment)?;
+            SetupPlaces::of_project(resolve_root(&dir, None)?.path())
+        } else {
+            SetupPlaces::of_user(environment)?
+        };
+        Ok(SetupRequest {
+            places,
+            program: program(cmd)?,
+            removes: self.remove,
+        })
+    }
+
+    /// Returns the named agents, or those that are here; of all what was written is removed.
+    fn agents(&self, environment: &Environment) -> Result<Vec<AgentName>> {
+        let all = AgentName::VARIANTS.iter().copied();
+        if self.agents.iter().any(|name| name == ALL) || (self.agents.is_empty() && self.remove) {
+            return Ok(all.collect());
+        }
+        if !self.agents.is_empty() {
+            let is_named = |agent: &AgentName| {
+                let name: &str = agent.into();
+                self.agents.iter().any(|named| named == name)
+            };
+            return Ok(all.filter(is_named).collect());
+        }
+        let places = SetupPlaces::of_user(environment)?;
+        let found: Vec<AgentName> = all.filter(|agent| places.has(*agent)).collect();
+        if found.is_empty() {
+            return Err(Error::Usage {
+                what: format!(
+                    "no agent has settings here; name one of {}",
+                    agent_names().collect::<Vec<_>>().join(", ")
+                ),
+            });
+        }
+        Ok(found)
+    }
+
+    /// Asks for each agent and carries out what is agreed to.
+    fn carry_out(
+        &self,
+        cmd: &CommandContext<'_>,
+        interrupt: &Interrupt,
+        plans: Vec<AgentPlan>,
+        open: &mut OpenRecord,
+    ) -> Result<Vec<AgentOutcome>> {
+        let changing = plans.iter().filter(|plan| !plan.changes.is_empty());
+        let stake = setup_view::stake(changing, self.remove);
+        if let (Some(what), false, false) = (&stake, cmd.global.yes, cmd.prompt.may_ask) {
+            return Err(Error::ConsentNeeded {
+                what: what.clone(),
+                can_look: false,
+            });
+        }
+        let mut outcomes = Vec::new();
+        for plan in plans {
+            let agreed = plan.changes.is_empty() || cmd.global.yes || {
+                let question = setup_view::question(&plan, self.remove);
+                let stake = stake.clone().unwrap_or_default();
+                match cmd.prompt.ask(interrupt, stake, &question) {
+                    Err(Error::Declined) => false,
+                    answer => answer.map(|()| true)?,
+                }
+            };
+            outcomes.push(if agreed {
+                carry_out_one(plan, open)
+            } else {
+                AgentOutcome::declined(plan)
+            });
+            interrupt.check()?;
+        }
+        let is_refused = |outcome: &AgentOutcome| outcome.progress == SetupProgress::Declined;
+        if !outcomes.is_empty() && outcomes.iter().all(is_refused) {
+            return Err(Error::Declined);
+        }
+        Ok(outcomes)
+    }
+}
+
+fn carry_out_one(mut plan: AgentPlan, open: &mut OpenRecord) -> AgentOutcome {
+    let done = act::carry_out(&plan, open);
+    match done {
+        Ok(left) => {
+            plan.changes
+                .retain(|change| left.iter().all(|one| one.path != change.path));
+            plan.left.extend(left);
+            AgentOutcome::done(plan, None)
+        }
+        Err(why) => AgentOutcome::done(plan, Some(why)),
+    }
+}
+
+/// Returns the path of this program that is written into settings.
+///
+/// # Errors
+/// It has another name or cannot be written there: then it would not be recognized again.
+pub fn program(cmd: &CommandContext<'_>) -> Result<String> {
+    let found = environment::found_program(cmd.words);
+    let found = found.ok_or_else(|| Error::unexpected("the path of this program is not known"))?;
+    let is_plain = |path: &&str| !path.contains(char::is_control) && is_our_name(path);
+    let path = found.to_str().filter(is_plain).map(str::to_owned);
+    path.ok_or_else(|| Error::Usage {
+        what: format!(
+            "agents call this program by its path, which must be plain text and end in checkpoint; it is {}",
+            escape_path(&found)
+        ),
+    })
+}

@@ -1,0 +1,249 @@
+//! `setup` and `plugin emit` as text and as JSON.
+
+use std::path::{Path, PathBuf};
+
+use crate::agent::setup::plan::{AgentPlan, LeftAlone, SettingsChange};
+use crate::base::text::{escape, escape_path};
+use crate::error::Error;
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::envelope;
+use crate::view::format::count;
+use crate::view::words::Output;
+
+/// How far `setup` came with an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetupProgress {
+    Planned,
+    Done,
+    Declined,
+}
+
+/// What became of the plan for an agent.
+#[derive(Debug)]
+pub struct AgentOutcome {
+    pub plan: AgentPlan,
+    pub progress: SetupProgress,
+    pub failure: Option<Error>,
+}
+
+impl AgentOutcome {
+    pub fn planned(plan: AgentPlan) -> Self {
+        Self {
+            plan,
+            progress: SetupProgress::Planned,
+            failure: None,
+        }
+    }
+
+    pub fn declined(plan: AgentPlan) -> Self {
+        Self {
+            progress: SetupProgress::Declined,
+            ..Self::planned(plan)
+        }
+    }
+
+    pub fn done(plan: AgentPlan, failure: Option<Error>) -> Self {
+        Self {
+            plan,
+            progress: SetupProgress::Done,
+            failure,
+        }
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.failure.is_some() || !self.plan.left.is_empty()
+    }
+}
+
+/// Summarizes what the plans would do; `None` if that is nothing.
+pub fn stake<'p>(plans: impl Iterator<Item = &'p AgentPlan>, removes: bool) -> Option<String> {
+    let (mut files, mut agents) = (0, Vec::<&str>::new());
+    for plan in plans {
+        files += plan.changes.len();
+        agents.push(plan.agent.into());
+    }
+    let files = count(files, "file", "files");
+    let (verb, link) = if removes {
+        ("take back", "of")
+    } else {
+        ("write", "for")
+    };
+    (!agents.is_empty()).then(|| format!("{verb} {files} {link} {}", agents.join(", ")))
+}
+
+/// Formats the question for one agent, below what would be done.
+pub fn question(plan: &AgentPlan, removes: bool) -> String {
+    let agent: &str = plan.agent.into();
+    let listing = listing(plan, SetupProgress::Planned);
+    let verb = if removes {
+        "Take this back from"
+    } else {
+        "Write this for"
+    };
+    format!("{listing}{verb} {agent}? [y/N] ")
+}
+
+/// Formats the files of each agent; with `prints` their content too.
+pub fn human(outcomes: &[AgentOutcome], prints: bool, removes: bool) -> Output {
+    let mut result = String::new();
+    for outcome in outcomes {
+        result.push_str(&listing(&outcome.plan, outcome.progress));
+        for change in outcome.plan.changes.iter().filter(|_| prints) {
+            if let Some(text) = &change.wanted {
+                result.push_str(&format!("\n--- {}\n", escape_path(&change.path)));
+                result.push_str(
+                    &text
+                        .lines()
+                        .map(|line| format!("{}\n", escape(line)))
+                        .collect::<String>(),
+                );
+            }
+        }
+    }
+    let talk = if outcomes.is_empty() && removes {
+        "nothing that setup wrote is here\n".to_owned()
+    } else {
+        String::new()
+    };
+    Output { result, talk }
+}
+
+fn listing(plan: &AgentPlan, progress: SetupProgress) -> String {
+    let agent: &str = plan.agent.into();
+    let is_as_it_should = plan.changes.is_empty() && plan.left.is_empty();
+    let mut text = match progress {
+        SetupProgress::Declined => return format!("{agent}: left as it is\n"),
+        _ if is_as_it_should => format!("{agent}: as it should be\n"),
+        _ => format!("{agent}\n"),
+    };
+    let changes = plan
+        .changes
+        .iter()
+        .filter(|change| change.found != change.wanted);
+    for change in changes {
+        let what = match (change_of(change), progress) {
+            ("created", SetupProgress::Planned) => "write",
+            ("changed", SetupProgress::Planned) => "change",
+            ("removed", SetupProgress::Planned) => "remove",
+            (done, _) => done,
+        };
+        text.push_str(&format!("  {what:<8} {}\n", escape_path(&change.path)));
+    }
+    for LeftAlone { path, why } in &plan.left {
+        text.push_str(&format!(
+            "  {:<8} {}: {}\n",
+            "left",
+            escape_path(path),
+            escape(why)
+        ));
+    }
+    let notes = plan.notes.iter().filter(|_| !plan.changes.is_empty());
+    text + &notes.map(|note| format!("  {note}\n")).collect::<String>()
+}
+
+fn change_of(change: &SettingsChange) -> &'static str {
+    match (&change.found, &change.wanted) {
+        (None, Some(_)) => "created",
+        (_, None) => "removed",
+        _ => "changed",
+    }
+}
+
+/// What was written into the settings of agents.
+#[derive(Serialize, JsonSchema)]
+pub struct SetupAnswer {
+    /// Whether nothing was written, because of `--print`.
+    only_printed: bool,
+    agents: Vec<AgentSetup>,
+}
+
+/// One agent and its files.
+#[derive(Serialize, JsonSchema)]
+struct AgentSetup {
+    agent: &'static str,
+    /// Whether the question was answered with no.
+    declined: bool,
+    files: Vec<SettingsFile>,
+    /// What is left to the user.
+    notes: Vec<&'static str>,
+    /// Why not all of it could be done; null if it could.
+    failure: Option<String>,
+}
+
+/// A file in the settings of an agent.
+#[derive(Serialize, JsonSchema)]
+struct SettingsFile {
+    /// Its path; what is not UTF-8 in it is replaced.
+    file: String,
+    /// `created`, `changed`, `removed` or `left`.
+    outcome: &'static str,
+    /// Why it was left alone; null if it was not.
+    why: Option<String>,
+    /// The whole text, with `--print`; else null.
+    content: Option<String>,
+}
+
+impl AgentSetup {
+    fn new(outcome: &AgentOutcome, prints: bool) -> Self {
+        let plan = &outcome.plan;
+        let changes = plan
+            .changes
+            .iter()
+            .filter(|change| change.found != change.wanted);
+        let written = changes.map(|change| SettingsFile {
+            file: shown(&change.path),
+            outcome: change_of(change),
+            why: None,
+            content: change.wanted.clone().filter(|_| prints),
+        });
+        let left = plan.left.iter().map(|left| SettingsFile {
+            file: shown(&left.path),
+            outcome: "left",
+            why: Some(left.why.clone()),
+            content: None,
+        });
+        Self {
+            agent: plan.agent.into(),
+            declined: outcome.progress == SetupProgress::Declined,
+            files: written.chain(left).collect(),
+            notes: plan.notes.clone(),
+            failure: outcome.failure.as_ref().map(ToString::to_string),
+        }
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+pub fn json(outcomes: &[AgentOutcome], prints: bool, exit: u8) -> String {
+    let agents = outcomes
+        .iter()
+        .map(|outcome| AgentSetup::new(outcome, prints));
+    let data = SetupAnswer {
+        only_printed: prints,
+        agents: agents.collect(),
+    };
+    envelope("setup", exit, &data, &[])
+}
+
+/// The files of the plugin.
+#[derive(Serialize, JsonSchema)]
+pub struct PluginEmitAnswer {
+    files: Vec<String>,
+}
+
+pub fn emitted(files: &[PathBuf]) -> Output {
+    let lines = files.iter().map(|file| format!("{}\n", escape_path(file)));
+    Output {
+        result: lines.collect(),
+        talk: String::new(),
+    }
+}
+
+pub fn emitted_json(files: &[PathBuf]) -> String {
+    let data = PluginEmitAnswer {
+        files: files.iter().map(|file| shown(file)).collect(),
+    };
+    envelope("plugin.emit", 0, &data, &[])
+}

@@ -1,0 +1,114 @@
+//! `setup` killed at any system call: each file is whole, old or new, and the next run ends as if
+//! nothing had happened.
+
+use std::path::Path;
+
+use crate::bench::{Sandbox, Tree, fixtures, sample, strace};
+
+const CALLS: &str =
+    "openat,write,fsync,fchmod,rename,renameat,renameat2,unlink,unlinkat,rmdir,mkdir,mkdirat";
+/// Upper bound on the calls of one run.
+const MOST_CALLS: usize = 400;
+const HOOKS: &str = ".codex/hooks.json";
+const OTHERS: &str = "{\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [ /* mine */ ],\r\n\t},\r\n}\r\n";
+
+fn home_with_settings() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(sandbox.top().join("dotfiles/hooks.json"), OTHERS);
+    sandbox.symlink(sandbox.home().join(HOOKS), "../../dotfiles/hooks.json");
+    sandbox.mkdir(sandbox.home().join(".claude"));
+    sandbox
+}
+
+/// Each file below a folder with its text, but for temporary ones.
+fn texts(folder: &Path) -> Vec<(String, String)> {
+    let files = fixtures::files_below(folder);
+    let text = |path: &std::path::PathBuf| {
+        let name = path
+            .strip_prefix(folder)
+            .expect("below")
+            .display()
+            .to_string();
+        (name, std::fs::read_to_string(path).expect("text"))
+    };
+    let mut texts: Vec<_> = files.iter().map(text).collect();
+    texts.retain(|(name, _)| !name.contains(".checkpoint-tmp-"));
+    texts
+}
+
+/// Returns a home without the folder of the record, which may be left empty.
+fn picture(sandbox: &Sandbox) -> Tree {
+    let config = sandbox.home().join(".config");
+    if fixtures::files_below(&config).is_empty() {
+        fixtures::remove(&config);
+    }
+    Tree::capture(sandbox.home())
+}
+
+/// Whether a file is as in one of these folders.
+#[track_caller]
+fn is_whole(found: &[(String, String)], states: &[&[(String, String)]], when: &str) {
+    for file in found
+        .iter()
+        .filter(|(name, _)| !name.ends_with("setup.json"))
+    {
+        let is_known = states.iter().any(|state| state.contains(file));
+        assert!(is_known, "{when}: {file:?}");
+    }
+}
+
+#[test]
+fn killed_anywhere_each_file_is_old_or_new_and_the_next_run_completes_it() {
+    if !strace::available() {
+        return;
+    }
+    let install = ["setup", "codex", "claude", "--yes"];
+    let remove = ["setup", "--remove", "--yes"];
+    let sandbox = home_with_settings();
+    let old = texts(sandbox.home());
+    let tree = Tree::capture(sandbox.home());
+    sandbox.run(&install).success();
+    let new = texts(sandbox.home());
+    let with_entries = sandbox.read(sandbox.home().join(HOOKS));
+    sandbox.run(&remove).success();
+    assert_eq!(Tree::capture(sandbox.home()), tree);
+    for (args, other) in [(&install[..], &remove[..]), (&remove[..], &install[..])] {
+        let mut ended = false;
+        for nth in sample::calls(MOST_CALLS) {
+            let sandbox = home_with_settings();
+            if args == remove {
+                sandbox.run(&install).success();
+            }
+            let run = strace::kill_at(&sandbox, CALLS, nth, args);
+            let when = format!("{args:?} killed at {nth}");
+            let texts_now = texts(sandbox.home());
+            // Paths of the sandbox stand in no file but the record.
+            is_whole(&texts_now, &[&old, &new], &when);
+            let hooks = sandbox.read(sandbox.home().join(HOOKS));
+            assert!(
+                [OTHERS, &with_entries].contains(&&*hooks),
+                "{when}: {hooks}"
+            );
+            sandbox.run(args).success();
+            let expected = if args == install { &new } else { &old };
+            let mut now = texts(sandbox.home());
+            let mut expected = expected.clone();
+            for list in [&mut now, &mut expected] {
+                list.retain(|(name, _)| !name.ends_with("setup.json"));
+            }
+            assert_eq!(now, expected, "{when}");
+            sandbox.run(other).success();
+            sandbox.run(&remove).success();
+            assert_eq!(
+                picture(&sandbox),
+                tree,
+                "{when}, then put right and removed"
+            );
+            if run.code == 0 {
+                ended = true;
+                break;
+            }
+        }
+        assert!(ended, "{args:?} makes more calls than {MOST_CALLS}");
+    }
+}

@@ -1,0 +1,216 @@
+//! Generated files of settings that others write too: each is given back byte for byte.
+
+use serde_json::{Map, Value, json};
+
+use crate::bench::sample::Draw;
+use crate::bench::{Sandbox, cases};
+use crate::setup::{SHARED, linked, run_as};
+
+/// Files that are made up in an everyday run.
+const EVERYDAY: usize = 200;
+const EVENTS: [&str; 8] = [
+    "Stop",
+    "PreToolUse",
+    "SessionStart",
+    "Interrupt",
+    "stop",
+    "preToolUse",
+    "pre_user_prompt",
+    "Other",
+];
+/// Lines of others with the name of this program in them.
+const LINES: [&str; 6] = [
+    "checkpoint hook --agent codex",
+    "echo 'checkpoint' // no comment",
+    "'/opt/my-checkpoint' hook --agent codex 2>/dev/null; exit 0",
+    "'/opt/checkpoint' hook --agent claude 2>/dev/null; exit 0",
+    "git-ai checkpoint codex --hook-input stdin",
+    "grün \\\" /* checkpoint */",
+];
+
+/// How a file is written.
+struct Style {
+    newline: &'static str,
+    /// `None` writes it all in one line.
+    indent: Option<&'static str>,
+    has_commas: bool,
+    has_comments: bool,
+    has_bom: bool,
+    gap: &'static str,
+}
+
+impl Style {
+    fn drawn(draw: &mut Draw) -> Self {
+        let indent = [Some("  "), Some("\t"), Some("    "), Some(" "), None][draw.below(5)];
+        let is_tight = indent.is_none() && draw.below(2) == 0;
+        Self {
+            newline: ["\n", "\r\n"][draw.below(2)],
+            indent,
+            has_commas: draw.below(3) == 0,
+            has_comments: draw.below(2) == 0,
+            has_bom: draw.below(6) == 0,
+            gap: if is_tight { "" } else { " " },
+        }
+    }
+
+    fn comment(&self, draw: &mut Draw) -> String {
+        match (self.has_comments, draw.below(9), self.indent) {
+            (true, 0, _) => format!("{}/* checkpoint, */", self.gap),
+            (true, 1, Some(_)) => format!(" // ] }} , checkpoint{}", self.newline),
+            (true, 2, Some(_)) => format!("{0}// mine{0}", self.newline),
+            _ => String::new(),
+        }
+    }
+
+    fn line(&self, depth: usize, draw: &mut Draw) -> String {
+        let comment = self.comment(draw);
+        match self.indent {
+            Some(indent) => {
+                let newline = if comment.ends_with('\n') {
+                    ""
+                } else {
+                    self.newline
+                };
+                format!("{comment}{newline}{}", indent.repeat(depth))
+            }
+            None => comment,
+        }
+    }
+
+    fn text(&self, value: &Value, depth: usize, draw: &mut Draw) -> String {
+        let (open, close, parts): (_, _, Vec<String>) = match value {
+            Value::Object(map) => {
+                let part = |(key, value): (&String, &Value)| {
+                    let key = Value::from(key.as_str());
+                    format!("{key}:{}{}", self.gap, self.text(value, depth + 1, draw))
+                };
+                ('{', '}', map.iter().map(part).collect())
+            }
+            Value::Array(list) => {
+                let parts = list.iter().map(|value| self.text(value, depth + 1, draw));
+                ('[', ']', parts.collect())
+            }
+            other => return other.to_string(),
+        };
+        let mut text = open.to_string();
+        for (at, part) in parts.iter().enumerate() {
+            if at > 0 {
+                text.push(',');
+            }
+            let blank = if at > 0 && self.indent.is_none() {
+                self.gap
+            } else {
+                ""
+            };
+            text.push_str(&format!("{}{blank}{part}", self.line(depth + 1, draw)));
+        }
+        if self.has_commas && !parts.is_empty() && draw.below(2) == 0 {
+            text.push(',');
+        }
+        if !parts.is_empty() || draw.below(3) == 0 {
+            text.push_str(&self.line(depth, draw));
+        }
+        text.push(close);
+        text
+    }
+
+    fn file(&self, value: &Value, draw: &mut Draw) -> String {
+        let bom = if self.has_bom { "\u{feff}" } else { "" };
+        let head = if self.has_comments && draw.below(2) == 0 {
+            format!("// settings of checkpoint{}", self.newline)
+        } else {
+            String::new()
+        };
+        let end = if draw.below(4) == 0 { "" } else { self.newline };
+        format!("{bom}{head}{}{end}", self.text(value, 0, draw))
+    }
+}
+
+fn settings(agent: &str, draw: &mut Draw) -> Value {
+    let mut root = Map::new();
+    let mut keys: Vec<usize> = (0..4).collect();
+    (1..4)
+        .rev()
+        .for_each(|at| keys.swap(at, draw.below(at + 1)));
+    for key in keys {
+        match (key, draw.below(3)) {
+            (0, 1 | 2) => drop(root.insert("hooks".into(), hooks(agent, draw))),
+            (1, 1 | 2) => drop(root.insert("version".into(), 1.into())),
+            (2, 1) => drop(root.insert("größe".into(), json!([1.50, null, "// no comment", {}]))),
+            (3, 1) => drop(root.insert("checkpoint".into(), json!({ "hooks": { "Stop": [] } }))),
+            _ => {}
+        }
+    }
+    Value::Object(root)
+}
+
+fn hooks(agent: &str, draw: &mut Draw) -> Value {
+    let mut hooks = Map::new();
+    for event in EVENTS {
+        if draw.below(3) > 0 {
+            continue;
+        }
+        let handlers = (0..draw.below(3)).map(|_| {
+            let handler = json!({ "type": "command", "command": LINES[draw.below(LINES.len())] });
+            if agent == "codex" {
+                json!({ "matcher": "x", "hooks": [handler] })
+            } else {
+                handler
+            }
+        });
+        hooks.insert(event.into(), handlers.collect());
+    }
+    Value::Object(hooks)
+}
+
+/// Runs one story in each home: what was there comes back byte for byte.
+#[test]
+fn every_shared_file_comes_back_byte_for_byte() {
+    let mut draw = Draw::new();
+    let sandbox = Sandbox::new();
+    let (before, now) = (linked(&sandbox, "before"), linked(&sandbox, "now"));
+    for case in 0..cases(EVERYDAY) {
+        let (agent, file) = SHARED[case % SHARED.len()];
+        let style = Style::drawn(&mut draw);
+        let text = style.file(&settings(agent, &mut draw), &mut draw);
+        let path = sandbox.home().join(file);
+        sandbox.write(&path, &text);
+        let by_another = draw.below(3) == 0;
+        if by_another {
+            run_as(&sandbox, &before, &["setup", agent, "--yes"]).success();
+        }
+        run_as(&sandbox, &now, &["setup", agent, "--yes"]).success();
+        let with = sandbox.read(&path);
+        assert!(
+            with.contains("/now/checkpoint' hook"),
+            "{case}:\n{text}\n{with}"
+        );
+        assert!(
+            !with.contains("/before/checkpoint"),
+            "{case}:\n{text}\n{with}"
+        );
+        run_as(&sandbox, &now, &["setup", agent])
+            .success()
+            .stdout_has("as it should be");
+        // What others add afterwards stays, and what was there is as it was.
+        let later = match draw.below(2) {
+            0 => String::new(),
+            _ => "// later\n".to_owned(),
+        };
+        // A version that was put in stays for the hooks of others; a file of nothing is made anew.
+        let is_fixed = agent == "cursor" && !text.contains("\"version\"");
+        let is_nothing = text.trim_start_matches('\u{feff}').trim_end().len() < 8;
+        let later = if style.has_bom || is_fixed || is_nothing {
+            String::new()
+        } else {
+            later
+        };
+        sandbox.write(&path, format!("{later}{with}"));
+        run_as(&sandbox, &now, &["setup", "--remove", "--yes"]).success();
+        assert_eq!(
+            sandbox.read(&path),
+            format!("{later}{text}"),
+            "{case}: from\n{with}"
+        );
+    }
+}
