@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::bench::{Run, Sandbox, skipped, strace};
+use crate::hook::Agent;
 
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -196,5 +197,53 @@ fn many_stray_stages_are_one_short_line_and_what_is_no_folder_of_ours_is_left() 
             .root()
             .join(".checkpoint-stage-0000000000000001")
             .exists()
+    );
+}
+
+#[test]
+fn each_agent_is_looked_at_and_what_is_wrong_with_its_hooks_is_named() {
+    let sandbox = project();
+    sandbox.write(sandbox.home().join(".gemini/settings.json"), "{}");
+    let doctor = || sandbox.run(&["doctor", "--json"]).data();
+    let (level, remedy) = check(&doctor(), "gemini").expect("a check");
+    assert_eq!(
+        (level.as_str(), remedy.contains("setup gemini")),
+        ("note", true),
+        "{remedy}"
+    );
+    sandbox
+        .run(&["setup", "claude", "codex", "gemini", "--yes"])
+        .success();
+    let data = doctor();
+    for agent in ["claude", "gemini"] {
+        assert_eq!(check(&data, agent).expect("a check").0, "good", "{data}");
+    }
+    let codex = data["checks"].as_array().expect("checks").iter();
+    let codex = codex.filter(|check| check["subject"] == "codex");
+    assert!(
+        codex
+            .clone()
+            .any(|check| check.to_string().contains("/hooks")),
+        "{data}"
+    );
+    let agent = Agent {
+        sandbox: &sandbox,
+        name: "claude",
+        session: "s",
+    };
+    agent.prompt("one");
+    sandbox
+        .run(&["doctor"])
+        .success()
+        .stdout_has("the last hook here");
+    let hooks = sandbox
+        .home()
+        .join(".claude/skills/checkpoint/hooks/hooks.json");
+    fs::write(&hooks, "{}").expect("it can be written");
+    let run = sandbox.run(&["doctor", "--json"]).code(1);
+    assert_eq!(
+        check(&run.data(), "claude").expect("a check").0,
+        "problem",
+        "{run}"
     );
 }

@@ -1,16 +1,18 @@
 //! `doctor`: one line for each thing that was looked at.
 
+use crate::agent::doctor::agent_checks::{self, OwnProgram};
 use crate::agent::doctor::check::HealthState;
 use crate::agent::doctor::store_checks;
 use crate::cli::command_context::{CommandContext, print_answer};
-use crate::cli::exit_code;
+use crate::cli::commands::setup;
 use crate::cli::run::{Properties, RunCommand};
+use crate::cli::{environment, exit_code};
 use crate::config::settings::OwnFile;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::view::doctor as doctor_view;
 
-/// Look at the directory and its store, and say what is wrong
+/// Look at the directory, its store and the agents, and say what is wrong
 ///
 /// Ends with 1 if there is a problem.
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -30,7 +32,12 @@ impl RunCommand for DoctorArgs {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let outcome = store_checks::examine(context, self.fix)?;
+        let mut outcome = store_checks::examine(context, self.fix)?;
+        let program = OwnProgram {
+            path: setup::program(cmd).unwrap_or_default(),
+            on_path: environment::found_program(&["checkpoint".into()]),
+        };
+        agent_checks::examine(context, &program, &mut outcome)?;
         let code = if outcome.count(HealthState::Problem) == 0 {
             exit_code::DONE
         } else {

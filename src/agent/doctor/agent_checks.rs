@@ -1,0 +1,136 @@
+//! What `doctor` looks at of each agent: whether it has our hooks as they were written, and when one
+//! of them last ran.
+
+use std::path::{Path, PathBuf};
+
+use strum::VariantArray as _;
+
+use crate::agent::dialect::event::AgentName;
+use crate::agent::doctor::check::{DoctorOutcome, HealthCheck};
+use crate::agent::setup::places::SetupPlaces;
+use crate::agent::setup::plan::{AgentPlan, SetupRequest, plan};
+use crate::agent::setup::record::{self, SetupRecord};
+use crate::base::text::{escape_line, escape_path};
+use crate::error::Result;
+use crate::error::sentence::{CommandWords, Sentence};
+use crate::ops::context::Context;
+use crate::store::small_files::hook_log;
+
+/// This program as it was called, and as a shell finds it.
+#[derive(Clone, Debug)]
+pub struct OwnProgram {
+    /// The path that `setup` writes.
+    pub path: String,
+    /// What `checkpoint` means in a shell; `None` if it is not found.
+    pub on_path: Option<PathBuf>,
+}
+
+/// Looks at every agent that is here or was set up.
+///
+/// # Errors
+/// There is no home directory, or the record of what was written cannot be read.
+pub fn examine(context: &Context, program: &OwnProgram, outcome: &mut DoctorOutcome) -> Result<()> {
+    let record = record::load(&record::path(&context.environment)?)?;
+    let places = SetupPlaces::of_user(&context.environment)?;
+    outcome.checks.extend(stranger(program));
+    let request = SetupRequest {
+        places: places.clone(),
+        program: program.path.clone(),
+        removes: false,
+    };
+    let log = log_lines(context);
+    for agent in AgentName::VARIANTS.iter().copied() {
+        let is_set_up = is_set_up(&record, agent);
+        if !is_set_up && !places.has(agent) {
+            continue;
+        }
+        outcome.checks.push(if is_set_up {
+            definition(&plan(&request, agent, &record), &log)
+        } else {
+            let mut check = HealthCheck::note(agent.into_str(), "has no hooks of ours");
+            check.remedy = Some(Sentence::command(setup_of(agent)));
+            check
+        });
+        if agent == AgentName::Codex && is_set_up {
+            outcome.checks.extend(trust(&places));
+        }
+    }
+    outcome.checks.extend(last_failure(&log));
+    Ok(())
+}
+
+fn is_set_up(record: &SetupRecord, agent: AgentName) -> bool {
+    record.files.values().any(|file| file.is_of(agent, None))
+}
+
+fn setup_of(agent: AgentName) -> CommandWords {
+    CommandWords::new(["setup", agent.into_str()])
+}
+
+/// Tells that a shell finds another program of our name first.
+fn stranger(program: &OwnProgram) -> Option<HealthCheck> {
+    let first = program.on_path.as_ref()?;
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let is_this = real(first) == real(Path::new(&program.path));
+    let mut check = HealthCheck::note(
+        "program",
+        format!("a shell finds {} first, not this one", escape_path(first)),
+    );
+    check.remedy = Some(Sentence::text(
+        "change PATH, or remove the one that is not wanted",
+    ));
+    (!is_this).then_some(check)
+}
+
+/// Tells whether what `setup` wrote is there as it would be written now, for this program.
+fn definition(plan: &AgentPlan, log: &[String]) -> HealthCheck {
+    let name = plan.agent.into_str();
+    let again = Sentence::command(setup_of(plan.agent));
+    if let Some(left) = plan.left.first() {
+        let what = format!("{}: {}", escape_path(&left.path), left.why);
+        return HealthCheck::problem(name, what, again);
+    }
+    if let Some(change) = plan.changes.first() {
+        let what = format!(
+            "{} is not as it would be written for this program",
+            escape_path(&change.path)
+        );
+        return HealthCheck::problem(name, what, again);
+    }
+    let last = log.iter().rev().find(|line| is_of(line, name));
+    let last = last.map_or("no hook of it has run here yet".to_owned(), |line| {
+        format!("the last hook here: {}", escape_line(line))
+    });
+    HealthCheck::good(name, format!("has our hooks as they were written; {last}"))
+}
+
+/// Tells that Codex passes over hooks until its user trusts them.
+fn trust(places: &SetupPlaces) -> Option<HealthCheck> {
+    let folder = places.folder(AgentName::Codex);
+    let hooks = folder.join("hooks.json");
+    let settings = std::fs::read_to_string(folder.join("config.toml")).unwrap_or_default();
+    let is_trusted = settings.contains("trusted_hash")
+        && settings.contains(&*hooks.to_string_lossy().replace('\\', "\\\\"));
+    let mut check = HealthCheck::note("codex", "passes over our hooks until they are trusted");
+    check.remedy = Some(Sentence::text("type '/hooks' in Codex and trust them"));
+    (!is_trusted).then_some(check)
+}
+
+fn log_lines(context: &Context) -> Vec<String> {
+    let store = context.find_store().ok().flatten();
+    store.map_or_else(Vec::new, |store| hook_log::lines(store.layout()))
+}
+
+/// Whether a line of the log is of an agent: date, time, agent, moment, and what was done.
+fn is_of(line: &str, agent: &str) -> bool {
+    line.split(' ').nth(2) == Some(agent)
+}
+
+fn last_failure(log: &[String]) -> Option<HealthCheck> {
+    let failed = log
+        .iter()
+        .rev()
+        .find(|line| line.contains(" ms: failed: "))?;
+    let what = format!("the last failure: {}", escape_line(failed));
+    Some(HealthCheck::note("hooks", what))
+}
