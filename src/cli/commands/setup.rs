@@ -46,7 +46,7 @@ pub struct SetupArgs {
 }
 
 fn agent_names() -> impl Iterator<Item = &'static str> {
-    AgentName::VARIANTS.iter().map(|agent| agent.into_str())
+    AgentName::VARIANTS.iter().map(AgentName::into_str)
 }
 
 fn names() -> PossibleValuesParser {
