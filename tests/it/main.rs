@@ -122,6 +122,7 @@ mod secrets;
 mod selectors;
 mod setup;
 mod setup_kills;
+mod setup_plugins;
 mod setup_shared;
 mod shape;
 mod shortage;

@@ -5,18 +5,19 @@ import { spawn } from "node:child_process";
 
 const program = "PROGRAM";
 
-function tell(event: Record<string, unknown>, first = false): Promise<void> {
+function tell(event, first = false, directory = process.cwd()) {
   return new Promise((done) => {
     try {
       const words = ["hook", "--agent", "amp"];
       if (first) words.push("--first");
       const child = spawn(program, words, {
+        cwd: directory,
         stdio: ["pipe", "ignore", "ignore"],
         windowsHide: true,
       });
       const seconds = first ? 25 : 5;
       const timer = setTimeout(() => {
-        child.kill();
+        child.kill("SIGKILL");
         done();
       }, seconds * 1000);
       const end = () => {
@@ -26,52 +27,52 @@ function tell(event: Record<string, unknown>, first = false): Promise<void> {
       child.on("error", end);
       child.on("close", end);
       child.stdin.on("error", () => {});
-      child.stdin.end(JSON.stringify({ cwd: process.cwd(), ...event }));
+      child.stdin.end(JSON.stringify(event));
     } catch {
       done();
     }
   });
 }
 
-export default function (amp: any) {
-  const on = (name: string, tool: (event: any, session: unknown) => Promise<unknown>) => {
+// Calls a handler with whatever the host gives; what it throws is dropped.
+const quietly = (handler, answer) => async (...given) => {
+  try {
+    await handler(...given);
+  } catch {}
+  return answer;
+};
+
+export default function (amp) {
+  const on = (name, handler, answer) => {
     try {
-      amp.on(name, async (event: any, context: any) => {
-        try {
-          return await tool(event, context?.thread?.id ?? event?.thread?.id);
-        } catch {
-          return undefined;
-        }
-      });
+      amp.on(name, quietly(handler, answer));
     } catch {}
   };
-  on("session.start", async (_event, session_id) => {
-    await tell({ hook_event_name: "SessionStart", session_id });
-    void tell({ hook_event_name: "SessionStart", session_id }, true);
+  const say = (name, event, context, more = {}, first = false) => {
+    const session_id = context?.thread?.id ?? event?.thread?.id;
+    return tell({ hook_event_name: name, session_id, cwd: process.cwd(), ...more }, first);
+  };
+  on("session.start", async (event, context) => {
+    await say("SessionStart", event, context);
+    // The first checkpoint of a directory may take its time.
+    void say("SessionStart", event, context, {}, true);
   });
-  on("agent.start", async (event, session_id) => {
+  on("agent.start", async (event, context) => {
     const prompt = typeof event?.message === "string" ? event.message : undefined;
-    await tell({ hook_event_name: "UserPromptSubmit", session_id, prompt, prompt_id: event?.id });
+    await say("UserPromptSubmit", event, context, { prompt, prompt_id: event?.id });
   });
-  try {
-    amp.on("tool.call", async (event: any, context: any) => {
-      try {
-        const shell = amp.helpers?.shellCommandFromToolCall?.(event);
-        if (shell || /bash|shell/i.test(event?.tool ?? "")) {
-          await tell({
-            hook_event_name: "PreToolUse",
-            session_id: context?.thread?.id ?? event?.thread?.id,
-            tool_name: "Bash",
-            tool_use_id: event?.toolUseID,
-            tool_input: { command: shell?.command ?? event?.input?.cmd },
-          });
-        }
-      } catch {}
-      return { action: "allow" };
+  const beforeTool = async (event, context) => {
+    const shell = amp.helpers?.shellCommandFromToolCall?.(event);
+    if (!shell && !/bash|shell/i.test(event?.tool ?? "")) return;
+    await say("PreToolUse", event, context, {
+      tool_name: "Bash",
+      tool_use_id: event?.toolUseID,
+      tool_input: { command: shell?.command ?? event?.input?.cmd },
     });
-  } catch {}
-  on("agent.end", async (event, session_id) => {
+  };
+  on("tool.call", beforeTool, { action: "allow" });
+  on("agent.end", async (event, context) => {
     const failed = event?.status === "error";
-    await tell({ hook_event_name: failed ? "StopFailure" : "Stop", session_id });
+    await say(failed ? "StopFailure" : "Stop", event, context);
   });
 }

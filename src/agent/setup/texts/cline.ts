@@ -4,18 +4,19 @@ import { spawn } from "node:child_process";
 
 const program = "PROGRAM";
 
-function tell(event: Record<string, unknown>, first = false): Promise<void> {
+function tell(event, first = false, directory = process.cwd()) {
   return new Promise((done) => {
     try {
       const words = ["hook", "--agent", "cline"];
       if (first) words.push("--first");
       const child = spawn(program, words, {
+        cwd: directory,
         stdio: ["pipe", "ignore", "ignore"],
         windowsHide: true,
       });
       const seconds = first ? 25 : 5;
       const timer = setTimeout(() => {
-        child.kill();
+        child.kill("SIGKILL");
         done();
       }, seconds * 1000);
       const end = () => {
@@ -25,53 +26,57 @@ function tell(event: Record<string, unknown>, first = false): Promise<void> {
       child.on("error", end);
       child.on("close", end);
       child.stdin.on("error", () => {});
-      child.stdin.end(JSON.stringify({ workspaceRoots: [process.cwd()], ...event }));
+      child.stdin.end(JSON.stringify(event));
     } catch {
       done();
     }
   });
 }
 
-const task = (context: any) =>
-  context?.sessionId ?? context?.snapshot?.sessionId ?? context?.runId ?? context?.snapshot?.runId;
-const started = new Set<unknown>();
-
-async function before(prompt: unknown, taskId: unknown) {
-  if (!started.has(taskId)) {
-    started.add(taskId);
-    await tell({ hookName: "TaskStart", taskId });
-    void tell({ hookName: "TaskStart", taskId }, true);
-  }
-  const userPromptSubmit = { prompt: typeof prompt === "string" ? prompt : undefined };
-  await tell({ hookName: "UserPromptSubmit", taskId, userPromptSubmit });
-}
-
-async function beforeTool(name: unknown, input: any, id: unknown, taskId: unknown) {
-  if (!/command|bash|shell/i.test(String(name ?? ""))) return;
-  const preToolUse = { toolName: name, toolUseId: id, parameters: input };
-  await tell({ hookName: "PreToolUse", taskId, preToolUse });
-}
-
-const quietly = (work: (context: any) => Promise<unknown>) => async (context: any) => {
+// Calls a handler with whatever the host gives; what it throws is dropped.
+const quietly = (handler, answer) => async (...given) => {
   try {
-    await work(context);
+    await handler(...given);
   } catch {}
-  return undefined;
+  return answer;
 };
+
+const started = new Set();
+
+function say(name, context, more = {}, first = false) {
+  const at = context?.snapshot ?? context;
+  const taskId = context?.sessionId ?? at?.sessionId ?? context?.runId ?? at?.runId;
+  return tell({ hookName: name, taskId, workspaceRoots: [process.cwd()], ...more }, first);
+}
+
+async function beforeRun(context) {
+  const task = context?.sessionId ?? context?.snapshot?.sessionId;
+  if (!started.has(task)) {
+    started.add(task);
+    await say("TaskStart", context);
+    // The first checkpoint of a directory may take its time.
+    void say("TaskStart", context, {}, true);
+  }
+  const given = context?.userMessage ?? context?.input ?? context?.prompt;
+  const prompt = typeof given === "string" ? given : undefined;
+  await say("UserPromptSubmit", context, { userPromptSubmit: { prompt } });
+}
+
+async function beforeTool(context) {
+  const call = context?.toolCall ?? context?.call;
+  const toolName = call?.toolName ?? call?.name ?? context?.tool?.name;
+  if (!/command|bash|shell/i.test(String(toolName ?? ""))) return;
+  const parameters = context?.input ?? call?.input;
+  const toolUseId = call?.toolCallId ?? call?.id;
+  await say("PreToolUse", context, { preToolUse: { toolName, toolUseId, parameters } });
+}
 
 export default {
   name: "checkpoint",
   manifest: { capabilities: ["hooks"] },
   hooks: {
-    beforeRun: quietly((it) => before(it?.userMessage ?? it?.input ?? it?.prompt, task(it))),
-    beforeTool: quietly((it) =>
-      beforeTool(
-        it?.toolCall?.toolName ?? it?.call?.name ?? it?.tool?.name,
-        it?.input ?? it?.toolCall?.input ?? it?.call?.input,
-        it?.toolCall?.toolCallId ?? it?.call?.id,
-        task(it),
-      ),
-    ),
-    afterRun: quietly((it) => tell({ hookName: "TaskComplete", taskId: task(it) })),
+    beforeRun: quietly(beforeRun),
+    beforeTool: quietly(beforeTool),
+    afterRun: quietly((context) => say("TaskComplete", context)),
   },
 };
