@@ -2,6 +2,7 @@
 
 pub mod dialect;
 pub mod doctor;
+pub mod glance;
 pub mod hook;
 pub mod setup;
 pub mod shell_calls;

@@ -1,9 +1,12 @@
 //! The only file that starts other programs: checks after a restore, bisect and database commands,
-//! git, and the pager.
+//! git, the pager, and a wrapped status line.
 
 use std::ffi::{OsStr, OsString};
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::base::interrupt::{Interrupt, Interrupted};
@@ -150,7 +153,7 @@ impl Children<'_> {
                 }
                 _ => {}
             }
-            std::thread::sleep(pause);
+            thread::sleep(pause);
             pause = (pause * 2).min(LONGEST_CHILD_PAUSE);
         }
     }
@@ -184,6 +187,47 @@ pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<Co
     .spawn_and_wait(&mut command, Path::new("the shell"))
 }
 
+/// Upper bound on what is read of a wrapped command, in bytes.
+const MOST_FILTERED: usize = 1 << 16;
+
+/// Runs the user's command line in the system's shell with `input` as stdin, and returns what it
+/// wrote to stdout within the limit; then it is killed.
+///
+/// # Errors
+/// The shell cannot be started.
+pub fn filtered(line: &OsStr, input: Vec<u8>, limit: Duration) -> std::io::Result<Vec<u8>> {
+    let started = Instant::now();
+    let mut command = shell_command(line);
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = command.spawn()?;
+    let (stdin, mut stdout) = (child.stdin.take(), child.stdout.take());
+    thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(&input)));
+    let (sender, pieces) = mpsc::channel();
+    thread::spawn(move || {
+        let mut piece = [0; 4096];
+        while let Some(Ok(len @ 1..)) = stdout.as_mut().map(|pipe| pipe.read(&mut piece)) {
+            if sender.send(piece[..len].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    let mut output = Vec::new();
+    while output.len() < MOST_FILTERED {
+        match pieces.recv_timeout(limit.saturating_sub(started.elapsed())) {
+            Ok(piece) => output.extend(piece),
+            Err(RecvTimeoutError::Disconnected) => return Ok(output),
+            Err(RecvTimeoutError::Timeout) => break,
+        }
+    }
+    kill_with_children(&mut child)?;
+    Ok(output)
+}
+
 /// Sets the options of `less` and `lv`, unless the user did, as git does: colours pass, and a short
 /// text needs no key.
 #[cfg(not(windows))]
@@ -215,6 +259,18 @@ fn shell_command(line: &OsStr) -> Command {
     // cmd has its own quoting rules; the line is passed on as typed.
     command.arg("/C").raw_arg(line);
     command
+}
+
+/// Kills a child that leads a group of its own.
+fn kill_with_children(child: &mut Child) -> std::io::Result<()> {
+    #[cfg(unix)]
+    if let Some(group) = i32::try_from(child.id())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw)
+    {
+        rustix::process::kill_process_group(group, rustix::process::Signal::KILL)?;
+    }
+    child.kill()
 }
 
 #[cfg(unix)]

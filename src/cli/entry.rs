@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::cli::command_context::{self, CommandContext};
-use crate::cli::commands::{Command, DirCommand, hook};
+use crate::cli::commands::{Command, DirCommand, glance, hook};
 use crate::cli::grammar::ParseRefusal;
 use crate::cli::parse::{self, Cli};
 use crate::cli::run::Properties;
@@ -26,8 +26,11 @@ use crate::view::{envelope, place, words};
 /// Runs one command line and returns its exit code.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.into_iter().collect();
-    if hook::is_called(&args) {
+    if parse::calls(&args, "hook") {
         return hook::run(&args);
+    }
+    if parse::calls(&args, "statusline") || parse::calls(&args, "prompt") {
+        return glance::run(&args);
     }
     if let Some(shell) = environment::completing_shell(&args) {
         printer::to_stdout(&completion::answer(&shell, args[2..].to_vec()).unwrap_or_default());

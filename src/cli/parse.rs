@@ -79,6 +79,22 @@ pub fn help_of(args: &[OsString]) -> String {
     names.join(" ")
 }
 
+/// Whether a command line calls a command, however wrong it is otherwise; a call for help is none.
+pub fn calls(args: &[OsString], command: &str) -> bool {
+    let mut words = args.iter().skip(1);
+    let asks_for_help = args.iter().any(|word| word == "--help" || word == "-h");
+    while let Some(word) = words.next() {
+        match word.to_str() {
+            Some("-C" | "--dir" | "--base" | "--color" | "--lock-timeout") => {
+                words.next();
+            }
+            Some(word) if word.starts_with('-') => {}
+            other => return other == Some(command) && !asks_for_help,
+        }
+    }
+    false
+}
+
 /// Returns the version, if the call asks for nothing else.
 pub fn version_asked_for(args: &[OsString]) -> Option<String> {
     let asked = args.len() == 2 && (args[1] == "--version" || args[1] == "-V");

@@ -17,6 +17,7 @@ pub mod envelope;
 pub mod error_json;
 pub mod find;
 pub mod format;
+pub mod glance;
 pub mod guard;
 pub mod hold;
 pub mod limits;

@@ -35,7 +35,7 @@ pub struct SchemaAnswer {
 }
 
 /// Every answer; `usage` is that of a command line without a command.
-const ANSWERS: [(&str, Schema); 38] = [
+const ANSWERS: [(&str, Schema); 40] = [
     ("bisect", envelope::schema::<bisect::BisectAnswer>),
     ("cat", envelope::schema::<cat::CatAnswer>),
     ("completions", envelope::schema::<TextAnswer>),
@@ -55,6 +55,7 @@ const ANSWERS: [(&str, Schema); 38] = [
     ("pin", envelope::schema::<pin::PinAnswer>),
     ("plugin", envelope::schema::<()>),
     ("plugin.emit", envelope::schema::<setup::PluginEmitAnswer>),
+    ("prompt", envelope::schema::<TextAnswer>),
     ("prune", envelope::schema::<prune::PruneAnswer>),
     (
         "prune_orphaned",
@@ -71,6 +72,7 @@ const ANSWERS: [(&str, Schema); 38] = [
     ("setup", envelope::schema::<setup::SetupAnswer>),
     ("show", envelope::schema::<show::ShowAnswer>),
     ("status", envelope::schema::<status::StatusAnswer>),
+    ("statusline", envelope::schema::<TextAnswer>),
     ("undo", envelope::schema::<restore::RestoreAnswer>),
     ("undo.list", envelope::schema::<undo::UndoListAnswer>),
     ("unpin", envelope::schema::<pin::PinAnswer>),

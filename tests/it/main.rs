@@ -131,6 +131,7 @@ mod size_gate;
 mod source;
 mod specials;
 mod status;
+mod statusline;
 mod store_objects;
 mod stores_in_tree;
 mod sweep;

@@ -73,22 +73,6 @@ const LAST_PART: Duration = Duration::from_millis(300);
 /// Number of the signal that work is told to stop by, as an alarm clock would.
 const ALARM: usize = 14;
 
-/// Whether a command line calls `hook`, however wrong it is otherwise; a call for help is none.
-pub fn is_called(args: &[OsString]) -> bool {
-    let mut words = args.iter().skip(1);
-    let asks_for_help = args.iter().any(|word| word == "--help" || word == "-h");
-    while let Some(word) = words.next() {
-        match word.to_str() {
-            Some("-C" | "--dir" | "--base" | "--color" | "--lock-timeout") => {
-                words.next();
-            }
-            Some(word) if word.starts_with('-') => {}
-            other => return other == Some("hook") && !asks_for_help,
-        }
-    }
-    false
-}
-
 /// Runs the hook; the exit code is 0 whatever happens.
 pub fn run(args: &[OsString]) -> ExitCode {
     let started = Instant::now();

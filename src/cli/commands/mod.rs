@@ -17,6 +17,7 @@ pub mod delete;
 pub mod diff;
 pub mod doctor;
 pub mod find;
+pub mod glance;
 pub mod guard;
 pub mod help;
 pub mod hold;
@@ -149,6 +150,8 @@ commands! {
         "hook" Hook(hook::HookArgs),
         "setup" Setup(setup::SetupArgs),
         "plugin" Plugin(plugin::PluginArgs),
+        "statusline" Statusline(glance::StatuslineArgs),
+        "prompt" Prompt(glance::PromptArgs),
         "config" Config(config::ConfigArgs),
         "completions" Completions(completions::CompletionsArgs),
         "man" Man(man::ManArgs),

@@ -1,0 +1,130 @@
+//! `statusline` and `prompt`: a line for whoever looks on, and never a failure.
+
+use std::ffi::OsString;
+use std::io::{IsTerminal as _, Read as _};
+use std::panic;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use crate::agent::glance::{self, Glance};
+use crate::cli::command_context::{self, CommandContext};
+use crate::cli::commands::{Command, OtherCommand};
+use crate::cli::global::GlobalArgs;
+use crate::cli::run::RunAnywhere;
+use crate::cli::terminal::printer;
+use crate::cli::{child, environment, exit_code, parse, signals};
+use crate::config::environment::Environment;
+use crate::config::settings::OwnFile;
+use crate::error::Result;
+use crate::view::{envelope, glance as glance_view};
+
+/// Print one line for the status line of Claude Code
+///
+/// Reads the document that Claude Code writes to standard input, and prints the number of
+/// checkpoints, the age of the latest, and its reason or the phase of an unfinished workflow;
+/// nothing where there is no store. Always ends with 0.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct StatuslineArgs {
+    /// Shell command that made the status line before; its output comes first
+    #[arg(long, value_name = "COMMAND")]
+    pub wrap: Option<OsString>,
+}
+
+/// Print the latest checkpoint, its age and the phase, for a shell's prompt
+///
+/// Prints nothing where there is no store. Always ends with 0.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
+pub struct PromptArgs {}
+
+/// Upper bound on the document of Claude Code in bytes; a larger one names no directory.
+const LARGEST_DOCUMENT: u64 = 8 << 20;
+/// Time for a wrapped command; Claude Code waits for the line.
+const WRAPPED_LIMIT: Duration = Duration::from_secs(1);
+
+impl RunAnywhere for StatuslineArgs {
+    fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
+        answer(cmd.global, "statusline", &self.line(cmd.global));
+        Ok(exit_code::DONE)
+    }
+}
+
+impl RunAnywhere for PromptArgs {
+    fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
+        answer(cmd.global, "prompt", &prompt(cmd.global));
+        Ok(exit_code::DONE)
+    }
+}
+
+/// Runs `statusline` or `prompt`; the exit code is 0 whatever happens.
+pub fn run(args: &[OsString]) -> ExitCode {
+    panic::set_hook(Box::new(|_| signals::end_at_once()));
+    let parsed = parse::parse(args).ok();
+    let (global, command) = match parsed.map(|cli| (cli.global, cli.command)) {
+        Some((global, Some(Command::Anywhere(command)))) => (global, command),
+        _ => signals::end_at_once(),
+    };
+    match command {
+        OtherCommand::Statusline(args) => answer(&global, "statusline", &args.line(&global)),
+        OtherCommand::Prompt(_) => answer(&global, "prompt", &prompt(&global)),
+        _ => {}
+    }
+    // A wrapped command may still hold its pipes.
+    signals::end_at_once()
+}
+
+fn answer(global: &GlobalArgs, command: &str, line: &str) {
+    if global.json {
+        printer::to_stdout(&envelope::text_answer(command, line));
+    } else if !line.is_empty() {
+        printer::to_stdout(&format!("{line}\n"));
+    }
+}
+
+fn prompt(global: &GlobalArgs) -> String {
+    let found = read_store(global, None);
+    found.map_or_else(String::new, |(glance, now_ms)| {
+        glance_view::shell_prompt(&glance, now_ms)
+    })
+}
+
+impl StatuslineArgs {
+    fn line(self, global: &GlobalArgs) -> String {
+        let mut document = Vec::new();
+        let stdin = std::io::stdin();
+        if !stdin.is_terminal() {
+            // What was read until a failure may do.
+            let _ = stdin
+                .lock()
+                .take(LARGEST_DOCUMENT)
+                .read_to_end(&mut document);
+        }
+        let dir = glance::directory_of(&document);
+        let wrapped = self
+            .wrap
+            .map(|line| thread::spawn(move || child::filtered(&line, document, WRAPPED_LIMIT)));
+        let found = read_store(global, dir);
+        let ours = found.map_or_else(String::new, |(glance, now_ms)| {
+            glance_view::status_line(&glance, now_ms)
+        });
+        let wrapped = wrapped.and_then(|thread| thread.join().ok()?.ok());
+        let theirs = String::from_utf8_lossy(&wrapped.unwrap_or_default()).into_owned();
+        glance_view::joined(theirs.trim_end(), &ours)
+    }
+}
+
+/// Reads the store of a directory, or of the nearest one above that has one, and the time.
+fn read_store(global: &GlobalArgs, dir: Option<PathBuf>) -> Option<(Glance, i64)> {
+    let open = |dir: Option<PathBuf>| {
+        let global = GlobalArgs {
+            dir,
+            ..global.clone()
+        };
+        command_context::open(&global, environment::read(), "prompt", OwnFile::MayBeBad).ok()
+    };
+    let context = open(global.dir.clone().or(dir))?;
+    let here = glance::glance(&context).ok()?;
+    let above = || glance::glance(&open(Some(context.root_above()?))?).ok()?;
+    Some((here.or_else(above)?, context.now_ms))
+}
