@@ -127,14 +127,14 @@ impl Digest {
     }
 }
 
-/// Returns 32 hex digits of SHA-256 over the parts, each with its length before it.
+/// Returns 16 hex digits of SHA-256 over the parts, each with its length before it.
 pub fn of_parts(parts: &[&[u8]]) -> String {
     let mut sha = Sha256::new();
     for part in parts {
         sha.update((part.len() as u64).to_le_bytes());
         sha.update(part);
     }
-    hex(&sha.finalize())[..32].to_owned()
+    hex(&sha.finalize())[..16].to_owned()
 }
 
 /// A digest and the amount of content covered.
