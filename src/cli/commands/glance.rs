@@ -60,15 +60,16 @@ impl RunAnywhere for PromptArgs {
 /// Runs `statusline` or `prompt`; the exit code is 0 whatever happens.
 pub fn run(args: &[OsString]) -> ExitCode {
     panic::set_hook(Box::new(|_| signals::end_at_once()));
-    let parsed = parse::parse(args).ok();
-    let (global, command) = match parsed.map(|cli| (cli.global, cli.command)) {
-        Some((global, Some(Command::Anywhere(command)))) => (global, command),
-        _ => signals::end_at_once(),
-    };
-    match command {
-        OtherCommand::Statusline(args) => answer(&global, "statusline", &args.line(&global)),
-        OtherCommand::Prompt(_) => answer(&global, "prompt", &prompt(&global)),
-        _ => {}
+    if let Ok(cli) = parse::parse(args)
+        && let Some(Command::Anywhere(command)) = cli.command
+    {
+        match command {
+            OtherCommand::Statusline(args) => {
+                answer(&cli.global, "statusline", &args.line(&cli.global));
+            }
+            OtherCommand::Prompt(_) => answer(&cli.global, "prompt", &prompt(&cli.global)),
+            _ => {}
+        }
     }
     // A wrapped command may still hold its pipes.
     signals::end_at_once()
