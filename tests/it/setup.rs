@@ -345,6 +345,56 @@ fn a_file_of_ours_that_the_user_changed_and_a_folder_of_the_user_are_left_and_na
     assert!(!plugin.join("hooks").exists(), "what calls us is gone");
 }
 
+#[test]
+fn what_others_put_before_and_behind_our_entries_stays() {
+    let sandbox = Sandbox::new();
+    for (agent, file) in SHARED {
+        let path = sandbox.home().join(file);
+        sandbox.run(&["setup", agent, "--yes"]).success();
+        let mut settings: serde_json::Value =
+            serde_json::from_str(&sandbox.read(&path)).expect("JSON");
+        let other = serde_json::json!({ "command": "checkpoint", "hooks": [{ "command": "x" }] });
+        let events = settings["hooks"].as_object_mut().expect("an object");
+        for (at, (_, list)) in events.iter_mut().enumerate() {
+            let list = list.as_array_mut().expect("a list");
+            let place = if at % 2 == 0 { 0 } else { list.len() };
+            list.insert(place, other.clone());
+        }
+        let count = events.len();
+        for text in [settings.to_string(), format!("{settings:#}")] {
+            sandbox.write(&path, text);
+            sandbox.run(&["setup", agent, "--yes"]).success();
+            sandbox.run(&["setup", "--remove", "--yes"]).success();
+            let left = sandbox.read(&path);
+            let left: serde_json::Value = serde_json::from_str(&left).expect(&left);
+            let lists = left["hooks"].as_object().expect("an object").values();
+            let expected = serde_json::json!([other]);
+            assert_eq!(
+                lists.filter(|list| **list == expected).count(),
+                count,
+                "{left:#}"
+            );
+        }
+    }
+}
+
+#[test]
+fn without_a_home_or_a_readable_record_the_way_out_is_named() {
+    let sandbox = Sandbox::new();
+    let record = sandbox.home().join(".config/checkpoint/setup.json");
+    sandbox.write(&record, "{");
+    sandbox
+        .run(&["setup", "codex", "--yes"])
+        .code(6)
+        .stderr_has("move it away");
+    assert!(!sandbox.home().join(".codex").exists());
+    sandbox.unset_env("HOME");
+    sandbox
+        .run(&["setup", "codex", "--yes"])
+        .code(1)
+        .stderr_has("HOME");
+}
+
 /// Programs that may stand where the written line calls one.
 const STAND_INS: [Option<&str>; 4] = [
     None,

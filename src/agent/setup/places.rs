@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::agent::dialect::event::AgentName;
-use crate::config::environment::{Environment, no_base};
-use crate::error::Result;
+use crate::config::environment::Environment;
+use crate::error::{Error, Result};
 
 /// Where the agents look for settings: those of a user, or those of a project.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ impl SetupPlaces {
     /// There is no home directory.
     pub fn of_user(environment: &Environment) -> Result<Self> {
         let home = environment.home.as_deref();
-        let home = home.ok_or_else(|| no_base(environment))?;
+        let home = home.ok_or_else(no_home)?;
         let named = |folder: &Option<PathBuf>, name: &str| {
             folder.clone().unwrap_or_else(|| home.join(name))
         };
@@ -93,4 +93,9 @@ impl SetupPlaces {
         let names = std::fs::read_dir(folder).into_iter().flatten();
         names.flatten().any(|entry| entry.file_name() != "projects")
     }
+}
+
+/// Returns the failure to find the settings of agents.
+pub fn no_home() -> Error {
+    Error::unexpected("agents keep their settings in the home directory, and HOME names none")
 }

@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::agent::dialect::event::AgentName;
-use crate::config::environment::{Environment, no_base};
+use crate::agent::setup::places::no_home;
+use crate::base::text::escape_path;
+use crate::config::environment::Environment;
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::store::files::read_regular;
 
@@ -48,7 +51,7 @@ impl RecordedFile {
 /// There is no home directory.
 pub fn path(environment: &Environment) -> Result<PathBuf> {
     let folder = environment.config_dir.as_ref();
-    let folder = folder.ok_or_else(|| no_base(environment))?;
+    let folder = folder.ok_or_else(no_home)?;
     Ok(folder.join("setup.json"))
 }
 
@@ -63,8 +66,13 @@ pub fn load(path: &Path) -> Result<SetupRecord> {
         }
         read => read.map_err(Error::io("read", path))?,
     };
-    serde_json::from_str(&text)
-        .map_err(|why| Error::damaged(format!("the record of setup, {}", path.display()), why))
+    serde_json::from_str(&text).map_err(|why| Error::DamageFound {
+        what: format!(
+            "the record of setup cannot be read: {}: {why}",
+            escape_path(path)
+        ),
+        hint: Sentence::text("move it away; then only lines that are ours are taken out"),
+    })
 }
 
 /// Returns the record as text.
