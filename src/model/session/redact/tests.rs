@@ -362,7 +362,6 @@ const PIECES: &[&str] = &[
     "/",
     "«removed»",
     "«mail»",
-    "«",
     "sk-",
     "ghp_",
     "AKIA",
