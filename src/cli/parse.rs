@@ -81,18 +81,19 @@ pub fn help_of(args: &[OsString]) -> String {
 
 /// Whether a command line calls a command, however wrong it is otherwise; a call for help is none.
 pub fn calls(args: &[OsString], command: &str) -> bool {
-    let mut words = args.iter().skip(1);
     let asks_for_help = args.iter().any(|word| word == "--help" || word == "-h");
-    while let Some(word) = words.next() {
-        match word.to_str() {
-            Some("-C" | "--dir" | "--base" | "--color" | "--lock-timeout") => {
-                words.next();
-            }
-            Some(word) if word.starts_with('-') => {}
-            other => return other == Some(command) && !asks_for_help,
-        }
-    }
-    false
+    let named = command_at(args).and_then(|at| args.get(at));
+    named.is_some_and(|word| word == command) && !asks_for_help
+}
+
+/// Returns the position of the word that names the command: the first that is no option.
+pub fn command_at(args: &[OsString]) -> Option<usize> {
+    let takes_value = |word: &OsString| {
+        let word = word.to_str().unwrap_or_default();
+        ["-C", "--dir", "--base", "--color", "--lock-timeout"].contains(&word)
+    };
+    let is_option = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
+    (1..args.len()).find(|at| !is_option(&args[*at]) && !(*at > 1 && takes_value(&args[at - 1])))
 }
 
 /// Returns the version, if the call asks for nothing else.

@@ -204,6 +204,12 @@ pub struct ConfigProblem {
 }
 
 impl ConfigProblem {
+    /// Whether the text of the file has a word.
+    pub fn mentions(&self, word: &str) -> bool {
+        let text = std::fs::read(&self.file).unwrap_or_default();
+        String::from_utf8_lossy(&text).contains(word)
+    }
+
     /// Whether it may be about which checkpoints to keep.
     pub fn is_of_keep(&self) -> bool {
         self.key.is_none_or(|key| key.starts_with("keep"))

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::config::agents::AgentSettings;
+use crate::config::agents::{AgentConsent, AgentSettings};
 use crate::config::databases::{self, DatabaseCommands};
 use crate::config::environment::{Environment, Origin};
 use crate::config::file::{self, Amount, ConfigFile, ConfigProblem, Remark};
@@ -132,6 +132,10 @@ pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Sett
         // An unreadable limit may be higher than the default, so no limit applies.
         if problems.iter().any(ConfigProblem::is_of_keep) {
             settings.keep = Policy::EVERYTHING;
+        }
+        // Consent that the user asks for holds, even if the file cannot be read.
+        if problems.iter().any(|bad| bad.mentions("agent_restore")) {
+            settings.agents.agent_restore = AgentConsent::Plan;
         }
         settings.remarks.extend(
             problems

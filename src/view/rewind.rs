@@ -29,14 +29,15 @@ pub fn human(outcome: &PromptsOutcome, now_ms: i64) -> Output {
             branch.unwrap_or_default(),
         )
     };
-    let talk = if outcome.prompts.is_empty() {
-        "no prompt of this session is known\n"
-    } else {
-        "'checkpoint rewind N' restores the state before prompt N\n"
+    let talk = match outcome.prompts.last() {
+        None => "no prompt of this session is known\n".to_owned(),
+        Some((PromptNote { number, .. }, _)) => {
+            format!("'checkpoint rewind {number}' restores the state before prompt {number}\n")
+        }
     };
     Output {
         result: outcome.prompts.iter().map(line).collect(),
-        talk: talk.to_owned(),
+        talk,
     }
 }
 

@@ -35,7 +35,7 @@ pub struct SchemaAnswer {
 }
 
 /// Every answer; `usage` is that of a command line without a command.
-const ANSWERS: [(&str, Schema); 40] = [
+const ANSWERS: [(&str, Schema); 41] = [
     ("bisect", envelope::schema::<bisect::BisectAnswer>),
     ("cat", envelope::schema::<cat::CatAnswer>),
     ("completions", envelope::schema::<TextAnswer>),
@@ -47,6 +47,7 @@ const ANSWERS: [(&str, Schema); 40] = [
     ("find", envelope::schema::<find::FindAnswer>),
     ("guard", envelope::schema::<guard::GuardAnswer>),
     ("help", envelope::schema::<TextAnswer>),
+    ("hook", envelope::schema::<()>),
     ("hold", envelope::schema::<hold::HoldAnswer>),
     ("list", envelope::schema::<list::ListAnswer>),
     ("list_all", envelope::schema::<stores::ListAllAnswer>),

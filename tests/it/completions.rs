@@ -450,11 +450,11 @@ fn help_completes_commands_and_topics() {
         .collect();
     assert_eq!(
         names,
-        ["restore", "redo", "release", "reword", "relink", "recovery"],
+        ["restore", "redo", "rewind", "release", "reword", "relink", "recovery"],
         "{told:?}"
     );
     assert!(
-        told[5].ends_with("Recovery: interruptions, damage, moved projects"),
+        told[6].ends_with("Recovery: interruptions, damage, moved projects"),
         "{told:?}"
     );
 }

@@ -175,3 +175,56 @@ fn the_command_that_a_dry_run_prints_carries_out_just_this_plan() {
         .data();
     assert!(value["plan_digest"].is_null(), "{value}");
 }
+
+#[test]
+fn the_dry_run_that_an_agent_is_told_to_look_at_works_as_printed() {
+    let sandbox = project();
+    sandbox.run(&["restore", "first", "--yes"]).success();
+    sandbox.write("a", "4");
+    sandbox.run(&["restore", "second", "--yes"]).success();
+    sandbox
+        .user_config("agent_restore = \"plan\"")
+        .env("AI_AGENT", "1");
+    let dir = format!("--dir={}", sandbox.root().display());
+    for words in [
+        &["rm", "first", "--yes"][..],
+        &["restore", "first", "--verify", "--yes"],
+        &["restore", "first", "--check", "true", "-y"],
+        &["restore", "first", "--check=true", "-y"],
+        &["undo", "2", "--yes"],
+        &["delete", "--all", "--yes"],
+        &["restore", &dir, "first", "--yes", "--", "a"],
+    ] {
+        let refused = sandbox.run(words).code(4);
+        let (_, command) = refused
+            .stderr
+            .split_once("changed; checkpoint ")
+            .expect("a command");
+        let (command, _) = command.split_once(" shows and names it").expect("its end");
+        let command: Vec<&str> = command.split(' ').collect();
+        let shown = sandbox.run(&command).success();
+        assert!(shown.stderr.contains("plan "), "{shown}");
+    }
+}
+
+#[test]
+fn a_directory_that_is_gone_has_a_plan_too() {
+    let sandbox = project();
+    std::fs::remove_dir_all(sandbox.root()).expect("it can be removed");
+    let root = sandbox.root().to_string_lossy().into_owned();
+    let plan = planned(&sandbox, &["-C", &root, "restore", "first"]);
+    sandbox
+        .run(&["-C", &root, "restore", "first", "--plan", &plan, "--yes"])
+        .success();
+    assert_eq!(sandbox.read("a"), "1");
+}
+
+#[test]
+fn a_setting_in_a_file_that_cannot_be_read_still_asks_for_a_plan() {
+    let sandbox = project();
+    sandbox
+        .user_config("agent_restore = \"plan\"\nkeep = [")
+        .env("AGENT", "1");
+    sandbox.run(&["restore", "first", "--yes"]).code(4);
+    assert_eq!(sandbox.read("a"), "3");
+}

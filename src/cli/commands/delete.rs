@@ -1,7 +1,7 @@
 //! `delete`: drops checkpoints, or a whole store.
 
 use crate::cli::command_context::CommandContext;
-use crate::cli::commands::select_args::{PlanArgs, same_command};
+use crate::cli::commands::select_args::{PlanArgs, with_plan};
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
@@ -102,8 +102,7 @@ impl RunCommand for DeleteArgs {
                 let (paint, for_a_person) = (cmd.printer.out_paint(), cmd.printer.for_a_person());
                 let mut said = delete_view::human(&outcome, context.now_ms, paint, for_a_person);
                 if let Some(digest) = outcome.plan_digest() {
-                    let with = ["--plan", &digest, "--yes"];
-                    let command = same_command(cmd, &["--dry-run", "--yes", "-y"], &with);
+                    let command = with_plan(cmd, &digest);
                     said.talk.push_str(&restore::plan_named(&digest, command));
                 }
                 cmd.print_output(&said, &outcome.warnings);

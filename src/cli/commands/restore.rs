@@ -7,7 +7,7 @@ use crate::base::interrupt::Interrupt;
 use crate::base::text::escape_bytes;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::prune::KeepArgs;
-use crate::cli::commands::select_args::{GlobArgs, PlanArgs, bytes_of, same_command};
+use crate::cli::commands::select_args::{GlobArgs, PlanArgs, bytes_of, with_plan};
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::picker::{self, PlanPreview};
@@ -82,7 +82,7 @@ pub struct CommonArgs {
     #[arg(long)]
     pub dry_run: bool,
     /// Number of checkpoints to keep, in this call only [default: as configured]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "digest")]
     pub keep: Option<u32>,
     /// Read every written file back afterwards, and compare its content
     #[arg(long, conflicts_with = "dry_run")]
@@ -107,7 +107,22 @@ impl CommonArgs {
             dry_run: self.dry_run,
             keep: words.consented(context, cmd, &beyond)?,
             reads_back: self.verify,
+            plan: None,
+        })
+    }
+
+    /// As [`Self::resolve`], for a command that needs consent: an agent may need a plan.
+    ///
+    /// # Errors
+    /// There is no consent.
+    pub fn resolve_planned(
+        &self,
+        context: &Context,
+        cmd: &CommandContext<'_>,
+    ) -> Result<CommonOptions> {
+        Ok(CommonOptions {
             plan: self.plan.resolve(context, cmd, self.dry_run)?,
+            ..self.resolve(context, cmd)?
         })
     }
 }
@@ -226,17 +241,11 @@ impl RunCommand for RestoreArgs {
         }
         let (to, check, wants) = (self.to.take(), self.check.take(), self.contract);
         let outcome = if self.resume {
-            // Consent was given when the restore began.
-            let common = CommonOptions {
-                yes: true,
-                reads_back: self.common.verify,
-                ..CommonOptions::default()
-            };
-            restore_op::resume(context, &common)?
+            restore_op::resume(context, &self.common.resolve(context, cmd)?)?
         } else if let Some(to) = to {
             restore_to(context, &self.resolve_to(environment::absolute(&to)?))?
         } else {
-            let common = self.common.resolve(context, cmd)?;
+            let common = self.common.resolve_planned(context, cmd)?;
             let mut consent = |proposal: &Proposal<'_>| cmd.consent(context, proposal);
             restore_op::restore(context, &self.resolve(common), &mut consent)?
         };
@@ -363,8 +372,7 @@ pub(super) fn print_restored(
         said.result
             .push_str(&values.map(restore::values).unwrap_or_default());
         if let Some(digest) = &outcome.plan_digest {
-            let with = ["--plan", digest, "--yes"];
-            let command = same_command(cmd, &["--dry-run", "--yes", "-y"], &with);
+            let command = with_plan(cmd, digest);
             said.talk.push_str(&restore::plan_named(digest, command));
         }
         cmd.print_output(&said, &outcome.warnings);

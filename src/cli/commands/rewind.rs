@@ -50,7 +50,7 @@ impl RunCommand for PromptRewindArgs {
         let target = prompts::before(&known, number)?;
         let options = RestoreOptions {
             words: TypedWords::of_checkpoint(target.to_hex()),
-            common: self.common.resolve(context, cmd)?,
+            common: self.common.resolve_planned(context, cmd)?,
             ..RestoreOptions::default()
         };
         let mut consent = |proposal: &Proposal<'_>| cmd.consent(context, proposal);

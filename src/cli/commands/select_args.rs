@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use crate::base::time::{TypedTime, parse_past};
 use crate::cli::command_context::CommandContext;
+use crate::cli::parse;
 use crate::config::agents::AgentConsent;
 use crate::error::sentence::CommandWords;
 use crate::error::{Error, Result};
@@ -62,29 +63,53 @@ impl PlanArgs {
         let is_agent = context.environment.agent.is_some();
         let must = context.settings.agents.agent_restore == AgentConsent::Plan;
         if self.digest.is_none() && is_agent && must && !dry_run {
-            let command = same_command(cmd, &["--yes", "-y"], &["--dry-run"]);
+            let command = look(cmd);
             return Err(Error::PlanNeeded { command });
         }
         Ok(self.digest.clone())
     }
 }
 
-/// Returns this command again, without and with some options. The directory and the base are added
-/// to each command that is named.
-pub fn same_command(cmd: &CommandContext<'_>, without: &[&str], with: &[&str]) -> CommandWords {
+/// Returns the command that shows the plan.
+fn look(cmd: &CommandContext<'_>) -> CommandWords {
+    again(cmd, &["--dry-run"])
+}
+
+/// Returns the command that carries out the plan that was shown.
+pub fn with_plan(cmd: &CommandContext<'_>, digest: &str) -> CommandWords {
+    again(cmd, &["--plan", digest, "--yes"])
+}
+
+/// Returns this command again with other options of consent. The directory and the base are added
+/// to each command that is named; what is done afterwards does not go with a dry run.
+fn again(cmd: &CommandContext<'_>, with: &[&str]) -> CommandWords {
     let name = place::command().split('.').next().unwrap_or_default();
-    let words = cmd.words.iter().map(|word| word.as_encoded_bytes());
-    let mut rest = words.skip_while(|word| *word != name.as_bytes()).skip(1);
+    let is_shown = with.contains(&"--dry-run");
+    let typed = parse::command_at(cmd.words).map_or(cmd.words.len(), |at| at + 1);
+    let mut rest = cmd.words[typed..]
+        .iter()
+        .map(|word| word.as_encoded_bytes());
     let mut again: Vec<&[u8]> = vec![name.as_bytes()];
     let mut options: Vec<&[u8]> = with.iter().map(|word| word.as_bytes()).collect();
+    let is_joined = |word: &[u8]| {
+        let joined = [&b"--dir="[..], b"--base=", b"--plan="];
+        joined.iter().any(|begin| word.starts_with(begin))
+            || (is_shown && word.starts_with(b"--check="))
+    };
     while let Some(word) = rest.next() {
         match word {
             b"-C" | b"--dir" | b"--base" | b"--plan" => drop(rest.next()),
+            b"--check" if is_shown => drop(rest.next()),
+            b"--verify" if is_shown => {}
+            b"--yes" | b"-y" | b"--dry-run" => {}
+            word if is_joined(word) => {}
+            // A dry run shows one step.
+            word if is_shown && name == "undo" && word.iter().all(u8::is_ascii_digit) => {}
             b"--" => {
                 again.append(&mut options);
                 again.push(word);
+                again.extend(rest.by_ref());
             }
-            word if without.iter().any(|out| out.as_bytes() == word) => {}
             word => again.push(word),
         }
     }

@@ -59,7 +59,7 @@ impl RunCommand for UndoArgs {
         if steps > 1 {
             self.refuse_too_many(context, steps as usize)?;
         }
-        let common = self.common.resolve(context, cmd)?;
+        let common = self.common.resolve_planned(context, cmd)?;
         let (mut code, mut passed, mut whole) = (exit_code::DONE, 0, None::<RestoreOutcome>);
         for done in 0..steps {
             let mut consent = |proposal: &Proposal<'_>| cmd.consent(context, proposal);
@@ -133,7 +133,7 @@ impl RunCommand for RedoArgs {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let common = self.common.resolve(context, cmd)?;
+        let common = self.common.resolve_planned(context, cmd)?;
         let outcome = restore_op::redo(context, &common, &mut |proposal| {
             cmd.consent(context, proposal)
         })?;

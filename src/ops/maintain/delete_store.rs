@@ -69,6 +69,7 @@ pub fn delete_store(
     }
     if let Some(removal) = StoreRemoval::of_store(&dir, context.lock_wait, &context.holder)? {
         refuse(&layout, options, &checkpoints)?;
+        whole_store_outcome(&dir, false).check_plan(options.plan.as_ref())?;
         removal::clear_unfinished(&dir, context.lock_wait)?;
         // The store is gone now. What cannot be removed is tried once more below, and named.
         let _ = removal.detach()?.remove();

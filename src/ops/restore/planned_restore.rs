@@ -307,7 +307,11 @@ pub fn plan_digest(
 ) -> Result<String> {
     let meta = meta_tree::id_of(&captured.meta, &Extras::default());
     let meta = meta.map_err(|e| Error::unexpected(e.to_string()))?;
-    let state = format!("{} {meta:?} {:?}", captured.tree, request.scope);
+    // Where the directory is missing, the restore makes it before it looks at it.
+    let state = match context.root.exists() {
+        true => format!("{} {meta:?} {:?}", captured.tree, request.scope),
+        false => format!("missing {:?}", request.scope),
+    };
     Ok(digest::of_parts(&[
         request.verb.into_str().as_bytes(),
         context.root.path().as_os_str().as_encoded_bytes(),
