@@ -3,7 +3,7 @@
 import json
 import re
 
-from session import PROMPTS, WAVE, Failed, tree
+from session import BACK, PROMPTS, WAVE, Failed, tree
 
 
 def run(session, checkpoint):
@@ -24,6 +24,8 @@ def run(session, checkpoint):
     expect("setup wrote", bool(written), True)
     before_second = session.three_prompts()
     session.subagent()
+    # Asked for or not, with nobody there to answer: the program must come to an end.
+    session.run(session.program.next(BACK), [session.program.shell(f"'{checkpoint}' restore latest --yes")])
     at_the_end = tree(session.project)
     # Codex says so of an answer that it does not understand.
     expect("failed hooks", re.findall(r"hook: \w+ Failed", session.log.read_text(errors="replace")), [])
@@ -31,7 +33,7 @@ def run(session, checkpoint):
     prompts = json.loads(call("rewind", "--json"))["data"]
     expect("the session is of", prompts["agent_name"], name)
     expect("the prompts are", [prompt["line"].strip('"') for prompt in prompts["prompts"]],
-           PROMPTS + [WAVE] * bool(session.program.subagent()))
+           PROMPTS + [WAVE] * bool(session.program.subagent()) + [BACK])
     listed = json.loads(call("list", "--json"))["data"]["checkpoints"]
     first, *others = [row["reason"].replace('"', "") for row in reversed(listed)]
     expect("the first checkpoint", first in ("session start", f"before: {PROMPTS[0]}"), True)

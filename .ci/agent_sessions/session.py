@@ -11,6 +11,7 @@ LIMIT = 120
 # Of the story below, the third one is broken off.
 PROMPTS = ["Write a greeting", "Say uno for one, then build", "Rewrite everything", "Say goodbye"]
 WAVE = "Let another write"
+BACK = "Go back"
 
 
 class Failed(Exception):
