@@ -137,11 +137,9 @@ pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Sett
         if problems.iter().any(|bad| bad.mentions("agent_restore")) {
             settings.agents.agent_restore = AgentConsent::Plan;
         }
-        settings.remarks.extend(
-            problems
-                .drain(..)
-                .map(|bad| bad.remark("this command goes on without it")),
-        );
+        let ignored = problems.drain(..);
+        let ignored = ignored.map(|bad| bad.remark("this command goes on without it"));
+        settings.remarks.extend(ignored);
     }
     problems
         .into_iter()

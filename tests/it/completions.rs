@@ -450,7 +450,9 @@ fn help_completes_commands_and_topics() {
         .collect();
     assert_eq!(
         names,
-        ["restore", "redo", "rewind", "release", "reword", "relink", "recovery"],
+        [
+            "restore", "redo", "rewind", "release", "reword", "relink", "recovery"
+        ],
         "{told:?}"
     );
     assert!(

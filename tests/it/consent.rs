@@ -198,9 +198,9 @@ fn the_dry_run_that_an_agent_is_told_to_look_at_works_as_printed() {
         let refused = sandbox.run(words).code(4);
         let (_, command) = refused
             .stderr
-            .split_once("changed; checkpoint ")
+            .split_once("changed; 'checkpoint ")
             .expect("a command");
-        let (command, _) = command.split_once(" shows and names it").expect("its end");
+        let (command, _) = command.split_once("' shows and names it").expect("its end");
         let command: Vec<&str> = command.split(' ').collect();
         let shown = sandbox.run(&command).success();
         assert!(shown.stderr.contains("plan "), "{shown}");
@@ -209,7 +209,9 @@ fn the_dry_run_that_an_agent_is_told_to_look_at_works_as_printed() {
 
 #[test]
 fn a_directory_that_is_gone_has_a_plan_too() {
-    let sandbox = project();
+    let sandbox = Sandbox::bare();
+    sandbox.write("a", "1");
+    sandbox.create("first");
     std::fs::remove_dir_all(sandbox.root()).expect("it can be removed");
     let root = sandbox.root().to_string_lossy().into_owned();
     let plan = planned(&sandbox, &["-C", &root, "restore", "first"]);

@@ -25,6 +25,10 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("after --include-sensitive", &["create"]),
     ("--dry-run to look first", &DRY_RUN),
     (
+        "look again with --dry-run, then give --plan",
+        &["restore", "undo", "redo", "rewind", "delete"],
+    ),
+    (
         "add --yes to confirm",
         &["create", "workflow mini-commit", "workflow delete"],
     ),
@@ -65,10 +69,11 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("--into is empty", &["workflow shims"]),
 ];
 /// Commands with `--dry-run`.
-const DRY_RUN: [&str; 9] = [
+const DRY_RUN: [&str; 10] = [
     "restore",
     "undo",
     "redo",
+    "rewind",
     "prune",
     "delete",
     "relink",

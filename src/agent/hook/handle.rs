@@ -71,7 +71,7 @@ fn question(event: &AgentEvent) -> Option<String> {
     let is_before_call = event.moment == Moment::PreTool && !event.waives_questions;
     let verb = asks_consent(command).filter(|_| is_before_call)?;
     Some(format!(
-        "'checkpoint {verb}' replaces files or drops checkpoints; with --dry-run it only shows what it would do"
+        "this calls checkpoint to {verb}, which replaces files or drops checkpoints; a dry run would only show which"
     ))
 }
 

@@ -63,7 +63,7 @@ impl PlanArgs {
         let is_agent = context.environment.agent.is_some();
         let must = context.settings.agents.agent_restore == AgentConsent::Plan;
         if self.digest.is_none() && is_agent && must && !dry_run {
-            let command = look(cmd);
+            let command = showing_plan(cmd);
             return Err(Error::PlanNeeded { command });
         }
         Ok(self.digest.clone())
@@ -71,7 +71,7 @@ impl PlanArgs {
 }
 
 /// Returns the command that shows the plan.
-fn look(cmd: &CommandContext<'_>) -> CommandWords {
+fn showing_plan(cmd: &CommandContext<'_>) -> CommandWords {
     again(cmd, &["--dry-run"])
 }
 
