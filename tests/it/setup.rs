@@ -22,7 +22,8 @@ const SHARED_IN_PROJECT: [(&str, &str); 4] = [
     ("cursor", ".cursor/hooks.json"),
     ("windsurf", ".windsurf/hooks.json"),
 ];
-const OTHERS: &str = "{\n  // mine\n  \"hooks\": { \"Stop\": [], \"stop\": [] },\n}\n";
+const OTHERS: &str =
+    "{\n  // mine\n  \"hooks\": { \"enabled\": true, \"Stop\": [], \"stop\": [] },\n}\n";
 
 /// Returns the program under another name of its path, as an upgrade would leave it.
 pub fn linked(sandbox: &Sandbox, folder: &str) -> PathBuf {

@@ -167,10 +167,10 @@ fn recorded<'r>(
 fn foreign_folder(wanted: &AgentFiles, record: &SetupRecord) -> Option<PathBuf> {
     let folder = wanted.own_folder.as_deref()?;
     let has_entries = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
-    let is_ours = |file: &AgentFile| {
-        let known = record.files.contains_key(&file.path);
-        known
-            || matches!((read_text(&file.path), &file.content), (SettingsText::Text(found), FileContent::Own(text)) if found == *text)
+    let is_ours = |file: &AgentFile| match (read_text(&file.path), &file.content) {
+        _ if record.files.contains_key(&file.path) => true,
+        (SettingsText::Text(found), FileContent::Own(text)) => found == *text,
+        _ => false,
     };
     let is_foreign = has_entries && !wanted.files.iter().any(is_ours);
     is_foreign.then(|| folder.to_path_buf())

@@ -175,9 +175,6 @@ impl HookFile {
         if hooks.is_some_and(|hooks| !hooks.is_object()) {
             return Err(JsonFlaw::new("its \"hooks\" are no JSON object"));
         }
-        for event in file.events()? {
-            file.event(&event)?;
-        }
         Ok(file)
     }
 
@@ -185,10 +182,15 @@ impl HookFile {
         self.edit.value()
     }
 
+    /// Returns the events with a list. Some agents keep switches beside them.
     fn events(&self) -> Result<Vec<String>, JsonFlaw> {
         let root = self.value()?;
         let hooks = root.get(HOOKS).and_then(Value::as_object);
-        Ok(hooks.into_iter().flat_map(Map::keys).cloned().collect())
+        let lists = hooks
+            .into_iter()
+            .flatten()
+            .filter(|(_, list)| list.is_array());
+        Ok(lists.map(|(event, _)| event.clone()).collect())
     }
 
     fn event(&self, event: &str) -> Result<Option<Vec<Value>>, JsonFlaw> {
