@@ -21,7 +21,9 @@ pub fn render(event: &AgentEvent, answer: &HookAnswer) -> Option<String> {
     let document = match event.agent {
         AgentName::Claude => claude(event, answer),
         AgentName::Codex => codex(event, answer),
-        AgentName::Gemini => gemini(event, answer),
+        // Without a person at its terminal, Gemini CLI waits for ever once a hook says `ask`; the
+        // policy that `setup` writes asks where there is one.
+        AgentName::Gemini => common(event, answer),
         AgentName::Cursor => match &answer.context {
             Some(context) => json!({ "additional_context": context }),
             None => Value::Null,
@@ -68,15 +70,6 @@ fn codex(event: &AgentEvent, answer: &HookAnswer) -> Value {
         Moment::Interrupted | Moment::SessionEnd => Value::Null,
         _ => common(event, answer),
     }
-}
-
-fn gemini(event: &AgentEvent, answer: &HookAnswer) -> Value {
-    let mut document = common(event, answer);
-    if let Some(why) = &answer.ask {
-        document["decision"] = json!("ask");
-        document["reason"] = json!(why);
-    }
-    document
 }
 
 fn copilot(answer: &HookAnswer) -> Value {
