@@ -93,7 +93,8 @@ pub fn command_at(args: &[OsString]) -> Option<usize> {
         ["-C", "--dir", "--base", "--color", "--lock-timeout"].contains(&word)
     };
     let is_option = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
-    (1..args.len()).find(|at| !is_option(&args[*at]) && !(*at > 1 && takes_value(&args[at - 1])))
+    let is_value = |at: usize| at > 1 && takes_value(&args[at - 1]);
+    (1..args.len()).find(|at| !(is_option(&args[*at]) || is_value(*at)))
 }
 
 /// Returns the version, if the call asks for nothing else.

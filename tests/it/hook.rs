@@ -446,7 +446,7 @@ fn a_forced_panic_stops_nothing() {
 }
 
 #[test]
-fn once_a_session_is_over_its_checkpoints_before_tools_go_before_those_before_prompts() {
+fn checkpoints_before_tools_go_before_those_before_prompts() {
     let sandbox = project();
     sandbox.user_config("keep_auto = 3");
     let agent = claude(&sandbox);
@@ -458,7 +458,6 @@ fn once_a_session_is_over_its_checkpoints_before_tools_go_before_those_before_pr
     agent.shell("one");
     changed("two");
     agent.prompt("two");
-    agent.event("SessionEnd", &json!({}));
     let other = Agent {
         session: "session-two",
         ..claude(&sandbox)

@@ -9,12 +9,13 @@ use crate::config::agents::AutoCheckpoints;
 use crate::error::Result;
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::session::notes::{AgentSession, PromptNote, SeenEvent, UNNAMED};
+use crate::model::session::notes::{AgentSession, PromptNote, SeenEvent, SessionNotes, UNNAMED};
 use crate::model::session::provenance::{Moment, Provenance};
 use crate::ops::context::Context;
 use crate::ops::create::command::create_in;
 use crate::ops::create::options::{CreateOptions, DedupPolicy, PromptOrigin};
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
+use crate::ops::select::timeline::from_checkpoints;
 use crate::ops::session::Session;
 
 /// What was done for an event.
@@ -36,7 +37,7 @@ pub enum Anchor {
 /// # Errors
 /// The checkpoint cannot be made; what was noted of the event stays.
 pub fn work(context: &Context, session: &mut Session<'_>, event: &AgentEvent) -> Result<Anchor> {
-    let mut notes = session.locked.store().session_notes();
+    let mut notes = notes_of(session);
     let is_of_subagent = event.agent_id.is_some();
     if is_of_subagent && !matches!(event.moment, Moment::SubagentStart | Moment::SubagentEnd) {
         return Ok(Anchor::Nothing("within a subagent"));
@@ -44,7 +45,7 @@ pub fn work(context: &Context, session: &mut Session<'_>, event: &AgentEvent) ->
     let agent = event.agent.into_str();
     let known = notes.touch(agent, &event.session, context.now_ms);
     let prompts = if event.moment == Moment::Prompt {
-        0
+        known.turns
     } else {
         known.next_number()
     };
@@ -60,6 +61,15 @@ pub fn work(context: &Context, session: &mut Session<'_>, event: &AgentEvent) ->
     // The notes help to tell prompts apart; without them, the trailers still do.
     let _ = session.locked.write_session_notes(&notes);
     done
+}
+
+/// Returns the notes of the store; lost ones are made of what the checkpoints say.
+fn notes_of(session: &Session<'_>) -> SessionNotes {
+    let notes = session.locked.store().session_notes();
+    if notes.sessions.is_empty() {
+        return from_checkpoints(&session.locked.inventory().checkpoints);
+    }
+    notes
 }
 
 /// `prompts` is how many came before, which tells the ends of two turns apart.
@@ -86,10 +96,18 @@ fn seen(context: &Context, event: &AgentEvent, prompts: u32) -> SeenEvent {
 fn note_of_subagents(session: &mut AgentSession, event: &AgentEvent, now_ms: i64) {
     let id = event.agent_id.as_deref();
     session.is_over = event.moment == Moment::SessionEnd;
+    if matches!(
+        event.moment,
+        Moment::TurnEnd | Moment::TurnFailed | Moment::Interrupted
+    ) {
+        session.turns = session.turns.saturating_add(1);
+    }
     match event.moment {
         Moment::SubagentStart => session.begin_subagent(id.unwrap_or(UNNAMED), now_ms),
         Moment::SubagentEnd => session.end_subagent(id),
-        Moment::SessionStart | Moment::SessionEnd => session.end_all_subagents(),
+        Moment::SessionStart | Moment::SessionEnd | Moment::Interrupted => {
+            session.end_all_subagents();
+        }
         _ => {}
     }
 }
@@ -181,7 +199,7 @@ fn anchor(
 /// # Errors
 /// The notes cannot be written.
 pub fn note_start(context: &Context, session: &Session<'_>, event: &AgentEvent) -> Result<()> {
-    let mut notes = session.locked.store().session_notes();
+    let mut notes = notes_of(session);
     let known = notes.touch(event.agent.into_str(), &event.session, context.now_ms);
     note_of_subagents(known, event, context.now_ms);
     session.locked.write_session_notes(&notes)

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! seen <time> <digest of event> <digest of moment and text> <agent>
-//! session <agent> <session> <time of last event> open|over
+//! session <agent> <session> <time of last event> open|over <turns ended>
 //! prompt <number> <id> <time> <checkpoint> <number gone back to> <first line>
 //! subagent <id> <time>
 //! ```
@@ -41,6 +41,8 @@ pub struct AgentSession {
     /// Time of its last event, in milliseconds since 1970.
     pub last_ms: i64,
     pub is_over: bool,
+    /// Number of turns that have ended.
+    pub turns: u32,
     /// By their numbers.
     pub prompts: Vec<PromptNote>,
     subagents: Vec<(String, i64)>,
@@ -82,8 +84,7 @@ impl SessionNotes {
         self.seen
             .retain(|seen| (0..SAME_EVENT_MS).contains(&age(seen)));
         let is_same = |seen: &SeenEvent| {
-            seen.event == event.event
-                || (seen.agent != event.agent && seen.text.is_some() && seen.text == event.text)
+            seen.event == event.event || (is_told_twice(seen, &event) && seen.text == event.text)
         };
         let is_repeated = self.seen.iter().any(is_same);
         if !is_repeated {
@@ -102,13 +103,20 @@ impl SessionNotes {
                 id: id.to_owned(),
                 last_ms: now_ms,
                 is_over: false,
+                turns: 0,
                 prompts: Vec::new(),
                 subagents: Vec::new(),
             },
             |at| self.sessions.remove(at),
         );
         session.last_ms = now_ms;
-        keep_newest(&mut self.sessions, MOST_SESSIONS - 1);
+        if self.sessions.len() >= MOST_SESSIONS {
+            let empty = self
+                .sessions
+                .iter()
+                .position(|other| other.prompts.is_empty());
+            self.sessions.remove(empty.unwrap_or_default());
+        }
         self.sessions.push(session);
         let last = self.sessions.len() - 1;
         &mut self.sessions[last]
@@ -136,10 +144,11 @@ impl SessionNotes {
         for session in &self.sessions {
             let end = if session.is_over { "over" } else { "open" };
             lines.push(format!(
-                "session {} {} {} {end}\n",
+                "session {} {} {} {end} {}\n",
                 word(Some(&session.agent)),
                 word(Some(&session.id)),
-                session.last_ms
+                session.last_ms,
+                session.turns
             ));
             lines.extend(session.prompts.iter().map(PromptNote::render));
             let subagents = session.subagents.iter();
@@ -165,11 +174,12 @@ impl SessionNotes {
                         text => Some(u64::from_str_radix(text, 16).ok()?),
                     },
                 }),
-                ["session", agent, id, time, end, ..] => notes.sessions.push(AgentSession {
+                ["session", agent, id, time, end, turns, ..] => notes.sessions.push(AgentSession {
                     agent: read(agent)??,
                     id: read(id)??,
                     last_ms: time.parse().ok()?,
                     is_over: *end == "over",
+                    turns: turns.parse().ok()?,
                     prompts: Vec::new(),
                     subagents: Vec::new(),
                 }),
@@ -286,6 +296,13 @@ fn read(word: &str) -> Option<Option<String>> {
         "%" => Some(Some(String::new())),
         word => String::from_utf8(percent_decode(word)?).ok().map(Some),
     }
+}
+
+/// Whether one of the agents also runs the hooks that the other is configured with.
+fn is_told_twice(one: &SeenEvent, other: &SeenEvent) -> bool {
+    let has = |name: &str| one.agent == name || other.agent == name;
+    let has_text = one.text.is_some() && one.agent != other.agent;
+    has_text && has("claude") && (has("cursor") || has("copilot"))
 }
 
 fn keep_newest<T>(items: &mut Vec<T>, limit: usize) {

@@ -1,15 +1,12 @@
 //! What follows a new checkpoint: eviction by policy, the manifest, the stat cache.
 
-use std::cell::LazyCell;
 use std::collections::HashSet;
 
-use crate::base::time::DAY_MS;
 use crate::error::Result;
 use crate::model::checkpoint::keep_policy::{Policy, PolicyChange};
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::retention::{self, Evicted, EvictionReason, RetentionPlan};
-use crate::model::session::notes::AgentSession;
 use crate::model::session::provenance::Moment;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::capture::pipeline::Captured;
@@ -18,7 +15,6 @@ use crate::ops::session::{self, Pending};
 use crate::ops::warning::Warning;
 use crate::store::locked::LockedStore;
 use crate::store::refs::inventory::Inventory;
-use crate::store::repository::Store;
 use crate::store::small_files::stat_cache::{self, Basis};
 
 /// What one call keeps.
@@ -160,27 +156,17 @@ fn evict(
     let line = &locked.inventory().checkpoints;
     let plan_by = |policy: &Policy| retention::plan(line, policy, context.now_ms, &needed);
     let mut plan = plan_by(&keep.policy(context));
-    plan.evict_first(&of_ended_tools(context, locked.store(), line));
+    plan.evict_first(&is_before_tool(line));
     keep.limit(&mut plan, || plan_by(&context.settings.keep));
     drop_planned(locked, &plan.evict)
 }
 
-/// Returns whether a checkpoint was made before a tool, in a session of an agent that is over or
-/// was quiet for a day.
-pub fn of_ended_tools(context: &Context, store: &Store, line: &Line) -> impl Fn(ObjectId) -> bool {
-    let sessions = LazyCell::new(|| store.session_notes().sessions);
-    move |id| {
-        let Some(checkpoint) = line.find(id) else {
-            return false;
-        };
-        let of = &checkpoint.record.provenance;
-        let is_same = |known: &&AgentSession| of.session.as_ref() == Some(&known.id);
-        let is_quiet = |known: &AgentSession| context.now_ms.saturating_sub(known.last_ms) > DAY_MS;
-        of.event == Some(Moment::PreTool)
-            && sessions
-                .iter()
-                .find(is_same)
-                .is_none_or(|known| known.is_over || is_quiet(known))
+/// Returns whether a checkpoint was made before a tool: those before prompts are worth more, since
+/// their sessions go back to them.
+pub fn is_before_tool(line: &Line) -> impl Fn(ObjectId) -> bool {
+    |id| {
+        let found = line.find(id);
+        found.is_some_and(|found| found.record.provenance.event == Some(Moment::PreTool))
     }
 }
 

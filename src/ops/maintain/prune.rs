@@ -12,7 +12,7 @@ use crate::model::checkpoint::retention::{self, Evicted, RetentionPlan};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::{
-    KeepOptions, beyond_policy, drop_planned, named, of_ended_tools,
+    KeepOptions, beyond_policy, drop_planned, is_before_tool, named,
 };
 use crate::ops::maintain::delete::refuse_damage;
 use crate::ops::maintain::delete_store::clear_leftovers;
@@ -145,7 +145,7 @@ fn plan(
     let plan_by =
         |policy: &Policy| retention::plan_prune(checkpoints, policy, context.now_ms, &needed);
     let mut plan = plan_by(&keep.policy(context));
-    plan.evict_first(&of_ended_tools(context, store, checkpoints));
+    plan.evict_first(&is_before_tool(checkpoints));
     keep.limit(&mut plan, || plan_by(&context.settings.keep));
     let limit = context
         .settings

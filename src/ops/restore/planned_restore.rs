@@ -308,9 +308,10 @@ pub fn plan_digest(
     let meta = meta_tree::id_of(&captured.meta, &Extras::default());
     let meta = meta.map_err(|e| Error::unexpected(e.to_string()))?;
     // Where the directory is missing, the restore makes it before it looks at it.
-    let state = match context.root.exists() {
-        true => format!("{} {meta:?} {:?}", captured.tree, request.scope),
-        false => format!("missing {:?}", request.scope),
+    let state = if context.root.exists() {
+        format!("{} {meta:?} {:?}", captured.tree, request.scope)
+    } else {
+        format!("missing {:?}", request.scope)
     };
     Ok(digest::of_parts(&[
         request.verb.into_str().as_bytes(),

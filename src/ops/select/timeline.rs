@@ -17,48 +17,61 @@ pub const CURRENT: &str = "current";
 /// The sessions of a directory.
 pub struct Timeline<'c> {
     line: &'c Line,
-    /// By the time of their last event, newest last.
     sessions: Vec<AgentSession>,
     current: Option<String>,
 }
 
 impl<'c> Timeline<'c> {
-    /// Reads the notes of the store; sessions that these do not know are told by the checkpoints.
+    /// Reads the notes of the store, and what the checkpoints say of sessions that it does not know.
     pub fn of(context: &Context, inventory: &'c Inventory) -> Self {
         let line = &inventory.checkpoints;
         let store = context.find_store().ok().flatten();
-        let mut notes = store.map(|store| store.session_notes()).unwrap_or_default();
-        if notes.sessions.is_empty() {
-            notes = from_checkpoints(line);
-        }
+        let mut sessions = from_checkpoints(line).sessions;
+        let noted = store.map(|store| store.session_notes().sessions);
+        let noted = noted.unwrap_or_default();
+        sessions.retain(|told| noted.iter().all(|known| known.id != told.id));
+        sessions.extend(noted);
         let agent = context.environment.agent.as_ref();
         Self {
             line,
-            sessions: notes.sessions,
+            sessions,
             current: agent.and_then(|agent| agent.session.clone()),
         }
     }
 
-    /// Returns the session of this name or the beginning of one; the newest of several.
+    /// Returns the session of this name, or else the newest of those that begin so.
     pub fn session(&self, name: &str) -> Option<&AgentSession> {
-        let named = match name {
-            CURRENT => self.current.as_deref(),
-            name => Some(name),
-        };
-        let mut newest_first = self.sessions.iter().rev();
-        match named {
-            Some(named) if named.len() >= MIN_PREFIX => {
-                newest_first.find(|session| session.id.starts_with(named))
-            }
-            Some(named) => newest_first.find(|session| session.id == named),
-            None => self.newest(),
+        if name == CURRENT {
+            return match &self.current {
+                Some(current) => self.exact(current),
+                None => self.newest(),
+            };
         }
+        let begins =
+            |session: &&AgentSession| name.len() >= MIN_PREFIX && session.id.starts_with(name);
+        let exact = self.exact(name);
+        exact.or_else(|| {
+            self.sessions
+                .iter()
+                .filter(begins)
+                .max_by_key(last_prompt_ms)
+        })
     }
 
-    /// Returns the newest session that has a prompt.
-    pub fn newest(&self) -> Option<&AgentSession> {
+    fn exact(&self, name: &str) -> Option<&AgentSession> {
         let mut newest_first = self.sessions.iter().rev();
-        newest_first.find(|session| !session.prompts.is_empty())
+        newest_first.find(|session| session.id == name)
+    }
+
+    /// Returns the session of the agent in whose shell this runs, or else the one with the newest
+    /// prompt.
+    pub fn newest(&self) -> Option<&AgentSession> {
+        let has_prompts = |session: &&AgentSession| !session.prompts.is_empty();
+        let current = self.current.as_deref().and_then(|name| self.exact(name));
+        let all = self.sessions.iter().filter(has_prompts);
+        current
+            .filter(has_prompts)
+            .or_else(|| all.max_by_key(last_prompt_ms))
     }
 
     /// Returns the checkpoint of the state before a prompt; `None` if there is none any more.
@@ -110,6 +123,13 @@ impl<'c> Timeline<'c> {
     }
 }
 
+fn last_prompt_ms(session: &&AgentSession) -> i64 {
+    session
+        .prompts
+        .last()
+        .map_or(i64::MIN, |prompt| prompt.time_ms)
+}
+
 fn by_number<'p>(prompts: &'p [PromptNote], name: &str) -> Option<&'p PromptNote> {
     let number: u32 = name.parse().ok()?;
     prompts.iter().find(|prompt| prompt.number == number)
@@ -128,7 +148,7 @@ pub fn find<'c>(
 }
 
 /// Makes notes of what the checkpoints say of their sessions: only of prompts that have one.
-fn from_checkpoints(line: &Line) -> SessionNotes {
+pub fn from_checkpoints(line: &Line) -> SessionNotes {
     let mut notes = SessionNotes::default();
     for checkpoint in &**line {
         let record = &checkpoint.record;
