@@ -2,7 +2,7 @@
 
 use strum::{EnumString, IntoStaticStr};
 
-use crate::config::file::ConfigFile;
+use crate::config::file::{ConfigFile, ConfigProblem};
 
 /// What agents may do, and what is recorded of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +45,17 @@ pub enum AutoCheckpoints {
 }
 
 impl AgentSettings {
+    /// Keeps to what a file may forbid that cannot be read as it is meant.
+    pub fn stay_strict(&mut self, problems: &[ConfigProblem]) {
+        let may_say = |key: &str| problems.iter().any(|bad| bad.mentions(key));
+        if may_say("agent_restore") {
+            self.agent_restore = AgentConsent::Plan;
+        }
+        if may_say("prompts") {
+            self.prompts = PromptWords::Off;
+        }
+    }
+
     /// Takes their values, and tells which keys have one.
     pub fn read(&mut self, file: &mut ConfigFile) -> Vec<&'static str> {
         let prompts = file.value(

@@ -204,10 +204,10 @@ pub struct ConfigProblem {
 }
 
 impl ConfigProblem {
-    /// Whether the text of the file has a word.
+    /// Whether the text of the file has a word; one that cannot be read may have any.
     pub fn mentions(&self, word: &str) -> bool {
-        let text = std::fs::read(&self.file).unwrap_or_default();
-        String::from_utf8_lossy(&text).contains(word)
+        let text = std::fs::read(&self.file);
+        text.map_or(true, |text| String::from_utf8_lossy(&text).contains(word))
     }
 
     /// Whether it may be about which checkpoints to keep.

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::config::agents::{AgentConsent, AgentSettings};
+use crate::config::agents::AgentSettings;
 use crate::config::databases::{self, DatabaseCommands};
 use crate::config::environment::{Environment, Origin};
 use crate::config::file::{self, Amount, ConfigFile, ConfigProblem, Remark};
@@ -133,10 +133,7 @@ pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Sett
         if problems.iter().any(ConfigProblem::is_of_keep) {
             settings.keep = Policy::EVERYTHING;
         }
-        // Consent that the user asks for holds, even if the file cannot be read.
-        if problems.iter().any(|bad| bad.mentions("agent_restore")) {
-            settings.agents.agent_restore = AgentConsent::Plan;
-        }
+        settings.agents.stay_strict(&problems);
         let ignored = problems.drain(..);
         let ignored = ignored.map(|bad| bad.remark("this command goes on without it"));
         settings.remarks.extend(ignored);

@@ -32,7 +32,12 @@ pub fn human(outcome: &PromptsOutcome, now_ms: i64) -> Output {
     let talk = match outcome.prompts.last() {
         None => "no prompt of this session is known\n".to_owned(),
         Some((PromptNote { number, .. }, _)) => {
-            format!("'checkpoint rewind {number}' restores the state before prompt {number}\n")
+            let session = escape(&outcome.session.id);
+            format!(
+                "prompts of {}, session {session}\n\
+                 'checkpoint rewind {number}' restores the state before prompt {number}\n",
+                escape(&outcome.session.agent)
+            )
         }
     };
     Output {

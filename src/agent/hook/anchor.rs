@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::agent::dialect::event::AgentEvent;
 use crate::agent::hook::text;
-use crate::config::agents::AutoCheckpoints;
+use crate::config::agents::{AutoCheckpoints, PromptWords};
 use crate::error::Result;
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::Checkpoint;
@@ -153,6 +153,7 @@ fn anchor(
     let line = if is_prompt {
         text::line_of(text, words)
     } else {
+        let last = last.filter(|_| words != PromptWords::Off);
         last.map(|prompt| prompt.line.clone()).unwrap_or_default()
     };
     let known_id = last.and_then(|prompt| prompt.id.clone());

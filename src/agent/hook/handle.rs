@@ -12,6 +12,7 @@ use crate::agent::hook::anchor::{self, Anchor};
 use crate::agent::hook::{start, text};
 use crate::agent::shell_calls::asks_consent;
 use crate::base::time::utc_seconds;
+use crate::config::agents::AutoCheckpoints;
 use crate::error::{Error, Result};
 use crate::model::session::provenance::Moment;
 use crate::ops::context::Context;
@@ -52,6 +53,9 @@ pub fn handle(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) 
     if event.agent_id.is_some() && event.moment == Moment::SessionStart {
         return Handled::done("within a subagent");
     }
+    if is_of_the_system(context) {
+        return Handled::done("a directory of the system, or of settings");
+    }
     let worked = if options.first {
         first(context, event, options)
     } else {
@@ -60,13 +64,21 @@ pub fn handle(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) 
             _ => work(context, event, options),
         }
     };
-    let mut handled = worked.unwrap_or_else(|error| failed(context, event, options, &error));
-    handled.answer.ask = question(event);
-    handled
+    worked.unwrap_or_else(|error| failed(context, event, options, &error))
+}
+
+/// Tells the user that nothing can be made in a directory, such as without a home directory.
+pub fn unopened(
+    event: &AgentEvent,
+    options: &HookOptions<'_>,
+    dir: &Path,
+    error: &Error,
+) -> HookAnswer {
+    not_made(dir, event, options, error.into(), &(options.words)(error)).answer
 }
 
 /// Returns why the user is to be asked before a shell call, if it calls us to change something.
-fn question(event: &AgentEvent) -> Option<String> {
+pub fn question(event: &AgentEvent) -> Option<String> {
     let command = event.command.as_deref()?;
     let is_before_call = event.moment == Moment::PreTool && !event.waives_questions;
     let verb = asks_consent(command).filter(|_| is_before_call)?;
@@ -75,8 +87,32 @@ fn question(event: &AgentEvent) -> Option<String> {
     ))
 }
 
+/// Directories of the system, in which nobody asked for a store.
+const SYSTEM: [&str; 12] = [
+    "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/root", "/run", "/sbin", "/sys", "/usr",
+    "/var",
+];
+
+/// Whether a root is a directory of the system, or one of the user's settings: no project.
+fn is_of_the_system(context: &Context) -> bool {
+    let root = context.root.path();
+    let is_of_kernel = ["/proc", "/sys", "/dev"]
+        .iter()
+        .any(|top| root.starts_with(top));
+    let is_own = root.join(".git").exists() || !matches!(context.find_store(), Ok(None));
+    let name = root.file_name().unwrap_or_default();
+    let home = context.environment.home.as_deref();
+    let is_settings = home.is_some_and(|home| root.parent() == Some(home))
+        && name.as_encoded_bytes().starts_with(b".");
+    let is_system = SYSTEM.iter().any(|top| root == Path::new(top));
+    is_of_kernel || (!is_own && (is_system || is_settings))
+}
+
 /// Makes the first checkpoint of a directory that has none of the whole of it.
 fn first(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) -> Result<Handled> {
+    if context.settings.agents.auto == AutoCheckpoints::Off {
+        return Ok(Handled::done("auto is off"));
+    }
     if let Some(store) = context.find_store()? {
         let inventory = store.inventory()?;
         if inventory.checkpoints.rev().any(|known| known.is_whole()) {
@@ -166,7 +202,7 @@ fn interrupt_run(context: &Context, event: &AgentEvent) -> Result<()> {
         actor: Some(event.agent.into_str().to_owned()),
     };
     let change = Change::Interrupt {
-        reason: text::cause(event),
+        reason: text::cause(event, context.settings.agents.prompts),
     };
     step(context, &options, &mut |_| Ok(change.clone())).map(|_| ())
 }
@@ -183,7 +219,9 @@ fn anchored(
         Anchor::Nothing(why) => Handled::done(why),
         Anchor::Made(made) => Handled::done(&format!("made {}", made.id.short())),
         Anchor::Unchanged(same) => Handled::done(&format!("unchanged since {}", same.id.short())),
-        Anchor::TooManyFiles(why) => not_made(context, event, options, "too_many_files", why),
+        Anchor::TooManyFiles(why) => {
+            not_made(context.root.path(), event, options, "too_many_files", why)
+        }
     }
 }
 
@@ -197,23 +235,24 @@ fn failed(
         Error::Interrupted { .. } => "it took longer than a hook may".to_owned(),
         other => (options.words)(other),
     };
-    // A hold, or a directory that is gone, is nothing to be told.
-    if matches!(error, Error::Held { .. } | Error::RootMissing { .. }) {
+    // During a hold, only a prompt must not pass unsaved without a word.
+    let is_held = matches!(error, Error::Held { .. }) && event.moment != Moment::Prompt;
+    if is_held || matches!(error, Error::RootMissing { .. }) {
         return Handled::done(&what);
     }
-    not_made(context, event, options, error.into(), &what)
+    not_made(context.root.path(), event, options, error.into(), &what)
 }
 
 /// Tells the user once for each session and cause that nothing was recorded.
 fn not_made(
-    context: &Context,
+    root: &Path,
     event: &AgentEvent,
     options: &HookOptions<'_>,
     cause: &str,
     what: &str,
 ) -> Handled {
     let mut handled = Handled::done(&format!("failed: {what}"));
-    if is_new_to_user(context, event, options, cause) {
+    if is_new_to_user(root, event, options, cause) {
         handled.answer.message = Some(format!("checkpoint: nothing was recorded: {what}"));
     }
     handled
@@ -221,14 +260,9 @@ fn not_made(
 
 /// Whether a cause is told for the first time in this session. The mark that is left does not lie
 /// in the store, which may not be writable.
-fn is_new_to_user(
-    context: &Context,
-    event: &AgentEvent,
-    options: &HookOptions<'_>,
-    cause: &str,
-) -> bool {
+fn is_new_to_user(root: &Path, event: &AgentEvent, options: &HookOptions<'_>, cause: &str) -> bool {
     let mut hasher = DefaultHasher::new();
-    (&event.session, cause, context.root.path()).hash(&mut hasher);
+    (&event.session, cause, root).hash(&mut hasher);
     let name = format!(".checkpoint-told-{:016x}", hasher.finish());
     let mark = options.temporary.join(name);
     let made = OpenOptions::new().write(true).create_new(true).open(mark);
@@ -251,6 +285,11 @@ pub fn log(context: &Context, event: &AgentEvent, done: &str, took: Duration) {
     let _ = hook_log::append(store.layout(), &line);
 }
 
+fn is_linked_worktree(top: &Path) -> bool {
+    let link = std::fs::read_to_string(top.join(".git")).unwrap_or_default();
+    link.starts_with("gitdir:") && link.replace('\\', "/").contains("/worktrees/")
+}
+
 /// Returns the root to work on instead of the one at hand: the nearest one above with a store, or
 /// else the top of the repository. A store is never begun inside the directory of another.
 pub fn root_above(context: &Context) -> Option<PathBuf> {
@@ -258,13 +297,15 @@ pub fn root_above(context: &Context) -> Option<PathBuf> {
         return None;
     }
     let home = context.environment.home.as_deref();
-    let is_repository =
-        |above: &&Path| above.join(".git").symlink_metadata().is_ok() && Some(*above) != home;
-    let top = || {
-        let mut above = context.root.path().ancestors();
-        above.find(is_repository).map(Path::to_path_buf)
+    let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_path_buf()));
+    let is_repository = |above: &&Path| {
+        above.join(".git").symlink_metadata().is_ok() && Some(*above) != home.as_deref()
     };
-    let found = context.root_above().or_else(top)?;
+    let mut above = context.root.path().ancestors();
+    let top = above.find(is_repository).map(Path::to_path_buf);
+    // What lies in a linked worktree is often ignored by the directory around it.
+    let worktree = top.clone().filter(|top| is_linked_worktree(top));
+    let found = worktree.or_else(|| context.root_above()).or(top)?;
     (found != context.root.path()).then_some(found)
 }
 

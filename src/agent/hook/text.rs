@@ -49,7 +49,7 @@ pub fn reason(event: &AgentEvent, number: u32, line: &str, words: PromptWords) -
             }
         }
         Moment::TurnEnd => format!("after: {prompt}"),
-        Moment::TurnFailed => format!("turn failed ({})", cause(event)),
+        Moment::TurnFailed => format!("turn failed ({})", cause(event, words)),
         Moment::Interrupted => "turn interrupted".to_owned(),
         Moment::PreCompact => "before compaction".to_owned(),
         Moment::SessionStart => "session start".to_owned(),
@@ -58,8 +58,13 @@ pub fn reason(event: &AgentEvent, number: u32, line: &str, words: PromptWords) -
 }
 
 /// Returns why a turn failed.
-pub fn cause(event: &AgentEvent) -> String {
+pub fn cause(event: &AgentEvent, words: PromptWords) -> String {
     let cause = event.cause.as_deref().unwrap_or_default();
+    // A sentence may repeat words of the prompt, the name of an error does not.
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if words == PromptWords::Off && !cause.chars().all(is_name) {
+        return event.moment.into_str().to_owned();
+    }
     match first_line(cause, COMMAND_IN_REASON) {
         line if line.is_empty() => event.moment.into_str().to_owned(),
         line => line,
@@ -70,7 +75,8 @@ pub fn cause(event: &AgentEvent) -> String {
 /// before the line.
 fn first_line(text: &str, most: usize) -> String {
     let text = redact(&cut(text, WHOLE_PROMPT));
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    let mut lines = text.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
+    let line = lines.find(|line| !line.trim().is_empty()).map(str::trim);
     cut(line.unwrap_or_default(), most)
 }
 

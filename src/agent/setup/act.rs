@@ -102,7 +102,9 @@ fn note(change: &SettingsChange, open: &mut OpenRecord) -> Result<()> {
         return Ok(());
     };
     open.note_folders(&change.path);
-    if let (true, None, Some(found)) = (entry.is_shared, &entry.copy, &change.found) {
+    // In a project, a copy could be committed; the record has the text too.
+    let is_of_user = entry.is_shared && entry.project.is_none();
+    if let (true, None, Some(found)) = (is_of_user, &entry.copy, &change.found) {
         entry.copy = copy(&change.path, found)?;
     }
     open.record.files.insert(change.path.clone(), entry);
@@ -217,7 +219,13 @@ fn sweep(folder: &Path) {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let leftovers = entries.filter(|entry| {
         let name = entry.file_name();
-        name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes())
+        let rest = name.as_encoded_bytes().strip_prefix(TEMPORARY.as_bytes());
+        rest.is_some_and(|rest| {
+            rest.len() > 8
+                && rest
+                    .iter()
+                    .all(|byte| byte.is_ascii_hexdigit() || *byte == b'-')
+        })
     });
     for leftover in leftovers {
         let _ = std::fs::remove_file(leftover.path());

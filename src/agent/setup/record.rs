@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,7 @@ use crate::config::environment::Environment;
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::store::files::read_regular;
+use crate::store::lock::{self, LockGuard};
 
 /// All files that were written and not taken back.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -53,6 +55,20 @@ pub fn path(environment: &Environment) -> Result<PathBuf> {
     let folder = environment.config_dir.as_ref();
     let folder = folder.ok_or_else(no_home)?;
     Ok(folder.join("setup.json"))
+}
+
+/// Upper bound on the time to wait for another `setup`.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// Waits until no other `setup` of this user is at work. The home directory itself is locked, so
+/// that nothing is left behind.
+///
+/// # Errors
+/// Another one goes on for too long.
+pub fn lock(environment: &Environment) -> Result<Option<LockGuard>> {
+    let home = environment.home.as_deref();
+    let locked = home.map(|home| lock::acquire_directory(home, LONGEST_WAIT));
+    Ok(locked.transpose()?.flatten())
 }
 
 /// Reads the record; a missing one is empty.

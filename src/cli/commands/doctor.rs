@@ -37,7 +37,9 @@ impl RunCommand for DoctorArgs {
             path: setup::program(cmd).unwrap_or_default(),
             on_path: environment::found_program(&["checkpoint".into()]),
         };
-        agent_checks::examine(context, &program, &mut outcome)?;
+        if let Err(why) = agent_checks::examine(context, &program, &mut outcome) {
+            outcome.checks.push(agent_checks::unread(&why));
+        }
         let code = if outcome.count(HealthState::Problem) == 0 {
             exit_code::DONE
         } else {

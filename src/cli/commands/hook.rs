@@ -88,7 +88,8 @@ pub fn run(args: &[OsString]) -> ExitCode {
 
 /// What the working thread reports.
 enum Report {
-    Limit(Duration),
+    /// The time for this event, and the answer if the work does not end in it.
+    Limit(Duration, Option<String>),
     Answer(Option<String>),
 }
 
@@ -104,7 +105,7 @@ fn run_in_time(global: GlobalArgs, args: HookArgs, started: Instant) {
     if thread::Builder::new().spawn(work).is_err() {
         return;
     }
-    let mut limit = USUAL_LIMIT;
+    let (mut limit, mut at_least) = (USUAL_LIMIT, None);
     loop {
         let stops_at = if interrupt.check().is_ok() {
             limit.saturating_sub(LAST_PART)
@@ -112,12 +113,12 @@ fn run_in_time(global: GlobalArgs, args: HookArgs, started: Instant) {
             limit
         };
         match reports.recv_timeout(stops_at.saturating_sub(started.elapsed())) {
-            Ok(Report::Limit(known)) => limit = known,
+            Ok(Report::Limit(known, answer)) => (limit, at_least) = (known, answer),
             Ok(Report::Answer(text)) => {
                 return printer::to_stdout(&text.unwrap_or_default());
             }
             Err(RecvTimeoutError::Timeout) if interrupt.check().is_ok() => interrupt.set(ALARM),
-            Err(_) => return,
+            Err(_) => return printer::to_stdout(&at_least.unwrap_or_default()),
         }
     }
 }
@@ -142,8 +143,11 @@ fn respond(
         Moment::Interrupted | Moment::SessionEnd => SHORT_LIMIT,
         _ => USUAL_LIMIT,
     };
-    let _ = reports.send(Report::Limit(limit));
-    let mut whole = HookAnswer::default();
+    let mut whole = HookAnswer {
+        ask: handle::question(&event),
+        ..HookAnswer::default()
+    };
+    let _ = reports.send(Report::Limit(limit, answer::render(&event, &whole)));
     let here = global
         .dir
         .clone()
@@ -155,12 +159,9 @@ fn respond(
     };
     for dir in dirs {
         let left = limit.saturating_sub(LAST_PART + started.elapsed());
-        let Some(said) = respond_in(global, args, &event, &dir, left, interrupt) else {
-            continue;
-        };
+        let said = respond_in(global, args, &event, &dir, left, interrupt);
         whole.message = whole.message.or(said.message);
         whole.context = whole.context.or(said.context);
-        whole.ask = whole.ask.or(said.ask);
     }
     answer::render(&event, &whole)
 }
@@ -173,26 +174,35 @@ fn respond_in(
     dir: &Path,
     left: Duration,
     interrupt: &Interrupt,
-) -> Option<HookAnswer> {
+) -> HookAnswer {
     let began = Instant::now();
     let open = |dir: &Path| {
         let global = GlobalArgs {
             dir: Some(dir.to_path_buf()),
             ..global.clone()
         };
-        command_context::open(&global, environment::read(), "hook", OwnFile::MayBeBad).ok()
+        command_context::open(&global, environment::read(), "hook", OwnFile::MayBeBad)
     };
-    let mut context = open(dir)?;
-    if let Some(above) = handle::root_above(&context) {
-        context = open(&above)?;
-    }
-    (context.lock_wait, context.interrupt) = (left, interrupt.clone());
+    // A shell may stand in a directory that it has removed.
+    let dir = dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(dir);
     let options = HookOptions {
         first: args.first,
         temporary: &environment::temporary_dir(),
-        words: |error| words::error(error, Paint::default()).trim().to_owned(),
+        words: |error| {
+            let words = words::error(error, Paint::default());
+            words.trim().trim_start_matches("checkpoint: ").to_owned()
+        },
     };
+    let opened = open(dir).and_then(|context| match handle::root_above(&context) {
+        Some(above) => open(&above),
+        None => Ok(context),
+    });
+    let mut context = match opened {
+        Ok(context) => context,
+        Err(error) => return handle::unopened(event, &options, dir, &error),
+    };
+    (context.lock_wait, context.interrupt) = (left, interrupt.clone());
     let handled = handle::handle(&context, event, &options);
     handle::log(&context, event, &handled.done, began.elapsed());
-    Some(handled.answer)
+    handled.answer
 }

@@ -59,6 +59,7 @@ impl RunAnywhere for SetupArgs {
         signals::install(&interrupt);
         let request = self.request(cmd, &environment)?;
         let path = record::path(&environment)?;
+        let _alone = record::lock(&environment)?;
         let record = record::load(&path)?;
         let agents = self.agents(&environment)?;
         let plans = agents

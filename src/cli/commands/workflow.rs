@@ -17,6 +17,7 @@ use crate::cli::commands::workflow_report::{
 use crate::cli::commands::workflow_resume::{self, RecoverArgs, ResumeArgs};
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::{exit_code, lists};
+use crate::error::sentence::CommandWords;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::restore::restore_options::CommonOptions;
@@ -346,7 +347,13 @@ fn rewind(context: &Context, cmd: &CommandContext<'_>, args: &RewindArgs) -> Res
     }
     if !args.state && !args.dry_run {
         // The files go back without a plan that was shown.
-        PlanArgs::default().resolve(context, cmd, false)?;
+        PlanArgs::default()
+            .resolve(context, cmd, false)
+            .map_err(|_| {
+                let before = format!("pre-{}", args.to);
+                let command = CommandWords::new(["restore", &before, "--dry-run"]);
+                Error::PlanNeeded { command }
+            })?;
     }
     let common = CommonOptions {
         yes: cmd.global.yes,

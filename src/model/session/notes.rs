@@ -84,7 +84,7 @@ impl SessionNotes {
         self.seen
             .retain(|seen| (0..SAME_EVENT_MS).contains(&age(seen)));
         let is_same = |seen: &SeenEvent| {
-            seen.event == event.event || (is_told_twice(seen, &event) && seen.text == event.text)
+            seen.event == event.event || (comes_from_both(seen, &event) && seen.text == event.text)
         };
         let is_repeated = self.seen.iter().any(is_same);
         if !is_repeated {
@@ -299,7 +299,7 @@ fn read(word: &str) -> Option<Option<String>> {
 }
 
 /// Whether one of the agents also runs the hooks that the other is configured with.
-fn is_told_twice(one: &SeenEvent, other: &SeenEvent) -> bool {
+fn comes_from_both(one: &SeenEvent, other: &SeenEvent) -> bool {
     let has = |name: &str| one.agent == name || other.agent == name;
     let has_text = one.text.is_some() && one.agent != other.agent;
     has_text && has("claude") && (has("cursor") || has("copilot"))

@@ -3,7 +3,7 @@
 use strum::{EnumString, IntoStaticStr};
 
 /// Upper bound on a value of a [`Provenance`], in bytes; a longer one is cut.
-const LONGEST_VALUE: usize = 200;
+pub const LONGEST_VALUE: usize = 200;
 
 /// The session of an agent in which a checkpoint was made, and the event before which.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

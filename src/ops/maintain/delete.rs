@@ -88,6 +88,11 @@ impl DeleteOutcome {
         } else {
             "delete"
         };
+        let size = if self.whole_store {
+            self.bytes_before
+        } else {
+            0
+        };
         let ids: Vec<String> = self
             .deleted
             .iter()
@@ -97,6 +102,8 @@ impl DeleteOutcome {
             what.as_bytes(),
             self.store.as_os_str().as_encoded_bytes(),
             ids.join(" ").as_bytes(),
+            // Pins, runs and holds go with the store too, and each of them has bytes.
+            size.to_string().as_bytes(),
         ])
     }
 }

@@ -54,7 +54,7 @@ impl<'c> Timeline<'c> {
             self.sessions
                 .iter()
                 .filter(begins)
-                .max_by_key(last_prompt_ms)
+                .max_by_key(|session| last_prompt_ms(session))
         })
     }
 
@@ -71,7 +71,7 @@ impl<'c> Timeline<'c> {
         let all = self.sessions.iter().filter(has_prompts);
         current
             .filter(has_prompts)
-            .or_else(|| all.max_by_key(last_prompt_ms))
+            .or_else(|| all.max_by_key(|session| last_prompt_ms(session)))
     }
 
     /// Returns the checkpoint of the state before a prompt; `None` if there is none any more.
@@ -123,7 +123,7 @@ impl<'c> Timeline<'c> {
     }
 }
 
-fn last_prompt_ms(session: &&AgentSession) -> i64 {
+fn last_prompt_ms(session: &AgentSession) -> i64 {
     session
         .prompts
         .last()

@@ -20,7 +20,7 @@ enum NameKind {
 }
 
 /// Ends of names, in small letters and without signs.
-const PASSWORDS: [&str; 8] = [
+const PASSWORDS: [&str; 12] = [
     "password",
     "passwd",
     "passphrase",
@@ -29,6 +29,10 @@ const PASSWORDS: [&str; 8] = [
     "storepass",
     "keypass",
     "userpwd",
+    "kennwort",
+    "contrasena",
+    "senha",
+    "wachtwoord",
 ];
 const SECRETS: [&str; 30] = [
     "secret",
