@@ -2,12 +2,14 @@
 
 use crate::base::text::escape;
 use crate::base::time::age;
+use crate::error::sentence::CommandWords;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::session::notes::PromptNote;
+use crate::model::session::notes::{AgentSession, PromptNote};
 use crate::ops::browse::prompts::PromptsOutcome;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::parts::{CheckpointRef, TimeText};
+use crate::view::place::placed_command;
 use crate::view::words::Output;
 
 /// Formats one line for each prompt, the newest last.
@@ -32,11 +34,17 @@ pub fn human(outcome: &PromptsOutcome, now_ms: i64) -> Output {
     let talk = match outcome.prompts.last() {
         None => "no prompt of this session is known\n".to_owned(),
         Some((PromptNote { number, .. }, _)) => {
-            let session = escape(&outcome.session.id);
+            let AgentSession { agent, id, .. } = &outcome.session;
+            let number = number.to_string();
+            let mut words = vec!["rewind", &number];
+            if outcome.is_named {
+                words.extend(["--session", id]);
+            }
             format!(
-                "prompts of {}, session {session}\n\
-                 'checkpoint rewind {number}' restores the state before prompt {number}\n",
-                escape(&outcome.session.agent)
+                "prompts of {}, session {}\n'{}' restores the state before prompt {number}\n",
+                escape(agent),
+                escape(id),
+                placed_command(CommandWords::new(words))
             )
         }
     };

@@ -346,6 +346,10 @@ fn a_lock_that_another_holds_is_waited_for_within_the_budget() {
     let agent = claude(&sandbox);
     let told = agent.prompt("one");
     assert!(told.stdout.contains("systemMessage"), "{told}");
+    // A question does not wait for the store.
+    agent
+        .shell("checkpoint restore @ --yes")
+        .stdout_has("\"ask\"");
     drop(lock);
     agent.prompt("two");
     assert_eq!(reasons(&sandbox), ["first", "before: two"]);

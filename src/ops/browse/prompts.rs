@@ -14,6 +14,8 @@ use crate::ops::warning::Warning;
 #[derive(Debug)]
 pub struct PromptsOutcome {
     pub session: AgentSession,
+    /// Whether the session was named, so that it has to be named again.
+    pub is_named: bool,
     /// In their order; the checkpoint is missing where none was made, or it was dropped.
     pub prompts: Vec<(PromptNote, Option<Checkpoint>)>,
     pub warnings: Vec<Warning>,
@@ -40,6 +42,7 @@ pub fn prompts(context: &Context, session: Option<&str>) -> Result<PromptsOutcom
     });
     Ok(PromptsOutcome {
         prompts: prompts.collect(),
+        is_named: session.is_some(),
         session: found.clone(),
         warnings: reader_warnings(context, &store, &inventory)?,
     })
