@@ -219,7 +219,7 @@ class Opencode(Program):
     tools, shell_name = ("write", "bash"), "bash"
 
     def configure(self, home, model):
-        # It looks for its plugin library at each start, for a minute where nobody answers.
+        # It looks for its plugin library at each start, for a minute without an answer.
         put(home / ".npmrc", f"registry={model.address}/npm\n")
         limit = {"context": 100000, "output": 8000}
         put(home / ".config/opencode/opencode.json", {

@@ -24,7 +24,7 @@ def run(session, checkpoint):
     expect("setup wrote", bool(written), True)
     before_second = session.three_prompts()
     session.subagent()
-    # Asked for or not, with nobody there to answer: the program must come to an end.
+    # Without a person to answer, the program must come to an end all the same.
     session.run(session.program.next(BACK), [session.program.shell(f"'{checkpoint}' restore latest --yes")])
     at_the_end = tree(session.project)
     # Codex says so of an answer that it does not understand.

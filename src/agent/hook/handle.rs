@@ -87,7 +87,7 @@ pub fn question(event: &AgentEvent) -> Option<String> {
     ))
 }
 
-/// Directories of the system, in which nobody asked for a store.
+/// Directories of the system, which are no projects.
 const SYSTEM: [&str; 12] = [
     "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/root", "/run", "/sbin", "/sys", "/usr",
     "/var",
@@ -153,7 +153,7 @@ fn begin_session(context: &Context, event: &AgentEvent) -> Result<Handled> {
     let mut handled = Handled::done("told");
     handled.answer.context = start::line(context, &store);
     match noted {
-        // Whoever holds the lock heals as well.
+        // The process that holds the lock heals the store too.
         Ok(()) | Err(Error::Busy { .. }) => Ok(handled),
         Err(error) => Err(error),
     }

@@ -1,4 +1,4 @@
-//! `statusline` and `prompt`: a line for whoever looks on, and never a failure.
+//! `statusline` and `prompt`: one line about the store, and never a failure.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Read as _};

@@ -39,7 +39,7 @@ pub struct CreateOptions {
     /// Renders the manifest of the plain copies, if these are to be made.
     pub copies: Option<copies::Render>,
     pub dedup: DedupPolicy,
-    /// Whether it is made by a workflow or for an agent, not because somebody asked for it.
+    /// Whether it is made by a workflow or for an agent, without being requested.
     pub is_automatic: bool,
     /// What led to it, where an event of an agent did; otherwise the environment says so.
     pub origin: Option<PromptOrigin>,

@@ -2,7 +2,7 @@
 
 use crate::model::session::redact::length_of;
 
-/// What must follow a prefix: so many letters and digits in a row.
+/// What must follow a prefix: a number of letters and digits in a row.
 #[derive(Clone, Copy)]
 enum Need {
     /// Directly.
@@ -181,7 +181,7 @@ const PREFIXES: [(&str, Need); 158] = [
     ("eyJ", Here(10)),
 ];
 
-/// From so many letters and digits on, a digit must be among them: long names of source code have
+/// From this many letters and digits on, a digit must be among them: long names of source code have
 /// none.
 const NEEDS_A_DIGIT: usize = 18;
 

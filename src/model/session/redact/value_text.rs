@@ -70,7 +70,7 @@ pub fn has_digit_and_letter(value: &str) -> bool {
         && value.bytes().any(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Whether so many letters and digits stand in a row, both among them.
+/// Whether this many letters and digits stand in a row, both among them.
 pub fn has_dense_part(value: &str, least: usize) -> bool {
     let mut parts = value.split(|c: char| !c.is_ascii_alphanumeric());
     parts.any(|part| part.len() >= least && has_digit_and_letter(part))
