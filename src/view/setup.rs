@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::count;
-use crate::view::words::Output;
+use crate::view::words::{self, Output, without_numbers};
 
 /// How far `setup` came with an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ pub enum SetupProgress {
 pub struct AgentOutcome {
     pub plan: AgentPlan,
     pub progress: SetupProgress,
+    /// Files that could not be written or removed, and why.
+    pub failed: Vec<LeftAlone>,
     pub failure: Option<Error>,
 }
 
@@ -31,6 +33,7 @@ impl AgentOutcome {
         Self {
             plan,
             progress: SetupProgress::Planned,
+            failed: Vec::new(),
             failure: None,
         }
     }
@@ -39,14 +42,6 @@ impl AgentOutcome {
         Self {
             progress: SetupProgress::Declined,
             ..Self::planned(plan)
-        }
-    }
-
-    pub fn done(plan: AgentPlan, failure: Option<Error>) -> Self {
-        Self {
-            plan,
-            progress: SetupProgress::Done,
-            failure,
         }
     }
 
@@ -74,7 +69,7 @@ pub fn stake<'p>(plans: impl Iterator<Item = &'p AgentPlan>, removes: bool) -> O
 /// Formats the question for one agent, below what would be done.
 pub fn question(plan: &AgentPlan, removes: bool) -> String {
     let agent: &str = plan.agent.into();
-    let listing = listing(plan, SetupProgress::Planned);
+    let listing = listing(plan, SetupProgress::Planned, &[]);
     let verb = if removes {
         "Take this back from"
     } else {
@@ -87,7 +82,7 @@ pub fn question(plan: &AgentPlan, removes: bool) -> String {
 pub fn human(outcomes: &[AgentOutcome], prints: bool, removes: bool) -> Output {
     let mut result = String::new();
     for outcome in outcomes {
-        result.push_str(&listing(&outcome.plan, outcome.progress));
+        result.push_str(&listing(&outcome.plan, outcome.progress, &outcome.failed));
         for change in outcome.plan.changes.iter().filter(|_| prints) {
             if let Some(text) = &change.wanted {
                 result.push_str(&format!("\n--- {}\n", escape_path(&change.path)));
@@ -108,9 +103,9 @@ pub fn human(outcomes: &[AgentOutcome], prints: bool, removes: bool) -> Output {
     Output { result, talk }
 }
 
-fn listing(plan: &AgentPlan, progress: SetupProgress) -> String {
+fn listing(plan: &AgentPlan, progress: SetupProgress, failed: &[LeftAlone]) -> String {
     let agent: &str = plan.agent.into();
-    let is_as_it_should = plan.changes.is_empty() && plan.left.is_empty();
+    let is_as_it_should = plan.changes.is_empty() && plan.left.is_empty() && failed.is_empty();
     let mut text = match progress {
         SetupProgress::Declined => return format!("{agent}: left as it is\n"),
         _ if is_as_it_should => format!("{agent}: as it should be\n"),
@@ -129,13 +124,10 @@ fn listing(plan: &AgentPlan, progress: SetupProgress) -> String {
         };
         text.push_str(&format!("  {what:<8} {}\n", escape_path(&change.path)));
     }
-    for LeftAlone { path, why } in &plan.left {
-        text.push_str(&format!(
-            "  {:<8} {}: {}\n",
-            "left",
-            escape_path(path),
-            escape(why)
-        ));
+    let left = plan.left.iter().map(|left| ("left", left));
+    for (what, LeftAlone { path, why }) in left.chain(failed.iter().map(|one| ("failed", one))) {
+        let (path, why) = (escape_path(path), escape(&without_numbers(why)));
+        text.push_str(&format!("  {what:<8} {path}: {why}\n"));
     }
     let notes = plan.notes.iter().filter(|_| !plan.changes.is_empty());
     text + &notes.map(|note| format!("  {note}\n")).collect::<String>()
@@ -165,9 +157,11 @@ struct AgentSetup {
     declined: bool,
     files: Vec<SettingsFile>,
     /// What is left to the user.
-    notes: Vec<&'static str>,
+    notes: Vec<String>,
     /// Why not all of it could be done; null if it could.
     failure: Option<String>,
+    /// The next step after a failure.
+    hint: Option<String>,
 }
 
 /// A file in the settings of an agent.
@@ -175,9 +169,9 @@ struct AgentSetup {
 struct SettingsFile {
     /// Its path; what is not UTF-8 in it is replaced.
     file: String,
-    /// `created`, `changed`, `removed` or `left`.
+    /// `created`, `changed`, `removed`, `left` or `failed`.
     outcome: &'static str,
-    /// Why it was left alone; null if it was not.
+    /// Why it was left alone or failed; else null.
     why: Option<String>,
     /// The whole text, with `--print`; else null.
     content: Option<String>,
@@ -196,18 +190,26 @@ impl AgentSetup {
             why: None,
             content: change.wanted.clone().filter(|_| prints),
         });
-        let left = plan.left.iter().map(|left| SettingsFile {
+        let untouched = |outcome, left: &LeftAlone| SettingsFile {
             file: shown(&left.path),
-            outcome: "left",
-            why: Some(left.why.clone()),
+            outcome,
+            why: Some(without_numbers(&left.why)),
             content: None,
-        });
+        };
+        let left = plan.left.iter().map(|left| untouched("left", left));
+        let failed = outcome.failed.iter();
+        let failed = failed.map(|failed| untouched("failed", failed));
         Self {
             agent: plan.agent.into(),
             declined: outcome.progress == SetupProgress::Declined,
-            files: written.chain(left).collect(),
+            files: written.chain(left).chain(failed).collect(),
             notes: plan.notes.clone(),
-            failure: outcome.failure.as_ref().map(ToString::to_string),
+            failure: outcome.failure.as_ref().map(words::message),
+            hint: outcome
+                .failure
+                .as_ref()
+                .and_then(words::hint)
+                .map(|hint| hint.to_string()),
         }
     }
 }

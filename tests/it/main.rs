@@ -121,6 +121,7 @@ mod screens;
 mod secrets;
 mod selectors;
 mod setup;
+mod setup_failures;
 mod setup_kills;
 mod setup_plugins;
 mod setup_shared;

@@ -7,10 +7,11 @@ use strum::VariantArray as _;
 
 use crate::agent::dialect::event::AgentName;
 use crate::agent::doctor::check::{DoctorOutcome, HealthCheck};
+use crate::agent::setup::agent_files;
 use crate::agent::setup::places::SetupPlaces;
-use crate::agent::setup::plan::{AgentPlan, SetupRequest, plan};
+use crate::agent::setup::plan::{AgentPlan, SettingsChange, SetupRequest, plan};
 use crate::agent::setup::record::{self, SetupRecord};
-use crate::base::text::{escape_line, escape_path};
+use crate::base::text::{escape, escape_line, escape_path};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
@@ -45,7 +46,7 @@ pub fn examine(context: &Context, program: &OwnProgram, outcome: &mut DoctorOutc
             continue;
         }
         outcome.checks.push(if is_set_up {
-            definition(&plan(&request, agent, &record), &log)
+            definition(&plan(&request, agent, &record), &program.path, &log)
         } else {
             let mut check = HealthCheck::note(agent.into_str(), "has no hooks of ours");
             check.remedy = Some(Sentence::command(setup_of(agent)));
@@ -89,18 +90,19 @@ fn stranger(program: &OwnProgram) -> Option<HealthCheck> {
 }
 
 /// Tells whether what `setup` wrote is there as it would be written now, for this program.
-fn definition(plan: &AgentPlan, log: &[String]) -> HealthCheck {
+fn definition(plan: &AgentPlan, program: &str, log: &[String]) -> HealthCheck {
     let name = plan.agent.into_str();
     let again = Sentence::command(setup_of(plan.agent));
     if let Some(left) = plan.left.first() {
         let what = format!("{}: {}", escape_path(&left.path), left.why);
         return HealthCheck::problem(name, what, again);
     }
-    if let Some(change) = plan.changes.first() {
-        let what = format!(
-            "{} is not as it would be written for this program",
-            escape_path(&change.path)
-        );
+    let told = plan.changes.iter().find_map(|change| flaw(change, program));
+    let differs = plan.changes.first().map(|change| {
+        let path = escape_path(&change.path);
+        format!("{path} is not as it would be written for this program")
+    });
+    if let Some(what) = told.or(differs) {
         return HealthCheck::problem(name, what, again);
     }
     let last = log.iter().rev().find(|line| is_of(line, name));
@@ -108,6 +110,26 @@ fn definition(plan: &AgentPlan, log: &[String]) -> HealthCheck {
         format!("the last hook here: {}", escape_line(line))
     });
     HealthCheck::good(name, format!("has our hooks as they were written; {last}"))
+}
+
+/// Tells what is wrong with the calls in a file: they are there twice, or call another program.
+fn flaw(change: &SettingsChange, program: &str) -> Option<String> {
+    let path = escape_path(&change.path);
+    let found = change.found.as_deref()?;
+    let wanted = change.wanted.as_deref().unwrap_or_default();
+    let calls = agent_files::programs(found);
+    if !calls.is_empty() && agent_files::programs(wanted).is_empty() {
+        return Some(format!(
+            "{path} has hooks of ours beside those that stand elsewhere: each event comes twice"
+        ));
+    }
+    let quoted = agent_files::other_program(found, wanted, program);
+    let other = calls.into_iter().find(|called| called != program);
+    let other = escape(&other.or(quoted)?);
+    Some(format!(
+        "{path} calls {other}, and this program is {}",
+        escape(program)
+    ))
 }
 
 /// Tells that Codex passes over hooks until its user trusts them.

@@ -1,12 +1,13 @@
 //! Carries out what `setup` planned: each file is replaced whole or not at all.
 
-use std::fs::Permissions;
+use std::collections::BTreeMap;
+use std::fs::{File, Permissions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::agent::setup::agent_files::{self, FileContent};
 use crate::agent::setup::plan::{AgentPlan, LeftAlone, SettingsChange};
-use crate::agent::setup::record::{self, SetupRecord};
+use crate::agent::setup::record::{self, RecordedFile, SetupRecord};
 use crate::error::{Error, Result};
 use crate::store::files::atomic_file::{self, TemporaryFile};
 
@@ -62,38 +63,90 @@ impl OpenRecord {
     }
 }
 
-/// Carries out the plan for one agent. Returns the files that were left alone after all.
-///
-/// # Errors
-/// The record or a file cannot be written; the files before it are done.
-pub fn carry_out(plan: &AgentPlan, open: &mut OpenRecord) -> Result<Vec<LeftAlone>> {
-    let mut left = Vec::new();
-    // What is recorded and not written does no harm, what is written and not recorded would stay.
-    for change in plan.changes.iter().filter(|change| change.entry.is_some()) {
+/// What became of the plan for an agent.
+#[derive(Debug)]
+pub struct CarriedOut {
+    pub done: Vec<SettingsChange>,
+    pub left: Vec<LeftAlone>,
+    /// Files that could not be written or removed, and those that come after them.
+    pub failed: Vec<LeftAlone>,
+    pub failure: Option<Error>,
+}
+
+/// Carries out the plan for one agent, up to the first file that cannot be written or removed: what
+/// calls us never stands without what it needs. The record holds what was done.
+pub fn carry_out(plan: AgentPlan, open: &mut OpenRecord) -> CarriedOut {
+    let known = open.record.files.clone();
+    let is_removal = plan.changes.iter().any(|change| change.entry.is_none());
+    let mut carried = CarriedOut {
+        done: Vec::new(),
+        left: plan.left,
+        failed: Vec::new(),
+        failure: note_all(&plan.changes, open).err(),
+    };
+    let mut undone = Vec::new();
+    for change in plan.changes {
+        let left = |why: &str| LeftAlone {
+            path: change.path.clone(),
+            why: why.to_owned(),
+        };
+        if carried.failure.is_some() {
+            carried.failed.push(left("what comes before it failed"));
+            undone.push(change);
+        } else if text_of(&change.path) != change.found {
+            let why = "another program wrote it meanwhile; try again";
+            carried.left.push(left(why));
+            undone.push(change);
+        } else if let Err(why) = apply(&change).and_then(|()| forget(&change, open)) {
+            // A flush that fails leaves the new text in place.
+            if text_of(&change.path) == change.wanted {
+                carried.done.push(change);
+            } else {
+                carried.failed.push(left(&cause(&why)));
+                undone.push(change);
+            }
+            carried.failure = Some(why);
+        } else {
+            carried.done.push(change);
+        }
+    }
+    let not_noted = undone
+        .iter()
+        .try_for_each(|change| take_note_back(change, &known, open));
+    let closed = if is_removal || !undone.is_empty() {
+        open.close()
+    } else {
+        Ok(())
+    };
+    let failed = carried.failure.take();
+    carried.failure = failed.or(not_noted.err()).or(closed.err());
+    carried
+}
+
+/// Returns why a file could not be written, without its path.
+fn cause(error: &Error) -> String {
+    match error {
+        Error::Io { source, .. } => source.to_string(),
+        other => other.to_string(),
+    }
+}
+
+/// Records all changes that are about to be made: what is recorded and not written does no harm,
+/// what is written and not recorded would stay.
+fn note_all(changes: &[SettingsChange], open: &mut OpenRecord) -> Result<()> {
+    let mut noted = changes
+        .iter()
+        .filter(|change| change.entry.is_some())
+        .peekable();
+    if noted.peek().is_none() {
+        return Ok(());
+    }
+    for change in noted {
         note(change, open)?;
     }
-    if plan.changes.iter().any(|change| change.entry.is_some()) {
-        let record = open.path.clone();
-        open.note_folders(&record);
-        open.save()?;
-    }
-    for change in &plan.changes {
-        if text_of(&change.path) != change.found {
-            left.push(LeftAlone {
-                path: change.path.clone(),
-                why: "another program wrote it meanwhile; try again".to_owned(),
-            });
-            continue;
-        }
-        apply(change)?;
-        if change.entry.is_none() {
-            forget(change, open)?;
-        }
-    }
-    if plan.changes.iter().any(|change| change.entry.is_none()) {
-        open.close()?;
-    }
-    Ok(left)
+    let record = open.path.clone();
+    open.note_folders(&record);
+    open.save()
 }
 
 /// Records a change that is about to be made, with a copy of a file of others.
@@ -109,6 +162,28 @@ fn note(change: &SettingsChange, open: &mut OpenRecord) -> Result<()> {
     }
     open.record.files.insert(change.path.clone(), entry);
     Ok(())
+}
+
+/// Makes the record say of a file what it said before, and removes the copy that was made for it.
+fn take_note_back(
+    change: &SettingsChange,
+    known: &BTreeMap<PathBuf, RecordedFile>,
+    open: &mut OpenRecord,
+) -> Result<()> {
+    let before = known.get(&change.path);
+    let noted = match before {
+        Some(before) => open
+            .record
+            .files
+            .insert(change.path.clone(), before.clone()),
+        None => open.record.files.remove(&change.path),
+    };
+    let old_copy = before.and_then(|before| before.copy.as_ref());
+    let copy = noted.and_then(|noted| noted.copy);
+    match copy.filter(|copy| Some(copy) != old_copy && text_of(copy) == change.found) {
+        Some(copy) => atomic_file::remove_if_there(&copy).map(|_| ()),
+        None => Ok(()),
+    }
 }
 
 /// Leaves a copy of a file beside it, unless the same one is there. Returns the copy.
@@ -141,14 +216,18 @@ fn apply(change: &SettingsChange) -> Result<()> {
     }
 }
 
-/// Forgets a file that is as it was before us, and removes the copy of it.
+/// Forgets a file that is as it was before us, after the copy of it.
 fn forget(change: &SettingsChange, open: &mut OpenRecord) -> Result<()> {
-    let Some(known) = open.record.files.remove(&change.path) else {
+    if change.entry.is_some() {
         return Ok(());
-    };
-    if let Some(copy) = known.copy.filter(|copy| text_of(copy) == known.before) {
-        atomic_file::remove_if_there(&copy)?;
     }
+    if let Some(known) = open.record.files.get(&change.path)
+        && let Some(copy) = known.copy.as_ref()
+        && text_of(copy) == known.before
+    {
+        atomic_file::remove_if_there(copy)?;
+    }
+    open.record.files.remove(&change.path);
     Ok(())
 }
 
@@ -168,8 +247,15 @@ enum Mode<'p> {
     Private,
 }
 
-/// Writes a file through a link, whole or not at all.
+/// Writes a file through a link, whole or not at all. A failure names it, not the temporary file.
 fn write(path: &Path, text: &str, mode: Mode<'_>) -> Result<()> {
+    write_through(path, text, mode).map_err(|why| match why {
+        Error::Io { source, .. } => Error::io("write", path)(source),
+        other => other,
+    })
+}
+
+fn write_through(path: &Path, text: &str, mode: Mode<'_>) -> Result<()> {
     let target = if path.is_symlink() {
         path.canonicalize().map_err(Error::io("follow", path))?
     } else {
@@ -182,6 +268,7 @@ fn write(path: &Path, text: &str, mode: Mode<'_>) -> Result<()> {
     let failed = Error::io("write", temporary.path());
     let mut file = temporary.file();
     file.write_all(text.as_bytes()).map_err(failed)?;
+    keep_owner(file, &target, mode);
     if let Some(permissions) = permissions(&target, mode) {
         let failed = Error::io("set the mode of", temporary.path());
         file.set_permissions(permissions).map_err(failed)?;
@@ -190,6 +277,23 @@ fn write(path: &Path, text: &str, mode: Mode<'_>) -> Result<()> {
     temporary.publish(&target)?;
     atomic_file::sync_directory(folder)
 }
+
+/// Gives a new file the owner and group of the one that it replaces or is a copy of, as far as this
+/// user may: root would take it from its user.
+#[cfg(unix)]
+fn keep_owner(file: &File, target: &Path, mode: Mode<'_>) {
+    use std::os::unix::fs::{MetadataExt as _, fchown};
+    let like = match mode {
+        Mode::Of(other) => other,
+        Mode::Kept | Mode::Private => target,
+    };
+    if let Ok(found) = like.metadata() {
+        let _ = fchown(file, Some(found.uid()), Some(found.gid()));
+    }
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_file: &File, _target: &Path, _mode: Mode<'_>) {}
 
 fn permissions(target: &Path, mode: Mode<'_>) -> Option<Permissions> {
     let like = match mode {

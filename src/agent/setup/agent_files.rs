@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 
 use crate::agent::dialect::event::AgentName;
+use crate::agent::setup::command_line::HookCall;
 use crate::agent::setup::hook_tables::entries;
-use crate::agent::setup::json_edit::pretty;
+use crate::agent::setup::json_edit::{JsonEdit, pretty};
+use crate::agent::setup::managed::{self, Leeway, ManagedKey};
 use crate::agent::setup::places::SetupPlaces;
 use crate::agent::setup::shared_hooks::HookEntries;
+use crate::base::text::escape_path;
 
 /// The skills, by name.
 const SKILLS: [(&str, &str); 2] = [
@@ -21,6 +24,8 @@ const RULES: &str = include_str!("texts/checkpoint.rules");
 const OPENCODE: &str = include_str!("texts/opencode.js");
 const AMP: &str = include_str!("texts/amp.ts");
 const CLINE: &str = include_str!("texts/cline.ts");
+/// The plugin for Claude Code, in the folder of its settings.
+const PLUGIN: &str = "skills/checkpoint";
 /// What stands for the program in the texts.
 const PROGRAM: &str = "\"PROGRAM\"";
 const DESCRIPTION: &str =
@@ -48,16 +53,22 @@ pub struct AgentFiles {
     pub files: Vec<AgentFile>,
     /// The folder that holds files of ours alone, if there is one.
     pub own_folder: Option<PathBuf>,
+    /// Files in which nothing of ours may stand beside these: each event would come twice.
+    pub gone: Vec<AgentFile>,
     /// What is left to the user.
-    pub notes: Vec<&'static str>,
+    pub notes: Vec<String>,
 }
 
 /// Returns what an agent gets at these places. `program` is what its entries call.
 pub fn of_agent(agent: AgentName, places: &SetupPlaces, program: &str) -> AgentFiles {
     let folder = places.folder(agent);
     let is_project = places.project.is_some();
+    let no_plugin = match managed::leeway(&places.managed) {
+        Leeway::Settings(key) if agent == AgentName::Claude => Some(key),
+        _ => None,
+    };
     let own_folder = match agent {
-        AgentName::Claude => Some(folder.join("skills/checkpoint")),
+        AgentName::Claude if no_plugin.is_none() => Some(folder.join(PLUGIN)),
         AgentName::Gemini if !is_project => Some(folder.join("extensions/checkpoint")),
         _ => None,
     };
@@ -75,7 +86,12 @@ pub fn of_agent(agent: AgentName, places: &SetupPlaces, program: &str) -> AgentF
             files.push(own(extension.join("hooks/hooks.json"), &hooks.alone()));
             files
         }
-        (AgentName::Claude | AgentName::Gemini, _) => {
+        (AgentName::Claude, None) => {
+            let mut files = skills(&folder.join("skills"));
+            files.push(shared(folder.join("settings.json"), hooks));
+            files
+        }
+        (AgentName::Gemini, None) => {
             let mut files = skills(&folder.join("skills"));
             files.push(own(folder.join("policies/checkpoint.toml"), POLICY));
             files.push(shared(folder.join("settings.json"), hooks));
@@ -102,13 +118,27 @@ pub fn of_agent(agent: AgentName, places: &SetupPlaces, program: &str) -> AgentF
     };
     AgentFiles {
         files,
+        gone: gone(agent, folder, own_folder.is_some(), program),
         own_folder,
-        notes: notes(agent, is_project),
+        notes: notes(agent, is_project, no_plugin.as_ref()),
     }
 }
 
-fn notes(agent: AgentName, is_project: bool) -> Vec<&'static str> {
+/// Returns what an agent must not have beside its files, lest each event come twice.
+fn gone(agent: AgentName, folder: &Path, is_plugin: bool, program: &str) -> Vec<AgentFile> {
+    match agent {
+        AgentName::Claude if is_plugin => {
+            let hooks = entries(agent, program);
+            vec![shared(folder.join("settings.json"), hooks)]
+        }
+        AgentName::Claude => claude_plugin(&folder.join(PLUGIN), program),
+        _ => Vec::new(),
+    }
+}
+
+fn notes(agent: AgentName, is_project: bool, no_plugin: Option<&ManagedKey>) -> Vec<String> {
     let of_agent = match agent {
+        AgentName::Claude if no_plugin.is_some() => None,
         AgentName::Claude => Some("Claude Code 2.1.157 or newer sees it when a session starts"),
         AgentName::Codex => {
             Some("type /hooks in Codex and trust them: until then it does not run them")
@@ -118,7 +148,12 @@ fn notes(agent: AgentName, is_project: bool) -> Vec<&'static str> {
     let of_project =
         "it names the program by its path here; on a machine without it, it does nothing";
     let of_project = is_project.then_some(of_project);
-    of_agent.into_iter().chain(of_project).collect()
+    let of_policy = no_plugin.map(|ManagedKey { file, key }| {
+        let file = escape_path(file);
+        format!("{key} in {file} forbids plugins in the folder of skills: the hooks go into settings.json")
+    });
+    let fixed = of_agent.into_iter().chain(of_project).map(str::to_owned);
+    of_policy.into_iter().chain(fixed).collect()
 }
 
 /// Returns the plugin for Claude Code, as it stands in a folder.
@@ -172,4 +207,30 @@ fn manifest() -> String {
 /// Puts the program into a text, as a string that JavaScript and Starlark read alike.
 fn with(text: &str, program: &str) -> String {
     text.replace(PROGRAM, &Value::from(program).to_string())
+}
+
+/// Returns the programs that the hooks in a text call, if it is JSON.
+pub fn programs(text: &str) -> Vec<String> {
+    let mut programs = Vec::new();
+    if let Ok(value) = JsonEdit::read(text).and_then(|edit| edit.value()) {
+        collect_programs(&value, &mut programs);
+    }
+    programs
+}
+
+fn collect_programs(value: &Value, programs: &mut Vec<String>) {
+    match value {
+        Value::String(line) => programs.extend(HookCall::parse(line).map(|call| call.program)),
+        Value::Array(list) => list.iter().for_each(|one| collect_programs(one, programs)),
+        Value::Object(map) => map.values().for_each(|one| collect_programs(one, programs)),
+        _ => {}
+    }
+}
+
+/// Returns the program that stands in a text where another has this one.
+pub fn other_program(found: &str, wanted: &str, program: &str) -> Option<String> {
+    let (before, _) = wanted.split_once(&Value::from(program).to_string())?;
+    let quoted = found.strip_prefix(before)?;
+    let mut strings = serde_json::Deserializer::from_str(quoted).into_iter::<String>();
+    strings.next()?.ok().filter(|found| found != program)
 }

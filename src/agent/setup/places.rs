@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::agent::dialect::event::AgentName;
+use crate::agent::setup::managed;
 use crate::config::environment::Environment;
 use crate::error::{Error, Result};
 
@@ -22,6 +23,8 @@ pub struct SetupPlaces {
     windsurf: PathBuf,
     /// The skills that several agents read.
     pub agents: PathBuf,
+    /// The settings of Claude Code that an organization manages.
+    pub managed: PathBuf,
 }
 
 impl SetupPlaces {
@@ -48,6 +51,7 @@ impl SetupPlaces {
             cline: home.join(".cline"),
             windsurf: home.join(".codeium/windsurf"),
             agents: home.join(".agents"),
+            managed: managed::usual_folder(),
         })
     }
 
@@ -65,6 +69,7 @@ impl SetupPlaces {
             cline: root.join(".cline"),
             windsurf: root.join(".windsurf"),
             agents: root.join(".agents"),
+            managed: managed::usual_folder(),
         }
     }
 

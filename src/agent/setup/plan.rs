@@ -7,6 +7,7 @@ use crate::agent::dialect::event::AgentName;
 use crate::agent::setup::agent_files::{self, AgentFile, AgentFiles, FileContent};
 use crate::agent::setup::hook_tables::entries;
 use crate::agent::setup::json_edit::JsonFlaw;
+use crate::agent::setup::managed::{self, Leeway};
 use crate::agent::setup::places::SetupPlaces;
 use crate::agent::setup::record::{RecordedFile, SetupRecord};
 use crate::agent::setup::shared_hooks::HookEntries;
@@ -28,7 +29,7 @@ pub struct AgentPlan {
     /// In the order in which they are made.
     pub changes: Vec<SettingsChange>,
     pub left: Vec<LeftAlone>,
-    pub notes: Vec<&'static str>,
+    pub notes: Vec<String>,
 }
 
 /// A file that would be written or removed.
@@ -60,6 +61,7 @@ enum SettingsText {
 
 /// Plans for one agent.
 pub fn plan(request: &SetupRequest, agent: AgentName, record: &SetupRecord) -> AgentPlan {
+    let leeway = managed::leeway(&request.places.managed);
     let wanted = agent_files::of_agent(agent, &request.places, &request.program);
     let mut plan = AgentPlan {
         agent,
@@ -67,6 +69,17 @@ pub fn plan(request: &SetupRequest, agent: AgentName, record: &SetupRecord) -> A
         left: Vec::new(),
         notes: Vec::new(),
     };
+    if let (AgentName::Claude, false, Leeway::Nowhere(managed)) = (agent, request.removes, leeway) {
+        let why = format!(
+            "its {} forbids our hooks, so nothing of ours can run",
+            managed.key
+        );
+        plan.left.push(LeftAlone {
+            path: managed.file,
+            why,
+        });
+        return plan;
+    }
     if !request.removes
         && let Some(folder) = foreign_folder(&wanted, record)
     {
@@ -133,7 +146,23 @@ fn installation(
         path.starts_with(folder) && !wanted.files.iter().any(|file| file.path == **path)
     });
     let old = old.map(|(path, known)| (path.clone(), take_out(path, None, agent, Some(known))));
-    wanted.files.iter().map(of_file).chain(old).collect()
+    let gone = unrecorded(&wanted.gone, agent, record);
+    let files = wanted.files.iter().map(of_file);
+    files.chain(gone).chain(old).collect()
+}
+
+/// Plans to take ours out of files that are not recorded.
+fn unrecorded(
+    files: &[AgentFile],
+    agent: AgentName,
+    record: &SetupRecord,
+) -> impl Iterator<Item = (PathBuf, Result<Option<SettingsChange>, JsonFlaw>)> {
+    let files = files.iter().rev();
+    let files = files.filter(|file| !record.files.contains_key(&file.path));
+    files.map(move |file| {
+        let outcome = take_out(&file.path, Some(&file.content), agent, None);
+        (file.path.clone(), outcome)
+    })
 }
 
 fn removal(
@@ -151,7 +180,9 @@ fn removal(
     let old = recorded(record, agent, project)
         .filter(|(path, _)| !wanted.files.iter().any(|file| file.path == **path));
     let old = old.map(|(path, known)| (path.clone(), take_out(path, None, agent, Some(known))));
-    wanted.files.iter().rev().map(of_file).chain(old).collect()
+    let gone = unrecorded(&wanted.gone, agent, record);
+    let files = wanted.files.iter().rev().map(of_file);
+    files.chain(gone).chain(old).collect()
 }
 
 fn recorded<'r>(
@@ -250,7 +281,8 @@ fn without(
         return Ok(Some(found.to_owned()));
     }
     let made = known.map_or(&[][..], |known| &known.made);
-    let without = entries.take_out_of(found, made)?;
+    let before = known.and_then(|known| known.before.as_deref());
+    let without = entries.take_out_of(found, made, before)?;
     let is_ours = without.is_empty && known.is_some_and(|known| known.before.is_none());
     Ok((!is_ours).then_some(without.text))
 }
@@ -283,15 +315,27 @@ fn take_out(
         SettingsText::Missing if known.is_some() => return change(None, None),
         SettingsText::Missing => return Ok(None),
         SettingsText::Unusable(_) if known.is_none() => return Ok(None),
+        SettingsText::Unusable(_) if !is_shared && path.is_symlink() => {
+            let why = "it was written as a file and is a link now; remove it by hand, \
+                       with the file that it leads to";
+            return Err(JsonFlaw::new(why));
+        }
         SettingsText::Unusable(why) => return Err(JsonFlaw::new(why)),
         SettingsText::Text(found) => found,
     };
-    if is_written(known, &found) {
-        let before = known.and_then(|known| known.before.clone());
-        return change(Some(found), before);
-    }
     if is_shared {
-        let wanted = match without(&entries(agent, ""), &found, known) {
+        let (hooks, made) = (
+            entries(agent, ""),
+            known.map_or(&[][..], |known| &known.made),
+        );
+        let wanted = if is_written(known, &found) {
+            Ok(known.and_then(|known| known.before.clone()))
+        } else {
+            without(&hooks, &found, known)
+        };
+        let wanted = match wanted {
+            // What the user keeps behind a link is emptied, and not removed.
+            Ok(None) if path.is_symlink() => Some(hooks.take_out_of(&found, made, None)?.text),
             // Others' files are looked at only to find entries of ours.
             Err(_) if known.is_none() => return Ok(None),
             wanted => wanted?,
@@ -302,6 +346,9 @@ fn take_out(
         } else {
             Ok(None)
         };
+    }
+    if is_written(known, &found) {
+        return change(Some(found), None);
     }
     match content {
         Some(FileContent::Own(text)) if found == *text => change(Some(found), None),

@@ -134,11 +134,17 @@ impl HookEntries {
     }
 
     /// Takes out every entry that calls us for this agent, and the keys of `made` that are empty
-    /// then.
+    /// then. A version that we put in goes with them, unless hooks are left that were not in the text
+    /// `before` ours: those may need it.
     ///
     /// # Errors
     /// As [`Self::put_into`].
-    pub fn take_out_of(&self, text: &str, made: &[String]) -> Result<WithoutEntries, JsonFlaw> {
+    pub fn take_out_of(
+        &self,
+        text: &str,
+        made: &[String],
+        before: Option<&str>,
+    ) -> Result<WithoutEntries, JsonFlaw> {
         let mut file = HookFile::read(text, self.agent, self.shape)?;
         for event in file.events()? {
             file.take_out(&event)?;
@@ -146,7 +152,12 @@ impl HookEntries {
         file.cut_empty(&mut made.to_vec())?;
         let is_ours = made.iter().any(|key| key == VERSION);
         let root = file.value()?;
-        if is_ours && root.get(VERSION).is_some() && root.get(HOOKS).is_none() {
+        let before = before.and_then(|before| JsonEdit::read(before).ok()?.value().ok());
+        let before = before.as_ref().and_then(|before| before.get(HOOKS));
+        let is_needed = root
+            .get(HOOKS)
+            .is_some_and(|left| Some(left) != before && has_any(left));
+        if is_ours && !is_needed && root.get(VERSION).is_some() {
             file.edit.remove(&[JsonStep::Key(VERSION)])?;
         }
         Ok(WithoutEntries {
@@ -299,6 +310,12 @@ impl HookFile {
         *made = left;
         Ok(())
     }
+}
+
+/// Whether any event has an entry.
+fn has_any(hooks: &Value) -> bool {
+    let mut events = hooks.as_object().into_iter().flatten();
+    events.any(|(_, list)| list.as_array().is_none_or(|list| !list.is_empty()))
 }
 
 fn element(event: &str, at: usize) -> [JsonStep<'_>; 3] {

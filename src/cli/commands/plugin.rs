@@ -1,6 +1,6 @@
 //! `plugin`: the plugin for Claude Code, for those who pass it on.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::agent::setup::act;
 use crate::agent::setup::command_line::is_our_name;
@@ -41,14 +41,7 @@ impl RunAnywhere for PluginArgs {
     fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
         let PluginCommand::Emit(args) = self.command;
         let program = match args.program {
-            Some(program) if is_our_name(&program) && !program.contains(char::is_control) => {
-                program
-            }
-            Some(program) => {
-                return Err(Error::Usage {
-                    what: format!("--program must end in checkpoint, and '{program}' does not"),
-                });
-            }
+            Some(program) => named_program(&program)?,
             None => setup::program(cmd)?,
         };
         let files = act::emit_plugin(&environment::absolute(&args.folder)?, &program)?;
@@ -60,4 +53,22 @@ impl RunAnywhere for PluginArgs {
         );
         Ok(exit_code::DONE)
     }
+}
+
+/// Returns the program as it is written into the plugin: a path as an absolute one, as the plugin is
+/// called from everywhere; a bare name as it is, as `PATH` may find it on another machine.
+fn named_program(typed: &str) -> Result<String> {
+    let is_bare = Path::new(typed).components().count() == 1;
+    let path = if is_bare {
+        Some(typed.to_owned())
+    } else {
+        let path: PathBuf = environment::absolute(Path::new(typed))?
+            .components()
+            .collect();
+        path.to_str().map(str::to_owned)
+    };
+    let is_plain = |path: &String| is_our_name(path) && !path.contains(char::is_control);
+    path.filter(is_plain).ok_or_else(|| Error::Usage {
+        what: format!("--program must end in checkpoint, and '{typed}' does not"),
+    })
 }

@@ -1,5 +1,7 @@
 //! `setup`: our entries in the settings of agents, with one question each.
 
+use std::io::ErrorKind;
+
 use clap::builder::PossibleValuesParser;
 use strum::VariantArray as _;
 
@@ -15,8 +17,10 @@ use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::run::RunAnywhere;
 use crate::cli::{environment, exit_code, signals};
 use crate::config::environment::Environment;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
 use crate::ops::context::resolve_root;
+use crate::view::format::count;
 use crate::view::setup::{self as setup_view, AgentOutcome, SetupProgress};
 use crate::view::words;
 
@@ -140,6 +144,18 @@ impl SetupArgs {
         Ok(found)
     }
 
+    /// Returns the command that does the same for one agent again.
+    fn again(&self, cmd: &CommandContext<'_>, agent: AgentName) -> CommandWords {
+        let flags = [
+            (self.project, "--project"),
+            (self.remove, "--remove"),
+            (cmd.global.yes, "--yes"),
+        ];
+        let flags = flags.into_iter().filter(|(is_given, _)| *is_given);
+        let words = ["setup", agent.into_str()];
+        CommandWords::new(words.into_iter().chain(flags.map(|(_, flag)| flag)))
+    }
+
     /// Asks for each agent and carries out what is agreed to.
     fn carry_out(
         &self,
@@ -167,7 +183,8 @@ impl SetupArgs {
                 }
             };
             outcomes.push(if agreed {
-                carry_out_one(plan, open)
+                let again = self.again(cmd, plan.agent);
+                carry_out_one(plan, open, again)
             } else {
                 AgentOutcome::declined(plan)
             });
@@ -181,17 +198,53 @@ impl SetupArgs {
     }
 }
 
-fn carry_out_one(mut plan: AgentPlan, open: &mut OpenRecord) -> AgentOutcome {
-    let done = act::carry_out(&plan, open);
-    match done {
-        Ok(left) => {
-            plan.changes
-                .retain(|change| left.iter().all(|one| one.path != change.path));
-            plan.left.extend(left);
-            AgentOutcome::done(plan, None)
+fn carry_out_one(plan: AgentPlan, open: &mut OpenRecord, again: CommandWords) -> AgentOutcome {
+    let (agent, notes) = (plan.agent, plan.notes.clone());
+    let carried = act::carry_out(plan, open);
+    let done = carried.done.iter();
+    let done = done.filter(|change| change.found != change.wanted).count();
+    let progress = match (done, carried.failed.len()) {
+        (0, _) => format!("nothing of {} was changed:", agent.into_str()),
+        (_, 0) => format!("all of {} is done, but:", agent.into_str()),
+        (done, failed) => {
+            let done = count(done, "file is", "files are");
+            format!("of {}, {done} done and {failed} not:", agent.into_str())
         }
-        Err(why) => AgentOutcome::done(plan, Some(why)),
+    };
+    let failure = carried.failure.map(|cause| Error::StoppedAfter {
+        done: progress,
+        hint: Some(way_on(&cause, again)),
+        cause: Box::new(cause),
+    });
+    AgentOutcome {
+        plan: AgentPlan {
+            agent,
+            changes: carried.done,
+            left: carried.left,
+            notes,
+        },
+        progress: SetupProgress::Done,
+        failed: carried.failed,
+        failure,
     }
+}
+
+/// Returns what lets settings be written, and the command that goes on then.
+fn way_on(cause: &Error, again: CommandWords) -> Sentence {
+    let kind = match cause {
+        Error::Io { source, .. } => source.kind(),
+        _ => ErrorKind::Other,
+    };
+    let condition = match kind {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space on that disk, then ",
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "this user or sandbox may not write there; once it may, "
+        }
+        _ => return Sentence::command(again),
+    };
+    Sentence::text(condition)
+        .then_command(again)
+        .then(" goes on")
 }
 
 /// Returns the path of this program that is written into settings.
