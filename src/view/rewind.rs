@@ -2,7 +2,6 @@
 
 use crate::base::text::escape;
 use crate::base::time::age;
-use crate::error::sentence::CommandWords;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::session::notes::{AgentSession, PromptNote};
 use crate::ops::browse::prompts::PromptsOutcome;
@@ -31,23 +30,16 @@ pub fn human(outcome: &PromptsOutcome, now_ms: i64) -> Output {
             branch.unwrap_or_default(),
         )
     };
-    let talk = match outcome.prompts.last() {
-        None => "no prompt of this session is known\n".to_owned(),
-        Some((PromptNote { number, .. }, _)) => {
-            let AgentSession { agent, id, .. } = &outcome.session;
-            let number = number.to_string();
-            let mut words = vec!["rewind", &number];
-            if outcome.is_named {
-                words.extend(["--session", id]);
-            }
-            format!(
-                "prompts of {}, session {}\n'{}' restores the state before prompt {number}\n",
-                escape(agent),
-                escape(id),
-                placed_command(CommandWords::new(words))
-            )
-        }
-    };
+    let AgentSession { agent, id, .. } = &outcome.session;
+    let mut talk = format!("prompts of {}, session {}\n", escape(agent), escape(id));
+    let mut newest_first = outcome.prompts.iter().rev();
+    if outcome.prompts.is_empty() {
+        "no prompt of this session is known\n".clone_into(&mut talk);
+    } else if let Some((prompt, _)) = newest_first.find(|(_, before)| before.is_some()) {
+        let number = prompt.number.to_string();
+        let command = placed_command(outcome.rewind_command(&number));
+        talk += &format!("'{command}' restores the state before prompt {number}\n");
+    }
     Output {
         result: outcome.prompts.iter().map(line).collect(),
         talk,

@@ -61,6 +61,7 @@ mod help;
 mod hints;
 mod hold;
 mod hook;
+mod hook_lost;
 mod hook_recorded;
 mod hook_words;
 mod hostile_env;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use crate::agent::dialect::event::AgentEvent;
+use crate::agent::hook::marks::{self, LostPrompt, Marks};
 use crate::agent::hook::text;
 use crate::config::agents::{AutoCheckpoints, PromptWords};
 use crate::error::Result;
@@ -36,14 +37,23 @@ pub enum Anchor {
 ///
 /// # Errors
 /// The checkpoint cannot be made; what was noted of the event stays.
-pub fn work(context: &Context, session: &mut Session<'_>, event: &AgentEvent) -> Result<Anchor> {
+pub fn work(
+    context: &Context,
+    session: &mut Session<'_>,
+    event: &AgentEvent,
+    marks: &Marks<'_>,
+) -> Result<Anchor> {
     let mut notes = notes_of(session);
     let is_of_subagent = event.agent_id.is_some();
     if is_of_subagent && !matches!(event.moment, Moment::SubagentStart | Moment::SubagentEnd) {
         return Ok(Anchor::Nothing("within a subagent"));
     }
     let agent = event.agent.into_str();
+    let lost = marks.lost();
     let known = notes.touch(agent, &event.session, context.now_ms);
+    let is_given = event.moment == Moment::Prompt && event.prompt.is_some();
+    let now = is_given.then(|| unnoted(context, event));
+    note_lost(known, &lost, now.as_ref());
     let prompts = if event.moment == Moment::Prompt {
         known.turns
     } else {
@@ -59,7 +69,9 @@ pub fn work(context: &Context, session: &mut Session<'_>, event: &AgentEvent) ->
         None => anchor(context, session, known, event),
     };
     // The notes help to tell prompts apart; without them, the trailers still do.
-    let _ = session.locked.write_session_notes(&notes);
+    if session.locked.write_session_notes(&notes).is_ok() {
+        marks::forget(&lost);
+    }
     done
 }
 
@@ -178,11 +190,11 @@ fn anchor(
         ..CreateOptions::default()
     };
     let made = create_in(context, session, &options);
+    let is_new = made.as_ref().is_ok_and(|made| made.skipped.is_none());
     if is_prompt {
         let checkpoint = made.as_ref().ok().and_then(|made| made.checkpoint.clone());
-        let moved = made.as_ref().is_ok_and(|made| made.skipped.is_none());
         let line_of_store = &session.locked.inventory().checkpoints;
-        let back = checkpoint.as_ref().filter(|_| moved);
+        let back = checkpoint.as_ref().filter(|_| is_new);
         known.add_prompt(PromptNote {
             number,
             id,
@@ -199,11 +211,60 @@ fn anchor(
 ///
 /// # Errors
 /// The notes cannot be written.
-pub fn note_start(context: &Context, session: &Session<'_>, event: &AgentEvent) -> Result<()> {
+pub fn note_start(
+    context: &Context,
+    session: &Session<'_>,
+    event: &AgentEvent,
+    marks: &Marks<'_>,
+) -> Result<()> {
     let mut notes = notes_of(session);
+    let lost = marks.lost();
     let known = notes.touch(event.agent.into_str(), &event.session, context.now_ms);
+    note_lost(known, &lost, None);
     note_of_subagents(known, event, context.now_ms);
-    session.locked.write_session_notes(&notes)
+    session.locked.write_session_notes(&notes)?;
+    marks::forget(&lost);
+    Ok(())
+}
+
+/// Notes prompts that could not be noted when they were given. `now` is the prompt at hand, which
+/// is noted by itself.
+fn note_lost(session: &mut AgentSession, lost: &[LostPrompt], now: Option<&PromptNote>) {
+    for LostPrompt { note, .. } in lost {
+        let mut known = session.prompts.iter().chain(now);
+        if !known.any(|known| known.is_same(note)) {
+            session.add_prompt(note.clone());
+        }
+    }
+}
+
+/// Returns the note of a prompt of which nothing was recorded.
+pub fn unnoted(context: &Context, event: &AgentEvent) -> PromptNote {
+    /// Upper bound on an agent's name of a prompt, in bytes.
+    const LONGEST_ID: usize = 256;
+    let text = event.prompt.as_deref().unwrap_or_default();
+    let id = event.prompt_id.clone().filter(|id| id.len() <= LONGEST_ID);
+    PromptNote {
+        number: 0,
+        id,
+        time_ms: context.now_ms,
+        checkpoint: None,
+        rewound_to: None,
+        line: text::line_of(text, context.settings.agents.prompts),
+    }
+}
+
+/// Whether the store has a note of a prompt at hand.
+pub fn is_noted(context: &Context, event: &AgentEvent, prompt: &PromptNote) -> bool {
+    let Ok(Some(store)) = context.find_store() else {
+        return false;
+    };
+    let notes = store.session_notes();
+    let agent = event.agent.into_str();
+    let mut sessions = notes.sessions.iter();
+    let session = sessions.find(|known| known.agent == agent && known.id == event.session);
+    let is_it = |known: &PromptNote| known.time_ms == prompt.time_ms && known.line == prompt.line;
+    session.is_some_and(|session| session.prompts.iter().any(is_it))
 }
 
 /// Returns the newest earlier prompt before which the directory was as it is now.

@@ -1,7 +1,5 @@
 //! Decides what is done for an event, and what its agent is answered.
 
-use std::fs::OpenOptions;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,6 +7,7 @@ use std::time::Duration;
 use crate::agent::dialect::answer::HookAnswer;
 use crate::agent::dialect::event::AgentEvent;
 use crate::agent::hook::anchor::{self, Anchor};
+use crate::agent::hook::marks::{self, Marks};
 use crate::agent::hook::{start, text};
 use crate::agent::shell_calls::asks_consent;
 use crate::base::time::utc_seconds;
@@ -31,7 +30,7 @@ use crate::workflow::rules::change::Change;
 pub struct HookOptions<'t> {
     /// Make the first checkpoint of a directory, and nothing else.
     pub first: bool,
-    /// Folder for temporary files, where it is marked what a user was told.
+    /// Folder for temporary files, where marks are left of what a user was told.
     pub temporary: &'t Path,
     /// Renders a failure with its next step.
     pub words: fn(&Error) -> String,
@@ -60,7 +59,7 @@ pub fn handle(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) 
         first(context, event, options)
     } else {
         match event.moment {
-            Moment::SessionStart => begin_session(context, event),
+            Moment::SessionStart => begin_session(context, event, options),
             _ => work(context, event, options),
         }
     };
@@ -74,7 +73,8 @@ pub fn unopened(
     dir: &Path,
     error: &Error,
 ) -> HookAnswer {
-    not_made(dir, event, options, error.into(), &(options.words)(error)).answer
+    let is_new = Marks::of(options.temporary, dir, event).is_new(error.into());
+    not_made(is_new, &(options.words)(error)).answer
 }
 
 /// Returns why the user is to be asked before a shell call, if it calls us to change something.
@@ -139,7 +139,12 @@ fn first(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) -> Re
 }
 
 /// Heals the store, notes the session, and tells what is here.
-fn begin_session(context: &Context, event: &AgentEvent) -> Result<Handled> {
+fn begin_session(
+    context: &Context,
+    event: &AgentEvent,
+    options: &HookOptions<'_>,
+) -> Result<Handled> {
+    marks::remove_old(options.temporary, context.now_ms);
     let Some(store) = context.find_store()? else {
         let home = context.environment.home.as_deref();
         let Some(why) = context.root.danger(&context.base, home) else {
@@ -148,8 +153,9 @@ fn begin_session(context: &Context, event: &AgentEvent) -> Result<Handled> {
         let root = context.root.path().to_path_buf();
         return Err(Error::UnsafeRoot { root, why });
     };
-    let noted = session::begin(context, &store)
-        .and_then(|session| anchor::note_start(context, &session, event));
+    let noted = session::begin(context, &store).and_then(|session| {
+        anchor::note_start(context, &session, event, &options.marks(context, event))
+    });
     let mut handled = Handled::done("told");
     handled.answer.context = start::line(context, &store);
     match noted {
@@ -174,7 +180,7 @@ fn work(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) -> Res
     };
     let done = {
         let mut session = session::begin(context, &store)?;
-        anchor::work(context, &mut session, event)
+        anchor::work(context, &mut session, event, &options.marks(context, event))
     };
     let is_repeated = matches!(done, Ok(Anchor::Repeated));
     let has_failed = matches!(event.moment, Moment::TurnFailed | Moment::Interrupted);
@@ -220,7 +226,8 @@ fn anchored(
         Anchor::Made(made) => Handled::done(&format!("made {}", made.id.short())),
         Anchor::Unchanged(same) => Handled::done(&format!("unchanged since {}", same.id.short())),
         Anchor::TooManyFiles(why) => {
-            not_made(context.root.path(), event, options, "too_many_files", why)
+            let is_new = options.marks(context, event).is_new("too_many_files");
+            not_made(is_new, why)
         }
     }
 }
@@ -240,33 +247,46 @@ fn failed(
     if is_held || matches!(error, Error::RootMissing { .. }) {
         return Handled::done(&what);
     }
-    not_made(context.root.path(), event, options, error.into(), &what)
+    let marks = options.marks(context, event);
+    let is_new = marks.is_new(error.into());
+    if !is_passing(error) || !is_users_prompt(context, event, options) {
+        return not_made(is_new, &what);
+    }
+    let prompt = anchor::unnoted(context, event);
+    let is_told_first = anchor::is_noted(context, event, &prompt) || marks.keep(&prompt);
+    not_made(is_told_first, &what)
 }
 
-/// Tells the user once for each session and cause that nothing was recorded.
-fn not_made(
-    root: &Path,
-    event: &AgentEvent,
-    options: &HookOptions<'_>,
-    cause: &str,
-    what: &str,
-) -> Handled {
+/// Returns what is logged of a failure, and told to the user if it is new.
+fn not_made(is_new: bool, what: &str) -> Handled {
     let mut handled = Handled::done(&format!("failed: {what}"));
-    if is_new_to_user(root, event, options, cause) {
+    if is_new {
         handled.answer.message = Some(format!("checkpoint: nothing was recorded: {what}"));
     }
     handled
 }
 
-/// Whether a cause is told for the first time in this session. The mark that is left does not lie
-/// in the store, which may not be writable.
-fn is_new_to_user(root: &Path, event: &AgentEvent, options: &HookOptions<'_>, cause: &str) -> bool {
-    let mut hasher = DefaultHasher::new();
-    (&event.session, cause, root).hash(&mut hasher);
-    let name = format!(".checkpoint-told-{:016x}", hasher.finish());
-    let mark = options.temporary.join(name);
-    let made = OpenOptions::new().write(true).create_new(true).open(mark);
-    !made.is_err_and(|why| why.kind() == ErrorKind::AlreadyExists)
+/// Whether a failure says nothing of the next prompt, so that each prompt lost by it is told.
+fn is_passing(error: &Error) -> bool {
+    match error {
+        Error::Busy { .. } | Error::Interrupted { .. } => true,
+        Error::Io { source, .. } => matches!(
+            source.kind(),
+            ErrorKind::PermissionDenied
+                | ErrorKind::QuotaExceeded
+                | ErrorKind::ReadOnlyFilesystem
+                | ErrorKind::StorageFull
+        ),
+        _ => false,
+    }
+}
+
+/// Whether an event is a prompt that is to be recorded.
+fn is_users_prompt(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) -> bool {
+    event.moment == Moment::Prompt
+        && event.agent_id.is_none()
+        && !options.first
+        && context.settings.agents.auto != AutoCheckpoints::Off
 }
 
 /// Adds a line to the log of the store, if there is one. That this failed is nothing to report.
@@ -307,6 +327,12 @@ pub fn root_above(context: &Context) -> Option<PathBuf> {
     let worktree = top.clone().filter(|top| is_linked_worktree(top));
     let found = worktree.or_else(|| context.root_above()).or(top)?;
     (found != context.root.path()).then_some(found)
+}
+
+impl<'t> HookOptions<'t> {
+    fn marks(&self, context: &'t Context, event: &'t AgentEvent) -> Marks<'t> {
+        Marks::of(self.temporary, context.root.path(), event)
+    }
 }
 
 impl Handled {

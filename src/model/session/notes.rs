@@ -184,7 +184,7 @@ impl SessionNotes {
                     subagents: Vec::new(),
                 }),
                 ["prompt", rest @ ..] => {
-                    let prompt = PromptNote::parse(rest)?;
+                    let prompt = PromptNote::of_words(rest)?;
                     notes.sessions.last_mut()?.prompts.push(prompt);
                 }
                 ["subagent", id, since, ..] => {
@@ -241,7 +241,19 @@ impl AgentSession {
 }
 
 impl PromptNote {
-    fn render(&self) -> String {
+    /// Whether both are notes of one prompt that was told more than once.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let has_line = !self.line.is_empty() && !other.line.is_empty();
+        let is_line = self.line == other.line;
+        if let (Some(id), Some(other_id)) = (&self.id, &other.id) {
+            return id == other_id && (is_line || !has_line);
+        }
+        let apart_ms = self.time_ms.abs_diff(other.time_ms);
+        has_line && is_line && apart_ms < SAME_EVENT_MS.unsigned_abs()
+    }
+
+    /// Renders the note as its line.
+    pub fn render(&self) -> String {
         let words = [
             self.number.to_string(),
             word(self.id.as_deref()),
@@ -254,7 +266,13 @@ impl PromptNote {
         format!("prompt {}\n", words.join(" "))
     }
 
-    fn parse(words: &[&str]) -> Option<Self> {
+    /// Parses the line of one note.
+    pub fn parse(line: &str) -> Option<Self> {
+        let words = line.strip_prefix("prompt ")?.strip_suffix('\n')?;
+        Self::of_words(&words.split(' ').collect::<Vec<_>>())
+    }
+
+    fn of_words(words: &[&str]) -> Option<Self> {
         let [number, id, time, checkpoint, rewound_to, line, ..] = words else {
             return None;
         };

@@ -1,6 +1,6 @@
 //! `rewind`: the prompts of a session, and the checkpoints of the states before them.
 
-use crate::error::sentence::Sentence;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::session::notes::{AgentSession, PromptNote};
@@ -53,18 +53,44 @@ pub fn prompts(context: &Context, session: Option<&str>) -> Result<PromptsOutcom
 /// # Errors
 /// There is no such prompt, or no checkpoint of the state before it.
 pub fn before(known: &PromptsOutcome, number: u32) -> Result<ObjectId> {
-    let nothing = |what| Error::NothingFound {
-        what,
-        hint: Sentence::new("'checkpoint rewind' lists the prompts", &[]),
-    };
     let mut prompts = known.prompts.iter();
-    let Some((_, before)) = prompts.find(|(prompt, _)| prompt.number == number) else {
-        return Err(nothing(format!("this session has no prompt {number}")));
+    let Some((prompt, before)) = prompts.find(|(prompt, _)| prompt.number == number) else {
+        return Err(Error::NothingFound {
+            what: format!("this session has no prompt {number}"),
+            hint: Sentence::new("'checkpoint rewind' lists the prompts", &[]),
+        });
     };
     let before = before.as_ref().map(|checkpoint| checkpoint.id);
-    before.ok_or_else(|| {
-        nothing(format!(
-            "no checkpoint is kept of the state before prompt {number}"
-        ))
+    before.ok_or_else(|| Error::NothingFound {
+        what: match prompt.checkpoint {
+            None => format!("nothing was recorded before prompt {number}"),
+            Some(_) => format!("no checkpoint is kept of the state before prompt {number}"),
+        },
+        hint: earlier(known, number),
     })
+}
+
+/// Names the nearest earlier prompt that can be gone back to.
+fn earlier(known: &PromptsOutcome, number: u32) -> Sentence {
+    let mut earlier = known.prompts.iter().rev();
+    let nearest = earlier.find(|(prompt, before)| prompt.number < number && before.is_some());
+    let Some((nearest, _)) = nearest else {
+        return Sentence::new("'checkpoint rewind' lists the prompts", &[]);
+    };
+    let number = nearest.number.to_string();
+    let command = known.rewind_command(&number);
+    Sentence::default()
+        .then_command(command)
+        .then(format!(" goes back to before prompt {number}"))
+}
+
+impl PromptsOutcome {
+    /// Returns the command that goes back to before a prompt of this session.
+    pub fn rewind_command(&self, number: &str) -> CommandWords {
+        let mut words = vec!["rewind", number];
+        if self.is_named {
+            words.extend(["--session", &self.session.id]);
+        }
+        CommandWords::new(words)
+    }
 }

@@ -80,6 +80,17 @@ pub fn read_text(path: &Path) -> io::Result<String> {
         .map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
+/// Whether a file belongs to the user of this process.
+#[cfg(unix)]
+pub fn is_ours(found: &Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::uid(found) == rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+pub fn is_ours(_found: &Metadata) -> bool {
+    true
+}
+
 fn not_plain() -> io::Error {
     io::Error::new(ErrorKind::InvalidData, "it is not a regular file")
 }

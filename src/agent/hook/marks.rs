@@ -1,0 +1,150 @@
+//! What is left in the folder for temporary files, since the store may not be writable: marks of what
+//! a user was told in a session, and prompts that could not be noted.
+
+use std::fs::{File, OpenOptions};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use crate::agent::dialect::event::AgentEvent;
+use crate::base::time::DAY_MS;
+use crate::model::session::notes::PromptNote;
+use crate::store::files::{atomic_file, read_regular};
+
+const TOLD: &str = ".checkpoint-told-";
+const LOST: &str = ".checkpoint-lost-";
+/// Upper bound on the lost prompts of a session that wait to be noted.
+const MOST_LOST: usize = 32;
+/// Upper bound on the file of one, in bytes.
+const LONGEST_LOST: u64 = 16 << 10;
+/// Time for which a mark is kept, in milliseconds.
+const KEPT_MS: i64 = 7 * DAY_MS;
+/// Upper bounds on what one run looks at: names in the folder, and marks of ours.
+const MOST_NAMES: usize = 4096;
+const MOST_MARKS: usize = 100;
+
+/// The marks of one session in one directory.
+pub struct Marks<'t> {
+    folder: &'t Path,
+    root: &'t Path,
+    event: &'t AgentEvent,
+}
+
+/// A prompt that could not be noted, and the file that remembers it.
+pub struct LostPrompt {
+    pub note: PromptNote,
+    file: PathBuf,
+}
+
+impl<'t> Marks<'t> {
+    pub fn of(folder: &'t Path, root: &'t Path, event: &'t AgentEvent) -> Self {
+        Self {
+            folder,
+            root,
+            event,
+        }
+    }
+
+    /// Whether a cause is told for the first time in this session; marks it as told.
+    pub fn is_new(&self, cause: &str) -> bool {
+        let mut hasher = DefaultHasher::new();
+        (&self.event.session, cause, self.root).hash(&mut hasher);
+        let mark = self.folder.join(format!("{TOLD}{:016x}", hasher.finish()));
+        !create(&mark).is_err_and(|why| why.kind() == ErrorKind::AlreadyExists)
+    }
+
+    /// Remembers a prompt that could not be noted. Returns whether it was not remembered before.
+    pub fn keep(&self, note: &PromptNote) -> bool {
+        for file in self.lost_files() {
+            match create(&file) {
+                Ok(mut made) => {
+                    // Half a note is none.
+                    if made.write_all(note.render().as_bytes()).is_err() {
+                        let _ = atomic_file::remove_if_there(&file);
+                    }
+                    return true;
+                }
+                Err(why) if why.kind() == ErrorKind::AlreadyExists => {
+                    let known = read_own(&file).and_then(|text| PromptNote::parse(&text));
+                    if known.is_some_and(|known| known.is_same(note)) {
+                        return false;
+                    }
+                }
+                Err(_) => return true,
+            }
+        }
+        true
+    }
+
+    /// Returns the prompts of this session that wait to be noted, oldest first.
+    pub fn lost(&self) -> Vec<LostPrompt> {
+        let read = |file: PathBuf| {
+            let note = PromptNote::parse(&read_own(&file)?)?;
+            Some(LostPrompt { note, file })
+        };
+        let mut lost: Vec<LostPrompt> = self.lost_files().filter_map(read).collect();
+        lost.sort_by_key(|lost| lost.note.time_ms);
+        lost
+    }
+
+    fn lost_files(&self) -> impl Iterator<Item = PathBuf> {
+        let mut hasher = DefaultHasher::new();
+        let agent = self.event.agent.into_str();
+        (agent, &self.event.session, self.root).hash(&mut hasher);
+        let stem = format!("{LOST}{:016x}", hasher.finish());
+        (0..MOST_LOST).map(move |at| self.folder.join(format!("{stem}-{at}")))
+    }
+}
+
+/// Forgets prompts that were noted.
+pub fn forget(noted: &[LostPrompt]) {
+    for lost in noted {
+        // It is told apart from a new one by its words and time.
+        let _ = atomic_file::remove_if_there(&lost.file);
+    }
+}
+
+/// Removes marks of this user that are older than a week. That this failed is nothing to report.
+pub fn remove_old(folder: &Path, now_ms: i64) {
+    let entries = std::fs::read_dir(folder).into_iter().flatten();
+    let names = entries.flatten().take(MOST_NAMES);
+    let marks = names.filter(|entry| {
+        let name = entry.file_name();
+        let is_of = |kind: &str| name.as_encoded_bytes().starts_with(kind.as_bytes());
+        is_of(TOLD) || is_of(LOST)
+    });
+    for mark in marks.take(MOST_MARKS).map(|entry| entry.path()) {
+        let Ok(Some(found)) = read_regular::lstat(&mark) else {
+            continue;
+        };
+        let written = found.modified().ok();
+        let since = written.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+        let written_ms = since.and_then(|since| i64::try_from(since.as_millis()).ok());
+        let is_old = written_ms.is_some_and(|time| now_ms.saturating_sub(time) > KEPT_MS);
+        if is_old && found.is_file() && read_regular::is_ours(&found) {
+            let _ = atomic_file::remove_if_there(&mark);
+        }
+    }
+}
+
+/// Makes a file for this user alone; what is there already, a link too, is not opened.
+fn create(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Reads a file of this user; what another one left there is not trusted.
+fn read_own(path: &Path) -> Option<String> {
+    let file = read_regular::open(path).ok()?;
+    let found = file.metadata().ok()?;
+    if !found.is_file() || !read_regular::is_ours(&found) {
+        return None;
+    }
+    let mut text = String::new();
+    file.take(LONGEST_LOST).read_to_string(&mut text).ok()?;
+    Some(text)
+}
