@@ -139,6 +139,9 @@ fn mismatch_hint(query: &str, why: &Mismatch) -> Option<Sentence> {
         }
         Mismatch::OtherWord { meant } => format!("did you mean {meant}?"),
         Mismatch::NoPrompt => "'checkpoint rewind' lists the prompts".to_owned(),
+        Mismatch::FirstGone { oldest } => {
+            format!("the oldest of that session is {}", oldest.short())
+        }
         Mismatch::TooFar { count } => format!("the oldest is latest~{}", count - 1),
         Mismatch::TooOld { oldest, age } => {
             format!("the oldest is {}, made {age} ago", oldest.short())

@@ -396,6 +396,7 @@ fn mismatch(query: &str, why: &Mismatch) -> String {
             format!("'{query}' names no scoped checkpoint, and there are no others")
         }
         Mismatch::NoPrompt => format!("no checkpoint is kept for '{query}'"),
+        Mismatch::FirstGone { .. } => format!("the first of '{query}' is no longer kept"),
         Mismatch::TooOld { .. } => format!("no checkpoint is as old as '{query}'"),
         Mismatch::InFuture { .. } => format!("'{query}' is in the future"),
         Mismatch::NorPath { .. } => format!("no checkpoint and no path '{query}'"),

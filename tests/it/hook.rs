@@ -427,6 +427,29 @@ fn a_rewind_goes_back_to_before_a_prompt_and_undo_takes_it_back() {
 }
 
 #[test]
+fn a_session_whose_first_checkpoint_is_gone_names_none() {
+    let sandbox = project();
+    let agent = claude(&sandbox);
+    for number in 1..=3 {
+        sandbox.write("a", format!("before {number}"));
+        agent.prompt(&format!("prompt {number}"));
+    }
+    let ids = sandbox.listed_ids();
+    let (oldest, second) = (ids[2].clone(), ids[1].clone());
+    sandbox.run(&["show", "session:session-one"]).success();
+    sandbox.run(&["delete", &oldest, "--yes"]).success();
+    let run = sandbox.run(&["restore", "session:session-one", "--yes"]);
+    let run = run.code(3).stderr_has("is no longer kept");
+    run.stderr_has(&second[..8]);
+    sandbox
+        .run(&["delete", &ids[0], &second, "--yes"])
+        .success();
+    sandbox
+        .run(&["restore", "session:session-one", "--yes"])
+        .code(3);
+}
+
+#[test]
 fn without_its_notes_a_session_is_told_by_the_checkpoints() {
     let sandbox = project();
     let agent = claude(&sandbox);

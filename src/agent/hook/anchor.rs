@@ -16,7 +16,7 @@ use crate::ops::context::Context;
 use crate::ops::create::command::create_in;
 use crate::ops::create::options::{CreateOptions, DedupPolicy, PromptOrigin};
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
-use crate::ops::select::timeline::from_checkpoints;
+use crate::ops::select::timeline::{from_checkpoints, oldest_of};
 use crate::ops::session::Session;
 
 /// What was done for an event.
@@ -191,6 +191,10 @@ fn anchor(
     };
     let made = create_in(context, session, &options);
     let is_new = made.as_ref().is_ok_and(|made| made.skipped.is_none());
+    if is_new && known.first.is_none() {
+        let first = oldest_of(&session.locked.inventory().checkpoints, &event.session);
+        known.first = first.map(|first| first.id);
+    }
     if is_prompt {
         let checkpoint = made.as_ref().ok().and_then(|made| made.checkpoint.clone());
         let line_of_store = &session.locked.inventory().checkpoints;

@@ -47,6 +47,8 @@ pub enum Mismatch {
     TooOld { oldest: ObjectId, age: String },
     /// A prompt or session of an agent that is not known here.
     NoPrompt,
+    /// A session of an agent whose first checkpoint is gone; `oldest` is what is left of it.
+    FirstGone { oldest: ObjectId },
     /// A time that has not come yet.
     InFuture { newest: Option<ObjectId> },
     /// A part of reasons, or one in other letters; the newest checkpoint of each.

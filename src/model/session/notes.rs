@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! seen <time> <digest of event> <digest of moment and text> <agent>
-//! session <agent> <session> <time of last event> open|over <turns ended>
+//! session <agent> <session> <time of last event> open|over <turns ended> <first checkpoint>
 //! prompt <number> <id> <time> <checkpoint> <number gone back to> <first line>
 //! subagent <id> <time>
 //! ```
@@ -43,6 +43,8 @@ pub struct AgentSession {
     pub is_over: bool,
     /// Number of turns that have ended.
     pub turns: u32,
+    /// Its first checkpoint, which may be gone; `None` if it has made none, or that is not known.
+    pub first: Option<ObjectId>,
     /// By their numbers.
     pub prompts: Vec<PromptNote>,
     subagents: Vec<(String, i64)>,
@@ -104,6 +106,7 @@ impl SessionNotes {
                 last_ms: now_ms,
                 is_over: false,
                 turns: 0,
+                first: None,
                 prompts: Vec::new(),
                 subagents: Vec::new(),
             },
@@ -144,11 +147,12 @@ impl SessionNotes {
         for session in &self.sessions {
             let end = if session.is_over { "over" } else { "open" };
             lines.push(format!(
-                "session {} {} {} {end} {}\n",
+                "session {} {} {} {end} {} {}\n",
                 word(Some(&session.agent)),
                 word(Some(&session.id)),
                 session.last_ms,
-                session.turns
+                session.turns,
+                hex(session.first)
             ));
             lines.extend(session.prompts.iter().map(PromptNote::render));
             let subagents = session.subagents.iter();
@@ -174,15 +178,21 @@ impl SessionNotes {
                         text => Some(u64::from_str_radix(text, 16).ok()?),
                     },
                 }),
-                ["session", agent, id, time, end, turns, ..] => notes.sessions.push(AgentSession {
-                    agent: read(agent)??,
-                    id: read(id)??,
-                    last_ms: time.parse().ok()?,
-                    is_over: *end == "over",
-                    turns: turns.parse().ok()?,
-                    prompts: Vec::new(),
-                    subagents: Vec::new(),
-                }),
+                ["session", agent, id, time, end, turns, more @ ..] => {
+                    notes.sessions.push(AgentSession {
+                        agent: read(agent)??,
+                        id: read(id)??,
+                        last_ms: time.parse().ok()?,
+                        is_over: *end == "over",
+                        turns: turns.parse().ok()?,
+                        first: match more.first() {
+                            Some(first) => read_hex(first)?,
+                            None => None,
+                        },
+                        prompts: Vec::new(),
+                        subagents: Vec::new(),
+                    });
+                }
                 ["prompt", rest @ ..] => {
                     let prompt = PromptNote::of_words(rest)?;
                     notes.sessions.last_mut()?.prompts.push(prompt);
@@ -258,7 +268,7 @@ impl PromptNote {
             self.number.to_string(),
             word(self.id.as_deref()),
             self.time_ms.to_string(),
-            self.checkpoint.map_or("-".to_owned(), ObjectId::to_hex),
+            hex(self.checkpoint),
             self.rewound_to
                 .map_or("-".to_owned(), |number| number.to_string()),
             word(Some(self.line.as_str()).filter(|line| !line.is_empty())),
@@ -280,10 +290,7 @@ impl PromptNote {
             number: number.parse().ok()?,
             id: read(id)?,
             time_ms: time.parse().ok()?,
-            checkpoint: match *checkpoint {
-                "-" => None,
-                hex => Some(ObjectId::from_hex(hex)?),
-            },
+            checkpoint: read_hex(checkpoint)?,
             rewound_to: match *rewound_to {
                 "-" => None,
                 number => Some(number.parse().ok()?),
@@ -300,6 +307,22 @@ fn word(text: Option<&str>) -> String {
         Some("-") => "%2D".to_owned(),
         Some("") => "%".to_owned(),
         Some(text) => percent_encode(text.as_bytes()).replace(' ', "%20"),
+    }
+}
+
+fn hex(id: Option<ObjectId>) -> String {
+    id.map_or("-".to_owned(), ObjectId::to_hex)
+}
+
+/// Reads an id; the outer `None` is a word that is none.
+#[expect(
+    clippy::option_option,
+    reason = "a word may be wrong, or say that there is nothing"
+)]
+fn read_hex(word: &str) -> Option<Option<ObjectId>> {
+    match word {
+        "-" => Some(None),
+        hex => ObjectId::from_hex(hex).map(Some),
     }
 }
 
@@ -349,6 +372,7 @@ mod tests {
         for id in ["-", "", "a b\n", "%2D", "\u{fc} session"] {
             let session = notes.touch("an agent", id, 7);
             session.is_over = id.is_empty();
+            session.first = session.is_over.then(|| ObjectId::from_bytes([9; 20]));
             session.add_prompt(PromptNote {
                 id: Some(id.to_owned()),
                 checkpoint: Some(ObjectId::from_bytes([7; 20])),
@@ -367,6 +391,8 @@ mod tests {
         let text = notes.render();
         assert_eq!(SessionNotes::parse(&text), Some(notes), "{text}");
         assert_eq!(SessionNotes::parse("prompt 1 - 2 - - x\n"), None);
+        let earlier = SessionNotes::parse("session a s 7 open 2\n");
+        assert_eq!(earlier.map(|notes| notes.sessions[0].first), Some(None));
         assert_eq!(
             SessionNotes::parse("later kind\n"),
             Some(SessionNotes::default())

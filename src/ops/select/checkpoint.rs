@@ -42,7 +42,12 @@ pub fn resolve(
     inventory: &Inventory,
     query: &str,
 ) -> Result<Checkpoint, SelectorProblem> {
-    let found = match timeline::find(context, inventory, query) {
+    let of_session = timeline::find(context, inventory, query);
+    let of_session = of_session.map_err(|why| SelectorProblem::NoMatch {
+        query: query.to_owned(),
+        why,
+    })?;
+    let found = match of_session {
         Some(found) => found,
         None => selector::resolve(query, &inventory.checkpoints, context.now_ms)?,
     };

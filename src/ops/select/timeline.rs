@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::model::checkpoint::line::Line;
+use crate::model::checkpoint::mismatch::Mismatch;
 use crate::model::checkpoint::record::{Checkpoint, MIN_PREFIX};
 use crate::model::session::notes::{AgentSession, PromptNote, SessionNotes};
 use crate::model::session::provenance::Moment;
@@ -79,18 +80,27 @@ impl<'c> Timeline<'c> {
         prompt.checkpoint.and_then(|id| self.line.find(id))
     }
 
-    /// Finds what `prompt:…` or `session:…` names; `None` for any other word.
-    fn find(&self, query: &str) -> Option<Cow<'c, Checkpoint>> {
-        if let Some(name) = query.strip_prefix(SESSION) {
-            let of_session = |c: &Checkpoint| {
-                let session = c.record.provenance.session.as_deref();
-                let known = self.session(name);
-                session.is_some_and(|id| known.is_some_and(|known| known.id == id))
-            };
-            let first = self.line.iter().find(|c| of_session(c));
-            let noted = || self.before(self.session(name)?.prompts.first()?);
-            return first.map(Cow::Borrowed).or_else(noted);
+    /// Finds the first checkpoint of a session.
+    ///
+    /// # Errors
+    /// It is gone, but not all of that session.
+    fn first_of(&self, name: &str) -> Result<Option<Cow<'c, Checkpoint>>, Mismatch> {
+        let Some(session) = self.session(name) else {
+            return Ok(None);
+        };
+        let oldest = oldest_of(self.line, &session.id);
+        match (oldest, session.first) {
+            (Some(oldest), Some(first)) if self.line.find(first).is_none() => {
+                Err(Mismatch::FirstGone { oldest: oldest.id })
+            }
+            (None, Some(_)) => Ok(None),
+            (Some(oldest), _) => Ok(Some(Cow::Borrowed(oldest))),
+            (None, None) => Ok(session.prompts.first().and_then(|it| self.before(it))),
         }
+    }
+
+    /// Finds what `prompt:…` names; `None` for any other word.
+    fn find_prompt(&self, query: &str) -> Option<Cow<'c, Checkpoint>> {
         let name = query.strip_prefix(PROMPT)?;
         let newest = self.newest().map(|session| session.prompts.as_slice());
         let newest = newest.unwrap_or_default();
@@ -136,15 +146,26 @@ fn by_number<'p>(prompts: &'p [PromptNote], name: &str) -> Option<&'p PromptNote
 }
 
 /// Finds the checkpoint of a moment in the session of an agent; `None` for any other word.
+///
+/// # Errors
+/// It is gone.
 pub fn find<'c>(
     context: &Context,
     inventory: &'c Inventory,
     query: &str,
-) -> Option<Cow<'c, Checkpoint>> {
-    let is_of_session = query.starts_with(PROMPT) || query.starts_with(SESSION);
-    is_of_session
-        .then(|| Timeline::of(context, inventory).find(query))
-        .flatten()
+) -> Result<Option<Cow<'c, Checkpoint>>, Mismatch> {
+    if let Some(name) = query.strip_prefix(SESSION) {
+        return Timeline::of(context, inventory).first_of(name);
+    }
+    let is_prompt = query.starts_with(PROMPT);
+    let found = is_prompt.then(|| Timeline::of(context, inventory).find_prompt(query));
+    Ok(found.flatten())
+}
+
+/// Returns the oldest checkpoint of a session that is kept.
+pub fn oldest_of<'c>(line: &'c Line, session: &str) -> Option<&'c Checkpoint> {
+    line.iter()
+        .find(|checkpoint| checkpoint.record.provenance.session.as_deref() == Some(session))
 }
 
 /// Makes notes of what the checkpoints say of their sessions: only of prompts that have one.
