@@ -15,6 +15,7 @@ use crate::base::text::{escape, escape_line, escape_path};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
+use crate::ops::warning::Warning;
 use crate::store::small_files::hook_log;
 
 /// This program as it was called, and as a shell finds it.
@@ -39,14 +40,28 @@ pub fn examine(context: &Context, program: &OwnProgram, outcome: &mut DoctorOutc
         program: program.path.clone(),
         removes: false,
     };
+    let project = SetupRequest {
+        places: SetupPlaces::of_project(context.root.path()),
+        ..request.clone()
+    };
     let log = log_lines(context);
+    outcome.checks.extend(too_many_files(context, &log));
     for agent in AgentName::VARIANTS.iter().copied() {
+        let root = project.places.project.as_deref();
+        let is_of_project = record.files.values().any(|file| file.is_of(agent, root));
+        if is_of_project {
+            let again = CommandWords::new(["setup", agent.into_str(), "--project"]);
+            let mut check = definition(&plan(&project, agent, &record), &program.path, &log, again);
+            check.what = format!("for this project: {}", check.what);
+            outcome.checks.push(check);
+        }
         let is_set_up = is_set_up(&record, agent);
-        if !is_set_up && !places.has(agent) {
+        if !is_set_up && (is_of_project || !places.has(agent)) {
             continue;
         }
         outcome.checks.push(if is_set_up {
-            definition(&plan(&request, agent, &record), &program.path, &log)
+            let again = setup_of(agent);
+            definition(&plan(&request, agent, &record), &program.path, &log, again)
         } else {
             let mut check = HealthCheck::note(agent.into_str(), "has no hooks of ours");
             check.remedy = Some(Sentence::command(setup_of(agent)));
@@ -90,9 +105,10 @@ fn stranger(program: &OwnProgram) -> Option<HealthCheck> {
 }
 
 /// Tells whether what `setup` wrote is there as it would be written now, for this program.
-fn definition(plan: &AgentPlan, program: &str, log: &[String]) -> HealthCheck {
+/// `again` is the command that writes it.
+fn definition(plan: &AgentPlan, program: &str, log: &[String], again: CommandWords) -> HealthCheck {
     let name = plan.agent.into_str();
-    let again = Sentence::command(setup_of(plan.agent));
+    let again = Sentence::command(again);
     if let Some(left) = plan.left.first() {
         let what = format!("{}: {}", escape_path(&left.path), left.why);
         return HealthCheck::problem(name, what, again);
@@ -142,6 +158,32 @@ fn trust(places: &SetupPlaces) -> Option<HealthCheck> {
     let mut check = HealthCheck::note("codex", "passes over our hooks until they are trusted");
     check.remedy = Some(Sentence::text("type '/hooks' in Codex and trust them"));
     (!is_trusted).then_some(check)
+}
+
+/// Tells that hooks record nothing here, by what the last of them found under this limit.
+fn too_many_files(context: &Context, log: &[String]) -> Option<HealthCheck> {
+    let limit = context.settings.max_files;
+    let sentence = Warning::TooManyFiles {
+        limit,
+        largest: Vec::new(),
+    };
+    let sentence = sentence.to_string();
+    let is_over = |line: &str| line.contains(&sentence);
+    let counted = |line: &&String| {
+        let (_, done) = line.split_once(" ms: ").unwrap_or_default();
+        done.starts_with("made ") || done.starts_with("unchanged since ") || is_over(done)
+    };
+    let last = log.iter().rev().find(counted)?;
+    (limit > 0 && is_over(last)).then(|| {
+        HealthCheck::problem(
+            "files",
+            format!("hooks record nothing here: {sentence}"),
+            Sentence::new(
+                "exclude what needs no checkpoints (exclude), or raise max_files: 'checkpoint help configuration'",
+                &[],
+            ),
+        )
+    })
 }
 
 fn log_lines(context: &Context) -> Vec<String> {
