@@ -6,9 +6,12 @@
 use std::ops::Range;
 
 mod address;
+mod card;
 mod named_value;
 mod prefixes;
 mod shapes;
+mod spoken;
+mod standard_input;
 mod tool_flags;
 mod value_text;
 
@@ -87,13 +90,23 @@ impl Redactor<'_> {
                 self.copy(3);
             }
             byte if is_word_byte(byte) => self.word(),
-            _ => self.copy(rest.chars().next().map_or(1, char::len_utf8)),
+            byte => {
+                if !byte.is_ascii() && !self.out.ends_with(char::is_alphabetic) {
+                    self.expect(spoken::after(self.text, at));
+                }
+                self.copy(rest.chars().next().map_or(1, char::len_utf8));
+            }
         }
     }
 
     fn word(&mut self) {
         let rest = &self.text[self.at..];
         if let Some(len) = prefixes::token(rest).or_else(|| shapes::known_shape(rest)) {
+            return self.remove(len);
+        }
+        if !self.out.ends_with(['+', '.', '_'])
+            && let Some(len) = card::number(rest)
+        {
             return self.remove(len);
         }
         if self.at >= self.run_end {
@@ -106,6 +119,13 @@ impl Redactor<'_> {
         let word = self.at..self.at + length_of(rest, is_name_byte);
         self.tool = tool_flags::tool_after(self.tool, &self.text[word.clone()]);
         self.expect(named_value::after(self.text, &word));
+        self.expect(standard_input::after(self.text, &word));
+        if !self
+            .out
+            .ends_with(|c: char| c.is_alphanumeric() || c == '_')
+        {
+            self.expect(spoken::after(self.text, word.start));
+        }
         self.copy(word.len());
     }
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::model::session::redact::spoken;
 use crate::model::session::redact::value_text::{
     bounded, has_dense_part, has_digit_and_letter, is_code, is_long, is_mixed, is_number,
     is_placeholder, is_strong, quoted, run,
@@ -94,6 +95,8 @@ const KINDS_OF_KEY: [&str; 9] = [
     "account",
     "license",
 ];
+/// What may follow a password that is a plain word.
+const BREAKS: [&str; 6] = [", ", "; ", ") ", " for ", " on ", " please"];
 /// Upper bound on a name in bytes.
 const LONGEST_NAME: usize = 64;
 
@@ -142,8 +145,10 @@ enum Manner {
     /// `--name value`
     Argument,
     /// `name is value`
+    Told,
+    /// `name to value`
     Verb,
-    /// `name is "value"`
+    /// `name is "value"`, `name to "value"`
     VerbQuoted,
     /// `name value`
     Behind,
@@ -160,8 +165,12 @@ pub fn after(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
     let (manner, value) = value_of(text, word)?;
     let shown = &text[value.clone()];
     let ends_line = || {
-        let rest = text[value.end..].trim_start_matches([',', ';', ' ', '\t', '.']);
-        rest.is_empty() || rest.starts_with(['\n', '\r'])
+        let behind = &text[value.end..];
+        let rest = behind.trim_start_matches([',', ';', ' ', '\t', '.']);
+        let goes_on = BREAKS.iter().any(|it| behind.starts_with(it));
+        rest.is_empty()
+            || rest.starts_with(['\n', '\r'])
+            || (goes_on && spoken::is_plain_password(shown))
     };
     let is_secret = !has_marker(shown)
         && !is_placeholder(shown)
@@ -171,7 +180,12 @@ pub fn after(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
 }
 
 fn value_of(text: &str, word: &Range<usize>) -> Option<(Manner, Range<usize>)> {
-    let name_end = word.end + bounded(&text[word.end..], 4, "\\\"'`]?");
+    let mut name_end = word.end + bounded(&text[word.end..], 4, "\\\"'`]?");
+    let behind = text[word.end..].strip_prefix(' ').unwrap_or_default();
+    let purpose = spoken::purpose(behind);
+    if purpose > 0 {
+        name_end = word.end + 1 + purpose;
+    }
     let sign = name_end + bounded(&text[name_end..], 8, " \t");
     let sign_end = sign + bounded(&text[sign..], 3, ":=>!");
     let start = sign_end + bounded(&text[sign_end..], 16, " \t");
@@ -179,12 +193,12 @@ fn value_of(text: &str, word: &Range<usize>) -> Option<(Manner, Range<usize>)> {
         return None;
     }
     match &text[sign..sign_end] {
-        "" => value_without_sign(text, word, name_end, sign),
+        "" if name_end == word.end || purpose > 0 => value_without_sign(text, word, name_end, sign),
         ">" if text[..word.start].ends_with('<') => {
             let len = window(&text[sign_end..]).find(['<', '\n'])?;
             Some((Manner::Quoted, sign_end..sign_end + len))
         }
-        "::" => None,
+        "" | "::" => None,
         sign_text if sign_text.starts_with('>') => None,
         _ => Some(match quoted(text, start) {
             Some(value) => (Manner::Quoted, value),
@@ -200,19 +214,20 @@ fn value_without_sign(
     name_end: usize,
     start: usize,
 ) -> Option<(Manner, Range<usize>)> {
-    if name_end != word.end || start == name_end {
+    if start == name_end {
         return None;
     }
     let before = &text[..word.start];
     let rest = &text[start..];
-    let verb = ["is ", "was ", "to ", "= "].into_iter();
-    let verb = verb
+    let verbs = spoken::VERBS.into_iter().chain(["to ", "= "]);
+    let verb = verbs
         .filter(|_| !before.ends_with('-'))
         .find(|verb| rest.starts_with(verb));
     let start = start + verb.map_or(0, str::len);
     let in_quotes = quoted(text, start);
     let manner = match (verb, &in_quotes) {
         (Some(_), Some(_)) => Manner::VerbQuoted,
+        (Some("is " | "was "), None) => Manner::Told,
         (Some(_), None) => Manner::Verb,
         (None, _) if before.ends_with('-') => Manner::Argument,
         (None, _) if is_in_netrc(before) => Manner::Netrc,
@@ -221,7 +236,7 @@ fn value_without_sign(
     let value = in_quotes.unwrap_or_else(|| run(text, start));
     let shown = &text[value.clone()];
     let len = match manner {
-        Manner::Verb | Manner::Behind => {
+        Manner::Told | Manner::Verb | Manner::Behind => {
             shown.trim_end_matches(['.', ',', '!', '?', ':', ')']).len()
         }
         _ => shown.len(),
@@ -233,7 +248,9 @@ fn value_without_sign(
 fn is_in_netrc(before: &str) -> bool {
     let user_and_more = before.trim_end();
     let user = user_and_more.rfind(char::is_whitespace).unwrap_or_default();
-    user_and_more[..user].trim_end().ends_with("login")
+    // A replacement may stand for several words.
+    let is_one = !has_marker(&user_and_more[user..]);
+    is_one && user_and_more[..user].trim_end().ends_with("login")
 }
 
 impl NameKind {
@@ -262,14 +279,18 @@ impl NameKind {
             Manner::VerbQuoted if is_password => true,
             _ if is_code(value) => false,
             Manner::Spaced if is_password => {
-                is_strong(value, 6) || is_number(value, 4) || ends_line()
+                is_strong(value, 5) || is_number(value, 4) || ends_line()
+            }
+            Manner::Told if is_password => {
+                let is_word = spoken::is_plain_password(value) && ends_line();
+                is_strong(value, 5) || is_number(value, 4) || is_word
             }
             Manner::Verb if is_password => is_strong(value, 6) || is_number(value, 6),
             Manner::Behind if is_password => {
                 is_strong(value, 6) && !value.contains(['-', '/', '_', '.'])
             }
             Manner::Spaced | Manner::VerbQuoted => is_strong(value, 8),
-            Manner::Verb => is_strong(value, 12),
+            Manner::Told | Manner::Verb => is_strong(value, 12),
             Manner::Behind => name.contains(['_', '-']) && is_strong(value, 12),
         }
     }
