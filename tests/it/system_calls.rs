@@ -1,13 +1,14 @@
 //! The cost of the quick paths in system calls and instructions, which hold on any machine.
 //!
-//! `CHECKPOINT_TIMED=1` takes a tree of nearly 50,000 files instead of 2,000,
+//! `CHECKPOINT_TIMED=1` takes a tree of nearly 50,000 files instead of 2,000, and takes the time of
+//! the lines for prompts,
 //! `CHECKPOINT_CALLGRIND=1` counts instructions too, of a build as `.ci/run` makes it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::bench::trace::{Call, Trace, trace};
 use crate::bench::{Run, Sandbox, limit, skipped};
@@ -428,6 +429,44 @@ fn status_in_brief_starts_no_thread_and_opens_no_more_than_the_commits() {
         each <= CALLS_PER_CHECKPOINT,
         "{each} calls for each checkpoint"
     );
+}
+
+/// Median time of a command that succeeds.
+fn median_time(mut command: impl FnMut() -> Command) -> Duration {
+    const RUNS: usize = 41;
+    let mut times: Vec<Duration> = (0..RUNS)
+        .map(|_| {
+            let mut command = command();
+            let began = Instant::now();
+            let output = limit::output(&mut command).expect("it can be started");
+            let taken = began.elapsed();
+            assert!(output.status.success(), "{command:?}");
+            taken
+        })
+        .collect();
+    times.sort_unstable();
+    times[RUNS / 2]
+}
+
+#[test]
+fn a_line_for_a_prompt_takes_five_milliseconds_more_than_a_process() {
+    const MOST: Duration = Duration::from_millis(5);
+    if std::env::var_os("CHECKPOINT_TIMED").is_none()
+        || std::env::var_os("CHECKPOINT_PROGRAM").is_none()
+    {
+        return skipped("set CHECKPOINT_TIMED=1, and CHECKPOINT_PROGRAM to a build as in .ci/run");
+    }
+    let sandbox = Sandbox::bare();
+    sandbox.user_config("keep = 200\n");
+    for number in 0..100 {
+        sandbox.write("a", number.to_string()).create("more");
+    }
+    let empty = median_time(|| Command::new("/bin/true"));
+    for line in ["statusline", "prompt"] {
+        let taken = median_time(|| sandbox.command(&[], &[line]));
+        println!("{line}: {taken:?}, an empty process {empty:?}");
+        assert!(taken <= empty + MOST, "{line}: {taken:?}, not {empty:?}");
+    }
 }
 
 #[test]
