@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use checkpoint::agent::dialect::event::{AgentEvent, AgentName};
 use checkpoint::agent::dialect::read;
@@ -9,6 +10,7 @@ use checkpoint::model::session::provenance::Moment;
 use serde_json::Value;
 
 use crate::bench::fixtures::files_below;
+use crate::bench::sample::is_full;
 use crate::bench::{Sandbox, cases};
 use crate::hook::hook;
 
@@ -182,6 +184,11 @@ fn each_document_is_answered_silently_by_the_program() {
     sandbox.run(&["verify"]).success();
 }
 
+/// The agents of which there are documents.
+const MUTATED: [&str; 8] = [
+    "claude", "codex", "gemini", "cursor", "copilot", "opencode", "cline", "windsurf",
+];
+
 /// A small generator, seeded, so that a failure can be repeated.
 struct Dice(u64);
 
@@ -240,9 +247,7 @@ fn ten_thousand_mutations_of_each_agents_documents_are_read_or_passed_over() {
         .map(|(folder, _, path)| (agent_of(&folder), fs::read(path).expect("it can be read")))
         .collect();
     let mut dice = Dice(4242);
-    for agent in [
-        "claude", "codex", "gemini", "cursor", "copilot", "opencode", "cline", "windsurf",
-    ] {
+    for agent in MUTATED {
         let agent: AgentName = agent.parse().expect("an agent");
         let own: Vec<&Vec<u8>> = all
             .iter()
@@ -259,15 +264,75 @@ fn ten_thousand_mutations_of_each_agents_documents_are_read_or_passed_over() {
     }
 }
 
+/// Puts the sandbox in place of the directory that a document names, which may be no text any more.
+fn at_home(sandbox: &Sandbox, mut bytes: Vec<u8>) -> Vec<u8> {
+    const NAMED: &[u8] = b"/home/user/project";
+    let root = sandbox.root().to_string_lossy().into_owned();
+    let mut from = 0;
+    let position = |bytes: &[u8]| bytes.windows(NAMED.len()).position(|part| part == NAMED);
+    while let Some(at) = position(&bytes[from..]) {
+        let begin = from + at;
+        bytes.splice(begin..begin + NAMED.len(), root.bytes());
+        from = begin + root.len();
+    }
+    bytes
+}
+
+/// The keys that an answer in the words of an agent may have.
+fn keys_of(agent: AgentName) -> &'static [&'static str] {
+    match agent.into_str() {
+        "claude" | "codex" | "gemini" => &["systemMessage", "hookSpecificOutput"],
+        "cursor" => &["additional_context"],
+        "copilot" => &[
+            "additionalContext",
+            "permissionDecision",
+            "permissionDecisionReason",
+        ],
+        "cline" => &["cancel"],
+        _ => &[],
+    }
+}
+
 #[test]
 fn some_mutations_are_passed_over_by_the_program_too() {
-    let sandbox = Sandbox::new();
-    sandbox.write("a", "1");
+    let number = cases(if is_full() { 1_000 } else { 13 });
     let all = documents();
     let mut dice = Dice(4243);
-    for _ in 0..cases(100) {
-        let (folder, _, path) = &all[dice.roll(all.len())];
-        let bytes = mutated(&mut dice, &fs::read(path).expect("it can be read"));
-        hook(&sandbox, &["--agent", agent_of(folder).into_str()], &bytes).success();
+    let mut times = Vec::new();
+    for agent in MUTATED {
+        let agent: AgentName = agent.parse().expect("an agent");
+        let own = all.iter().filter(|(of, ..)| agent_of(of) == agent);
+        let own: Vec<Vec<u8>> = own
+            .map(|(_, _, path)| fs::read(path).expect("it can be read"))
+            .collect();
+        let sandbox = Sandbox::new();
+        sandbox.env("TMPDIR", sandbox.home());
+        sandbox.write("a", "1").create("first");
+        for turn in 0..number {
+            let which = dice.roll(own.len());
+            let document = at_home(&sandbox, mutated(&mut dice, &own[which]));
+            if turn % 8 == 0 {
+                sandbox.write("a", turn.to_string());
+            }
+            let began = Instant::now();
+            let run = hook(&sandbox, &["--agent", agent.into_str()], &document);
+            times.push(began.elapsed());
+            if !run.stdout.is_empty() {
+                let answer: Value = serde_json::from_str(&run.stdout).expect("a document");
+                let keys = answer.as_object().expect("an object").keys();
+                let known = keys_of(agent);
+                assert!(
+                    keys.clone().all(|key| known.contains(&key.as_str())),
+                    "{run}"
+                );
+            }
+        }
+        sandbox.run(&["verify"]).success();
     }
+    times.sort_unstable();
+    let (median, slowest) = (times[times.len() / 2], times[times.len() - 1]);
+    println!(
+        "{} runs, {median:?} at the median, {slowest:?} at most",
+        times.len()
+    );
 }
