@@ -11,9 +11,10 @@ use crate::cli::grammar::ParseRefusal;
 use crate::cli::parse::{self, Cli};
 use crate::cli::run::Properties;
 use crate::cli::terminal::printer::{self, Printer};
-use crate::cli::terminal::progress;
+use crate::cli::terminal::progress::{self, Showing};
 use crate::cli::terminal::prompt::Prompt;
 use crate::cli::{completion, contract, environment, exit_code, signals};
+use crate::config::environment::Environment;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::maintain::moved;
@@ -21,6 +22,7 @@ use crate::ops::warning::Warning;
 use crate::view::contract::{ContractDocument, ContractForm};
 use crate::view::error_json::ErrorJson;
 use crate::view::format::Paint;
+use crate::view::place::PlaceWords;
 use crate::view::{envelope, place, words};
 
 /// Runs one command line and returns its exit code.
@@ -44,54 +46,107 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(cli) => cli,
         Err(refusal) => return ExitCode::from(refuse(&args, &refusal)),
     };
-    parse::place(&cli.global);
     let environment = environment::read();
     let printer = Printer::new(&cli.global, &environment);
-    let Cli { global, command } = cli;
-    let command = command.unwrap_or_default();
-    let name = command.name();
-    place::set_command(name);
-    let properties = match &command {
-        Command::InDirectory(command) => command.properties(),
-        Command::Anywhere(_) => Properties::USUAL,
-    };
-    let Properties {
-        failure_code: failed,
-        contract,
-        ..
-    } = properties;
-    let prompt = Prompt::new(
-        global.json,
-        global.no_input,
-        properties.has_dry_run,
-        printer.err_paint(),
-    );
-    let cmd = CommandContext {
+    let call = Invocation {
+        args: &args,
+        environment,
         printer,
-        prompt,
-        global: &global,
-        words: &args,
-        grammar: parse::command,
-        started: Instant::now(),
-        warned_of_settings: Cell::default(),
+        enter: &|context, properties| {
+            signals::install(&context.interrupt);
+            let is_watched = properties.may_take_long && printer.talks_to_a_person();
+            let showing = is_watched
+                .then(|| progress::show(context, printer.err_paint(), printer::last_words));
+            Ok(showing.flatten())
+        },
     };
-    let mut warnings = Vec::new();
-    let code = match command {
-        Command::Anywhere(command) => command.run(&cmd, environment),
-        Command::InDirectory(command) => {
-            command_context::open(&global, environment, name, properties.own_file).and_then(
-                |context| run_in_directory(command, &context, &cmd, &properties, &mut warnings),
-            )
-        }
-    };
-    let code = code.unwrap_or_else(|error| {
-        if matches!(error, Error::Usage { .. }) {
-            place::set_help_of(parse::help_of(&args));
-        }
-        let contract = contract.map(|form| (contract::refused(&args, &error), form));
-        report(printer, name, failed, &error, contract.as_ref(), &warnings)
-    });
+    let (code, failed) = call.answer(cli);
     ExitCode::from(printer::lost().map_or(code, |why| report_lost(printer, code, failed, why)))
+}
+
+/// Answers one command line for a program, in a process that goes on. Returns the exit code and the
+/// document.
+pub fn answer(args: &[OsString], environment: Environment, enter: &Enter<'_>) -> (u8, Vec<u8>) {
+    // What an earlier call on this thread left must not show.
+    place::adopt(PlaceWords::default());
+    printer::collect(|| match parse::parse_one_of_many(args) {
+        Ok(cli) => {
+            let call = Invocation {
+                args,
+                environment,
+                printer: Printer::for_a_program(),
+                enter,
+            };
+            call.answer(cli).0
+        }
+        Err(refusal) => refuse(args, &refusal),
+    })
+}
+
+/// Prepares a command that was opened in its directory; what it returns is dropped at the end.
+pub type Enter<'e> = dyn Fn(&mut Context, &Properties) -> Result<Option<Showing>> + 'e;
+
+/// A command line, and where its answer goes.
+struct Invocation<'c> {
+    /// The whole line, beginning with the program name.
+    args: &'c [OsString],
+    environment: Environment,
+    printer: Printer,
+    enter: &'c Enter<'c>,
+}
+
+impl Invocation<'_> {
+    /// Runs the command; returns its exit code, and that of failures without a code of their own.
+    fn answer(self, cli: Cli) -> (u8, u8) {
+        let printer = self.printer;
+        let Cli { global, command } = cli;
+        parse::place(&global);
+        let command = command.unwrap_or_default();
+        let name = command.name();
+        place::set_command(name);
+        let properties = match &command {
+            Command::InDirectory(command) => command.properties(),
+            Command::Anywhere(_) => Properties::USUAL,
+        };
+        let failed = properties.failure_code;
+        let prompt = Prompt::new(
+            global.json,
+            global.no_input,
+            properties.has_dry_run,
+            printer.err_paint(),
+        );
+        let cmd = CommandContext {
+            printer,
+            prompt,
+            global: &global,
+            words: self.args,
+            grammar: parse::command,
+            started: Instant::now(),
+            warned_of_settings: Cell::default(),
+        };
+        let mut warnings = Vec::new();
+        let code = match command {
+            Command::Anywhere(command) => command.run(&cmd, self.environment),
+            Command::InDirectory(command) => {
+                let own_file = properties.own_file;
+                command_context::open(&global, self.environment, name, own_file).and_then(
+                    |mut context| {
+                        let _showing = (self.enter)(&mut context, &properties)?;
+                        run_in_directory(command, &context, &cmd, &mut warnings)
+                    },
+                )
+            }
+        };
+        let code = code.unwrap_or_else(|error| {
+            if matches!(error, Error::Usage { .. }) {
+                place::set_help_of(parse::help_of(self.args));
+            }
+            let contract = properties.contract;
+            let contract = contract.map(|form| (contract::refused(self.args, &error), form));
+            report(printer, name, failed, &error, contract.as_ref(), &warnings)
+        });
+        (code, failed)
+    }
 }
 
 /// Runs a command; `warnings` get those that a failure has to name.
@@ -99,18 +154,12 @@ fn run_in_directory(
     command: DirCommand,
     context: &Context,
     cmd: &CommandContext<'_>,
-    properties: &Properties,
     warnings: &mut Vec<Warning>,
 ) -> Result<u8> {
-    let printer = cmd.printer;
     // Where the directory is gone, only its store can answer.
     if context.root.identity().is_none() && matches!(context.find_store(), Ok(None)) {
         return Err(context.no_store());
     }
-    signals::install(&context.interrupt);
-    let is_watched = properties.may_take_long && printer.talks_to_a_person();
-    let _showing =
-        is_watched.then(|| progress::show(context, printer.err_paint(), printer::last_words));
     let code = command
         .run(context, cmd)
         .map_err(|error| moved::named_in(context, error));

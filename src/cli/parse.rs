@@ -27,10 +27,18 @@ pub struct Cli {
 /// # Errors
 /// A message instead: help, the version, or a usage error.
 pub fn parse(args: &[OsString]) -> Result<Cli, ParseRefusal> {
-    match parse_lean(args) {
-        Some(cli) => Ok(cli),
-        None => parse_whole(args),
-    }
+    let (cli, grammar) = parse_lean(args);
+    // Dropping the grammar would waste time shortly before the process ends.
+    std::mem::forget(grammar);
+    cli.map_or_else(|| parse_whole(args), Ok)
+}
+
+/// As [`parse`], in a process that goes on.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_one_of_many(args: &[OsString]) -> Result<Cli, ParseRefusal> {
+    parse_lean(args).0.map_or_else(|| parse_whole(args), Ok)
 }
 
 fn parse_whole(args: &[OsString]) -> Result<Cli, ParseRefusal> {
@@ -41,20 +49,22 @@ fn parse_whole(args: &[OsString]) -> Result<Cli, ParseRefusal> {
     parsed.map_err(|error| ParseRefusal::new(&error, args, &whole))
 }
 
-/// Parses a valid call with the grammar of one command, which is any one if none is named. `None`
-/// for help and errors, which need the whole grammar.
-fn parse_lean(args: &[OsString]) -> Option<Cli> {
+/// Parses a valid call with the grammar of one command, which is any one if none is named; returns
+/// the grammar too. No call for help and errors, which need the whole grammar.
+fn parse_lean(args: &[OsString]) -> (Option<Cli>, Option<Grammar>) {
     let mut words = args.iter().skip(1).filter_map(|word| word.to_str());
     let named = words.find_map(commands::grammar);
-    let command = named.or_else(|| commands::grammar("status").filter(|_| args.len() == 1))?;
+    let Some(command) = named.or_else(|| commands::grammar("status").filter(|_| args.len() == 1))
+    else {
+        return (None, None);
+    };
     let whole = Grammar::new("checkpoint")
         .disable_help_subcommand(true)
         .args_override_self(true);
     let mut whole = GlobalArgs::augment_args(whole).subcommand(command);
-    let matches = whole.try_get_matches_from_mut(args);
-    // Dropping the grammar would waste time shortly before the process ends.
-    std::mem::forget(whole);
-    Cli::from_arg_matches_mut(&mut matches.ok()?).ok()
+    let matches = whole.try_get_matches_from_mut(args).ok();
+    let cli = matches.and_then(|mut found| Cli::from_arg_matches_mut(&mut found).ok());
+    (cli, Some(whole))
 }
 
 /// Returns the whole grammar.
@@ -108,16 +118,8 @@ pub fn place(global: &GlobalArgs) {
     let given = [("-C", &global.dir), ("--base", &global.base)].into_iter();
     let given = given.filter_map(|(name, dir)| Some((name, dir.as_ref()?)));
     let words = given.flat_map(|(name, dir)| [name.as_ref(), dir.as_os_str()]);
-    let options: Vec<Vec<u8>> = words.map(|word| word.as_encoded_bytes().to_vec()).collect();
-    if !options.is_empty() {
-        place::set_options(
-            options,
-            command()
-                .get_subcommands()
-                .map(|found| found.get_name().to_owned())
-                .collect(),
-        );
-    }
+    let options = words.map(|word| word.as_encoded_bytes().to_vec());
+    place::begin(options.collect(), commands::NAMES);
 }
 
 #[cfg(test)]
@@ -178,7 +180,7 @@ mod tests {
             let whole = Cli::try_parse_from(words(line)).expect(line);
             let either = super::parse(&words(line)).ok().expect(line);
             assert_eq!(format!("{either:?}"), format!("{whole:?}"));
-            let is_lean = parse_lean(&words(line)).is_some();
+            let is_lean = parse_lean(&words(line)).0.is_some();
             // If a value is the name of a command, the whole grammar is used.
             assert_eq!(is_lean, !line.contains("-C list"), "{line}");
         }
@@ -188,7 +190,7 @@ mod tests {
             "checkpoint lsit",
             "checkpoint -h",
         ] {
-            assert!(parse_lean(&words(line)).is_none(), "{line}");
+            assert!(parse_lean(&words(line)).0.is_none(), "{line}");
         }
     }
 

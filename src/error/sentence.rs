@@ -43,7 +43,7 @@ impl CommandWords {
 
     /// Adds options after the program's name, unless there are some already.
     #[must_use]
-    pub fn with_options(mut self, options: &[Vec<u8>], commands: &[String]) -> Self {
+    pub fn with_options(mut self, options: &[Vec<u8>], commands: &[&str]) -> Self {
         let is_plain = |word: &Vec<u8>| commands.iter().any(|name| *word == name.as_bytes());
         if self.words.get(1).is_some_and(is_plain) {
             self.words.splice(1..1, options.iter().cloned());
@@ -260,7 +260,7 @@ mod tests {
         let placed = |sentence: Sentence| {
             let options: [Vec<u8>; 2] = ["-C".into(), "../p q".into()];
             sentence
-                .map_commands(|command| command.with_options(&options, &["undo".to_owned()]))
+                .map_commands(|command| command.with_options(&options, &["undo"]))
                 .to_string()
         };
         for (template, expected) in [

@@ -1,51 +1,68 @@
 //! What advice depends on in this call: the global options, added to every suggested command so that
 //! it works as printed, and the command at hand.
 
-use std::sync::OnceLock;
+use std::cell::RefCell;
 
 use crate::base::shell_word::shell_line;
 use crate::error::sentence::{CommandWords, Sentence};
 
-struct PlaceWords {
+/// The call that is answered.
+#[derive(Clone, Default)]
+pub struct PlaceWords {
     /// Words such as `-C` and its directory.
     options: Vec<Vec<u8>>,
     /// Commands that take these options.
-    commands: Vec<String>,
+    commands: &'static [&'static str],
+    command: &'static str,
+    help_of: Option<String>,
 }
 
-static PLACE: OnceLock<PlaceWords> = OnceLock::new();
-static COMMAND: OnceLock<&'static str> = OnceLock::new();
-static HELP_OF: OnceLock<String> = OnceLock::new();
+thread_local! {
+    /// The call that this thread answers.
+    static PLACE: RefCell<PlaceWords> = RefCell::default();
+}
 
-/// Sets the options for all later suggestions.
-pub fn set_options(options: Vec<Vec<u8>>, commands: Vec<String>) {
-    let _ = PLACE.set(PlaceWords { options, commands });
+/// Begins a call; `options` are added to all suggestions of these commands.
+pub fn begin(options: Vec<Vec<u8>>, commands: &'static [&'static str]) {
+    adopt(PlaceWords {
+        options,
+        commands,
+        ..PlaceWords::default()
+    });
+}
+
+/// Returns the call of this thread, for a thread that speaks for it too.
+pub fn at_hand() -> PlaceWords {
+    PLACE.with_borrow(Clone::clone)
+}
+
+/// Lets this thread speak for the call of another.
+pub fn adopt(call: PlaceWords) {
+    PLACE.set(call);
 }
 
 /// Sets the name of the command at hand in the JSON schema.
 pub fn set_command(name: &'static str) {
-    let _ = COMMAND.set(name);
+    PLACE.with_borrow_mut(|place| place.command = name);
 }
 
 pub fn command() -> &'static str {
-    COMMAND.get().copied().unwrap_or_default()
+    PLACE.with_borrow(|place| place.command)
 }
 
 /// Sets the command line whose `--help` has the correct usage: `checkpoint workflow init`.
 pub fn set_help_of(line: String) {
-    let _ = HELP_OF.set(line);
+    PLACE.with_borrow_mut(|place| place.help_of = Some(line));
 }
 
-pub fn help_of() -> &'static str {
-    HELP_OF.get().map_or("checkpoint", String::as_str)
+pub fn help_of() -> String {
+    let named = PLACE.with_borrow(|place| place.help_of.clone());
+    named.unwrap_or_else(|| "checkpoint".to_owned())
 }
 
 /// Adds the options to a command.
 pub fn placed_command(command: CommandWords) -> CommandWords {
-    match PLACE.get() {
-        Some(place) => command.with_options(&place.options, &place.commands),
-        None => command,
-    }
+    PLACE.with_borrow(|place| command.with_options(&place.options, place.commands))
 }
 
 /// Adds the options to the commands of a sentence.
@@ -56,9 +73,13 @@ pub fn placed_sentence(sentence: Sentence) -> Sentence {
 /// Adds the options to commands at the beginning of the advice or in quotes; a command that has
 /// options already is left alone.
 pub fn placed(advice: &str) -> String {
-    PLACE
-        .get()
-        .map_or_else(|| advice.to_owned(), |place| put(advice, place))
+    PLACE.with_borrow(|place| {
+        if place.options.is_empty() {
+            advice.to_owned()
+        } else {
+            put(advice, place)
+        }
+    })
 }
 
 fn put(advice: &str, place: &PlaceWords) -> String {
@@ -73,9 +94,7 @@ fn put(advice: &str, place: &PlaceWords) -> String {
             .split(|sign: char| !sign.is_ascii_lowercase())
             .next()
             .unwrap_or_default();
-        if (lead.is_empty() || lead.ends_with('\''))
-            && place.commands.iter().any(|command| command == word)
-        {
+        if (lead.is_empty() || lead.ends_with('\'')) && place.commands.contains(&word) {
             placed.push_str(&shell_line(place.options.iter().map(Vec::as_slice)));
             placed.push(' ');
         }
@@ -91,7 +110,8 @@ mod tests {
     fn commands_get_the_options_once_and_other_words_stay() {
         let place = PlaceWords {
             options: vec!["-C".into(), "../p".into()],
-            commands: vec!["undo".into(), "release".into()],
+            commands: &["undo", "release"],
+            ..PlaceWords::default()
         };
         for (advice, placed) in [
             ("checkpoint release wave", "checkpoint -C ../p release wave"),

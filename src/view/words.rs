@@ -51,7 +51,8 @@ fn left_by_a_signal(command: &str) -> &'static str {
 pub fn hint(error: &Error) -> Option<Sentence> {
     match error {
         Error::Usage { .. } => {
-            let words = place::help_of().split(' ').skip(1).chain(["--help"]);
+            let line = place::help_of();
+            let words = line.split(' ').skip(1).chain(["--help"]);
             let help = CommandWords::new(words);
             Some(Sentence::text("see ").then_command(help))
         }

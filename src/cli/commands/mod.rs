@@ -104,6 +104,9 @@ macro_rules! commands {
             }
         }
 
+        /// The names of all commands.
+        pub const NAMES: &[&str] = &[$($name,)* $($other_name,)*];
+
         /// Returns the grammar of a command, with its short name hidden; `None` if there is no such
         /// command.
         pub fn grammar(name: &str) -> Option<Grammar> {

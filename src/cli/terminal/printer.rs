@@ -2,7 +2,8 @@
 //!
 //! Text for a terminal is escaped; only the user's own data are printed as they are.
 
-use std::io::{ErrorKind, IsTerminal, Write};
+use std::cell::RefCell;
+use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
 use crate::cli::global::{Color, GlobalArgs};
@@ -33,7 +34,7 @@ pub struct Printer {
 
 impl Printer {
     pub fn new(global: &GlobalArgs, environment: &Environment) -> Self {
-        let out_is_terminal = std::io::stdout().is_terminal();
+        let out_is_terminal = io::stdout().is_terminal();
         let coloured = |is_terminal: bool| match global.color {
             Color::Always => true,
             Color::Never => false,
@@ -50,10 +51,23 @@ impl Printer {
                 enabled: coloured(out_is_terminal) && !global.json,
             },
             err_paint: Paint {
-                enabled: coloured(std::io::stderr().is_terminal()),
+                enabled: coloured(io::stderr().is_terminal()),
             },
             out_is_terminal,
             is_dumb: environment.is_dumb,
+        }
+    }
+
+    /// Prints JSON alone, for a program.
+    pub fn for_a_program() -> Self {
+        let plain = Paint { enabled: false };
+        Self {
+            json: true,
+            quiet: true,
+            out_paint: plain,
+            err_paint: plain,
+            out_is_terminal: false,
+            is_dumb: true,
         }
     }
 
@@ -69,13 +83,13 @@ impl Printer {
 
     /// Whether talk goes to a terminal and is not silenced.
     pub fn talks_to_a_person(&self) -> bool {
-        !self.quiet && !self.json && std::io::stderr().is_terminal()
+        !self.quiet && !self.json && io::stderr().is_terminal()
     }
 
     /// The screen that results are shown on.
     pub fn screen(&self, now_ms: i64) -> Screen {
         Screen {
-            columns: size_of(&std::io::stdout()).0,
+            columns: size_of(&io::stdout()).0,
             paint: self.out_paint,
             now_ms,
         }
@@ -106,10 +120,9 @@ impl Printer {
     ///
     /// # Errors
     /// The reader is gone, or the write failed.
-    pub fn bytes(&self, bytes: &[u8]) -> std::io::Result<()> {
+    pub fn bytes(&self, bytes: &[u8]) -> io::Result<()> {
         let _hidden = progress::hide();
-        let mut out = std::io::stdout().lock();
-        out.write_all(bytes).and_then(|()| out.flush())
+        write_out(bytes)
     }
 
     /// Prints talk; nothing with `--quiet` or `--json`.
@@ -146,7 +159,7 @@ impl StdoutSink {
 }
 
 impl Write for StdoutSink {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.printer.for_a_person() {
             self.printer.bytes(self.escaper.push(bytes).as_bytes())?;
         } else {
@@ -155,7 +168,7 @@ impl Write for StdoutSink {
         Ok(bytes.len())
     }
 
-    fn flush(&mut self) -> std::io::Result<()> {
+    fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
@@ -177,12 +190,38 @@ fn known_size(found: Option<(terminal_size::Width, terminal_size::Height)>) -> (
     })
 }
 
+thread_local! {
+    /// What this thread prints to stdout while that is collected.
+    static COLLECTED: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
+}
+
+/// Runs `work`, and returns with its result what it printed to stdout; what it told on stderr is
+/// dropped.
+pub fn collect<T>(work: impl FnOnce() -> T) -> (T, Vec<u8>) {
+    COLLECTED.set(Some(Vec::new()));
+    let result = work();
+    (result, COLLECTED.take().unwrap_or_default())
+}
+
+fn write_out(bytes: &[u8]) -> io::Result<()> {
+    let is_collected = COLLECTED.with_borrow_mut(|collected| {
+        collected
+            .as_mut()
+            .map(|collected| collected.extend_from_slice(bytes))
+            .is_some()
+    });
+    if is_collected {
+        return Ok(());
+    }
+    let mut out = io::stdout().lock();
+    out.write_all(bytes).and_then(|()| out.flush())
+}
+
 /// Writes text unchanged to stdout. A failure does not undo the command; see [`lost`].
 pub fn to_stdout(text: &str) {
     progress::note_answer();
     let _hidden = progress::hide();
-    let mut out = std::io::stdout().lock();
-    if let Err(cause) = out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    if let Err(cause) = write_out(text.as_bytes())
         && cause.kind() != ErrorKind::BrokenPipe
     {
         let _ = LOST.set(cause.to_string());
@@ -203,7 +242,10 @@ pub fn to_stderr(text: &str, paint: Paint) {
 
 /// As [`to_stderr`], for a caller that keeps the progress line hidden.
 pub fn last_words(text: &str, paint: Paint) {
-    let _ = std::io::stderr()
+    if COLLECTED.with_borrow(Option::is_some) {
+        return;
+    }
+    let _ = io::stderr()
         .lock()
         .write_all(harmless(text, paint).as_bytes());
 }

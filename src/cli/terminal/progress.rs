@@ -15,7 +15,7 @@ use crate::cli::signals;
 use crate::error::Error;
 use crate::ops::context::Context;
 use crate::view::format::Paint;
-use crate::view::{progress as progress_view, words};
+use crate::view::{place, progress as progress_view, words};
 
 /// Time before a line is shown; shorter work gets none.
 const PATIENCE: Duration = Duration::from_millis(400);
@@ -87,10 +87,13 @@ pub fn show(context: &Context, paint: Paint, print_output: fn(&str, Paint)) -> O
         return None;
     }
     clear_at_panic();
-    let shield = context.interrupt.shield();
+    let (shield, call) = (context.interrupt.shield(), place::at_hand());
     thread::Builder::new()
         .name("progress".into())
-        .spawn(draw_on)
+        .spawn(move || {
+            place::adopt(call);
+            draw_on();
+        })
         .ok()
         .map(|_| Showing { _shield: shield })
 }
