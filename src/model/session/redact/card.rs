@@ -1,6 +1,9 @@
 //! Numbers of payment cards.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
+
+use crate::model::session::redact::{REMOVED, length_of};
 
 /// First digits and numbers of digits of the kinds of cards.
 const KINDS: [(RangeInclusive<u32>, RangeInclusive<usize>); 11] = [
@@ -20,9 +23,33 @@ const KINDS: [(RangeInclusive<u32>, RangeInclusive<usize>); 11] = [
 const DIGITS: RangeInclusive<usize> = 13..=19;
 const GROUP: RangeInclusive<usize> = 3..=7;
 
+/// Returns the text without the numbers of cards.
+pub fn removed(text: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let (mut at, mut copied) = (0, 0);
+    while let Some(len) = text[at..].find(|c: char| c.is_ascii_digit()) {
+        at += len;
+        let is_within = |c: char| c.is_alphanumeric() || "_+.".contains(c);
+        let begins = !text[..at].ends_with(is_within);
+        if let Some(len) = number(&text[at..]).filter(|_| begins) {
+            out.push_str(&text[copied..at]);
+            out.push_str(REMOVED);
+            at += len;
+            copied = at;
+        } else {
+            at += length_of(&text[at..], |byte| byte.is_ascii_digit());
+        }
+    }
+    if copied == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[copied..]);
+    Cow::Owned(out)
+}
+
 /// Returns the length of the number of a card at the beginning of a text, which may be in groups of
 /// digits with a blank or a dash between them.
-pub fn number(text: &str) -> Option<usize> {
+fn number(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut digits = Vec::new();
     let (mut at, mut group, mut sign) = (0, 0, None);

@@ -1,7 +1,8 @@
 //! Replaces secrets and mail addresses in the text of a prompt before it is stored.
 //!
-//! One pass from left to right, with bounded views ahead. What touches a replacement is not
-//! replaced again, so that the result is its own result.
+//! One pass from left to right, with bounded views ahead, between two that look for numbers of
+//! cards alone. What touches a replacement is not replaced again, so that the result is its own
+//! result.
 
 use std::ops::Range;
 
@@ -25,6 +26,8 @@ const MAIL: &str = "«mail»";
 
 /// Returns the text without what appears to be a secret or a mail address.
 pub fn redact(text: &str) -> String {
+    // A number in groups must be one word before words are looked at.
+    let text = &*card::removed(text);
     let mut redactor = Redactor {
         text,
         out: String::with_capacity(text.len()),
@@ -37,7 +40,8 @@ pub fn redact(text: &str) -> String {
     while redactor.at < text.len() {
         redactor.step();
     }
-    redactor.out
+    // One may have been written on behind a secret.
+    card::removed(&redactor.out).into_owned()
 }
 
 struct Redactor<'t> {
@@ -102,11 +106,6 @@ impl Redactor<'_> {
     fn word(&mut self) {
         let rest = &self.text[self.at..];
         if let Some(len) = prefixes::token(rest).or_else(|| shapes::known_shape(rest)) {
-            return self.remove(len);
-        }
-        if !self.out.ends_with(['+', '.', '_'])
-            && let Some(len) = card::number(rest)
-        {
             return self.remove(len);
         }
         if self.at >= self.run_end {

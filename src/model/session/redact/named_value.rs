@@ -218,10 +218,12 @@ fn value_without_sign(
         return None;
     }
     let before = &text[..word.start];
+    // More dashes are the end of a key.
+    let is_option = before.ends_with('-') && !before.ends_with("---");
     let rest = &text[start..];
     let verbs = spoken::VERBS.into_iter().chain(["to ", "= "]);
     let verb = verbs
-        .filter(|_| !before.ends_with('-'))
+        .filter(|_| !is_option)
         .find(|verb| rest.starts_with(verb));
     let start = start + verb.map_or(0, str::len);
     let in_quotes = quoted(text, start);
@@ -229,7 +231,7 @@ fn value_without_sign(
         (Some(_), Some(_)) => Manner::VerbQuoted,
         (Some("is " | "was "), None) => Manner::Told,
         (Some(_), None) => Manner::Verb,
-        (None, _) if before.ends_with('-') => Manner::Argument,
+        (None, _) if is_option => Manner::Argument,
         (None, _) if is_in_netrc(before) => Manner::Netrc,
         (None, _) => Manner::Behind,
     };

@@ -135,7 +135,7 @@ pub fn is_plain_password(word: &str) -> bool {
 pub fn purpose(rest: &str) -> usize {
     let near = window(rest);
     let near = &near[..near.floor_char_boundary(LONGEST_GAP)];
-    let Some(of) = ["for ", "of ", "für ", "to "]
+    let Some(of) = ["for ", "of ", "für "]
         .iter()
         .find(|of| near.starts_with(**of))
     else {

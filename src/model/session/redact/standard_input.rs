@@ -61,7 +61,10 @@ fn piped(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
 fn here(text: &str, word: &Range<usize>) -> Option<Range<usize>> {
     let rest = window(&text[word.end..]);
     let line_end = rest.find('\n').unwrap_or(rest.len());
-    let at = rest[..line_end].find("<<")?;
+    // A replacement may have taken the end of a line.
+    let at = rest[..line_end]
+        .find("<<")
+        .filter(|at| !has_marker(&rest[..*at]))?;
     let from_word = &text[word.clone()];
     if from_word == "sudo" && !asks(&format!("sudo{}", &rest[..at])) {
         return None;
