@@ -298,3 +298,28 @@ fn what_was_set_up_for_the_project_alone_is_looked_at_too() {
     assert_eq!(level, "problem");
     assert!(remedy.contains("setup cursor --project"), "{remedy}");
 }
+
+#[test]
+fn hooks_that_call_another_program_or_stand_twice_are_named_with_their_mend() {
+    let sandbox = project();
+    let other = crate::setup::linked(&sandbox, "other");
+    let claude = sandbox.home().join(".claude");
+    for agent in ["claude", "opencode"] {
+        crate::setup::run_as(&sandbox, &other, &["setup", agent, "--yes"]).success();
+        let run = sandbox.run(&["doctor"]).code(1);
+        let calls = format!("calls {}, and this program is", other.display());
+        run.stdout_has(&calls)
+            .stdout_has(&format!("checkpoint setup {agent}"));
+        sandbox.run(&["setup", agent, "--yes"]).success();
+        sandbox.run(&["doctor"]).success();
+    }
+    let plugin = sandbox.read(claude.join("skills/checkpoint/hooks/hooks.json"));
+    sandbox.write(claude.join("settings.json"), plugin);
+    let run = sandbox.run(&["doctor"]).code(1);
+    run.stdout_has("settings.json has hooks of ours beside")
+        .stdout_has("checkpoint setup claude");
+    sandbox.run(&["setup", "claude", "--yes"]).success();
+    sandbox.run(&["doctor"]).success();
+    let text = sandbox.read(claude.join("settings.json"));
+    assert!(!text.contains("hook --agent"), "{text}");
+}

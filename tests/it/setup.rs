@@ -478,6 +478,17 @@ fn the_plugin_is_written_for_others_with_the_program_that_they_name() {
         hooks.contains("\"'checkpoint' hook --agent claude"),
         "{hooks}"
     );
+    // A path is named from everywhere; its links stay, as an upgrade changes what they point to.
+    sandbox.symlink("bin", Sandbox::binary().parent().expect("a folder"));
+    for (folder, typed) in [("a", "./bin/checkpoint"), ("b", "bin/checkpoint")] {
+        sandbox
+            .run(&["plugin", "emit", folder, "--program", typed])
+            .success();
+        let hooks = sandbox.read(format!("{folder}/hooks/hooks.json"));
+        let absolute = sandbox.path("bin/checkpoint");
+        let call = format!("\"'{}' hook --agent claude", absolute.display());
+        assert!(hooks.contains(&call), "{hooks}");
+    }
     for wrong in ["rm -rf", "/bin/git"] {
         sandbox
             .run(&["plugin", "emit", "x", "--program", wrong])

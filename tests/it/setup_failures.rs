@@ -1,12 +1,13 @@
-//! `setup` where a file cannot be written: what was done and what was not is told file by file, and
-//! the record says no more than what was done.
+//! `setup` where a file cannot be written, or was moved, edited or owned by others meanwhile: what was
+//! done is told file by file, the record says no more, and what is theirs stays.
 
+use std::os::unix::fs::{MetadataExt as _, chown};
 use std::path::Path;
 use std::process::Stdio;
 
 use serde_json::Value;
 
-use crate::bench::{Run, Sandbox, Tree, strace};
+use crate::bench::{Run, Sandbox, Tree, skipped, strace};
 
 const OTHERS: &str = "{\n  \"hooks\": { \"Stop\": [] }\n}\n";
 const RENAMES: &str = "rename,renameat,renameat2";
@@ -208,4 +209,146 @@ fn in_a_project_no_copy_is_left_that_could_be_committed() {
         .run(&["setup", "codex", "--project", "--remove", "--yes"])
         .success();
     assert_eq!(sandbox.read(&hooks), OTHERS);
+}
+
+/// Moves a file away and leaves a link to it, as managers of dotfiles do.
+fn put_behind_a_link(sandbox: &Sandbox, file: &Path) -> std::path::PathBuf {
+    let real = sandbox.top().join("dotfiles").join("moved.json");
+    sandbox.write(&real, sandbox.read(file));
+    crate::bench::fixtures::remove(file);
+    sandbox.symlink(file, &real);
+    real
+}
+
+#[test]
+fn a_file_that_became_a_link_is_emptied_through_it_and_one_of_ours_alone_is_named() {
+    for text in [Some(OTHERS), None] {
+        let sandbox = Sandbox::new();
+        let hooks = sandbox.home().join(".cursor/hooks.json");
+        if let Some(text) = text {
+            sandbox.write(&hooks, text);
+        }
+        sandbox.run(&["setup", "cursor", "--yes"]).success();
+        let real = put_behind_a_link(&sandbox, &hooks);
+        sandbox.run(&["setup", "--remove", "--yes"]).success();
+        assert!(hooks.is_symlink());
+        let left = sandbox.read(&real);
+        match text {
+            Some(text) => assert_eq!(left, text),
+            None => assert_eq!(left.split_whitespace().collect::<String>(), "{}"),
+        }
+        let again = sandbox.run(&["setup", "--remove", "--yes"]).success();
+        assert!(again.stderr.contains("nothing that setup wrote"), "{again}");
+    }
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.home().join(".copilot/hooks/checkpoint.json");
+    sandbox.run(&["setup", "copilot", "--yes"]).success();
+    let real = put_behind_a_link(&sandbox, &hooks);
+    let text = sandbox.read(&real);
+    let remove = ["setup", "--remove", "--yes"];
+    sandbox.run(&remove).code(1).stdout_has("by hand");
+    assert!(hooks.is_symlink());
+    assert_eq!(sandbox.read(&real), text);
+    crate::bench::fixtures::remove(&hooks);
+    sandbox.run(&remove).success();
+    assert!(recorded(&sandbox).is_empty());
+}
+
+#[test]
+fn under_root_a_file_and_its_copy_stay_their_owners() {
+    if !rustix::process::geteuid().is_root() {
+        skipped("needs root");
+        return;
+    }
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.home().join(".cursor/hooks.json");
+    sandbox.write(&hooks, OTHERS).chmod(&hooks, 0o640);
+    chown(&hooks, Some(1234), Some(1235)).expect("root may");
+    let is_theirs = |file: &Path| {
+        let found = file.metadata().expect("a file");
+        let owner = (found.uid(), found.gid(), found.mode() & 0o777);
+        assert_eq!(owner, (1234, 1235, 0o640), "{}", file.display());
+    };
+    sandbox.run(&["setup", "cursor", "--yes"]).success();
+    is_theirs(&hooks);
+    is_theirs(&hooks.with_file_name("hooks.json.before-checkpoint"));
+    sandbox.run(&["setup", "--remove", "--yes"]).success();
+    is_theirs(&hooks);
+    assert_eq!(sandbox.read(&hooks), OTHERS);
+}
+
+#[test]
+fn a_version_of_ours_goes_with_our_hooks_unless_others_came_to_need_it() {
+    let sandbox = Sandbox::new();
+    let hooks = sandbox.home().join(".cursor/hooks.json");
+    let texts = [
+        "{\n  \"hooks\": {\n    \"stop\": [{ \"command\": \"x\" }]\n  }\n}\n",
+        "{ \"hooks\": {} }\n",
+        "{ \"mine\": 1 }\n",
+        "{ \"hooks\": { \"stop\": [] }, \"version\": 1 }\n",
+    ];
+    for text in texts {
+        sandbox.write(&hooks, text);
+        sandbox.run(&["setup", "cursor", "--yes"]).success();
+        sandbox.write(&hooks, format!("// later\n{}", sandbox.read(&hooks)));
+        sandbox.run(&["setup", "--remove", "--yes"]).success();
+        assert_eq!(sandbox.read(&hooks), format!("// later\n{text}"));
+    }
+    sandbox.write(&hooks, "{ \"hooks\": {} }\n");
+    sandbox.run(&["setup", "cursor", "--yes"]).success();
+    let mut settings: Value = serde_json::from_str(&sandbox.read(&hooks)).expect("JSON");
+    let stop = settings["hooks"]["stop"].as_array_mut().expect("a list");
+    stop.push(serde_json::json!({ "command": "theirs" }));
+    sandbox.write(&hooks, settings.to_string());
+    sandbox.run(&["setup", "--remove", "--yes"]).success();
+    let left: Value = serde_json::from_str(&sandbox.read(&hooks)).expect("JSON");
+    let expected = serde_json::json!({
+        "hooks": { "stop": [{ "command": "theirs" }] },
+        "version": 1,
+    });
+    assert_eq!(left, expected);
+}
+
+/// Runs a script that may replace `/etc` for itself; `None` where that is not permitted.
+fn with_managed_settings(sandbox: &Sandbox, script: &str) -> Option<Run> {
+    let start = "mount -t tmpfs none /etc || exit 99; mkdir -p /etc/claude-code/managed-settings.d";
+    let script = format!("{start}\nm=/etc/claude-code/managed-settings.json\n{script}");
+    let run = sandbox.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-ec", &script], &[]);
+    if run.code == 99 || run.stderr.contains("unshare failed") {
+        skipped("needs the right to mount");
+        return None;
+    }
+    Some(run.success())
+}
+
+#[test]
+fn where_plugins_are_forbidden_the_hooks_go_into_the_settings_and_back() {
+    let sandbox = Sandbox::new();
+    let settings = sandbox.home().join(".claude/settings.json");
+    sandbox.write(&settings, "{\n  // mine\n  \"model\": \"x\"\n}\n");
+    let before = Tree::capture(sandbox.home());
+    let script = r#"
+        "$0" setup claude --yes
+        echo '{"blockedMarketplaces": [{"source": "skills-dir"}]}' > /etc/claude-code/managed-settings.d/1.json
+        "$0" doctor > d || true; ! grep twice d; grep -q 'setup claude' d
+        "$0" setup claude --yes
+        grep -q 'hook --agent claude' "$HOME/.claude/settings.json"
+        ! test -e "$HOME/.claude/skills/checkpoint/hooks"
+        "$0" setup claude | grep 'as it should be'
+        rm /etc/claude-code/managed-settings.d/1.json
+        "$0" setup claude --yes
+        ! grep 'hook --agent' "$HOME/.claude/settings.json"
+        test -e "$HOME/.claude/skills/checkpoint/hooks/hooks.json"
+        ! test -e "$HOME/.claude/skills/checkpoint/SKILL.md"
+        echo '{"allowManagedHooksOnly": true}' > $m
+        "$0" doctor > d || true; grep -q 'setup claude --remove' d
+        "$0" setup --remove --yes
+        code=0; "$0" setup claude --yes > d || code=$?; echo "forbidden $code"
+        grep "$m: its allowManagedHooksOnly" d"#;
+    let Some(run) = with_managed_settings(&sandbox, script) else {
+        return;
+    };
+    let said = "blockedMarketplaces in /etc/claude-code/managed-settings.d/1.json";
+    let run = run.stdout_has(said).stdout_has("forbidden 1");
+    assert_eq!(Tree::capture(sandbox.home()), before, "{run}");
 }

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use crate::bench::{Sandbox, Tree, fixtures, sample, strace};
 
-const CALLS: &str =
-    "openat,write,fsync,fchmod,rename,renameat,renameat2,unlink,unlinkat,rmdir,mkdir,mkdirat";
+const CALLS: &str = "openat,write,fsync,fchmod,fchown,rename,renameat,renameat2,unlink,unlinkat,rmdir,mkdir,mkdirat";
 /// Upper bound on the calls of one run.
 const MOST_CALLS: usize = 400;
 const HOOKS: &str = ".codex/hooks.json";

@@ -197,10 +197,9 @@ fn every_shared_file_comes_back_byte_for_byte() {
             0 => String::new(),
             _ => "// later\n".to_owned(),
         };
-        // A version that was put in stays for the hooks of others; a file of nothing is made anew.
-        let is_fixed = agent == "cursor" && !text.contains("\"version\"");
+        // A file of nothing is made anew.
         let is_nothing = text.trim_start_matches('\u{feff}').trim_end().len() < 8;
-        let later = if style.has_bom || is_fixed || is_nothing {
+        let later = if style.has_bom || is_nothing {
             String::new()
         } else {
             later

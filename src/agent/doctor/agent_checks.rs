@@ -8,6 +8,7 @@ use strum::VariantArray as _;
 use crate::agent::dialect::event::AgentName;
 use crate::agent::doctor::check::{DoctorOutcome, HealthCheck};
 use crate::agent::setup::agent_files;
+use crate::agent::setup::managed;
 use crate::agent::setup::places::SetupPlaces;
 use crate::agent::setup::plan::{AgentPlan, SettingsChange, SetupRequest, plan};
 use crate::agent::setup::record::{self, SetupRecord};
@@ -111,9 +112,19 @@ fn definition(plan: &AgentPlan, program: &str, log: &[String], again: CommandWor
     let again = Sentence::command(again);
     if let Some(left) = plan.left.first() {
         let what = format!("{}: {}", escape_path(&left.path), left.why);
-        return HealthCheck::problem(name, what, again);
+        let remedy = if managed::holds(&left.path) {
+            let removal =
+                "'checkpoint setup claude --remove' takes ours out, unless that is changed";
+            Sentence::new(removal, &[])
+        } else {
+            again
+        };
+        return HealthCheck::problem(name, what, remedy);
     }
-    let told = plan.changes.iter().find_map(|change| flaw(change, program));
+    let told = plan
+        .changes
+        .iter()
+        .find_map(|change| flaw(change, plan, program));
     let differs = plan.changes.first().map(|change| {
         let path = escape_path(&change.path);
         format!("{path} is not as it would be written for this program")
@@ -129,12 +140,20 @@ fn definition(plan: &AgentPlan, program: &str, log: &[String], again: CommandWor
 }
 
 /// Tells what is wrong with the calls in a file: they are there twice, or call another program.
-fn flaw(change: &SettingsChange, program: &str) -> Option<String> {
+fn flaw(change: &SettingsChange, plan: &AgentPlan, program: &str) -> Option<String> {
     let path = escape_path(&change.path);
     let found = change.found.as_deref()?;
     let wanted = change.wanted.as_deref().unwrap_or_default();
+    let calls_of = |text: &Option<String>| agent_files::programs(text.as_deref().unwrap_or("{}"));
+    let is_new = |change: &SettingsChange| {
+        calls_of(&change.found).is_empty() && !calls_of(&change.wanted).is_empty()
+    };
     let calls = agent_files::programs(found);
     if !calls.is_empty() && agent_files::programs(wanted).is_empty() {
+        // Hooks that only move are not there twice.
+        if plan.changes.iter().any(is_new) {
+            return None;
+        }
         return Some(format!(
             "{path} has hooks of ours beside those that stand elsewhere: each event comes twice"
         ));

@@ -275,7 +275,7 @@ fn strays(context: &Context, store: &Store, fix: bool) -> Option<HealthCheck> {
         .filter(|name| stage_removal::is_stage_name(name.as_bytes()))
         .collect();
     names.sort();
-    let work = WorkTree::open(context.root.path()).ok()?;
+    let work = WorkTree::open_root(&context.root).ok()?;
     let random = |name: &str| name.rsplit('-').next().unwrap_or_default().to_owned();
     let has_content = |name: &&String| {
         let found = stage_removal::leftover_has_unsaved(&work, &random(name), &|_, _| Ok(false));

@@ -40,6 +40,11 @@ pub fn usual_folder() -> PathBuf {
     })
 }
 
+/// Whether a file is one of the managed settings of this system.
+pub fn holds(path: &Path) -> bool {
+    path.starts_with(usual_folder())
+}
+
 /// Reads the managed settings in a folder. A file that cannot be read counts as empty: Claude Code
 /// tells of it.
 pub fn leeway(folder: &Path) -> Leeway {

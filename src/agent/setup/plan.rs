@@ -203,7 +203,11 @@ fn foreign_folder(wanted: &AgentFiles, record: &SetupRecord) -> Option<PathBuf> 
         (SettingsText::Text(found), FileContent::Own(text)) => found == *text,
         _ => false,
     };
-    let is_foreign = has_entries && !wanted.files.iter().any(is_ours);
+    // Plain skills of ours stand there where a plugin was forbidden.
+    let mut recorded = record.files.keys();
+    let is_foreign = has_entries
+        && !wanted.files.iter().any(is_ours)
+        && !recorded.any(|path| path.starts_with(folder));
     is_foreign.then(|| folder.to_path_buf())
 }
 
