@@ -74,7 +74,7 @@ pub fn answer(args: &[OsString], environment: Environment, enter: &Enter<'_>) ->
             let call = Invocation {
                 args,
                 environment,
-                printer: Printer::for_a_program(),
+                printer: Printer::for_a_program(cli.global.json),
                 enter,
             };
             call.answer(cli).0

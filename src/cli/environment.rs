@@ -43,6 +43,7 @@ pub fn read() -> Environment {
         relative_home,
         checkpoint_home: path("CHECKPOINT_HOME"),
         claude_config_dir: path("CLAUDE_CONFIG_DIR"),
+        claude_project_dir: path("CLAUDE_PROJECT_DIR"),
         codex_home: path("CODEX_HOME"),
         copilot_home: path("COPILOT_HOME"),
         xdg_config_home: path("XDG_CONFIG_HOME").filter(|path| path.is_absolute()),

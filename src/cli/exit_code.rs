@@ -72,6 +72,8 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::ConsentNeeded { .. }
         | Error::PlanNeeded { .. }
         | Error::PlanMoved { .. }
+        | Error::PlanNotKnown { .. }
+        | Error::DirNotAllowed { .. }
         | Error::Declined
         | Error::Conflict { .. }
         | Error::DotGitPath { .. }

@@ -11,7 +11,8 @@ pub mod environment;
 pub mod exit_code;
 pub mod global;
 pub mod grammar;
-pub mod lists;
+#[cfg(feature = "mcp")]
+pub mod mcp;
 pub mod parse;
 pub mod run;
 pub mod signals;

@@ -14,6 +14,8 @@ pub struct Environment {
     pub checkpoint_home: Option<PathBuf>,
     /// `CLAUDE_CONFIG_DIR`
     pub claude_config_dir: Option<PathBuf>,
+    /// `CLAUDE_PROJECT_DIR`
+    pub claude_project_dir: Option<PathBuf>,
     /// `CODEX_HOME`
     pub codex_home: Option<PathBuf>,
     /// `COPILOT_HOME`

@@ -9,7 +9,7 @@ pub struct Variable {
     pub is_private: bool,
 }
 
-pub const VARIABLES: [Variable; 37] = [
+pub const VARIABLES: [Variable; 38] = [
     public("CHECKPOINT_HOME", "the base, under which all stores lie"),
     public(
         "CLAUDE_CONFIG_DIR",
@@ -23,6 +23,10 @@ pub const VARIABLES: [Variable; 37] = [
     private(
         "CLAUDE_CODE_SESSION_ID",
         "the session, unless --session names one",
+    ),
+    public(
+        "CLAUDE_PROJECT_DIR",
+        "the directory of the MCP server, if no other is named",
     ),
     public("CLAUDECODE", "tells that Claude Code runs this"),
     private(

@@ -9,7 +9,7 @@ use crate::base::text::{escape, escape_line};
 use crate::base::time::{PAST_FORMS, SPAN_FORMS};
 use crate::error::problem::WorkflowProblem;
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::words::{Instead, Obstacle};
+use crate::error::words::{Instead, Obstacle, alternatives, content, mismatch, no_home};
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
 use crate::model::checkpoint::selector::SelectorProblem;
@@ -153,6 +153,14 @@ pub enum Error {
         message = "look again with --dry-run, then give --plan what it names"
     )]
     PlanMoved { now: String },
+    /// A plan that an MCP client names cannot be carried out.
+    #[error("the plan '{}' {why}; nothing was changed", escape(.plan))]
+    #[strum(message = "the tool checkpoint_plan_restore makes a new one")]
+    PlanNotKnown { plan: String, why: &'static str },
+    /// An MCP client names a directory that it was not given.
+    #[error("{dir} is outside the directories of this server; nothing was done")]
+    #[strum(message = "'checkpoint mcp --help' says how to let it in")]
+    DirNotAllowed { dir: PathBuf },
     /// The user answered no.
     #[error("cancelled; nothing was changed")]
     Declined,
@@ -378,58 +386,6 @@ fn after(lead: &str, text: &str) -> String {
         String::new()
     } else {
         format!("{lead}{text}")
-    }
-}
-
-fn mismatch(query: &str, why: &Mismatch) -> String {
-    match why {
-        Mismatch::TooShort { .. } => {
-            format!("'{query}' is too short for an id: give 4 digits or more")
-        }
-        Mismatch::TooFar { count: 1 } => {
-            format!("'{query}' goes back too far: there is 1 checkpoint")
-        }
-        Mismatch::TooFar { count } => {
-            format!("'{query}' goes back too far: there are {count} checkpoints")
-        }
-        Mismatch::AllScoped { .. } => {
-            format!("'{query}' names no scoped checkpoint, and there are no others")
-        }
-        Mismatch::NoPrompt => format!("no checkpoint is kept for '{query}'"),
-        Mismatch::FirstGone { .. } => format!("the first of '{query}' is no longer kept"),
-        Mismatch::TooOld { .. } => format!("no checkpoint is as old as '{query}'"),
-        Mismatch::InFuture { .. } => format!("'{query}' is in the future"),
-        Mismatch::NorPath { .. } => format!("no checkpoint and no path '{query}'"),
-        _ => format!("no checkpoint '{query}'"),
-    }
-}
-
-fn alternatives(candidates: &[Candidate]) -> String {
-    let shown = |c: &Candidate| format!("{} ({})", c.id.short(), escape(&c.reason));
-    candidates
-        .iter()
-        .map(shown)
-        .collect::<Vec<_>>()
-        .join(" or ")
-}
-
-fn no_home(relative: Option<&Path>) -> String {
-    relative.map_or_else(
-        || "HOME is not set".to_owned(),
-        |home| {
-            format!(
-                "HOME is '{}', which is not an absolute path",
-                home.display()
-            )
-        },
-    )
-}
-
-fn content(entries: &[String]) -> String {
-    if entries.is_empty() {
-        "nothing".to_owned()
-    } else {
-        entries.join(", ")
     }
 }
 

@@ -201,7 +201,7 @@ pub fn pending(journal: JournalState, checkpoints: &Line) -> Option<Pending> {
 /// case also its safety checkpoint.
 fn clear_away(context: &Context, locked: &mut LockedStore<'_>, journal: &Journal) -> Result<()> {
     if context.root.exists() {
-        stage_removal::remove_leftover(&WorkTree::open(context.root.path())?, &journal.staging)?;
+        stage_removal::remove_leftover(&WorkTree::open_root(&context.root)?, &journal.staging)?;
     }
     if journal.stage == JournalStage::Preparing {
         locked.drop_checkpoints(&[journal.safety])?;

@@ -35,7 +35,7 @@ pub struct SchemaAnswer {
 }
 
 /// Every answer; `usage` is that of a command line without a command.
-const ANSWERS: [(&str, Schema); 41] = [
+const ANSWERS: [(&str, Schema); 42] = [
     ("bisect", envelope::schema::<bisect::BisectAnswer>),
     ("cat", envelope::schema::<cat::CatAnswer>),
     ("completions", envelope::schema::<TextAnswer>),
@@ -52,6 +52,7 @@ const ANSWERS: [(&str, Schema); 41] = [
     ("list", envelope::schema::<list::ListAnswer>),
     ("list_all", envelope::schema::<stores::ListAllAnswer>),
     ("man", envelope::schema::<TextAnswer>),
+    ("mcp", envelope::schema::<()>),
     ("ls", envelope::schema::<ls::LsAnswer>),
     ("pin", envelope::schema::<pin::PinAnswer>),
     ("plugin", envelope::schema::<()>),
@@ -155,9 +156,14 @@ pub fn text(name: &str) -> Option<String> {
     if let Some((_, text)) = found {
         return Some((*text).to_owned());
     }
+    of_answer(name).map(|schema| format!("{schema:#}\n"))
+}
+
+/// Returns the schema of an answer; `None` if there is none of that name.
+pub fn of_answer(name: &str) -> Option<Value> {
     let mut answers = ANSWERS.iter().chain(&RUN_ANSWERS);
     let (_, schema) = answers.find(|(known, _)| *known == name)?;
-    Some(format!("{:#}\n", schema(name)))
+    Some(schema(name))
 }
 
 /// Returns the names, or with `schema` that one.

@@ -29,7 +29,7 @@ fn own_files(context: &Context, store: Option<&Store>) -> OwnFiles {
         |store: &Store| projected::read(store.layout()).unwrap_or_else(|_| projected(store));
     let known = store.map(known).unwrap_or_default();
     // A root that cannot be opened fails where it is captured.
-    let work = WorkTree::open(context.root.path()).ok();
+    let work = WorkTree::open_root(&context.root).ok();
     let there = work
         .as_ref()
         .map(find_documents::in_place)

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
+use crate::worktree::root::Root;
 use crate::worktree::sys::{self, Access, Dir};
 
 /// Bits that the owner needs to make and remove names in a directory.
@@ -21,10 +22,22 @@ pub struct WorkTree {
 }
 
 impl WorkTree {
+    /// Opens a root by its canonical path.
+    ///
     /// # Errors
-    /// `path`, canonical and absolute, is no directory that can be opened.
+    /// It is no directory that can be opened, or a component became a symlink since it was resolved.
+    pub fn open_root(root: &Root) -> Result<Self> {
+        Self::of(root.path(), Dir::open_canonical(root.path()))
+    }
+
+    /// # Errors
+    /// `path` is no directory that can be opened.
     pub fn open(path: &Path) -> Result<Self> {
-        let root = Dir::open_root(path).map_err(|error| {
+        Self::of(path, Dir::open_root(path))
+    }
+
+    fn of(path: &Path, opened: io::Result<Dir>) -> Result<Self> {
+        let root = opened.map_err(|error| {
             if sys::is_absent(&error) {
                 Error::RootMissing { root: path.into() }
             } else {

@@ -43,7 +43,7 @@ const LAYERS: [(&str, &[&str]); 12] = [
 ];
 
 /// Each outside crate, and the path prefixes of the files that may name it.
-const DOORS: [(&str, &[&str]); 31] = [
+const DOORS: [(&str, &[&str]); 33] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["base/time", "view/"]),
     ("clap", &["cli/"]),
@@ -78,6 +78,7 @@ const DOORS: [(&str, &[&str]); 31] = [
         "memchr",
         &["ops/browse/find/text_search", "worktree/rules/secrets"],
     ),
+    ("rmcp", &["cli/mcp/"]),
     ("rusqlite", &["worktree/sqlite"]),
     (
         "rustix",
@@ -95,6 +96,7 @@ const DOORS: [(&str, &[&str]); 31] = [
         "serde",
         &[
             "agent/",
+            "cli/mcp/",
             "config",
             "error/problem",
             "view/document",
@@ -107,6 +109,7 @@ const DOORS: [(&str, &[&str]); 31] = [
         "serde_json",
         &[
             "agent/",
+            "cli/mcp/",
             "model/state/state_document",
             "error/problem",
             "workflow/",
@@ -133,6 +136,7 @@ const DOORS: [(&str, &[&str]); 31] = [
     ),
     ("terminal_size", &["cli/terminal/printer"]),
     ("thiserror", &["error", "workflow/words/"]),
+    ("tokio", &["cli/mcp/"]),
     ("toml", &["config"]),
     ("unicode_width", &["view/columns"]),
     ("walkdir", &["worktree/sys/portable", "store/gc/disk_usage"]),

@@ -82,6 +82,12 @@ mod lost_rows;
 mod man;
 mod many_checkpoints;
 mod max_store_size;
+#[cfg(feature = "mcp")]
+mod mcp;
+#[cfg(feature = "mcp")]
+mod mcp_hostile;
+#[cfg(feature = "mcp")]
+mod mcp_restore;
 mod meanwhile;
 mod nested_repos;
 mod newer_formats;

@@ -1,6 +1,7 @@
 //! `cat`: prints one file of a checkpoint.
 
 use std::ffi::OsString;
+use std::io::{self, Write};
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
@@ -27,6 +28,12 @@ pub struct CatArgs {
     /// A path alone, no checkpoint
     #[arg(value_name = "PATH", last = true, conflicts_with = "path")]
     pub only: Option<OsString>,
+    /// Number of bytes at the start that are left out
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub skip: u64,
+    /// Maximum number of bytes to print
+    #[arg(long, value_name = "N")]
+    pub bytes: Option<u64>,
 }
 
 impl CatArgs {
@@ -37,6 +44,50 @@ impl CatArgs {
             what: what.into_encoded_bytes(),
             path: path.cloned().map(OsString::into_encoded_bytes),
         }
+    }
+
+    fn part<'s>(&self, sink: &'s mut dyn Write) -> ContentPart<'s> {
+        ContentPart {
+            sink,
+            skip: self.skip,
+            left: self.bytes.unwrap_or(u64::MAX),
+        }
+    }
+}
+
+/// Passes on a part of a content; after its end, the reader counts as gone.
+struct ContentPart<'s> {
+    sink: &'s mut dyn Write,
+    skip: u64,
+    left: u64,
+}
+
+impl Write for ContentPart<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let within = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+        if self.left == 0 {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let skipped = bytes.len().min(within(self.skip));
+        self.skip -= skipped as u64;
+        let wanted = &bytes[skipped..];
+        let wanted = &wanted[..wanted.len().min(within(self.left))];
+        self.sink.write_all(wanted)?;
+        self.left -= wanted.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sink.flush()
+    }
+}
+
+/// Removes the beginning of a letter at the end of a text that was cut there.
+fn drop_cut_letter(bytes: &mut Vec<u8>) {
+    if let Err(flaw) = std::str::from_utf8(bytes)
+        && flaw.error_len().is_none()
+    {
+        bytes.truncate(flaw.valid_up_to());
     }
 }
 
@@ -51,12 +102,15 @@ impl RunCommand for CatArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         if cmd.printer.json {
             let mut bytes = Vec::new();
-            let outcome = cat_op::cat(context, &self.resolve(), &mut bytes)?;
+            let outcome = cat_op::cat(context, &self.resolve(), &mut self.part(&mut bytes))?;
+            if self.bytes.is_some() {
+                drop_cut_letter(&mut bytes);
+            }
             cmd.printer.result(&cat_view::json(&outcome, &bytes));
             return Ok(exit_code::DONE);
         }
         let mut sink = StdoutSink::new(cmd.printer);
-        let outcome = cat_op::cat(context, &self.resolve(), &mut sink)?;
+        let outcome = cat_op::cat(context, &self.resolve(), &mut self.part(&mut sink))?;
         sink.finish();
         cmd.warn(&outcome.warnings);
         Ok(exit_code::DONE)

@@ -11,11 +11,12 @@ use strum::VariantArray as _;
 
 use crate::base::shell_word::shell_word;
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::lists;
 use crate::cli::commands::prune::KeepArgs;
 use crate::cli::contract::{ContractArgs, Words};
+use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::printer;
-use crate::cli::{exit_code, lists};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::keep_policy::PolicyChange;

@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 
 use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::commands::lists;
+use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
-use crate::cli::{exit_code, lists};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::contract::guard::{self as guard_op, GuardOptions};

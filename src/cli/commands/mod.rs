@@ -23,8 +23,10 @@ pub mod help;
 pub mod hold;
 pub mod hook;
 pub mod list;
+pub mod lists;
 pub mod ls;
 pub mod man;
+pub mod mcp;
 pub mod phase;
 pub mod pin;
 pub mod plugin;
@@ -153,6 +155,7 @@ commands! {
         "hook" Hook(hook::HookArgs),
         "setup" Setup(setup::SetupArgs),
         "plugin" Plugin(plugin::PluginArgs),
+        "mcp" Mcp(mcp::McpArgs),
         "statusline" Statusline(glance::StatuslineArgs),
         "prompt" Prompt(glance::PromptArgs),
         "config" Config(config::ConfigArgs),

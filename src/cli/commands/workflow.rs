@@ -6,6 +6,7 @@ use clap::Subcommand;
 
 use crate::base::time;
 use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::commands::lists;
 use crate::cli::commands::phase::{RunArgs, StepArgs, print_step};
 use crate::cli::commands::select_args::PlanArgs;
 use crate::cli::commands::workflow_documents::{
@@ -15,8 +16,8 @@ use crate::cli::commands::workflow_report::{
     self, NextArgs, WorkflowDiffArgs, WorkflowListArgs, WorkflowShowArgs, WorkflowStatusArgs,
 };
 use crate::cli::commands::workflow_resume::{self, RecoverArgs, ResumeArgs};
+use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
-use crate::cli::{exit_code, lists};
 use crate::error::sentence::CommandWords;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;

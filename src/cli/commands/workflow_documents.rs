@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::commands::lists;
 use crate::cli::commands::phase::{RunArgs, print_step};
-use crate::cli::{exit_code, lists};
+use crate::cli::exit_code;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::view::workflow::{findings, json as runs_json, outcomes as workflow_view};

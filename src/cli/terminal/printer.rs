@@ -58,11 +58,11 @@ impl Printer {
         }
     }
 
-    /// Prints JSON alone, for a program.
-    pub fn for_a_program() -> Self {
+    /// Prints results alone, for a program.
+    pub fn for_a_program(json: bool) -> Self {
         let plain = Paint { enabled: false };
         Self {
-            json: true,
+            json,
             quiet: true,
             out_paint: plain,
             err_paint: plain,

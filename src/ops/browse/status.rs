@@ -192,7 +192,7 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
     if !context.root.exists() {
         return Ok(());
     }
-    let worktree = WorkTree::open(context.root.path())?;
+    let worktree = WorkTree::open_root(&context.root)?;
     let options = CaptureOptions::default();
     let CaptureOutcome::Done(captured) =
         capture(context, Some(store), &worktree, &options, Sink::HashOnly)?

@@ -41,7 +41,7 @@ pub fn gather(
     include_sensitive: &[String],
     pack: &mut PackSet<'_>,
 ) -> Result<CaptureOutcome<CapturedScope>> {
-    let worktree = WorkTree::open(context.root.path())?;
+    let worktree = WorkTree::open_root(&context.root)?;
     let state_document = resolved.state_document.as_ref();
     let extras = Extras {
         state_document: state_document
@@ -154,7 +154,7 @@ pub fn preview_scope(
     scope: &Scope,
     include_sensitive: &[String],
 ) -> Result<ScopePreview> {
-    let (worktree, store) = (WorkTree::open(context.root.path())?, context.find_store()?);
+    let (worktree, store) = (WorkTree::open_root(&context.root)?, context.find_store()?);
     let (capturing, _) = scan_scope(context, store.as_ref(), &worktree, scope, include_sensitive)?;
     let found = capturing.listing();
     let paths = found.paths();

@@ -37,7 +37,7 @@ impl WorktreeSide {
         checkpoint: &Checkpoint,
         paths: &[RelPath],
     ) -> Result<(Self, [Snapshot; 2], Vec<Warning>)> {
-        let worktree = WorkTree::open(context.root.path())?;
+        let worktree = WorkTree::open_root(&context.root)?;
         let mut captured = capture_side(context, store, &worktree, &[])?;
         let compare =
             |captured: &_| dir_filter::compared(context, store, checkpoint, captured, paths);

@@ -32,7 +32,7 @@ pub fn note(context: &Context, ended: &AuditEnd<'_>) -> Option<Warning> {
 }
 
 fn write(context: &Context, ended: &AuditEnd<'_>) -> Result<()> {
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     let time = rfc3339_seconds(context.now_ms);
     let (command, exit) = (shell_line(ended.words.iter().copied()), ended.exit);
     add(

@@ -166,7 +166,7 @@ fn dry_run(context: &Context, checkpoint: &Checkpoint) -> Result<()> {
 }
 
 fn last_modified(context: &Context, snapshot: &Snapshot) -> Option<i64> {
-    let worktree = WorkTree::open(context.root.path()).ok()?;
+    let worktree = WorkTree::open_root(&context.root).ok()?;
     let times = snapshot
         .files
         .keys()

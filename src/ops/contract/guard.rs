@@ -286,7 +286,7 @@ fn by_names(
 
 /// Returns the symlink above a path of a scope; no checkpoint can hold the path under that name.
 fn behind_link(context: &Context, parts: &[ScopePart]) -> Option<RelPath> {
-    let work = WorkTree::open(context.root.path()).ok()?;
+    let work = WorkTree::open_root(&context.root).ok()?;
     parts
         .iter()
         .filter_map(ScopePart::as_path)
@@ -299,7 +299,7 @@ fn of_none(context: &Context, wanted: &GuardedPath, what: String) -> Error {
         part.as_path()
             .is_some_and(|path| matches!(work.stat(path), Ok(None)))
     };
-    let work = WorkTree::open(context.root.path()).ok();
+    let work = WorkTree::open_root(&context.root).ok();
     let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default();
     match work.and_then(|work| parts.iter().find(|part| is_absent(&work, part))) {
         Some(absent) if behind_link(context, parts).is_none() => {
@@ -375,7 +375,7 @@ fn command(context: &Context, verb: &str, scope: Option<&Scope>) -> Vec<Vec<u8>>
 /// Replaces each path that does not exist by its nearest existing directory: no checkpoint can be
 /// made of a missing path.
 fn capturable(context: &Context, parts: &[ScopePart]) -> Scope {
-    let Ok(work) = WorkTree::open(context.root.path()) else {
+    let Ok(work) = WorkTree::open_root(&context.root) else {
         return Scope::new(parts.to_vec());
     };
     let exists = |path: &RelPath| !matches!(work.stat(path), Ok(None));

@@ -51,7 +51,7 @@ pub fn lacks(
     let Some(wanted) = wanted else {
         return Ok(None);
     };
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     let state = LazySnapshot::new(store, checkpoint.tree, meta);
     for path in wanted.parts().iter().filter_map(ScopePart::as_path) {
         if let Some(link) = link_above(&work, path)? {
@@ -85,7 +85,7 @@ pub fn unmatched<'s>(
     wanted: &'s Scope,
 ) -> Result<Option<&'s ScopePart>> {
     let state = LazySnapshot::new(store, checkpoint.tree, store.meta(checkpoint)?);
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     let mut all = None;
     for part in wanted.parts() {
         let is_matched = match part.as_path() {

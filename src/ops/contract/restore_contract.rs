@@ -57,7 +57,7 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
             is_values_alone: true,
         });
     }
-    let worktree = WorkTree::open(context.root.path())?;
+    let worktree = WorkTree::open_root(&context.root)?;
     let on_disk = snapshot.files.iter().map(|(path, entry)| {
         let found = read_facts(&worktree, path, entry.kind);
         (path, found.map_err(|why| format!("{path}: {why}").into()))

@@ -98,7 +98,7 @@ fn make(
     may_be_there: bool,
     render: Render,
 ) -> Result<PathBuf> {
-    let root = WorkTree::open(context.root.path())?;
+    let root = WorkTree::open_root(&context.root)?;
     let holder = open_or_make(&root, &own(HOLDER)?)?;
     let name = own(&alias::of(checkpoint))?;
     let dir = holder.shown(&name);

@@ -64,7 +64,7 @@ fn parse_one(context: &Context, typed: &[u8]) -> Result<Database> {
 
 /// Checks a database file; `wrong` makes an error of what is wrong with it.
 fn check_file(context: &Context, path: &RelPath, wrong: &dyn Fn(&str) -> Error) -> Result<()> {
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     let Some(stat) = work.stat(path)? else {
         let what = format!(
             "there is no database '{path}': neither a file nor a name in your configuration"

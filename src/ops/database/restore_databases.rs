@@ -241,7 +241,7 @@ impl DatabaseItem {
 /// Makes a missing file. SQLite writes into the file and those beside it, so none may have a second
 /// name: that could lie outside the root.
 fn ready_place(context: &Context, path: &RelPath, present: Option<Held>) -> Result<()> {
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     if present == Some(Held::Absent) {
         private_dir::make_empty(&work, path)?;
     }

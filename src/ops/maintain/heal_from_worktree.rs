@@ -60,7 +60,7 @@ fn from_worktree(
     if !context.root.path().is_dir() {
         return Ok(());
     }
-    let worktree = WorkTree::open(context.root.path())?;
+    let worktree = WorkTree::open_root(&context.root)?;
     let mut writer = PackWriter::begin(&store.layout().objects(), store.objects())?;
     let mut left = missing.clone();
     for (id, paths) in missing {

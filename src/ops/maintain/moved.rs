@@ -165,7 +165,7 @@ fn born_after(root: &Path, time_ms: i64) -> bool {
 /// Counts the files and bytes that a capture would hold; `None` above the size gate.
 fn measure(context: &Context) -> Result<Option<(u64, u64)>> {
     let effective = effective_rules(context, None, &[], &[], None);
-    let worktree = WorkTree::open(context.root.path())?;
+    let worktree = WorkTree::open_root(&context.root)?;
     let skip = context.stores_to_skip()?;
     let limit_files = Some(context.settings.max_files).filter(|limit| *limit > 0);
     let options = ScanOptions {
@@ -184,7 +184,7 @@ fn measure(context: &Context) -> Result<Option<(u64, u64)>> {
 }
 
 fn tree_of(context: &Context) -> Result<Option<ObjectId>> {
-    let worktree = WorkTree::open(context.root.path())?;
+    let worktree = WorkTree::open_root(&context.root)?;
     let options = CaptureOptions::default();
     Ok(
         match capture(context, None, &worktree, &options, Sink::HashOnly)? {

@@ -51,7 +51,7 @@ pub fn capture_and_plan(
             target.snapshot(&DirFilter::Everything)?,
         );
     }
-    let worktree = WorkTree::open(context.root.path())?;
+    let worktree = WorkTree::open_root(&context.root)?;
     let options = CaptureOptions::default();
     let mut capturing = match pipeline::begin(context, Some(store), &worktree, &options)? {
         Begun::Scanned(capturing) => *capturing,

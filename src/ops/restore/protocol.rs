@@ -191,7 +191,7 @@ fn restore_under_lock(
     request: &Request<'_>,
     common: &CommonOptions,
 ) -> Result<RestoreOutcome> {
-    let worktree = WorkTree::open(context.root.path())?;
+    let worktree = WorkTree::open_root(&context.root)?;
     let mut databases = DatabaseRestore::prepare(context, &session.locked, &mut pack, request)?;
     let staging = random_hex();
     take_over_pending(session, &worktree, &present, request, &staging)?;

@@ -111,6 +111,6 @@ pub fn path_in_directory(context: &Context, word: &str) -> Option<RelPath> {
     let path = restore_paths::parse(&context.root, &[word.into()])
         .ok()?
         .pop()?;
-    let tree = WorkTree::open(context.root.path()).ok()?;
+    let tree = WorkTree::open_root(&context.root).ok()?;
     matches!(tree.stat(&path), Ok(Some(_))).then_some(path)
 }

@@ -71,7 +71,7 @@ pub fn removed(context: &Context, store: &Store) -> Result<Vec<Removed>> {
     if !context.root.exists() {
         return Ok(Vec::new());
     }
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     let is_there = |path: &str| {
         !matches!(
             state_file::read(&work, &find_documents::rel(path)),

@@ -49,7 +49,7 @@ pub fn drift(context: &Context, store: &Store, workflow: &Workflow) -> Result<Op
     let Ok(held) = store.snapshot(&checkpoint) else {
         return Ok(None);
     };
-    let worktree = WorkTree::open(context.root.path())?;
+    let worktree = WorkTree::open_root(&context.root)?;
     let options = CaptureOptions::default();
     let CaptureOutcome::Done(captured) =
         capture(context, Some(store), &worktree, &options, Sink::HashOnly)?

@@ -67,7 +67,7 @@ pub fn on_disk(context: &Context) -> Result<Vec<OnDisk>> {
     if !context.root.exists() {
         return Ok(Vec::new());
     }
-    Ok(in_place(&WorkTree::open(context.root.path())?))
+    Ok(in_place(&WorkTree::open_root(&context.root)?))
 }
 
 /// As [`on_disk`], in an open root.

@@ -33,7 +33,7 @@ pub fn drop_failed(
     if !context.root.exists() {
         return Ok(Vec::new());
     }
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     let names = state_file::list(&work, &rel(registry::FAILED)).unwrap_or_default();
     let mut paths: Vec<String> = names
         .iter()
@@ -75,7 +75,7 @@ pub fn remove_failed(context: &Context, workflow: &Workflow) -> Result<()> {
     if !context.root.exists() {
         return Ok(());
     }
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     failed(workflow).try_for_each(|path| state_file::remove(&work, &rel(&path)).map(drop))
 }
 
@@ -87,7 +87,7 @@ pub fn remove_archives(context: &Context, id: &str) -> Result<Vec<String>> {
     if !context.root.exists() {
         return Ok(Vec::new());
     }
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     let mut removed = Vec::new();
     for above in [pipeline::ARCHIVE, phases::ARCHIVE] {
         let is_its = |name: &String| {
@@ -132,7 +132,7 @@ pub fn drop_old_archives(
         .into_iter()
         .map(|(id, _)| id)
         .collect();
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     let mut folders = state_file::folders(&work, &rel(phases::ARCHIVE)).unwrap_or_default();
     // `<id>_<YYYYMMDD_HHMMSS>`: the time is at the end.
     folders.retain(|name| {

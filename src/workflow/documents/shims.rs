@@ -52,7 +52,7 @@ pub struct ShimsOutcome {
 pub fn shims(context: &Context, dir: &[u8], force: bool) -> Result<ShimsOutcome> {
     let dirs = restore_paths::parse(&context.root, &[dir.to_vec()])?;
     let dir = dirs.into_iter().next().ok_or(InputError::NoDirectory)?;
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     let mut outcome = ShimsOutcome {
         written: Vec::new(),
         left: Vec::new(),

@@ -98,7 +98,7 @@ pub fn project(
 
 /// Writes the schema of the pipeline state, if the project has none.
 fn add_schema(context: &Context, workflow: &Workflow, notes: &mut Vec<Projected>) -> Result<()> {
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     let place = rel(SCHEMA_FILE);
     if state_file::read(&work, &place)?.is_some() {
         return Ok(());
@@ -170,7 +170,7 @@ fn bring(
     fate: DocumentFate,
     imported: Option<&str>,
 ) -> Result<bool> {
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     let place = rel(path);
     let on_disk = state_file::read(&work, &place)?;
     let said = on_disk

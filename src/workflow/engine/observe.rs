@@ -22,7 +22,7 @@ pub fn observe(context: &Context, workflow: &Workflow) -> Result<Observations> {
     if paths.is_empty() {
         return Ok(Observations::new());
     }
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     let find = |path: String| Some((path.clone(), find(&work, context.root.path(), &path)?));
     Ok(paths.into_iter().filter_map(find).collect())
 }

@@ -291,7 +291,7 @@ fn for_files(
     if paths.is_empty() || !context.root.exists() {
         return Ok(());
     }
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     let mut notes = session.locked.store().projected();
     for path in &paths {
         act(&work, path)?;
@@ -315,7 +315,7 @@ fn for_files(
 /// # Errors
 /// The file cannot be moved.
 pub fn put_aside(context: &Context, path: &str, of: Option<&str>) -> Result<String> {
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     // A directory or other non-file goes where no cleanup of runs looks.
     let of = of.filter(|_| state_file::read(&work, &rel(path)).is_ok());
     let to = aside(context, path, of);
@@ -329,7 +329,7 @@ pub fn put_aside(context: &Context, path: &str, of: Option<&str>) -> Result<Stri
 /// The file cannot be read, or the copy not be written.
 pub fn copy_aside(context: &Context, path: &str) -> Result<String> {
     let (work, to) = (
-        WorkTree::open(context.root.path())?,
+        WorkTree::open_root(&context.root)?,
         aside(context, path, None),
     );
     let bytes = state_file::read(&work, &rel(path))?.unwrap_or_default();
@@ -353,7 +353,7 @@ fn aside(context: &Context, path: &str, of: Option<&str>) -> String {
 /// # Errors
 /// A file cannot be written.
 pub fn force_write(context: &Context, session: &mut Session<'_>, run: &Run) -> Result<()> {
-    let work = WorkTree::open(context.root.path())?;
+    let work = WorkTree::open_root(&context.root)?;
     let mut notes = session.locked.store().projected();
     for (path, value) in &run.workflow.documents {
         if dispatch::profile_of_path(path).is_none() {

@@ -34,6 +34,14 @@ impl Dir {
         })
     }
 
+    /// Opens the directory at a canonical path, if it still is one.
+    pub fn open_canonical(path: &Path) -> io::Result<Self> {
+        if path.canonicalize()? != path {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Self::open_root(path)
+    }
+
     pub fn open_child(&self, name: &[u8], _access: Access) -> io::Result<Self> {
         Self::open_root(&self.child(name)?)
     }

@@ -41,6 +41,28 @@ const NEW_FILE: OFlags = NEVER_FOLLOW
 /// 1024 on macOS.
 const PATH_CHUNK_BYTES: usize = 1000;
 
+/// Opens a directory by `openat2`, following no link; `None` where the kernel or a seccomp filter does not offer it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+fn open_without_links(
+    at: impl std::os::fd::AsFd,
+    path: impl rustix::path::Arg + Copy,
+    access: Access,
+    also: fs::ResolveFlags,
+) -> Option<io::Result<Dir>> {
+    const TRIES: usize = 8;
+    let resolve = fs::ResolveFlags::NO_SYMLINKS | fs::ResolveFlags::NO_MAGICLINKS | also;
+    for _ in 0..TRIES {
+        match fs::openat2(&at, path, dir_flags(access), Mode::empty(), resolve) {
+            Ok(fd) => return Some(Ok(Dir { fd })),
+            // `EAGAIN`: a concurrent rename made the lookup unsafe.
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::TOOBIG) => return None,
+            Err(error) => return Some(Err(error.into())),
+        }
+    }
+    None
+}
+
 fn dir_flags(access: Access) -> OFlags {
     let flags = NEVER_FOLLOW | OFlags::DIRECTORY;
     match access {
@@ -56,6 +78,21 @@ impl Dir {
     pub fn open_root(path: &Path) -> io::Result<Self> {
         let fd = retry_on_intr(|| fs::open(path, dir_flags(Access::Read), Mode::empty()))?;
         Ok(Self { fd })
+    }
+
+    /// Opens the directory at a canonical path: none of its components is a symlink.
+    ///
+    /// # Errors
+    /// I/O errors; [`super::is_absent`] also if a component became a symlink meanwhile. Where the
+    /// kernel offers no `openat2`, only the last component is looked at.
+    pub fn open_canonical(path: &Path) -> io::Result<Self> {
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        if let Some(opened) =
+            open_without_links(fs::CWD, path, Access::Read, fs::ResolveFlags::empty())
+        {
+            return opened;
+        }
+        Self::open_root(path)
     }
 
     pub fn open_child(&self, name: &[u8], access: Access) -> io::Result<Self> {
@@ -99,7 +136,8 @@ impl Dir {
     fn open_chunk(&self, chunk: &[u8], access: Access) -> io::Result<Self> {
         #[cfg(any(target_os = "linux", target_os = "android"))]
         if chunk.contains(&b'/')
-            && let Some(opened) = self.open_beneath(chunk, access)
+            && let Some(opened) =
+                open_without_links(&self.fd, chunk, access, fs::ResolveFlags::BENEATH)
         {
             return opened;
         }
@@ -114,24 +152,6 @@ impl Dir {
             dir = Some(dir.as_ref().unwrap_or(self).open_child(name, wanted)?);
         }
         dir.ok_or_else(|| Errno::NOENT.into())
-    }
-
-    /// Returns `None` where the kernel or a seccomp filter does not offer `openat2`.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    fn open_beneath(&self, chunk: &[u8], access: Access) -> Option<io::Result<Self>> {
-        use rustix::fs::ResolveFlags as Resolve;
-        const TRIES: usize = 8;
-        let resolve = Resolve::BENEATH | Resolve::NO_SYMLINKS | Resolve::NO_MAGICLINKS;
-        for _ in 0..TRIES {
-            match fs::openat2(&self.fd, chunk, dir_flags(access), Mode::empty(), resolve) {
-                Ok(fd) => return Some(Ok(Self { fd })),
-                // `EAGAIN`: a concurrent rename made the lookup unsafe.
-                Err(Errno::AGAIN | Errno::INTR) => {}
-                Err(Errno::NOSYS | Errno::PERM | Errno::INVAL | Errno::TOOBIG) => return None,
-                Err(error) => return Some(Err(error.into())),
-            }
-        }
-        None
     }
 
     /// Lists all names except `.` and `..`, unordered.

@@ -10,6 +10,8 @@ pub mod damaged;
 pub mod fixtures;
 pub mod git;
 pub mod limit;
+#[cfg(feature = "mcp")]
+pub mod mcp_client;
 pub mod normalize;
 pub mod place;
 pub mod play;

@@ -106,7 +106,7 @@ pub fn find(context: &Context, options: &FindOptions) -> Result<FindOutcome> {
     let work = context
         .root
         .exists()
-        .then(|| WorkTree::open(context.root.path()))
+        .then(|| WorkTree::open_root(&context.root))
         .transpose()?;
     let told = found.into_iter().take(limit).filter_map(|(path, steps)| {
         let (last_in, ended_by) = history.end_of(steps)?;

@@ -1,0 +1,79 @@
+//! `mcp`: the server for agents that speak the Model Context Protocol.
+
+use std::path::PathBuf;
+
+use crate::cli::command_context::CommandContext;
+use crate::cli::run::RunAnywhere;
+use crate::config::environment::Environment;
+use crate::error::Result;
+
+/// Serve the commands as tools, over the Model Context Protocol
+///
+/// Agents start it, and speak with it on standard input and output; 'checkpoint help agents' says
+/// what to paste into their settings. A restore needs a plan that was shown before. No tool deletes
+/// or prunes.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub struct McpArgs {
+    /// Directory to act on [default: `CLAUDE_PROJECT_DIR`, or where the server was started]
+    #[arg(long, value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+    /// Another directory that a tool may name, with all below it; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub allow: Vec<PathBuf>,
+}
+
+#[cfg(not(feature = "mcp"))]
+impl RunAnywhere for McpArgs {
+    fn run(self, _cmd: &CommandContext<'_>, _environment: Environment) -> Result<u8> {
+        let what = "this program was built without the feature mcp";
+        Err(crate::error::Error::unexpected(what))
+    }
+}
+
+#[cfg(feature = "mcp")]
+impl RunAnywhere for McpArgs {
+    fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
+        use crate::cli::mcp::{front::Front, plans::Plans, server};
+        let front = Front {
+            dirs: self.dirs(cmd, &environment)?,
+            base: cmd
+                .global
+                .base
+                .as_deref()
+                .map(crate::cli::environment::absolute)
+                .transpose()?,
+            environment,
+            plans: Plans::default(),
+        };
+        server::serve(front)
+    }
+}
+
+#[cfg(feature = "mcp")]
+impl McpArgs {
+    /// Finds the directory to act on. What lies below one that nobody named is not allowed if it is
+    /// no project, such as the home directory in which a program is started.
+    fn dirs(
+        &self,
+        cmd: &CommandContext<'_>,
+        environment: &Environment,
+    ) -> Result<crate::cli::mcp::allowed_dirs::AllowedDirs> {
+        use crate::cli::environment::{absolute, directory};
+        use crate::cli::mcp::allowed_dirs::AllowedDirs;
+        use crate::config::environment::base;
+        use crate::ops::context::resolve_root;
+
+        let named = self.directory.as_ref().or(cmd.global.dir.as_ref());
+        let named = named.or(environment.claude_project_dir.as_ref());
+        let dir = directory(named.map(PathBuf::as_path), environment)?;
+        let place = absolute(&base(cmd.global.base.as_deref(), environment)?)?;
+        let is_project = || {
+            let home = environment.home.as_deref();
+            let root = resolve_root(&dir, None);
+            root.is_ok_and(|root| root.danger(&place, home).is_none())
+        };
+        let others = self.allow.iter().map(|dir| absolute(dir));
+        let others = others.collect::<Result<Vec<PathBuf>>>()?;
+        AllowedDirs::new(&dir, named.is_some() || is_project(), &others)
+    }
+}

@@ -1,0 +1,458 @@
+//! `mcp`: what a client sees, in each era of the protocol.
+
+use std::time::{Duration, Instant};
+
+use jsonschema::Validator;
+use serde_json::{Value, json};
+
+use crate::bench::mcp_client::{McpClient, STATELESS};
+use crate::bench::{Sandbox, strace};
+
+const ERAS: [&str; 3] = ["2025-06-18", "2025-11-25", STATELESS];
+const NAMES: [&str; 13] = [
+    "checkpoint_create",
+    "checkpoint_list",
+    "checkpoint_show",
+    "checkpoint_diff",
+    "checkpoint_find",
+    "checkpoint_read",
+    "checkpoint_status",
+    "checkpoint_plan_restore",
+    "checkpoint_restore",
+    "workflow_status",
+    "workflow_next",
+    "workflow_resume",
+    "workflow_step",
+];
+
+fn project() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("a.txt", "one\n")
+        .write("src/main.rs", "fn main() {}\n");
+    sandbox
+}
+
+fn tools(client: &mut McpClient) -> Vec<Value> {
+    let listed = client.request("tools/list", json!({}));
+    listed["result"]["tools"].as_array().expect("tools").clone()
+}
+
+#[test]
+fn each_era_is_spoken_and_others_are_refused() {
+    let sandbox = project();
+    for era in ERAS {
+        let mut client = McpClient::of(&sandbox, &[], era, false);
+        let names: Vec<Value> = tools(&mut client)
+            .iter()
+            .map(|tool| tool["name"].clone())
+            .collect();
+        assert_eq!(names, NAMES, "{era}");
+        let read = client.request(
+            "resources/read",
+            json!({ "uri": "checkpoint://nothing/here" }),
+        );
+        assert_eq!(
+            read["error"]["data"]["uri"], "checkpoint://nothing/here",
+            "{read}"
+        );
+        let unknown = client.request("tools/call", json!({ "name": "checkpoint_delete" }));
+        assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+        let unknown = client.request("nothing/known", json!({}));
+        assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
+        let (code, rest) = client.end();
+        assert_eq!((code, rest.len()), (Some(0), 0), "{rest:?}");
+    }
+    let mut client = McpClient::of(&sandbox, &[], STATELESS, false);
+    let known = client.request("server/discover", json!({}));
+    let versions = &known["result"]["supportedVersions"];
+    assert_eq!(*versions, json!(ERAS), "{known}");
+    let meta = json!({ "io.modelcontextprotocol/protocolVersion": "2031-01-01" });
+    let refused = client.request("tools/list", json!({ "_meta": meta }));
+    assert_eq!(refused["error"]["code"], -32022, "{refused}");
+    assert_eq!(
+        refused["error"]["data"]["supported"],
+        json!(ERAS),
+        "{refused}"
+    );
+}
+
+#[test]
+fn what_is_listed_is_short_plain_and_valid() {
+    let sandbox = project();
+    let mut client = McpClient::start(&sandbox, &[]);
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } });
+    let first = client.request("initialize", params);
+    let instructions = first["result"]["instructions"].as_str().expect("a text");
+    assert!(instructions.starts_with("When ") && instructions.len() <= 2048);
+    assert_eq!(first["result"]["serverInfo"]["name"], "checkpoint");
+    for tool in tools(&mut client) {
+        let name = tool["name"].as_str().expect("a name");
+        let input = tool["inputSchema"].as_object().expect("an object");
+        let keys: Vec<&String> = input.keys().collect();
+        assert_eq!(
+            keys,
+            ["type", "properties", "required", "additionalProperties"],
+            "{name}"
+        );
+        jsonschema::validator_for(&tool["inputSchema"]).expect(name);
+        jsonschema::validator_for(&tool["outputSchema"]).expect(name);
+        assert_eq!(tool["outputSchema"]["type"], "object", "{name}");
+        let hints = &tool["annotations"];
+        let changes = matches!(
+            name,
+            "checkpoint_create" | "checkpoint_restore" | "workflow_step"
+        );
+        assert_eq!(hints["readOnlyHint"], !changes, "{name}");
+        assert_eq!(
+            hints["destructiveHint"],
+            name == "checkpoint_restore",
+            "{name}"
+        );
+        let asks = &tool["_meta"]["anthropic/requiresUserInteraction"];
+        assert_eq!(*asks == true, name == "checkpoint_restore", "{name}");
+    }
+}
+
+fn validator(tools: &[Value], name: &str) -> Validator {
+    let tool = tools.iter().find(|tool| tool["name"] == name).expect(name);
+    jsonschema::validator_for(&tool["outputSchema"]).expect("a schema")
+}
+
+#[test]
+fn every_tool_answers_by_its_schema() {
+    let sandbox = project();
+    let plan = [
+        "workflow",
+        "init",
+        "--phase",
+        "plan",
+        "--phase",
+        "build::plan",
+    ];
+    sandbox.run(&plan).success();
+    let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);
+    let tools = tools(&mut client);
+    let calls = [
+        ("checkpoint_create", json!({ "reason": "one" })),
+        (
+            "checkpoint_create",
+            json!({ "reason": "a part", "scope": ["src"], "type": "file_backup", "expires": "24h" }),
+        ),
+        (
+            "checkpoint_create",
+            json!({ "reason": "values", "state": { "step": 3, "of": ["a", "b"] } }),
+        ),
+        ("checkpoint_list", json!({})),
+        (
+            "checkpoint_list",
+            json!({ "reason": "o*", "limit": 1, "since": "2h" }),
+        ),
+        ("checkpoint_show", json!({ "checkpoint": "one" })),
+        ("checkpoint_diff", json!({})),
+        (
+            "checkpoint_diff",
+            json!({ "from": "one", "to": "one", "patch": true, "paths": ["src"] }),
+        ),
+        ("checkpoint_find", json!({ "path": "*.rs" })),
+        ("checkpoint_find", json!({ "text": "main", "path": "src/" })),
+        (
+            "checkpoint_read",
+            json!({ "checkpoint": "one", "path": "a.txt" }),
+        ),
+        ("checkpoint_status", json!({})),
+        (
+            "checkpoint_plan_restore",
+            json!({ "checkpoint": "one", "paths": ["src/main.rs"], "overlay": true }),
+        ),
+        ("workflow_status", json!({})),
+        ("workflow_next", json!({})),
+        (
+            "workflow_step",
+            json!({ "phase": "plan", "action": "start" }),
+        ),
+        (
+            "workflow_step",
+            json!({ "phase": "plan", "action": "progress", "text": "-half of it" }),
+        ),
+        ("workflow_resume", json!({})),
+        (
+            "workflow_step",
+            json!({ "phase": "plan", "action": "done" }),
+        ),
+        (
+            "workflow_step",
+            json!({ "phase": "build", "action": "start" }),
+        ),
+        (
+            "workflow_step",
+            json!({ "phase": "build", "action": "fail", "text": "no" }),
+        ),
+        (
+            "workflow_step",
+            json!({ "phase": "build", "action": "skip", "text": "not needed" }),
+        ),
+    ];
+    for (name, arguments) in calls {
+        let result = client.call(name, arguments.clone());
+        let document = &result["structuredContent"];
+        let validator = validator(&tools, name);
+        assert!(
+            validator.is_valid(document),
+            "{name}: {:?}",
+            validator.validate(document).err()
+        );
+        assert_ne!(result["isError"], true, "{name} {arguments}: {document}");
+        let text = result["content"][0]["text"].as_str().expect("a text");
+        assert_eq!(
+            serde_json::from_str::<Value>(text).expect("JSON"),
+            *document
+        );
+    }
+}
+
+#[test]
+fn every_refusal_fits_the_schema_too() {
+    let sandbox = project();
+    sandbox.create("one");
+    let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);
+    let tools = tools(&mut client);
+    let refused = [
+        ("checkpoint_create", json!({ "reason": " " })),
+        ("checkpoint_create", json!({})),
+        ("checkpoint_show", json!({ "checkpoint": "nothing" })),
+        ("checkpoint_show", json!({ "checkpoint": "--help" })),
+        ("checkpoint_find", json!({})),
+        (
+            "checkpoint_read",
+            json!({ "checkpoint": "one", "path": "nothing" }),
+        ),
+        ("checkpoint_restore", json!({ "plan": "0123456789abcdef" })),
+        (
+            "workflow_step",
+            json!({ "phase": "plan", "action": "delete" }),
+        ),
+        ("workflow_status", json!({ "id": "nothing" })),
+    ];
+    for (name, arguments) in refused {
+        let result = client.call(name, arguments.clone());
+        let document = &result["structuredContent"];
+        assert_eq!(result["isError"], true, "{name} {arguments}: {document}");
+        assert!(
+            validator(&tools, name).is_valid(document),
+            "{name}: {document}"
+        );
+        assert!(
+            document["error"]["message"].is_string(),
+            "{name}: {document}"
+        );
+    }
+}
+
+#[test]
+fn what_is_recorded_twice_is_there_once() {
+    let sandbox = project();
+    let mut client = McpClient::of(&sandbox, &[], STATELESS, false);
+    let first = client.data("checkpoint_create", json!({ "reason": "one" }));
+    std::thread::sleep(Duration::from_millis(1100));
+    let again = client.data("checkpoint_create", json!({ "reason": "one" }));
+    assert_eq!(
+        (first["id"].clone(), false.into()),
+        (again["id"].clone(), again["created"].clone())
+    );
+    let other = client.data("checkpoint_create", json!({ "reason": "two" }));
+    assert_ne!(first["id"], other["id"]);
+    let listed = client.data("checkpoint_list", json!({}));
+    assert_eq!(listed["checkpoints"].as_array().map(Vec::len), Some(2));
+    assert_eq!(listed["checkpoints"][0]["source"], "mcp");
+}
+
+#[test]
+fn long_answers_come_in_pages_and_whole_in_the_end() {
+    let sandbox = project();
+    for number in 0..400 {
+        sandbox.write(format!("many/{number:03}-{}", "x".repeat(100)), "1");
+    }
+    let text = "ä line of text\u{1}\n".repeat(4_000);
+    sandbox
+        .write("long.txt", &text)
+        .write("binary", vec![0xff; 70_000]);
+    let mut client = McpClient::of(&sandbox, &[], "2025-06-18", false);
+    client.data("checkpoint_create", json!({ "reason": "one" }));
+    let mut pages = |tool: &str, mut arguments: Value, take: &dyn Fn(&Value) -> Vec<u8>| {
+        let (mut whole, mut count) = (Vec::new(), 0);
+        loop {
+            let result = client.call(tool, arguments.clone());
+            let text = result["content"][0]["text"].as_str().expect("a text");
+            assert!(text.chars().count() <= 25_000, "{tool}");
+            whole.extend(take(&result["structuredContent"]["data"]));
+            count += 1;
+            match result["_meta"]["nextCursor"].as_str() {
+                Some(cursor) => arguments["cursor"] = cursor.into(),
+                None => return (whole, count),
+            }
+        }
+    };
+    let file = |path: &str| json!({ "checkpoint": "one", "path": path });
+    let read = |data: &Value| data["text"].as_str().expect("a text").as_bytes().to_vec();
+    let (found, count) = pages("checkpoint_read", file("long.txt"), &read);
+    assert!(found == text.as_bytes() && count > 2, "{count}");
+    let read = |data: &Value| data["hex"].as_str().expect("hex").as_bytes().to_vec();
+    let (found, _) = pages("checkpoint_read", file("binary"), &read);
+    assert_eq!(found, "ff".repeat(70_000).as_bytes());
+    let names = |data: &Value| {
+        let changes = data["changes"].as_array().expect("changes").iter();
+        changes
+            .flat_map(|change| change["path"].as_str().expect("a path").bytes())
+            .collect()
+    };
+    let (found, count) = pages("checkpoint_show", json!({ "checkpoint": "one" }), &names);
+    assert!(count > 2 && found.len() > 400 * 100, "{count}");
+}
+
+#[test]
+fn resources_and_prompts_are_read() {
+    let sandbox = project();
+    sandbox.write("b i n", [0xff, 0, 1, 2]);
+    let id = sandbox.create("one");
+    let mut client = McpClient::of(&sandbox, &[], STATELESS, false);
+    let read = |client: &mut McpClient, uri: &str| {
+        let answer = client.request("resources/read", json!({ "uri": uri }));
+        answer["result"]["contents"][0].clone()
+    };
+    let list = read(&mut client, "checkpoint://list");
+    assert!(list["text"].as_str().expect("a text").contains(&id));
+    assert_eq!(
+        read(&mut client, &format!("checkpoint://{id}/src/main.rs"))["text"],
+        "fn main() {}\n"
+    );
+    assert_eq!(
+        read(&mut client, &format!("checkpoint://{id}/b%20i%20n"))["blob"],
+        "/wABAg=="
+    );
+    assert!(read(&mut client, "checkpoint://latest")["text"].is_string());
+    for uri in [
+        "",
+        "file:///etc/passwd",
+        "checkpoint://",
+        "checkpoint://-C/x",
+        "checkpoint://one/../../x",
+        "checkpoint://workflow/none",
+    ] {
+        let answer = client.request("resources/read", json!({ "uri": uri }));
+        assert_eq!(answer["error"]["code"], -32602, "{uri}: {answer}");
+    }
+    let templates = client.request("resources/templates/list", json!({}));
+    assert_eq!(
+        templates["result"]["resourceTemplates"]
+            .as_array()
+            .map(Vec::len),
+        Some(3)
+    );
+    for name in ["rewind", "resume"] {
+        let prompt = client.request("prompts/get", json!({ "name": name, "arguments": {} }));
+        assert!(
+            prompt["result"]["messages"][0]["content"]["text"].is_string(),
+            "{prompt}"
+        );
+    }
+}
+
+#[test]
+fn four_calls_are_worked_on_at_once_and_each_is_answered() {
+    let sandbox = project();
+    sandbox.create("one");
+    let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);
+    let ids: Vec<u64> = (0..20)
+        .map(|at| {
+            let tool = [
+                "checkpoint_diff",
+                "checkpoint_list",
+                "checkpoint_create",
+                "checkpoint_status",
+            ][at % 4];
+            let arguments = if at % 4 == 2 {
+                json!({ "reason": at.to_string() })
+            } else {
+                json!({})
+            };
+            client.send(
+                "tools/call",
+                json!({ "name": tool, "arguments": arguments }),
+            )
+        })
+        .collect();
+    let mut answered: Vec<u64> = ids
+        .iter()
+        .map(|_| client.message()["id"].as_u64().expect("an id"))
+        .collect();
+    answered.sort_unstable();
+    assert_eq!(answered, ids);
+    let (code, rest) = client.end();
+    assert_eq!((code, rest.len()), (Some(0), 0));
+}
+
+#[test]
+fn a_cancelled_call_stops_and_gets_no_answer() {
+    let sandbox = project();
+    for number in 0..3_000 {
+        sandbox.write(format!("many/{number}"), number.to_string().repeat(400));
+    }
+    let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);
+    let arguments = json!({ "name": "checkpoint_create", "arguments": { "reason": "one" } });
+    let id = client.send("tools/call", arguments);
+    std::thread::sleep(Duration::from_millis(20));
+    let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
+    client.line(&cancelled.to_string());
+    let began = Instant::now();
+    let (code, rest) = client.end();
+    assert!(
+        began.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        began.elapsed()
+    );
+    assert_eq!((code, rest.len()), (Some(0), 0), "{rest:?}");
+    assert!(sandbox.listed().is_empty());
+    sandbox.run(&["verify"]).success();
+}
+
+#[test]
+fn progress_is_told_and_only_grows() {
+    let sandbox = project();
+    for number in 0..3_000 {
+        sandbox.write(format!("many/{number}"), format!("{number} ").repeat(2_000));
+    }
+    let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);
+    let params = json!({ "name": "checkpoint_create", "arguments": { "reason": "one" }, "_meta": { "progressToken": "t" } });
+    let began = Instant::now();
+    let answer = client.request("tools/call", params);
+    assert_ne!(answer["result"]["isError"], true, "{answer}");
+    let told: Vec<f64> = client
+        .progress
+        .iter()
+        .map(|note| note["progress"].as_f64().expect("a number"))
+        .collect();
+    let wanted = began.elapsed().as_secs_f64() * 2.0 - 2.0;
+    assert!(
+        f64::from(u32::try_from(told.len()).expect("a few")) >= wanted,
+        "{} in {:?}",
+        told.len(),
+        began.elapsed()
+    );
+    assert!(told.is_sorted_by(|one, two| one < two), "{told:?}");
+}
+
+#[test]
+fn no_program_is_started_and_no_network_used() {
+    if !strace::available() {
+        return;
+    }
+    let sandbox = project();
+    let (run, reached) = strace::reaching_out(&sandbox, &["mcp"]);
+    let run = run.success();
+    assert_eq!(run.stdout, "");
+    assert!(
+        reached.len() == 1 && reached[0].contains("execve"),
+        "{reached:?}"
+    );
+}
