@@ -300,6 +300,12 @@ fn long_answers_come_in_pages_and_whole_in_the_end() {
     let read = |data: &Value| data["hex"].as_str().expect("hex").as_bytes().to_vec();
     let (found, _) = pages("checkpoint_read", file("binary"), &read);
     assert_eq!(found, "ff".repeat(70_000).as_bytes());
+    let mut few = file("long.txt");
+    few["max_bytes"] = 5.into();
+    few["cursor"] = (text.len() - 60).to_string().into();
+    let read = |data: &Value| data["text"].as_str().expect("a text").as_bytes().to_vec();
+    let (found, _) = pages("checkpoint_read", few, &read);
+    assert_eq!(found, &text.as_bytes()[text.len() - 60..]);
     let names = |data: &Value| {
         let changes = data["changes"].as_array().expect("changes").iter();
         changes

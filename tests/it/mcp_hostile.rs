@@ -24,8 +24,12 @@ fn every_line_gets_the_answer_that_it_deserves() {
         r#"{{"jsonrpc":"2.0","id":77,"method":"tools/call","params":{{"name":"{}"}}}}"#,
         "x".repeat(17 << 20)
     );
-    let lines: [(&str, Option<(i64, Value)>); 13] = [
+    let lines: [(&str, Option<(i64, Value)>); 14] = [
         ("garbage", Some((-32700, Value::Null))),
+        (
+            r#"{"jsonrpc":"2.0","id":70,"method":"tools/call","params":{"name":"\ud83d"}}"#,
+            Some((-32700, 70.into())),
+        ),
         ("\u{feff}", None),
         ("", None),
         ("[]", Some((-32600, Value::Null))),
@@ -369,6 +373,11 @@ fn a_server_that_starts_in_no_project_allows_nothing_below_it() {
         named["isError"], true,
         "it was named, so it reaches below: {named}"
     );
+    sandbox.env("CLAUDE_PROJECT_DIR", &home);
+    let mut client = McpClient::of(&sandbox, &[], ERA, false);
+    let below = json!({ "directory": home.join("project") });
+    let refused = client.refusal("checkpoint_status", below);
+    assert_eq!(refused, "dir_not_allowed");
     sandbox.env("CLAUDE_PROJECT_DIR", sandbox.root());
     let mut client = McpClient::of(&sandbox, &[], ERA, false);
     let status = client.data("checkpoint_status", json!({}));

@@ -158,6 +158,25 @@ fn a_plan_is_refused_if_it_is_used_invented_foreign_or_old() {
 }
 
 #[test]
+fn a_later_page_is_of_the_same_plan_or_refused() {
+    let sandbox = project();
+    let mut client = McpClient::of(&sandbox, &[], ERA, false);
+    client.data("checkpoint_create", json!({ "reason": "one" }));
+    for name in ["n1", "n2", "n3"] {
+        sandbox.write(name, "1");
+    }
+    let page = |cursor: &str| json!({ "checkpoint": "one", "limit": 1, "cursor": cursor });
+    let first = client.data("checkpoint_plan_restore", page("0"));
+    let second = client.data("checkpoint_plan_restore", page("1"));
+    assert_eq!(first["plan_digest"], second["plan_digest"]);
+    sandbox.write("hidden", "1");
+    assert_eq!(
+        client.refusal("checkpoint_plan_restore", page("2")),
+        "usage"
+    );
+}
+
+#[test]
 fn a_client_that_can_ask_asks_the_user() {
     for era in [ERA, STATELESS] {
         let sandbox = project();

@@ -64,8 +64,8 @@ impl McpArgs {
         use crate::ops::context::resolve_root;
 
         let named = self.directory.as_ref().or(cmd.global.dir.as_ref());
-        let named = named.or(environment.claude_project_dir.as_ref());
-        let dir = directory(named.map(PathBuf::as_path), environment)?;
+        let usual = named.or(environment.claude_project_dir.as_ref());
+        let dir = directory(usual.map(PathBuf::as_path), environment)?;
         let place = absolute(&base(cmd.global.base.as_deref(), environment)?)?;
         let is_project = || {
             let home = environment.home.as_deref();

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
 use crate::cli::mcp::allowed_dirs::AllowedDirs;
-use crate::cli::mcp::arguments::Arguments;
+use crate::cli::mcp::arguments::{Arguments, usage};
 use crate::cli::mcp::paging;
 use crate::cli::mcp::plans::{Plans, ShownPlan};
 use crate::cli::mcp::tools::{MOST_BYTES, ToolEffect, ToolSpec};
@@ -22,6 +22,12 @@ use crate::view::place::{self, PlaceWords};
 
 /// Items of a list of checkpoints, unless more or fewer are asked for.
 const USUAL_ITEMS: u64 = 20;
+/// Changes that are listed beside a patch.
+const CHANGES_BESIDE_A_PATCH: u64 = 20;
+/// Upper bound on the bytes of a letter in UTF-8, and so lower bound on what a page may hold.
+const LONGEST_LETTER: u64 = 4;
+/// Characters that are left for what is said beside document and patch.
+const ROOM_FOR_WORDS: usize = 500;
 /// Number of tries with ever fewer bytes until an escaped content is short enough.
 const TRIES_TO_FIT: u32 = 4;
 
@@ -79,6 +85,9 @@ impl Front {
         }
         let (code, mut document) = self.run(&dir, &words, work);
         if tool.effect == ToolEffect::Plans {
+            if given.cursor()? > 0 {
+                self.check_same_plan(&document, &dir)?;
+            }
             self.note_plan(&document, dir.clone(), shown);
         }
         let mut texts = Vec::new();
@@ -112,8 +121,8 @@ impl Front {
         mut document: Value,
         work: &RunningWork,
     ) -> ToolAnswer {
-        let limit = given.number("limit");
-        paging::page(&mut document, &["changes"], 0, limit);
+        let limit = given.number("limit").unwrap_or(CHANGES_BESIDE_A_PATCH);
+        paging::page(&mut document, &["changes"], 0, Some(limit));
         let (_, printed) = self.run_as(dir, words, work, false);
         let patch = String::from_utf8_lossy(&printed);
         let from = given
@@ -121,7 +130,9 @@ impl Front {
             .ok()
             .and_then(|from| usize::try_from(from).ok());
         let from = patch.floor_char_boundary(from.unwrap_or_default());
+        let room = paging::LONGEST_TEXT.saturating_sub(paging::length(&document) + ROOM_FOR_WORDS);
         let most = given.number("max_bytes").unwrap_or(MOST_BYTES);
+        let most = most.min(room as u64).max(LONGEST_LETTER);
         let end = from.saturating_add(usize::try_from(most).unwrap_or(usize::MAX));
         let end = patch.floor_char_boundary(end).max(from);
         let next = (end < patch.len()).then_some(end as u64);
@@ -162,7 +173,10 @@ impl Front {
             part.insert(1, format!("--bytes={most}").into());
             let (_, document) = self.run(dir, &part, work);
             tries -= 1;
-            if tries == 0 || most < 2 || paging::length(&document) <= paging::LONGEST_TEXT {
+            if tries == 0
+                || most < 2 * LONGEST_LETTER
+                || paging::length(&document) <= paging::LONGEST_TEXT
+            {
                 break document;
             }
             most /= 2;
@@ -191,6 +205,15 @@ impl Front {
             next,
             texts,
         }
+    }
+
+    /// Refuses a later page of a plan that is not the one of the first page: its digest would stand
+    /// for changes that no page showed.
+    fn check_same_plan(&self, document: &Value, dir: &Path) -> Result<()> {
+        let digest = document["data"]["plan_digest"].as_str();
+        let is_same = digest.is_none_or(|digest| self.plans.find(digest, Some(dir)).is_ok());
+        let what = "something has moved since the first page; plan again without a cursor";
+        is_same.then_some(()).ok_or_else(|| usage(what.to_owned()))
     }
 
     fn note_plan(&self, document: &Value, dir: PathBuf, words: Vec<OsString>) {

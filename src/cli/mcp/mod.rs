@@ -8,6 +8,7 @@
 pub mod allowed_dirs;
 pub mod arguments;
 pub mod front;
+pub mod output_schema;
 pub mod paging;
 pub mod plans;
 pub mod prompts;

@@ -24,6 +24,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::base::interrupt::Interrupt;
 use crate::cli::mcp::front::{self, Front, RunningWork, ToolAnswer};
+use crate::cli::mcp::output_schema;
 use crate::cli::mcp::prompts::{self, PROMPTS, PromptSpec};
 use crate::cli::mcp::resources::{self, Content, ResourceSpec};
 use crate::cli::mcp::stdio::StdioTransport;
@@ -326,7 +327,7 @@ fn listed_tool(tool: &ToolSpec) -> Tool {
         Some(false),
     );
     let listed = Tool::new(tool.name, tool.description, object(tool.input_schema()))
-        .with_raw_output_schema(object(tool.output_schema()))
+        .with_raw_output_schema(object(output_schema::of(tool.answers)))
         .with_annotations(hints)
         .with_title(tool.title);
     if !restores {

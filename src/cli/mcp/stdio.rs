@@ -229,13 +229,15 @@ pub fn next_line(input: &mut impl BufRead, longest: usize) -> Option<Incoming> {
     }
 }
 
+/// What can be read of a line that is no message.
+#[derive(Deserialize)]
+struct RequestHead {
+    id: Option<RequestId>,
+    method: Option<IgnoredAny>,
+}
+
 /// Reads the rest of a line that is too long for its id alone, in constant memory.
 fn too_long(start: &[u8], input: &mut impl BufRead, longest: usize) -> Incoming {
-    #[derive(Deserialize)]
-    struct RequestHead {
-        id: Option<RequestId>,
-        method: Option<IgnoredAny>,
-    }
     let mut rest = RestOfLine { input, over: false };
     let line = BufReader::new(start.chain(&mut rest));
     let head = serde_json::from_reader::<_, RequestHead>(line).ok();
@@ -277,8 +279,10 @@ pub fn parse(line: &[u8]) -> Incoming {
     let value = match serde_json::from_slice::<Value>(line) {
         Ok(value) => value,
         Err(error) => {
+            // Half a surrogate makes a text unreadable, and what is around it can be read.
+            let head = serde_json::from_slice::<RequestHead>(line).ok();
             return Incoming::Refused {
-                id: None,
+                id: head.and_then(|head| head.id),
                 error: ErrorData::parse_error(error.to_string(), None),
             };
         }

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::cli::mcp::arguments::{Arguments, usage};
 use crate::error::Result;
-use crate::view::schema;
 
 /// What a tool does to directory and store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +112,7 @@ const LOOKING: [ToolSpec; 6] = [
                 "to": checkpoint("Checkpoint; the directory if not given"),
                 "paths": texts("Only these files and directories, relative to the directory"),
                 "patch": flag("Also return the patch"),
-                "max_bytes": number("Maximum length of the patch", 1, 20_000),
+                "max_bytes": number("Maximum length of the patch", 4, MOST_BYTES),
                 "limit": number("Maximum number of changes", 1, 100_000),
                 "cursor": cursor(),
             })
@@ -151,7 +150,7 @@ const LOOKING: [ToolSpec; 6] = [
             json!({
                 "checkpoint": checkpoint("Checkpoint"),
                 "path": text("File, relative to the directory", 4_096),
-                "max_bytes": number("Maximum number of bytes; 20,000 if not given", 1, MOST_BYTES),
+                "max_bytes": number("Maximum number of bytes; 20,000 if not given", 4, MOST_BYTES),
                 "cursor": cursor(),
             })
         },
@@ -291,36 +290,6 @@ impl ToolSpec {
             "required": self.required,
             "additionalProperties": false,
         })
-    }
-
-    /// Returns the JSON Schema of its answers: the published one, under each of their names.
-    pub fn output_schema(&self) -> Value {
-        let name = self.answers.first().copied().unwrap_or_default();
-        let mut schema = schema::of_answer(name).unwrap_or_default();
-        let names = self
-            .answers
-            .iter()
-            .map(|name| format!("checkpoint.{name}/2"));
-        let names: Vec<String> = names.collect();
-        schema["properties"]["schema"] = json!({ "type": "string", "enum": names });
-        drop_formats(&mut schema);
-        schema
-    }
-}
-
-/// Removes formats of numbers that clients do not know, and warn of.
-fn drop_formats(schema: &mut Value) {
-    match schema {
-        Value::Object(object) => {
-            let is_number =
-                |format: &Value| format.as_str().is_some_and(|name| name.contains("int"));
-            if object.get("format").is_some_and(is_number) {
-                object.shift_remove("format");
-            }
-            object.values_mut().for_each(drop_formats);
-        }
-        Value::Array(items) => items.iter_mut().for_each(drop_formats),
-        _ => {}
     }
 }
 
