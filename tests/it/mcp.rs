@@ -25,7 +25,7 @@ const NAMES: [&str; 13] = [
     "workflow_step",
 ];
 
-fn project() -> Sandbox {
+pub fn project() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox
         .write("a.txt", "one\n")

@@ -9,16 +9,9 @@ use serde_json::{Value, json};
 use crate::bench::mcp_client::{McpClient, STATELESS};
 use crate::bench::sample::{Draw, is_full};
 use crate::bench::{Sandbox, Tree};
+use crate::mcp::project;
 
 const ERA: &str = "2025-11-25";
-
-fn project() -> Sandbox {
-    let sandbox = Sandbox::new();
-    sandbox
-        .write("a.txt", "one\n")
-        .write("src/main.rs", "fn main() {}\n");
-    sandbox
-}
 
 fn plan(client: &mut McpClient, arguments: Value) -> String {
     let data = client.data("checkpoint_plan_restore", arguments);

@@ -51,8 +51,8 @@ impl RunAnywhere for McpArgs {
 
 #[cfg(feature = "mcp")]
 impl McpArgs {
-    /// Finds the directory to act on. What lies below one that nobody named is not allowed if it is
-    /// no project, such as the home directory in which a program is started.
+    /// Finds the directory to act on. Unless the command line names it, nothing below it is allowed
+    /// if it is no project, such as the home directory in which a program is started.
     fn dirs(
         &self,
         cmd: &CommandContext<'_>,

@@ -100,9 +100,7 @@ impl Front {
         // Without a terminal, `resume` shows what can be answered, and decides nothing.
         let shows_choices = command == "workflow" && code == exit_code::REFUSED;
         if let Some(next) = next {
-            texts.push(format!(
-                "There is more: call again with \"cursor\": \"{next}\"."
-            ));
+            texts.push(goes_on(next));
         }
         Ok(ToolAnswer {
             has_failed: document["ok"] != true && !shows_choices,
@@ -145,9 +143,7 @@ impl Front {
                     patch.len()
                 ),
             );
-            texts.push(format!(
-                "There is more: call again with \"cursor\": \"{next}\"."
-            ));
+            texts.push(goes_on(next));
         }
         ToolAnswer {
             has_failed: false,
@@ -195,9 +191,7 @@ impl Front {
         if let Some(next) = next {
             let message = format!("{length} of {size} bytes; cursor {next} goes on");
             paging::warn(&mut document, &message);
-            texts.push(format!(
-                "There is more: call again with \"cursor\": \"{next}\"."
-            ));
+            texts.push(goes_on(next));
         }
         ToolAnswer {
             has_failed: document["ok"] != true,
@@ -336,4 +330,9 @@ pub fn refused(tool: &ToolSpec, error: &Error) -> ToolAnswer {
         next: None,
         texts: Vec::new(),
     }
+}
+
+/// Tells a model, which may see no more than the texts, how it gets the next page.
+fn goes_on(next: u64) -> String {
+    format!("There is more: call again with \"cursor\": \"{next}\".")
 }

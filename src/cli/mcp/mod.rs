@@ -3,7 +3,8 @@
 //! `server` answers requests, which `stdio` reads and writes; `tools` is the table of the tools,
 //! `arguments` checks what they are given, and `front` runs the commands behind them, in a
 //! directory of `allowed_dirs`. `plans` are the restores that were shown, `paging` cuts what is too
-//! long, `resources` and `prompts` are the other things that a client may ask for.
+//! long, `output_schema` says what answers look like, `resources` and `prompts` are the other things
+//! that a client may ask for.
 
 pub mod allowed_dirs;
 pub mod arguments;
