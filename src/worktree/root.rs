@@ -143,6 +143,11 @@ pub fn make(path: &Path, perm: u32) -> Result<()> {
     set_perm(path, perm)
 }
 
+/// Removes a root that was made and is still empty; one that holds something stays.
+pub fn remove_empty(path: &Path) {
+    let _ = std::fs::remove_dir(path);
+}
+
 #[cfg(unix)]
 fn set_perm(path: &Path, perm: u32) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;

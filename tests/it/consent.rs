@@ -222,6 +222,23 @@ fn a_directory_that_is_gone_has_a_plan_too() {
 }
 
 #[test]
+fn a_refused_plan_does_not_make_a_directory_that_is_gone() {
+    let sandbox = Sandbox::bare();
+    sandbox.write("a", "1");
+    sandbox.create("one");
+    sandbox.write("a", "2");
+    let digest = planned(&sandbox, &["restore", "one"]);
+    std::fs::remove_dir_all(sandbox.root()).expect("it can be removed");
+    let root = sandbox.root().to_str().expect("UTF-8");
+    let args = [
+        "-C", root, "restore", "one", "--plan", &digest, "--yes", "--json",
+    ];
+    let run = sandbox.run(&args).code(4);
+    assert_eq!(run.error_code(), "consent_needed");
+    assert!(!sandbox.root().exists(), "{run}");
+}
+
+#[test]
 fn a_setting_in_a_file_that_cannot_be_read_still_asks_for_a_plan() {
     let sandbox = project();
     sandbox

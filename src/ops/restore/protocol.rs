@@ -37,6 +37,7 @@ use crate::store::repository::Store;
 use crate::store::small_files::journal::{Journal, JournalStage};
 use crate::store::trees::meta_tree::Extras;
 use crate::worktree::apply::stage_removal;
+use crate::worktree::root;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Restores, undoes or redoes: plans, asks for consent, then plans again under the lock and applies
@@ -88,16 +89,15 @@ pub fn restore(
         }
         check_still_there(&session, request)?;
         let _shield = context.interrupt.shield();
-        if make_root(context, &request.target)? {
-            session::describe(context, store, &session.locked)?;
-            session.warnings.push(Warning::RootWasRecreated);
-            session
-                .warnings
-                .extend(own_files::went_with_the_root(&session.locked));
-        }
+        let is_new_root = make_root(context, store, &request.target, &mut session)?;
         let mut pack = session.locked.begin_pack()?;
         let present = capture_and_plan(context, store, request, Sink::Pack(&mut pack))?;
-        check_plan(context, request, &present.captured, common.plan.as_deref())?;
+        let checked = check_plan(context, request, &present.captured, common.plan.as_deref());
+        checked.inspect_err(|_| {
+            if is_new_root {
+                root::remove_empty(context.root.path());
+            }
+        })?;
         let plan = refuse_conflicts(present.plan.clone())?;
         if plan != shown && !common.yes {
             (shown, since, again) = (plan, present.since, true);
@@ -135,13 +135,24 @@ fn is_nothing_to_do(context: &Context, request: &Request<'_>, plan: &RestorePlan
     plan.is_empty() && request.pending.is_none() && !asks_for_databases && is_there
 }
 
-/// Makes the root if it is missing; returns whether it did.
-fn make_root(context: &Context, target: &Target<'_>) -> Result<bool> {
-    let root = context.root.path();
-    if root.is_dir() {
+/// Makes the root if it is missing, and warns of it; returns whether it did.
+fn make_root(
+    context: &Context,
+    store: &Store,
+    target: &Target<'_>,
+    session: &mut Session<'_>,
+) -> Result<bool> {
+    let path = context.root.path();
+    if path.is_dir() {
         return Ok(false);
     }
-    crate::worktree::root::make(root, target.root_perm()).map(|()| true)
+    root::make(path, target.root_perm())?;
+    session::describe(context, store, &session.locked)?;
+    session.warnings.push(Warning::RootWasRecreated);
+    session
+        .warnings
+        .extend(own_files::went_with_the_root(&session.locked));
+    Ok(true)
 }
 
 fn refuse_conflicts(plan: RestorePlan) -> Result<RestorePlan> {

@@ -13,7 +13,7 @@ enum Need {
 use Need::{Here, Within};
 
 /// Prefixes of programs' keys. Where a prefix also begins names in source code, more is needed.
-const PREFIXES: [(&str, Need); 158] = [
+const PREFIXES: [(&str, Need); 159] = [
     // Models.
     ("sk-ant-", Within(10)),
     ("sk-proj-", Within(10)),
@@ -63,6 +63,7 @@ const PREFIXES: [(&str, Need); 158] = [
     ("HRKU-", Within(8)),
     ("rnd_", Within(20)),
     ("vcp_", Within(20)),
+    ("vercel_", Within(20)),
     ("nfp_", Within(10)),
     ("nfc_", Within(20)),
     ("nfo_", Within(20)),
