@@ -137,7 +137,7 @@ const DOORS: [(&str, &[&str]); 33] = [
     ("terminal_size", &["cli/terminal/printer"]),
     ("thiserror", &["error", "workflow/words/"]),
     ("tokio", &["cli/mcp/"]),
-    ("toml", &["config"]),
+    ("toml", &["config", "agent/setup/servers/toml_section"]),
     ("unicode_width", &["view/columns"]),
     ("walkdir", &["worktree/sys/portable", "store/gc/disk_usage"]),
     (

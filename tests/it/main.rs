@@ -131,6 +131,7 @@ mod setup;
 mod setup_failures;
 mod setup_kills;
 mod setup_plugins;
+mod setup_servers;
 mod setup_shared;
 mod shape;
 mod shortage;

@@ -31,7 +31,7 @@ pub fn render(event: &AgentEvent, answer: &HookAnswer) -> Option<String> {
         AgentName::Copilot => copilot(answer),
         // A hook of Cline is waited for until it says this.
         AgentName::Cline => json!({ "cancel": false }),
-        AgentName::Opencode | AgentName::Amp | AgentName::Windsurf => Value::Null,
+        _ => Value::Null,
     };
     let is_empty = document.as_object().is_none_or(serde_json::Map::is_empty);
     (!is_empty).then(|| format!("{document}\n"))

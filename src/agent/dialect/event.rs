@@ -6,7 +6,7 @@ use strum::{EnumString, IntoStaticStr, VariantArray};
 
 use crate::model::session::provenance::Moment;
 
-/// A program that can run our hook.
+/// A program that can run our hook, or call our server.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, EnumString, IntoStaticStr, VariantArray,
 )]
@@ -21,6 +21,16 @@ pub enum AgentName {
     Amp,
     Cline,
     Windsurf,
+    Vscode,
+    Zed,
+    Goose,
+}
+
+impl AgentName {
+    /// Whether it runs hooks; another one only calls our server.
+    pub fn has_hooks(self) -> bool {
+        !matches!(self, Self::Vscode | Self::Zed | Self::Goose)
+    }
 }
 
 /// One event, as far as its document tells.

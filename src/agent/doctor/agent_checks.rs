@@ -64,7 +64,12 @@ pub fn examine(context: &Context, program: &OwnProgram, outcome: &mut DoctorOutc
             let again = setup_of(agent);
             definition(&plan(&request, agent, &record), &program.path, &log, again)
         } else {
-            let mut check = HealthCheck::note(agent.into_str(), "has no hooks of ours");
+            let lacks = if agent.has_hooks() {
+                "has no hooks of ours"
+            } else {
+                "does not have our server"
+            };
+            let mut check = HealthCheck::note(agent.into_str(), lacks);
             check.remedy = Some(Sentence::command(setup_of(agent)));
             check
         });
@@ -131,6 +136,9 @@ fn definition(plan: &AgentPlan, program: &str, log: &[String], again: CommandWor
     });
     if let Some(what) = told.or(differs) {
         return HealthCheck::problem(name, what, again);
+    }
+    if !plan.agent.has_hooks() {
+        return HealthCheck::good(name, "has our server as it was written");
     }
     let last = log.iter().rev().find(|line| is_of(line, name));
     let last = last.map_or("no hook of it has run here yet".to_owned(), |line| {

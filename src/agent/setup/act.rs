@@ -157,7 +157,9 @@ fn note(change: &SettingsChange, open: &mut OpenRecord) -> Result<()> {
     open.note_folders(&change.path);
     // In a project, a copy could be committed; the record has the text too.
     let is_of_user = entry.is_shared && entry.project.is_none();
-    if let (true, None, Some(found)) = (is_of_user, &entry.copy, &change.found) {
+    // A file without anything of others needs none.
+    let needs_copy = is_of_user && entry.before.is_some();
+    if let (true, None, Some(found)) = (needs_copy, &entry.copy, &change.found) {
         entry.copy = copy(&change.path, found)?;
     }
     open.record.files.insert(change.path.clone(), entry);

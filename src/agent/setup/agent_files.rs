@@ -10,6 +10,8 @@ use crate::agent::setup::hook_tables::entries;
 use crate::agent::setup::json_edit::{JsonEdit, pretty};
 use crate::agent::setup::managed::{self, Leeway, ManagedKey};
 use crate::agent::setup::places::SetupPlaces;
+use crate::agent::setup::servers::{self, ServerEntry};
+use crate::agent::setup::shared_entries::SharedEntries;
 use crate::agent::setup::shared_hooks::HookEntries;
 use crate::base::text::escape_path;
 
@@ -43,7 +45,7 @@ pub enum FileContent {
     /// A file of ours alone.
     Own(String),
     /// Entries in a file that others write too.
-    Shared(HookEntries),
+    Shared(SharedEntries),
 }
 
 /// All that an agent gets.
@@ -77,10 +79,11 @@ pub fn of_agent(agent: AgentName, places: &SetupPlaces, program: &str) -> AgentF
         let path = folder.join("plugins").join(name);
         vec![own(path, &with(text, program))]
     };
-    let files = match (agent, &own_folder) {
+    let mut files = match (agent, &own_folder) {
         (AgentName::Claude, Some(plugin)) => claude_plugin(plugin, program),
         (AgentName::Gemini, Some(extension)) => {
-            let mut files = vec![own(extension.join("gemini-extension.json"), &manifest())];
+            let manifest = manifest(Some(program));
+            let mut files = vec![own(extension.join("gemini-extension.json"), &manifest)];
             files.extend(skills(&extension.join("skills")));
             files.push(own(extension.join("policies/checkpoint.toml"), POLICY));
             files.push(own(extension.join("hooks/hooks.json"), &hooks.alone()));
@@ -115,13 +118,43 @@ pub fn of_agent(agent: AgentName, places: &SetupPlaces, program: &str) -> AgentF
         (AgentName::Opencode, _) => plugin("checkpoint.js", OPENCODE),
         (AgentName::Amp, _) => plugin("checkpoint.ts", AMP),
         (AgentName::Cline, _) => plugin("checkpoint.ts", CLINE),
+        (AgentName::Vscode | AgentName::Zed | AgentName::Goose, _) => Vec::new(),
     };
+    add_server(&mut files, agent, places, program, own_folder.is_some());
     AgentFiles {
         files,
         gone: gone(agent, folder, own_folder.is_some(), program),
         own_folder,
         notes: notes(agent, is_project, no_plugin.as_ref()),
     }
+}
+
+/// Adds our server to the files of an agent, beside hooks where they stand in the same file.
+fn add_server(
+    files: &mut Vec<AgentFile>,
+    agent: AgentName,
+    places: &SetupPlaces,
+    program: &str,
+    has_own_folder: bool,
+) {
+    let Some(path) = servers::file(agent, places).filter(|_| !has_own_folder) else {
+        return;
+    };
+    let server = ServerEntry::of_agent(agent, program);
+    for file in files.iter_mut().filter(|file| file.path == path) {
+        if let FileContent::Shared(entries) = &mut file.content {
+            entries.server = Some(server);
+            return;
+        }
+    }
+    let entries = SharedEntries {
+        hooks: None,
+        server: Some(server),
+    };
+    files.push(AgentFile {
+        path,
+        content: FileContent::Shared(entries),
+    });
 }
 
 /// Returns what an agent must not have beside its files, lest each event come twice.
@@ -159,10 +192,14 @@ fn notes(agent: AgentName, is_project: bool, no_plugin: Option<&ManagedKey>) -> 
 /// Returns the plugin for Claude Code, as it stands in a folder.
 pub fn claude_plugin(folder: &Path, program: &str) -> Vec<AgentFile> {
     let mut files = vec![
-        own(folder.join(".claude-plugin/plugin.json"), &manifest()),
+        own(folder.join(".claude-plugin/plugin.json"), &manifest(None)),
         own(folder.join("README.md"), README),
     ];
     files.extend(skills(&folder.join("skills")));
+    if cfg!(feature = "mcp") {
+        let servers = pretty(&servers_alone(program), "  ") + "\n";
+        files.push(own(folder.join(".mcp.json"), &servers));
+    }
     let mut hooks = Map::new();
     hooks.insert("description".to_owned(), DESCRIPTION.into());
     let entries = entries(AgentName::Claude, program).events.into_iter();
@@ -180,7 +217,11 @@ fn own(path: PathBuf, text: &str) -> AgentFile {
     }
 }
 
-fn shared(path: PathBuf, entries: HookEntries) -> AgentFile {
+fn shared(path: PathBuf, hooks: HookEntries) -> AgentFile {
+    let entries = SharedEntries {
+        hooks: Some(hooks),
+        server: None,
+    };
     AgentFile {
         path,
         content: FileContent::Shared(entries),
@@ -192,16 +233,26 @@ fn skills(folder: &Path) -> Vec<AgentFile> {
     SKILLS.iter().map(file).collect()
 }
 
-/// Returns the manifest that Claude Code and Gemini CLI read alike.
-fn manifest() -> String {
-    let manifest = json!({
+/// Returns the manifest that Claude Code and Gemini CLI read alike; the latter finds our server in it.
+fn manifest(server: Option<&str>) -> String {
+    let mut manifest = json!({
         "name": "checkpoint",
         "version": env!("CARGO_PKG_VERSION"),
         "description": DESCRIPTION,
         "author": { "name": "The authors of checkpoint" },
         "license": "MIT",
     });
+    if let (Some(program), true) = (server, cfg!(feature = "mcp")) {
+        let servers = servers_alone(program);
+        manifest["mcpServers"] = servers["mcpServers"].clone();
+    }
     pretty(&manifest, "  ") + "\n"
+}
+
+/// Returns our server as plugins name it.
+fn servers_alone(program: &str) -> Value {
+    let server = json!({ "command": program, "args": ["mcp"] });
+    json!({ "mcpServers": { servers::NAME: server } })
 }
 
 /// Puts the program into a text, as a string that JavaScript and Starlark read alike.

@@ -120,7 +120,7 @@ fn moments(agent: AgentName) -> &'static [HookMoment] {
         AgentName::Cursor => &CURSOR,
         AgentName::Copilot => &COPILOT,
         AgentName::Windsurf => &WINDSURF,
-        AgentName::Opencode | AgentName::Amp | AgentName::Cline => &[],
+        _ => &[],
     }
 }
 

@@ -23,11 +23,11 @@ const STRICT: ParseOptions = ParseOptions {
 
 /// Why a file of settings is left alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JsonFlaw {
+pub struct SettingsFlaw {
     pub why: String,
 }
 
-impl JsonFlaw {
+impl SettingsFlaw {
     pub fn new(why: impl Into<String>) -> Self {
         Self { why: why.into() }
     }
@@ -63,7 +63,7 @@ impl JsonEdit {
     ///
     /// # Errors
     /// It is not JSON, or a key stands twice in an object.
-    pub fn read(text: &str) -> Result<Self, JsonFlaw> {
+    pub fn read(text: &str) -> Result<Self, SettingsFlaw> {
         let (has_bom, text) = match text.strip_prefix(BOM) {
             Some(rest) => (true, rest),
             None => (false, text),
@@ -97,18 +97,19 @@ impl JsonEdit {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn value(&self) -> Result<Value, JsonFlaw> {
+    pub fn value(&self) -> Result<Value, SettingsFlaw> {
         self.with_root(value_of)?
     }
 
-    fn with_root<T>(&self, look: impl FnOnce(&Node<'_>) -> T) -> Result<T, JsonFlaw> {
+    fn with_root<T>(&self, look: impl FnOnce(&Node<'_>) -> T) -> Result<T, SettingsFlaw> {
         let parsed = jsonc_parser::parse_to_ast(&self.text, &CollectOptions::default(), &STRICT);
-        let parsed = parsed.map_err(|why| JsonFlaw::new(why.to_string()))?;
+        let parsed = parsed.map_err(|why| SettingsFlaw::new(why.to_string()))?;
         let root = parsed.value.as_ref();
-        root.map(look).ok_or_else(|| JsonFlaw::new("it is empty"))
+        root.map(look)
+            .ok_or_else(|| SettingsFlaw::new("it is empty"))
     }
 
-    fn container(&self, path: &[JsonStep<'_>]) -> Result<Container, JsonFlaw> {
+    fn container(&self, path: &[JsonStep<'_>]) -> Result<Container, SettingsFlaw> {
         self.with_root(|root| {
             let node = path.iter().try_fold(root, step)?;
             let range = node.range();
@@ -130,14 +131,14 @@ impl JsonEdit {
                 children,
             })
         })?
-        .ok_or_else(|| JsonFlaw::new("it lacks a value that was there"))
+        .ok_or_else(|| SettingsFlaw::new("it lacks a value that was there"))
     }
 
     /// Replaces a value.
     ///
     /// # Errors
     /// There is no such value.
-    pub fn replace(&mut self, path: &[JsonStep<'_>], value: &Value) -> Result<(), JsonFlaw> {
+    pub fn replace(&mut self, path: &[JsonStep<'_>], value: &Value) -> Result<(), SettingsFlaw> {
         let found = self.container(path)?;
         let is_one_line = !self.text[found.start..found.end].contains('\n');
         let rendered = if is_one_line {
@@ -158,7 +159,7 @@ impl JsonEdit {
         path: &[JsonStep<'_>],
         key: Option<&str>,
         value: &Value,
-    ) -> Result<(), JsonFlaw> {
+    ) -> Result<(), SettingsFlaw> {
         let found = self.container(path)?;
         let named = |rendered: String, gap: &str| match key {
             Some(key) => format!("{}:{gap}{rendered}", Value::from(key)),
@@ -211,8 +212,8 @@ impl JsonEdit {
     ///
     /// # Errors
     /// There is no such value.
-    pub fn remove(&mut self, path: &[JsonStep<'_>]) -> Result<(), JsonFlaw> {
-        let missing = || JsonFlaw::new("it lacks a value that was there");
+    pub fn remove(&mut self, path: &[JsonStep<'_>]) -> Result<(), SettingsFlaw> {
+        let missing = || SettingsFlaw::new("it lacks a value that was there");
         let (last, above) = path.split_last().ok_or_else(missing)?;
         let found = self.container(above)?;
         let at = match last {
@@ -280,12 +281,12 @@ fn position(node: &Node<'_>, key: &str) -> Option<usize> {
     properties.position(|one| one.name.as_str() == key)
 }
 
-fn value_of(node: &Node<'_>) -> Result<Value, JsonFlaw> {
+fn value_of(node: &Node<'_>) -> Result<Value, SettingsFlaw> {
     Ok(match node {
         Node::StringLit(text) => Value::from(text.value.as_ref()),
         // The number is kept as it is written.
         Node::NumberLit(number) => serde_json::from_str(number.value)
-            .map_err(|_| JsonFlaw::new(format!("{} is no number", number.value)))?,
+            .map_err(|_| SettingsFlaw::new(format!("{} is no number", number.value)))?,
         Node::BooleanLit(switch) => Value::from(switch.value),
         Node::NullKeyword(_) => Value::Null,
         Node::Array(array) => {
@@ -297,7 +298,7 @@ fn value_of(node: &Node<'_>) -> Result<Value, JsonFlaw> {
             for property in &object.properties {
                 let key = property.name.as_str().to_owned();
                 if map.contains_key(&key) {
-                    return Err(JsonFlaw::new(format!(
+                    return Err(SettingsFlaw::new(format!(
                         "the key \"{key}\" stands twice in it"
                     )));
                 }

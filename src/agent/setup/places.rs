@@ -21,6 +21,9 @@ pub struct SetupPlaces {
     amp: PathBuf,
     cline: PathBuf,
     windsurf: PathBuf,
+    vscode: PathBuf,
+    zed: PathBuf,
+    goose: PathBuf,
     /// The skills that several agents read.
     pub agents: PathBuf,
     /// The settings of Claude Code that an organization manages.
@@ -50,6 +53,9 @@ impl SetupPlaces {
             amp: config.join("amp"),
             cline: home.join(".cline"),
             windsurf: home.join(".codeium/windsurf"),
+            vscode: applications(home, &config).join("Code/User"),
+            zed: roaming(home, &config, "Zed", "zed"),
+            goose: roaming(home, &config, "Block/goose/config", "goose"),
             agents: home.join(".agents"),
             managed: managed::usual_folder(),
         })
@@ -68,6 +74,9 @@ impl SetupPlaces {
             amp: root.join(".amp"),
             cline: root.join(".cline"),
             windsurf: root.join(".windsurf"),
+            vscode: root.join(".vscode"),
+            zed: root.join(".zed"),
+            goose: root.join(".goose"),
             agents: root.join(".agents"),
             managed: managed::usual_folder(),
         }
@@ -85,6 +94,9 @@ impl SetupPlaces {
             AgentName::Amp => &self.amp,
             AgentName::Cline => &self.cline,
             AgentName::Windsurf => &self.windsurf,
+            AgentName::Vscode => &self.vscode,
+            AgentName::Zed => &self.zed,
+            AgentName::Goose => &self.goose,
         }
     }
 
@@ -97,6 +109,26 @@ impl SetupPlaces {
         }
         let names = std::fs::read_dir(folder).into_iter().flatten();
         names.flatten().any(|entry| entry.file_name() != "projects")
+    }
+}
+
+/// Returns where programs with a window keep their settings on this system.
+fn applications(home: &Path, config: &Path) -> PathBuf {
+    if cfg!(target_os = "macos") {
+        home.join("Library/Application Support")
+    } else if cfg!(windows) {
+        home.join("AppData/Roaming")
+    } else {
+        config.to_path_buf()
+    }
+}
+
+/// Returns the folder of a program that has another name below the settings of Windows.
+fn roaming(home: &Path, config: &Path, on_windows: &str, elsewhere: &str) -> PathBuf {
+    if cfg!(windows) {
+        home.join("AppData/Roaming").join(on_windows)
+    } else {
+        config.join(elsewhere)
     }
 }
 

@@ -5,12 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::dialect::event::AgentName;
 use crate::agent::setup::agent_files::{self, AgentFile, AgentFiles, FileContent};
-use crate::agent::setup::hook_tables::entries;
-use crate::agent::setup::json_edit::JsonFlaw;
+use crate::agent::setup::json_edit::SettingsFlaw;
 use crate::agent::setup::managed::{self, Leeway};
 use crate::agent::setup::places::SetupPlaces;
 use crate::agent::setup::record::{RecordedFile, SetupRecord};
-use crate::agent::setup::shared_hooks::HookEntries;
+use crate::agent::setup::shared_entries::SharedEntries;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -89,6 +88,12 @@ pub fn plan(request: &SetupRequest, agent: AgentName, record: &SetupRecord) -> A
         });
         return plan;
     }
+    if wanted.files.is_empty() && !request.removes {
+        plan.left.push(LeftAlone {
+            path: request.places.folder(agent).to_path_buf(),
+            why: "it has no settings of a project; leave out --project".to_owned(),
+        });
+    }
     let outcomes = if request.removes {
         removal(request, agent, &wanted, record)
     } else {
@@ -109,7 +114,7 @@ pub fn plan(request: &SetupRequest, agent: AgentName, record: &SetupRecord) -> A
     plan
 }
 
-type Outcomes = Vec<(PathBuf, Result<Option<SettingsChange>, JsonFlaw>)>;
+type Outcomes = Vec<(PathBuf, Result<Option<SettingsChange>, SettingsFlaw>)>;
 
 fn installation(
     request: &SetupRequest,
@@ -156,7 +161,7 @@ fn unrecorded(
     files: &[AgentFile],
     agent: AgentName,
     record: &SetupRecord,
-) -> impl Iterator<Item = (PathBuf, Result<Option<SettingsChange>, JsonFlaw>)> {
+) -> impl Iterator<Item = (PathBuf, Result<Option<SettingsChange>, SettingsFlaw>)> {
     let files = files.iter().rev();
     let files = files.filter(|file| !record.files.contains_key(&file.path));
     files.map(move |file| {
@@ -216,16 +221,16 @@ fn put_own(
     text: &str,
     known: Option<&RecordedFile>,
     entry: impl FnOnce() -> RecordedFile,
-) -> Result<Option<SettingsChange>, JsonFlaw> {
+) -> Result<Option<SettingsChange>, SettingsFlaw> {
     let found = match read_own(&file.path) {
         SettingsText::Missing => None,
         SettingsText::Text(found) if found == text => return Ok(None),
         SettingsText::Text(found) if is_written(known, &found) => Some(found),
         SettingsText::Text(_) => {
             let why = "it is not as it was written, or not ours; move it away";
-            return Err(JsonFlaw::new(why));
+            return Err(SettingsFlaw::new(why));
         }
-        SettingsText::Unusable(why) => return Err(JsonFlaw::new(why)),
+        SettingsText::Unusable(why) => return Err(SettingsFlaw::new(why)),
     };
     let mut entry = entry();
     entry.written = found.iter().cloned().chain([text.to_owned()]).collect();
@@ -239,14 +244,14 @@ fn put_own(
 
 fn put_shared(
     file: &AgentFile,
-    entries: &HookEntries,
+    entries: &SharedEntries,
     known: Option<&RecordedFile>,
     entry: impl FnOnce(Option<String>, Vec<String>) -> RecordedFile,
-) -> Result<Option<SettingsChange>, JsonFlaw> {
+) -> Result<Option<SettingsChange>, SettingsFlaw> {
     let found = match read_text(&file.path) {
         SettingsText::Missing => None,
         SettingsText::Text(found) => Some(found),
-        SettingsText::Unusable(why) => return Err(JsonFlaw::new(why)),
+        SettingsText::Unusable(why) => return Err(SettingsFlaw::new(why)),
     };
     let made = known.filter(|_| found.is_some());
     let made = made.map_or(&[][..], |known| &known.made);
@@ -276,10 +281,10 @@ fn put_shared(
 
 /// Returns a text without our entries; `None` if the file was made for them.
 fn without(
-    entries: &HookEntries,
+    entries: &SharedEntries,
     found: &str,
     known: Option<&RecordedFile>,
-) -> Result<Option<String>, JsonFlaw> {
+) -> Result<Option<String>, SettingsFlaw> {
     let is_blank = found.trim_start_matches('\u{feff}').trim().is_empty();
     if is_blank {
         return Ok(Some(found.to_owned()));
@@ -297,7 +302,7 @@ fn take_out(
     content: Option<&FileContent>,
     agent: AgentName,
     known: Option<&RecordedFile>,
-) -> Result<Option<SettingsChange>, JsonFlaw> {
+) -> Result<Option<SettingsChange>, SettingsFlaw> {
     let is_shared = match content {
         Some(content) => matches!(content, FileContent::Shared(_)),
         None => known.is_some_and(|known| known.is_shared),
@@ -322,27 +327,19 @@ fn take_out(
         SettingsText::Unusable(_) if !is_shared && path.is_symlink() => {
             let why = "it was written as a file and is a link now; remove it by hand, \
                        with the file that it leads to";
-            return Err(JsonFlaw::new(why));
+            return Err(SettingsFlaw::new(why));
         }
-        SettingsText::Unusable(why) => return Err(JsonFlaw::new(why)),
+        SettingsText::Unusable(why) => return Err(SettingsFlaw::new(why)),
         SettingsText::Text(found) => found,
     };
     if is_shared {
-        let (hooks, made) = (
-            entries(agent, ""),
-            known.map_or(&[][..], |known| &known.made),
-        );
-        let wanted = if is_written(known, &found) {
-            Ok(known.and_then(|known| known.before.clone()))
-        } else {
-            without(&hooks, &found, known)
+        let of_file = SharedEntries::of_file(agent, path);
+        let entries = match content {
+            Some(FileContent::Shared(entries)) => entries,
+            _ => &of_file,
         };
-        let wanted = match wanted {
-            // What the user keeps behind a link is emptied, and not removed.
-            Ok(None) if path.is_symlink() => Some(hooks.take_out_of(&found, made, None)?.text),
-            // Others' files are looked at only to find entries of ours.
-            Err(_) if known.is_none() => return Ok(None),
-            wanted => wanted?,
+        let Some(wanted) = text_without(path, entries, &found, known)? else {
+            return Ok(None);
         };
         let is_changed = wanted.as_ref() != Some(&found);
         return if is_changed || known.is_some() {
@@ -357,9 +354,34 @@ fn take_out(
     match content {
         Some(FileContent::Own(text)) if found == *text => change(Some(found), None),
         _ if known.is_none() => Ok(None),
-        _ => Err(JsonFlaw::new(
+        _ => Err(SettingsFlaw::new(
             "it was changed since it was written; remove it by hand",
         )),
+    }
+}
+
+/// Returns what is left of a file without our entries; `None` if it is not known and not of a form
+/// that could hold any.
+fn text_without(
+    path: &Path,
+    entries: &SharedEntries,
+    found: &str,
+    known: Option<&RecordedFile>,
+) -> Result<Option<Option<String>>, SettingsFlaw> {
+    let wanted = if is_written(known, found) {
+        Ok(known.and_then(|known| known.before.clone()))
+    } else {
+        without(entries, found, known)
+    };
+    match wanted {
+        // What the user keeps behind a link is emptied, and not removed.
+        Ok(None) if path.is_symlink() => {
+            let made = known.map_or(&[][..], |known| &known.made);
+            let without = entries.take_out_of(found, made, None)?;
+            Ok(Some(Some(without.text)))
+        }
+        Err(_) if known.is_none() => Ok(None),
+        wanted => wanted.map(Some),
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::agent::dialect::event::AgentName;
 use crate::agent::setup::command_line::HookCall;
-use crate::agent::setup::json_edit::{JsonEdit, JsonFlaw, JsonStep, pretty};
+use crate::agent::setup::json_edit::{JsonEdit, JsonStep, SettingsFlaw, pretty};
 
 const HOOKS: &str = "hooks";
 const VERSION: &str = "version";
@@ -93,7 +93,11 @@ impl HookEntries {
     ///
     /// # Errors
     /// The file is not JSON, or not of the form that the agent reads.
-    pub fn put_into(&self, text: Option<&str>, made: &[String]) -> Result<WithEntries, JsonFlaw> {
+    pub fn put_into(
+        &self,
+        text: Option<&str>,
+        made: &[String],
+    ) -> Result<WithEntries, SettingsFlaw> {
         let is_blank = |text: &&str| text.trim_start_matches('\u{feff}').trim().is_empty();
         let Some(text) = text.filter(|text| !is_blank(text)) else {
             return Ok(self.alone_as_file());
@@ -144,7 +148,7 @@ impl HookEntries {
         text: &str,
         made: &[String],
         before: Option<&str>,
-    ) -> Result<WithoutEntries, JsonFlaw> {
+    ) -> Result<WithoutEntries, SettingsFlaw> {
         let mut file = HookFile::read(text, self.agent, self.shape)?;
         for event in file.events()? {
             file.take_out(&event)?;
@@ -175,26 +179,26 @@ struct HookFile {
 }
 
 impl HookFile {
-    fn read(text: &str, agent: AgentName, shape: HookShape) -> Result<Self, JsonFlaw> {
+    fn read(text: &str, agent: AgentName, shape: HookShape) -> Result<Self, SettingsFlaw> {
         let edit = JsonEdit::read(text)?;
         let file = Self { edit, agent, shape };
         let root = file.value()?;
         let hooks = root.get(HOOKS);
         if !root.is_object() {
-            return Err(JsonFlaw::new("it is no JSON object"));
+            return Err(SettingsFlaw::new("it is no JSON object"));
         }
         if hooks.is_some_and(|hooks| !hooks.is_object()) {
-            return Err(JsonFlaw::new("its \"hooks\" are no JSON object"));
+            return Err(SettingsFlaw::new("its \"hooks\" are no JSON object"));
         }
         Ok(file)
     }
 
-    fn value(&self) -> Result<Value, JsonFlaw> {
+    fn value(&self) -> Result<Value, SettingsFlaw> {
         self.edit.value()
     }
 
     /// Returns the events with a list. Some agents keep switches beside them.
-    fn events(&self) -> Result<Vec<String>, JsonFlaw> {
+    fn events(&self) -> Result<Vec<String>, SettingsFlaw> {
         let root = self.value()?;
         let hooks = root.get(HOOKS).and_then(Value::as_object);
         let lists = hooks
@@ -204,11 +208,11 @@ impl HookFile {
         Ok(lists.map(|(event, _)| event.clone()).collect())
     }
 
-    fn event(&self, event: &str) -> Result<Option<Vec<Value>>, JsonFlaw> {
+    fn event(&self, event: &str) -> Result<Option<Vec<Value>>, SettingsFlaw> {
         match self.value()?[HOOKS].get(event) {
             None => Ok(None),
             Some(Value::Array(list)) => Ok(Some(list.clone())),
-            Some(_) => Err(JsonFlaw::new(format!(
+            Some(_) => Err(SettingsFlaw::new(format!(
                 "its \"hooks\".\"{event}\" is no list"
             ))),
         }
@@ -235,14 +239,14 @@ impl HookFile {
     }
 
     /// Returns the places in an event's list of the elements that are this one's.
-    fn places_of(&self, event: &str, whose: Whose) -> Result<Vec<usize>, JsonFlaw> {
+    fn places_of(&self, event: &str, whose: Whose) -> Result<Vec<usize>, SettingsFlaw> {
         let list = self.event(event)?.unwrap_or_default();
         let places = (0..list.len()).filter(|at| self.whose(&list[*at]) == whose);
         Ok(places.collect())
     }
 
     /// Takes our handlers out of groups that others share.
-    fn take_out_of_mixed(&mut self, event: &str) -> Result<(), JsonFlaw> {
+    fn take_out_of_mixed(&mut self, event: &str) -> Result<(), SettingsFlaw> {
         while let Some(at) = self.places_of(event, Whose::Mixed)?.first().copied() {
             let group = self.event(event)?.unwrap_or_default().swap_remove(at);
             let handlers = group[HOOKS].as_array().map_or(&[][..], Vec::as_slice);
@@ -257,20 +261,20 @@ impl HookFile {
     }
 
     /// Takes our elements from the given one on out of an event's list.
-    fn take_out_from(&mut self, event: &str, first: usize) -> Result<(), JsonFlaw> {
+    fn take_out_from(&mut self, event: &str, first: usize) -> Result<(), SettingsFlaw> {
         while let Some(at) = self.places_of(event, Whose::Ours)?.get(first).copied() {
             self.edit.remove(&element(event, at))?;
         }
         Ok(())
     }
 
-    fn take_out(&mut self, event: &str) -> Result<(), JsonFlaw> {
+    fn take_out(&mut self, event: &str) -> Result<(), SettingsFlaw> {
         self.take_out_of_mixed(event)?;
         self.take_out_from(event, 0)
     }
 
     /// Makes our elements of an event these ones, at the places where they stood.
-    fn bring_up_to_date(&mut self, event: &str, wanted: &[Value]) -> Result<(), JsonFlaw> {
+    fn bring_up_to_date(&mut self, event: &str, wanted: &[Value]) -> Result<(), SettingsFlaw> {
         self.take_out_of_mixed(event)?;
         self.take_out_from(event, wanted.len())?;
         let places = self.places_of(event, Whose::Ours)?;
@@ -289,7 +293,7 @@ impl HookFile {
     }
 
     /// Cuts out the keys that we made and that are empty now, the inner ones first.
-    fn cut_empty(&mut self, made: &mut Vec<String>) -> Result<(), JsonFlaw> {
+    fn cut_empty(&mut self, made: &mut Vec<String>) -> Result<(), SettingsFlaw> {
         made.sort_by_key(|key| std::cmp::Reverse(key.len()));
         let mut left = Vec::new();
         for key in made.drain(..) {

@@ -51,7 +51,8 @@ impl ValueEnum for AgentName {
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        Some(PossibleValue::new(self.into_str()))
+        self.has_hooks()
+            .then(|| PossibleValue::new(self.into_str()))
     }
 }
 

@@ -29,10 +29,10 @@ const ALL: &str = "all";
 
 /// Let agents make checkpoints by themselves
 ///
-/// Writes hooks and skills into the settings of agents, so that a checkpoint is made before each
-/// prompt. Shows what it writes and asks for each agent. Nothing that is ours can stop an agent:
-/// where the program is gone, its entries do nothing. Files that others write too keep comments and
-/// layout, and a copy is left beside them.
+/// Writes hooks, skills and the MCP server into the settings of agents, so that a checkpoint is made
+/// before each prompt and models have our tools. Shows what it writes and asks for each agent.
+/// Nothing that is ours can stop an agent: where the program is gone, its entries do nothing. Files
+/// that others write too keep comments and layout, and a copy is left beside them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SetupArgs {
     /// Agents, or all [default: those that are here]
