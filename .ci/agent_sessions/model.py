@@ -2,8 +2,8 @@
 programming interfaces: Anthropic's messages, OpenAI's responses and chat
 completions, Gemini's generateContent.
 
-A step of the script is {"tool": name, "input": …}, {"text": …},
-{"hang": true} (the answer never comes) or {"error": status, "type": …}. The next step
+A step of the script is {"tool": name, "input": …}, {"offered": ending, "input": …}
+(the tool among those on offer whose name ends so), {"text": …}, {"hang": true} (the answer never comes) or {"error": status, "type": …}. The next step
 answers each request that offers tools; other requests, as for a title, get a
 short text."""
 
@@ -34,12 +34,33 @@ class Model:
                 return {"text": "done"}
             step = self.steps[0]
             # A program tries a failed request again; it is to fail each time.
-            return step if "error" in step else self.steps.pop(0)
+            return step if "error" in step else named(request, self.steps.pop(0))
 
     def call_id(self):
         with self.lock:
             self.calls += 1
             return f"call_{self.calls:04}"
+
+
+def named(request, step):
+    """Returns a step with the name of the tool as this program offers it."""
+    if "offered" not in step:
+        return step
+    for tool, namespace in offered(request["tools"]):
+        if tool.endswith(step["offered"]):
+            return dict(step, tool=tool, **({"namespace": namespace} if namespace else {}))
+    return {"text": f"no tool {step['offered']} is on offer"}
+
+
+def offered(tools, namespace=None):
+    for tool in tools:
+        inner = tool.get("functionDeclarations") or tool.get("function_declarations")
+        if tool.get("type") == "namespace":
+            yield from offered(tool["tools"], tool["name"])
+        elif inner:
+            yield from offered(inner)
+        else:
+            yield tool.get("name") or tool.get("function", {}).get("name", ""), namespace
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -63,6 +63,10 @@ class Program:
         """The steps of the subagent: the second one finds what the first has changed."""
         return [self.shell("echo one > wave.txt"), self.shell("echo two >> wave.txt"), {"text": "written"}]
 
+    def served(self, name, arguments):
+        """The steps that call a tool of our server."""
+        return [{"offered": name, "input": arguments}]
+
     def validation(self, home):
         """The command by which the program examines what `setup` wrote, and what it must say."""
         return None, ""
@@ -95,7 +99,7 @@ class Claude(Program):
                 "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "CLAUDE_CODE_MAX_RETRIES": "0"}
 
     def words(self, prompt, *more):
-        return ["claude", "-p", prompt, "--allowedTools", "Bash,Write,Edit,Agent,Task", "--model", "claude-sonnet-4-5", *more]
+        return ["claude", "-p", prompt, "--allowedTools", "Bash,Write,Edit,Agent,Task,mcp__plugin_checkpoint_checkpoint", "--model", "claude-sonnet-4-5", *more]
 
     def first(self, prompt):
         return self.words(prompt)
@@ -110,6 +114,11 @@ class Claude(Program):
         return [{"tool": "Agent", "input": {"description": "write", "prompt": "Write wave.txt", "subagent_type": "general-purpose",
                                             "run_in_background": False}},
                 *self.wave()]
+
+    def served(self, name, arguments):
+        # It shows the names of such tools only, until the model asks for one.
+        name = f"mcp__plugin_checkpoint_checkpoint__{name}"
+        return [{"tool": "ToolSearch", "input": {"query": f"select:{name}", "max_results": 5}}, *super().served(name, arguments)]
 
     def failure(self):
         return {"error": 429, "type": "rate_limit_error"}
@@ -167,6 +176,10 @@ stream_max_retries = 0
 
     def compacting(self):
         return [dict(self.shell("true"), tokens=150000), {"text": "a summary"}]
+
+    def served(self, name, arguments):
+        # It tells the model of the namespace only; a tool in it can be called all the same.
+        return [{"tool": name, "namespace": "mcp__checkpoint", "input": arguments}]
 
     def validation(self, home):
         rules = str(home / ".codex/rules/checkpoint.rules")

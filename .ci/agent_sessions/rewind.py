@@ -3,7 +3,9 @@
 import json
 import re
 
-from session import BACK, PROMPTS, WAVE, Failed, tree
+from session import BACK, PROMPTS, TOOL, WAVE, Failed, tree
+
+BY_TOOL = "made by a tool"
 
 
 def run(session, checkpoint):
@@ -26,6 +28,9 @@ def run(session, checkpoint):
     session.subagent()
     # Without a person to answer, the program must come to an end all the same.
     session.run(session.program.next(BACK), [session.program.shell(f"'{checkpoint}' restore latest --yes")])
+    # The model calls our server; the answer reaches it.
+    session.run(session.program.next(TOOL), session.program.served("checkpoint_create", {"reason": BY_TOOL}))
+    expect("the answer of the tool", 'requested_reason' in json.dumps(session.model.requests[-1]).replace("\\", ""), True)
     at_the_end = tree(session.project)
     # Codex says so of an answer that it does not understand.
     expect("failed hooks", re.findall(r"hook: \w+ Failed", session.log.read_text(errors="replace")), [])
@@ -33,11 +38,12 @@ def run(session, checkpoint):
     prompts = json.loads(call("rewind", "--json"))["data"]
     expect("the session is of", prompts["agent_name"], name)
     expect("the prompts are", [prompt["line"].strip('"') for prompt in prompts["prompts"]],
-           PROMPTS + [WAVE] * bool(session.program.subagent()) + [BACK])
+           PROMPTS + [WAVE] * bool(session.program.subagent()) + [BACK, TOOL])
     listed = json.loads(call("list", "--json"))["data"]["checkpoints"]
     first, *others = [row["reason"].replace('"', "") for row in reversed(listed)]
     expect("the first checkpoint", first in ("session start", f"before: {PROMPTS[0]}"), True)
-    expect("the others are", others, session.program.reasons())
+    # The turn ends on the state that the tool has recorded already.
+    expect("the others are", others, session.program.reasons() + [BY_TOOL])
 
     call("rewind", "2", "--yes")
     expect("after rewind 2 the tree is", tree(session.project), before_second)

@@ -12,6 +12,7 @@ LIMIT = 120
 PROMPTS = ["Write a greeting", "Say uno for one, then build", "Rewrite everything", "Say goodbye"]
 WAVE = "Let another write"
 BACK = "Go back"
+TOOL = "Keep this by a tool"
 
 
 class Failed(Exception):
