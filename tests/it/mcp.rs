@@ -250,6 +250,20 @@ fn every_refusal_fits_the_schema_too() {
 }
 
 #[test]
+fn a_cursor_of_another_spelling_and_a_state_without_values_are_refused() {
+    let sandbox = project();
+    let mut client = McpClient::of(&sandbox, &[], "2025-11-25", false);
+    client.data("checkpoint_create", json!({ "reason": "one" }));
+    for cursor in ["+1", "01", " 1", "-1", "1.0", "0x1", ""] {
+        let code = client.refusal("checkpoint_list", json!({ "cursor": cursor }));
+        assert_eq!(code, "usage", "{cursor}");
+    }
+    let empty = json!({ "reason": "two", "state": {} });
+    assert_eq!(client.refusal("checkpoint_create", empty), "usage");
+    assert_eq!(sandbox.listed().len(), 1);
+}
+
+#[test]
 fn what_is_recorded_twice_is_there_once() {
     let sandbox = project();
     let mut client = McpClient::of(&sandbox, &[], STATELESS, false);
@@ -314,6 +328,18 @@ fn long_answers_come_in_pages_and_whole_in_the_end() {
     };
     let (found, count) = pages("checkpoint_show", json!({ "checkpoint": "one" }), &names);
     assert!(count > 2 && found.len() > 400 * 100, "{count}");
+    let paths = |data: &Value| {
+        let matches = data["matches"].as_array().expect("matches").iter();
+        matches
+            .flat_map(|one| one["path"].as_str().expect("a path").bytes())
+            .collect()
+    };
+    let search = json!({ "text": "1", "path": "many/*" });
+    let (found, count) = pages("checkpoint_find", search, &paths);
+    assert_eq!(
+        (found.len(), count > 3),
+        (400 * "many/000-".len() + 400 * 100, true)
+    );
 }
 
 #[test]

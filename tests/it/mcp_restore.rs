@@ -151,6 +151,23 @@ fn a_plan_is_refused_if_it_is_used_invented_foreign_or_old() {
 }
 
 #[test]
+fn a_plan_that_could_not_be_carried_out_can_be_tried_again() {
+    let sandbox = project();
+    let mut client = McpClient::of(&sandbox, &[], ERA, false);
+    client.data("checkpoint_create", json!({ "reason": "one" }));
+    sandbox.write("a.txt", "two\n");
+    let digest = plan(&mut client, json!({ "checkpoint": "one" }));
+    // Another process is at work for longer than the server waits.
+    let held = fs::File::open(sandbox.store().join("checkpoint/lock")).expect("the lock");
+    held.lock().expect("it is free");
+    let code = client.refusal("checkpoint_restore", json!({ "plan": digest }));
+    assert_eq!(code, "busy");
+    drop(held);
+    client.data("checkpoint_restore", json!({ "plan": digest }));
+    assert_eq!(sandbox.read("a.txt"), "one\n");
+}
+
+#[test]
 fn a_later_page_is_of_the_same_plan_or_refused() {
     let sandbox = project();
     let mut client = McpClient::of(&sandbox, &[], ERA, false);

@@ -96,7 +96,7 @@ fn each_agent_gets_our_server_in_the_form_that_it_reads() {
     sandbox
         .run(&["setup", "goose", "--project", "--yes"])
         .code(1)
-        .stdout_has("leave out --project");
+        .stdout_has("keeps no settings in a project");
 }
 
 /// Settings of others, each for an agent.

@@ -91,7 +91,7 @@ pub fn plan(request: &SetupRequest, agent: AgentName, record: &SetupRecord) -> A
     if wanted.files.is_empty() && !request.removes {
         plan.left.push(LeftAlone {
             path: request.places.folder(agent).to_path_buf(),
-            why: "it has no settings of a project; leave out --project".to_owned(),
+            why: "it keeps no settings in a project, only those of the user".to_owned(),
         });
     }
     let outcomes = if request.removes {

@@ -54,6 +54,10 @@ impl Arguments {
         list.into_iter().flatten().filter_map(Value::as_str)
     }
 
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
     pub fn number(&self, name: &str) -> Option<u64> {
         self.0.get(name).and_then(Value::as_u64)
     }
@@ -76,6 +80,7 @@ impl Arguments {
             return Ok(0);
         };
         let read = cursor.parse().ok();
+        let read = read.filter(|read: &u64| read.to_string() == cursor);
         read.ok_or_else(|| usage("the cursor is none that an answer named".to_owned()))
     }
 

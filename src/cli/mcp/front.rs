@@ -12,7 +12,7 @@ use crate::cli::mcp::allowed_dirs::AllowedDirs;
 use crate::cli::mcp::arguments::{Arguments, usage};
 use crate::cli::mcp::paging;
 use crate::cli::mcp::plans::{Plans, ShownPlan};
-use crate::cli::mcp::tools::{MOST_BYTES, ToolEffect, ToolSpec};
+use crate::cli::mcp::tools::{MOST_BYTES, ToolEffect, ToolSpec, USUAL_RESULTS};
 use crate::cli::{entry, exit_code};
 use crate::config::environment::Environment;
 use crate::error::{Error, Result};
@@ -95,7 +95,11 @@ impl Front {
             return Ok(self.patch(&dir, &words, given, document, work));
         }
         let limit = given.number("limit");
-        let limit = limit.or_else(|| (command == "list").then_some(USUAL_ITEMS));
+        let limit = limit.or_else(|| match command.to_str() {
+            Some("list") => Some(USUAL_ITEMS),
+            Some("find") => Some(USUAL_RESULTS),
+            _ => None,
+        });
         let next = paging::page(&mut document, tool.lists, given.cursor()?, limit);
         // Without a terminal, `resume` shows what can be answered, and decides nothing.
         let shows_choices = command == "workflow" && code == exit_code::REFUSED;
@@ -265,6 +269,9 @@ impl Front {
             self.note_plan(&now, plan.dir, plan.words);
             paging::page(&mut now, tool.lists, 0, None);
             texts.push(format!("The plan is now: {now}"));
+        } else if document["ok"] != true {
+            // What could not be carried out, as on a full disk, can be tried again.
+            self.plans.note(digest, plan);
         }
         paging::page(&mut document, tool.lists, 0, None);
         ToolAnswer {

@@ -132,7 +132,7 @@ const LOOKING: [ToolSpec; 6] = [
                 "path": text("Path, or pattern as in a .gitignore: `*.rs` in any directory, `src/*.rs` from the root", 4_096),
                 "text": text("Text to search for", 4_096),
                 "since": text("Only checkpoints made since then: `2h`, `yesterday`", 100),
-                "limit": number("Maximum number of results", 1, 10_000),
+                "limit": number("Maximum number of results; 100 if not given", 1, 10_000),
                 "cursor": cursor(),
             })
         },
@@ -273,6 +273,8 @@ const OF_RUNS: [ToolSpec; 4] = [
     },
 ];
 
+/// Results of a search, unless more or fewer are asked for.
+pub const USUAL_RESULTS: u64 = 100;
 /// Upper bound on the bytes of one content.
 pub const MOST_BYTES: u64 = 20_000;
 
@@ -367,6 +369,12 @@ fn create(given: &Arguments) -> Result<Vec<OsString>> {
     }
     option(&mut words, "expires", given.text("expires"));
     option(&mut words, "type", given.text("type"));
+    let is_empty = given.object("state").next().is_none();
+    if given.has("state") && is_empty && given.texts("scope").next().is_none() {
+        return Err(usage(
+            "the argument 'state' holds no value; leave it out to record the files".to_owned(),
+        ));
+    }
     for (key, value) in given.object("state") {
         if key.is_empty() || key.contains('=') {
             return Err(usage(
@@ -409,6 +417,10 @@ fn find(given: &Arguments) -> Result<Vec<OsString>> {
     }
     let mut words = vec!["find".into()];
     option(&mut words, "text", text);
+    // One more than the page shows tells that there is more.
+    let limit = given.number("limit").unwrap_or(USUAL_RESULTS);
+    let last = given.cursor()?.saturating_add(limit).saturating_add(1);
+    option(&mut words, "limit", Some(&last.to_string()));
     option(&mut words, "since", given.text("since"));
     words.extend(path.into_iter().flat_map(|path| ["--".into(), path.into()]));
     Ok(words)
