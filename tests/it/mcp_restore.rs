@@ -129,12 +129,15 @@ fn a_plan_is_refused_if_it_is_used_invented_foreign_or_old() {
         "{result}"
     );
     sandbox.tree().assert_is(&moved, "something has moved");
+    // What it would do now is shown, and carried out only once it was planned anew.
     let now = result["content"][1]["text"].as_str().expect("the new plan");
     let now: Value = serde_json::from_str(now.split_once(": ").expect("a plan").1).expect("JSON");
-    let now = now["data"]["plan_digest"]
-        .as_str()
-        .expect("a digest")
-        .to_owned();
+    assert_eq!(now["data"]["counts"]["deleted"], 1, "{now}");
+    assert!(now["data"]["plan_digest"].is_null(), "{now}");
+    let shown = result.to_string();
+    assert!(shown.contains("checkpoint_plan_restore again"), "{shown}");
+    assert!(!shown.contains("--dry-run"), "{shown}");
+    let now = plan(&mut client, json!({ "checkpoint": "one" }));
     client.data("checkpoint_restore", json!({ "plan": now }));
     assert_eq!(
         (sandbox.read("a.txt"), sandbox.exists("new")),

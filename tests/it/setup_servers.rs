@@ -100,7 +100,13 @@ fn each_agent_gets_our_server_in_the_form_that_it_reads() {
 }
 
 /// Settings of others, each for an agent.
-const OTHERS: [(&str, &str, &str); 26] = [
+const OTHERS: [(&str, &str, &str); 29] = [
+    (
+        "goose",
+        GOOSE,
+        "desc: \"multi\nextensions:\nend: \"\nz: 1\n",
+    ),
+    ("goose", GOOSE, "extensions: &all\n  a: 1\n"),
     ("codex", CODEX, "# mine"),
     (
         "codex",
@@ -134,7 +140,16 @@ const OTHERS: [(&str, &str, &str); 26] = [
         "extensions:\r\n  a:\r\n    cmd: checkpoint\r\n",
     ),
     ("goose", GOOSE, "extensions:\n  'a b':\n    cmd: x"),
-    ("goose", GOOSE, "\"extensions\":\n  a: 1\n"),
+    (
+        "goose",
+        GOOSE,
+        "X: 'Set in config.yaml\n  extensions:\n  foo: x'\nextensions:\n  a: 1 # b\n",
+    ),
+    (
+        "codex",
+        CODEX,
+        "n = \"\"\"\n[mcp_servers.checkpoint]\ncommand = \"a\"\n\"\"\"\n",
+    ),
     ("cursor", ".cursor/mcp.json", "{ \"mcpServers\": { } }\n"),
     (
         "cursor",
@@ -321,6 +336,88 @@ fn what_its_user_changed_in_our_entry_stays_and_only_the_program_follows() {
 }
 
 #[test]
+fn an_entry_that_was_changed_beyond_recognition_is_named_and_not_forgotten() {
+    let changes: [(&str, &str, &str, &str); 3] = [
+        (
+            "zed",
+            ".config/zed/settings.json",
+            "\"command\": \"",
+            "\"command\": \"/opt/run",
+        ),
+        ("codex", CODEX, "command = \"", "command = \"/opt/run"),
+        ("goose", GOOSE, "cmd: \"", "cmd: \"/opt/run"),
+    ];
+    for (agent, file, from, to) in changes {
+        let sandbox = Sandbox::new();
+        let path = sandbox.home().join(file);
+        sandbox.run(&["setup", agent, "--yes"]).success();
+        let program = Sandbox::binary().display().to_string();
+        let to = format!("{to}-{}\"", agent);
+        let text = sandbox
+            .read(&path)
+            .replace(&format!("{from}{program}\""), &to);
+        sandbox.write(&path, &text);
+        for _ in 0..2 {
+            sandbox
+                .run(&["setup", agent, "--remove", "--yes"])
+                .code(1)
+                .stdout_has("was changed since it was written");
+            assert_eq!(sandbox.read(&path), text);
+        }
+    }
+}
+
+#[test]
+fn goose_keeps_a_server_that_its_user_wrote_and_comments_beside_ours() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.home().join(GOOSE);
+    let text = "extensions:\n  checkpoint:\n    cmd: /opt/bin/checkpoint\n    args:\n    - mcp\n    - --allow\n    - /x\n    enabled: false\n";
+    sandbox.write(&path, text);
+    sandbox.run(&["setup", "--remove", "--yes"]).success();
+    assert_eq!(sandbox.read(&path), text);
+    sandbox.write(&path, "GOOSE_MODEL: x\n");
+    sandbox.run(&["setup", "goose", "--yes"]).success();
+    let with = sandbox.read(&path);
+    let with = with.replace("extensions:\n", "extensions:\n  # mine\n");
+    sandbox.write(
+        &path,
+        with.replace("  checkpoint:\n", "  checkpoint: # ours\n"),
+    );
+    sandbox
+        .run(&["setup", "goose"])
+        .success()
+        .stdout_has("as it should be");
+    sandbox.run(&["setup", "--remove", "--yes"]).success();
+    assert_eq!(
+        sandbox.read(&path),
+        "GOOSE_MODEL: x\nextensions: {}\n  # mine\n"
+    );
+}
+
+#[test]
+fn the_record_of_a_copied_or_moved_home_names_the_files_of_this_one() {
+    let sandbox = Sandbox::new();
+    let agents = ["setup", "cursor", "codex", "zed", "goose", "--yes"];
+    sandbox.write(
+        sandbox.home().join(".cursor/mcp.json"),
+        "{\"mcpServers\": {}}",
+    );
+    let before = Tree::capture(sandbox.home());
+    sandbox.run(&agents).success();
+    let first = Tree::capture(sandbox.home());
+    let copy = sandbox.top().join("copy");
+    let copied = std::process::Command::new("cp")
+        .args(["-a".as_ref(), sandbox.home().as_os_str(), copy.as_os_str()])
+        .status();
+    assert!(copied.expect("cp").success());
+    let mut remove = sandbox.command(&[], &["setup", "--remove", "--yes"]);
+    remove.env("HOME", &copy);
+    crate::bench::Run::of(remove).success();
+    Tree::capture(sandbox.home()).assert_is(&first, "the home that was copied");
+    Tree::capture(&copy).assert_is(&before, "the copy");
+}
+
+#[test]
 fn settings_that_cannot_be_edited_safely_are_left_and_named() {
     let cases = [
         ("codex", CODEX, "["),
@@ -332,7 +429,6 @@ fn settings_that_cannot_be_edited_safely_are_left_and_named() {
         ("codex", CODEX, "mcp_servers = 1\n"),
         ("codex", CODEX, "a = 1\na = 2\n"),
         ("goose", GOOSE, "{extensions: {}}\n"),
-        ("goose", GOOSE, "extensions: &all\n  a: 1\n"),
         ("goose", GOOSE, "extensions: { a: {} }\n"),
         ("goose", GOOSE, "extensions:\n\ta: 1\n"),
         ("goose", GOOSE, "extensions:\n  - a\n"),
@@ -342,6 +438,12 @@ fn settings_that_cannot_be_edited_safely_are_left_and_named() {
             "a: |\n  x\nextensions:\n  b: 1\nextensions:\n  c: 1\n",
         ),
         ("goose", GOOSE, "a: 1\n---\nb: 2\n"),
+        ("goose", GOOSE, "\"extensions\":\n  a: 1\n"),
+        ("goose", GOOSE, "extensions :\n  a: 1\n"),
+        ("goose", GOOSE, "  a: 1\n  extensions:\n    b: 1\n"),
+        ("goose", GOOSE, "extensions:\n- a\n- b\n"),
+        ("goose", GOOSE, "- a\n- b\n"),
+        ("goose", GOOSE, "a: |+\n  text"),
         ("cursor", ".cursor/mcp.json", "{\"mcpServers\": []}"),
         ("cursor", ".cursor/mcp.json", "[]"),
         (

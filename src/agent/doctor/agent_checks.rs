@@ -33,7 +33,7 @@ pub struct OwnProgram {
 /// # Errors
 /// There is no home directory, or the record of what was written cannot be read.
 pub fn examine(context: &Context, program: &OwnProgram, outcome: &mut DoctorOutcome) -> Result<()> {
-    let record = record::load(&record::path(&context.environment)?)?;
+    let record = record::load(&record::path(&context.environment)?, &context.environment)?;
     let places = SetupPlaces::of_user(&context.environment)?;
     outcome.checks.extend(stranger(program));
     let request = SetupRequest {

@@ -212,10 +212,11 @@ fn apply(change: &SettingsChange) -> Result<()> {
     if change.found == change.wanted {
         return Ok(());
     }
-    match &change.wanted {
-        Some(text) => write(&change.path, text, Mode::Kept),
-        None => atomic_file::remove_if_there(&change.path).map(|_| ()),
+    if let Some(text) = &change.wanted {
+        return write(&change.path, text, Mode::Kept);
     }
+    change.path.parent().into_iter().for_each(sweep);
+    atomic_file::remove_if_there(&change.path).map(|_| ())
 }
 
 /// Forgets a file that is as it was before us, after the copy of it.

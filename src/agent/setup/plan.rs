@@ -338,8 +338,10 @@ fn take_out(
             Some(FileContent::Shared(entries)) => entries,
             _ => &of_file,
         };
-        let Some(wanted) = text_without(path, entries, &found, known)? else {
-            return Ok(None);
+        let wanted = match text_without(path, entries, &found, known) {
+            // Others' files are looked at only to find entries of ours.
+            Err(_) if known.is_none() => return Ok(None),
+            wanted => wanted?,
         };
         let is_changed = wanted.as_ref() != Some(&found);
         return if is_changed || known.is_some() {
@@ -360,29 +362,24 @@ fn take_out(
     }
 }
 
-/// Returns what is left of a file without our entries; `None` if it is not known and not of a form
-/// that could hold any.
+/// Returns what is left of a file without our entries; `None` if that is nothing.
 fn text_without(
     path: &Path,
     entries: &SharedEntries,
     found: &str,
     known: Option<&RecordedFile>,
-) -> Result<Option<Option<String>>, SettingsFlaw> {
+) -> Result<Option<String>, SettingsFlaw> {
     let wanted = if is_written(known, found) {
-        Ok(known.and_then(|known| known.before.clone()))
+        known.and_then(|known| known.before.clone())
     } else {
-        without(entries, found, known)
+        without(entries, found, known)?
     };
-    match wanted {
-        // What the user keeps behind a link is emptied, and not removed.
-        Ok(None) if path.is_symlink() => {
-            let made = known.map_or(&[][..], |known| &known.made);
-            let without = entries.take_out_of(found, made, None)?;
-            Ok(Some(Some(without.text)))
-        }
-        Err(_) if known.is_none() => Ok(None),
-        wanted => wanted.map(Some),
+    if wanted.is_some() || !path.is_symlink() {
+        return Ok(wanted);
     }
+    // What the user keeps behind a link is emptied, and not removed.
+    let made = known.map_or(&[][..], |known| &known.made);
+    Ok(Some(entries.take_out_of(found, made, None)?.text))
 }
 
 fn is_written(known: Option<&RecordedFile>, found: &str) -> bool {

@@ -18,6 +18,9 @@ use crate::store::lock::{self, LockGuard};
 /// All files that were written and not taken back.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct SetupRecord {
+    /// The home directory of the user then; a copy or a move of it is seen by that.
+    #[serde(default)]
+    pub home: Option<PathBuf>,
     /// Folders that were made, the outer ones first.
     pub directories: Vec<PathBuf>,
     pub files: BTreeMap<PathBuf, RecordedFile>,
@@ -47,6 +50,32 @@ impl RecordedFile {
     }
 }
 
+impl SetupRecord {
+    /// Returns the record with the paths below its home directory as they are below this one.
+    fn moved_to(self, home: Option<PathBuf>) -> Self {
+        let (Some(old), Some(new)) = (self.home.clone(), home.as_ref()) else {
+            return Self { home, ..self };
+        };
+        let moved = |path: &Path| match path.strip_prefix(&old) {
+            Ok(inner) => new.join(inner),
+            Err(_) => path.to_path_buf(),
+        };
+        let of_file = |(path, file): (&PathBuf, &RecordedFile)| {
+            let file = RecordedFile {
+                project: file.project.as_deref().map(moved),
+                copy: file.copy.as_deref().map(moved),
+                ..file.clone()
+            };
+            (moved(path), file)
+        };
+        Self {
+            directories: self.directories.iter().map(|path| moved(path)).collect(),
+            files: self.files.iter().map(of_file).collect(),
+            home,
+        }
+    }
+}
+
 /// Returns the file of the record, among the user's configuration.
 ///
 /// # Errors
@@ -71,18 +100,25 @@ pub fn lock(environment: &Environment) -> Result<Option<LockGuard>> {
     Ok(locked.transpose()?.flatten())
 }
 
-/// Reads the record; a missing one is empty.
+/// Reads the record; a missing one is empty. One that came along with a home directory names the
+/// files of this one.
 ///
 /// # Errors
 /// It cannot be read: then what is ours cannot be told.
-pub fn load(path: &Path) -> Result<SetupRecord> {
+pub fn load(path: &Path, environment: &Environment) -> Result<SetupRecord> {
+    let home = environment.home.clone();
     let text = match read_regular::read_text(path) {
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
-            return Ok(SetupRecord::default());
+            return Ok(SetupRecord {
+                home,
+                ..SetupRecord::default()
+            });
         }
         read => read.map_err(Error::io("read", path))?,
     };
-    serde_json::from_str(&text).map_err(|why| Error::DamageFound {
+    let read: Result<SetupRecord, _> = serde_json::from_str(&text);
+    let read = read.map(|record| record.moved_to(home));
+    read.map_err(|why| Error::DamageFound {
         what: format!(
             "the record of setup cannot be read: {}: {why}",
             escape_path(path)

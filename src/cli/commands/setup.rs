@@ -64,7 +64,7 @@ impl RunAnywhere for SetupArgs {
         let request = self.request(cmd, &environment)?;
         let path = record::path(&environment)?;
         let _alone = record::lock(&environment)?;
-        let record = record::load(&path)?;
+        let record = record::load(&path, &environment)?;
         let agents = self.agents(&environment)?;
         let plans = agents
             .into_iter()

@@ -59,7 +59,7 @@ impl Arguments {
     }
 
     pub fn number(&self, name: &str) -> Option<u64> {
-        self.0.get(name).and_then(Value::as_u64)
+        self.0.get(name).and_then(whole)
     }
 
     pub fn is_set(&self, name: &str) -> bool {
@@ -103,12 +103,25 @@ pub fn usage(what: String) -> Error {
     Error::Usage { what }
 }
 
+/// Returns a whole number; JSON Schema counts `1.0` as one.
+fn whole(value: &Value) -> Option<u64> {
+    let of_float = || {
+        let number = value.as_f64()?;
+        // What is exact in a float.
+        let is_whole = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
+        is_whole
+            .then(|| format!("{number:.0}").parse().ok())
+            .flatten()
+    };
+    value.as_u64().or_else(of_float)
+}
+
 /// Returns what is wrong with a value.
 fn flaw(value: &Value, wanted: &Value) -> Option<String> {
     let kind = wanted["type"].as_str().unwrap_or_default();
     let is_of_kind = match kind {
         "string" => value.is_string(),
-        "integer" => value.is_u64(),
+        "integer" => whole(value).is_some(),
         "boolean" => value.is_boolean(),
         "array" => value.is_array(),
         _ => value.is_object(),
@@ -131,11 +144,10 @@ fn flaw(value: &Value, wanted: &Value) -> Option<String> {
             let mut flaws = items.iter().filter_map(|item| flaw(item, &wanted["items"]));
             flaws.next().map(|flaw| format!("has an item that {flaw}"))
         }
-        Value::Number(number) => {
+        Value::Number(_) => {
             let least = wanted["minimum"].as_u64().unwrap_or_default();
-            let is_within = number
-                .as_u64()
-                .is_some_and(|number| (least..=limit("maximum")).contains(&number));
+            let is_within =
+                whole(value).is_some_and(|number| (least..=limit("maximum")).contains(&number));
             (!is_within).then(|| format!("is not from {least} to {}", limit("maximum")))
         }
         _ => None,

@@ -124,7 +124,7 @@ impl Front {
         work: &RunningWork,
     ) -> ToolAnswer {
         let limit = given.number("limit").unwrap_or(CHANGES_BESIDE_A_PATCH);
-        paging::page(&mut document, &["changes"], 0, Some(limit));
+        paging::cut_list(&mut document, "changes", limit);
         let (_, printed) = self.run_as(dir, words, work, false);
         let patch = String::from_utf8_lossy(&printed);
         let from = given
@@ -250,8 +250,8 @@ impl Front {
         Ok((digest, plan))
     }
 
-    /// Carries out a plan. If something has moved since it was shown, the new plan comes beside the
-    /// refusal.
+    /// Carries out a plan. If something has moved since it was shown, what a restore would do now
+    /// comes beside the refusal; it is carried out only once it was planned anew, for the user to see.
     pub fn restore(&self, tool: &ToolSpec, digest: &str, work: &RunningWork) -> ToolAnswer {
         let plan = match self.plans.take(digest, None) {
             Ok(plan) => plan,
@@ -266,9 +266,14 @@ impl Front {
             let mut words = plan.words.clone();
             words.insert(1, "--dry-run".into());
             let (_, mut now) = self.run(&plan.dir, &words, work);
-            self.note_plan(&now, plan.dir, plan.words);
+            now["data"]["plan_digest"] = Value::Null;
             paging::page(&mut now, tool.lists, 0, None);
-            texts.push(format!("The plan is now: {now}"));
+            texts.push(format!("It would now do this: {now}"));
+            document["error"]["message"] = "something has moved since this plan was shown".into();
+            advise(
+                &mut document,
+                "call checkpoint_plan_restore again, and show the user what it says",
+            );
         } else if document["ok"] != true {
             // What could not be carried out, as on a full disk, can be tried again.
             self.plans.note(digest, plan);
@@ -330,6 +335,12 @@ pub fn refused(tool: &ToolSpec, error: &Error) -> ToolAnswer {
     let code = exit_code::of_error(error);
     let text = envelope::failure(name, code, ErrorJson::new(error, None), &[]);
     let mut document = serde_json::from_str(&text).unwrap_or_default();
+    if matches!(error, Error::Usage { .. }) {
+        advise(
+            &mut document,
+            "the input schema of the tool names its arguments",
+        );
+    }
     paging::page(&mut document, &[], 0, None);
     ToolAnswer {
         document,
@@ -337,6 +348,12 @@ pub fn refused(tool: &ToolSpec, error: &Error) -> ToolAnswer {
         next: None,
         texts: Vec::new(),
     }
+}
+
+/// Replaces advice that names the command line.
+fn advise(document: &mut Value, hint: &str) {
+    document["error"]["hint"] = hint.into();
+    document["error"]["command"] = Value::Null;
 }
 
 /// Tells a model, which may see no more than the texts, how it gets the next page.

@@ -44,6 +44,21 @@ pub fn page(document: &mut Value, keys: &[&str], from: u64, limit: Option<u64>) 
     next
 }
 
+/// Cuts a list beside which something else is paged, and then the whole answer if it is too long.
+pub fn cut_list(document: &mut Value, key: &str, limit: u64) {
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let count = document["data"][key].as_array().map_or(0, Vec::len);
+    if let Some(list) = document["data"][key]
+        .as_array_mut()
+        .filter(|_| count > limit)
+    {
+        list.truncate(limit);
+        let message = format!("{limit} of {count} {key}; all of them are listed without a patch");
+        warn(document, &message);
+    }
+    shorten(document);
+}
+
 /// Adds to the warnings of an answer that it was cut.
 pub fn warn(document: &mut Value, message: &str) {
     let warning =

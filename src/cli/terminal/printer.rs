@@ -180,7 +180,7 @@ pub fn size_of(terminal: &impl std::os::fd::AsFd) -> (usize, usize) {
 }
 
 #[cfg(windows)]
-pub fn size_of(terminal: &impl std::os::windows::io::AsRawHandle) -> (usize, usize) {
+pub fn size_of(terminal: &impl std::os::windows::io::AsHandle) -> (usize, usize) {
     known_size(terminal_size::terminal_size_of(terminal))
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{COMMAND, NAME, ServerEntry, called_program, of_another};
+use super::{COMMAND, NAME, ServerEntry, called_program, changed_by_others, of_another};
 use crate::agent::setup::json_edit::{JsonEdit, JsonStep, SettingsFlaw, pretty};
 use crate::agent::setup::shared_hooks::{WithEntries, WithoutEntries};
 
@@ -100,6 +100,8 @@ pub fn take_out_of(
         if has_made(&of_all) && left.is_some_and(Map::is_empty) {
             edit.remove(&[JsonStep::Key(key)])?;
         }
+    } else if found.is_some() && has_made(&of_ours) {
+        return Err(changed_by_others(key));
     }
     Ok(WithoutEntries {
         is_empty: edit.is_empty(),

@@ -96,7 +96,7 @@ impl ServerEntry {
     /// Takes the entry out of a file if it is ours: as one version writes it, or put in before.
     ///
     /// # Errors
-    /// As [`Self::put_into`].
+    /// As [`Self::put_into`]; also if what was put in no longer looks like ours.
     pub fn take_out_of(&self, text: &str, made: &[String]) -> Result<WithoutEntries, SettingsFlaw> {
         match self.syntax {
             ServerSyntax::Json(key) => json_entry::take_out_of(self, key, text, made),
@@ -118,17 +118,23 @@ impl ServerEntry {
 
 /// Returns the program of an entry that calls our server, with whatever arguments.
 fn called_program(entry: &Value) -> Option<&str> {
-    let (program, argument) = match &entry[COMMAND] {
-        Value::Array(words) => (words.first()?.as_str()?, words.get(1)),
-        command => (command.as_str()?, entry[ARGUMENTS].get(0)),
+    let (program, arguments) = match &entry[COMMAND] {
+        Value::Array(words) => (words.first()?.as_str()?, words.get(1..)?),
+        command => (command.as_str()?, entry[ARGUMENTS].as_array()?.as_slice()),
     };
-    let serves = argument.and_then(Value::as_str) == Some(SUBCOMMAND);
+    let serves = arguments.iter().any(|argument| argument == SUBCOMMAND);
     (serves && is_our_name(program)).then_some(program)
 }
 
 fn of_another(key: &str) -> SettingsFlaw {
     SettingsFlaw::new(format!(
         "its {key}.{NAME} is another server; give that another name"
+    ))
+}
+
+fn changed_by_others(key: &str) -> SettingsFlaw {
+    SettingsFlaw::new(format!(
+        "its {key}.{NAME} was changed since it was written; take it out by hand"
     ))
 }
 

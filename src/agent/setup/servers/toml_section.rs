@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{COMMAND, NAME, ServerEntry, called_program, of_another};
+use super::{COMMAND, NAME, ServerEntry, called_program, changed_by_others, of_another};
 use crate::agent::setup::json_edit::SettingsFlaw;
 use crate::agent::setup::shared_hooks::{WithEntries, WithoutEntries};
 
@@ -37,11 +37,13 @@ pub fn put_into(
                 text.to_owned()
             } else {
                 wanted[SERVERS][NAME][COMMAND] = entry.program.as_str().into();
-                with_program(text, &entry.program)?
+                with_program(text, &entry.program, &wanted)?
             }
         }
     };
-    check(&new, &wanted)?;
+    if !says(&new, &wanted) {
+        return Err(unusual());
+    }
     Ok(WithEntries { text: new, made })
 }
 
@@ -57,19 +59,15 @@ pub fn take_out_of(
     });
     let mut left = text.to_owned();
     if is_ours {
-        let (start, end) = section(text)?;
-        let before = &text[..start];
-        // The blank line before the section came with it.
-        let blank = ["\r\n", "\n"].into_iter().find(|newline| {
-            let above = before.strip_suffix(newline);
-            above.is_some_and(|above| above.is_empty() || above.ends_with('\n'))
-        });
-        let before = blank.map_or(before, |newline| &before[..before.len() - newline.len()]);
-        left = format!("{before}{}", &text[end..]);
         if let Some(servers) = wanted[SERVERS].as_object_mut() {
             servers.remove(NAME);
         }
-        check(&left, &wanted)?;
+        let mut tries = sections(text)
+            .into_iter()
+            .map(|(start, end)| cut(text, start, end));
+        left = tries.find(|left| says(left, &wanted)).ok_or_else(unusual)?;
+    } else if found.is_some() && made.contains(&key()) {
+        return Err(changed_by_others(SERVERS));
     }
     Ok(WithoutEntries {
         is_empty: left.trim_start_matches('\u{feff}').trim().is_empty(),
@@ -86,8 +84,8 @@ fn parse(text: &str) -> Result<Value, SettingsFlaw> {
     toml::from_str(text).map_err(|why: toml::de::Error| SettingsFlaw::new(why.message()))
 }
 
-/// Compares what a text says with what it should say; tables without a key do not count.
-fn check(text: &str, wanted: &Value) -> Result<(), SettingsFlaw> {
+/// Whether a text says what it should; that the table of servers is there without one does not count.
+fn says(text: &str, wanted: &Value) -> bool {
     let without_empty = |mut value: Value| {
         let is_empty = |servers: &Value| servers.as_object().is_some_and(serde_json::Map::is_empty);
         if let Some(root) = value.as_object_mut()
@@ -97,13 +95,24 @@ fn check(text: &str, wanted: &Value) -> Result<(), SettingsFlaw> {
         }
         value
     };
-    let says = parse(text).map(without_empty);
-    if says.as_ref() == Ok(&without_empty(wanted.clone())) {
-        return Ok(());
-    }
-    Err(SettingsFlaw::new(format!(
+    parse(text).is_ok_and(|says| without_empty(says) == without_empty(wanted.clone()))
+}
+
+fn unusual() -> SettingsFlaw {
+    SettingsFlaw::new(format!(
         "its {SERVERS} are written in a way that cannot be edited safely; edit {HEADER} by hand"
-    )))
+    ))
+}
+
+/// Cuts a section out, with the blank line before it that came with it.
+fn cut(text: &str, start: usize, end: usize) -> String {
+    let before = &text[..start];
+    let blank = ["\r\n", "\n"].into_iter().find(|newline| {
+        let above = before.strip_suffix(newline);
+        above.is_some_and(|above| above.is_empty() || above.ends_with('\n'))
+    });
+    let before = blank.map_or(before, |newline| &before[..before.len() - newline.len()]);
+    format!("{before}{}", &text[end..])
 }
 
 fn appended(text: &str, entry: &ServerEntry) -> String {
@@ -127,41 +136,44 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// Returns where our section begins, and where its last line ends that says something.
-fn section(text: &str) -> Result<(usize, usize), SettingsFlaw> {
-    let (mut start, mut end, mut at) = (None, 0, 0);
-    for line in text.split_inclusive('\n') {
-        let trimmed = line.trim_start_matches('\u{feff}').trim();
-        let is_header = trimmed.starts_with('[');
-        if start.is_none() && trimmed.starts_with(HEADER) {
-            start = Some(at + line.len() - line.trim_start_matches('\u{feff}').len());
-        } else if start.is_some() && is_header && !trimmed.starts_with(INNER) {
-            break;
-        }
-        at += line.len();
-        if start.is_some() && !trimmed.is_empty() && !trimmed.starts_with('#') {
-            end = at;
-        }
-    }
-    let start = start.ok_or_else(|| {
-        SettingsFlaw::new(format!("it names {SERVERS}.{NAME} without a line {HEADER}"))
-    })?;
-    Ok((start, end))
+/// Returns where each section begins that may be ours, and where its last line ends that says
+/// something.
+fn sections(text: &str) -> Vec<(usize, usize)> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let place = |line: usize| lines[..line].iter().map(|line| line.len()).sum::<usize>();
+    let trimmed = |line: &usize| lines[*line].trim_start_matches('\u{feff}').trim();
+    let starts = (0..lines.len()).filter(|line| trimmed(line).starts_with(HEADER));
+    let of_start = |start: usize| {
+        let inside = (start + 1..lines.len()).take_while(|line| {
+            let text = trimmed(line);
+            !text.starts_with('[') || text.starts_with(INNER)
+        });
+        let filled = inside.filter(|line| {
+            let text = trimmed(line);
+            !text.is_empty() && !text.starts_with('#')
+        });
+        let end = filled.last().unwrap_or(start) + 1;
+        let mark = lines[start].len() - lines[start].trim_start_matches('\u{feff}').len();
+        (place(start) + mark, place(end))
+    };
+    starts.map(of_start).collect()
 }
 
-fn with_program(text: &str, program: &str) -> Result<String, SettingsFlaw> {
-    let (start, end) = section(text)?;
-    let of_command = |line: &&str| {
+/// Replaces the program at the line where the new text says what it should.
+fn with_program(text: &str, program: &str, wanted: &Value) -> Result<String, SettingsFlaw> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let of_command = |line: &str| {
         let rest = line.trim_start().strip_prefix(COMMAND);
         rest.is_some_and(|rest| rest.trim_start().starts_with('='))
     };
-    let mut lines: Vec<&str> = text[start..end].split_inclusive('\n').collect();
-    let new;
-    if let Some(line) = lines.iter_mut().find(|line| of_command(line)) {
+    let places = (0..lines.len()).filter(|at| of_command(lines[*at]));
+    let mut tries = places.map(|at| {
+        let line = lines[at];
         let indent = &line[..line.len() - line.trim_start().len()];
         let newline = &line[line.trim_end().len()..];
-        new = format!("{indent}{COMMAND} = {}{newline}", quoted(program));
-        *line = &new;
-    }
-    Ok([&text[..start], &lines.concat(), &text[end..]].concat())
+        let new = format!("{indent}{COMMAND} = {}{newline}", quoted(program));
+        let (before, after) = (lines[..at].concat(), lines[at + 1..].concat());
+        format!("{before}{new}{after}")
+    });
+    tries.find(|new| says(new, wanted)).ok_or_else(unusual)
 }

@@ -1,83 +1,83 @@
-//! The entry in the YAML of Goose. Only the plain form in which people and Goose itself write it is
-//! edited: `extensions:` at the start of a line, with a block below it; everything else is left alone.
+//! The entry in the YAML of Goose. Lines are only put in, cut out or replaced, so that all other
+//! bytes stay as they are; each try is kept only if the new text says just what it should.
+//!
+//! The parser is that of Goose, so that both read the same.
 
-use serde_json::Value;
+use serde_yaml_ng::{Mapping, Value};
 
-use super::{NAME, ServerEntry, of_another};
+use super::{NAME, SUBCOMMAND, ServerEntry, changed_by_others, of_another};
 use crate::agent::setup::command_line::is_our_name;
 use crate::agent::setup::json_edit::SettingsFlaw;
 use crate::agent::setup::shared_hooks::{WithEntries, WithoutEntries};
 
 const EXTENSIONS: &str = "extensions";
 const OURS: &str = "extensions/checkpoint";
-const PROGRAM: &str = "cmd:";
-/// Indentation where none is there.
-const USUAL: usize = 2;
-
-/// A text and where the blocks in it stand, as numbers of lines.
-struct YamlFile<'t> {
-    lines: Vec<&'t str>,
-    newline: &'static str,
-    /// The line `extensions:`, and the one after its block.
-    extensions: Option<(usize, usize)>,
-    /// Blanks before each name in it.
-    indent: usize,
-    /// Our entry, and the line after it.
-    ours: Option<(usize, usize)>,
-}
+const PROGRAM: &str = "cmd";
 
 pub fn put_into(
     entry: &ServerEntry,
     text: &str,
     made: &[String],
 ) -> Result<WithEntries, SettingsFlaw> {
-    let file = YamlFile::read(text)?;
+    let old = parse(text)?;
     let mut made = made.to_vec();
-    let newline = file.newline;
-    let text = match (file.extensions, file.ours) {
-        (_, Some((start, end))) => file.with_program(start, end, &entry.program)?,
-        (Some((at, _)), None) => {
-            made.push(OURS.to_owned());
-            let new = block(&entry.program, file.indent, newline);
-            file.replaced(at + 1, at + 1, &ended(&file.lines, at, newline, new))
-        }
-        (None, None) => {
-            made.extend([EXTENSIONS.to_owned(), OURS.to_owned()]);
-            let new = block(&entry.program, USUAL, newline);
-            let new = format!("{EXTENSIONS}:{newline}{new}");
-            let last = file.lines.len();
-            file.replaced(
-                last,
-                last,
-                &ended(&file.lines, last.wrapping_sub(1), newline, new),
-            )
-        }
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let mut wanted = old.clone();
+    let extensions = wanted.entry(EXTENSIONS.into()).or_insert(Value::Null);
+    if extensions.is_null() {
+        *extensions = Mapping::new().into();
+    }
+    let Value::Mapping(extensions) = extensions else {
+        return Err(SettingsFlaw::new("its extensions are no mapping"));
     };
+    if let Some(found) = extensions.get_mut(NAME) {
+        let called = called_program(found).ok_or_else(|| of_another(EXTENSIONS))?;
+        if called != entry.program {
+            found[PROGRAM] = entry.program.as_str().into();
+            return Ok(WithEntries {
+                text: with_program(text, &entry.program, &wanted)?,
+                made,
+            });
+        }
+        let text = text.to_owned();
+        return Ok(WithEntries { text, made });
+    }
+    extensions.insert(NAME.into(), our_value(&entry.program));
+    made.push(OURS.to_owned());
+    if !old.contains_key(EXTENSIONS) {
+        made.push(EXTENSIONS.to_owned());
+    }
     made.sort();
     made.dedup();
+    let mut tries = with_block(text, &entry.program, newline).into_iter();
+    let text = tries.find(|new| says(new, &wanted)).ok_or_else(unusual)?;
     Ok(WithEntries { text, made })
 }
 
 pub fn take_out_of(text: &str, made: &[String]) -> Result<WithoutEntries, SettingsFlaw> {
-    let file = YamlFile::read(text)?;
+    let has_made = |key: &str| made.iter().any(|made| made == key);
+    let mut wanted = parse(text)?;
+    let found = wanted
+        .get(EXTENSIONS)
+        .and_then(|all| all.get(NAME))
+        .cloned();
+    let called = found.as_ref().and_then(called_program);
+    let is_ours =
+        called.is_some_and(|program| has_made(OURS) || found.as_ref() == Some(&our_value(program)));
+    let extensions = wanted.get_mut(EXTENSIONS).and_then(Value::as_mapping_mut);
     let mut left = text.to_owned();
-    if let (Some((at, after)), Some((start, end))) = (file.extensions, file.ours)
-        && file.program(start, end).is_some()
-    {
-        let is_alone = (at + 1..after)
-            .all(|line| (start..end).contains(&line) || file.lines[line].trim().is_empty());
-        left = if is_alone && made.iter().any(|key| key == EXTENSIONS) {
-            file.replaced(at, end, "")
-        } else if is_alone {
-            // A key without a value would be null, which Goose does not read.
-            let line = file.lines[at];
-            let head = line.trim_end();
-            let head = head.strip_suffix("{}").unwrap_or(head).trim_end();
-            let new = format!("{head} {{}}{}", &line[line.trim_end().len()..]);
-            file.replaced(at, end, &new)
-        } else {
-            file.replaced(start, end, "")
+    if let (Some(extensions), true) = (extensions, is_ours) {
+        extensions.shift_remove(NAME);
+        let is_alone = extensions.is_empty();
+        let mut without_any = wanted.clone();
+        without_any.shift_remove(EXTENSIONS);
+        let mut tries = without_block(text, is_alone, has_made(EXTENSIONS)).into_iter();
+        let is_right = |new: &String| {
+            says(new, &wanted) || (is_alone && has_made(EXTENSIONS) && says(new, &without_any))
         };
+        left = tries.find(is_right).ok_or_else(unusual)?;
+    } else if found.is_some() && has_made(OURS) {
+        return Err(changed_by_others(EXTENSIONS));
     }
     Ok(WithoutEntries {
         is_empty: left.trim().is_empty(),
@@ -85,25 +85,49 @@ pub fn take_out_of(text: &str, made: &[String]) -> Result<WithoutEntries, Settin
     })
 }
 
-/// Ends the line before a new text, if nothing ends it.
-fn ended(lines: &[&str], before: usize, newline: &str, new: String) -> String {
-    match lines.get(before) {
-        Some(line) if !line.ends_with('\n') => format!("{newline}{new}"),
-        _ => new,
+fn parse(text: &str) -> Result<Mapping, SettingsFlaw> {
+    let value: Value =
+        serde_yaml_ng::from_str(text).map_err(|why| SettingsFlaw::new(why.to_string()))?;
+    match value {
+        Value::Null => Ok(Mapping::new()),
+        Value::Mapping(root) => Ok(root),
+        _ => Err(SettingsFlaw::new("it is no mapping")),
     }
 }
 
-fn block(program: &str, indent: usize, newline: &str) -> String {
-    let program = Value::from(program).to_string();
+fn says(text: &str, wanted: &Mapping) -> bool {
+    parse(text).is_ok_and(|says| says == *wanted)
+}
+
+fn unusual() -> SettingsFlaw {
+    SettingsFlaw::new("its YAML is written in a way that cannot be edited safely; edit it by hand")
+}
+
+/// Returns the program of an entry that calls our server, with whatever arguments.
+fn called_program(entry: &Value) -> Option<&str> {
+    let program = entry.get(PROGRAM)?.as_str()?;
+    let mut arguments = entry.get("args")?.as_sequence()?.iter();
+    let serves = arguments.any(|argument| argument.as_str() == Some(SUBCOMMAND));
+    (serves && is_our_name(program)).then_some(program)
+}
+
+fn our_value(program: &str) -> Value {
+    let block = our_block(program, 0, "\n");
+    serde_yaml_ng::from_str(&block).map_or(Value::Null, |value: Value| value[NAME].clone())
+}
+
+fn our_block(program: &str, indent: usize, newline: &str) -> String {
+    // A string of JSON is one of YAML.
+    let program = serde_json::Value::from(program).to_string();
     let lines = [
         format!("{NAME}:"),
         "  enabled: true".to_owned(),
         "  type: stdio".to_owned(),
         format!("  name: {NAME}"),
         "  description: Checkpoints of the working directory, and the way back".to_owned(),
-        format!("  {PROGRAM} {program}"),
+        format!("  {PROGRAM}: {program}"),
         "  args:".to_owned(),
-        "    - mcp".to_owned(),
+        format!("    - {SUBCOMMAND}"),
         "  timeout: 300".to_owned(),
     ];
     let blanks = " ".repeat(indent);
@@ -115,154 +139,96 @@ fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-/// Whether a line says something.
+/// Whether a line holds more than blanks and a comment.
 fn has_content(line: &str) -> bool {
     let text = line.trim();
     !text.is_empty() && !text.starts_with('#')
 }
 
-fn unusual() -> SettingsFlaw {
-    SettingsFlaw::new(
-        "its YAML is not in the plain form that can be edited safely; add it in Goose",
-    )
+fn is_extensions(line: &str) -> bool {
+    line.starts_with("extensions:")
 }
 
-impl<'t> YamlFile<'t> {
-    fn read(text: &'t str) -> Result<Self, SettingsFlaw> {
-        let lines: Vec<&str> = text.split_inclusive('\n').collect();
-        let mut file = Self {
-            newline: if text.contains("\r\n") { "\r\n" } else { "\n" },
-            extensions: None,
-            indent: USUAL,
-            ours: None,
-            lines,
-        };
-        let filled: Vec<usize> = (0..file.lines.len())
-            .filter(|at| has_content(file.lines[*at]))
-            .collect();
-        let tops = filled.iter().filter(|at| indent_of(file.lines[**at]) == 0);
-        for (number, at) in tops.enumerate() {
-            let line = file.lines[*at].trim_end();
-            let is_start = number == 0 && line == "---";
-            if !is_start && !line.starts_with("- ") && !is_key(line) {
-                return Err(unusual());
-            }
-            if line.split(':').next() == Some(EXTENSIONS) {
-                let after = file.block_end(&filled, *at, 0);
-                if file.extensions.replace((*at, after)).is_some() {
-                    return Err(unusual());
-                }
-            }
-        }
-        if let Some((at, after)) = file.extensions {
-            file.read_extensions(&filled, at, after)?;
-        }
-        Ok(file)
-    }
-
-    /// Returns the line after a block: that after its last line that says something.
-    fn block_end(&self, filled: &[usize], head: usize, indent: usize) -> usize {
-        let inside = filled
-            .iter()
-            .skip_while(|at| **at <= head)
-            .take_while(|at| indent_of(self.lines[**at]) > indent);
-        inside.last().map_or(head + 1, |last| last + 1)
-    }
-
-    fn read_extensions(
-        &mut self,
-        filled: &[usize],
-        at: usize,
-        after: usize,
-    ) -> Result<(), SettingsFlaw> {
-        let value = self.lines[at].trim_end()[EXTENSIONS.len() + 1..].trim();
-        let inside = |line: &&usize| (at + 1..after).contains(*line);
-        let mut inside = filled.iter().filter(inside).peekable();
-        let first = inside.peek().map(|first| indent_of(self.lines[**first]));
-        match (value, first) {
-            ("", Some(indent)) => self.indent = indent,
-            ("" | "{}", None) => {}
-            _ => return Err(unusual()),
-        }
-        if self.lines[at..after]
-            .iter()
-            .any(|line| line.trim_start_matches(' ').starts_with('\t'))
-        {
-            return Err(unusual());
-        }
-        for line in inside.filter(|line| indent_of(self.lines[**line]) <= self.indent) {
-            let text = self.lines[*line].trim_end();
-            if indent_of(text) < self.indent || !is_key(text.trim_start()) {
-                return Err(unusual());
-            }
-            if text.trim_start().trim_end_matches(':') == NAME {
-                self.ours = Some((*line, self.block_end(filled, *line, self.indent)));
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the line of the program in our entry, and the program; `None` if it is not ours.
-    fn program(&self, start: usize, end: usize) -> Option<(usize, String)> {
-        let serves = self.lines[start..end].iter().any(|line| {
-            let line = line.trim();
-            line == "- mcp" || line.starts_with("args: [mcp") || line.starts_with("args: [\"mcp\"")
-        });
-        let mut lines = start + 1..end;
-        let at = lines.find(|at| self.lines[*at].trim_start().starts_with(PROGRAM))?;
-        let value = self.lines[at].trim().strip_prefix(PROGRAM)?.trim();
-        let program = match value
-            .strip_prefix('\'')
-            .and_then(|rest| rest.strip_suffix('\''))
-        {
-            Some(inner) => inner.replace("''", "'"),
-            None if value.starts_with('"') => serde_json::from_str(value).ok()?,
-            None => value.to_owned(),
-        };
-        (serves && is_our_name(&program)).then_some((at, program))
-    }
-
-    fn with_program(
-        &self,
-        start: usize,
-        end: usize,
-        program: &str,
-    ) -> Result<String, SettingsFlaw> {
-        let (at, called) = self
-            .program(start, end)
-            .ok_or_else(|| of_another(EXTENSIONS))?;
-        if called == program {
-            return Ok(self.lines.concat());
-        }
-        let line = self.lines[at];
-        let blanks = " ".repeat(indent_of(line));
-        let newline = &line[line.trim_end().len()..];
-        let new = format!("{blanks}{PROGRAM} {}{newline}", Value::from(program));
-        Ok(self.replaced(at, at + 1, &new))
-    }
-
-    /// Returns the text with other lines from one line to another. `extensions: {}` opens where
-    /// something is put below it.
-    fn replaced(&self, from: usize, to: usize, new: &str) -> String {
-        let before = self.lines[..from].concat();
-        let before = match (self.extensions, from == to) {
-            (Some((at, _)), true) if at + 1 == from => {
-                let line = self.lines[at];
-                let end = &line[line.trim_end().len()..];
-                let head = line.trim_end().trim_end_matches("{}").trim_end();
-                format!("{}{head}{end}", self.lines[..at].concat())
-            }
-            _ => before,
-        };
-        format!("{before}{new}{}", self.lines[to..].concat())
-    }
-}
-
-/// Whether a line begins with a plain or quoted key.
-fn is_key(line: &str) -> bool {
-    let Some((key, rest)) = line.split_once(':') else {
-        return false;
+/// Returns the texts with our entry below each line that may name the extensions, or at the end.
+fn with_block(text: &str, program: &str, newline: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let below = |at: usize| {
+        let mut inside = lines[at + 1..].iter().filter(|line| has_content(line));
+        let indent = inside.next().map_or(0, |line| indent_of(line));
+        let block = our_block(program, if indent == 0 { 2 } else { indent }, newline);
+        let name = lines[at].trim_end();
+        let end = Some(&lines[at][name.len()..]).filter(|end| !end.is_empty());
+        let end = end.unwrap_or(newline);
+        // An empty mapping opens.
+        let head = name.strip_suffix("{}").map_or(name, str::trim_end);
+        let (before, after) = (lines[..at].concat(), lines[at + 1..].concat());
+        format!("{before}{head}{end}{block}{after}")
     };
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./ \"'".contains(c);
-    !key.is_empty() && key.chars().all(is_plain) && (rest.is_empty() || rest.starts_with(' '))
+    let mut tries: Vec<String> = (0..lines.len())
+        .filter(|at| is_extensions(lines[*at]))
+        .map(below)
+        .collect();
+    let gap = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        newline
+    };
+    let block = our_block(program, 2, newline);
+    tries.push(format!("{text}{gap}{EXTENSIONS}:{newline}{block}"));
+    tries
+}
+
+/// Returns the texts without the block below each line that may be ours. If it is alone there, the
+/// extensions go too or stay as an empty mapping, as Goose does not read a key without a value.
+fn without_block(text: &str, is_alone: bool, may_go: bool) -> Vec<String> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let starts = (0..lines.len()).filter(|at| lines[*at].trim_start().starts_with("checkpoint:"));
+    let without = |start: usize| {
+        let indent = indent_of(lines[start]);
+        let inside = (start + 1..lines.len())
+            .filter(|at| has_content(lines[*at]))
+            .take_while(|at| indent_of(lines[*at]) > indent);
+        let end = inside.last().unwrap_or(start) + 1;
+        let head = (0..start).rev().find(|at| is_extensions(lines[*at]));
+        let (Some(head), true) = (head, is_alone) else {
+            return vec![[&lines[..start], &lines[end..]].concat().concat()];
+        };
+        let between = lines[head + 1..start].concat();
+        let has_comment = between.contains('#')
+            || lines[end..]
+                .first()
+                .is_some_and(|line| line.trim_start().starts_with('#') && indent_of(line) > 0);
+        let name = lines[head].trim_end();
+        let newline = &lines[head][name.len()..];
+        let empty = format!("{name} {{}}{newline}{between}");
+        let with = |middle: &str| {
+            format!(
+                "{}{middle}{}",
+                lines[..head].concat(),
+                lines[end..].concat()
+            )
+        };
+        let goes = (may_go && !has_comment).then(|| with(&between));
+        goes.into_iter().chain([with(&empty)]).collect()
+    };
+    starts.flat_map(without).collect()
+}
+
+/// Replaces the program at the line where the new text says what it should.
+fn with_program(text: &str, program: &str, wanted: &Mapping) -> Result<String, SettingsFlaw> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let places = (0..lines.len()).filter(|at| lines[*at].trim_start().starts_with("cmd:"));
+    let mut tries = places.map(|at| {
+        let line = lines[at];
+        let newline = &line[line.trim_end().len()..];
+        let program = serde_json::Value::from(program);
+        let new = format!(
+            "{}{PROGRAM}: {program}{newline}",
+            " ".repeat(indent_of(line))
+        );
+        [&lines[..at].concat(), &new, &lines[at + 1..].concat()]
+            .map(String::as_str)
+            .concat()
+    });
+    tries.find(|new| says(new, wanted)).ok_or_else(unusual)
 }
