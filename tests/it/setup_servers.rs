@@ -352,7 +352,7 @@ fn an_entry_that_was_changed_beyond_recognition_is_named_and_not_forgotten() {
         let path = sandbox.home().join(file);
         sandbox.run(&["setup", agent, "--yes"]).success();
         let program = Sandbox::binary().display().to_string();
-        let to = format!("{to}-{}\"", agent);
+        let to = format!("{to}-{agent}\"");
         let text = sandbox
             .read(&path)
             .replace(&format!("{from}{program}\""), &to);
