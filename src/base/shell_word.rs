@@ -1,4 +1,5 @@
-//! Quotes words of command lines for copying into any POSIX shell.
+//! Quotes words of command lines for copying into any POSIX shell, or on Windows into PowerShell and,
+//! as far as it has a quote for them, `cmd`.
 
 use crate::base::text::escape;
 
@@ -14,11 +15,33 @@ pub fn shell_word(bytes: &[u8]) -> String {
 }
 
 fn quoted(bytes: &[u8]) -> String {
+    if cfg!(windows) {
+        return for_windows(bytes);
+    }
     match std::str::from_utf8(bytes) {
         Ok(text) if is_plain(text) => text.to_owned(),
         Ok(text) if is_quotable(text) => format!("'{}'", text.replace('\'', r"'\''")),
         _ => spelled(bytes),
     }
+}
+
+/// Quotes a word for the shells of Windows. Both know double quotes, but PowerShell reads `$` and
+/// backticks in them and `cmd` percent signs; such words are quoted for PowerShell alone. What a
+/// shell cannot be told is shown in hex digits.
+fn for_windows(bytes: &[u8]) -> String {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return format!("'{}'", crate::base::text::escape_bytes(bytes));
+    };
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:+=\\~".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return text.to_owned();
+    }
+    if text.contains(['"', '$', '`', '%', '!']) || text.chars().any(char::is_control) {
+        return format!("'{}'", text.replace('\'', "''"));
+    }
+    // A backslash before the last quote would hide it from the program.
+    let ends = text.len() - text.trim_end_matches('\\').len();
+    format!("\"{text}{}\"", "\\".repeat(ends))
 }
 
 /// Whether a text needs no quotes in any shell; zsh expands a leading `=`.
@@ -126,6 +149,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn on_windows_a_word_fits_its_shells() {
+        for (word, quoted) in [
+            (r"C:\p\a.txt", r"C:\p\a.txt"),
+            (r"C:\my files\a", r#""C:\my files\a""#),
+            (r"C:\my files\", r#""C:\my files\\""#),
+            ("it's", r#""it's""#),
+            ("a $b's", "'a $b''s'"),
+            ("100%", "'100%'"),
+            ("", r#""""#),
+            ("a,b", r#""a,b""#),
+            ("@x", r#""@x""#),
+        ] {
+            assert_eq!(for_windows(word.as_bytes()), quoted);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn a_line_is_its_words_with_options_left_as_they_are() {
         let words = [
             "checkpoint",
@@ -144,6 +185,7 @@ mod tests {
         );
     }
 
+    #[cfg(unix)]
     #[test]
     fn what_is_quoted_is_unquoted_again() {
         for word in [
@@ -173,6 +215,7 @@ mod tests {
         }
     }
 
+    #[cfg(unix)]
     #[test]
     fn a_shell_gives_back_the_very_bytes() {
         for (bytes, word) in [

@@ -5,14 +5,19 @@ use std::sync::Arc;
 
 use crate::base::interrupt::Interrupt;
 
+/// The signals that end a program. On Windows, the first one is Ctrl-C.
+#[cfg(unix)]
+const ENDING: [i32; 3] = [
+    signal_hook::consts::SIGINT,
+    signal_hook::consts::SIGTERM,
+    signal_hook::consts::SIGHUP,
+];
+#[cfg(not(unix))]
+const ENDING: [i32; 2] = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
+
 /// Installs handlers for the signals that end a program.
 pub fn install(interrupt: &Interrupt) {
-    #[cfg(unix)]
-    for signal in [
-        signal_hook::consts::SIGINT,
-        signal_hook::consts::SIGTERM,
-        signal_hook::consts::SIGHUP,
-    ] {
+    for signal in ENDING {
         let number = usize::try_from(signal).unwrap_or_default();
         // If a handler cannot be installed, the default stays; the journal covers restores.
         let _ = signal_hook::flag::register_conditional_default(
@@ -21,16 +26,11 @@ pub fn install(interrupt: &Interrupt) {
         );
         let _ = signal_hook::flag::register_usize(signal, Arc::clone(interrupt.flag()), number);
     }
-    #[cfg(not(unix))]
-    let _ = Arc::clone(interrupt.flag());
 }
 
 /// Ends this process as the signal would have.
 pub fn end_by(signal: i32) {
-    #[cfg(unix)]
     let _ = signal_hook::low_level::emulate_default_handler(signal);
-    #[cfg(not(unix))]
-    let _ = signal;
 }
 
 /// Ends this process with 0, whatever its threads do; for a hook, which must stop no agent.

@@ -206,6 +206,7 @@ mod tests {
         words.iter().map(|word| (*word).to_owned()).collect()
     }
 
+    #[cfg(unix)]
     #[test]
     fn the_command_of_a_sentence_is_words_and_its_text_is_quoted() {
         let sentence = Sentence::new(
@@ -240,6 +241,7 @@ mod tests {
         );
     }
 
+    #[cfg(unix)]
     #[test]
     fn what_cannot_be_run_as_it_is_has_no_words() {
         for template in [
@@ -255,6 +257,7 @@ mod tests {
         assert!(sentence.to_string().contains(r"caf\351"), "{sentence}");
     }
 
+    #[cfg(unix)]
     #[test]
     fn options_are_added_once_and_to_commands_that_take_them() {
         let placed = |sentence: Sentence| {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::base::interrupt::Interrupt;
 use crate::base::mutex::lock;
 use crate::base::progress::Progress;
+use crate::base::verbatim::verbatim_path;
 use crate::config::environment::Environment;
 use crate::config::settings::Settings;
 use crate::error::{Error, Instead, Result};
@@ -15,12 +16,13 @@ use crate::model::command_end::CommandEnd;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::own_files::OwnFiles;
 use crate::ops::warning::Warning;
+use crate::store::files::atomic_file;
 use crate::store::layout::{Layout, dir_hash, store_dir};
 use crate::store::lifecycle::description::{Description, Identity};
 use crate::store::lock::LockWait;
 use crate::store::repository::Store;
 use crate::store::runs::projected::Projected;
-use crate::worktree::root::{Root, identity};
+use crate::worktree::root::{Root, canonical, identity};
 
 /// Built by the front-end; no field has a default.
 pub struct Context {
@@ -186,10 +188,7 @@ impl Context {
     /// Device and inode of every store under the base; no checkpoint holds these. Collected only if
     /// base or root contains the other: elsewhere no scan can meet a store.
     pub fn stores_to_skip(&self) -> Result<Vec<(u64, u64)>> {
-        let base = self
-            .base
-            .canonicalize()
-            .unwrap_or_else(|_| self.base.clone());
+        let base = canonical(&self.base).unwrap_or_else(|_| self.base.clone());
         if !base.starts_with(self.root.path()) && !self.root.path().starts_with(&base) {
             return Ok(Vec::new());
         }
@@ -212,6 +211,9 @@ pub fn locate_store(base: &Path, at: &Root) -> Result<PathBuf> {
     if place.is_dir() {
         return Ok(place);
     }
+    if take_from_verbatim_place(base, at.path(), &place) {
+        return Ok(place);
+    }
     let mut found = stores_of(base, at.path(), None)?;
     if let Some(logical) = at.logical() {
         found.extend(stores_of(base, logical, Some(at.path()))?);
@@ -223,6 +225,17 @@ pub fn locate_store(base: &Path, at: &Root) -> Result<PathBuf> {
         [one] => Ok(one.clone()),
         _ => Err(Error::AmbiguousStore { candidates: found }),
     }
+}
+
+/// Moves the store to its place that version 0.1 kept on Windows under the verbatim spelling of its
+/// root; returns whether it did.
+fn take_from_verbatim_place(base: &Path, root: &Path, place: &Path) -> bool {
+    let old = store_dir(base, &verbatim_path(root));
+    if old == *place || !old.is_dir() {
+        return false;
+    }
+    let folders = place.parent().map(std::fs::create_dir_all);
+    folders.is_some_and(|made| made.is_ok()) && atomic_file::rename(&old, place).is_ok()
 }
 
 /// Stores of any project folder named by the hash of `root`, whose description, if any, names it

@@ -35,7 +35,7 @@ impl Destination {
             }
             Err(e) => return Err(Error::io("look at", typed)(e)),
         }
-        let path = match typed.canonicalize() {
+        let path = match root::canonical(typed) {
             Ok(path) => path,
             Err(e) if e.kind() == ErrorKind::NotFound => {
                 return Err(refuse("it is a symlink that leads nowhere"));
@@ -95,7 +95,7 @@ impl Destination {
         {
             return Err(refuse("it is at or below a .git"));
         }
-        let base = base.canonicalize().unwrap_or_else(|_| base.to_path_buf());
+        let base = root::canonical(base).unwrap_or_else(|_| base.to_path_buf());
         if self
             .path
             .ancestors()

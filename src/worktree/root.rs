@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::base::verbatim::usual_path;
 use crate::error::{Error, Result};
 
 /// A root by its canonical path, existing or gone.
@@ -30,7 +31,7 @@ impl Root {
     /// # Errors
     /// A path that is no directory, or whose parent is gone too.
     pub fn resolve(dir: &Path, logical: Option<&Path>) -> Result<Self> {
-        match dir.canonicalize() {
+        match canonical(dir) {
             Ok(path) => {
                 let found = identity(&path);
                 if !path.is_dir() {
@@ -89,8 +90,8 @@ impl Root {
             if self.is(home) {
                 return Some("it is the home directory".into());
             }
-            let canonical = home.canonicalize().unwrap_or_else(|_| home.to_path_buf());
-            if canonical.ancestors().skip(1).any(|above| self.is(above)) {
+            let real = canonical(home).unwrap_or_else(|_| home.to_path_buf());
+            if real.ancestors().skip(1).any(|above| self.is(above)) {
                 return Some("the home directory is inside it".into());
             }
         }
@@ -109,6 +110,14 @@ impl Root {
     }
 }
 
+/// Returns the canonical path of a directory in its usual spelling.
+///
+/// # Errors
+/// It does not exist, or cannot be looked at.
+pub fn canonical(path: &Path) -> std::io::Result<PathBuf> {
+    path.canonicalize().map(usual_path)
+}
+
 /// Returns a missing path with its parent made canonical; `None` if that is missing too.
 pub(super) fn in_canonical_parent(path: &Path) -> Option<PathBuf> {
     let name = path.file_name()?;
@@ -116,7 +125,7 @@ pub(super) fn in_canonical_parent(path: &Path) -> Option<PathBuf> {
         empty if empty.as_os_str().is_empty() => Path::new("."),
         parent => parent,
     };
-    Some(parent.canonicalize().ok()?.join(name))
+    Some(canonical(parent).ok()?.join(name))
 }
 
 /// Returns device and inode of a path, following symlinks; `None` if it cannot be read.

@@ -299,6 +299,7 @@ fn what_was_set_up_for_the_project_alone_is_looked_at_too() {
     assert!(remedy.contains("setup cursor --project"), "{remedy}");
 }
 
+#[cfg(unix)]
 #[test]
 fn hooks_that_call_another_program_or_stand_twice_are_named_with_their_mend() {
     let sandbox = project();

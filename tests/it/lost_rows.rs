@@ -336,6 +336,7 @@ fn a_million_packed_refs_that_lead_nowhere_do_not_become_files() {
     assert!(!packed.contains(&dead(7)) && packed.contains(&dead(8)));
 }
 
+#[cfg(unix)]
 #[test]
 fn packs_that_may_not_be_read_are_not_lost() {
     let sandbox = Sandbox::new();

@@ -24,6 +24,7 @@ use crate::store::small_files::hook_log;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{StepOptions, step};
 use crate::workflow::rules::change::Change;
+use crate::worktree::root::canonical;
 
 /// How an event is worked on.
 #[derive(Clone, Copy, Debug)]
@@ -317,7 +318,7 @@ pub fn root_above(context: &Context) -> Option<PathBuf> {
         return None;
     }
     let home = context.environment.home.as_deref();
-    let home = home.map(|home| home.canonicalize().unwrap_or_else(|_| home.to_path_buf()));
+    let home = home.map(|home| canonical(home).unwrap_or_else(|_| home.to_path_buf()));
     let is_repository = |above: &&Path| {
         above.join(".git").symlink_metadata().is_ok() && Some(*above) != home.as_deref()
     };

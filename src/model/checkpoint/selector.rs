@@ -121,6 +121,7 @@ fn by_time(time: TypedTime, line: &Line, now_ms: i64) -> Option<Cow<'_, Checkpoi
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::shell_word::shell_word;
     use crate::model::checkpoint::record::{CheckpointKind, Coverage, Record};
     use crate::model::checkpoint::terms::CheckpointTerms;
     use crate::model::session::provenance::Provenance;
@@ -235,7 +236,7 @@ mod tests {
             ("~1", "latest~1"),
             ("previous", "latest~1"),
             ("first", "latest~2"),
-            ("2h", "'2h ago'"),
+            ("2h", &shell_word(b"2h ago")),
         ] {
             assert_eq!(why(query), meant(expected), "{query}");
         }

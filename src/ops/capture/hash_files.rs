@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::base::progress::WorkPhase;
 use crate::base::threads;
-use crate::base::work_queue;
+use crate::base::threads::work_queue;
 use crate::error::Result;
 use crate::model::stat_cache::racy::may_be_half_written;
 use crate::model::state::entry::{STREAM_FROM_BYTES, WhyNot};

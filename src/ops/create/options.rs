@@ -265,6 +265,7 @@ pub fn parse_scope(root: &Root, typed: &[Vec<u8>]) -> Result<Scope> {
 
 /// Takes a name with glob marks literally if it exists on disk.
 fn parse_part(root: &Root, typed: &[u8]) -> Result<ScopePart> {
+    let typed = &*restore_paths::with_slashes(typed);
     let literal = restore_paths::parse(root, &[typed.to_vec()]).and_then(|mut paths| {
         paths.pop().ok_or_else(|| Error::Usage {
             what: "a scope is empty".to_owned(),

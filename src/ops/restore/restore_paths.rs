@@ -1,6 +1,7 @@
 //! PATH arguments of a restore: literal names, relative to the root or absolute inside it, all
 //! checked first.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use crate::base::text::escape_bytes;
@@ -29,11 +30,7 @@ pub fn limits(paths: Vec<RelPath>) -> Vec<RelPath> {
 }
 
 fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
-    #[cfg(windows)]
-    let typed = &*typed
-        .iter()
-        .map(|b| if *b == b'\\' { b'/' } else { *b })
-        .collect::<Vec<u8>>();
+    let typed = &*with_slashes(typed);
     let shown = || escape_bytes(typed);
     let wrong = |why: &str| Error::Usage {
         what: format!("PATH '{}' {why}", shown()),
@@ -41,7 +38,7 @@ fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
     if typed.is_empty() {
         return Err(wrong("is empty"));
     }
-    let inside = if typed[0] == b'/' {
+    let inside = if is_absolute(typed) {
         below_root(root, typed).ok_or_else(|| wrong("lies outside the root"))?
     } else {
         typed
@@ -64,10 +61,60 @@ pub fn inside<'t>(root: &Root, typed: &'t [u8]) -> &'t [u8] {
     below_root(root, typed).unwrap_or(typed)
 }
 
+/// Returns what was typed with `/` between names: Windows has two separators.
+pub fn with_slashes(typed: &[u8]) -> Cow<'_, [u8]> {
+    if cfg!(windows) {
+        slashes(typed).into()
+    } else {
+        typed.into()
+    }
+}
+
+fn slashes(typed: &[u8]) -> Vec<u8> {
+    let of_byte = |byte: &u8| if *byte == b'\\' { b'/' } else { *byte };
+    typed.iter().map(of_byte).collect()
+}
+
+/// Whether a path with `/` between names counts from the root of a file system.
+fn is_absolute(typed: &[u8]) -> bool {
+    let has_drive =
+        cfg!(windows) && matches!(typed, [letter, b':', ..] if letter.is_ascii_alphabetic());
+    typed.first() == Some(&b'/') || has_drive
+}
+
 fn below_root<'t>(root: &Root, typed: &'t [u8]) -> Option<&'t [u8]> {
     let under = |top: &Path| {
-        let rest = typed.strip_prefix(top.as_os_str().as_encoded_bytes())?;
-        (rest.is_empty() || rest[0] == b'/').then_some(rest)
+        let top = with_slashes(top.as_os_str().as_encoded_bytes());
+        below(typed, top.strip_suffix(b"/").unwrap_or(&top), cfg!(windows))
     };
     under(root.path()).or_else(|| under(root.logical()?))
+}
+
+/// Returns what is left of a path below a directory, from the separator on.
+fn below<'t>(typed: &'t [u8], top: &[u8], ignores_case: bool) -> Option<&'t [u8]> {
+    let (start, rest) = typed.split_at_checked(top.len())?;
+    let is_same = start == top || (ignores_case && start.eq_ignore_ascii_case(top));
+    (is_same && (rest.is_empty() || rest[0] == b'/')).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_of_windows_is_found_below_its_root_in_every_spelling() {
+        for (typed, expected) in [
+            (r"C:\p\a", Some("/a")),
+            ("c:/P/a b", Some("/a b")),
+            (r"C:\p", Some("")),
+            (r"C:\pq", None),
+            (r"D:\p\a", None),
+            (r"C:", None),
+        ] {
+            let typed = slashes(typed.as_bytes());
+            let found = below(&typed, b"C:/p", true);
+            assert_eq!(found, expected.map(str::as_bytes));
+        }
+        assert_eq!(below(b"/P/a", b"/p", false), None);
+    }
 }

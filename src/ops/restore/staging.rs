@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::base::progress::{Progress, WorkPhase};
 use crate::base::threads;
-use crate::base::work_queue::{self, WorkQueue};
+use crate::base::threads::work_queue::{self, WorkQueue};
 use crate::error::Result;
 use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::base::progress::WorkPhase;
 use crate::base::threads;
-use crate::base::work_queue;
+use crate::base::threads::work_queue;
 use crate::error::{Error, Result};
 use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;

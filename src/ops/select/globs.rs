@@ -21,6 +21,7 @@ impl Globs {
     /// A pattern can match nothing.
     pub fn parse(&self, root: &Root) -> Result<PathFilter> {
         let part = |typed: &Vec<u8>| {
+            let typed = &*restore_paths::with_slashes(typed);
             check_is_inside(root, typed)?;
             let glob = ScopePart::glob(restore_paths::inside(root, typed));
             let names_something = |typed: &[u8]| !matches!(typed, b"" | b"." | b"./" | b"/");

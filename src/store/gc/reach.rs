@@ -1,6 +1,6 @@
 //! Finds the objects reachable from given roots: each tree once, by level, on several threads.
 
-use crate::base::work_queue;
+use crate::base::threads::work_queue;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::message;
 use crate::model::state::object_id::ObjectId;

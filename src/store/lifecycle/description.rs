@@ -41,7 +41,7 @@ impl Description {
     }
 
     pub fn names(&self, root: &Path) -> bool {
-        self.root == root.as_os_str().as_encoded_bytes()
+        self.root_path().as_deref() == Some(root)
     }
 
     /// Returns the root as a path; `None` where the system does not allow such a name.
@@ -51,8 +51,11 @@ impl Description {
             <std::ffi::OsString as std::os::unix::ffi::OsStringExt>::from_vec(self.root.clone())
                 .into(),
         );
+        // Version 0.1 wrote the verbatim spelling.
         #[cfg(not(unix))]
-        return String::from_utf8(self.root.clone()).ok().map(PathBuf::from);
+        return String::from_utf8(self.root.clone())
+            .ok()
+            .map(|root| crate::base::verbatim::usual_path(root.into()));
     }
 
     /// Reads the description of a store; `None` if it is missing or invalid.

@@ -215,6 +215,9 @@ mod tests {
             assert_eq!(read(&flipped), (0, flipped.clone()), "byte {at}");
             assert_eq!(read(&more[..at]), (0, more[..at].to_vec()), "cut at {at}");
         }
-        assert!(rows.read_after(File::open(place.path()).unwrap()).is_err());
+        // Some systems open no directory.
+        if let Ok(directory) = File::open(place.path()) {
+            assert!(rows.read_after(directory).is_err());
+        }
     }
 }

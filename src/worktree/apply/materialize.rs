@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use crate::base::interrupt::Interrupt;
 use crate::base::mutex::lock;
 use crate::base::threads;
-use crate::base::work_queue::{self, WorkQueue};
+use crate::base::threads::work_queue::{self, WorkQueue};
 use crate::error::{Error, Result};
 use crate::model::state::entry::{Entry, Kind, OWNER_RWX, RWX_BITS, SPECIAL_BITS};
 use crate::model::state::object_id::ObjectId;

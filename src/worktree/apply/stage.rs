@@ -284,7 +284,9 @@ impl Stage {
 )]
 mod tests {
     use super::*;
-    use crate::worktree::apply::stage_removal::{STAGE_PREFIX, is_stage_name};
+    #[cfg(unix)]
+    use crate::worktree::apply::stage_removal::STAGE_PREFIX;
+    use crate::worktree::apply::stage_removal::is_stage_name;
 
     const HEX: &str = "0123456789abcdef";
 

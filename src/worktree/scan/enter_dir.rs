@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::base::threads;
-use crate::base::work_queue::{self, WorkQueue};
+use crate::base::threads::work_queue::{self, WorkQueue};
 use crate::error::Result;
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::stat_cache::cached_listing::CachedDir;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::base::mutex::{self, lock};
 use crate::base::threads;
-use crate::base::work_queue::WorkQueue;
+use crate::base::threads::work_queue::WorkQueue;
 use crate::error::Result;
 use crate::model::state::listing::Listing;
 use crate::model::state::rel_path::RelPath;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
-use crate::base::work_queue::WorkQueue;
+use crate::base::threads::work_queue::WorkQueue;
 use crate::error::Error;
 use crate::model::stat_cache::cached_listing::CachedListing;
 use crate::model::state::rel_path::RelPath;

@@ -12,8 +12,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::exchange::exchange_by_renames;
 use super::item::{Access, Item, ItemKind, is_same_place, kind_of};
 use crate::base::time::SECOND_NS;
+use crate::base::verbatim::verbatim_path;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{SYMLINK_BITS, Stat, TYPE_BITS};
+#[cfg(unix)]
+use crate::model::state::stat::TYPE_BITS;
+use crate::model::state::stat::{SYMLINK_BITS, Stat};
 
 /// A directory, identified by its path.
 #[derive(Debug)]
@@ -25,18 +28,17 @@ impl Dir {
     /// # Errors
     /// I/O errors, also if the last component is a symlink.
     pub fn open_root(path: &Path) -> io::Result<Self> {
-        let metadata = fs::symlink_metadata(path)?;
+        let path = verbatim_path(path);
+        let metadata = fs::symlink_metadata(&path)?;
         if !metadata.is_dir() {
             return Err(io::ErrorKind::NotADirectory.into());
         }
-        Ok(Self {
-            path: path.to_path_buf(),
-        })
+        Ok(Self { path })
     }
 
     /// Opens the directory at a canonical path, if it still is one.
     pub fn open_canonical(path: &Path) -> io::Result<Self> {
-        if path.canonicalize()? != path {
+        if path.canonicalize()? != verbatim_path(path) {
             return Err(io::ErrorKind::NotFound.into());
         }
         Self::open_root(path)
@@ -288,15 +290,23 @@ impl Dir {
     /// Returns the path of an entry, refusing names that lead elsewhere, as `\` and `:` on Windows.
     fn child(&self, name: &[u8]) -> io::Result<PathBuf> {
         let name = to_os(name)?;
+        // On Windows, a colon leads to another stream of a file.
+        if cfg!(windows) && name.as_encoded_bytes().contains(&b':') {
+            return Err(unusable_name());
+        }
         let mut components = Path::new(&name).components();
         match (components.next(), components.next()) {
             (Some(Component::Normal(only)), None) if only == name => Ok(self.path.join(name)),
-            _ => Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "this name cannot be used on this system",
-            )),
+            _ => Err(unusable_name()),
         }
     }
+}
+
+fn unusable_name() -> io::Error {
+    io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "this name cannot be used on this system",
+    )
 }
 
 fn kind_of_type(kind: fs::FileType) -> ItemKind {

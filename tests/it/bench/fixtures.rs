@@ -1,13 +1,13 @@
 //! Fixtures: things to put into a directory, and plain ways to copy, sweep and measure one.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
-use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
-#[cfg(not(target_vendor = "apple"))]
+use super::os;
+
+#[cfg(all(unix, not(target_vendor = "apple")))]
 pub fn fifo(path: &Path) {
     rustix::fs::mkfifoat(
         rustix::fs::CWD,
@@ -31,6 +31,7 @@ pub fn fifo(path: &Path) {
 /// Makes a socket that stays on disk after its listener is gone.
 ///
 /// An address of a socket is short, so it is bound through a short link to its directory.
+#[cfg(unix)]
 pub fn socket(path: &Path) {
     let link = tempfile::tempdir().expect("a temporary directory can be made");
     let near = link.path().join("d");
@@ -38,7 +39,7 @@ pub fn socket(path: &Path) {
         .expect("a link can be made");
     // No fixture uses this name.
     let bound = near.join(".socket-being-bound");
-    drop(UnixListener::bind(&bound).expect("a socket can be bound"));
+    drop(std::os::unix::net::UnixListener::bind(&bound).expect("a socket can be bound"));
     fs::rename(&bound, path).expect("a socket can be renamed");
 }
 
@@ -81,15 +82,17 @@ pub fn remove(path: &Path) {
 
 /// Makes every directory writable again, so that an ordinary user can remove it.
 pub fn loosen(top: &Path) {
-    if rustix::process::geteuid().is_root() {
+    if os::is_root() {
         return;
     }
     let mut open: Vec<PathBuf> = vec![top.to_path_buf()];
     while let Some(dir) = open.pop() {
-        let _ = fs::set_permissions(&dir, fs::Permissions::from_mode(0o700));
+        let _ = os::set_mode(&dir, 0o700);
         for entry in fs::read_dir(&dir).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 open.push(entry.path());
+            } else if cfg!(windows) {
+                let _ = os::set_mode(&entry.path(), 0o600);
             }
         }
     }
@@ -146,10 +149,8 @@ pub fn packs_below(store: &Path) -> usize {
 }
 
 pub fn mode_of(path: &Path) -> u32 {
-    path.symlink_metadata()
-        .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-        .mode()
-        & 0o7777
+    let found = path.symlink_metadata();
+    os::mode(&found.unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
 /// Incompressible bytes, different for each seed.

@@ -110,7 +110,6 @@ impl Git {
         scratch: &Path,
         wanted: impl Fn(&[u8]) -> bool,
     ) -> String {
-        use std::os::unix::ffi::OsStrExt as _;
         let git = Self {
             program: self.program.clone(),
             dir: root.to_path_buf(),
@@ -160,7 +159,7 @@ impl Git {
             let id = String::from_utf8(git.filter(&["hash-object", "-w", "--stdin"], &target))
                 .expect("an id");
             input.extend_from_slice(format!("120000 {}\t", id.trim()).as_bytes());
-            input.extend_from_slice(OsStr::from_bytes(&path).as_bytes());
+            input.extend_from_slice(&path);
             input.push(0);
         }
         git.filter(&["update-index", "-z", "--add", "--index-info"], &input);
@@ -169,7 +168,6 @@ impl Git {
 
     /// The blob ids of files without filters; names with line breaks go one by one.
     fn hash_files(&self, root: &Path, files: &[Vec<u8>]) -> Vec<String> {
-        use std::os::unix::ffi::OsStrExt as _;
         let plain = |path: &[u8]| !path.contains(&b'\n') && !path.starts_with(b"\"");
         if files.iter().all(|path| plain(path)) {
             let list: Vec<u8> = files
@@ -188,7 +186,7 @@ impl Git {
         }
         let one = |path: &Vec<u8>| {
             let bytes =
-                std::fs::read(root.join(OsStr::from_bytes(path))).expect("a file can be read");
+                std::fs::read(root.join(super::os::path_of(path))).expect("a file can be read");
             String::from_utf8(self.filter(&["hash-object", "-w", "--stdin"], &bytes))
                 .expect("an id")
                 .trim()

@@ -55,7 +55,7 @@ fn output_within(limit: Duration, shown_command: &str, child: Child) -> Output {
     if let Ok(output) = receiver.recv_timeout(limit) {
         return output.expect("the output of a child can be read");
     }
-    kill(pid);
+    super::os::kill(pid);
     let so_far = match receiver.recv_timeout(LAST_WORDS) {
         Ok(Ok(output)) => [output.stdout, output.stderr].concat(),
         _ => b"(not to be had: a child of it keeps its pipes open)".to_vec(),
@@ -66,15 +66,7 @@ fn output_within(limit: Duration, shown_command: &str, child: Child) -> Output {
     );
 }
 
-fn kill(pid: u32) {
-    if let Some(pid) = i32::try_from(pid)
-        .ok()
-        .and_then(rustix::process::Pid::from_raw)
-    {
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-    }
-}
-
+#[cfg(unix)]
 #[test]
 #[should_panic(expected = "said:\nbegun\n")]
 fn a_child_that_hangs_fails_its_test_with_what_it_said() {

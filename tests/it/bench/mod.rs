@@ -13,6 +13,7 @@ pub mod limit;
 #[cfg(feature = "mcp")]
 pub mod mcp_client;
 pub mod normalize;
+pub mod os;
 pub mod place;
 pub mod play;
 pub mod recipe;

@@ -1,18 +1,17 @@
 //! The place of a store, computed a second time from the words of the README, to compare both.
 
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
 /// The first 16 hex digits of the SHA-256 over the bytes of the canonical path.
 pub fn dir_hash(root: &Path) -> String {
-    hex::encode(Sha256::digest(root.as_os_str().as_bytes()))[..16].to_owned()
+    hex::encode(Sha256::digest(root.as_os_str().as_encoded_bytes()))[..16].to_owned()
 }
 
 /// The folder name that Claude Code gives to a project.
 pub fn key(root: &Path) -> String {
-    let bytes = root.as_os_str().as_bytes();
+    let bytes = root.as_os_str().as_encoded_bytes();
     let mut key = String::new();
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {

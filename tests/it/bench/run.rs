@@ -4,7 +4,7 @@ use std::process::{Child, Command, Output};
 
 use serde_json::Value;
 
-use super::{answer, limit};
+use super::{answer, limit, os};
 
 #[derive(Debug, Clone)]
 pub struct Run {
@@ -33,15 +33,11 @@ impl Run {
     }
 
     pub fn from_output(shown_command: String, output: &Output) -> Self {
-        use std::os::unix::process::ExitStatusExt as _;
         let run = Self {
             shown_command,
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
-            code: output
-                .status
-                .code()
-                .unwrap_or_else(|| 128 + output.status.signal().unwrap_or(0)),
+            code: os::exit_code(output.status),
         };
         answer::judge(&run.stdout).unwrap_or_else(|flaw| panic!("{flaw}\n{run}"));
         run

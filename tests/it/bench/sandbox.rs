@@ -8,7 +8,6 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
@@ -19,7 +18,7 @@ use tempfile::TempDir;
 use super::run::Run;
 use super::tree::Tree;
 use super::watch::Watch;
-use super::{fixtures, place};
+use super::{fixtures, os, place};
 
 /// 2026-03-24T12:00:00Z in milliseconds.
 const FIRST_MOMENT_MS: i64 = 1_774_353_600_000;
@@ -53,10 +52,7 @@ impl Sandbox {
             .prefix("sandbox")
             .tempdir()
             .expect("a temporary directory can be made");
-        let canonical = top
-            .path()
-            .canonicalize()
-            .expect("the temporary directory exists");
+        let canonical = os::canonical(top.path());
         let (root, home) = (canonical.join(relative), canonical.join("home"));
         fs::create_dir_all(&root).expect("the working directory can be made");
         fs::create_dir_all(&home).expect("the home directory can be made");
@@ -85,7 +81,7 @@ impl Sandbox {
 
     /// The folder that contains home and working directory.
     pub fn top(&self) -> PathBuf {
-        self.top.path().canonicalize().expect("the sandbox exists")
+        os::canonical(self.top.path())
     }
 
     pub fn base(&self) -> PathBuf {
@@ -128,7 +124,7 @@ impl Sandbox {
 
     pub fn chmod(&self, relative: impl AsRef<Path>, mode: u32) -> &Self {
         let path = self.path(relative);
-        fs::set_permissions(&path, fs::Permissions::from_mode(mode))
+        os::set_mode(&path, mode)
             .unwrap_or_else(|error| panic!("cannot chmod {}: {error}", path.display()));
         self
     }
@@ -136,7 +132,7 @@ impl Sandbox {
     pub fn symlink(&self, relative: impl AsRef<Path>, target: impl AsRef<Path>) -> &Self {
         let path = self.path(relative);
         make_parent(&path);
-        std::os::unix::fs::symlink(target, &path).expect("a link can be made");
+        os::symlink(target.as_ref(), &path).expect("a link can be made");
         self
     }
 
@@ -145,11 +141,13 @@ impl Sandbox {
         self
     }
 
+    #[cfg(unix)]
     pub fn fifo(&self, relative: impl AsRef<Path>) -> &Self {
         fixtures::fifo(&self.path(relative));
         self
     }
 
+    #[cfg(unix)]
     pub fn socket(&self, relative: impl AsRef<Path>) -> &Self {
         fixtures::socket(&self.path(relative));
         self
@@ -248,6 +246,12 @@ impl Sandbox {
             .args(args)
             .env_clear()
             .envs(self.env.borrow().iter());
+        // Without these, no program of Windows starts.
+        for name in ["SystemRoot", "SystemDrive", "TEMP", "USERPROFILE"] {
+            if let (true, Some(value)) = (cfg!(windows), std::env::var_os(name)) {
+                command.env(name, value);
+            }
+        }
         command.current_dir(if self.root.is_dir() {
             &self.root
         } else {

@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
+
+use super::os;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -81,7 +81,7 @@ impl Tree {
                 if !below.is_empty() {
                     below.push(b'/');
                 }
-                below.extend_from_slice(entry.file_name().as_bytes());
+                below.extend_from_slice(&os::bytes_of(&entry.file_name()));
                 self.add(&entry.path(), &below);
             }
         }
@@ -191,7 +191,7 @@ fn node_of(path: &Path, meta: &fs::Metadata) -> Node {
     if kind_of_file.is_symlink() {
         let target = fs::read_link(path).expect("a link can be read");
         return Node {
-            kind: Kind::Symlink(target.as_os_str().as_bytes().to_vec()),
+            kind: Kind::Symlink(os::bytes_of(target.as_os_str())),
             mode: 0,
         };
     }
@@ -204,19 +204,31 @@ fn node_of(path: &Path, meta: &fs::Metadata) -> Node {
             digest: Sha256::digest(&bytes).into(),
             size_bytes: meta.len(),
         }
-    } else if kind_of_file.is_fifo() {
-        Kind::Fifo
-    } else if kind_of_file.is_socket() {
-        Kind::Socket
     } else {
-        Kind::Device
+        special(kind_of_file)
     };
     Node {
         kind,
-        mode: meta.mode() & 0o7777,
+        mode: os::mode(meta),
     }
 }
 
+#[cfg(unix)]
+fn special(kind: fs::FileType) -> Kind {
+    use std::os::unix::fs::FileTypeExt as _;
+    match (kind.is_fifo(), kind.is_socket()) {
+        (true, _) => Kind::Fifo,
+        (_, true) => Kind::Socket,
+        _ => Kind::Device,
+    }
+}
+
+#[cfg(not(unix))]
+fn special(_kind: fs::FileType) -> Kind {
+    Kind::Device
+}
+
+#[cfg(unix)]
 #[test]
 fn a_picture_names_each_difference() {
     let sandbox = super::Sandbox::new();

@@ -3,15 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+
+use super::os;
 
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     mode: u32,
-    inode: u64,
-    mtime: (i64, i64),
-    ctime: (i64, i64),
+    stamp: (u64, [i64; 4]),
     bytes: Option<Vec<u8>>,
 }
 
@@ -57,10 +56,8 @@ fn look(top: &Path) -> BTreeMap<PathBuf, Seen> {
                 .is_file()
                 .then(|| fs::read(entry.path()).expect("a watched file can be read"));
             let seen = Seen {
-                mode: meta.mode(),
-                inode: meta.ino(),
-                mtime: (meta.mtime(), meta.mtime_nsec()),
-                ctime: (meta.ctime(), meta.ctime_nsec()),
+                mode: os::mode(&meta),
+                stamp: os::stamp(&meta),
                 bytes,
             };
             (entry.path().to_path_buf(), seen)

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use crate::base::text::escape_bytes;
 use crate::base::threads;
-use crate::base::work_queue;
+use crate::base::threads::work_queue;
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::base::work_queue::{self, WorkQueue};
+use crate::base::threads::work_queue::{self, WorkQueue};
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::TemporaryFile;

@@ -1,6 +1,6 @@
 //! Reads back a pack that was just written, before the packs that it replaces are removed.
 
-use crate::base::work_queue;
+use crate::base::threads::work_queue;
 use crate::model::state::entry::STREAM_FROM_BYTES;
 use crate::store::objects::deflate::zlib::EntryCrc;
 use crate::store::objects::object_hash::TrailerHasher;

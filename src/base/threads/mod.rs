@@ -1,5 +1,7 @@
 //! Threads for shared work. A system without room for another one costs time, not the work.
 
+pub mod work_queue;
+
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 /// Upper bound on worker threads; more gained nothing on the disks and file systems measured.
