@@ -38,7 +38,10 @@ pub fn read() -> Environment {
     };
     Environment {
         // Without a home directory, the configuration of another user must not be read.
-        config_dir: home.as_ref().and_then(|_| platform_config_dir()),
+        config_dir: home.as_ref().and_then(|_| match path("APPDATA") {
+            Some(folder) if cfg!(windows) => Some(folder.join("checkpoint")),
+            _ => platform_config_dir(),
+        }),
         home,
         relative_home,
         checkpoint_home: path("CHECKPOINT_HOME"),

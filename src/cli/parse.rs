@@ -12,7 +12,7 @@ use crate::view::place;
 
 /// Snapshot this directory into a shadow git repository, and bring it back.
 #[derive(Debug, Parser)]
-#[command(name = "checkpoint", version, max_term_width = grammar::MAX_WIDTH)]
+#[command(name = "checkpoint", bin_name = "checkpoint", version, max_term_width = grammar::MAX_WIDTH)]
 #[command(disable_help_subcommand = true, args_override_self = true)]
 #[command(override_help = include_str!("commands/first_screen.txt"))]
 pub struct Cli {

@@ -9,7 +9,7 @@ pub struct Variable {
     pub is_private: bool,
 }
 
-pub const VARIABLES: [Variable; 38] = [
+pub const VARIABLES: [Variable; 39] = [
     public("CHECKPOINT_HOME", "the base, under which all stores lie"),
     public(
         "CLAUDE_CONFIG_DIR",
@@ -54,6 +54,7 @@ pub const VARIABLES: [Variable; 38] = [
         "XDG_CONFIG_HOME",
         "where configuration files are kept, on Linux",
     ),
+    public("APPDATA", "where configuration files are kept, on Windows"),
     public("PWD", "the current directory as the shell names it"),
     public("NO_COLOR", "switches colours off"),
     public(

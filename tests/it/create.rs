@@ -120,6 +120,7 @@ fn every_reason_comes_back_as_it_was_given() {
     assert_eq!(listed, reasons);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_change_of_mode_alone_is_recorded() {
     let sandbox = Sandbox::new();
@@ -236,6 +237,7 @@ fn a_root_that_is_gone_cannot_be_recorded() {
         .stderr_has(&root);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_closed_stdout_is_no_failure() {
     let sandbox = Sandbox::new();
@@ -248,6 +250,7 @@ fn a_closed_stdout_is_no_failure() {
     assert_eq!(sandbox.listed().len(), 1);
 }
 
+#[cfg(unix)]
 #[test]
 fn files_of_any_time_are_captured_and_their_edits_are_seen() {
     let sandbox = Sandbox::new();
@@ -419,6 +422,7 @@ fn the_reason_may_stand_alone_or_be_called_a_message() {
     assert_eq!(sandbox.listed_ids().len(), 4);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_word_that_is_a_path_or_lacks_quotes_is_refused_with_the_commands_that_may_be_meant() {
     let sandbox = Sandbox::new();

@@ -20,6 +20,7 @@ fn with_two() -> (Sandbox, String, String) {
     (sandbox, first, second)
 }
 
+#[cfg(unix)]
 #[test]
 fn show_names_what_changed_against_the_one_before() {
     let (sandbox, _, second) = with_two();

@@ -367,6 +367,7 @@ fn what_stops_several_steps_says_what_is_done() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn modes_and_directories_made_since_are_work_that_an_undo_asks_for() {
     let sandbox = Sandbox::new();

@@ -113,8 +113,10 @@ fn try_out(place: &Path) -> Result<()> {
     };
     one.sync()?;
     lock(one.file())?;
-    let other = TemporaryFile::create(place, ".tmp-", "-")?;
-    let target = other.path().to_path_buf();
+    // The first file goes at once and leaves its name; Windows renames over no open file.
+    let name_of = |gone: TemporaryFile| gone.path().to_path_buf();
+    let target = name_of(TemporaryFile::create(place, ".tmp-", "-")?);
+    TemporaryFile::create(place, ".tmp-", "-")?.publish(&target)?;
     one.publish(&target)?;
     atomic_file::remove_if_there(&target)?;
     Ok(())

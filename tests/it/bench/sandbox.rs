@@ -56,10 +56,13 @@ impl Sandbox {
         let (root, home) = (canonical.join(relative), canonical.join("home"));
         fs::create_dir_all(&root).expect("the working directory can be made");
         fs::create_dir_all(&home).expect("the home directory can be made");
-        let env = BTreeMap::from([
+        let mut env: BTreeMap<OsString, OsString> = BTreeMap::from([
             ("HOME".into(), home.clone().into()),
             ("TZ".into(), "UTC".into()),
         ]);
+        if cfg!(windows) {
+            env.insert("APPDATA".into(), home.join(".config").into());
+        }
         let now_ms = Cell::new(Some(FIRST_MOMENT_MS));
         Self {
             top,
@@ -212,6 +215,8 @@ impl Sandbox {
     /// Writes the user's own configuration.
     pub fn user_config(&self, text: &str) -> &Self {
         self.env("XDG_CONFIG_HOME", self.home.join(".config"));
+        // Its name on Windows.
+        self.env("APPDATA", self.home.join(".config"));
         self.write(self.home.join(".config/checkpoint/config.toml"), text)
     }
 }
