@@ -1,6 +1,6 @@
 //! Looks up on disk the files that a run refers to.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 use crate::base::wildmatch::Glob;
 use crate::error::Result;
@@ -34,7 +34,7 @@ fn find(work: &WorkTree, root: &Path, path: &str) -> Option<ObservedFile> {
     let inside = Path::new(folder)
         .strip_prefix(root)
         .unwrap_or(Path::new(folder));
-    let parsed = RelPath::new(plain(inside)?.as_os_str().as_encoded_bytes())
+    let parsed = RelPath::new(&names_of(inside)?.join(&b'/'))
         .ok()
         .filter(|path| !path.is_root())?;
     Some(if is_folder {
@@ -46,18 +46,18 @@ fn find(work: &WorkTree, root: &Path, path: &str) -> Option<ObservedFile> {
     })
 }
 
-/// Resolves `.` and `..` in a path; `None` if it leads out of its base.
-fn plain(path: &Path) -> Option<PathBuf> {
-    let mut plain = PathBuf::new();
+/// Returns the names of a path, without `.` and `..`; `None` if it leads out of its base.
+fn names_of(path: &Path) -> Option<Vec<&[u8]>> {
+    let mut names = Vec::new();
     for part in path.components() {
         match part {
-            Component::Normal(name) => plain.push(name),
+            Component::Normal(name) => names.push(name.as_encoded_bytes()),
             Component::CurDir => {}
-            Component::ParentDir if plain.pop() => {}
+            Component::ParentDir if names.pop().is_some() => {}
             _ => return None,
         }
     }
-    Some(plain)
+    Some(names)
 }
 
 fn of_file(work: &WorkTree, path: &RelPath) -> ObservedFile {
