@@ -35,6 +35,8 @@ def play(client, version, program):
         project.mkdir()
         (project / "f1").write_text("one\n")
         environment = {"HOME": str(home), "PATH": os.environ["PATH"], "NODE_PATH": os.environ.get("NODE_PATH", "")}
+        subprocess.run([program, "workflow", "init", "--id", "wf-1", "--phase", "build"], cwd=project, env=environment,
+                       check=True, capture_output=True, timeout=LIMIT)
         child = subprocess.run([*client, program, "mcp", "--directory", str(project)], cwd=project, env=environment,
                                input=json.dumps({**story, "era": version}), capture_output=True, text=True, timeout=LIMIT)
     lines = [json.loads(line) for line in child.stdout.splitlines()]
