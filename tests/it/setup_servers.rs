@@ -418,6 +418,28 @@ fn the_record_of_a_copied_or_moved_home_names_the_files_of_this_one() {
 }
 
 #[test]
+fn a_moved_program_is_found_among_ten_thousand_servers() {
+    let codex = |at| format!("[mcp_servers.s{at}]\ncommand = \"c\"\nargs = [\"mcp\"]\n");
+    let goose = |at| format!("  s{at}:\n    cmd: c\n    args:\n    - mcp\n");
+    let sandbox = Sandbox::new();
+    let [toml, yaml] = [CODEX, GOOSE].map(|file| sandbox.home().join(file));
+    let others: String = (0..10_000).map(codex).collect();
+    sandbox.write(&toml, others);
+    let (old, new) = (linked(&sandbox, "old"), linked(&sandbox, "new"));
+    let agents = ["setup", "codex", "goose", "--yes"];
+    run_as(&sandbox, &old, &agents).success();
+    let others: String = (0..10_000).map(goose).collect();
+    let ours = sandbox.read(&yaml);
+    let ours = ours.split_once('\n').expect("a head").1;
+    sandbox.write(&yaml, format!("extensions:\n{others}{ours}"));
+    run_as(&sandbox, &new, &agents).success();
+    for path in [toml, yaml] {
+        let text = sandbox.read(path);
+        assert!(text.contains("/new/checkpoint") && !text.contains("/old/checkpoint"));
+    }
+}
+
+#[test]
 fn settings_that_cannot_be_edited_safely_are_left_and_named() {
     let cases = [
         ("codex", CODEX, "["),

@@ -159,21 +159,21 @@ fn sections(text: &str) -> Vec<(usize, usize)> {
     starts.map(of_start).collect()
 }
 
-/// Replaces the program at the line where the new text says what it should.
+/// Replaces the program in the section where the new text says what it should.
 fn with_program(text: &str, program: &str, wanted: &Value) -> Result<String, SettingsFlaw> {
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let of_command = |line: &str| {
         let rest = line.trim_start().strip_prefix(COMMAND);
         rest.is_some_and(|rest| rest.trim_start().starts_with('='))
     };
-    let places = (0..lines.len()).filter(|at| of_command(lines[*at]));
-    let mut tries = places.map(|at| {
-        let line = lines[at];
+    let of_section = |(start, end): (usize, usize)| {
+        let lines = text[start..end].split_inclusive('\n');
+        let before = lines.take_while(|line| !of_command(line)).map(str::len);
+        let at = start + before.sum::<usize>();
+        let line = text[at..end].split_inclusive('\n').next()?;
         let indent = &line[..line.len() - line.trim_start().len()];
-        let newline = &line[line.trim_end().len()..];
-        let new = format!("{indent}{COMMAND} = {}{newline}", quoted(program));
-        let (before, after) = (lines[..at].concat(), lines[at + 1..].concat());
-        format!("{before}{new}{after}")
-    });
+        let rest = &text[at + line.trim_end().len()..];
+        Some([&text[..at], indent, COMMAND, " = ", &quoted(program), rest].concat())
+    };
+    let mut tries = sections(text).into_iter().filter_map(of_section);
     tries.find(|new| says(new, wanted)).ok_or_else(unusual)
 }

@@ -182,13 +182,7 @@ fn with_block(text: &str, program: &str, newline: &str) -> Vec<String> {
 /// extensions go too or stay as an empty mapping, as Goose does not read a key without a value.
 fn without_block(text: &str, is_alone: bool, may_go: bool) -> Vec<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let starts = (0..lines.len()).filter(|at| lines[*at].trim_start().starts_with("checkpoint:"));
-    let without = |start: usize| {
-        let indent = indent_of(lines[start]);
-        let inside = (start + 1..lines.len())
-            .filter(|at| has_content(lines[*at]))
-            .take_while(|at| indent_of(lines[*at]) > indent);
-        let end = inside.last().unwrap_or(start) + 1;
+    let without = |(start, end): (usize, usize)| {
         let head = (0..start).rev().find(|at| is_extensions(lines[*at]));
         let (Some(head), true) = (head, is_alone) else {
             return vec![[&lines[..start], &lines[end..]].concat().concat()];
@@ -211,13 +205,29 @@ fn without_block(text: &str, is_alone: bool, may_go: bool) -> Vec<String> {
         let goes = (may_go && !has_comment).then(|| with(&between));
         goes.into_iter().chain([with(&empty)]).collect()
     };
-    starts.flat_map(without).collect()
+    blocks(&lines).into_iter().flat_map(without).collect()
 }
 
-/// Replaces the program at the line where the new text says what it should.
+/// Returns each line that may begin our block, and the line after its last one that says something.
+fn blocks(lines: &[&str]) -> Vec<(usize, usize)> {
+    let starts = (0..lines.len()).filter(|at| lines[*at].trim_start().starts_with("checkpoint:"));
+    let with_end = |start: usize| {
+        let indent = indent_of(lines[start]);
+        let inside = (start + 1..lines.len())
+            .filter(|at| has_content(lines[*at]))
+            .take_while(|at| indent_of(lines[*at]) > indent);
+        (start, inside.last().unwrap_or(start) + 1)
+    };
+    starts.map(with_end).collect()
+}
+
+/// Replaces the program in the block where the new text says what it should.
 fn with_program(text: &str, program: &str, wanted: &Mapping) -> Result<String, SettingsFlaw> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let places = (0..lines.len()).filter(|at| lines[*at].trim_start().starts_with("cmd:"));
+    let places = blocks(&lines)
+        .into_iter()
+        .flat_map(|(start, end)| start..end);
+    let places = places.filter(|at| lines[*at].trim_start().starts_with("cmd:"));
     let mut tries = places.map(|at| {
         let line = lines[at];
         let newline = &line[line.trim_end().len()..];
