@@ -18,7 +18,7 @@ mod unix {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     use std::os::unix::process::ExitStatusExt as _;
 
-    use super::*;
+    use super::{ExitStatus, Metadata, OsStr, Path, PathBuf, fs};
 
     pub fn bytes_of(name: &OsStr) -> Vec<u8> {
         name.as_bytes().to_vec()
@@ -72,7 +72,7 @@ mod unix {
 
 #[cfg(not(unix))]
 mod windows {
-    use super::*;
+    use super::{ExitStatus, Metadata, OsStr, Path, PathBuf, fs};
 
     pub fn bytes_of(name: &OsStr) -> Vec<u8> {
         name.to_str().expect("Unicode").replace('\\', "/").into()
