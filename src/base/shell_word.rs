@@ -36,12 +36,30 @@ fn for_windows(bytes: &[u8]) -> String {
     if !text.is_empty() && text.bytes().all(is_plain) {
         return text.to_owned();
     }
-    if text.contains(['"', '$', '`', '%', '!']) || text.chars().any(char::is_control) {
+    if !is_shown(text) {
+        return spelled_for_powershell(text);
+    }
+    if text.contains(['"', '$', '`', '%', '!']) {
         return format!("'{}'", text.replace('\'', "''"));
     }
     // A backslash before the last quote would hide it from the program.
     let ends = text.len() - text.trim_end_matches('\\').len();
     format!("\"{text}{}\"", "\\".repeat(ends))
+}
+
+/// Writes a word as PowerShell expands it, characters that cannot be shown by their numbers.
+fn spelled_for_powershell(text: &str) -> String {
+    let spell = |sign: char| match sign {
+        '"' | '$' | '`' => format!("`{sign}"),
+        sign if is_shown(sign.encode_utf8(&mut [0; 4])) => sign.to_string(),
+        sign => format!("$([char]::ConvertFromUtf32({}))", u32::from(sign)),
+    };
+    format!("\"{}\"", text.chars().map(spell).collect::<String>())
+}
+
+/// Whether a text stands as it is in a line of a terminal.
+fn is_shown(text: &str) -> bool {
+    escape(text).replace("\\\\", "\\") == text
 }
 
 /// Whether a text needs no quotes in any shell; zsh expands a leading `=`.
@@ -53,8 +71,7 @@ fn is_plain(text: &str) -> bool {
 /// Whether a text can be shown and single quotes suffice, also in fish, which reads `\'` and `\\`
 /// in quotes as escapes.
 fn is_quotable(text: &str) -> bool {
-    let is_shown = escape(text).replace("\\\\", "\\") == text;
-    is_shown && !text.contains("\\'") && !text.contains("\\\\") && !text.ends_with('\\')
+    is_shown(text) && !text.contains("\\'") && !text.contains("\\\\") && !text.ends_with('\\')
 }
 
 /// Writes a word with `printf`; trailing line breaks stay literal, because `$(…)` strips them.
@@ -160,6 +177,8 @@ mod tests {
             ("", r#""""#),
             ("a,b", r#""a,b""#),
             ("@x", r#""@x""#),
+            ("two\nlines", r#""two$([char]::ConvertFromUtf32(10))lines""#),
+            ("$x`\u{202e}", r#""`$x``$([char]::ConvertFromUtf32(8238))""#),
         ] {
             assert_eq!(for_windows(word.as_bytes()), quoted);
         }

@@ -18,6 +18,14 @@ pub fn usual_path(path: PathBuf) -> PathBuf {
     }
 }
 
+/// Returns a path with the separators of this system, where names below a folder had slashes.
+pub fn native_path(path: PathBuf) -> PathBuf {
+    if cfg!(windows) {
+        return path.components().collect();
+    }
+    path
+}
+
 /// Returns the verbatim spelling of an absolute path; elsewhere than on Windows the path itself.
 pub fn verbatim_path(path: &Path) -> PathBuf {
     match path.to_str() {

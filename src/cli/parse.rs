@@ -8,7 +8,7 @@ use clap::{Args as _, Command as Grammar, FromArgMatches as _, Parser};
 use crate::cli::commands::{self, Command};
 use crate::cli::global::GlobalArgs;
 use crate::cli::grammar::{self, ParseRefusal};
-use crate::view::place;
+use crate::view::{place, version};
 
 /// Snapshot this directory into a shadow git repository, and bring it back.
 #[derive(Debug, Parser)]
@@ -107,10 +107,20 @@ pub fn command_at(args: &[OsString]) -> Option<usize> {
     (1..args.len()).find(|at| !(is_option(&args[*at]) || is_value(*at)))
 }
 
-/// Returns the version, if the call asks for nothing else.
+/// Returns the version, with what it was built from if `-v` stands beside it; `None` if the call asks
+/// for anything else.
 pub fn version_asked_for(args: &[OsString]) -> Option<String> {
-    let asked = args.len() == 2 && (args[1] == "--version" || args[1] == "-V");
-    asked.then(|| concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION"), "\n").to_owned())
+    let is_version = |word: &OsString| word == "--version" || word == "-V";
+    let is_verbose = |word: &OsString| word == "--verbose" || word == "-v";
+    match args {
+        [_, word] if is_version(word) => Some(version::short()),
+        [_, one, other]
+            if (is_version(one) && is_verbose(other)) || (is_verbose(one) && is_version(other)) =>
+        {
+            Some(version::long())
+        }
+        _ => None,
+    }
 }
 
 /// Adds `-C` and `--base` of this call to every suggested command.
@@ -124,16 +134,31 @@ pub fn place(global: &GlobalArgs) {
 
 #[cfg(test)]
 mod tests {
+    use std::env::consts::{ARCH, OS};
+
     use super::*;
 
     #[test]
     fn the_version_is_told_without_and_with_the_whole_command_line_alike() {
-        let short = version_asked_for(&["checkpoint".into(), "-V".into()]);
-        assert_eq!(short, Some(command().render_version()));
-        assert_eq!(
-            version_asked_for(&["checkpoint".into(), "--version".into(), "list".into()]),
-            None
-        );
+        let asked = |line| version_asked_for(&words(line));
+        assert_eq!(asked("checkpoint -V"), Some(command().render_version()));
+        assert_eq!(asked("checkpoint --version list"), None);
+    }
+
+    #[test]
+    fn a_verbose_version_names_commit_features_and_platform() {
+        let told = version_asked_for(&words("checkpoint --version -v")).expect("an answer");
+        for part in [
+            "checkpoint 0",
+            "commit    ",
+            "features  ",
+            "platform  ",
+            OS,
+            ARCH,
+        ] {
+            assert!(told.contains(part), "{told}");
+        }
+        assert_eq!(version_asked_for(&words("checkpoint -v -V")), Some(told));
     }
 
     fn words(line: &str) -> Vec<OsString> {

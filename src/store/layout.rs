@@ -92,6 +92,15 @@ impl Layout {
         &self.dir
     }
 
+    /// Returns the name of a path below the store, with slashes on every system.
+    pub fn name_of(&self, path: &Path) -> Option<PathBuf> {
+        let name = path.strip_prefix(&self.dir).ok()?;
+        match name.to_str() {
+            Some(text) if cfg!(windows) => Some(text.replace('\\', "/").into()),
+            _ => Some(name.to_path_buf()),
+        }
+    }
+
     pub fn head(&self) -> PathBuf {
         self.dir.join("HEAD")
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::base::text::escape;
+use crate::base::text::{escape, escape_line, escape_path};
 use crate::ops::browse::config::{ConfigOutcome, Origin, Setting, SettingValue};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::partial;
@@ -17,11 +17,7 @@ pub fn human(outcome: &ConfigOutcome, paint: Paint) -> Output {
     let settings: Vec<Row> = outcome.settings.iter().map(setting).collect();
     let files = outcome.files.iter().map(|file| {
         let found = if file.found { "found" } else { "not there" };
-        (
-            "file".to_owned(),
-            escape(&file.path.display().to_string()),
-            found.to_owned(),
-        )
+        ("file".to_owned(), escape_path(&file.path), found.to_owned())
     });
     let files: Vec<Row> = files.collect();
     let variables: Vec<Row> = outcome
@@ -30,7 +26,7 @@ pub fn human(outcome: &ConfigOutcome, paint: Paint) -> Output {
         .map(|(variable, value)| {
             let shown = value
                 .as_ref()
-                .map_or("not set".to_owned(), |value| escape(value));
+                .map_or("not set".to_owned(), |value| escape_line(value));
             (variable.name.to_owned(), shown, variable.purpose.to_owned())
         })
         .collect();
@@ -51,23 +47,22 @@ pub fn human(outcome: &ConfigOutcome, paint: Paint) -> Output {
 }
 
 fn places(outcome: &ConfigOutcome) -> Vec<Row> {
-    let shown = |path: &std::path::Path| escape(&path.display().to_string());
     let none = || ("none".to_owned(), String::new());
     let (base, from) = outcome
         .base
         .as_ref()
-        .map_or_else(none, |(base, from)| (shown(base), origin_words(from)));
+        .map_or_else(none, |(base, from)| (escape_path(base), origin_words(from)));
     let store = outcome
         .store
         .as_ref()
-        .map_or("none".to_owned(), |store| shown(store));
+        .map_or("none".to_owned(), |store| escape_path(store));
     let there =
         outcome.store.as_ref().map_or(
             "",
             |store| if store.is_dir() { "" } else { "not there yet" },
         );
     vec![
-        ("root".to_owned(), shown(&outcome.root), String::new()),
+        ("root".to_owned(), escape_path(&outcome.root), String::new()),
         ("base".to_owned(), base, from),
         ("store".to_owned(), store, there.to_owned()),
     ]
@@ -183,13 +178,13 @@ pub fn json(outcome: &ConfigOutcome, exit: u8) -> String {
     let files = outcome.files.iter();
     let data = ConfigAnswer {
         settings: outcome.settings.iter().map(setting_json).collect(),
-        root: shown(&outcome.root),
-        base: outcome.base.as_ref().map(|(base, _)| shown(base)),
+        root: escape_path(&outcome.root),
+        base: outcome.base.as_ref().map(|(base, _)| escape_path(base)),
         base_origin: outcome.base.as_ref().map(|(_, from)| origin_json(from)),
         store: outcome.store.as_deref().map(shown),
         files: files
             .map(|file| ConfigFileJson {
-                file: shown(&file.path),
+                file: escape_path(&file.path),
                 found: file.found,
             })
             .collect(),

@@ -46,6 +46,7 @@ pub mod terminal;
 pub mod topics;
 pub mod undo;
 pub mod verify;
+pub mod version;
 pub mod words;
 pub mod workflow;
 pub mod yaml;

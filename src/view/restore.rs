@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::base::cut_list::and_more;
-use crate::base::text::{escape, escape_bytes};
+use crate::base::text::{escape, escape_path};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::model::checkpoint::record::Verb;
 use crate::model::command_end::CommandEnd;
@@ -320,10 +320,7 @@ pub fn check_failed(check: &Check, outcome: &RestoreOutcome, paint: Paint) -> St
 pub fn check_done(outcome: &RestoreOutcome) -> String {
     let short = outcome.target.id.short();
     match (&outcome.to, &outcome.safety) {
-        (Some(to), _) => format!(
-            "{short} stays in {}",
-            escape_bytes(to.as_os_str().as_encoded_bytes())
-        ),
+        (Some(to), _) => format!("{short} stays in {}", escape_path(to)),
         (None, Some(safety)) => format!(
             "the restore to {short} is done, safety checkpoint {}",
             safety.id.short()
@@ -344,7 +341,7 @@ pub fn restore_to(outcome: &RestoreOutcome, to: &Path, paint: Paint) -> Output {
         outcome.target.id.short(),
         escape(&outcome.target.record.reason),
     );
-    let dir = escape_bytes(to.as_os_str().as_encoded_bytes());
+    let dir = escape_path(to);
     if outcome.dry_run {
         let listed = plan::listing(&outcome.plan, usize::MAX, paint);
         let counts = plan::counts(&outcome.plan, Tense::Planned);

@@ -1,6 +1,6 @@
 //! `list --all` and `prune --orphaned` as text and as JSON.
 
-use crate::base::text::{escape, escape_path};
+use crate::base::text::{escape_line, escape_path};
 use crate::base::time::{age, utc_seconds};
 use crate::error::Error;
 use crate::model::checkpoint::manifest::cell;
@@ -32,7 +32,7 @@ fn note(store: &KnownStore) -> String {
     if store.damaged > 0 {
         notes.push(format!("{} damaged", store.damaged));
     }
-    notes.extend(store.problem.as_deref().map(escape));
+    notes.extend(store.problem.as_deref().map(escape_line));
     notes.join(", ")
 }
 

@@ -137,13 +137,10 @@ pub fn identity(path: &Path) -> Option<(u64, u64)> {
         .map(|found| (found.dev(), found.ino()))
 }
 
-/// Returns a hash of the canonical path, for systems without inodes; `None` if it does not exist.
+/// Returns volume and file index of a path, following symlinks; `None` if it cannot be read.
 #[cfg(not(unix))]
 pub fn identity(path: &Path) -> Option<(u64, u64)> {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    path.canonicalize().ok()?.hash(&mut hasher);
-    Some((0, hasher.finish()))
+    crate::worktree::sys::identity(path)
 }
 
 /// Makes a root that is gone, with the given permission bits.

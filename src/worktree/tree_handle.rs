@@ -97,11 +97,11 @@ impl WorkTree {
     pub fn stat(&self, path: &RelPath) -> Result<Option<Stat>> {
         let stat = match path.parent() {
             None => self.root.stat(),
-            Some(parent) if parent.is_root() => self.root.stat_child(path.name()),
+            Some(parent) if parent.is_root() => sys::stat_with_links(&self.root, path.name()),
             Some(parent) => self
                 .root
                 .open_below(&parent, Access::Search)
-                .and_then(|dir| dir.stat_child(path.name())),
+                .and_then(|dir| sys::stat_with_links(&dir, path.name())),
         };
         match stat {
             Ok(stat) => Ok(Some(stat)),

@@ -1,7 +1,7 @@
 //! The audit trail: each `create` appends a line if the user asked for it, and never fails because
 //! of it.
 
-use std::os::unix::fs::PermissionsExt as _;
+use crate::bench::os::PermissionsExt as _;
 
 use crate::bench::Sandbox;
 
@@ -25,6 +25,7 @@ fn log(sandbox: &Sandbox) -> Vec<String> {
         .collect()
 }
 
+#[cfg(unix)]
 #[test]
 fn each_create_leaves_a_line_and_each_made_one_two() {
     let sandbox = audited();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::bench::{Run, Sandbox, fixtures, limit, place};
+use crate::bench::{Run, Sandbox, fixtures, limit, os, place};
 
 const PAGES: usize = 5;
 
@@ -62,6 +62,7 @@ fn tested(run: &Run) -> Vec<(String, String)> {
         .collect()
 }
 
+#[cfg(unix)]
 #[test]
 fn the_command_that_shows_what_changed_works_as_printed() {
     let (sandbox, ids) = project(3, 1);
@@ -72,6 +73,7 @@ fn the_command_that_shows_what_changed_works_as_printed() {
     run.stderr_has(&format!("to see what changed: {diff}\n"));
 }
 
+#[cfg(unix)]
 #[test]
 fn the_first_bad_one_of_fifty_is_found_by_halves_and_nothing_else_changes() {
     let (sandbox, ids) = project(50, 33);
@@ -119,6 +121,7 @@ fn fifty_checkpoints_are_searched_for_paths_and_texts_too() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn every_border_is_found() {
     for (count, first_bad) in [(2, 1), (3, 1), (3, 2), (8, 1), (8, 7), (9, 4)] {
@@ -132,6 +135,7 @@ fn every_border_is_found() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn ends_that_are_not_what_they_are_said_to_be_are_2() {
     let (sandbox, ids) = project(6, 3);
@@ -155,6 +159,7 @@ fn ends_that_are_not_what_they_are_said_to_be_are_2() {
     assert_eq!(leftovers(&sandbox).len(), 0);
 }
 
+#[cfg(unix)]
 #[test]
 fn exit_125_skips_and_skips_at_the_border_leave_several_candidates_and_5() {
     let (sandbox, ids) = project(10, 5);
@@ -197,6 +202,7 @@ fn exit_125_skips_and_skips_at_the_border_leave_several_candidates_and_5() {
     assert_eq!(run.stdout.trim(), ids[5], "{run}");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_command_that_cannot_be_run_or_dies_decides_nothing() {
     let (sandbox, ids) = project(6, 3);
@@ -221,6 +227,7 @@ fn a_command_that_cannot_be_run_or_dies_decides_nothing() {
     assert_eq!(leftovers(&sandbox).len(), 0);
 }
 
+#[cfg(unix)]
 #[test]
 fn an_equal_state_is_not_tested_twice_and_safety_checkpoints_are_passed_over() {
     let (sandbox, mut ids) = project(3, 9);
@@ -256,6 +263,7 @@ fn an_equal_state_is_not_tested_twice_and_safety_checkpoints_are_passed_over() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn the_command_sees_exactly_what_the_checkpoint_holds_and_nothing_of_the_test_before() {
     let (sandbox, ids) = project(8, 5);
@@ -275,6 +283,7 @@ fn git_in_the_command_finds_no_repository_around_the_copy() {
     assert_eq!(run.stdout.trim(), ids[2], "{run}");
 }
 
+#[cfg(unix)]
 #[test]
 fn the_store_is_free_while_tests_run_and_packs_that_go_meanwhile_stay_readable() {
     let (sandbox, ids) = project(5, 4);
@@ -344,12 +353,14 @@ fn assert_second_is_skipped(sandbox: &Sandbox, ids: &[String], line: &str, word:
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn a_damaged_checkpoint_between_is_skipped_with_a_warning() {
     let (sandbox, ids) = with_nothing_in_common();
     assert_second_is_skipped(&sandbox, &ids, &spoiling(&sandbox, "true"), "damaged");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_checkpoint_between_that_was_evicted_meanwhile_is_skipped_with_a_warning() {
     let (sandbox, ids) = with_nothing_in_common();
@@ -362,6 +373,7 @@ fn a_checkpoint_between_that_was_evicted_meanwhile_is_skipped_with_a_warning() {
     assert_second_is_skipped(&sandbox, &ids, &line, "evicted meanwhile");
 }
 
+#[cfg(unix)]
 #[test]
 fn json_has_one_document_and_the_output_of_the_command_goes_to_stderr() {
     let (sandbox, ids) = project(4, 2);
@@ -406,21 +418,18 @@ fn waiting(sandbox: &Sandbox, ids: &[String]) -> (std::process::Child, PathBuf) 
     )
 }
 
-fn send(child: &std::process::Child, signal: rustix::process::Signal) {
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
-    rustix::process::kill_process(pid, signal).unwrap();
-}
-
+#[cfg(unix)]
 #[test]
 fn a_signal_ends_it_and_the_scratch_directory_goes() {
     let (sandbox, ids) = project(4, 2);
     let (child, scratch) = waiting(&sandbox, &ids);
     assert_eq!(fixtures::mode_of(&scratch), 0o700);
-    send(&child, rustix::process::Signal::INT);
+    os::signal(child.id(), os::Signal::Interrupt);
     assert_eq!(limit::output_of("bisect", child).status.code(), Some(130));
     assert!(!scratch.exists());
 }
 
+#[cfg(unix)]
 #[test]
 fn a_scratch_directory_in_use_is_left_alone_and_one_of_a_killed_run_is_cleared_away() {
     let (sandbox, ids) = project(4, 2);
@@ -428,13 +437,14 @@ fn a_scratch_directory_in_use_is_left_alone_and_one_of_a_killed_run_is_cleared_a
     sandbox.create("while it runs");
     bisect(&sandbox, &ids[0], &ids[3], &[], &["./test.sh"]).success();
     assert!(scratch.join("tree/test.sh").exists());
-    send(&child, rustix::process::Signal::KILL);
+    os::kill(child.id());
     limit::output_of("bisect", child);
     assert!(scratch.exists());
     sandbox.create("after it was killed");
     assert_eq!(leftovers(&sandbox).len(), 0);
 }
 
+#[cfg(unix)]
 #[test]
 fn it_works_when_the_root_is_gone() {
     let (sandbox, ids) = project(4, 2);
@@ -465,6 +475,7 @@ fn a_full_disk_ends_it_with_1_and_the_scratch_directory_goes() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn the_command_inherits_no_lock_and_no_pack() {
     let (sandbox, ids) = project(3, 2);

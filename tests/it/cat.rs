@@ -1,7 +1,7 @@
 //! `cat`: prints the bytes of one file of a checkpoint, for any file name and any selector.
 
+use crate::bench::os::OsStrExt as _;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 
 use crate::bench::fixtures::{files_below, noise};
 use crate::bench::{Run, Sandbox};
@@ -32,6 +32,7 @@ fn the_bytes_come_out_as_they_went_in() {
     assert_eq!(raw(&sandbox, &["cat", &inside], 0), b"\xff\0\r\n\x1b[31m");
 }
 
+#[cfg(unix)]
 #[test]
 fn colons_in_times_reasons_and_names_are_told_apart() {
     let sandbox = Sandbox::new();
@@ -61,6 +62,7 @@ fn colons_in_times_reasons_and_names_are_told_apart() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn what_is_not_there_is_3_and_says_what_is() {
     let sandbox = Sandbox::new();
@@ -107,6 +109,7 @@ fn what_is_not_there_is_3_and_says_what_is() {
     other.run(&["cat", "latest:f"]).code(3);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_name_that_is_not_utf_8_can_be_asked_for() {
     let sandbox = Sandbox::new();
@@ -142,6 +145,7 @@ fn a_damaged_file_is_6_and_nothing_of_it_comes_out() {
     sandbox.run(&["cat", "one:good"]).success().stdout_is("1");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let sandbox = Sandbox::new();

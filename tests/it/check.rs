@@ -3,7 +3,7 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::bench::{Run, Sandbox};
+use crate::bench::{Run, Sandbox, os};
 
 fn with_edit() -> (Sandbox, String) {
     let sandbox = Sandbox::new();
@@ -13,6 +13,7 @@ fn with_edit() -> (Sandbox, String) {
     (sandbox, id)
 }
 
+#[cfg(unix)]
 #[test]
 fn a_check_that_passes_is_0_and_its_output_goes_to_stderr() {
     let (sandbox, id) = with_edit();
@@ -32,6 +33,7 @@ fn a_check_that_passes_is_0_and_its_output_goes_to_stderr() {
     assert!(!run.stdout.contains("out"), "{run}");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_check_that_fails_is_5_names_undo_and_takes_nothing_back() {
     let (sandbox, id) = with_edit();
@@ -46,6 +48,7 @@ fn a_check_that_fails_is_5_names_undo_and_takes_nothing_back() {
     assert_eq!(sandbox.read("a"), "2");
 }
 
+#[cfg(unix)]
 #[test]
 fn quiet_hides_a_passed_check_and_no_failed_one() {
     let (sandbox, id) = with_edit();
@@ -59,6 +62,7 @@ fn quiet_hides_a_passed_check_and_no_failed_one() {
         .stderr_has("exit 7");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_check_that_a_signal_ends_or_that_is_not_found_has_failed() {
     let (sandbox, id) = with_edit();
@@ -72,6 +76,7 @@ fn a_check_that_a_signal_ends_or_that_is_not_found_has_failed() {
     assert_eq!(check("no-such-command-at-all"), 127);
 }
 
+#[cfg(unix)]
 #[test]
 fn the_check_has_the_environment_of_the_user_and_runs_in_the_root() {
     let (sandbox, id) = with_edit();
@@ -93,6 +98,7 @@ fn the_check_has_the_environment_of_the_user_and_runs_in_the_root() {
     assert_eq!(names, ["CHECKPOINT_NOW", "HOME", "MINE", "PATH", "TZ"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn with_to_the_check_runs_in_that_directory() {
     let (sandbox, id) = with_edit();
@@ -122,6 +128,7 @@ fn with_to_the_check_runs_in_that_directory() {
     assert_eq!(sandbox.read("a"), "2");
 }
 
+#[cfg(unix)]
 #[test]
 fn the_lock_is_free_while_the_check_runs_and_the_check_does_not_inherit_it() {
     let (sandbox, id) = with_edit();
@@ -193,16 +200,16 @@ fn interrupted(json: bool, line: &str, signals: usize) -> (Sandbox, i32, String,
         );
         std::thread::sleep(Duration::from_millis(10));
     }
-    let pid = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
     let began = Instant::now();
     for _ in 0..signals {
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        os::signal(child.id(), os::Signal::Interrupt);
         std::thread::sleep(Duration::from_millis(200));
     }
     let run = Run::ended("a restore with a check".to_owned(), child);
     (sandbox, run.code, run.stdout, run.stderr, began.elapsed())
 }
 
+#[cfg(unix)]
 #[test]
 fn a_signal_ends_the_check_and_says_that_the_restore_is_done() {
     let (sandbox, code, out, err, took) = interrupted(false, "touch began; exec sleep 60", 1);
@@ -226,6 +233,7 @@ fn a_signal_ends_the_check_and_says_that_the_restore_is_done() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn a_check_that_ignores_the_signal_is_killed_by_a_second_one() {
     let (_, code, _, err, took) = interrupted(false, "trap '' INT; touch began; exec sleep 60", 2);

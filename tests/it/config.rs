@@ -145,6 +145,7 @@ fn an_unknown_key_is_a_warning() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn without_a_base_to_be_had_everything_else_is_shown() {
     let sandbox = Sandbox::new();
@@ -275,6 +276,7 @@ fn a_broken_file_of_the_project_is_a_warning_of_every_command_and_ends_none() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn whatever_lies_at_the_place_of_the_projects_file_ends_no_command() {
     let sandbox = Sandbox::new();

@@ -135,6 +135,7 @@ fn the_restore_command_works_from_any_directory() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn a_root_with_hostile_characters_is_quoted() {
     let sandbox = Sandbox::rooted_at("it's a $(root)");
@@ -357,6 +358,7 @@ fn a_whole_checkpoint_has_a_contract_too_and_json_holds_it() {
     sandbox.run(&["create", "--format", "json"]).code(2);
 }
 
+#[cfg(unix)]
 #[test]
 fn values_are_kept_and_given_back_as_they_were() {
     let sandbox = Sandbox::new();
@@ -486,6 +488,7 @@ fn the_contract_of_a_restore_says_what_was_reverted_and_that_it_matches() {
     assert_valid(&sandbox, "restore-contract", &dry["contract"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_restore_gives_values_back_in_its_answer_and_claims_nothing_more() {
     let sandbox = Sandbox::new();
@@ -636,6 +639,7 @@ fn a_create_that_is_refused_answers_with_a_contract_too() {
     assert!(sandbox.listed().is_empty());
 }
 
+#[cfg(unix)]
 #[test]
 fn a_scope_of_which_nothing_can_be_held_is_no_checkpoint() {
     let sandbox = Sandbox::new();
@@ -709,6 +713,7 @@ fn a_scope_of_which_nothing_can_be_held_is_no_checkpoint() {
     sandbox.chmod("dir", 0o755);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_base_that_is_not_the_usual_one_is_in_the_command() {
     let sandbox = Sandbox::new();
@@ -795,6 +800,7 @@ fn a_database_is_in_the_contract_and_said_to_be_restored_last() {
     assert_eq!(count, 1);
 }
 
+#[cfg(unix)]
 #[test]
 fn the_files_of_the_scope_are_named_as_they_are() {
     let sandbox = Sandbox::new();

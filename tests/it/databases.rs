@@ -1,7 +1,7 @@
 //! Databases beside the files of a checkpoint: captured while others write, restored as a whole,
 //! and saved before that.
 
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use crate::bench::os::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -283,6 +283,7 @@ fn a_live_database_that_stays_locked_is_left_whole_and_the_files_are_done() {
     assert_eq!(state_of(&db), 0);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_restore_stopped_by_a_signal_at_a_database_is_pending_and_can_be_ended() {
     let sandbox = named();
@@ -312,6 +313,7 @@ fn a_restore_stopped_by_a_signal_at_a_database_is_pending_and_can_be_ended() {
     assert_no_scratch(&sandbox);
 }
 
+#[cfg(unix)]
 #[test]
 fn an_interrupted_restore_can_be_ended_although_a_database_cannot_be_had() {
     let sandbox = named();
@@ -429,6 +431,7 @@ fn files_and_a_database_are_in_one_checkpoint_and_come_back_together() {
     sandbox.run(&["cat", "whole:data/shop.db"]).success();
 }
 
+#[cfg(unix)]
 #[test]
 fn a_database_whose_file_is_gone_is_made_again_and_undo_leaves_it() {
     let (sandbox, db, id) = stepped("WAL");

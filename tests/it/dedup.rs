@@ -72,11 +72,12 @@ fn an_unchanged_state_a_second_later_is_a_new_row_on_the_same_tree() {
 fn a_real_change_within_a_second_is_recorded() {
     let changes: [fn(&Sandbox) -> &Sandbox; 4] = [
         |sandbox| sandbox.write("a", "2"),
-        |sandbox| sandbox.chmod("a", 0o600),
         |sandbox| sandbox.mkdir("empty"),
+        |sandbox| sandbox.chmod("a", 0o600),
         |sandbox| sandbox.fifo("pipe"),
     ];
-    for change in changes {
+    // Windows has neither modes nor FIFOs.
+    for change in &changes[..if cfg!(unix) { 4 } else { 2 }] {
         let (sandbox, first) = with_a_first_checkpoint();
         change(&sandbox);
         let data = sandbox.at(NOON).create_data(&FIRST[1..]);

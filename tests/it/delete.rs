@@ -478,7 +478,7 @@ fn a_store_that_is_a_link_is_refused() {
     let (sandbox, _) = with(1);
     let aside = sandbox.top().join("aside");
     std::fs::rename(sandbox.store(), &aside).expect("it can be moved");
-    std::os::unix::fs::symlink(&aside, sandbox.store()).expect("a link can be made");
+    crate::bench::os::symlink(&aside, sandbox.store()).expect("a link can be made");
     sandbox.watch(&aside);
     sandbox
         .run(&["delete", "--all", "--yes"])

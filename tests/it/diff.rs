@@ -49,6 +49,7 @@ fn none_one_or_two_selectors_say_what_is_compared() {
     sandbox.run(&["diff", "nothing"]).code(3);
 }
 
+#[cfg(unix)]
 #[test]
 fn each_kind_of_change_has_the_header_that_git_gives_it() {
     let (sandbox, first, second) = with_two();
@@ -75,6 +76,7 @@ fn each_kind_of_change_has_the_header_that_git_gives_it() {
         .code(2);
 }
 
+#[cfg(unix)]
 #[test]
 fn paths_limit_what_is_compared() {
     let (sandbox, first, second) = with_two();
@@ -100,6 +102,7 @@ fn paths_limit_what_is_compared() {
         .stdout_is("w*\n");
 }
 
+#[cfg(unix)]
 #[test]
 fn exit_code_tells_differences_from_failures() {
     let (sandbox, first, second) = with_two();
@@ -160,6 +163,7 @@ fn two_checkpoints_are_compared_without_the_directory() {
         .stderr_has("does not exist");
 }
 
+#[cfg(unix)]
 #[test]
 fn what_no_patch_can_say_is_told_beside_it() {
     let sandbox = Sandbox::new();
@@ -266,6 +270,7 @@ fn the_content_of_a_file_that_is_a_secret_by_now_shows_up_nowhere() {
         .stderr_has("not compared: server.key (a secret)");
 }
 
+#[cfg(unix)]
 #[test]
 fn what_cannot_be_read_is_named_and_the_rest_shown() {
     let sandbox = Sandbox::new();
@@ -442,6 +447,7 @@ fn no_configuration_of_git_has_an_effect() {
         .stdout_has("+* binary\n");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let (sandbox, first, _) = with_two();

@@ -1,8 +1,8 @@
 //! Random pairs of directories: patch, counts and names are those of git, and the patch leads from
 //! one to the other.
 
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
+use crate::bench::os::OsStrExt as _;
+use crate::bench::os::PermissionsExt as _;
 use std::path::Path;
 
 use crate::bench::{Git, Sandbox, cases, fixtures};
@@ -107,7 +107,7 @@ fn place(root: &Path, random: &mut Random) {
         (0, _) => fixtures::remove(&path),
         (1, _) => {
             fixtures::remove(&path);
-            std::os::unix::fs::symlink(random.pick(&["a", "no/where", "\n", "é"]), &path)
+            crate::bench::os::symlink(random.pick(&["a", "no/where", "\n", "é"]), &path)
                 .expect("a link can be made");
         }
         (2, Some(_)) => {

@@ -132,16 +132,19 @@ fn check(is_wanted: &dyn Fn(&str) -> bool) {
 
 const OF_RUNS: [&str; 3] = ["workflow", "phase", "task"];
 
+#[cfg(unix)]
 #[test]
 fn each_command_has_two_examples_and_they_work() {
     check(&|name| !OF_RUNS.contains(&name));
 }
 
+#[cfg(unix)]
 #[test]
 fn each_command_of_workflows_has_two_examples_and_they_work() {
     check(&|name| name == "workflow");
 }
 
+#[cfg(unix)]
 #[test]
 fn each_command_of_phases_and_tasks_has_two_examples_and_they_work() {
     check(&|name| OF_RUNS[1..].contains(&name));

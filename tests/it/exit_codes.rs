@@ -212,7 +212,9 @@ fn an_unusable_base_is_1_and_names_the_place() {
 #[test]
 fn a_root_that_is_no_directory_is_named() {
     let (sandbox, _) = with_one();
-    let run = sandbox.run(&["-C", "a", "create"]).stderr_has("/a");
+    let run = sandbox
+        .run(&["-C", "a", "create"])
+        .stderr_has(&sandbox.path("a").display().to_string());
     assert!([2, 3].contains(&run.code), "{run}");
     sandbox
         .run(&["-C", "/no/such/place", "create"])
@@ -246,6 +248,7 @@ fn global_options_stand_in_any_position() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_current_directory_that_is_gone_is_named() {
     let sandbox = Sandbox::new();

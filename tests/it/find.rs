@@ -1,6 +1,6 @@
 //! `find PATTERN`: shows what happened to a path, newest first, and the command that restores it.
 
-use std::os::unix::ffi::OsStrExt as _;
+use crate::bench::os::OsStrExt as _;
 
 use serde_json::Value;
 
@@ -60,6 +60,7 @@ fn a_lost_file_is_told_with_the_command_that_brings_it_back() {
     assert_eq!(found(&sandbox, &["src/lost.rs"])[0]["in_directory"], true);
 }
 
+#[cfg(unix)]
 #[test]
 fn every_step_is_told_newest_first_with_size_and_reason() {
     let (sandbox, ids) = story();
@@ -95,6 +96,7 @@ fn a_path_that_is_still_there_is_last_in_the_newest() {
     assert!(!run.stdout.contains("checkpoint restore"), "{run}");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_file_that_came_back_has_both_stories() {
     let (sandbox, _) = story();
@@ -191,6 +193,7 @@ fn safety_checkpoints_are_looked_at_and_marked() {
         .stdout_has("checkpoint restore");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_damaged_checkpoint_is_passed_over_with_a_warning() {
     let (sandbox, ids) = story();
@@ -219,8 +222,7 @@ fn damage(sandbox: &Sandbox, id: &str, tree: &str) {
             continue;
         }
         let whole = std::fs::read(&pack).unwrap();
-        std::fs::set_permissions(&pack, std::os::unix::fs::PermissionsExt::from_mode(0o600))
-            .unwrap();
+        crate::bench::os::set_mode(&pack, 0o600).unwrap();
         // The packed tree is longer than a step.
         for at in (12..whole.len() - 20).step_by(7) {
             let mut bytes = whole.clone();
@@ -239,6 +241,7 @@ fn damage(sandbox: &Sandbox, id: &str, tree: &str) {
     panic!("no byte of any pack damages the tree alone");
 }
 
+#[cfg(unix)]
 #[test]
 fn the_hint_can_be_run_by_a_shell_whatever_the_name() {
     if !std::path::Path::new("/bin/bash").exists() {

@@ -141,7 +141,7 @@ fn a_damaged_file_is_passed_over_with_a_warning() {
     let mut bytes = std::fs::read(pack).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0xff;
-    std::fs::set_permissions(pack, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    crate::bench::os::set_mode(pack, 0o600).unwrap();
     std::fs::write(pack, bytes).unwrap();
     let run = sandbox
         .run(&["find", "--text", "lost_function", "--json"])

@@ -40,6 +40,7 @@ fn on_a_folding_disk(script: &str) -> Option<Run> {
     Some(run.success())
 }
 
+#[cfg(unix)]
 #[test]
 fn what_goes_goes_before_another_spelling_of_its_name_comes() {
     let script = "
@@ -60,6 +61,7 @@ fn what_goes_goes_before_another_spelling_of_its_name_comes() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn what_no_checkpoint_holds_stays_and_its_spelling_is_told() {
     let script = r#"
@@ -74,6 +76,7 @@ fn what_no_checkpoint_holds_stays_and_its_spelling_is_told() {
         .stdout_has("./readme=two\n./same/s=same\n");
 }
 
+#[cfg(unix)]
 #[test]
 fn two_names_of_a_checkpoint_that_are_one_change_nothing() {
     let script = r#"
@@ -95,6 +98,7 @@ fn two_names_of_a_checkpoint_that_are_one_change_nothing() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn a_step_that_is_refused_brings_every_name_back() {
     let script = r#"

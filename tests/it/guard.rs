@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::bench::damaged::packs_of;
+use crate::bench::os::QUOTE;
 use crate::bench::{Run, Sandbox};
 use crate::partial;
 
@@ -59,6 +60,7 @@ fn follow(sandbox: &Sandbox, hint: &str) -> Run {
     sandbox.run_under(&["sh", "-c", &script], &[])
 }
 
+#[cfg(unix)]
 #[test]
 fn a_script_edits_nothing_without_a_checkpoint_and_goes_on_with_one() {
     let sandbox = project();
@@ -98,7 +100,7 @@ fn the_hint_is_the_command_that_makes_what_is_missing() {
     ] {
         let (_, hint) = refused(&sandbox, &scope);
         assert!(
-            hint.starts_with(&format!("checkpoint -C '{root}' create")),
+            hint.starts_with(&format!("checkpoint -C {QUOTE}{root}{QUOTE} create")),
             "{hint}"
         );
         let made = follow(&sandbox, &hint).success();
@@ -152,6 +154,7 @@ fn without_a_scope_only_a_complete_checkpoint_of_the_whole_directory_will_do() {
     assert_eq!(passed(&sandbox, &[]), id);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_partial_checkpoint_guards_only_what_it_could_read() {
     let sandbox = project();
@@ -177,6 +180,7 @@ fn a_partial_checkpoint_guards_only_what_it_could_read() {
     assert_eq!(passed(&sandbox, &[]), id);
 }
 
+#[cfg(unix)]
 #[test]
 fn what_names_nothing_may_be_mistyped_and_is_guarded_by_its_directory() {
     let sandbox = Sandbox::rooted_at("my work");
@@ -264,6 +268,7 @@ fn a_scoped_checkpoint_guards_what_its_scope_holds() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn what_a_rule_leaves_out_is_not_guarded_by_a_checkpoint_of_the_whole() {
     let sandbox = project();
@@ -283,6 +288,7 @@ fn what_a_rule_leaves_out_is_not_guarded_by_a_checkpoint_of_the_whole() {
     passed(&sandbox, &["--scope", "build/app"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn what_lies_behind_a_symlink_is_not_guarded_and_what_has_no_bytes_is() {
     let sandbox = project();
@@ -410,6 +416,7 @@ fn lead(sandbox: &Sandbox, args: &[&str]) -> bool {
     panic!("round for ever: {error}");
 }
 
+#[cfg(unix)]
 #[test]
 fn what_is_advised_works_or_there_is_a_reason() {
     for whole in [false, true] {

@@ -370,6 +370,7 @@ fn what_a_failure_advises_can_be_done() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn what_is_advised_for_a_state_file_leads_out() {
     for (profile, path) in [
@@ -438,6 +439,7 @@ fn shell(sandbox: &Sandbox, line: &str) -> Run {
     sandbox.run_under(&["/bin/sh", "-c", line, "sh"], &[])
 }
 
+#[cfg(unix)]
 #[test]
 fn every_answer_that_is_named_can_be_given() {
     for profile in ["", "phases", "pipeline", "registry"] {
@@ -476,6 +478,7 @@ fn every_answer_that_is_named_can_be_given() {
 }
 
 /// Runs advice for a command with `-C` in an unrelated directory.
+#[cfg(unix)]
 #[test]
 fn what_is_advised_elsewhere_works_where_it_is_printed() {
     let sandbox = Sandbox::rooted_at("it's here");

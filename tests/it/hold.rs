@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::bench::Sandbox;
+use crate::bench::os::QUOTE;
 
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -46,7 +47,8 @@ fn while_a_hold_stands_create_refuses_and_names_it() {
         for told in ["'wave 3'", " min left"] {
             assert!(message.contains(told), "{message}");
         }
-        assert_eq!(error["hint"], "checkpoint release 'wave 3'");
+        let hint = format!("checkpoint release {QUOTE}wave 3{QUOTE}");
+        assert_eq!(error["hint"], hint);
     }
     assert_eq!(sandbox.listed().len(), 1);
     sandbox

@@ -107,8 +107,21 @@ fn expected(name: &str) -> Option<Moment> {
     found.unwrap_or_else(|| panic!("{name} is not known")).1
 }
 
+/// The directory of the project in each document.
+const PROJECT: &str = "/home/user/project";
+
+/// The same as an absolute path of this system.
+fn absolute() -> &'static str {
+    if cfg!(windows) {
+        "C:/home/user/project"
+    } else {
+        PROJECT
+    }
+}
+
 fn parsed(path: &Path, agent: Option<AgentName>) -> Option<AgentEvent> {
-    read::parse(&fs::read(path).expect("it can be read"), agent)
+    let text = fs::read_to_string(path).expect("it can be read");
+    read::parse(text.replace(PROJECT, absolute()).as_bytes(), agent)
 }
 
 #[test]
@@ -121,10 +134,7 @@ fn every_document_of_an_agent_is_read_with_what_it_tells() {
         let here = format!("{folder}/{name}: {event:?}");
         assert!(!event.session.is_empty(), "{here}");
         assert!(
-            event
-                .dirs
-                .iter()
-                .all(|dir| dir.starts_with("/home/user/project")),
+            event.dirs.iter().all(|dir| dir.starts_with(absolute())),
             "{here}"
         );
         assert!(!event.dirs.is_empty() || folder == "windsurf", "{here}");
@@ -168,8 +178,8 @@ fn each_document_is_answered_silently_by_the_program() {
     sandbox.write("a", "1");
     for (folder, name, path) in documents() {
         let text = fs::read_to_string(&path).expect("text");
-        let root = sandbox.root().to_string_lossy().into_owned();
-        let text = text.replace("/home/user/project", &root);
+        let root = sandbox.root().to_string_lossy().replace('\\', "/");
+        let text = text.replace(PROJECT, &root);
         let agent = agent_of(&folder).into_str();
         let run = hook(&sandbox, &["--agent", agent], text.as_bytes());
         let answer: Value = serde_json::from_str(&run.stdout).unwrap_or_default();

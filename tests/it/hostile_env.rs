@@ -167,6 +167,7 @@ fn no_command_starts_a_child() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn hostile_text_never_reaches_the_terminal_raw() {
     let sandbox = Sandbox::new();
@@ -225,7 +226,7 @@ fn planted_links_and_alternates_in_a_store_are_refused_or_worked_around() {
     std::fs::create_dir(&outside).expect("a directory can be made");
     let pack = sandbox.store().join("objects/pack");
     std::fs::rename(&pack, outside.join("pack")).expect("a rename");
-    std::os::unix::fs::symlink(outside.join("pack"), &pack).expect("a link can be made");
+    crate::bench::os::symlink(outside.join("pack"), &pack).expect("a link can be made");
     sandbox.watch(&outside).write("a", "2");
     let run = sandbox.run(&["create"]);
     assert_ne!(run.code, 101, "{run}");
@@ -265,7 +266,7 @@ fn what_would_lead_a_store_elsewhere_is_refused_and_stays() {
 fn a_store_of_another_user_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.write("a", "1").create("first");
-    if std::os::unix::fs::chown(sandbox.store(), Some(54_321), None).is_err() {
+    if crate::bench::os::chown(sandbox.store(), Some(54_321), None).is_err() {
         return skipped("needs the right to give files away");
     }
     sandbox.watch(&sandbox.store()).watch(sandbox.root());
@@ -282,6 +283,7 @@ fn a_store_of_another_user_is_refused() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_store_that_others_may_write_is_closed_by_the_next_writer() {
     let sandbox = Sandbox::new();
@@ -342,6 +344,7 @@ fn a_zone_that_is_none_changes_nothing() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_zone_that_would_never_end_is_not_read() {
     let sandbox = Sandbox::new();
@@ -371,7 +374,7 @@ fn a_user_without_a_name_can_do_everything() {
     sandbox.write("a", "1").write("d/b", "1");
     for entry in walkdir::WalkDir::new(sandbox.top()) {
         let entry = entry.expect("the sandbox can be walked");
-        if std::os::unix::fs::lchown(entry.path(), Some(54_321), Some(54_321)).is_err() {
+        if crate::bench::os::lchown(entry.path(), Some(54_321), Some(54_321)).is_err() {
             return skipped("needs the right to give files away");
         }
     }

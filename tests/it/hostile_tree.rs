@@ -1,7 +1,7 @@
 //! A directory that tries to lead a restore astray: nothing outside changes, and no user file is
 //! lost silently.
 
-use std::os::unix::fs::MetadataExt as _;
+use crate::bench::os::MetadataExt as _;
 use std::path::PathBuf;
 
 use crate::bench::{Sandbox, strace, tree::Kind};
@@ -67,6 +67,7 @@ fn links_are_captured_as_links_and_loops_cost_nothing() {
     sandbox.tree().assert_is(&tree, "after the restore");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_hard_link_to_a_file_outside_is_cut_and_not_written_through() {
     let sandbox = Sandbox::new();
@@ -198,10 +199,11 @@ fn a_file_that_changes_between_plan_and_write_is_not_lost() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn hostile_names_come_back_byte_for_byte() {
+    use crate::bench::os::OsStrExt as _;
     use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt as _;
     let sandbox = Sandbox::new();
     let long = [b'n'; 255];
     let names: [&[u8]; 16] = [

@@ -1,8 +1,8 @@
 //! `command` in JSON: the words of a suggested command, whatever names are in them; and messages,
 //! in which no name acts on a terminal.
 
+use crate::bench::os::OsStrExt as _;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 
 use serde_json::{Value, json};
 
@@ -65,6 +65,7 @@ fn no_text_of_a_user_or_a_file_becomes_a_command() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_command_has_names_as_they_are() {
     let sandbox = Sandbox::new();
@@ -89,6 +90,7 @@ fn a_command_has_names_as_they_are() {
     sandbox.run(&words).success();
 }
 
+#[cfg(unix)]
 #[test]
 fn the_directory_of_the_call_is_a_word_of_the_command_or_there_is_none() {
     let sandbox = Sandbox::new();
@@ -118,6 +120,7 @@ fn the_directory_of_the_call_is_a_word_of_the_command_or_there_is_none() {
 }
 
 /// Data has names exactly; only what is made to be read has them escaped.
+#[cfg(unix)]
 #[test]
 fn messages_have_names_escaped_once() {
     let sandbox = Sandbox::new();

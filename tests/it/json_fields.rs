@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use strum::VariantNames as _;
 
-use crate::bench::{Run, Sandbox, skipped};
+use crate::bench::{Run, Sandbox, os, skipped};
 use crate::source;
 
 fn page(name: &str) -> String {
@@ -135,8 +135,7 @@ fn five_tasks(mark: &str, interpreter: &str) -> Option<(Run, String)> {
     let first = sandbox.create("first");
     sandbox.write("a", "2").write("c", "1").create("second");
     let bin = sandbox.top().join("bin");
-    std::fs::create_dir(&bin).expect("a directory can be made");
-    std::os::unix::fs::symlink(Sandbox::binary(), bin.join("checkpoint")).expect("a link");
+    os::installed(Sandbox::binary(), &bin);
     let mut paths = vec![bin];
     paths.extend(std::env::split_paths(&path));
     let script = sandbox.top().join("script");

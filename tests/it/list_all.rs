@@ -8,7 +8,7 @@ use crate::bench::{Sandbox, fixtures, place};
 
 /// Makes another project beside the root, with one checkpoint.
 pub fn project(sandbox: &Sandbox, name: &str) -> PathBuf {
-    let dir = sandbox.top().join(name);
+    let dir = crate::bench::os::native(sandbox.top().join(name));
     std::fs::create_dir_all(&dir).expect("a directory can be made");
     std::fs::write(dir.join("file"), name).expect("a file can be written");
     sandbox
@@ -116,7 +116,7 @@ fn one_bad_store_hides_no_other() {
     let linked = store_of(&sandbox, &project(&sandbox, "linked"));
     let aside = sandbox.top().join("aside");
     std::fs::rename(&linked, &aside).expect("it can be moved");
-    std::os::unix::fs::symlink(&aside, &linked).expect("a link can be made");
+    crate::bench::os::symlink(&aside, &linked).expect("a link can be made");
     let copy = sandbox.store().with_extension("corrupt-20260324");
     fixtures::copy_tree(&sandbox.store(), &copy);
     let listed = stores(&sandbox);
@@ -173,6 +173,7 @@ fn without_any_store_the_list_is_empty() {
     assert!(!sandbox.base().exists(), "list made something");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_name_cannot_break_its_row() {
     let sandbox = Sandbox::new();

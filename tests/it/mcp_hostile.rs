@@ -1,8 +1,8 @@
 //! `mcp` with what no good client sends.
 
+use crate::bench::os::symlink;
 use std::collections::HashMap;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 

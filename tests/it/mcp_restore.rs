@@ -288,10 +288,7 @@ fn a_killed_server_leaves_a_sound_store_and_the_next_one_goes_on() {
             json!({ "name": "checkpoint_restore", "arguments": { "plan": digest } }),
         );
         std::thread::sleep(std::time::Duration::from_micros(draw.below(60_000) as u64));
-        let killed = std::process::Command::new("kill")
-            .args(["-KILL", &client.pid().to_string()])
-            .status();
-        assert!(killed.is_ok());
+        crate::bench::os::kill(client.pid());
         drop(client.end());
         let status = sandbox.status();
         seen.insert(status["pending"].is_null());

@@ -63,6 +63,7 @@ fn a_dot_git_under_a_directory_that_must_become_a_file_is_a_conflict() {
     sandbox.tree().assert_is(&before, "after the refusal");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_spelling_that_git_refuses_is_recorded_as_present() {
     let sandbox = Sandbox::new();

@@ -1,6 +1,6 @@
 //! A restore, undo or redo to the present state records nothing and changes nothing.
 
-use std::os::unix::fs::MetadataExt;
+use crate::bench::os::MetadataExt;
 
 use crate::bench::Sandbox;
 

@@ -11,7 +11,7 @@ const ORDINARY: [&str; 3] = [
 
 /// The wrapper under which permission bits count, or `None` with a printed line.
 pub fn wrapper(sandbox: &Sandbox) -> Option<&'static [&'static str]> {
-    if !rustix::process::geteuid().is_root() {
+    if !crate::bench::os::is_root() {
         return Some(&[]);
     }
     let closed = sandbox.home().join("closed");
@@ -36,6 +36,7 @@ fn with_closed_things() -> Option<(Sandbox, &'static [&'static str])> {
     Some((sandbox, wrapper))
 }
 
+#[cfg(unix)]
 #[test]
 fn a_root_that_cannot_be_listed_is_named_as_unreadable() {
     let sandbox = Sandbox::new();
@@ -50,6 +51,7 @@ fn a_root_that_cannot_be_listed_is_named_as_unreadable() {
         .stderr_has("; this user may not read it");
 }
 
+#[cfg(unix)]
 #[test]
 fn unreadable_things_make_a_partial_checkpoint_with_exit_5() {
     let Some((sandbox, wrapper)) = with_closed_things() else {
@@ -72,6 +74,7 @@ fn unreadable_things_make_a_partial_checkpoint_with_exit_5() {
     assert_eq!(sandbox.listed()[0]["coverage"], "partial");
 }
 
+#[cfg(unix)]
 #[test]
 fn people_read_the_names_and_get_the_id() {
     let Some((sandbox, wrapper)) = with_closed_things() else {
@@ -85,6 +88,7 @@ fn people_read_the_names_and_get_the_id() {
     assert_eq!(run.stdout.trim_end().len(), 8, "{run}");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_restore_leaves_unreadable_things_where_they_are_and_names_them_with_exit_5() {
     let Some((sandbox, wrapper)) = with_closed_things() else {
@@ -125,6 +129,7 @@ fn a_restore_leaves_unreadable_things_where_they_are_and_names_them_with_exit_5(
     assert_eq!(contents, ["1", "2", "3"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_plan_over_something_unreadable_stops_before_any_change() {
     let Some((sandbox, wrapper)) = with_closed_things() else {
@@ -150,6 +155,7 @@ fn a_plan_over_something_unreadable_stops_before_any_change() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn the_newest_complete_checkpoint_survives_a_partial_one() {
     let Some((sandbox, wrapper)) = with_closed_things() else {
@@ -169,6 +175,7 @@ fn the_newest_complete_checkpoint_survives_a_partial_one() {
     assert!(sandbox.listed_ids().contains(&complete));
 }
 
+#[cfg(unix)]
 #[test]
 fn what_could_not_be_read_is_no_deletion() {
     let sandbox = Sandbox::new();
@@ -209,6 +216,7 @@ fn what_could_not_be_read_is_no_deletion() {
     sandbox.chmod("u", 0o644).chmod("d", 0o755);
 }
 
+#[cfg(unix)]
 #[test]
 fn show_gives_no_advice_to_call_show() {
     let Some((sandbox, wrapper)) = with_closed_things() else {
@@ -260,6 +268,7 @@ fn a_file_on_a_failing_disk_makes_the_checkpoint_partial_and_is_no_deletion() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn a_mount_is_named_and_left_alone() {
     let sandbox = Sandbox::new();
@@ -286,6 +295,7 @@ fn a_mount_is_named_and_left_alone() {
     assert_eq!(named, ["bound", "disk"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn what_stays_by_rule_after_a_restore_is_named_and_no_failure() {
     let sandbox = Sandbox::new();
@@ -335,6 +345,7 @@ fn what_the_target_would_leave_out_too_is_not_named() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn what_could_not_be_read_then_and_cannot_be_now_is_named_with_exit_5() {
     let Some((sandbox, wrapper)) = with_closed_things() else {

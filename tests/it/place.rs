@@ -1,12 +1,12 @@
 //! The place of a store: where it lies, with which modes, and that every spelling of the root leads
 //! to it.
 
+use crate::bench::os::OsStrExt as _;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use crate::bench::{Run, Sandbox, fixtures, place};
+use crate::bench::{Run, Sandbox, fixtures, os, place};
 
 #[test]
 fn the_store_lies_where_the_formula_says() {
@@ -23,6 +23,7 @@ fn the_store_lies_where_the_formula_says() {
     assert!(sandbox.store().join("checkpoint").is_dir());
 }
 
+#[cfg(unix)]
 #[test]
 fn the_dir_hash_is_the_one_of_the_shell() {
     let sandbox = Sandbox::new();
@@ -41,6 +42,7 @@ fn the_dir_hash_is_the_one_of_the_shell() {
     assert_eq!(place::dir_hash(sandbox.root()), run.stdout.trim());
 }
 
+#[cfg(unix)]
 #[test]
 fn the_key_turns_each_utf_16_unit_into_one_dash() {
     assert_eq!(
@@ -54,6 +56,7 @@ fn the_key_turns_each_utf_16_unit_into_one_dash() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn odd_and_long_roots_get_the_place_of_the_key_rule() {
     let long = "long-directory-name".repeat(10);
@@ -86,7 +89,10 @@ fn the_base_follows_flag_then_variables_then_home() {
             .data();
         data["base"].as_str().expect("a base").to_owned()
     };
-    let place = |name: &str| sandbox.top().join(name).display().to_string();
+    let place = |name: &str| {
+        let path = os::native(sandbox.top().join(name));
+        path.display().to_string()
+    };
     assert_eq!(base(&[]), place("home/.claude"));
     sandbox.env("CLAUDE_CONFIG_DIR", place("claude"));
     assert_eq!(base(&[]), place("claude"));
@@ -112,7 +118,7 @@ fn every_spelling_of_the_root_leads_to_one_store() {
     sandbox.write("sub/a", "1");
     sandbox.create("first");
     let link = sandbox.top().join("link");
-    std::os::unix::fs::symlink(sandbox.root(), &link).expect("a link can be made");
+    crate::bench::os::symlink(sandbox.root(), &link).expect("a link can be made");
     let root = sandbox.root().display().to_string();
     let link = link.display().to_string();
     for spelling in [
@@ -134,6 +140,7 @@ fn every_spelling_of_the_root_leads_to_one_store() {
     assert_eq!(run.data()["checkpoint_count"], 1);
 }
 
+#[cfg(unix)]
 #[test]
 fn two_roots_with_one_key_have_two_stores() {
     let sandbox = Sandbox::new();
@@ -170,6 +177,7 @@ fn a_store_in_another_project_folder_is_found_by_its_hash() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn directories_are_0700_and_files_0600_under_every_umask() {
     for umask in ["000", "022", "077", "277"] {
@@ -229,6 +237,7 @@ fn nothing_is_written_outside_root_and_base() {
     assert_eq!(beside, [".claude", "home", "work"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_bind_mount_of_a_root_is_a_root_of_its_own_and_no_moved_project() {
     let sandbox = Sandbox::new();
@@ -264,7 +273,7 @@ fn a_base_that_is_a_link_to_another_place_is_used_there() {
     let sandbox = Sandbox::new();
     let disk = sandbox.top().join("disk");
     std::fs::create_dir(&disk).expect("a directory can be made");
-    std::os::unix::fs::symlink(&disk, sandbox.base()).expect("a link can be made");
+    crate::bench::os::symlink(&disk, sandbox.base()).expect("a link can be made");
     sandbox.write("a", "1").create("first");
     assert!(place::store(&disk, sandbox.root()).join("HEAD").is_file());
     assert_eq!(sandbox.listed().len(), 1);

@@ -38,7 +38,7 @@ fn programs() -> Option<PathBuf> {
 
 /// A command run as an ordinary user.
 fn as_a_user(program: &Path) -> Command {
-    if !rustix::process::geteuid().is_root() {
+    if !crate::bench::os::is_root() {
         return Command::new(program);
     }
     let mut command = Command::new("setpriv");
@@ -55,7 +55,7 @@ impl Server {
             skipped("needs the programs of PostgreSQL");
             return None;
         };
-        if rustix::process::geteuid().is_root() && !Path::new("/usr/bin/setpriv").is_file() {
+        if crate::bench::os::is_root() && !Path::new("/usr/bin/setpriv").is_file() {
             skipped("needs setpriv to start a server as an ordinary user");
             return None;
         }
@@ -63,8 +63,8 @@ impl Server {
             .prefix("pg")
             .tempdir_in("/tmp")
             .expect("a temporary directory can be made");
-        if rustix::process::geteuid().is_root() {
-            std::os::unix::fs::chown(dir.path(), Some(NOBODY), Some(NOBODY))
+        if crate::bench::os::is_root() {
+            crate::bench::os::chown(dir.path(), Some(NOBODY), Some(NOBODY))
                 .expect("root may give a directory away");
         }
         let data = dir.path().join("data");

@@ -128,7 +128,7 @@ fn names() -> Vec<Vec<u8>> {
 }
 
 fn at(sandbox: &Sandbox, name: &[u8]) -> std::path::PathBuf {
-    use std::os::unix::ffi::OsStrExt as _;
+    use crate::bench::os::OsStrExt as _;
     sandbox
         .path("names")
         .join(std::ffi::OsStr::from_bytes(name))
@@ -155,6 +155,7 @@ fn text(value: &Value) -> String {
         .to_owned()
 }
 
+#[cfg(unix)]
 #[test]
 fn the_commands_of_copies_and_contracts_bring_every_name_back() {
     let (sandbox, names) = project();
@@ -207,6 +208,7 @@ fn the_commands_of_copies_and_contracts_bring_every_name_back() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn the_hint_of_a_guard_makes_the_checkpoint_that_it_lacks() {
     let (sandbox, names) = project();
@@ -230,6 +232,7 @@ fn the_hint_of_a_guard_makes_the_checkpoint_that_it_lacks() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn the_commands_of_a_history_name_the_paths_that_are_gone() {
     let (sandbox, names) = project();
@@ -329,6 +332,7 @@ fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+#[cfg(unix)]
 #[test]
 fn the_command_that_approves_a_phase_runs_as_printed_whatever_the_phase_is_called() {
     let sandbox = Sandbox::new();

@@ -3,9 +3,9 @@
 //!
 //! `CHECKPOINT_REPOS` names them, separated by colons; without it there is nothing to do.
 
+use crate::bench::os::OsStrExt as _;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

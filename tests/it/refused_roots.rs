@@ -14,6 +14,7 @@ fn refused(sandbox: &Sandbox, dir: &str) {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn the_file_system_root_temporary_places_and_home_are_refused() {
     let sandbox = Sandbox::new();
@@ -67,10 +68,10 @@ fn the_base_and_the_inside_of_a_store_are_refused() {
 fn a_link_to_a_refused_root_is_refused_too() {
     let sandbox = Sandbox::new();
     let link = sandbox.top().join("innocent");
-    std::os::unix::fs::symlink(sandbox.home(), &link).expect("a link can be made");
+    crate::bench::os::symlink(sandbox.home(), &link).expect("a link can be made");
     refused(&sandbox, &link.display().to_string());
     let home_link = sandbox.top().join("home-link");
-    std::os::unix::fs::symlink(sandbox.home(), &home_link).expect("a link can be made");
+    crate::bench::os::symlink(sandbox.home(), &home_link).expect("a link can be made");
     sandbox.env("HOME", &home_link);
     refused(&sandbox, &sandbox.home().display().to_string());
 }

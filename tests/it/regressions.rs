@@ -1,12 +1,13 @@
 //! Regressions: bugs that were fixed, each told as what must happen.
 
-use std::os::unix::fs::MetadataExt;
+use crate::bench::os::MetadataExt;
 
 use crate::bench::damaged::{packs_of, put};
 use crate::bench::fixtures::mode_of;
 use crate::bench::{Run, Sandbox, strace};
 use crate::partial::wrapper;
 
+#[cfg(unix)]
 #[test]
 fn two_names_of_one_file_are_replaced_and_removed() {
     let sandbox = Sandbox::new();
@@ -135,6 +136,7 @@ fn a_damaged_checkpoint_whose_ref_is_lost_too_is_not_forgotten() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn what_a_restore_could_not_read_is_named() {
     let sandbox = Sandbox::new();
@@ -199,6 +201,7 @@ fn a_time_copied_from_the_list_finds_its_checkpoint() {
         .stdout_has("reason     one");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_fifo_in_place_of_the_configuration_is_told_and_nobody_waits() {
     let sandbox = Sandbox::new();
@@ -240,6 +243,7 @@ fn quiet_is_not_silent_about_what_is_missing() {
         .stderr_has("CHECKPOINT_DISABLE");
 }
 
+#[cfg(unix)]
 #[test]
 fn specials_and_large_files_are_named_by_the_first_create() {
     let sandbox = Sandbox::new();
@@ -264,6 +268,7 @@ fn prune_says_so_when_there_is_nothing_to_do() {
         .stdout_is("Nothing to prune.\n");
 }
 
+#[cfg(unix)]
 #[test]
 fn an_ordinary_user_restores_into_a_root_that_may_not_be_written() {
     let sandbox = Sandbox::new();
@@ -327,6 +332,7 @@ fn what_is_written_to_a_replaced_file_while_a_restore_is_pending_is_kept() {
     assert!(kept.iter().any(holds), "{kept:?}");
 }
 
+#[cfg(unix)]
 #[test]
 fn an_answer_that_could_not_be_written_is_a_failure() {
     let sandbox = Sandbox::new();

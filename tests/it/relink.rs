@@ -219,6 +219,34 @@ fn a_project_copied_elsewhere_and_removed_is_known_by_what_it_holds() {
 }
 
 #[test]
+fn a_store_that_another_system_made_is_taken_by_the_path_that_it_had_there() {
+    for (written, typed) in [
+        ("C%3A%5Cp%5Cwork", r"C:\p\work"),
+        ("/of/another/system", "/of/another/system"),
+    ] {
+        let sandbox = Sandbox::bare();
+        sandbox.real_clock().write("a", "1").create("one");
+        let read = std::fs::read_to_string(sandbox.store().join("checkpoint/description"));
+        let text = read.expect("a description");
+        let lines = text.lines().map(|line| match line.split_once(' ') {
+            Some(("root", _)) => format!("root {written}\n"),
+            Some((key @ ("identity" | "parent"), _)) => format!("{key} 4242 7\n"),
+            _ => format!("{line}\n"),
+        });
+        fixtures::write_description(&sandbox.store(), &lines.collect::<String>());
+        let copy = sandbox.top().join("copy");
+        fixtures::copy_tree(sandbox.root(), &copy);
+        sandbox.remove("");
+        in_dir(&sandbox, &copy, &["relink", typed, "--yes"]).success();
+        assert_eq!(
+            ids(&in_dir(&sandbox, &copy, &["list", "--json"]).success()).len(),
+            1
+        );
+        in_dir(&sandbox, &copy, &["verify", "--full"]).success();
+    }
+}
+
+#[test]
 fn a_new_directory_with_the_inode_of_a_removed_one_is_not_taken_for_it() {
     let sandbox = Sandbox::bare();
     sandbox.real_clock().write("a", "1").create("one");

@@ -1,7 +1,7 @@
 //! `restore`: makes a directory what it was, and changes nothing else.
 
-use std::os::unix::fs::MetadataExt as _;
-use std::os::unix::fs::PermissionsExt;
+use crate::bench::os::MetadataExt as _;
+use crate::bench::os::PermissionsExt;
 
 use serde_json::{Value, json};
 
@@ -129,6 +129,7 @@ fn without_consent_nothing_changes() {
     sandbox.run(&["restore", &id, "--no-input"]).code(4);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_dry_run_tells_the_plan_and_writes_nothing() {
     let (sandbox, id, _) = with_everything();
@@ -214,6 +215,7 @@ fn a_directory_named_as_path_is_made_exact_inside() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn paths_are_literal_absolute_ones_are_taken_and_missing_ones_stop_everything() {
     let sandbox = Sandbox::new();
@@ -315,6 +317,7 @@ fn a_root_removed_whole_is_made_again() {
     sandbox.tree().assert_is(&tree, "after the restore");
 }
 
+#[cfg(unix)]
 #[test]
 fn sticky_and_setuid_bits_come_back_only_when_asked_for() {
     let sandbox = Sandbox::new();
@@ -346,6 +349,7 @@ fn nothing_of_ours_stays_in_the_directory() {
         .assert_is(&tree, "no staging directory is left");
 }
 
+#[cfg(unix)]
 #[test]
 fn the_mode_of_the_root_itself_comes_back() {
     let sandbox = Sandbox::new();

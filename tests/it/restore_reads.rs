@@ -1,6 +1,6 @@
 //! What a restore reads: only where the states differ; and how the next scan takes restored files.
 
-use std::os::unix::fs::MetadataExt;
+use crate::bench::os::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -264,6 +264,7 @@ fn what_a_cache_names_after_a_restore_lives_as_long_as_it_is_believed() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn a_new_directory_takes_over_nothing_from_the_place_where_it_was_made() {
     let sandbox = Sandbox::new();

@@ -31,6 +31,7 @@ fn other(sandbox: &Sandbox) -> PathBuf {
     sandbox.top().join("other")
 }
 
+#[cfg(unix)]
 #[test]
 fn twenty_states_come_out_as_a_plain_copy_of_each_would() {
     let sandbox = Sandbox::new();
@@ -43,8 +44,7 @@ fn twenty_states_come_out_as_a_plain_copy_of_each_would() {
             b"caf\xe9\n",
             b"-dash",
         ];
-        let name: &std::ffi::OsStr =
-            std::os::unix::ffi::OsStrExt::from_bytes(names[at as usize % names.len()]);
+        let name = crate::bench::os::path_of(names[at as usize % names.len()]);
         let dir = Path::new("d").join((at % 4).to_string()).join(name);
         sandbox.write(
             dir.join("file"),
@@ -97,18 +97,15 @@ fn nothing_is_asked_and_nothing_recorded_and_the_store_stays_byte_for_byte() {
     sandbox.tree().assert_is(&before, "the working directory");
 }
 
+#[cfg(unix)]
 #[test]
 fn an_empty_directory_is_filled_and_keeps_its_own_mode() {
     let (sandbox, id) = with_one();
     let expected = sandbox.tree();
     std::fs::create_dir(other(&sandbox)).unwrap();
-    std::fs::set_permissions(
-        other(&sandbox),
-        std::os::unix::fs::PermissionsExt::from_mode(0o711),
-    )
-    .unwrap();
+    crate::bench::os::set_mode(&other(&sandbox), 0o711).unwrap();
     let link = sandbox.top().join("link");
-    std::os::unix::fs::symlink(other(&sandbox), &link).unwrap();
+    crate::bench::os::symlink(other(&sandbox), &link).unwrap();
     to(&sandbox, &id, &link, &[]).success();
     assert_eq!(fixtures::mode_of(&other(&sandbox)), 0o711);
     assert!(link.is_symlink());
@@ -126,8 +123,8 @@ fn a_place_that_is_not_free_is_refused_with_4_and_stays_as_it_is() {
     let top = sandbox.top();
     std::fs::create_dir_all(top.join("full/x")).unwrap();
     std::fs::write(top.join("file"), "x").unwrap();
-    std::os::unix::fs::symlink("nowhere", top.join("dangling")).unwrap();
-    std::os::unix::fs::symlink(sandbox.root(), top.join("to-root")).unwrap();
+    crate::bench::os::symlink("nowhere", top.join("dangling")).unwrap();
+    crate::bench::os::symlink(sandbox.root(), top.join("to-root")).unwrap();
     let before = Tree::capture(&top);
     let places = [
         top.join("full"),
@@ -171,6 +168,7 @@ fn a_relative_directory_is_taken_from_the_current_one() {
     assert!(other(&sandbox).join("d/e/c").exists());
 }
 
+#[cfg(unix)]
 #[test]
 fn paths_limit_what_is_written_and_one_that_is_not_held_is_3() {
     let (sandbox, id) = with_one();
@@ -200,6 +198,7 @@ fn a_dry_run_writes_nothing_and_names_every_path() {
     to(&sandbox, &id, &sandbox.top(), &["--dry-run"]).code(4);
 }
 
+#[cfg(unix)]
 #[test]
 fn special_bits_come_only_when_asked_for() {
     let (sandbox, _) = with_one();
@@ -260,7 +259,7 @@ fn a_damaged_file_leaves_nothing_behind_and_is_named() {
     let mut bytes = std::fs::read(pack).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0xff;
-    std::fs::set_permissions(pack, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
+    crate::bench::os::set_mode(pack, 0o600).unwrap();
     std::fs::write(pack, bytes).unwrap();
     let run = to(&sandbox, &id, &other(&sandbox), &["--json"])
         .code(6)

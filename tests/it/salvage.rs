@@ -104,6 +104,7 @@ fn create_salvages(sandbox: &Sandbox, first: &str, tree: &Tree, how: &str) {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn nothing_in_place_of_a_file_blocks_or_stops_a_create() {
     for (at, name) in FILES.iter().enumerate() {
@@ -126,6 +127,7 @@ fn nothing_in_place_of_a_file_blocks_or_stops_a_create() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_fifo_is_never_opened() {
     for name in FILES {
@@ -152,6 +154,7 @@ fn a_fifo_is_never_opened() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn something_else_in_place_of_a_directory_costs_only_what_was_in_it() {
     for name in [
@@ -228,7 +231,7 @@ fn a_link_in_the_store_is_refused_and_nothing_is_replaced() {
         let path = place(&sandbox, name);
         let aside = sandbox.top().join("aside");
         fs::rename(&path, &aside).unwrap();
-        std::os::unix::fs::symlink(&aside, &path).unwrap();
+        crate::bench::os::symlink(&aside, &path).unwrap();
         sandbox.watch(&aside);
         for args in [&["create"][..], &["list"], &["verify", "--repair"]] {
             assert_eq!(
@@ -243,6 +246,7 @@ fn a_link_in_the_store_is_refused_and_nothing_is_replaced() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_bad_store_never_affects_another() {
     let (sandbox, _, _) = story();

@@ -1,8 +1,8 @@
 //! Scoped checkpoints: capture only what the scope covers; a restore of one touches nothing else.
 
-use std::os::unix::fs::MetadataExt as _;
+use crate::bench::os::MetadataExt as _;
 
-use crate::bench::{Git, Sandbox};
+use crate::bench::{Git, Sandbox, os};
 
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -39,12 +39,8 @@ fn held(sandbox: &Sandbox, id: &str) -> Vec<String> {
         .map(|entry| entry.expect("an entry"));
     let files = files.filter(|entry| !entry.file_type().is_dir());
     let name = |entry: walkdir::DirEntry| {
-        entry
-            .path()
-            .strip_prefix(place.path())
-            .unwrap()
-            .display()
-            .to_string()
+        let below = entry.path().strip_prefix(place.path()).unwrap();
+        String::from_utf8(os::bytes_of(below.as_os_str())).unwrap()
     };
     let mut names: Vec<String> = files.map(name).collect();
     names.sort();
@@ -81,6 +77,7 @@ fn only_what_the_scope_covers_is_captured() {
         .stdout_has("coverage   scoped\n");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_scoped_restore_leaves_every_other_path_untouched() {
     let sandbox = project();
@@ -252,6 +249,7 @@ fn a_scope_that_matches_nothing_is_an_error_and_nothing_is_made() {
     assert!(sandbox.listed().is_empty());
 }
 
+#[cfg(unix)]
 #[test]
 fn a_list_of_paths_comes_from_a_file_or_standard_input() {
     let sandbox = project();

@@ -1,5 +1,6 @@
 //! One grammar of checkpoints, paths and times in every command; wrong ones say what was meant.
 
+use crate::bench::os::QUOTE;
 use crate::bench::{Run, Sandbox};
 
 /// Three checkpoints, each a minute after the other, and it is a minute later.
@@ -48,7 +49,7 @@ fn a_wrong_selector_says_what_was_meant() {
         no("HEAD~1", "did you mean latest~1?"),
         no("@^", "did you mean latest~1?"),
         no("first", "did you mean latest~2?"),
-        no("2h", "did you mean '2h ago'?"),
+        no("2h", &format!("did you mean {QUOTE}2h ago{QUOTE}?")),
         no("wave", "did you mean 'Wave 2: api' or 'wave 1'?"),
         no("WAVE 1", "did you mean 'wave 1'?"),
         no("api", "did you mean 'Wave 2: api'?"),
@@ -279,9 +280,10 @@ fn an_empty_path_is_refused_and_a_dot_is_the_whole() {
     run(&sandbox, "ls|fix:").success();
 }
 
+#[cfg(unix)]
 #[test]
 fn a_word_of_any_bytes_is_shown_as_names_are() {
-    use std::os::unix::ffi::OsStrExt as _;
+    use crate::bench::os::OsStrExt as _;
     let (sandbox, ids) = three();
     let all = format!("'checkpoint list' shows them all; the newest is {}", ids[2]);
     for (typed, shown) in [
@@ -371,6 +373,7 @@ fn a_pattern_of_another_place_is_refused() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn an_hour_that_comes_twice_is_found_whole() {
     let sandbox = Sandbox::new();

@@ -1,10 +1,10 @@
 //! `setup`: what it writes for each agent, that twice is once, and that it goes without a trace.
 
-use std::os::unix::fs::MetadataExt as _;
+use crate::bench::os::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::{Run, Sandbox, Tree, skipped, terminal};
+use crate::bench::{Run, Sandbox, Tree, os, skipped, terminal};
 
 pub const AGENTS: [&str; 12] = [
     "claude", "codex", "gemini", "cursor", "copilot", "opencode", "amp", "cline", "windsurf",
@@ -28,9 +28,8 @@ const OTHERS: &str =
 
 /// Returns the program under another name of its path, as an upgrade would leave it.
 pub fn linked(sandbox: &Sandbox, folder: &str) -> PathBuf {
-    let link = sandbox.top().join(folder).join("checkpoint");
-    sandbox.symlink(&link, Sandbox::binary());
-    link
+    let folder = sandbox.top().join(folder);
+    os::installed(Sandbox::binary(), &folder)
 }
 
 /// Runs the program by another path.
@@ -283,6 +282,7 @@ fn links_and_modes_of_shared_files_stay_and_the_first_change_leaves_a_copy() {
     assert_eq!(crate::bench::fixtures::mode_of(&real), 0o640);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_file_that_cannot_be_edited_is_left_alone_and_named_and_others_go_on() {
     let sandbox = Sandbox::new();
@@ -410,6 +410,7 @@ const STAND_INS: [Option<&str>; 4] = [
     Some("no program"),
 ];
 
+#[cfg(unix)]
 #[test]
 fn each_written_line_ends_well_and_says_nothing_whatever_the_program_is() {
     let sandbox = Sandbox::new();
@@ -506,6 +507,7 @@ fn the_plugin_is_written_for_others_with_the_program_that_they_name() {
     assert!(!sandbox.exists("x"));
 }
 
+#[cfg(unix)]
 #[test]
 fn every_command_that_a_skill_names_is_one() {
     let sandbox = Sandbox::new();

@@ -1,7 +1,7 @@
 //! `setup` where a file cannot be written, or was moved, edited or owned by others meanwhile: what was
 //! done is told file by file, the record says no more, and what is theirs stays.
 
-use std::os::unix::fs::{MetadataExt as _, chown};
+use crate::bench::os::{MetadataExt as _, chown};
 use std::path::Path;
 use std::process::Stdio;
 
@@ -263,7 +263,7 @@ fn a_file_that_became_a_link_is_emptied_through_it_and_one_of_ours_alone_is_name
 
 #[test]
 fn under_root_a_file_and_its_copy_stay_their_owners() {
-    if !rustix::process::geteuid().is_root() {
+    if !crate::bench::os::is_root() {
         skipped("needs root");
         return;
     }
@@ -328,6 +328,7 @@ fn with_managed_settings(sandbox: &Sandbox, script: &str) -> Option<Run> {
     Some(run.success())
 }
 
+#[cfg(unix)]
 #[test]
 fn where_plugins_are_forbidden_the_hooks_go_into_the_settings_and_back() {
     let sandbox = Sandbox::new();

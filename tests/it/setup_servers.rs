@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::bench::{Sandbox, Tree};
+use crate::bench::{Sandbox, Tree, os};
 use crate::setup::{linked, run_as};
 
 /// Where each agent finds our server, by its place in the home directory, and below which key.
@@ -32,8 +32,8 @@ const OF_USER: [(&str, &str, &str); 10] = [
         ".codeium/windsurf/mcp_config.json",
         "mcpServers",
     ),
-    ("vscode", ".config/Code/User/mcp.json", "servers"),
-    ("zed", ".config/zed/settings.json", "context_servers"),
+    ("vscode", VSCODE, "servers"),
+    ("zed", ZED, "context_servers"),
 ];
 const OF_PROJECT: [(&str, &str, &str); 8] = [
     (
@@ -49,8 +49,22 @@ const OF_PROJECT: [(&str, &str, &str); 8] = [
     ("vscode", ".vscode/mcp.json", "servers"),
     ("zed", ".zed/settings.json", "context_servers"),
 ];
+const VSCODE: &str = if cfg!(windows) {
+    "AppData/Roaming/Code/User/mcp.json"
+} else {
+    ".config/Code/User/mcp.json"
+};
 const CODEX: &str = ".codex/config.toml";
-const GOOSE: &str = ".config/goose/config.yaml";
+const GOOSE: &str = if cfg!(windows) {
+    "AppData/Roaming/Block/goose/config/config.yaml"
+} else {
+    ".config/goose/config.yaml"
+};
+const ZED: &str = if cfg!(windows) {
+    "AppData/Roaming/Zed/settings.json"
+} else {
+    ".config/zed/settings.json"
+};
 
 fn entry(agent: &str) -> Value {
     let program = Sandbox::binary();
@@ -165,17 +179,13 @@ const OTHERS: [(&str, &str, &str); 29] = [
     ),
     (
         "zed",
-        ".config/zed/settings.json",
+        ZED,
         "// Zed settings\n{\n  \"context_servers\": {\n    \"x\": {}\n  }\n}\n",
     ),
-    (
-        "zed",
-        ".config/zed/settings.json",
-        "// only a comment {}\n{}\n",
-    ),
+    ("zed", ZED, "// only a comment {}\n{}\n"),
     (
         "vscode",
-        ".config/Code/User/mcp.json",
+        VSCODE,
         "{\n\t\"inputs\": [],\n\t\"servers\": {}\n}",
     ),
     (
@@ -338,12 +348,7 @@ fn what_its_user_changed_in_our_entry_stays_and_only_the_program_follows() {
 #[test]
 fn an_entry_that_was_changed_beyond_recognition_is_named_and_not_forgotten() {
     let changes: [(&str, &str, &str, &str); 3] = [
-        (
-            "zed",
-            ".config/zed/settings.json",
-            "\"command\": \"",
-            "\"command\": \"/opt/run",
-        ),
+        ("zed", ZED, "\"command\": \"", "\"command\": \"/opt/run"),
         ("codex", CODEX, "command = \"", "command = \"/opt/run"),
         ("goose", GOOSE, "cmd: \"", "cmd: \"/opt/run"),
     ];
@@ -502,8 +507,9 @@ fn doctor_names_a_server_that_is_gone_or_calls_another_program() {
     sandbox.run(&["setup", "zed", "codex", "--yes"]).success();
     let run = sandbox.run(&["doctor"]).success();
     run.stdout_has("has our server as it was written");
-    crate::bench::fixtures::remove(&sandbox.home().join(".config/zed/settings.json"));
+    crate::bench::fixtures::remove(&sandbox.home().join(ZED));
     let run = sandbox.run(&["doctor"]).code(1);
-    run.stdout_has(".config/zed/settings.json is not as it would be written")
+    let file = os::native(ZED.into()).display().to_string();
+    run.stdout_has(&format!("{file} is not as it would be written"))
         .stdout_has("checkpoint setup zed");
 }

@@ -50,6 +50,7 @@ fn show_tells_reason_source_time_and_counts_to_people() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn every_kind_of_selector_finds_its_checkpoint() {
     let (sandbox, first, second) = with_two();

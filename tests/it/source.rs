@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use walkdir::WalkDir;
 
+use crate::bench::os;
+
 pub struct SourceFile {
     /// Path below `src`.
     pub name: String,
@@ -37,11 +39,8 @@ pub fn files() -> Vec<SourceFile> {
     assert!(!paths.is_empty(), "no source below {}", src.display());
     let read = |path: &PathBuf| {
         let text = std::fs::read_to_string(path).expect("the source can be read");
-        let name = path
-            .strip_prefix(&src)
-            .expect("below src")
-            .display()
-            .to_string();
+        let name = path.strip_prefix(&src).expect("below src");
+        let name = String::from_utf8(os::bytes_of(name.as_os_str())).expect("UTF-8");
         let is_test = name.ends_with("tests.rs") || name.contains("tests/");
         let code = if is_test {
             String::new()

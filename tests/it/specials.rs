@@ -14,6 +14,7 @@ fn with_specials() -> Sandbox {
     sandbox
 }
 
+#[cfg(unix)]
 #[test]
 fn specials_are_recorded_with_exit_0_and_without_waiting() {
     let sandbox = with_specials();
@@ -37,6 +38,7 @@ fn specials_are_recorded_with_exit_0_and_without_waiting() {
     assert_eq!(seen, [("d/socket", "socket"), ("pipe", "fifo")]);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_restore_leaves_specials_alone() {
     let sandbox = Sandbox::new();
@@ -59,6 +61,7 @@ fn a_restore_leaves_specials_alone() {
     assert!(data["left_alone"].to_string().contains("\"d"), "{data}");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_special_where_the_target_needs_a_file_is_a_conflict() {
     for name in ["a", "d", "d/b"] {
@@ -77,6 +80,7 @@ fn a_special_where_the_target_needs_a_file_is_a_conflict() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_directory_holding_a_special_where_the_target_needs_a_file_is_a_conflict() {
     let sandbox = Sandbox::new();

@@ -78,6 +78,7 @@ fn an_unfinished_workflow_shows_its_phase() {
     assert!(!fed(&sandbox, &["prompt"], b"").contains("plan"));
 }
 
+#[cfg(unix)]
 #[test]
 fn a_wrapped_command_reads_the_same_input_and_comes_first() {
     let sandbox = project();
@@ -100,6 +101,7 @@ fn a_wrapped_command_reads_the_same_input_and_comes_first() {
     assert_eq!(line, "mine\n");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_wrapped_command_that_hangs_is_killed_after_a_second() {
     let sandbox = project();

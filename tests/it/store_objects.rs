@@ -273,7 +273,7 @@ fn a_pack_is_private_and_an_empty_one_leaves_nothing() {
     repo.write(&[b"x".to_vec()]);
     #[cfg(unix)]
     for path in repo.files("pack").iter().chain(&repo.files("idx")) {
-        use std::os::unix::fs::PermissionsExt as _;
+        use crate::bench::os::PermissionsExt as _;
         assert_eq!(
             fs::metadata(path).unwrap().permissions().mode() & 0o777,
             0o600

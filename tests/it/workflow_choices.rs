@@ -113,6 +113,7 @@ fn a_decision_is_named_and_not_made() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn each_command_that_is_named_does_what_it_says() {
     for profile in PROFILES {
@@ -162,6 +163,7 @@ fn sandbox_resume(sandbox: &Sandbox) -> Run {
     sandbox.run(&["workflow", "resume", "--json"]).code(4)
 }
 
+#[cfg(unix)]
 #[test]
 fn after_a_no_what_can_be_begun_is_named() {
     let no = |sandbox: &Sandbox| {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::bench::{Run, Sandbox, cases, strace};
+use crate::bench::{Run, Sandbox, cases, os, strace};
 
 const FILE: &str = ".claude/pipeline-state.json";
 const CALLS: &str = "renameat2,renameat,rename,fsync,fdatasync";
@@ -283,13 +283,10 @@ fn stopped_at(
     let pids = text
         .lines()
         .filter_map(|line| line.split_whitespace().next()?.parse().ok());
-    let pid = pids
-        .min()
-        .and_then(rustix::process::Pid::from_raw)
-        .expect("the tracer names the process");
+    let pid = pids.min().expect("the tracer names the process");
     while child.try_wait().unwrap().is_none() {
         assert!(Instant::now() < patience, "{shown} does not end");
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::CONT);
+        os::signal(pid, os::Signal::Continue);
         std::thread::sleep(Duration::from_millis(2));
     }
     Some(Run::ended(shown, child))

@@ -46,6 +46,7 @@ fn document(run: &Run) -> Value {
     serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("no JSON: {error}\n{run}"))
 }
 
+#[cfg(unix)]
 #[test]
 fn six_scripts_of_two_lines_are_written_and_others_are_left() {
     let sandbox = story();
@@ -83,6 +84,7 @@ fn six_scripts_of_two_lines_are_written_and_others_are_left() {
         .code(2);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_pipeline_begins_with_a_skeleton_that_is_understood() {
     let sandbox = story();
@@ -112,6 +114,7 @@ fn a_pipeline_begins_with_a_skeleton_that_is_understood() {
         .stdout_has("  · Phase 1: The First\n");
 }
 
+#[cfg(unix)]
 #[test]
 fn the_status_of_any_state_file_is_shown_and_nothing_is_recorded() {
     let sandbox = story();
@@ -141,6 +144,7 @@ fn the_status_of_any_state_file_is_shown_and_nothing_is_recorded() {
     assert_ne!(shim(&sandbox, "show-status.sh", &["none.json"]).code, 0);
 }
 
+#[cfg(unix)]
 #[test]
 fn what_is_saved_is_loaded_again() {
     let sandbox = story();
@@ -190,6 +194,7 @@ fn what_is_saved_is_loaded_again() {
     assert_eq!(some.stdout.lines().count(), 3, "{some}");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_whole_document_is_saved_as_it_is() {
     let sandbox = story();
@@ -212,6 +217,7 @@ fn a_whole_document_is_saved_as_it_is() {
         .stderr_has("State file is malformed");
 }
 
+#[cfg(unix)]
 #[test]
 fn two_runs_of_one_type_and_project_are_both_saved() {
     let sandbox = story();
@@ -242,6 +248,7 @@ fn two_runs_of_one_type_and_project_are_both_saved() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn old_ones_are_cleaned_up() {
     let sandbox = story();

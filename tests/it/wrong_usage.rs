@@ -362,11 +362,13 @@ fn check(rows: &[WrongUse]) {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn what_the_grammar_refuses_says_what_which_and_what_next() {
     check(GRAMMAR);
 }
 
+#[cfg(unix)]
 #[test]
 fn what_a_command_refuses_says_what_which_and_what_next() {
     check(COMMANDS);

@@ -94,6 +94,26 @@ const SYSTEM: [&str; 12] = [
     "/var",
 ];
 
+/// Those of Windows, on any drive.
+const SYSTEM_OF_WINDOWS: [&str; 5] = [
+    "Program Files",
+    "Program Files (x86)",
+    "ProgramData",
+    "Users",
+    "Windows",
+];
+
+/// Whether a path is a directory of the system itself.
+fn is_system(root: &Path) -> bool {
+    if cfg!(windows) {
+        let is_top = root.parent().is_some_and(|drive| drive.parent().is_none());
+        let name = root.file_name().unwrap_or_default();
+        let mut known = SYSTEM_OF_WINDOWS.iter();
+        return is_top && known.any(|known| name.eq_ignore_ascii_case(known));
+    }
+    SYSTEM.iter().any(|top| root == Path::new(top))
+}
+
 /// Whether a root is a directory of the system, or one of the user's settings: no project.
 fn is_of_the_system(context: &Context) -> bool {
     let root = context.root.path();
@@ -104,9 +124,8 @@ fn is_of_the_system(context: &Context) -> bool {
     let name = root.file_name().unwrap_or_default();
     let home = context.environment.home.as_deref();
     let is_settings = home.is_some_and(|home| root.parent() == Some(home))
-        && name.as_encoded_bytes().starts_with(b".");
-    let is_system = SYSTEM.iter().any(|top| root == Path::new(top));
-    is_of_kernel || (!is_own && (is_system || is_settings))
+        && (name.as_encoded_bytes().starts_with(b".") || name == "AppData");
+    is_of_kernel || (!is_own && (is_system(root) || is_settings))
 }
 
 /// Makes the first checkpoint of a directory that has none of the whole of it.

@@ -14,6 +14,7 @@ use crate::agent::setup::servers::{self, ServerEntry};
 use crate::agent::setup::shared_entries::SharedEntries;
 use crate::agent::setup::shared_hooks::HookEntries;
 use crate::base::text::escape_path;
+use crate::base::verbatim::native_path;
 
 /// The skills, by name.
 const SKILLS: [(&str, &str); 2] = [
@@ -140,6 +141,7 @@ fn add_server(
     let Some(path) = servers::file(agent, places).filter(|_| !has_own_folder) else {
         return;
     };
+    let path = native_path(path);
     let server = ServerEntry::of_agent(agent, program);
     for file in files.iter_mut().filter(|file| file.path == path) {
         if let FileContent::Shared(entries) = &mut file.content {
@@ -212,7 +214,7 @@ pub fn claude_plugin(folder: &Path, program: &str) -> Vec<AgentFile> {
 
 fn own(path: PathBuf, text: &str) -> AgentFile {
     AgentFile {
-        path,
+        path: native_path(path),
         content: FileContent::Own(text.to_owned()),
     }
 }
@@ -223,7 +225,7 @@ fn shared(path: PathBuf, hooks: HookEntries) -> AgentFile {
         server: None,
     };
     AgentFile {
-        path,
+        path: native_path(path),
         content: FileContent::Shared(entries),
     }
 }

@@ -37,6 +37,7 @@ impl RunCommand for RelinkArgs {
         let old_root = environment::absolute(&self.old_path)?;
         let options = RelinkOptions {
             old_root,
+            as_given: self.old_path,
             yes: cmd.global.yes,
             dry_run: self.dry_run,
         };

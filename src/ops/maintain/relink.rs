@@ -22,6 +22,8 @@ use crate::worktree::root::{Root, identity};
 pub struct RelinkOptions {
     /// Old location of the project, absolute.
     pub old_root: PathBuf,
+    /// The same as it was named, since a path of another system cannot be made absolute.
+    pub as_given: PathBuf,
     pub yes: bool,
     pub dry_run: bool,
 }
@@ -81,7 +83,7 @@ fn attempt(
         });
     };
     let here = context.find_store()?;
-    let moved = find(context, &options.old_root, here.as_ref().map(Store::dir))?;
+    let moved = find(context, options, here.as_ref().map(Store::dir))?;
     let present = here
         .as_ref()
         .map(Store::inventory)
@@ -230,10 +232,11 @@ fn carry_out(
 
 /// Finds the store of the old root, by the path's hash or by a description. `here` is chosen only
 /// if there is no other.
-fn find(context: &Context, old_root: &Path, here: Option<&Path>) -> Result<Moved> {
+fn find(context: &Context, options: &RelinkOptions, here: Option<&Path>) -> Result<Moved> {
+    let old_root = &options.old_root;
     let resolved = Root::resolve(old_root, None)
-        .map_or_else(|_| old_root.to_path_buf(), |root| root.path().to_path_buf());
-    let paths = [old_root, &resolved];
+        .map_or_else(|_| old_root.clone(), |root| root.path().to_path_buf());
+    let paths = [old_root, &resolved, &options.as_given];
     let places = paths.map(|path| store_dir(&context.base, path));
     let described = |place: &Path| {
         Description::read(&Layout::new(place.to_path_buf()))
@@ -241,7 +244,7 @@ fn find(context: &Context, old_root: &Path, here: Option<&Path>) -> Result<Moved
             .root_path()
     };
     let named = |place: &PathBuf| {
-        described(place).is_some_and(|root| paths.contains(&&*root)) || places.contains(place)
+        described(place).is_some_and(|root| paths.contains(&&root)) || places.contains(place)
     };
     let mut found: Vec<PathBuf> = stores::places(context)?.into_iter().filter(named).collect();
     if found.len() > 1 {

@@ -114,10 +114,7 @@ impl CheckReport {
 /// A finding with its path relative to the store.
 pub fn finding(layout: &Layout, path: &Path, why: impl Display) -> FileFinding {
     FileFinding {
-        file: path
-            .strip_prefix(layout.dir())
-            .unwrap_or(path)
-            .to_path_buf(),
+        file: layout.name_of(path).unwrap_or_else(|| path.to_path_buf()),
         why: why.to_string(),
     }
 }

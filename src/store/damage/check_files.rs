@@ -139,7 +139,8 @@ fn check_refs(store: &Store, inventory: &Inventory, report: &mut CheckReport) ->
     }
     check_main(store, inventory, report)?;
     let of_workflow = |path: &Path| {
-        let name = path.strip_prefix(layout.dir()).ok().and_then(Path::to_str);
+        let name = layout.name_of(path);
+        let name = name.as_deref().and_then(Path::to_str);
         name.is_some_and(|name| RefNamespace::of_name(name).is_some())
     };
     // Refs of runs are checked with their lines.

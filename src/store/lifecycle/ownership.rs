@@ -113,7 +113,7 @@ fn parts_of_a_wrong_kind(layout: &Layout) -> Result<Vec<(PathBuf, Metadata, &'st
 /// Classifies a wrong file type: a link may lead to another user's file and is an attack, any other
 /// type is damage.
 fn wrong_kind(layout: &Layout, path: &Path, found: &Metadata, wanted: &str) -> Error {
-    let inside = path.strip_prefix(layout.dir()).unwrap_or(path);
+    let inside = layout.name_of(path).unwrap_or_else(|| path.to_path_buf());
     let named = if inside.as_os_str().is_empty() {
         "it".to_owned()
     } else {

@@ -30,7 +30,7 @@ pub struct StoreRemoval {
 #[derive(Debug)]
 pub struct Detached {
     aside: PathBuf,
-    _lock: Option<LockGuard>,
+    lock: Option<LockGuard>,
 }
 
 impl StoreRemoval {
@@ -106,7 +106,7 @@ impl StoreRemoval {
         }
         Ok(Detached {
             aside,
-            _lock: self.lock,
+            lock: self.lock,
         })
     }
 }
@@ -115,7 +115,12 @@ impl Detached {
     /// # Errors
     /// A file cannot be removed; the next [`clear_leftovers`] tries again.
     pub fn remove(self) -> Result<()> {
-        remove_tree(&self.aside)
+        let Self { aside, lock } = self;
+        // Windows removes no directory in which a file is open.
+        let lock = lock.filter(|_| cfg!(unix));
+        remove_tree(&aside)?;
+        drop(lock);
+        Ok(())
     }
 }
 

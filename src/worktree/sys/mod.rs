@@ -16,10 +16,14 @@ mod unix_stat;
 #[cfg(all(unix, not(checkpoint_portable)))]
 mod unix_sync;
 
+use crate::model::state::stat::Stat;
+
 pub use exchange::SWAP_SUFFIX;
 pub use io_error::{is_absent, reason};
 pub use item::{Access, Item, ItemKind, is_same_place, kind_of, sort_items};
 
+#[cfg(not(unix))]
+pub use portable::identity;
 #[cfg(any(not(unix), checkpoint_portable))]
 pub use portable::{
     Dir, coarse_now_ns, fine_now_ns, is_exhausted, is_symlink_error, set_file_mode, stat_file,
@@ -29,6 +33,15 @@ pub use portable::{
 pub use unix::{Dir, is_exhausted, is_symlink_error, set_file_mode};
 #[cfg(all(unix, not(checkpoint_portable)))]
 pub use unix_stat::{coarse_now_ns, fine_now_ns, stat_file, stat_path};
+
+/// Returns the stat of an entry with the number of its links, which Windows tells of open files.
+pub fn stat_with_links(dir: &Dir, name: &[u8]) -> std::io::Result<Stat> {
+    let stat = dir.stat_child(name)?;
+    if cfg!(windows) && kind_of(&stat) == ItemKind::File {
+        return Ok(dir.open_file(name)?.1);
+    }
+    Ok(stat)
+}
 
 #[cfg(test)]
 mod tests;

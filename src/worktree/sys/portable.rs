@@ -9,6 +9,9 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+#[cfg(not(unix))]
+use winapi_util::file::information;
+
 use super::exchange::exchange_by_renames;
 use super::item::{Access, Item, ItemKind, is_same_place, kind_of};
 use crate::base::time::SECOND_NS;
@@ -86,7 +89,7 @@ impl Dir {
     }
 
     pub fn stat(&self) -> io::Result<Stat> {
-        Ok(to_stat(&fs::symlink_metadata(&self.path)?))
+        stat_at(&self.path)
     }
 
     /// Returns the stat and the mount id, which is unknown here.
@@ -100,7 +103,7 @@ impl Dir {
     }
 
     pub fn stat_child(&self, name: &[u8]) -> io::Result<Stat> {
-        Ok(to_stat(&fs::symlink_metadata(self.child(name)?)?))
+        stat_at(&self.child(name)?)
     }
 
     /// Opens a regular file for reading, with its stat.
@@ -377,7 +380,20 @@ fn to_stat(metadata: &Metadata) -> Stat {
     }
 }
 
-/// Converts metadata; without inodes, the creation time stands in for inode and ctime.
+/// Returns the stat of what a path names, itself if it is a symlink.
+fn stat_at(path: &Path) -> io::Result<Stat> {
+    let metadata = fs::symlink_metadata(path)?;
+    #[cfg_attr(unix, expect(unused_mut, reason = "on Unix it is complete"))]
+    let mut stat = to_stat(&metadata);
+    #[cfg(not(unix))]
+    if let (true, Some((dev, ino))) = (metadata.is_dir(), identity(path)) {
+        (stat.dev, stat.ino) = (dev, ino);
+    }
+    Ok(stat)
+}
+
+/// Converts metadata; the creation time stands in for the ctime, and for the inode of a file, which
+/// Windows tells of open ones only.
 #[cfg(not(unix))]
 fn to_stat(metadata: &Metadata) -> Stat {
     let write = if metadata.permissions().readonly() {
@@ -402,6 +418,15 @@ fn to_stat(metadata: &Metadata) -> Stat {
     }
 }
 
+/// Returns volume and index of what a path leads to; `None` if it cannot be opened.
+///
+/// Source: Microsoft, `BY_HANDLE_FILE_INFORMATION`.
+#[cfg(not(unix))]
+pub fn identity(path: &Path) -> Option<(u64, u64)> {
+    let found = information(winapi_util::Handle::from_path_any(path).ok()?).ok()?;
+    Some((found.volume_serial_number(), found.file_index()))
+}
+
 /// Returns nanoseconds since 1970, saturating.
 fn since_1970(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
@@ -416,7 +441,13 @@ pub fn stat_path(path: &Path) -> io::Result<Stat> {
 }
 
 pub fn stat_file(file: &File) -> io::Result<Stat> {
-    Ok(to_stat(&file.metadata()?))
+    #[cfg_attr(unix, expect(unused_mut, reason = "on Unix it is complete"))]
+    let mut stat = to_stat(&file.metadata()?);
+    #[cfg(not(unix))]
+    {
+        stat.links = information(file)?.number_of_links();
+    }
+    Ok(stat)
 }
 
 pub fn set_file_mode(file: &File, perm: u32) -> io::Result<()> {

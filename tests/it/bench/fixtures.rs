@@ -43,6 +43,16 @@ pub fn socket(path: &Path) {
     fs::rename(&bound, path).expect("a socket can be renamed");
 }
 
+#[cfg(not(unix))]
+pub fn fifo(path: &Path) {
+    panic!("no FIFO can be made here: {}", path.display());
+}
+
+#[cfg(not(unix))]
+pub fn socket(path: &Path) {
+    panic!("no socket can be made here: {}", path.display());
+}
+
 /// Makes the `.git` directory of a repository without commits, as far as its readers can tell.
 pub fn decoy_git(dot_git: &Path) {
     for dir in [

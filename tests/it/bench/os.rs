@@ -1,59 +1,76 @@
-//! What differs between systems: names as bytes, modes, links, identities, and how a process ends.
+//! What differs between systems: names as bytes, modes, links, identities, signals.
 //!
-//! Windows has no modes: a file that can be written to counts as 0644, another as 0444.
+//! On Windows the names of the standard library's extensions for Unix stand for what is nearest:
+//! a file that can be written to counts as 0644, another as 0444, and what Windows has not fails.
 
 use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 
 #[cfg(unix)]
 pub use self::unix::*;
 #[cfg(not(unix))]
 pub use self::windows::*;
 
+#[derive(Debug, Clone, Copy)]
+pub enum Signal {
+    Interrupt,
+    Kill,
+    Continue,
+}
+
+/// The bytes of a name, with slashes.
+pub fn bytes_of(name: &OsStr) -> Vec<u8> {
+    let bytes = name.as_bytes();
+    if cfg!(windows) {
+        let of_byte = |byte: &u8| if *byte == b'\\' { b'/' } else { *byte };
+        return bytes.iter().map(of_byte).collect();
+    }
+    bytes.to_vec()
+}
+
+pub fn path_of(bytes: &[u8]) -> PathBuf {
+    OsStr::from_bytes(bytes).into()
+}
+
+pub fn mode(meta: &Metadata) -> u32 {
+    meta.mode() & 0o7777
+}
+
+pub fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode))
+}
+
+/// What changes when a file is written, replaced or touched.
+pub fn stamp(meta: &Metadata) -> (u64, [i64; 4]) {
+    let times = [
+        meta.mtime(),
+        meta.mtime_nsec(),
+        meta.ctime(),
+        meta.ctime_nsec(),
+    ];
+    (meta.ino(), times)
+}
+
+pub fn kill(pid: u32) {
+    signal(pid, Signal::Kill);
+}
+
 #[cfg(unix)]
 mod unix {
-    use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    pub use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    pub use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, lchown, symlink};
     use std::os::unix::process::ExitStatusExt as _;
 
-    use super::{ExitStatus, Metadata, OsStr, Path, PathBuf, fs};
+    use std::process::ExitStatus;
 
-    pub fn bytes_of(name: &OsStr) -> Vec<u8> {
-        name.as_bytes().to_vec()
-    }
+    use rustix::process;
 
-    pub fn path_of(bytes: &[u8]) -> PathBuf {
-        std::ffi::OsString::from_vec(bytes.to_vec()).into()
-    }
-
-    pub fn mode(meta: &Metadata) -> u32 {
-        meta.mode() & 0o7777
-    }
-
-    pub fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
-        fs::set_permissions(path, fs::Permissions::from_mode(mode))
-    }
-
-    /// What changes when a file is written, replaced or touched.
-    pub fn stamp(meta: &Metadata) -> (u64, [i64; 4]) {
-        let times = [
-            meta.mtime(),
-            meta.mtime_nsec(),
-            meta.ctime(),
-            meta.ctime_nsec(),
-        ];
-        (meta.ino(), times)
-    }
-
-    pub fn symlink(target: &Path, path: &Path) -> std::io::Result<()> {
-        std::os::unix::fs::symlink(target, path)
-    }
+    use super::Signal;
 
     /// Whether no mode keeps this user out.
     pub fn is_root() -> bool {
-        rustix::process::geteuid().is_root()
+        process::geteuid().is_root()
     }
 
     /// The exit code, or 128 plus the signal that ended the program.
@@ -62,51 +79,138 @@ mod unix {
         code.unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
     }
 
-    pub fn kill(pid: u32) {
+    /// Sends a signal, if the process is still there.
+    pub fn signal(pid: u32, signal: Signal) {
+        let signal = match signal {
+            Signal::Interrupt => process::Signal::INT,
+            Signal::Kill => process::Signal::KILL,
+            Signal::Continue => process::Signal::CONT,
+        };
         let pid = i32::try_from(pid).ok();
-        if let Some(pid) = pid.and_then(rustix::process::Pid::from_raw) {
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        if let Some(pid) = pid.and_then(process::Pid::from_raw) {
+            let _ = process::kill_process(pid, signal);
         }
     }
 }
 
 #[cfg(not(unix))]
 mod windows {
-    use super::{ExitStatus, Metadata, OsStr, Path, PathBuf, fs};
+    use std::ffi::{OsStr, OsString};
+    use std::fs::{Metadata, Permissions};
+    use std::io::{Error, ErrorKind, Result};
+    use std::os::windows::fs::{MetadataExt as _, symlink_dir, symlink_file};
+    use std::path::Path;
+    use std::process::{Command, ExitStatus};
 
-    pub fn bytes_of(name: &OsStr) -> Vec<u8> {
-        name.to_str().expect("Unicode").replace('\\', "/").into()
+    use super::Signal;
+
+    pub trait OsStrExt {
+        fn from_bytes(bytes: &[u8]) -> &OsStr;
+        fn as_bytes(&self) -> &[u8];
     }
 
-    pub fn path_of(bytes: &[u8]) -> PathBuf {
-        std::str::from_utf8(bytes).expect("Unicode").into()
-    }
+    impl OsStrExt for OsStr {
+        fn from_bytes(bytes: &[u8]) -> &OsStr {
+            OsStr::new(std::str::from_utf8(bytes).expect("names of any bytes are Unix's own"))
+        }
 
-    pub fn mode(meta: &Metadata) -> u32 {
-        match (meta.is_dir(), meta.permissions().readonly()) {
-            (true, _) => 0o755,
-            (false, true) => 0o444,
-            (false, false) => 0o644,
+        fn as_bytes(&self) -> &[u8] {
+            self.to_str().expect("Unicode").as_bytes()
         }
     }
 
-    pub fn set_mode(path: &Path, mode: u32) -> std::io::Result<()> {
-        let mut permissions = path.metadata()?.permissions();
-        permissions.set_readonly(mode & 0o200 == 0);
-        fs::set_permissions(path, permissions)
+    pub trait OsStringExt {
+        fn into_vec(self) -> Vec<u8>;
     }
 
-    /// What changes when a file is written or replaced.
-    pub fn stamp(meta: &Metadata) -> (u64, [i64; 4]) {
-        use std::os::windows::fs::MetadataExt as _;
-        let times = [meta.last_write_time(), meta.creation_time()];
-        let [written, made] = times.map(u64::cast_signed);
-        (0, [written, made, 0, 0])
+    impl OsStringExt for OsString {
+        fn into_vec(self) -> Vec<u8> {
+            self.as_bytes().to_vec()
+        }
     }
 
-    pub fn symlink(target: &Path, path: &Path) -> std::io::Result<()> {
-        std::os::windows::fs::symlink_file(target, path)
+    /// Times count from the beginning of 1601, seconds apart from nanoseconds.
+    pub trait MetadataExt {
+        fn mode(&self) -> u32;
+        fn ino(&self) -> u64;
+        fn uid(&self) -> u32;
+        fn gid(&self) -> u32;
+        fn mtime(&self) -> i64;
+        fn mtime_nsec(&self) -> i64;
+        fn ctime(&self) -> i64;
+        fn ctime_nsec(&self) -> i64;
     }
+
+    const TICKS: u64 = 10_000_000;
+
+    impl MetadataExt for Metadata {
+        fn mode(&self) -> u32 {
+            let of_kind = if self.is_dir() { 0o755 } else { 0o644 };
+            let is_writable = self.is_dir() || !self.permissions().readonly();
+            if is_writable { of_kind } else { 0o444 }
+        }
+
+        fn ino(&self) -> u64 {
+            0
+        }
+
+        fn uid(&self) -> u32 {
+            0
+        }
+
+        fn gid(&self) -> u32 {
+            0
+        }
+
+        fn mtime(&self) -> i64 {
+            (self.last_write_time() / TICKS).cast_signed()
+        }
+
+        fn mtime_nsec(&self) -> i64 {
+            (self.last_write_time() % TICKS * 100).cast_signed()
+        }
+
+        fn ctime(&self) -> i64 {
+            (self.creation_time() / TICKS).cast_signed()
+        }
+
+        fn ctime_nsec(&self) -> i64 {
+            (self.creation_time() % TICKS * 100).cast_signed()
+        }
+    }
+
+    pub trait PermissionsExt {
+        fn from_mode(mode: u32) -> Permissions;
+        fn mode(&self) -> u32;
+    }
+
+    impl PermissionsExt for Permissions {
+        fn from_mode(mode: u32) -> Permissions {
+            let any = std::env::current_exe().and_then(|path| path.metadata());
+            let mut permissions = any.expect("the test itself").permissions();
+            permissions.set_readonly(mode & 0o200 == 0);
+            permissions
+        }
+
+        fn mode(&self) -> u32 {
+            if self.readonly() { 0o444 } else { 0o644 }
+        }
+    }
+
+    pub fn symlink(target: impl AsRef<Path>, path: impl AsRef<Path>) -> Result<()> {
+        let (target, path) = (target.as_ref(), path.as_ref());
+        let there = path.parent().unwrap_or(path).join(target);
+        if there.is_dir() {
+            return symlink_dir(target, path);
+        }
+        symlink_file(target, path)
+    }
+
+    pub fn chown(_: impl AsRef<Path>, _: Option<u32>, _: Option<u32>) -> Result<()> {
+        Err(Error::from(ErrorKind::Unsupported))
+    }
+
+    pub use chown as lchown;
 
     /// Whether no mode keeps this user out.
     pub fn is_root() -> bool {
@@ -117,12 +221,34 @@ mod windows {
         status.code().unwrap_or(-1)
     }
 
-    pub fn kill(pid: u32) {
+    pub fn signal(pid: u32, signal: Signal) {
+        assert!(matches!(signal, Signal::Kill), "signals are Unix's own");
         let pid = pid.to_string();
-        let _ = std::process::Command::new("taskkill")
-            .args(["/F", "/PID", &pid])
-            .status();
+        let _ = Command::new("taskkill").args(["/F", "/PID", &pid]).status();
     }
+}
+
+/// The mark around a word with a blank in a command that is shown.
+pub const QUOTE: char = if cfg!(windows) { '"' } else { '\'' };
+
+/// Puts the program into a folder under its name, by a link where there are some.
+pub fn installed(program: &Path, folder: &Path) -> PathBuf {
+    fs::create_dir_all(folder).expect("a directory can be made");
+    let place = folder.join(format!("checkpoint{}", std::env::consts::EXE_SUFFIX));
+    if cfg!(windows) {
+        fs::copy(program, &place).expect("a program can be copied");
+    } else {
+        symlink(program, &place).expect("a link can be made");
+    }
+    place
+}
+
+/// A path with the separators of this system.
+pub fn native(path: PathBuf) -> PathBuf {
+    if cfg!(windows) {
+        return path.components().collect();
+    }
+    path
 }
 
 /// The canonical path in the spelling that users see.

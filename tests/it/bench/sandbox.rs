@@ -96,7 +96,7 @@ impl Sandbox {
     }
 
     pub fn path(&self, relative: impl AsRef<Path>) -> PathBuf {
-        self.root.join(relative)
+        os::native(self.root.join(relative))
     }
 
     /// A picture of the working directory, without any `.git`.
@@ -144,13 +144,11 @@ impl Sandbox {
         self
     }
 
-    #[cfg(unix)]
     pub fn fifo(&self, relative: impl AsRef<Path>) -> &Self {
         fixtures::fifo(&self.path(relative));
         self
     }
 
-    #[cfg(unix)]
     pub fn socket(&self, relative: impl AsRef<Path>) -> &Self {
         fixtures::socket(&self.path(relative));
         self
@@ -229,7 +227,7 @@ impl Sandbox {
             let named = std::env::var_os("CHECKPOINT_PROGRAM")
                 .map(|path| PathBuf::from(path).canonicalize());
             named.map_or_else(
-                || env!("CARGO_BIN_EXE_checkpoint").into(),
+                || os::canonical(Path::new(env!("CARGO_BIN_EXE_checkpoint"))),
                 |path| path.expect("the named program"),
             )
         });
@@ -256,6 +254,9 @@ impl Sandbox {
             if let (true, Some(value)) = (cfg!(windows), std::env::var_os(name)) {
                 command.env(name, value);
             }
+        }
+        if let (true, Some(place)) = (cfg!(windows), self.env.borrow().get(OsStr::new("TMPDIR"))) {
+            command.env("TEMP", place);
         }
         command.current_dir(if self.root.is_dir() {
             &self.root

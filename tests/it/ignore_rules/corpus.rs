@@ -1,6 +1,6 @@
 //! Known patterns and paths, each group a tree with ignore files in which every path is compared.
 
-use std::os::unix::fs::symlink;
+use crate::bench::os::symlink;
 
 use super::oracle::Oracle;
 

@@ -1,8 +1,8 @@
 //! A temporary repository in which real git is asked, and the same tree judged by our rules.
 
+use crate::bench::os::{OsStrExt as _, OsStringExt as _};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -1,9 +1,9 @@
 //! The source of random edits: kinds, contents, modes, hostile names, ignore rules, from one seed.
 
+use crate::bench::os::OsStrExt as _;
+use crate::bench::os::PermissionsExt as _;
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -138,6 +138,14 @@ impl Random {
     }
 
     fn name(&mut self) -> Vec<u8> {
+        let name = self.any_name();
+        if cfg!(windows) {
+            return windows_name(&name);
+        }
+        name
+    }
+
+    fn any_name(&mut self) -> Vec<u8> {
         if self.below(12) > 0 {
             return self.pick(&NAMES).to_vec();
         }
@@ -194,6 +202,19 @@ impl Random {
     }
 }
 
+/// The nearest name that Windows has, in small letters, as it takes both for one.
+fn windows_name(name: &[u8]) -> Vec<u8> {
+    let legal = |sign: char| match sign {
+        '<' | '>' | ':' | '"' | '\\' | '|' | '?' | '*' => '_',
+        sign if sign.is_control() => '_',
+        sign => sign,
+    };
+    let name = String::from_utf8_lossy(name).to_lowercase();
+    let name: String = name.chars().map(legal).collect();
+    let stem = name.trim_end_matches(['.', ' ']);
+    format!("{stem}{}", "_".repeat(name.len() - stem.len())).into()
+}
+
 /// Makes a path be of this kind, whatever was there or in its way.
 pub fn place(root: &Path, path: &[u8], kind: Kind, random: &mut Random) {
     for above in tree::ancestors_and_self(path).filter(|above| above.len() < path.len()) {
@@ -208,13 +229,15 @@ pub fn place(root: &Path, path: &[u8], kind: Kind, random: &mut Random) {
     }
     let place = on_disk(root, path);
     fixtures::remove(&place);
+    let is_of_unix = matches!(kind, Kind::Symlink | Kind::Fifo | Kind::Socket);
     match kind {
+        _ if is_of_unix && cfg!(windows) => write(&place, random, 0o644),
         Kind::Absent => {}
         Kind::File => write(&place, random, 0o644),
         Kind::Executable => write(&place, random, 0o755),
         Kind::Symlink => {
             let target = OsStr::from_bytes(random.pick::<&[u8]>(&LINK_TARGETS));
-            std::os::unix::fs::symlink(target, &place).expect("a link can be made");
+            crate::bench::os::symlink(target, &place).expect("a link can be made");
         }
         Kind::EmptyDir => fs::create_dir(&place).expect("a directory can be made"),
         Kind::FullDir => fill(&place, random),

@@ -1,9 +1,9 @@
 //! Plans are carried out whole or not at all, whatever happens meanwhile.
 
+use crate::bench::os::{MetadataExt, PermissionsExt, symlink};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use checkpoint::base::interrupt::Interrupt;
@@ -431,6 +431,7 @@ fn a_directory_that_is_not_empty_stays() {
     assert!(!temp.path().join("root/d/e").exists());
 }
 
+#[cfg(unix)]
 #[test]
 fn special_bits_of_directories_stay_unless_they_are_asked_for() {
     for (special_bits, expected) in [(false, 0o3755), (true, 0o1755)] {
@@ -490,6 +491,7 @@ fn more_places_than_are_made_durable_singly() {
     ended.unwrap();
 }
 
+#[cfg(unix)]
 #[test]
 fn a_directory_closed_to_its_owner_is_opened_up_for_the_change_alone() {
     for must_fail in [false, true] {

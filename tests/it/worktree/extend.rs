@@ -106,12 +106,13 @@ fn a_left_out_directory_comes_in_with_only_what_was_asked_for() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn nothing_behind_a_symlink_or_of_another_kind_is_added() {
     let temp = tempfile::tempdir().unwrap();
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("f"), "x").unwrap();
-    std::os::unix::fs::symlink(outside.path(), temp.path().join("l--out")).unwrap();
+    crate::bench::os::symlink(outside.path(), temp.path().join("l--out")).unwrap();
     fs::create_dir(temp.path().join("d--out")).unwrap();
     crate::bench::fixtures::fifo(&temp.path().join("p--out"));
     let (work, mut listing) = listed(temp.path());

@@ -88,7 +88,7 @@ fn read(root: &Path, name: &str, kind: Kind, sink: &mut Sink<'_>) -> error::Resu
 fn a_file_and_a_link_are_read_as_they_stand() {
     let temp = tempfile::tempdir().unwrap();
     fs::write(temp.path().join("f"), "bytes\r\n").unwrap();
-    std::os::unix::fs::symlink("f", temp.path().join("l")).unwrap();
+    crate::bench::os::symlink("f", temp.path().join("l")).unwrap();
     let mut sink = Sink::new(|| {});
     for (name, kind) in [
         ("f", Kind::File),
@@ -115,6 +115,7 @@ fn a_file_and_a_link_are_read_as_they_stand() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn what_is_no_file_any_more_is_told_and_nothing_waits() {
     let temp = tempfile::tempdir().unwrap();
@@ -143,7 +144,7 @@ fn a_directory_that_became_a_symlink_is_not_followed() {
     let temp = tempfile::tempdir().unwrap();
     fs::create_dir(temp.path().join("real")).unwrap();
     fs::write(temp.path().join("real/f"), "x").unwrap();
-    std::os::unix::fs::symlink("real", temp.path().join("d")).unwrap();
+    crate::bench::os::symlink("real", temp.path().join("d")).unwrap();
     let work = WorkTree::open(temp.path()).unwrap();
     let file = ListedFile {
         name: b"f".as_slice().into(),
@@ -245,11 +246,7 @@ fn a_file_that_may_not_be_read_is_told_with_the_reason() {
     let temp = tempfile::tempdir().unwrap();
     let at = temp.path().join("f");
     fs::write(&at, "x").unwrap();
-    fs::set_permissions(
-        &at,
-        <fs::Permissions as std::os::unix::fs::PermissionsExt>::from_mode(0o000),
-    )
-    .unwrap();
+    crate::bench::os::set_mode(&at, 0o000).unwrap();
     if fs::read(&at).is_ok() {
         return; // root reads everything
     }

@@ -1,9 +1,9 @@
 //! Scans: what they list, what they leave out for which reason, and how far they go.
 
+use crate::bench::os::OsStrExt;
+use crate::bench::os::{PermissionsExt, symlink};
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -83,6 +83,7 @@ fn shape(listing: &Listing) -> Vec<String> {
     shape
 }
 
+#[cfg(unix)]
 #[test]
 fn every_kind_is_told_and_none_is_opened_that_would_wait() {
     let temp = tempfile::tempdir().unwrap();
@@ -97,7 +98,7 @@ fn every_kind_is_told_and_none_is_opened_that_would_wait() {
     symlink("nowhere", root.join("dangling")).unwrap();
     symlink("b", root.join("to-dir")).unwrap();
     crate::bench::fixtures::fifo(&root.join("fifo"));
-    let _socket = std::os::unix::net::UnixListener::bind(root.join("socket")).unwrap();
+    crate::bench::fixtures::socket(&root.join("socket"));
     assert_eq!(
         shape(&list(root, None)),
         [
@@ -121,6 +122,7 @@ fn every_kind_is_told_and_none_is_opened_that_would_wait() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn a_listing_has_parents_first_and_names_in_order() {
     let temp = tempfile::tempdir().unwrap();

@@ -1,5 +1,7 @@
 //! Paths of the document and of the files in it: relative to the root in the run, else absolute.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 pub const FILE: &str = ".claude/pipeline-state.json";
@@ -7,8 +9,24 @@ pub const FILE: &str = ".claude/pipeline-state.json";
 /// Archive folder for the files of runs.
 pub const ARCHIVE: &str = ".claude/.archive";
 
-/// Returns the path as in the run: relative if below the root, else unchanged.
-pub fn relative<'p>(path: &'p str, root: &str) -> &'p str {
+/// Whether a root is spelled as on Windows; so are then the absolute paths of the document.
+fn is_of_windows(root: &str) -> bool {
+    root.starts_with(r"\\") || root.as_bytes().get(1) == Some(&b':')
+}
+
+/// Returns the path as in the run, with slashes: relative if below the root, else unchanged.
+pub fn relative<'p>(path: &'p str, root: &str) -> Cow<'p, str> {
+    if !is_of_windows(root) {
+        return below(path, root).into();
+    }
+    let slashed = path.replace('\\', "/");
+    match below(&slashed, &root.replace('\\', "/")) {
+        same if same == slashed && is_absolute(path) => path.into(),
+        inside => inside.to_owned().into(),
+    }
+}
+
+fn below<'p>(path: &'p str, root: &str) -> &'p str {
     let root = root.trim_end_matches('/');
     let below = path
         .strip_prefix(root)
@@ -22,11 +40,16 @@ pub fn relative<'p>(path: &'p str, root: &str) -> &'p str {
     path.strip_prefix("./").unwrap_or(path)
 }
 
+fn is_absolute(path: &str) -> bool {
+    path.starts_with(['/', '\\', '~']) || path.as_bytes().get(1) == Some(&b':')
+}
+
 /// Returns the path as in the document.
 pub fn absolute(path: &str, root: &str) -> String {
-    let is_absolute = path.starts_with(['/', '\\', '~']) || path.as_bytes().get(1) == Some(&b':');
-    if is_absolute || root.is_empty() {
+    if is_absolute(path) || root.is_empty() {
         path.to_owned()
+    } else if is_of_windows(root) {
+        format!(r"{}\{path}", root.trim_end_matches('\\')).replace('/', r"\")
     } else {
         format!("{}/{path}", root.trim_end_matches('/'))
     }
@@ -41,7 +64,7 @@ pub fn written(paths: &[String], stands: Option<&Value>, root: &str) -> Vec<Valu
     let is = |value: &&Value, path: &str| {
         value
             .as_str()
-            .is_some_and(|said| relative(said, root) == path)
+            .is_some_and(|said| relative(said, root) == *path)
     };
     let one = |path: &String| {
         let said = known.iter().find(|value| is(value, path)).cloned();
@@ -56,7 +79,7 @@ pub fn is_same(stands: &Value, paths: &[String], root: &str) -> bool {
         list.len() == paths.len()
             && list.iter().zip(paths).all(|(said, path)| {
                 said.as_str()
-                    .is_some_and(|said| relative(said, root) == path)
+                    .is_some_and(|said| relative(said, root) == *path)
             })
     };
     stands
@@ -80,12 +103,18 @@ mod tests {
             ("a", "/r", "a"),
             ("/r", "/r", "/r"),
             ("/a", "", "/a"),
+            (r"C:\r\a\b", r"C:\r", "a/b"),
+            ("C:/r/a/b", r"C:\r", "a/b"),
+            (r"a\b", r"C:\r", "a/b"),
+            (r"D:\a", r"C:\r", r"D:\a"),
+            (r"a\b", "/r", r"a\b"),
         ] {
             assert_eq!(relative(path, root), inside, "{path} {root}");
         }
         assert_eq!(absolute("a", "/r/"), "/r/a");
         assert_eq!(absolute("/x", "/r"), "/x");
         assert_eq!(absolute("C:\\x", "/r"), "C:\\x");
+        assert_eq!(absolute("a/b", r"C:\r"), r"C:\r\a\b");
     }
 
     #[test]

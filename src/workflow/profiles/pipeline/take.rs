@@ -199,7 +199,7 @@ fn take_context(workflow: &mut Workflow, said: &ContextNotes, root: &str) {
     if let Some(files) = &said.file_paths {
         notes.file_paths = files
             .iter()
-            .map(|path| paths::relative(path, root).to_owned())
+            .map(|path| paths::relative(path, root).into_owned())
             .collect();
     }
     if let Some(description) = &said.description {

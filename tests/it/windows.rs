@@ -1,0 +1,221 @@
+//! What only Windows has: reserved names, attributes, files that other programs keep open. The table
+//! in `src/docs/platforms.md` says the same.
+
+use std::fs::{self, File, OpenOptions};
+use std::os::windows::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use crate::bench::{Run, Sandbox, fixtures, os, place};
+
+/// What lets another program read, write and delete while a file is open.
+const SHARE_READ: u32 = 1;
+const SHARE_WRITE: u32 = 2;
+const SHARE_DELETE: u32 = 4;
+const HIDDEN: u32 = 2;
+
+/// The spelling by which Windows takes a path as it is.
+fn verbatim(path: &Path) -> PathBuf {
+    format!(r"\\?\{}", os::native(path.into()).display()).into()
+}
+
+fn write(sandbox: &Sandbox, name: &str, text: &str) {
+    let path = verbatim(&sandbox.root().join(name));
+    fs::create_dir_all(path.parent().expect("a folder")).expect("a folder can be made");
+    fs::write(&path, text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+}
+
+fn read(top: &Path, name: &str) -> Option<String> {
+    fs::read_to_string(verbatim(&top.join(name))).ok()
+}
+
+fn open(sandbox: &Sandbox, name: &str, share: u32) -> File {
+    let mut options = OpenOptions::new();
+    options.read(true).share_mode(share);
+    options.open(sandbox.path(name)).expect("it can be opened")
+}
+
+/// Names that other programs cannot open by their usual spelling.
+const RESERVED: [&str; 6] = ["CON", "nul.txt", "a.", "b ", "d./COM1", "é/走 \u{1f980}"];
+
+#[test]
+fn reserved_names_and_long_paths_come_back() {
+    let sandbox = Sandbox::new();
+    let long = format!("{}f", format!("{}/", "long".repeat(15)).repeat(6));
+    let names = RESERVED.iter().copied().chain([long.as_str()]);
+    let names: Vec<&str> = names.collect();
+    for name in &names {
+        write(&sandbox, name, name);
+    }
+    let all = |top: &Path| {
+        names
+            .iter()
+            .all(|name| read(top, name).as_deref() == Some(name))
+    };
+    let none = |top: &Path| names.iter().all(|name| read(top, name).is_none());
+    let id = sandbox.create("named");
+    let entries = fs::read_dir(sandbox.root()).expect("it can be listed");
+    for entry in entries {
+        let entry = entry.expect("an entry");
+        if entry.file_name() == ".git" {
+            continue;
+        }
+        let path = verbatim(&entry.path());
+        if entry.file_type().expect("a kind").is_dir() {
+            fs::remove_dir_all(path).expect("a folder can be removed");
+        } else {
+            fs::remove_file(path).expect("a file can be removed");
+        }
+    }
+    sandbox.write("other", "1");
+    sandbox.restore(&id).success();
+    assert!(all(sandbox.root()));
+    sandbox.undo().success();
+    assert!(none(sandbox.root()));
+    let other = sandbox.top().join("other place");
+    let to = other.display().to_string();
+    sandbox.run(&["restore", &id, "--to", &to]).success();
+    assert!(all(&other));
+    sandbox.run(&["verify", "--full"]).success();
+}
+
+#[test]
+fn a_read_only_file_is_captured_replaced_deleted_and_comes_back_read_only() {
+    let sandbox = Sandbox::new();
+    sandbox.write("kept", "1").chmod("kept", 0o444);
+    sandbox.write("edited", "1").chmod("edited", 0o444);
+    let id = sandbox.create("read-only");
+    sandbox.chmod("edited", 0o644).write("edited", "two");
+    sandbox.chmod("edited", 0o444);
+    sandbox.write("new", "1").chmod("new", 0o444);
+    let changed = sandbox.tree();
+    sandbox.restore(&id).success();
+    assert!(!sandbox.exists("new"));
+    for name in ["kept", "edited"] {
+        assert_eq!(sandbox.read(name), "1", "{name}");
+        let found = fs::metadata(sandbox.path(name)).expect("a file");
+        assert!(found.permissions().readonly(), "{name}");
+    }
+    sandbox.undo().success();
+    sandbox.tree().assert_is(&changed, "after the undo");
+}
+
+#[test]
+fn the_hidden_attribute_is_not_kept_and_stays_where_nothing_is_written() {
+    let sandbox = Sandbox::new();
+    for name in ["same", "edited"] {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true).attributes(HIDDEN);
+        options.open(sandbox.path(name)).expect("it can be made");
+    }
+    let is_hidden = |name: &str| {
+        let found = fs::metadata(sandbox.path(name)).expect("a file");
+        found.file_attributes() & HIDDEN != 0
+    };
+    let id = sandbox.create("hidden");
+    fs::remove_file(sandbox.path("edited")).expect("it can be removed");
+    sandbox.write("edited", "2");
+    sandbox.restore(&id).success();
+    assert_eq!(sandbox.read("edited"), "");
+    assert!(is_hidden("same") && !is_hidden("edited"));
+}
+
+/// The result of a command while another program keeps `a` open.
+fn while_open(share: u32, args: &[&str]) -> (Sandbox, Run) {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").write("b", "1");
+    sandbox.create("first");
+    sandbox.write("a", "two").write("b", "two");
+    let before = sandbox.tree();
+    let held = open(&sandbox, "a", share);
+    let run = sandbox.run(args);
+    drop(held);
+    if run.code != 0 {
+        sandbox.tree().assert_is(&before, "after the refusal");
+    }
+    (sandbox, run)
+}
+
+#[test]
+fn a_file_that_another_program_shares_is_captured_and_one_that_it_does_not_is_named() {
+    for share in [SHARE_READ, SHARE_READ | SHARE_WRITE | SHARE_DELETE] {
+        while_open(share, &["create"]).1.success();
+    }
+    for share in [0, SHARE_WRITE] {
+        let (_, run) = while_open(share, &["create", "--json"]);
+        assert_eq!(run.code, 5, "{run}");
+        assert!(run.stdout.contains(r#""path":"a""#), "{run}");
+    }
+}
+
+#[test]
+fn an_open_file_is_replaced_if_its_program_lets_it_be_deleted_else_nothing_changes() {
+    let all = SHARE_READ | SHARE_WRITE | SHARE_DELETE;
+    let (sandbox, run) = while_open(all, &["restore", "first", "--yes"]);
+    run.success();
+    assert_eq!(sandbox.read("a") + &sandbox.read("b"), "11");
+    for share in [0, SHARE_READ, SHARE_READ | SHARE_WRITE] {
+        let (sandbox, run) = while_open(share, &["restore", "first", "--yes"]);
+        assert_ne!(run.code, 0, "{run}");
+        assert!(run.stderr.contains('a'), "{run}");
+        sandbox.restore("first").success();
+    }
+}
+
+#[test]
+fn the_key_is_that_of_the_usual_path_and_a_store_at_the_verbatim_one_moves_there() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("first");
+    let store = sandbox.store();
+    let key = place::key(sandbox.root());
+    assert!(key.starts_with("C--") && store.components().any(|part| part.as_os_str() == &*key));
+    let old_root = verbatim(sandbox.root());
+    let old = place::store(&sandbox.base(), &old_root);
+    fs::create_dir_all(old.parent().expect("a folder")).expect("it can be made");
+    fs::rename(&store, &old).expect("it can be moved");
+    let read = fs::read_to_string(old.join("checkpoint/description"));
+    let text = read.expect("a description");
+    fixtures::write_description(&old, &text.replace("root C%3A", "root %5C%5C%3F%5CC%3A"));
+    assert_eq!(sandbox.listed().len(), 1);
+    assert!(store.is_dir() && !old.exists());
+    let run = sandbox
+        .write("a", "2")
+        .run(&["create", "-r", "second"])
+        .success();
+    assert!(!run.stderr.contains(r"\\?\"), "{run}");
+    assert_eq!(sandbox.listed().len(), 2);
+}
+
+#[test]
+fn absolute_paths_and_backslashes_name_what_lies_in_the_root() {
+    let sandbox = Sandbox::new();
+    sandbox.write("src/a", "1").write("b", "1");
+    let id = sandbox.create("first");
+    let absolute = sandbox.path("src/a").display().to_string();
+    for path in [
+        absolute.as_str(),
+        r"src\a",
+        "src/a",
+        &absolute.replace('\\', "/"),
+    ] {
+        sandbox.write("src/a", "two").write("b", "two");
+        sandbox.run(&["restore", &id, path, "--yes"]).success();
+        assert_eq!(sandbox.read("src/a") + &sandbox.read("b"), "1two", "{path}");
+    }
+    let scoped = sandbox.create_data(&["--scope", r"src\a", "-r", "scoped"]);
+    assert_eq!(scoped["scope"][0], "src/a");
+    let run = sandbox
+        .run(&["restore", &id, r"D:\elsewhere", "--yes"])
+        .code(2);
+    assert!(run.stderr.contains(r"'D:\elsewhere'"), "{run}");
+}
+
+#[test]
+fn a_colon_in_a_name_reaches_no_stream_of_a_file() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("first");
+    sandbox
+        .run(&["restore", "latest", "a:stream", "--yes"])
+        .code(2);
+    sandbox.run(&["create", "--scope", "a:stream"]).code(2);
+    assert!(fs::read(sandbox.path("a:stream")).is_err());
+}
