@@ -115,6 +115,7 @@ fn with_odd_names() -> Sandbox {
     sandbox
 }
 
+#[cfg(unix)]
 #[test]
 fn bash_completes_behind_an_open_quote_so_that_the_words_come_out_right() {
     let sandbox = with_odd_names();
@@ -231,6 +232,7 @@ fn fish_completes_ids_with_their_reasons() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn fish_completes_words_with_blanks_and_quotes() {
     let sandbox = with_odd_names();

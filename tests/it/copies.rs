@@ -54,6 +54,7 @@ fn names_in(dir: &Path) -> Vec<String> {
         .collect()
 }
 
+#[cfg(unix)]
 #[test]
 fn cp_alone_brings_everything_back() {
     let sandbox = project();
@@ -90,6 +91,7 @@ fn cp_alone_brings_everything_back() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn the_manifest_says_what_each_copy_is() {
     let sandbox = project();
@@ -145,6 +147,7 @@ fn the_manifest_says_what_each_copy_is() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn copies_that_cannot_be_made_cost_no_checkpoint() {
     let sandbox = project();
@@ -177,6 +180,7 @@ fn copies_that_cannot_be_made_cost_no_checkpoint() {
     assert_eq!(sandbox.read(".checkpoints"), "a file");
 }
 
+#[cfg(unix)]
 #[test]
 fn half_made_copies_have_no_final_name() {
     let sandbox = project();

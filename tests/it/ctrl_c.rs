@@ -190,6 +190,7 @@ fn restore(story: &Story) -> Vec<&str> {
     vec!["restore", &story.first, "--yes"]
 }
 
+#[cfg(unix)]
 #[test]
 fn ctrl_c_while_a_create_reads_leaves_nothing() {
     if strace::available() {
@@ -204,6 +205,7 @@ fn ctrl_c_while_a_create_reads_leaves_nothing() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn ctrl_c_while_a_create_writes_leaves_a_whole_checkpoint_or_none() {
     if strace::available() {
@@ -217,6 +219,7 @@ fn ctrl_c_while_a_create_writes_leaves_a_whole_checkpoint_or_none() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn ctrl_c_while_a_restore_looks_around_leaves_nothing() {
     if strace::available() {
@@ -227,6 +230,7 @@ fn ctrl_c_while_a_restore_looks_around_leaves_nothing() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn ctrl_c_while_a_restore_writes_leaves_the_directory_as_it_was() {
     if strace::available() {
@@ -238,6 +242,7 @@ fn ctrl_c_while_a_restore_writes_leaves_the_directory_as_it_was() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn term_and_hangup_are_heeded_as_ctrl_c_is() {
     if !strace::available() {

@@ -30,6 +30,7 @@ pub fn server(sandbox: &Sandbox) -> String {
     sandbox.read(sandbox.home().join("server"))
 }
 
+#[cfg(unix)]
 #[test]
 fn a_named_database_is_dumped_and_restored_by_the_users_commands_in_the_root() {
     let sandbox = named();
@@ -79,6 +80,7 @@ fn a_named_database_is_dumped_and_restored_by_the_users_commands_in_the_root() {
     assert_no_scratch(&sandbox);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_dump_that_fails_records_nothing_and_its_last_words_are_told() {
     let sandbox = named();
@@ -97,6 +99,7 @@ fn a_dump_that_fails_records_nothing_and_its_last_words_are_told() {
     assert_no_scratch(&sandbox);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_restore_command_that_fails_leaves_the_files_done_and_names_the_way_back() {
     let sandbox = named();

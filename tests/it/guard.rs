@@ -79,6 +79,7 @@ fn a_script_edits_nothing_without_a_checkpoint_and_goes_on_with_one() {
     );
 }
 
+#[cfg(unix)]
 #[test]
 fn the_hint_is_the_command_that_makes_what_is_missing() {
     let sandbox = Sandbox::rooted_at("my work");

@@ -296,7 +296,8 @@ fn whatever_comes_in_it_ends_with_0_and_says_nothing() {
             hook(&sandbox, words, input).stdout_is("");
         }
     }
-    let gone = json!({ "session_id": "s", "cwd": "/no/such/place", "hook_event_name": "Stop" });
+    let gone =
+        json!({ "session_id": "s", "cwd": sandbox.top().join("gone"), "hook_event_name": "Stop" });
     hook(&sandbox, &[], gone.to_string().as_bytes());
     assert!(!sandbox.store().exists());
 }

@@ -257,6 +257,7 @@ fn restore_to_and_check_are_told() {
     assert_eq!((&done["safety"], &done["check"]), (&Value::Null, &check));
 }
 
+#[cfg(unix)]
 #[test]
 fn find_and_bisect_name_checkpoints_in_full() {
     let (sandbox, first) = full_of_everything();

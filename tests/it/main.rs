@@ -8,7 +8,7 @@
 //! not the one built with the tests, `UPDATE_SNAPSHOTS=1` rewrites the pinned help texts.
 //!
 //! `#[cfg(unix)]` stands before each test of what only Unix has: modes, FIFOs, signals, names of any
-//! bytes, a POSIX shell. `.ci/cross_left` names those that Wine cannot run.
+//! bytes, a POSIX shell or terminal, strace. `.ci/cross_left` names those that Wine cannot run.
 
 #![expect(
     clippy::unwrap_used,
@@ -63,6 +63,7 @@ mod exit_codes;
 mod find;
 mod find_text;
 mod folding;
+#[cfg(unix)]
 mod fuse;
 mod fuzz_corpus;
 mod growth;
@@ -75,6 +76,7 @@ mod hook_lost;
 mod hook_recorded;
 mod hook_words;
 mod hostile_env;
+#[cfg(unix)]
 mod hostile_terminal;
 mod hostile_tree;
 mod huge;
@@ -104,8 +106,10 @@ mod newer_formats;
 mod no_forgotten_files;
 mod nothing_to_do;
 mod orphaned;
+#[cfg(unix)]
 mod pager;
 mod partial;
+#[cfg(unix)]
 mod picker;
 mod picture;
 mod pin;
@@ -118,6 +122,7 @@ mod printed_commands;
 mod progress;
 mod promises;
 mod prune;
+#[cfg(unix)]
 mod questions;
 mod random_kills;
 mod readme;
@@ -136,6 +141,7 @@ mod rules;
 mod safety;
 mod salvage;
 mod scoped;
+#[cfg(unix)]
 mod screens;
 mod secrets;
 mod selectors;
@@ -146,6 +152,7 @@ mod setup_plugins;
 mod setup_servers;
 mod setup_shared;
 mod shape;
+#[cfg(unix)]
 mod shortage;
 mod show;
 mod size_gate;
@@ -156,7 +163,9 @@ mod statusline;
 mod store_objects;
 mod stores_in_tree;
 mod sweep;
+#[cfg(unix)]
 mod system_calls;
+#[cfg(unix)]
 mod terminal_words;
 mod undo_redo;
 mod verify;
