@@ -69,7 +69,13 @@ class Session:
             process.wait()
             raise Failed(f"{words} never reached the model")
         time.sleep(0.5)
-        os.killpg(process.pid, signal.SIGINT)
+        # Who sees that nothing happens presses Ctrl-C again.
+        for _ in range(3):
+            os.killpg(process.pid, signal.SIGINT)
+            try:
+                return process.wait(15)
+            except subprocess.TimeoutExpired:
+                continue
         return self.finish(process, 30)
 
     def subagent(self):

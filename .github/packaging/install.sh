@@ -22,6 +22,11 @@ sum_of() {
   if command -v sha256sum >/dev/null; then sha256sum "$1"; else shasum -a 256 "$1"; fi | cut -d ' ' -f 1
 }
 
+put() { # put FILE PLACE: never through a link
+  rm -f "$2"
+  cp "$1" "$2"
+}
+
 # Nothing runs before the last line has come.
 main() {
   system=$(uname -s) machine=$(uname -m)
@@ -35,8 +40,11 @@ main() {
     *) fail "there is no program for $system on $machine; with Rust: cargo install --locked --git {{REPOSITORY}}" ;;
   esac
   name=checkpoint-{{VERSION}}-$target
+  case ${HOME:-} in /*) ;; *) fail "HOME names no directory" ;; esac
   bin=${CHECKPOINT_BIN:-$HOME/.local/bin}
   data=${XDG_DATA_HOME:-$HOME/.local/share}
+  [ ! -d "$bin/checkpoint" ] || fail "$bin/checkpoint is a directory; name another folder by CHECKPOINT_BIN"
+  command -v sha256sum >/dev/null || command -v shasum >/dev/null || fail "sha256sum or shasum is needed"
 
   scratch=$(mktemp -d)
   trap 'rm -rf "$scratch" "$bin/.checkpoint.new"' EXIT
@@ -47,13 +55,14 @@ main() {
   new=$scratch/$name
 
   mkdir -p "$bin" "$data/man/man1" "$data/bash-completion/completions" "$data/fish/vendor_completions.d"
+  rm -f "$bin/.checkpoint.new"
   cp "$new/checkpoint" "$bin/.checkpoint.new"
   "$bin/.checkpoint.new" --version >/dev/null || fail "the program does not run here"
   # By a rename, so that a checkpoint that is running goes on.
   mv -f "$bin/.checkpoint.new" "$bin/checkpoint"
-  cp "$new"/man/*.1 "$data/man/man1"
-  cp "$new/completions/checkpoint.bash" "$data/bash-completion/completions/checkpoint"
-  cp "$new/completions/checkpoint.fish" "$data/fish/vendor_completions.d"
+  for page in "$new"/man/*.1; do put "$page" "$data/man/man1/${page##*/}"; done
+  put "$new/completions/checkpoint.bash" "$data/bash-completion/completions/checkpoint"
+  put "$new/completions/checkpoint.fish" "$data/fish/vendor_completions.d/checkpoint.fish"
   echo "checkpoint {{VERSION}} is in $bin"
   case :$PATH: in
     *":$bin:"*) ;;

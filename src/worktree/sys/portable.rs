@@ -1,7 +1,7 @@
 //! The same calls by path, using the standard library only.
 //!
 //! Limits: another process can put a symlink at a path between check and use; an exchange is three
-//! renames; overlong paths fail; mounts are detected by device, if at all.
+//! renames; overlong paths fail but on Windows; mounts are detected by device, if at all.
 
 use std::ffi::OsString;
 use std::fs::{self, File, Metadata};
@@ -247,7 +247,15 @@ impl Dir {
     }
 
     pub fn unlink(&self, name: &[u8]) -> io::Result<()> {
-        fs::remove_file(self.child(name)?)
+        let path = self.child(name)?;
+        // A link to a directory is removed as one there.
+        #[cfg(windows)]
+        if std::os::windows::fs::FileTypeExt::is_symlink_dir(
+            &fs::symlink_metadata(&path)?.file_type(),
+        ) {
+            return fs::remove_dir(path);
+        }
+        fs::remove_file(path)
     }
 
     pub fn rmdir(&self, name: &[u8]) -> io::Result<()> {

@@ -11,7 +11,8 @@ pub const ARCHIVE: &str = ".claude/.archive";
 
 /// Whether a root is spelled as on Windows; so are then the absolute paths of the document.
 fn is_of_windows(root: &str) -> bool {
-    root.starts_with(r"\\") || root.as_bytes().get(1) == Some(&b':')
+    let has_drive = matches!(root.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
+    has_drive || root.starts_with(r"\\")
 }
 
 /// Returns the path as in the run, with slashes: relative if below the root, else unchanged.
@@ -108,6 +109,8 @@ mod tests {
             (r"a\b", r"C:\r", "a/b"),
             (r"D:\a", r"C:\r", r"D:\a"),
             (r"a\b", "/r", r"a\b"),
+            (r"a\b", "/:x", r"a\b"),
+            (r"/:x/a\b", "/:x", r"a\b"),
         ] {
             assert_eq!(relative(path, root), inside, "{path} {root}");
         }
@@ -115,6 +118,7 @@ mod tests {
         assert_eq!(absolute("/x", "/r"), "/x");
         assert_eq!(absolute("C:\\x", "/r"), "C:\\x");
         assert_eq!(absolute("a/b", r"C:\r"), r"C:\r\a\b");
+        assert_eq!(absolute(r"a\b", "/:x"), r"/:x/a\b");
     }
 
     #[test]
