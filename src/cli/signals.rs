@@ -41,20 +41,3 @@ pub fn end_by(signal: i32) {
 pub fn end_at_once() -> ! {
     std::process::exit(0)
 }
-
-#[cfg(test)]
-#[cfg(windows)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ctrl_c_in_the_middle_of_a_change_is_noted_and_ends_nothing() {
-        let interrupt = Interrupt::default();
-        install(&interrupt);
-        let shield = interrupt.shield();
-        assert!(interrupt.check().is_ok());
-        signal_hook::low_level::raise(signal_hook::consts::SIGINT).expect("it can be raised");
-        assert!(interrupt.check().is_err());
-        drop(shield);
-    }
-}

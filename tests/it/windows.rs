@@ -206,7 +206,7 @@ fn absolute_paths_and_backslashes_name_what_lies_in_the_root() {
     let run = sandbox
         .run(&["restore", &id, r"D:\elsewhere", "--yes"])
         .code(2);
-    assert!(run.stderr.contains(r"'D:\elsewhere'"), "{run}");
+    assert!(run.stderr.contains("'D:/elsewhere' lies outside"), "{run}");
 }
 
 #[test]
