@@ -76,7 +76,10 @@ class Session:
                 return process.wait(15)
             except subprocess.TimeoutExpired:
                 continue
-        return self.finish(process, 30)
+        # Then the window is closed; what was recorded must be the same.
+        print(f"{self.program.name} went on after three times Ctrl-C, and was killed")
+        os.killpg(process.pid, signal.SIGKILL)
+        return process.wait()
 
     def subagent(self):
         """Lets a subagent edit, where the program has such."""
