@@ -178,13 +178,13 @@ pub fn json(outcome: &ConfigOutcome, exit: u8) -> String {
     let files = outcome.files.iter();
     let data = ConfigAnswer {
         settings: outcome.settings.iter().map(setting_json).collect(),
-        root: escape_path(&outcome.root),
-        base: outcome.base.as_ref().map(|(base, _)| escape_path(base)),
+        root: shown(&outcome.root),
+        base: outcome.base.as_ref().map(|(base, _)| shown(base)),
         base_origin: outcome.base.as_ref().map(|(_, from)| origin_json(from)),
         store: outcome.store.as_deref().map(shown),
         files: files
             .map(|file| ConfigFileJson {
-                file: escape_path(&file.path),
+                file: shown(&file.path),
                 found: file.found,
             })
             .collect(),

@@ -147,6 +147,30 @@ fn an_unknown_key_is_a_warning() {
 
 #[cfg(unix)]
 #[test]
+fn places_are_escaped_for_people_and_not_in_json() {
+    let sandbox = Sandbox::rooted_at("a\u{1b}[31m\\b");
+    let data = sandbox.run(&["config", "--json"]).success().data();
+    let root = sandbox.root().to_str().expect("UTF-8");
+    assert_eq!(data["root"], root);
+    let file = sandbox.path(".checkpoint.toml");
+    let is_named = |one: &serde_json::Value| one["file"] == file.to_str().expect("UTF-8");
+    assert!(
+        data["files"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .any(is_named),
+        "{data}"
+    );
+    let run = sandbox.run(&["config"]).success();
+    assert!(
+        !run.stdout.contains('\u{1b}') && run.stdout.contains("a\\x1b[31m\\b"),
+        "{run}"
+    );
+}
+
+#[cfg(unix)]
+#[test]
 fn without_a_base_to_be_had_everything_else_is_shown() {
     let sandbox = Sandbox::new();
     sandbox.unset_env("HOME");
