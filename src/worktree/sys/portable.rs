@@ -1,4 +1,4 @@
-//! The same calls by path, using the standard library only.
+//! The same calls by path, with the standard library, and on Windows what an open file tells beside it.
 //!
 //! Limits: another process can put a symlink at a path between check and use; an exchange is three
 //! renames; overlong paths fail but on Windows; mounts are detected by device, if at all.
