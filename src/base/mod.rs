@@ -13,5 +13,6 @@ pub mod shell_word;
 pub mod text;
 pub mod threads;
 pub mod time;
-pub mod verbatim;
+
 pub mod wildmatch;
+pub mod windows;

@@ -1,23 +1,18 @@
 //! Signals: end the process at once, unless it is in the middle of a change; then ask it to stop
 //! and clean up.
 
+#[cfg(unix)]
 use std::sync::Arc;
+#[cfg(not(unix))]
+use std::sync::atomic::Ordering;
 
 use crate::base::interrupt::Interrupt;
 
-/// The signals that end a program. On Windows, the first one is Ctrl-C.
-#[cfg(unix)]
-const ENDING: [i32; 3] = [
-    signal_hook::consts::SIGINT,
-    signal_hook::consts::SIGTERM,
-    signal_hook::consts::SIGHUP,
-];
-#[cfg(not(unix))]
-const ENDING: [i32; 2] = [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM];
-
 /// Installs handlers for the signals that end a program.
+#[cfg(unix)]
 pub fn install(interrupt: &Interrupt) {
-    for signal in ENDING {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         let number = usize::try_from(signal).unwrap_or_default();
         // If a handler cannot be installed, the default stays; the journal covers restores.
         let _ = signal_hook::flag::register_conditional_default(
@@ -28,9 +23,37 @@ pub fn install(interrupt: &Interrupt) {
     }
 }
 
+/// The number that stands for Ctrl-C.
+#[cfg(not(unix))]
+const INTERRUPT: i32 = 2;
+
+/// Installs a handler for Ctrl-C, Ctrl-Break and the end of the console or of the session.
+#[cfg(not(unix))]
+pub fn install(interrupt: &Interrupt) {
+    let interrupt = interrupt.clone();
+    // If it cannot be installed, the default stays; the journal covers restores.
+    let _ = ctrlc::set_handler(move || {
+        if interrupt.unshielded().load(Ordering::SeqCst) {
+            end_by(INTERRUPT);
+        }
+        interrupt.set(INTERRUPT.unsigned_abs() as usize);
+    });
+}
+
 /// Ends this process as the signal would have.
+#[cfg(unix)]
 pub fn end_by(signal: i32) {
     let _ = signal_hook::low_level::emulate_default_handler(signal);
+}
+
+/// Ends this process with the exit code that a shell of Unix gives for the signal.
+#[cfg(not(unix))]
+#[expect(
+    clippy::exit,
+    reason = "threads that are still at work must not be waited for"
+)]
+pub fn end_by(signal: i32) {
+    std::process::exit(128 + signal)
 }
 
 /// Ends this process with 0, whatever its threads do; for a hook, which must stop no agent.

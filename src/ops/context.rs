@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::base::interrupt::Interrupt;
 use crate::base::mutex::lock;
 use crate::base::progress::Progress;
-use crate::base::verbatim::verbatim_path;
+use crate::base::windows::verbatim::verbatim_path;
 use crate::config::environment::Environment;
 use crate::config::settings::Settings;
 use crate::error::{Error, Instead, Result};

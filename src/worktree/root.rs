@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::base::verbatim::usual_path;
+use crate::base::windows::verbatim::usual_path;
 use crate::error::{Error, Result};
 
 /// A root by its canonical path, existing or gone.

@@ -4,8 +4,11 @@
 use std::fs::{self, File, OpenOptions};
 use std::os::windows::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use crate::bench::{Run, Sandbox, fixtures, os, place};
+use checkpoint::store::repository::Store;
+
+use crate::bench::{Run, Sandbox, fixtures, os, place, skipped};
 
 /// What lets another program read, write and delete while a file is open.
 const SHARE_READ: u32 = 1;
@@ -218,4 +221,57 @@ fn a_colon_in_a_name_reaches_no_stream_of_a_file() {
         .code(2);
     sandbox.run(&["create", "--scope", "a:stream"]).code(2);
     assert!(fs::read(sandbox.path("a:stream")).is_err());
+}
+
+/// The program that types Ctrl-C (`.ci/ctrl_c.c`, compiled), if `CHECKPOINT_CTRL_C` names it.
+fn typed_ctrl_c(sandbox: &Sandbox, after: u64, args: &[&str]) -> Option<Run> {
+    let Ok(typist) = std::env::var("CHECKPOINT_CTRL_C") else {
+        skipped("CHECKPOINT_CTRL_C names no program that types Ctrl-C");
+        return None;
+    };
+    let command = sandbox.command(&[&typist, &after.to_string()], args);
+    Some(Run::of(command))
+}
+
+#[test]
+fn ctrl_c_ends_a_command_that_waits_at_once_and_leaves_nothing_half_done() {
+    let sandbox = Sandbox::new();
+    for at in 0..400 {
+        sandbox.write(format!("d{}/f{at}", at % 7), format!("{at}\n").repeat(at));
+    }
+    let first = sandbox.create("first");
+    let before = sandbox.tree();
+    let store = Store::open(sandbox.store())
+        .expect("it opens")
+        .expect("a store");
+    let locked = store.lock(Duration::from_secs(5), "a test");
+    let began = Instant::now();
+    let Some(run) = typed_ctrl_c(&sandbox, 1000, &["prune", "--lock-timeout", "60"]) else {
+        return;
+    };
+    assert!(began.elapsed() < Duration::from_secs(30), "{run}");
+    run.code(130);
+    drop(locked.expect("the lock"));
+    let (mut stopped, mut ids) = (0, sandbox.listed_ids());
+    for after in (0..20).map(|step| step * 40) {
+        sandbox.write("changed", after.to_string());
+        let run = typed_ctrl_c(&sandbox, after, &["create", "--force"]).expect("a typist");
+        stopped += usize::from(run.code == 130);
+        assert_eq!(
+            sandbox.listed_ids().len() > ids.len(),
+            run.code == 0,
+            "{run}"
+        );
+        ids = sandbox.listed_ids();
+        let run = typed_ctrl_c(&sandbox, after, &["restore", &first, "--yes"]).expect("a typist");
+        stopped += usize::from(run.code == 130);
+        assert!(sandbox.status()["pending"].is_null(), "{run}");
+        assert_eq!(
+            sandbox.tree().diff(&before).is_empty(),
+            run.code == 0,
+            "{run}"
+        );
+    }
+    assert!(stopped > 0, "no command was stopped");
+    sandbox.run(&["verify", "--full"]).success();
 }

@@ -14,7 +14,7 @@ use crate::agent::setup::servers::{self, ServerEntry};
 use crate::agent::setup::shared_entries::SharedEntries;
 use crate::agent::setup::shared_hooks::HookEntries;
 use crate::base::text::escape_path;
-use crate::base::verbatim::native_path;
+use crate::base::windows::verbatim::native_path;
 
 /// The skills, by name.
 const SKILLS: [(&str, &str); 2] = [

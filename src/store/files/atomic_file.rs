@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::base::random_name::random_hex;
+use crate::base::windows::retry::while_in_use;
 use crate::error::{Error, Result};
 
 /// Prefix of the names of temporary files.
@@ -139,7 +140,7 @@ pub fn sync_directory(_path: &Path) -> Result<()> {
     reason = "this is the one place that renames files of a store"
 )]
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
-    std::fs::rename(from, to).map_err(Error::io("rename into place", to))
+    while_in_use(|| std::fs::rename(from, to)).map_err(Error::io("rename into place", to))
 }
 
 /// Exchanges two names of any kind in one step; `false` where the system cannot do that.
@@ -182,16 +183,37 @@ pub fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
     temporary.publish(to)
 }
 
-/// Removes a file; a missing one is no error.
+/// Removes a file; a missing one is no error. Afterwards nothing has its name.
 ///
 /// # Errors
 /// The file cannot be removed.
 pub fn remove_if_there(path: &Path) -> Result<bool> {
-    match std::fs::remove_file(path) {
+    match while_in_use(|| remove(path)) {
         Ok(()) => Ok(true),
         Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(false),
         Err(cause) => Err(Error::io("remove", path)(cause)),
     }
+}
+
+#[cfg(not(windows))]
+fn remove(path: &Path) -> std::io::Result<()> {
+    std::fs::remove_file(path)
+}
+
+/// On Windows a removed file can keep its name until all programs have closed it, so that it loses
+/// its name first. One that cannot be removed yet is left to the sweep.
+#[cfg(windows)]
+#[expect(clippy::disallowed_methods, reason = "this file loses its name")]
+fn remove(path: &Path) -> std::io::Result<()> {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    if name.starts_with(TMP_PREFIX.as_bytes()) {
+        return std::fs::remove_file(path);
+    }
+    let (pid, random) = (std::process::id(), random_hex());
+    let nameless = parent_of(path).join(format!("{TMP_PREFIX}{pid}-{random}"));
+    std::fs::rename(path, &nameless)?;
+    let _ = std::fs::remove_file(nameless);
+    Ok(())
 }
 
 /// A file under a temporary name, removed on drop unless it is published.

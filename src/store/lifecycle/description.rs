@@ -55,7 +55,7 @@ impl Description {
         #[cfg(not(unix))]
         return String::from_utf8(self.root.clone())
             .ok()
-            .map(|root| crate::base::verbatim::usual_path(root.into()));
+            .map(|root| crate::base::windows::verbatim::usual_path(root.into()));
     }
 
     /// Reads the description of a store; `None` if it is missing or invalid.

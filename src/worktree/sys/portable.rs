@@ -15,7 +15,8 @@ use winapi_util::file::information;
 use super::exchange::exchange_by_renames;
 use super::item::{Access, Item, ItemKind, is_same_place, kind_of};
 use crate::base::time::SECOND_NS;
-use crate::base::verbatim::verbatim_path;
+use crate::base::windows::retry::while_in_use;
+use crate::base::windows::verbatim::verbatim_path;
 use crate::model::state::rel_path::RelPath;
 #[cfg(unix)]
 use crate::model::state::stat::TYPE_BITS;
@@ -226,7 +227,8 @@ impl Dir {
         match fs::symlink_metadata(&place) {
             Ok(_) => Err(io::ErrorKind::AlreadyExists.into()),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::rename(self.child(name)?, place)
+                let old = self.child(name)?;
+                while_in_use(|| fs::rename(&old, &place))
             }
             Err(error) => Err(error),
         }
@@ -243,7 +245,8 @@ impl Dir {
 
     /// Renames, replacing the new name if it exists.
     pub fn rename_over(&self, name: &[u8], to: &Dir, to_name: &[u8]) -> io::Result<()> {
-        fs::rename(self.child(name)?, to.child(to_name)?)
+        let (old, new) = (self.child(name)?, to.child(to_name)?);
+        while_in_use(|| fs::rename(&old, &new))
     }
 
     pub fn unlink(&self, name: &[u8]) -> io::Result<()> {
@@ -255,11 +258,12 @@ impl Dir {
         ) {
             return fs::remove_dir(path);
         }
-        fs::remove_file(path)
+        while_in_use(|| fs::remove_file(&path))
     }
 
     pub fn rmdir(&self, name: &[u8]) -> io::Result<()> {
-        fs::remove_dir(self.child(name)?)
+        let path = self.child(name)?;
+        while_in_use(|| fs::remove_dir(&path))
     }
 
     /// Sets the permission bits of a regular file or directory; follows no symlink.
