@@ -186,6 +186,22 @@ pub fn holder(command: &str) -> String {
     format!("process {} (checkpoint {command})", std::process::id())
 }
 
+/// Returns the name of this machine.
+#[cfg(unix)]
+pub fn host_name() -> String {
+    let names = rustix::system::uname();
+    names.nodename().to_string_lossy().into_owned()
+}
+
+#[cfg(not(unix))]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "this is the door to the environment"
+)]
+pub fn host_name() -> String {
+    env::var("COMPUTERNAME").unwrap_or_default()
+}
+
 /// Returns the shell that asks for completions, with `--` and the words of a line as arguments.
 #[expect(
     clippy::disallowed_methods,

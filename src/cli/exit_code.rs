@@ -59,6 +59,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::CheckpointNotPath { .. }
         | Error::IsDirectory { .. }
         | Error::NoStore { .. }
+        | Error::BundleNeeds { .. }
         | Error::StoreGone { .. }
         | Error::NothingToTakeBack { .. }
         | Error::NothingFound { .. }
@@ -89,6 +90,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::DatabaseNotHeld { .. }
         | Error::ChangedMeanwhile { .. } => REFUSED,
         Error::Damaged { .. }
+        | Error::BadBundle { .. }
         | Error::DamageFound { .. }
         | Error::StoreUnusable { .. }
         | Error::StoreTooNew { .. } => DAMAGED,

@@ -9,7 +9,7 @@ pub struct Variable {
     pub is_private: bool,
 }
 
-pub const VARIABLES: [Variable; 39] = [
+pub const VARIABLES: [Variable; 40] = [
     public("CHECKPOINT_HOME", "the base, under which all stores lie"),
     public(
         "CLAUDE_CONFIG_DIR",
@@ -55,6 +55,7 @@ pub const VARIABLES: [Variable; 39] = [
         "where configuration files are kept, on Linux",
     ),
     public("APPDATA", "where configuration files are kept, on Windows"),
+    public("COMPUTERNAME", "the name of this machine, on Windows"),
     public("PWD", "the current directory as the shell names it"),
     public("NO_COLOR", "switches colours off"),
     public(

@@ -255,6 +255,14 @@ pub enum Error {
     #[error("{what}")]
     #[strum(serialize = "damaged")]
     DamageFound { what: String, hint: Sentence },
+    /// A bundle is no bundle, is cut short or damaged, or has what no checkpoint may have.
+    #[error("the bundle {file} was not taken: {why}")]
+    #[strum(message = "nothing was imported; copy or export it again")]
+    BadBundle { file: String, why: String },
+    /// An incremental bundle whose prerequisite is missing.
+    #[error("the bundle {file} builds on checkpoint {}, which is not here", .id.short())]
+    #[strum(message = "nothing was imported; import the bundle before it first")]
+    BundleNeeds { file: String, id: ObjectId },
     #[error("{store} has format {found}; this program writes {supported}")]
     #[strum(message = "use the newer program that wrote it")]
     StoreTooNew {

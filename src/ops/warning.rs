@@ -1,5 +1,8 @@
 //! Conditions that did not stop the work, each with a code for programs and a sentence for people.
 
+pub mod run_warning;
+pub mod warning_words;
+
 use std::fmt::Display;
 use std::path::PathBuf;
 
@@ -8,7 +11,7 @@ use crate::model::checkpoint::record::DamagedCheckpoint;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::run_warning::RunWarning;
+use crate::ops::warning::run_warning::RunWarning;
 use crate::store::damage::salvage::Salvaged;
 
 #[derive(Clone, Debug, PartialEq, Eq, strum::IntoStaticStr, strum::VariantNames)]

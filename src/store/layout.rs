@@ -14,7 +14,7 @@
 //! ├── .gitignore                                    the exclusion list, written once, the user's to edit
 //! ├── checkpoint-manifest.md                        the table for people
 //! └── checkpoint/                                   what git has no place for
-//!     ├── description  lock  journal  holds  projected  adopted  rewords
+//!     ├── description  lock  journal  holds  projected  adopted  rewords  origins
 //!     ├── stat-cache  stat-cache-patch  left-out  size-gate   derived, may be lost
 //!     ├── agent-sessions  hook-log  hook-log-former   likewise, of the agents that work here
 //!     ├── commits  packed-commits  packed-seal      likewise, the files of `commit_cache`, `packed_commits`, `packed_seal`
@@ -209,6 +209,10 @@ impl Layout {
         self.own().join("rewords")
     }
 
+    pub fn origins(&self) -> PathBuf {
+        self.own().join("origins")
+    }
+
     pub fn agent_sessions(&self) -> PathBuf {
         self.own().join("agent-sessions")
     }
@@ -279,6 +283,7 @@ impl Layout {
             self.hook_log(),
             self.former_hook_log(),
             self.rewords(),
+            self.origins(),
             self.projected(),
             self.workflow_roll(),
             self.adopted(),

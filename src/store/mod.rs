@@ -1,6 +1,7 @@
 //! The store: a bare git repository of our own with one ref per checkpoint. It knows nothing of
 //! working directories.
 
+pub mod bundle;
 pub mod damage;
 pub mod files;
 pub mod gc;

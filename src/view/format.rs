@@ -1,6 +1,6 @@
 //! Formats for numbers, and colours, shared by all text views.
 
-use crate::ops::warning_words::thousands;
+use crate::ops::warning::warning_words::thousands;
 
 /// Formats bytes as `12.3 MiB`, in the largest unit that leaves a whole part.
 pub fn size(bytes: u64) -> String {

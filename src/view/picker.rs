@@ -7,7 +7,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::ListOutcome;
-use crate::ops::warning_words::thousands;
+use crate::ops::warning::warning_words::thousands;
 use crate::view::columns::{cut, padded, width};
 use crate::view::format::Paint;
 use crate::view::plan::{self, Tense};

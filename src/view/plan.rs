@@ -8,7 +8,7 @@ use crate::model::restore_plan::{PlannedWrite, RestorePlan};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Proposal, TakenStep};
-use crate::ops::warning_words::thousands;
+use crate::ops::warning::warning_words::thousands;
 use crate::view::databases;
 use crate::view::format::{Paint, count};
 

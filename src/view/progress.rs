@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::base::progress::{Figures, WorkPhase};
-use crate::ops::warning_words::thousands;
+use crate::ops::warning::warning_words::thousands;
 use crate::view::format::size;
 
 /// Shortest measured time for which a rate is shown.

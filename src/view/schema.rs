@@ -7,8 +7,9 @@ use crate::view::envelope::{self, envelope};
 use crate::view::parts::TextAnswer;
 use crate::view::workflow::answers as runs;
 use crate::view::{
-    bisect, cat, config, copies, create, delete, diff, doctor, find, guard, hold, list, ls, pin,
-    prune, relink, restore, rewind, reword, setup, show, status, stores, undo, verify,
+    bisect, cat, config, copies, create, delete, diff, doctor, export, find, guard, hold, import,
+    list, ls, pin, prune, relink, restore, rewind, reword, setup, show, status, stores, undo,
+    verify,
 };
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
@@ -35,7 +36,7 @@ pub struct SchemaAnswer {
 }
 
 /// Every answer; `usage` is that of a command line without a command.
-const ANSWERS: [(&str, Schema); 42] = [
+const ANSWERS: [(&str, Schema); 44] = [
     ("bisect", envelope::schema::<bisect::BisectAnswer>),
     ("cat", envelope::schema::<cat::CatAnswer>),
     ("completions", envelope::schema::<TextAnswer>),
@@ -44,11 +45,13 @@ const ANSWERS: [(&str, Schema); 42] = [
     ("delete", envelope::schema::<delete::DeleteAnswer>),
     ("diff", envelope::schema::<diff::DiffAnswer>),
     ("doctor", envelope::schema::<doctor::DoctorAnswer>),
+    ("export", envelope::schema::<export::ExportAnswer>),
     ("find", envelope::schema::<find::FindAnswer>),
     ("guard", envelope::schema::<guard::GuardAnswer>),
     ("help", envelope::schema::<TextAnswer>),
     ("hook", envelope::schema::<()>),
     ("hold", envelope::schema::<hold::HoldAnswer>),
+    ("import", envelope::schema::<import::ImportAnswer>),
     ("list", envelope::schema::<list::ListAnswer>),
     ("list_all", envelope::schema::<stores::ListAllAnswer>),
     ("man", envelope::schema::<TextAnswer>),

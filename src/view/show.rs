@@ -17,6 +17,7 @@ use crate::view::databases::{self, HeldDatabase};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::size;
+use crate::view::import::{self, OriginStoreJson};
 use crate::view::limits::{LimitsJson, limit_words};
 use crate::view::parts::{
     ChangeCountsJson, ChangeJson, CheckpointRef, CheckpointRow, PathReason, uncaptured,
@@ -56,6 +57,9 @@ pub fn head(outcome: &ShowOutcome, now_ms: i64) -> String {
             session.unwrap_or_default()
         ));
         text.push_str(&moment(&record.provenance));
+    }
+    if let Some(origin) = &outcome.origin {
+        text.push_str(&format!("made on    {}\n", import::words(origin)));
     }
     text.push_str(&terms(&record.terms));
     if let Some(operation) = &record.operation {
@@ -198,6 +202,8 @@ pub struct ShowAnswer {
     state: Option<Map<String, Value>>,
     /// What could not be captured.
     uncaptured: Vec<PathReason>,
+    /// Machine and directory of one that was imported; null for others.
+    origin: Option<OriginStoreJson>,
 }
 
 /// All that is known of a checkpoint.
@@ -254,6 +260,7 @@ pub fn json(outcome: &ShowOutcome) -> String {
         databases: databases::held(&outcome.databases),
         state: values(outcome),
         uncaptured: uncaptured(&outcome.meta),
+        origin: outcome.origin.as_ref().map(OriginStoreJson::new),
     };
     envelope("show", 0, &data, &outcome.warnings)
 }

@@ -8,7 +8,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::difference::ChangeKind;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::status::StatusOutcome;
-use crate::ops::warning_words::thousands;
+use crate::ops::warning::warning_words::thousands;
 use crate::view::create::left_out_words;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;

@@ -1,7 +1,7 @@
 //! The pages of `checkpoint help TOPIC`.
 
 /// Topics and pages, in the order in which a newcomer needs them. None has the name of a command.
-const TOPICS: [(&str, &str); 14] = [
+const TOPICS: [(&str, &str); 15] = [
     ("selectors", include_str!("../docs/selectors.md")),
     ("history", include_str!("../docs/history.md")),
     ("recovery", include_str!("../docs/recovery.md")),
@@ -19,6 +19,7 @@ const TOPICS: [(&str, &str); 14] = [
     ("configuration", include_str!("../docs/configuration.md")),
     ("performance", include_str!("../docs/performance.md")),
     ("platforms", include_str!("../docs/platforms.md")),
+    ("remote", include_str!("../docs/remote.md")),
 ];
 
 pub fn names() -> Vec<&'static str> {

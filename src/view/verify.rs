@@ -8,7 +8,7 @@ use crate::ops::maintain::repair::RepairOutcome;
 use crate::ops::maintain::verify::{
     CheckReport, Fault, FaultyCheckpoint, FileFinding, Salvaged, VerifyOutcome,
 };
-use crate::ops::warning_words::thousands;
+use crate::ops::warning::warning_words::thousands;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::{envelope, partial};
 use crate::view::format::{count, size};

@@ -7,7 +7,7 @@ use crate::model::checkpoint::retention::{Evicted, EvictionReason};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::scope_checks::is_named_as_secret;
 use crate::ops::warning::Warning;
-use crate::ops::warning_words::thousands;
+use crate::ops::warning::warning_words::thousands;
 use crate::view::format::Paint;
 use crate::view::place::{self, placed_sentence};
 

@@ -453,7 +453,7 @@ fn help_completes_commands_and_topics() {
     assert_eq!(
         names,
         [
-            "restore", "redo", "rewind", "release", "reword", "relink", "recovery"
+            "restore", "redo", "rewind", "release", "reword", "relink", "recovery", "remote"
         ],
         "{told:?}"
     );

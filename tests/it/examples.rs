@@ -52,6 +52,7 @@ fn prepared(words: &[String]) -> Sandbox {
             sandbox.write("src/main.rs", MAIN);
             agent.prompt("go on");
         }
+        "import" => run(&["export", "-o", "work.bundle"]),
         "restore" => drop(sandbox.write("src/main.rs", MAIN)),
         "diff" => drop(sandbox.write("src/main.rs", "fn main() { }\n")),
         "release" => run(&["hold", "nightly"]),

@@ -204,7 +204,7 @@ fn the_page_lists_every_code_of_errors_and_warnings() {
     assert_eq!(codes_listed("Of `error.code`: "), errors);
     let warnings = all(&[
         checkpoint::ops::warning::Warning::VARIANTS,
-        checkpoint::ops::run_warning::RunWarning::VARIANTS,
+        checkpoint::ops::warning::run_warning::RunWarning::VARIANTS,
     ]);
     assert_eq!(codes_listed("Of `warnings[].code`: "), warnings);
 }

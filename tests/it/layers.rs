@@ -85,6 +85,7 @@ const DOORS: [(&str, &[&str]); 36] = [
         "rustix",
         &[
             "cli/child",
+            "cli/environment",
             "worktree/sys/unix",
             "store/lock",
             "store/files/atomic_file",

@@ -34,6 +34,7 @@ mod bench;
 mod baseline;
 mod below_root;
 mod bisect;
+mod bundles;
 mod cat;
 mod check;
 mod completions;

@@ -15,6 +15,8 @@ const SHARE_READ: u32 = 1;
 const SHARE_WRITE: u32 = 2;
 const SHARE_DELETE: u32 = 4;
 const HIDDEN: u32 = 2;
+/// Exit code of a program that Ctrl-C ends before it handles that itself.
+const CONTROL_C_EXIT: i32 = -1_073_741_510;
 
 /// The spelling by which Windows takes a path as it is.
 fn verbatim(path: &Path) -> PathBuf {
@@ -257,6 +259,7 @@ fn ctrl_c_ends_a_command_that_waits_at_once_and_leaves_nothing_half_done() {
         sandbox.write("changed", after.to_string());
         let run = typed_ctrl_c(&sandbox, after, &["create", "--force"]).expect("a typist");
         stopped += usize::from(run.code == 130);
+        assert!([0, 130, CONTROL_C_EXIT].contains(&run.code), "{run}");
         assert_eq!(
             sandbox.listed_ids().len() > ids.len(),
             run.code == 0,
@@ -265,6 +268,7 @@ fn ctrl_c_ends_a_command_that_waits_at_once_and_leaves_nothing_half_done() {
         ids = sandbox.listed_ids();
         let run = typed_ctrl_c(&sandbox, after, &["restore", &first, "--yes"]).expect("a typist");
         stopped += usize::from(run.code == 130);
+        assert!([0, 130, CONTROL_C_EXIT].contains(&run.code), "{run}");
         assert!(sandbox.status()["pending"].is_null(), "{run}");
         assert_eq!(
             sandbox.tree().diff(&before).is_empty(),

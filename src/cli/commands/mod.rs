@@ -16,12 +16,14 @@ pub mod create;
 pub mod delete;
 pub mod diff;
 pub mod doctor;
+pub mod export;
 pub mod find;
 pub mod glance;
 pub mod guard;
 pub mod help;
 pub mod hold;
 pub mod hook;
+pub mod import;
 pub mod list;
 pub mod lists;
 pub mod ls;
@@ -145,6 +147,8 @@ commands! {
         "prune" ["gc"] Prune(prune::PruneArgs),
         "verify" Verify(verify::VerifyArgs),
         "relink" Relink(relink::RelinkArgs),
+        "export" Export(export::ExportBundleArgs),
+        "import" Import(import::ImportBundleArgs),
         "status" Status(status::StatusArgs),
         "doctor" Doctor(doctor::DoctorArgs),
         "workflow" Workflow(workflow::WorkflowArgs),

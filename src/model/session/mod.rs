@@ -1,5 +1,6 @@
 //! The sessions of agents: where a checkpoint comes from, and what was noted of each session.
 
 pub mod notes;
+pub mod origin;
 pub mod provenance;
 pub mod redact;

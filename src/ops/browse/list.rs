@@ -12,6 +12,7 @@ use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, DamagedCheckpoint};
 use crate::model::checkpoint::undo_stack::RestoreStory;
 use crate::model::difference::{ChangeCounts, TreeChange};
+use crate::model::session::origin::OriginStore;
 use crate::model::state::database::Databases;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
@@ -350,6 +351,8 @@ pub struct ShowOutcome {
     pub databases: Databases,
     /// The values that it holds, as a JSON object.
     pub state: Option<Vec<u8>>,
+    /// Where an imported one comes from.
+    pub origin: Option<OriginStore>,
     pub warnings: Vec<Warning>,
 }
 
@@ -402,7 +405,9 @@ pub fn show(context: &Context, words: &TypedWords) -> Result<ShowOutcome> {
     let state = state.map_err(|why| store.damage(checkpoint.id, why))?;
     let operation = checkpoint.record.operation.as_ref();
     let operation_target = operation.and_then(|operation| inventory.get(operation.target));
+    let imported = inventory.origins.get(&checkpoint.id);
     Ok(ShowOutcome {
+        origin: imported.and_then(|imported| imported.origin.clone()),
         state: state.map(|(_, bytes)| bytes),
         operation_target: operation_target.map(Cow::into_owned),
         paths,

@@ -20,7 +20,7 @@ use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::{projected, run_roll};
 use crate::store::small_files::journal::JournalState;
-use crate::store::small_files::{rewords, stat_cache};
+use crate::store::small_files::{origins, rewords, stat_cache};
 
 /// Compares derived files with their sources, and reports unreadable files.
 ///
@@ -69,6 +69,9 @@ fn check_own(store: &Store, report: &mut CheckReport) -> Result<()> {
     }
     if let Err(why) = rewords::read(layout) {
         report.files.push(finding(layout, &layout.rewords(), why));
+    }
+    if let Err(why) = origins::read(layout) {
+        report.files.push(finding(layout, &layout.origins(), why));
     }
     let mut derived = |path: &Path, flaw: &dyn Display| {
         report.derived.push(finding(layout, path, flaw));

@@ -12,7 +12,7 @@ use crate::store::lifecycle::init;
 use crate::store::locked::LockedStore;
 use crate::store::refs::{commit_cache, packed_commits};
 use crate::store::small_files::journal::JournalState;
-use crate::store::small_files::{holds, rewords, stat_cache};
+use crate::store::small_files::{holds, origins, rewords, stat_cache};
 
 impl LockedStore<'_> {
     /// Rebuilds the index of every intact pack that lacks a good one. Returns the files written.
@@ -35,6 +35,9 @@ impl LockedStore<'_> {
         }
         if rewords::read(layout).is_err() {
             aside.push(set_aside(layout, &layout.rewords(), "rewords", now_ms)?);
+        }
+        if origins::read(layout).is_err() {
+            aside.push(set_aside(layout, &layout.origins(), "origins", now_ms)?);
         }
         init::write_exclusion_list(layout)?;
         Ok(aside)

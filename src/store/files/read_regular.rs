@@ -58,9 +58,12 @@ pub fn open(path: &Path) -> io::Result<File> {
         .bits()
         .cast_signed();
     let opened = File::options().read(true).custom_flags(flags).open(path);
-    opened.map_err(|cause| match std::fs::symlink_metadata(path) {
-        Ok(found) if !found.is_file() => not_plain(),
-        _ => cause,
+    opened.map_err(|cause| match cause.kind() {
+        ErrorKind::NotFound => cause,
+        _ => match std::fs::symlink_metadata(path) {
+            Ok(found) if !found.is_file() => not_plain(),
+            _ => cause,
+        },
     })
 }
 

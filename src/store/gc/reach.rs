@@ -20,6 +20,8 @@ pub struct Reach<'s> {
     store: &'s Store,
     catalogue: Catalogue<'s>,
     pub met: ObjectIds,
+    /// What an unreadable object prevents, in words.
+    consequence: &'static str,
 }
 
 /// Objects named by other objects.
@@ -37,6 +39,15 @@ impl<'s> Reach<'s> {
             store,
             catalogue: Catalogue::new(store.objects()),
             met: ObjectIds::default(),
+            consequence: "; nothing is pruned while that is so",
+        }
+    }
+
+    /// As [`Self::new`], for work that removes nothing.
+    pub fn to_copy(store: &'s Store) -> Self {
+        Self {
+            consequence: "",
+            ..Self::new(store)
         }
     }
 
@@ -84,7 +95,7 @@ impl<'s> Reach<'s> {
             self.read_one(*id, &mut links).map_err(|why| {
                 Error::damaged(
                     format!("object {}", id.short()),
-                    format!("{why}; nothing is pruned while that is so"),
+                    format!("{why}{}", self.consequence),
                 )
             })?;
         }

@@ -15,6 +15,7 @@ use crate::store::lifecycle::removal::{Detached, StoreRemoval};
 use crate::store::locked::LockedStore;
 use crate::store::objects::loose_files::{self, names_in};
 use crate::store::refs::ref_files::{self, Family, RefValue};
+use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::run_writer::free_name;
 use crate::store::runs::{projected, run_reader, run_refs};
@@ -62,21 +63,21 @@ pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> 
         rewords::write(into, &known)?;
     }
     store.store().objects().refresh()?;
-    take_over_workflows(store, from)
+    take_over_workflows(store, from.store())
 }
 
 /// Copies the runs of one store into another that already has its objects. On equal ids the
 /// incoming run gets a number, unless one continues the other. Files written for runs are those of
 /// the incoming store, which belongs to the directory as it is.
-fn take_over_workflows(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> {
+pub(in crate::store) fn take_over_workflows(store: &LockedStore<'_>, from: &Store) -> Result<()> {
     let (into, source, objects) = (
         store.store().layout(),
-        from.store().layout(),
+        from.layout(),
         store.store().objects(),
     );
     let mut names = BTreeMap::new();
     for namespace in RefNamespace::BOTH {
-        for (id, tip) in run_reader::tips(from.store(), namespace)?.found {
+        for (id, tip) in run_reader::tips(from, namespace)?.found {
             let mut goes_on = false;
             let (name, is_there) = free_name(into, namespace, &id, &mut |value| {
                 let RefValue::Id(known) = value else {
@@ -103,7 +104,7 @@ fn take_over_workflows(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Resul
     projected::write(into, &files)
 }
 
-fn copy_packs(from: &Path, into: &Path) -> Result<()> {
+pub(in crate::store) fn copy_packs(from: &Path, into: &Path) -> Result<()> {
     for name in names_in(from)?
         .iter()
         .filter_map(|name| name.strip_suffix(".idx"))

@@ -23,7 +23,8 @@ use crate::store::refs::packed_commits::PackedCommits;
 use crate::store::refs::packed_seal::{KnownRows, ManifestText, Seal};
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::refs::{adopted_sequence, commit_codec, plain_git};
-use crate::store::small_files::rewords;
+use crate::store::small_files::origins::{self, Origins};
+use crate::store::small_files::rewords::{self, Rewords};
 
 /// Maximum number of missing ids for which the object directories are listed again.
 const LOOKED_FOR_ANEW: usize = 64;
@@ -49,6 +50,8 @@ pub struct Inventory {
     pub rows: KnownRows,
     /// Why the reasons given later cannot be read; those of the commits count then.
     pub unread_rewords: Option<String>,
+    /// What is noted of imported checkpoints; none of these is packed.
+    pub origins: Origins,
     /// Checkpoints with a file beside their packed ref, left by a killed process.
     pub packed_twice: Vec<ObjectId>,
 }
@@ -70,6 +73,7 @@ impl Inventory {
         let rewords = rewords::read(layout);
         inventory.unread_rewords = rewords.as_ref().err().map(ToString::to_string);
         let rewords = rewords.unwrap_or_default();
+        let origins = origins::read(layout).unwrap_or_default();
         let mut of_plain_git = Vec::new();
         let mut checkpoints = Vec::new();
         // Files come first, see `ref_files::names`.
@@ -112,10 +116,9 @@ impl Inventory {
         }
         for checkpoint in &mut checkpoints {
             checkpoint.pinned = pins.contains(&checkpoint.id);
-            if let Some(reason) = rewords.get(&checkpoint.id) {
-                checkpoint.record.reason.clone_from(reason);
-            }
+            add_later_notes(checkpoint, &rewords, &origins);
         }
+        inventory.origins = origins;
         inventory.newest_format = reader.newest_format();
         inventory.checkpoints = Line::from(checkpoints);
         if let Some((mut packed, seal)) = packed {
@@ -342,6 +345,14 @@ impl Inventory {
         rows
     }
 
+    /// Whether the ref of a checkpoint may be packed: its commit must tell its place.
+    pub fn is_packable(&self, checkpoint: &Checkpoint) -> bool {
+        !checkpoint.is_safety()
+            && !checkpoint.adopted
+            && checkpoint.record.operation.is_none()
+            && !self.origins.contains_key(&checkpoint.id)
+    }
+
     /// Whether a commit is that of a checkpoint, which may be damaged.
     pub fn knows(&self, id: ObjectId) -> bool {
         self.checkpoints.holds(id) || self.damaged.iter().any(|lost| lost.id == id.into())
@@ -423,6 +434,16 @@ pub fn names_transition(objects: &Objects, digits: &str) -> bool {
             }
             _ => false,
         })
+}
+
+/// Puts in what was noted after a checkpoint was made: its later reason, and its place here.
+fn add_later_notes(checkpoint: &mut Checkpoint, rewords: &Rewords, origins: &Origins) {
+    if let Some(reason) = rewords.get(&checkpoint.id) {
+        checkpoint.record.reason.clone_from(reason);
+    }
+    if let Some(noted) = origins.get(&checkpoint.id) {
+        checkpoint.record.sequence = noted.sequence;
+    }
 }
 
 /// Describes a checkpoint of which only its row is left.

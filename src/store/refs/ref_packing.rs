@@ -32,7 +32,11 @@ impl LockedStore<'_> {
         }
         remove_loose(layout, &inventory.packed_twice)?;
         let line = &inventory.checkpoints;
-        let unpacked = line.newer().iter().filter(|c| is_packable(c)).count();
+        let unpacked = line
+            .newer()
+            .iter()
+            .filter(|c| inventory.is_packable(c))
+            .count();
         let has_index = line.has_older();
         let are_many = unpacked > MOST_LOOSE;
         if !are_many && has_index {
@@ -58,13 +62,14 @@ impl LockedStore<'_> {
         let line = &self.inventory.checkpoints;
         let mut refs = ref_files::packed(layout, "")?;
         let before = refs.clone();
-        let newest = line.newer().iter().rev().filter(|c| is_packable(c));
+        let newest = line.newer().iter().rev();
+        let newest = newest.filter(|c| self.inventory.is_packable(c));
         let newest: Vec<ObjectId> = newest.take(STAYING_LOOSE).map(|c| c.id).collect();
         let is_packed = |id: ObjectId| before.contains_key(&name(Family::Checkpoints, id));
         let mut packed = Vec::new();
         for checkpoint in line.newer() {
             let id = checkpoint.id;
-            if is_packable(checkpoint) && (is_packed(id) || !newest.contains(&id)) {
+            if self.inventory.is_packable(checkpoint) && (is_packed(id) || !newest.contains(&id)) {
                 packed.push(checkpoint);
                 refs.insert(name(Family::Checkpoints, id), id);
                 refs.extend(checkpoint.meta.map(|meta| (name(Family::Meta, id), meta)));
@@ -143,10 +148,6 @@ impl LockedStore<'_> {
 
 /// Whether the ref of a checkpoint may be packed. Those of safety checkpoints come and go, and the
 /// place of an adopted one does not follow from its commit.
-fn is_packable(checkpoint: &Checkpoint) -> bool {
-    !checkpoint.is_safety() && !checkpoint.adopted && checkpoint.record.operation.is_none()
-}
-
 fn name(family: Family, id: ObjectId) -> String {
     format!("refs/{}/{id}", family.into_str())
 }

@@ -3,8 +3,8 @@
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
-use crate::ops::run_warning::RunWarning;
 use crate::ops::warning::Warning;
+use crate::ops::warning::run_warning::RunWarning;
 use crate::workflow::documents::find_documents::rel;
 use crate::workflow::profiles::{pipeline, registry};
 use crate::workflow::rules::profile::{self, Profile};

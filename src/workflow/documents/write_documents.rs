@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::run_warning::RunWarning;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
+use crate::ops::warning::run_warning::RunWarning;
 use crate::store::runs::projected::Projected;
 use crate::workflow::documents::find_documents::{self, OnDisk, rel};
 use crate::workflow::profiles::pipeline_schema::{PIPELINE_SCHEMA, SCHEMA_FILE};

@@ -3,9 +3,9 @@
 use crate::base::time::DAY_MS;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::run_warning::RunWarning;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
+use crate::ops::warning::run_warning::RunWarning;
 use crate::store::runs::projected::Projected;
 use crate::workflow::documents::find_documents::{self, rel};
 use crate::workflow::documents::import_edits::{self, Imported};

@@ -6,8 +6,9 @@ use std::io;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::base_cache::BaseCache;
 use crate::store::objects::deflate::zlib::{EntryCrc, StreamInflater};
-use crate::store::objects::object_hash::{ObjectHasher, TrailerHasher, hash_any};
-use crate::store::objects::pack::pack_delta::{self, Places};
+use crate::store::objects::object_hash::{ObjectHasher, ObjectKind, TrailerHasher, hash_any};
+use crate::store::objects::pack::delta;
+use crate::store::objects::pack::pack_delta::{self, Base, Places};
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_reader::{
     EntryKind, HEADER_BYTES, PackReader, ReadError, TRAILER_BYTES, check_structure_size,
@@ -56,6 +57,112 @@ pub fn walk(reader: &PackReader) -> PackWalk {
         trailer,
         unread,
     }
+}
+
+/// Upper bound on what has to be in memory of a pack that others made: trees, commits, and what
+/// deltas are made from and into, in bytes.
+const FOREIGN_UPTO_BYTES: u64 = 64 << 20;
+/// The same of the instructions of one delta.
+const INSTRUCTIONS_UPTO_BYTES: u64 = 4 << 20;
+/// Longest chain of deltas in such a pack; git makes no longer ones by default.
+const FOREIGN_CHAIN: u32 = 50;
+
+/// Reads and hashes every entry of a pack that may be hostile.
+///
+/// # Errors
+/// It is not whole, has an object twice or a delta without its base, or one that takes too much
+/// memory.
+pub fn walk_foreign(
+    reader: &PackReader,
+    check_interrupt: &mut dyn FnMut() -> io::Result<()>,
+) -> Result<PackWalk, ReadError> {
+    let mut found = WalkedEntry::default();
+    let end = reader.len().saturating_sub(TRAILER_BYTES);
+    let (mut at, mut chains) = (HEADER_BYTES, HashMap::new());
+    for _ in 0..reader.declared_count() {
+        check_interrupt().map_err(ReadError::Sink)?;
+        check_foreign(reader, at, &mut chains)?;
+        at = read_entry(reader, at, &mut found)?;
+    }
+    check_named_bases(reader, &found)?;
+    let (trailer, matches) = check_trailer(reader)?;
+    if at != end || !matches {
+        return Err(ReadError::Damaged("the pack is not whole".into()));
+    }
+    if !resolve_deltas(reader, &mut found) {
+        return Err(ReadError::Damaged(
+            "the pack has a delta whose base is not in it or that is damaged".into(),
+        ));
+    }
+    let mut ids: Vec<ObjectId> = found.plain.iter().map(|entry| entry.id).collect();
+    ids.sort_unstable();
+    if ids.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(ReadError::Damaged("the pack has an object twice".into()));
+    }
+    Ok(PackWalk {
+        entries: found.plain,
+        is_whole: true,
+        trailer,
+        unread: None,
+    })
+}
+
+/// Refuses an entry that would take too much memory, by its header. `chains` has the length of the
+/// chain that ends at each delta so far.
+fn check_foreign(
+    reader: &PackReader,
+    offset: u64,
+    chains: &mut HashMap<u64, u32>,
+) -> Result<(), ReadError> {
+    let header = reader.header(offset, reader.entries_end())?;
+    match header.kind {
+        EntryKind::Object(ObjectKind::Blob) => Ok(()),
+        EntryKind::Object(_) | EntryKind::Tag => check_memory(header.size, FOREIGN_UPTO_BYTES),
+        EntryKind::Delta => {
+            let (base, header) = pack_delta::base_of(reader, offset)?;
+            let start = offset + header.len as u64;
+            let (from, into) = delta::sizes(&reader.start_of_stream(start, reader.entries_end())?)?;
+            check_memory(header.size, INSTRUCTIONS_UPTO_BYTES)?;
+            check_memory(from.max(into), FOREIGN_UPTO_BYTES)?;
+            if let Base::At(base) = base {
+                let size = reader.header(base, reader.entries_end())?.size;
+                check_memory(size, FOREIGN_UPTO_BYTES)?;
+                let length = chains.get(&base).map_or(1, |length| length + 1);
+                if length > FOREIGN_CHAIN {
+                    return Err(ReadError::Damaged("a chain of deltas is too long".into()));
+                }
+                chains.insert(offset, length);
+            }
+            Ok(())
+        }
+    }
+}
+
+/// As [`check_foreign`], for bases that are named by their ids.
+fn check_named_bases(reader: &PackReader, found: &WalkedEntry) -> Result<(), ReadError> {
+    if found.deltas.is_empty() {
+        return Ok(());
+    }
+    let plain = found.plain.iter().map(|entry| (entry.id, entry.offset));
+    let offsets: HashMap<ObjectId, u64> = plain.collect();
+    for (offset, _) in &found.deltas {
+        if let (Base::Object(id), _) = pack_delta::base_of(reader, *offset)?
+            && let Some(base) = offsets.get(&id)
+        {
+            let size = reader.header(*base, reader.entries_end())?.size;
+            check_memory(size, FOREIGN_UPTO_BYTES)?;
+        }
+    }
+    Ok(())
+}
+
+fn check_memory(bytes: u64, most: u64) -> Result<(), ReadError> {
+    if bytes <= most {
+        return Ok(());
+    }
+    Err(ReadError::Damaged(format!(
+        "the pack has an object that needs {bytes} bytes of memory"
+    )))
 }
 
 #[derive(Default)]

@@ -11,8 +11,8 @@ use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::run_warning::RunWarning;
 use crate::ops::warning::Warning;
+use crate::ops::warning::run_warning::RunWarning;
 
 const COPY_INSIDE: &str =
     "the copy is in the working directory, so the next create captures it too";

@@ -1,0 +1,41 @@
+//! Where an imported checkpoint comes from.
+
+use crate::base::text::percent_decode;
+
+/// Machine and root of the store in which a checkpoint was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OriginStore {
+    pub host: String,
+    /// Path of the working directory there.
+    pub root: String,
+}
+
+impl OriginStore {
+    /// Returns both as two components of a ref: every byte but letters, digits and `-` is encoded,
+    /// so that git accepts any.
+    pub fn to_ref(&self) -> String {
+        format!("{}/{}", encode(&self.host), encode(&self.root))
+    }
+
+    /// Reads the form of [`Self::to_ref`].
+    pub fn of_ref(text: &str) -> Option<Self> {
+        let (host, root) = text.split_once('/')?;
+        let decode = |part: &str| String::from_utf8(percent_decode(part)?).ok();
+        Some(Self {
+            host: decode(host)?,
+            root: decode(root)?,
+        })
+    }
+}
+
+fn encode(text: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' => char::from(byte).to_string(),
+        _ => format!("%{byte:02X}"),
+    };
+    // A component may not be empty.
+    match text {
+        "" => "%00".to_owned(),
+        text => text.bytes().map(byte).collect(),
+    }
+}

@@ -1,0 +1,211 @@
+//! `export`: writes checkpoints into a git bundle.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::checkpoint::line::LineEntry;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::session::origin::OriginStore;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::context::Context;
+use crate::ops::select::checkpoint;
+use crate::ops::warning::Warning;
+use crate::store::bundle::header::{BundleHeader, BundleRef};
+use crate::store::bundle::write_bundle::BundleSize;
+use crate::store::files::atomic_file::{TMP_PREFIX, TemporaryFile};
+use crate::store::refs::inventory::Inventory;
+use crate::store::repository::Store;
+use crate::store::runs::namespace::RefNamespace;
+
+#[derive(Clone, Debug, Default)]
+pub struct ExportBundleOptions {
+    /// Empty means all.
+    pub selectors: Vec<String>,
+    /// A checkpoint that the receiver has: only what came after it is exported.
+    pub since: Option<String>,
+    pub with_safety: bool,
+    pub with_prompts: bool,
+    /// Name of this machine, for the receiver.
+    pub host: String,
+}
+
+#[derive(Debug)]
+pub struct ExportOutcome {
+    pub checkpoints: Vec<Checkpoint>,
+    pub runs: usize,
+    /// Checkpoints left out because they have the text of a prompt.
+    pub prompts_left: usize,
+    pub since: Option<ObjectId>,
+    pub size: BundleSize,
+    pub warnings: Vec<Warning>,
+}
+
+/// Where a bundle goes.
+pub enum ExportTarget<'t> {
+    /// A new file, or one that is replaced once the bundle is whole.
+    File(PathBuf),
+    Stream(&'t mut dyn Write),
+}
+
+/// Writes the bundle.
+///
+/// # Errors
+/// There is nothing to export, a checkpoint is damaged, or the bundle cannot be written: a file is
+/// as before then.
+pub fn export(
+    context: &Context,
+    options: &ExportBundleOptions,
+    target: ExportTarget<'_>,
+) -> Result<ExportOutcome> {
+    let store = context.require_store()?;
+    let inventory = store.inventory()?;
+    let mut outcome = choose(context, &store, &inventory, options)?;
+    let runs = if options.selectors.is_empty() {
+        runs(&store)?
+    } else {
+        Vec::new()
+    };
+    outcome.runs = runs.len();
+    if outcome.checkpoints.is_empty() {
+        return Err(nothing(&outcome));
+    }
+    let header = header(context, options, &outcome, runs);
+    let roots = roots(&header);
+    let write = |output: &mut dyn Write| {
+        let interrupt = || context.check_interrupt();
+        store.write_bundle(&header, roots, output, &interrupt, &context.progress)
+    };
+    outcome.size = match target {
+        ExportTarget::Stream(output) => write(output)?,
+        ExportTarget::File(path) => into_file(&path, write)?,
+    };
+    Ok(outcome)
+}
+
+/// Finds the checkpoints that are asked for, oldest first.
+fn choose(
+    context: &Context,
+    store: &Store,
+    inventory: &Inventory,
+    options: &ExportBundleOptions,
+) -> Result<ExportOutcome> {
+    let find = |query: &String| checkpoint::find(context, inventory, query);
+    let since = options.since.as_ref().map(find).transpose()?;
+    let mut chosen: Vec<Checkpoint> = if options.selectors.is_empty() {
+        let all = inventory.checkpoints.iter();
+        all.filter(|c| options.with_safety || !c.is_safety())
+            .cloned()
+            .collect()
+    } else {
+        options.selectors.iter().map(find).collect::<Result<_>>()?
+    };
+    if let Some(since) = &since {
+        chosen.retain(|c| LineEntry::of(c) > LineEntry::of(since));
+    }
+    chosen.sort_by_key(LineEntry::of);
+    chosen.dedup_by_key(|c| c.id);
+    let before = chosen.len();
+    if !options.with_prompts {
+        let mut kept = Vec::new();
+        for checkpoint in chosen {
+            if store.extras(&checkpoint)?.prompt.is_none() {
+                kept.push(checkpoint);
+            }
+        }
+        chosen = kept;
+    }
+    Ok(ExportOutcome {
+        prompts_left: before - chosen.len(),
+        checkpoints: chosen,
+        runs: 0,
+        since: since.map(|since| since.id),
+        size: BundleSize::default(),
+        warnings: Warning::damaged(&inventory.damaged).into_iter().collect(),
+    })
+}
+
+/// The refs of all runs.
+fn runs(store: &Store) -> Result<Vec<BundleRef>> {
+    let of = |namespace| move |(id, tip)| BundleRef::Run(namespace, id, tip);
+    let live = store.workflows()?.into_iter().map(of(RefNamespace::Live));
+    let archived = store.archived_workflows()?.into_iter();
+    Ok(live
+        .chain(archived.map(of(RefNamespace::Archived)))
+        .collect())
+}
+
+fn header(
+    context: &Context,
+    options: &ExportBundleOptions,
+    outcome: &ExportOutcome,
+    runs: Vec<BundleRef>,
+) -> BundleHeader {
+    let mut refs = Vec::new();
+    if let Some(newest) = outcome.checkpoints.last().map(|newest| newest.id) {
+        refs.extend(["HEAD", "refs/heads/main"].map(|name| BundleRef::Branch(name, newest)));
+        let origin = OriginStore {
+            host: options.host.clone(),
+            root: context.root.path().to_string_lossy().into_owned(),
+        };
+        refs.push(BundleRef::Origin(origin, newest));
+    }
+    for checkpoint in &outcome.checkpoints {
+        let id = checkpoint.id;
+        refs.push(BundleRef::Checkpoint(id));
+        refs.extend(checkpoint.meta.map(|meta| BundleRef::Meta(id, meta)));
+        refs.extend(checkpoint.pinned.then_some(BundleRef::Pin(id)));
+    }
+    refs.extend(runs);
+    BundleHeader {
+        prerequisites: outcome.since.into_iter().collect(),
+        refs,
+    }
+}
+
+fn roots(header: &BundleHeader) -> Vec<ObjectId> {
+    let root = |one: &BundleRef| match one {
+        BundleRef::Checkpoint(id) | BundleRef::Meta(_, id) | BundleRef::Run(_, _, id) => Some(*id),
+        BundleRef::Pin(_) | BundleRef::Origin(..) | BundleRef::Branch(..) => None,
+    };
+    header.refs.iter().filter_map(root).collect()
+}
+
+fn nothing(outcome: &ExportOutcome) -> Error {
+    let what = match (outcome.prompts_left, outcome.since) {
+        (0, None) => "there is no checkpoint to export; nothing was written".to_owned(),
+        (0, Some(since)) => format!(
+            "there is nothing newer than {} to export; nothing was written",
+            since.short()
+        ),
+        (left, _) => format!(
+            "all {left} checkpoints have the text of a prompt, which only --with-prompts exports; \
+             nothing was written"
+        ),
+    };
+    Error::NothingFound {
+        what,
+        hint: crate::error::sentence::Sentence::new("'checkpoint list' shows the checkpoints", &[]),
+    }
+}
+
+/// Writes a file whole or not at all.
+fn into_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<BundleSize>,
+) -> Result<BundleSize> {
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let file = TemporaryFile::create(folder.unwrap_or(Path::new(".")), TMP_PREFIX, "-")?;
+    let size = {
+        let mut output: BufWriter<&File> = BufWriter::with_capacity(1 << 20, file.file());
+        let size = write(&mut output)?;
+        output.flush().map_err(Error::io("write", path))?;
+        size
+    };
+    file.sync()?;
+    file.publish(path)?;
+    Ok(size)
+}

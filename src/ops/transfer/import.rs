@@ -1,0 +1,73 @@
+//! `import`: adds the checkpoints of a git bundle to the store of this root.
+
+use std::io::BufRead;
+
+use crate::error::Result;
+use crate::model::checkpoint::retention;
+use crate::ops::context::Context;
+use crate::ops::open_store::open_usable;
+use crate::ops::session;
+use crate::ops::warning::Warning;
+use crate::store::bundle::receive::Received;
+use crate::store::bundle::take_over::BundleTaken;
+
+#[derive(Clone, Debug, Default)]
+pub struct ImportBundleOptions {
+    /// Name of the bundle in messages.
+    pub name: String,
+    pub with_safety: bool,
+    /// Begins a store even for a root that is refused otherwise.
+    pub force: bool,
+}
+
+#[derive(Debug)]
+pub struct ImportOutcome {
+    pub taken: BundleTaken,
+    /// Checkpoints beyond what the policy keeps, of which the next `create` evicts the oldest.
+    pub too_many: usize,
+    pub warnings: Vec<Warning>,
+}
+
+/// Reads a bundle to its end without holding up other commands, checks it, and adds it under the
+/// lock.
+///
+/// # Errors
+/// The bundle is not taken, in which case nothing of it is there; or the store cannot be written.
+pub fn import(
+    context: &Context,
+    options: &ImportBundleOptions,
+    input: &mut dyn BufRead,
+) -> Result<ImportOutcome> {
+    let _shield = context.interrupt.shield();
+    let store = open_usable(context, options.force)?;
+    let scratch = session::begin(context, &store)?.locked.begin_scratch()?;
+    let check = || context.check_interrupt();
+    let progress = &context.progress;
+    let received = Received::read(scratch, input, &options.name, &check, progress)?;
+    let mut session = session::begin(context, &store)?;
+    let taken = session.locked.take_over_bundle(
+        &received,
+        &options.name,
+        options.with_safety,
+        &check,
+        progress,
+    )?;
+    let mut warnings = std::mem::take(&mut session.warnings);
+    drop(session);
+    drop(received);
+    // Bring the manifest and `main` up to date with what came in.
+    let session = session::begin(context, &store)?;
+    session.locked.write_derived()?;
+    warnings.extend(context.pending_warnings.take());
+    let (line, policy) = (
+        &session.locked.inventory().checkpoints,
+        &context.settings.keep,
+    );
+    let needed = (context.workflows.needed)(&store);
+    let plan = retention::plan(line, policy, context.now_ms, &needed);
+    Ok(ImportOutcome {
+        taken,
+        too_many: plan.evict.len(),
+        warnings,
+    })
+}

@@ -1,0 +1,4 @@
+//! Checkpoints on their way to another store, and from it.
+
+pub mod export;
+pub mod import;

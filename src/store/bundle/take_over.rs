@@ -1,0 +1,222 @@
+//! Adds a received bundle to the store: everything is checked first, then the pack is put in place,
+//! then each checkpoint gets its refs. A kill leaves whole checkpoints; the next import adds the
+//! others.
+
+use std::collections::BTreeSet;
+
+use crate::base::progress::Progress;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::line::LineEntry;
+use crate::model::checkpoint::message;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::session::origin::OriginStore;
+use crate::model::state::object_id::ObjectId;
+use crate::store::bundle::header::BundleRef;
+use crate::store::bundle::receive::{Received, bad};
+use crate::store::damage::check::{CheckOptions, CheckReport};
+use crate::store::damage::check_checkpoints::CheckpointChecker;
+use crate::store::files::{atomic_file, directories};
+use crate::store::lifecycle::relocate;
+use crate::store::locked::LockedStore;
+use crate::store::objects::loose_files;
+use crate::store::refs::commit_reader::CommitReader;
+use crate::store::refs::ref_files::{self, Family};
+use crate::store::runs::{run_reader, run_refs};
+use crate::store::small_files::origins::{self, OriginNote};
+
+/// Upper bound on a sequence number: more of them must have room above it.
+const LARGEST_SEQUENCE: u64 = 1 << 53;
+
+/// What an import did.
+#[derive(Clone, Debug, Default)]
+pub struct BundleTaken {
+    /// New here, in the order of their origin.
+    pub added: Vec<Checkpoint>,
+    /// Those that were here already.
+    pub known: usize,
+    /// Safety checkpoints that were left out.
+    pub safety_left: usize,
+    pub runs: usize,
+    pub origin: Option<OriginStore>,
+}
+
+impl LockedStore<'_> {
+    /// Adds the checkpoints, pins and runs of a bundle. The caller updates what is derived.
+    ///
+    /// # Errors
+    /// A part of the bundle is missing, damaged or forbidden: nothing of it is added. Or a file
+    /// cannot be written.
+    pub fn take_over_bundle(
+        &mut self,
+        received: &Received,
+        name: &str,
+        with_safety: bool,
+        check_interrupt: &dyn Fn() -> Result<()>,
+        progress: &Progress,
+    ) -> Result<BundleTaken> {
+        self.read_older();
+        self.link_prerequisites(received, name)?;
+        let options = CheckOptions {
+            full: false,
+            check_interrupt,
+            progress,
+        };
+        let mut taken = check(received, name, &options)?;
+        taken.added.sort_by_key(LineEntry::of);
+        let before = taken.added.len();
+        taken
+            .added
+            .retain(|checkpoint| with_safety || !checkpoint.is_safety());
+        taken.safety_left = before - taken.added.len();
+        let found = taken.added.len();
+        taken.added.retain(|c| !self.inventory().knows(c.id));
+        taken.known = found - taken.added.len();
+        if taken.added.is_empty() && taken.runs == 0 {
+            return Ok(taken);
+        }
+        // A store without a manifest takes every commit for a checkpoint.
+        self.write_derived()?;
+        relocate::copy_packs(
+            &received.quarantine.layout().packs(),
+            &self.store().layout().packs(),
+        )?;
+        self.store().objects().refresh()?;
+        self.note_origins(&taken)?;
+        self.write_refs(received, &mut taken)?;
+        relocate::take_over_workflows(self, &received.quarantine)?;
+        Ok(taken)
+    }
+
+    /// Lets the quarantine see the objects of this store, if the bundle builds on them.
+    fn link_prerequisites(&self, received: &Received, name: &str) -> Result<()> {
+        let wanted = &received.header.prerequisites;
+        let line = &self.inventory().checkpoints;
+        if let Some(missing) = wanted.iter().find(|id| !line.holds(**id)) {
+            return Err(Error::BundleNeeds {
+                file: name.to_owned(),
+                id: *missing,
+            });
+        }
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let (from, into) = (self.store().layout(), received.quarantine.layout());
+        relocate::copy_packs(&from.packs(), &into.packs())?;
+        for id in loose_files::list(&from.objects())? {
+            let to = loose_files::path_of(&into.objects(), &id);
+            directories::create_private(to.parent().unwrap_or(into.dir()))?;
+            atomic_file::link_or_copy(&loose_files::path_of(&from.objects(), &id), &to)?;
+        }
+        received.quarantine.objects().refresh()
+    }
+
+    /// Notes origin and place. Those of a store that has only such of the same origin keep their
+    /// order; others are placed by their time.
+    fn note_origins(&self, taken: &BundleTaken) -> Result<()> {
+        let layout = self.store().layout();
+        let mut noted = self.inventory().origins.clone();
+        let line: Vec<LineEntry> = self
+            .inventory()
+            .checkpoints
+            .iter()
+            .map(LineEntry::of)
+            .collect();
+        let is_of_this = |entry: &LineEntry| {
+            noted
+                .get(&entry.id)
+                .is_some_and(|known| known.origin == taken.origin)
+        };
+        let keeps_order = line.iter().all(is_of_this);
+        let mut time_ms = i64::MIN;
+        let mut added = Vec::new();
+        for checkpoint in &taken.added {
+            time_ms = time_ms.max(checkpoint.record.time_ms);
+            let before = line.iter().rev().find(|entry| entry.time_ms <= time_ms);
+            let sequence = if keeps_order {
+                checkpoint.record.sequence
+            } else {
+                before.map_or(0, |entry| entry.sequence)
+            };
+            let origin = taken.origin.clone();
+            added.push((checkpoint.id, OriginNote { sequence, origin }));
+        }
+        noted.extend(added);
+        noted.retain(|id, _| {
+            self.inventory().knows(*id) || taken.added.iter().any(|added| added.id == *id)
+        });
+        origins::write(layout, &noted)
+    }
+
+    fn write_refs(&self, received: &Received, taken: &mut BundleTaken) -> Result<()> {
+        let layout = self.store().layout();
+        // Without the seal, the rows of the manifest are compared with all checkpoints again.
+        atomic_file::remove_if_there(&layout.packed_seal())?;
+        let pins = received.header.refs.iter().filter_map(|one| match one {
+            BundleRef::Pin(id) => Some(*id),
+            _ => None,
+        });
+        let pins: BTreeSet<ObjectId> = pins.collect();
+        for checkpoint in &mut taken.added {
+            let id = checkpoint.id;
+            checkpoint.pinned = pins.contains(&id);
+            if let Some(meta) = checkpoint.meta {
+                ref_files::write(layout, Family::Meta, id, meta)?;
+            }
+            if checkpoint.pinned {
+                ref_files::write(layout, Family::Pins, id, id)?;
+            }
+            ref_files::write(layout, Family::Checkpoints, id, id)?;
+        }
+        ref_files::sync(layout)
+    }
+}
+
+/// Checks every checkpoint and run of a bundle down to its objects, and writes the refs of the runs
+/// into the quarantine. All checkpoints count as added.
+fn check(received: &Received, name: &str, options: &CheckOptions<'_>) -> Result<BundleTaken> {
+    let objects = received.quarantine.objects();
+    let mut checker = CheckpointChecker::new(objects, options);
+    let mut reader = CommitReader::new(objects);
+    let mut report = CheckReport::default();
+    let mut taken = BundleTaken {
+        origin: received.header.origin().cloned(),
+        ..BundleTaken::default()
+    };
+    for id in received.header.checkpoints() {
+        checker.check(id, &mut report)?;
+        if let Some(faulty) = report.damaged.pop() {
+            let fault = faulty.faults.first();
+            let why = fault.map(|fault| match &fault.path {
+                Some(path) => format!("{path}: {}", fault.why),
+                None => fault.why.clone(),
+            });
+            let why = why.unwrap_or_default();
+            return Err(bad(
+                name,
+                format!("its checkpoint {} is damaged: {why}", id.short()),
+            ));
+        }
+        let read = reader.checkpoint(id);
+        let checkpoint = read.map_err(|why| bad(name, why))?;
+        if checkpoint.record.sequence > LARGEST_SEQUENCE {
+            return Err(bad(name, "it has an absurd sequence number"));
+        }
+        taken.added.push(checkpoint);
+    }
+    if reader.newest_format() > message::CHECKPOINT_FORMAT {
+        return Err(bad(name, "a newer program made it"));
+    }
+    for one in &received.header.refs {
+        let BundleRef::Run(namespace, run, tip) = one else {
+            continue;
+        };
+        let is_run =
+            run_reader::transition(objects, *tip).is_ok() && checker.line_is_whole(*tip)?;
+        if !is_run {
+            return Err(bad(name, format!("its workflow {run} is damaged")));
+        }
+        run_refs::write(received.quarantine.layout(), *namespace, run, *tip)?;
+        taken.runs += 1;
+    }
+    Ok(taken)
+}
