@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::base::text::escape_path;
+use crate::model::state::object_id::ObjectId;
 use crate::ops::transfer::export::ExportOutcome;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
@@ -59,7 +60,7 @@ pub fn json(outcome: &ExportOutcome, file: &Path) -> String {
         object_count: outcome.size.objects,
         checkpoints: outcome.checkpoints.iter().map(CheckpointRef::new).collect(),
         workflow_count: outcome.runs,
-        prerequisite: outcome.since.map(|since| since.to_hex()),
+        prerequisite: outcome.since.map(ObjectId::to_hex),
         left_out_for_prompts: outcome.prompts_left,
     };
     envelope("export", 0, &data, &outcome.warnings)

@@ -176,3 +176,33 @@ pub fn rows(field: &Field) -> String {
     let state = "SELECT 'state ' || n || ', ' || (SELECT count(*) FROM one) || ' rows' FROM state";
     [ask("PRAGMA integrity_check"), ask(state)].join(", ")
 }
+
+pub const IMPORT: &[&str] = &["import", "../home/x.bundle"];
+pub const EXPORT: &[&str] = &["export", "one", "two", "-o", "../home/x.bundle"];
+
+/// Puts a bundle beside the directory, of a checkpoint that is here no more.
+pub fn travelling(field: &Field) {
+    edited(field);
+    done(field, &["create", "-r", "travelling"]);
+    done(field, &["export", "travelling", "-o", "../home/x.bundle"]);
+    done(field, &["delete", "travelling", "--yes"]);
+    done(field, &["prune"]);
+}
+
+/// Whether the checkpoint of the bundle is here, and whole.
+pub fn imported(field: &Field) -> String {
+    let run = field.run(&[], &["verify", "travelling", "--full"]);
+    match run.code {
+        3 => "not here".into(),
+        0 => "here".into(),
+        _ => run.to_string(),
+    }
+}
+
+/// The bundle, by a hash of its bytes.
+pub fn exported(field: &Field) -> String {
+    let bytes = std::fs::read(field.home().join("x.bundle")).expect("a bundle");
+    let mut hasher = std::collections::hash_map::DefaultHasher::new();
+    std::hash::Hash::hash(&bytes, &mut hasher);
+    std::hash::Hasher::finish(&hasher).to_string()
+}

@@ -72,7 +72,7 @@ impl Picture {
 const CREATE: &[&str] = &["create", "-r", "new"];
 const RESTORE: &[&str] = &["restore", "one", "--yes"];
 
-pub const SCENARIOS: [Scenario; 24] = [
+pub const SCENARIOS: [Scenario; 26] = [
     // Bounded ones come first, so that they get their share of the time.
     Scenario {
         target: Some("one"),
@@ -125,6 +125,16 @@ pub const SCENARIOS: [Scenario; 24] = [
         companions::saved_database,
         &["restore", "saved", "--yes"],
     ),
+    Scenario {
+        facet: Some(companions::imported),
+        in_full: false,
+        ..Scenario::new("import", companions::travelling, companions::IMPORT)
+    },
+    Scenario {
+        facet: Some(companions::exported),
+        in_full: false,
+        ..Scenario::new("export", companions::travelling, companions::EXPORT)
+    },
     Scenario {
         in_full: false,
         ..Scenario::new("create that packs refs", packing::about_to_pack, CREATE)

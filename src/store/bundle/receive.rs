@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::store::bundle::header::{BundleHeader, HeaderError};
 use crate::store::files::atomic_file::TemporaryFile;
 use crate::store::files::scratch::Scratch;
-use crate::store::lifecycle::description::Description;
+use crate::store::lifecycle::description::{Description, Identity};
 use crate::store::objects::pack::pack_publish;
 use crate::store::objects::pack::pack_reader::{PIECE_BYTES, PackReader, ReadError};
 use crate::store::objects::pack::pack_walk;
@@ -37,7 +37,7 @@ impl Received {
             HeaderError::Flaw(why) => bad(name, why),
             HeaderError::Io(why) => unread(name, &why),
         })?;
-        let description = Description::of_root(scratch.dir(), 0, Default::default(), true);
+        let description = Description::of_root(scratch.dir(), 0, Identity::default(), true);
         let quarantine = Store::open_or_create(scratch.dir().join("store"), &description)?;
         let pack_dir = quarantine.layout().packs();
         let pack = TemporaryFile::create(&pack_dir, "tmp_pack_", "_")?;

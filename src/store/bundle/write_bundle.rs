@@ -184,6 +184,10 @@ fn has_checksum(reader: &pack_reader::PackReader, entry: &IndexEntry, end: u64) 
     read.is_ok() && crc.sum() == entry.crc
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it is given to map_err as it is"
+)]
 fn unwritten(why: std::io::Error) -> Error {
     Error::unexpected(format!("the bundle could not be written: {why}"))
 }
