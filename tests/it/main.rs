@@ -35,6 +35,7 @@ mod baseline;
 mod below_root;
 mod bisect;
 mod bundles;
+mod bundles_hostile;
 mod cat;
 mod check;
 mod completions;
