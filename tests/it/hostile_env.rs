@@ -152,6 +152,8 @@ fn no_command_starts_a_child() {
         "phase start",
         "workflow rewind b --both --yes",
         "workflow archive",
+        "export -o x.bundle",
+        "import x.bundle",
         "prune --keep 1 --yes",
         "prune --orphaned --yes",
         "delete --all --yes",
@@ -306,6 +308,8 @@ fn no_command_opens_a_socket() {
         &["diff"],
         &["restore", "one", "--yes"],
         &["prune"],
+        &["export", "-o", "x.bundle"],
+        &["import", "x.bundle"],
     ] {
         let Some(trace) = trace(&sandbox, args) else {
             return;
