@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::base::interrupt::Interrupt;
+use crate::base::malformed::Malformed;
 use crate::base::mutex::lock;
 use crate::base::progress::Progress;
 use crate::base::windows::verbatim::verbatim_path;
@@ -52,6 +53,8 @@ pub struct WorkflowPort {
     pub own_files: fn(&Context, Option<&Store>) -> OwnFiles,
     /// Checkpoints that the open runs of a store may go back to. An unreadable run needs none.
     pub needed: fn(&Store) -> Vec<ObjectId>,
+    /// Says what is wrong with the state of a run at a commit.
+    pub check_run: fn(&Store, ObjectId) -> Result<(), Malformed>,
     /// The files that the live runs of a store would write into the project, by their states.
     pub projected: fn(&Store) -> Vec<Projected>,
 }

@@ -26,7 +26,7 @@ use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::inventory::{self, Inventory};
 use crate::store::refs::{self, commit_cache, packed_commits};
 use crate::store::small_files::journal::{self, JournalState};
-use crate::store::small_files::{agent_sessions, holds, stat_cache};
+use crate::store::small_files::{agent_sessions, holds, rewords, stat_cache};
 use crate::store::trees::meta_tree::{self, CheckpointExtras, Extras};
 use crate::store::trees::{self, database_tree};
 
@@ -229,6 +229,14 @@ impl Store {
     /// The holds cannot be read; then none is in force.
     pub fn holds(&self) -> std::io::Result<Vec<Hold>> {
         holds::read(&self.layout)
+    }
+
+    /// Returns the reasons that checkpoints were given later.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn later_reasons(&self) -> std::io::Result<rewords::Rewords> {
+        rewords::read(&self.layout)
     }
 
     /// Returns the last report of what the rules left out, as it was worded then.

@@ -20,6 +20,10 @@ pub fn human(outcome: &ImportOutcome) -> Output {
         let known = count(taken.known, "checkpoint was", "checkpoints were");
         result.push_str(&format!("{known} here already.\n"));
     }
+    if !taken.healed.is_empty() {
+        let healed = count(taken.healed.len(), "checkpoint was", "checkpoints were");
+        result.push_str(&format!("{healed} damaged here, and can be read again.\n"));
+    }
     if taken.safety_left > 0 {
         let left = count(taken.safety_left, "safety checkpoint", "safety checkpoints");
         result.push_str(&format!("Left out: {left}, which only --safety imports.\n"));
@@ -68,6 +72,8 @@ pub struct ImportAnswer {
     checkpoints: Vec<CheckpointRef>,
     /// Number of those that were here already.
     already_here: usize,
+    /// Those that were damaged here, and can be read again.
+    healed_checkpoints: Vec<CheckpointRef>,
     /// Number of safety checkpoints that were left out.
     safety_left_out: usize,
     workflow_count: usize,
@@ -82,6 +88,7 @@ pub fn json(outcome: &ImportOutcome) -> String {
     let data = ImportAnswer {
         checkpoints: taken.added.iter().map(CheckpointRef::new).collect(),
         already_here: taken.known,
+        healed_checkpoints: taken.healed.iter().map(CheckpointRef::new).collect(),
         safety_left_out: taken.safety_left,
         workflow_count: taken.runs,
         origin: taken.origin.as_ref().map(OriginStoreJson::new),

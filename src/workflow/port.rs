@@ -1,5 +1,8 @@
 //! What operations ask of runs: which files are theirs, and which checkpoints they may go back to.
 
+use crate::base::malformed::Malformed;
+use crate::base::text::escape;
+use crate::model::run_id::is_legal;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::{Context, WorkflowPort};
@@ -19,6 +22,7 @@ const LATEST: usize = 20;
 pub const PORT: WorkflowPort = WorkflowPort {
     own_files,
     needed,
+    check_run,
     projected,
 };
 
@@ -65,6 +69,17 @@ fn needed(store: &Store) -> Vec<ObjectId> {
         }
     }
     ids
+}
+
+fn check_run(store: &Store, tip: ObjectId) -> Result<(), Malformed> {
+    let revision = store.workflow_revision(tip);
+    let revision = revision.map_err(|why| Malformed::from(why.to_string()))?;
+    let read = Workflow::from_json(&revision.state);
+    let workflow = read.map_err(|why| Malformed::from(why.to_string()))?;
+    if is_legal(&workflow.id) {
+        return Ok(());
+    }
+    Err(format!("it cannot have the id '{}'", escape(&workflow.id)).into())
 }
 
 fn of_workflow(workflow: &Workflow) -> Vec<ObjectId> {

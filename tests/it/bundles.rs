@@ -301,3 +301,87 @@ fn workflows_travel_with_all_checkpoints() {
     assert_eq!(listed(&to), listed(&from));
     to.run(&["verify", "--full"]).success();
 }
+
+#[test]
+fn a_reason_that_was_given_later_travels() {
+    let (from, file) = exported();
+    from.run(&["reword", "two", "clean words"]).success();
+    from.run(&["export", "-o", &text(&file)]).success();
+    let to = Sandbox::new();
+    import(&to, &file).success();
+    assert_eq!(rows(&to), rows(&from));
+    to.restore("clean words").success();
+}
+
+#[test]
+fn a_bundle_heals_what_is_damaged_here() {
+    let (from, file) = exported();
+    for pack in crate::bench::damaged::packs_of(&from.store()) {
+        from.remove(pack);
+    }
+    from.run(&["verify", "--full"]).code(6);
+    let said = import(&from, &file).success();
+    assert!(said.stdout.contains("damaged here"), "{said}");
+    from.run(&["verify", "--repair"]).success();
+    from.run(&["verify", "--full"]).success();
+    from.restore("one").success();
+    assert_eq!(from.read("a"), "one");
+}
+
+#[test]
+fn an_imported_safety_checkpoint_is_no_step_that_could_be_undone_here() {
+    let (from, _) = exported();
+    from.restore("one").success();
+    let file = from.top().join("all.bundle");
+    from.run(&["export", "--safety", "-o", &text(&file)])
+        .success();
+    let to = Sandbox::new();
+    to.write("own", "1").create("own");
+    to.run(&["import", "--safety", &text(&file)]).success();
+    to.run(&["undo", "--yes"]).code(3);
+    assert_eq!(to.read("own"), "1");
+    to.run(&["verify", "--full"]).success();
+}
+
+#[test]
+#[cfg(unix)]
+fn export_replaces_no_device_and_no_link_and_writes_among_no_stores() {
+    let (sandbox, file) = exported();
+    sandbox.symlink("to-it", "real.bundle");
+    sandbox.write("real.bundle", "old");
+    sandbox.run(&["export", "-o", "to-it"]).success();
+    assert!(sandbox.path("to-it").is_symlink());
+    let len = |path: &Path| std::fs::metadata(path).expect("a file").len();
+    assert_eq!(len(&sandbox.path("real.bundle")), len(&file));
+    sandbox.symlink("null", "/dev/null");
+    sandbox.run(&["export", "-o", "null"]).success();
+    assert!(sandbox.path("null").is_symlink());
+    sandbox.run(&["export", "-o", "d"]).code(2);
+    let lock = sandbox.store().join("checkpoint/lock");
+    let refused = sandbox.run(&["export", "-o", &text(&lock)]).code(4);
+    assert!(refused.stderr.contains("among the stores"), "{refused}");
+    sandbox.run(&["verify", "--full"]).success();
+}
+
+#[test]
+#[cfg(unix)]
+fn a_signal_ends_an_import_whose_input_says_nothing() {
+    let to = Sandbox::new();
+    to.write("a", "1").create("one");
+    let mut command = to.command(&[], &["import", "-"]);
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let pid = child.id().to_string();
+    let sent = std::process::Command::new("/bin/sh")
+        .args(["-c", "kill -INT \"$0\"", &pid])
+        .status();
+    assert!(sent.expect("a shell").success());
+    let ended = child.wait().expect("it ends");
+    assert!(!ended.success(), "{ended}");
+    assert_eq!(to.listed_ids().len(), 1);
+}

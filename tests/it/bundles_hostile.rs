@@ -14,15 +14,27 @@ struct Pack {
 
 /// The header of an entry: kind and size, seven bits at a time after the first four.
 fn entry_header(kind: u8, mut size: u64) -> Vec<u8> {
-    let mut header = vec![kind << 4 | (size & 15) as u8];
+    let mut header = vec![kind << 4 | low_bits(size & 15)];
     size >>= 4;
     while size > 0 {
         let last = header.len() - 1;
         header[last] |= 0x80;
-        header.push((size & 0x7f) as u8);
+        header.push(low_bits(size));
         size >>= 7;
     }
     header
+}
+
+fn bytes_of(id: &str) -> Vec<u8> {
+    let digits = |at: usize| &id[2 * at..2 * at + 2];
+    (0..20)
+        .map(|at| u8::from_str_radix(digits(at), 16).expect("hex digits"))
+        .collect()
+}
+
+/// The lowest seven bits of a number.
+fn low_bits(number: u64) -> u8 {
+    u8::try_from(number & 0x7f).expect("seven bits")
 }
 
 /// A zlib stream of stored blocks.
@@ -222,24 +234,13 @@ fn refs_that_are_none_of_checkpoints_are_refused() {
 #[test]
 fn few_bytes_that_become_many_are_refused_by_their_header() {
     let sandbox = Sandbox::new();
-    // Ninety times the base, and again: the header says that before anything is made.
+    // The start of a delta says what it would make of a base.
     let mut pack = Pack::default();
-    let base = vec![7; 60_000];
-    pack.add(ObjectKind::Blob, &base);
-    let mut instructions = size(60_000);
+    let base = pack.add(ObjectKind::Blob, b"x");
+    let mut instructions = size(1);
     instructions.extend(size(4 << 30));
-    let mut entry = entry_header(6, instructions.len() as u64);
-    let distance = pack.entries[0].len();
-    entry.extend([0x80 | ((distance >> 7) - 1) as u8, (distance & 0x7f) as u8]);
-    if distance >> 14 > 0 {
-        let rest = (distance >> 7) - 1;
-        entry.truncate(entry.len() - 2);
-        entry.extend([
-            0x80 | ((rest >> 7) - 1) as u8,
-            0x80 | (rest & 0x7f) as u8,
-            (distance & 0x7f) as u8,
-        ]);
-    }
+    let mut entry = entry_header(7, instructions.len() as u64);
+    entry.extend(bytes_of(&base));
     entry.extend(stored(&instructions));
     pack.entries.push(entry);
     let refs = named("1234567890123456789012345678901234567890");
@@ -256,11 +257,101 @@ fn few_bytes_that_become_many_are_refused_by_their_header() {
 fn size(mut size: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while size > 0x7f {
-        bytes.push(0x80 | (size & 0x7f) as u8);
+        bytes.push(0x80 | low_bits(size));
         size >>= 7;
     }
-    bytes.push(size as u8);
+    bytes.push(low_bits(size));
     bytes
+}
+
+#[test]
+fn a_few_trees_that_stand_for_more_files_than_any_disk_holds_are_refused() {
+    let sandbox = Sandbox::new();
+    let mut pack = Pack::default();
+    let blob = pack.add(ObjectKind::Blob, b"x");
+    let names: Vec<String> = (0..10).map(|at| at.to_string()).collect();
+    let level = |pack: &mut Pack, mode: &str, id: &str| {
+        let entries: Vec<_> = names.iter().map(|name| (mode, name.as_str(), id)).collect();
+        pack.tree(&entries)
+    };
+    let mut tree = level(&mut pack, "100644", &blob);
+    for _ in 0..9 {
+        tree = level(&mut pack, "40000", &tree);
+    }
+    let id = pack.commit(&tree, &[]);
+    assert_refused(&sandbox, &pack.bundle(&named(&id)), "over 4000000 entries");
+
+    let mut pack = Pack::default();
+    let mut tree = pack.tree(&[]);
+    for _ in 0..3000 {
+        tree = pack.tree(&[("40000", "d", &tree)]);
+    }
+    let id = pack.commit(&tree, &[]);
+    assert_refused(&sandbox, &pack.bundle(&named(&id)), "2000 levels");
+}
+
+#[test]
+fn what_lies_beside_the_files_is_checked_too() {
+    let nowhere = "1234567890123456789012345678901234567890";
+    let (sandbox, mut pack) = (Sandbox::new(), Pack::default());
+    let tree = pack.tree(&[]);
+    let meta = pack.add(ObjectKind::Blob, b"checkpoint-meta 1\n");
+    let beside = pack.tree(&[("100644", "meta", &meta), ("40000", "zzz", nowhere)]);
+    let id = pack.commit(&tree, &[("Meta", &beside)]);
+    assert_refused(&sandbox, &pack.bundle(&named(&id)), "beside its files");
+}
+
+#[test]
+fn refs_that_lead_nowhere_or_stand_there_twice_are_refused() {
+    let nowhere = "1234567890123456789012345678901234567890";
+    let (sandbox, mut pack) = (Sandbox::new(), Pack::default());
+    let tree = pack.tree(&[]);
+    let id = pack.commit(&tree, &[]);
+    for ref_of_it in [
+        format!("{nowhere} refs/pins/{nowhere}\n"),
+        format!("{tree} refs/meta/{id}\n"),
+        format!("{nowhere} refs/origin/a/b\n"),
+    ] {
+        let refs = named(&id) + &ref_of_it;
+        assert_refused(&sandbox, &pack.bundle(&refs), "leads nowhere");
+    }
+    let twice = named(&id).repeat(2);
+    assert_refused(&sandbox, &pack.bundle(&twice), "a ref twice");
+    let two = format!("{id} refs/origin/a/b\n{id} refs/origin/a/c\n");
+    assert_refused(&sandbox, &pack.bundle(&(named(&id) + &two)), "a ref twice");
+    let other = format!("{id} refs/origin/a/b_c\n");
+    assert_refused(
+        &sandbox,
+        &pack.bundle(&(named(&id) + &other)),
+        "none of checkpoints",
+    );
+}
+
+#[test]
+fn the_state_of_a_workflow_is_read_before_it_is_taken() {
+    let state = |pack: &mut Pack, content: &[u8]| {
+        let blob = pack.add(ObjectKind::Blob, content);
+        let tree = pack.tree(&[("100644", "state.json", &blob)]);
+        let who = "checkpoint <checkpoint@localhost> 1774353600 +0000";
+        let text = format!(
+            "tree {tree}\nauthor {who}\ncommitter {who}\n\nbegun\n\n\
+             Workflow: run\nTime-Ms: 1774353600000\nWorkflow-Format: 1\n"
+        );
+        pack.add(ObjectKind::Commit, text.as_bytes())
+    };
+    for content in [&b"junk"[..], b"", b"{}", br#"{"id": "../../evil"}"#] {
+        let (sandbox, mut pack) = (Sandbox::new(), Pack::default());
+        let tip = state(&mut pack, content);
+        let refs = format!("{tip} refs/workflows/run\n");
+        assert_refused(&sandbox, &pack.bundle(&refs), "its workflow run is damaged");
+    }
+}
+
+#[test]
+fn what_does_not_begin_as_a_bundle_makes_no_store() {
+    let sandbox = Sandbox::new();
+    import(&sandbox, b"root:x:0:0\n").code(6);
+    assert!(!sandbox.store().exists());
 }
 
 #[test]
@@ -278,6 +369,11 @@ fn what_is_no_bundle_is_refused_in_words() {
     ] {
         assert_refused(&sandbox, bytes, why);
     }
+    let absurd = "253402300800000";
+    let mut pack = Pack::default();
+    let tree = pack.tree(&[]);
+    let id = pack.commit(&tree, &[("Time-Ms", absurd)]);
+    assert_refused(&sandbox, &pack.bundle(&named(&id)), "absurd time");
     let mut longer = whole;
     longer.push(0);
     assert_refused(&sandbox, &longer, "pack");

@@ -14,21 +14,27 @@ impl OriginStore {
     /// Returns both as two components of a ref: every byte but letters, digits and `-` is encoded,
     /// so that git accepts any.
     pub fn to_ref(&self) -> String {
-        format!("{}/{}", encode(&self.host), encode(&self.root))
+        format!(
+            "{}/{}",
+            encode_component(&self.host),
+            encode_component(&self.root)
+        )
     }
 
     /// Reads the form of [`Self::to_ref`].
     pub fn of_ref(text: &str) -> Option<Self> {
         let (host, root) = text.split_once('/')?;
         let decode = |part: &str| String::from_utf8(percent_decode(part)?).ok();
-        Some(Self {
+        let read = Self {
             host: decode(host)?,
             root: decode(root)?,
-        })
+        };
+        (read.to_ref() == text).then_some(read)
     }
 }
 
-fn encode(text: &str) -> String {
+/// Encodes any text as one component of a ref.
+pub fn encode_component(text: &str) -> String {
     let byte = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' => char::from(byte).to_string(),
         _ => format!("%{byte:02X}"),

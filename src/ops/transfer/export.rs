@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use crate::base::text::escape_path;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::line::LineEntry;
 use crate::model::checkpoint::record::Checkpoint;
@@ -18,6 +19,7 @@ use crate::store::files::atomic_file::{TMP_PREFIX, TemporaryFile};
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
+use crate::worktree::root::canonical;
 
 #[derive(Clone, Debug, Default)]
 pub struct ExportBundleOptions {
@@ -71,7 +73,7 @@ pub fn export(
     if outcome.checkpoints.is_empty() {
         return Err(nothing(&outcome));
     }
-    let header = header(context, options, &outcome, runs);
+    let header = header(context, options, &store, &outcome, runs)?;
     let roots = roots(&header);
     let write = |output: &mut dyn Write| {
         let interrupt = || context.check_interrupt();
@@ -79,7 +81,7 @@ pub fn export(
     };
     outcome.size = match target {
         ExportTarget::Stream(output) => write(output)?,
-        ExportTarget::File(path) => into_file(&path, write)?,
+        ExportTarget::File(path) => into_file(context, &path, write)?,
     };
     Ok(outcome)
 }
@@ -139,9 +141,12 @@ fn runs(store: &Store) -> Result<Vec<BundleRef>> {
 fn header(
     context: &Context,
     options: &ExportBundleOptions,
+    store: &Store,
     outcome: &ExportOutcome,
     runs: Vec<BundleRef>,
-) -> BundleHeader {
+) -> Result<BundleHeader> {
+    let reasons = store.later_reasons();
+    let reasons = reasons.map_err(|why| Error::damaged("the file of later reasons", why))?;
     let mut refs = Vec::new();
     if let Some(newest) = outcome.checkpoints.last().map(|newest| newest.id) {
         refs.extend(["HEAD", "refs/heads/main"].map(|name| BundleRef::Branch(name, newest)));
@@ -156,18 +161,20 @@ fn header(
         refs.push(BundleRef::Checkpoint(id));
         refs.extend(checkpoint.meta.map(|meta| BundleRef::Meta(id, meta)));
         refs.extend(checkpoint.pinned.then_some(BundleRef::Pin(id)));
+        let reason = reasons.get(&id).cloned();
+        refs.extend(reason.map(|reason| BundleRef::Reason(id, reason)));
     }
     refs.extend(runs);
-    BundleHeader {
+    Ok(BundleHeader {
         prerequisites: outcome.since.into_iter().collect(),
         refs,
-    }
+    })
 }
 
 fn roots(header: &BundleHeader) -> Vec<ObjectId> {
     let root = |one: &BundleRef| match one {
         BundleRef::Checkpoint(id) | BundleRef::Meta(_, id) | BundleRef::Run(_, _, id) => Some(*id),
-        BundleRef::Pin(_) | BundleRef::Origin(..) | BundleRef::Branch(..) => None,
+        _ => None,
     };
     header.refs.iter().filter_map(root).collect()
 }
@@ -190,22 +197,60 @@ fn nothing(outcome: &ExportOutcome) -> Error {
     }
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file whole or not at all. Into a pipe or a device the bundle is written as it comes.
 fn into_file(
+    context: &Context,
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<BundleSize>,
 ) -> Result<BundleSize> {
-    let folder = path
-        .parent()
-        .filter(|folder| !folder.as_os_str().is_empty());
-    let file = TemporaryFile::create(folder.unwrap_or(Path::new(".")), TMP_PREFIX, "-")?;
-    let size = {
-        let mut output: BufWriter<&File> = BufWriter::with_capacity(1 << 20, file.file());
-        let size = write(&mut output)?;
-        output.flush().map_err(Error::io("write", path))?;
-        size
+    let found = path.symlink_metadata().ok();
+    // A link stays, and leads to the bundle.
+    let place = match &found {
+        Some(found) if found.is_symlink() => canonical(path).map_err(Error::io("open", path))?,
+        _ => path.to_path_buf(),
     };
+    refuse_store(context, &place)?;
+    let found = place.metadata().ok();
+    if found.as_ref().is_some_and(std::fs::Metadata::is_dir) {
+        return Err(Error::Usage {
+            what: format!("{} is a directory, not a file", escape_path(path)),
+        });
+    }
+    if found.is_some_and(|found| !found.is_file()) {
+        let file = File::options().write(true).open(&place);
+        return through(file.map_err(Error::io("open", path))?, path, write);
+    }
+    let folder = place.parent().unwrap_or(Path::new("."));
+    let file = TemporaryFile::create(folder, TMP_PREFIX, "-")?;
+    let size = through(file.file(), path, write)?;
     file.sync()?;
-    file.publish(path)?;
+    file.publish(&place)?;
     Ok(size)
+}
+
+fn through(
+    file: impl Write,
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<BundleSize>,
+) -> Result<BundleSize> {
+    let mut output = BufWriter::with_capacity(1 << 20, file);
+    let size = write(&mut output)?;
+    output.flush().map_err(Error::io("write", path))?;
+    Ok(size)
+}
+
+/// Refuses a place among the stores.
+fn refuse_store(context: &Context, place: &Path) -> Result<()> {
+    let folder = place.parent().unwrap_or(place);
+    let (folder, base) = (
+        canonical(folder).unwrap_or_else(|_| folder.to_path_buf()),
+        canonical(&context.base).unwrap_or_else(|_| context.base.clone()),
+    );
+    if folder.starts_with(base.join("projects")) {
+        return Err(Error::BadDestination {
+            dir: place.to_path_buf(),
+            why: "it lies among the stores".to_owned(),
+        });
+    }
+    Ok(())
 }

@@ -8,8 +8,8 @@ use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::session;
 use crate::ops::warning::Warning;
-use crate::store::bundle::receive::Received;
-use crate::store::bundle::take_over::BundleTaken;
+use crate::store::bundle::receive::{self, Received};
+use crate::store::bundle::take_over::{BundleTaken, TakeOverOptions};
 
 #[derive(Clone, Debug, Default)]
 pub struct ImportBundleOptions {
@@ -38,20 +38,23 @@ pub fn import(
     options: &ImportBundleOptions,
     input: &mut dyn BufRead,
 ) -> Result<ImportOutcome> {
-    let _shield = context.interrupt.shield();
+    // Until something is added, a signal ends the process: the input may never end.
+    let header = receive::read_header(input, &options.name)?;
     let store = open_usable(context, options.force)?;
     let scratch = session::begin(context, &store)?.locked.begin_scratch()?;
     let check = || context.check_interrupt();
     let progress = &context.progress;
-    let received = Received::read(scratch, input, &options.name, &check, progress)?;
+    let received = Received::read(scratch, header, input, &options.name, &check, progress)?;
+    let _shield = context.interrupt.shield();
     let mut session = session::begin(context, &store)?;
-    let taken = session.locked.take_over_bundle(
-        &received,
-        &options.name,
-        options.with_safety,
-        &check,
-        progress,
-    )?;
+    let with = TakeOverOptions {
+        name: &options.name,
+        safety: options.with_safety,
+        check_run: context.workflows.check_run,
+    };
+    let taken = session
+        .locked
+        .take_over_bundle(&received, &with, &check, progress)?;
     let mut warnings = std::mem::take(&mut session.warnings);
     drop(session);
     drop(received);

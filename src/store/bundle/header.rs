@@ -2,12 +2,13 @@
 //!
 //! Source: gitformat-bundle(5).
 
+use std::collections::HashSet;
 use std::fmt;
 use std::io::{BufRead, Read as _};
 
 use crate::base::malformed::Malformed;
-use crate::base::text::escape_bytes;
-use crate::model::session::origin::OriginStore;
+use crate::base::text::{escape, escape_bytes, percent_decode};
+use crate::model::session::origin::{OriginStore, encode_component};
 use crate::model::state::object_id::ObjectId;
 use crate::store::runs::namespace::RefNamespace;
 
@@ -16,8 +17,10 @@ const SIGNATURE: &str = "# v2 git bundle\n";
 const ORIGIN: &str = "refs/origin/";
 /// Longest line that is read, in bytes.
 const LONGEST_LINE: u64 = 16 << 10;
-/// Most lines that are read: memory must not grow with a hostile header.
-const MOST_LINES: usize = 400_000;
+/// Longest header that is read, in bytes: memory must not grow with a hostile one.
+const LONGEST_HEADER: usize = 64 << 20;
+/// Beginning of a ref whose name has the reason that a checkpoint was given later.
+const REASON: &str = "refs/reasons/";
 
 /// What a bundle declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +38,8 @@ pub enum BundleRef {
     Meta(ObjectId, ObjectId),
     Pin(ObjectId),
     Run(RefNamespace, String, ObjectId),
+    /// The reason that a checkpoint was given later.
+    Reason(ObjectId, String),
     /// Where all of them come from; the value is any of the commits.
     Origin(OriginStore, ObjectId),
     /// `HEAD` or a branch, for plain git alone.
@@ -78,9 +83,10 @@ impl BundleHeader {
         if line(input)? != SIGNATURE.as_bytes() {
             return Err("it does not begin as a git bundle of version 2".into());
         }
-        let mut header = Self::default();
-        for _ in 0..MOST_LINES {
+        let (mut header, mut read, mut names) = (Self::default(), 0, HashSet::new());
+        while read < LONGEST_HEADER {
             let line = line(input)?;
+            read += line.len();
             let line = line.strip_suffix(b"\n").ok_or("its header is cut short")?;
             if line.is_empty() {
                 return Ok(header);
@@ -94,6 +100,12 @@ impl BundleHeader {
             }
             let (id, name) = text.split_once(' ').ok_or_else(shown)?;
             let id = ObjectId::from_hex(id).ok_or_else(shown)?;
+            let is_origin = name.starts_with(ORIGIN) && header.origin().is_some();
+            if is_origin || !names.insert(name.to_owned()) {
+                return Err(
+                    format!("its header has a ref twice: '{name}'", name = escape(name)).into(),
+                );
+            }
             let known = BundleRef::of(name, id);
             header.refs.push(known.ok_or_else(|| {
                 format!(
@@ -102,7 +114,7 @@ impl BundleHeader {
                 )
             })?);
         }
-        Err("its header has too many lines".into())
+        Err("its header is too long".into())
     }
 }
 
@@ -128,6 +140,12 @@ impl BundleRef {
         if let Some((namespace, id)) = RefNamespace::of_name(name) {
             return Some(Self::Run(namespace, id.to_owned(), value));
         }
+        if let Some(reason) = name.strip_prefix(REASON) {
+            let (id, reason) = reason.split_once('/')?;
+            let id = ObjectId::from_hex(id).filter(|id| *id == value)?;
+            let decoded = String::from_utf8(percent_decode(reason)?).ok()?;
+            return (encode_component(&decoded) == reason).then_some(Self::Reason(id, decoded));
+        }
         if let Some(origin) = name.strip_prefix(ORIGIN) {
             return Some(Self::Origin(OriginStore::of_ref(origin)?, value));
         }
@@ -139,7 +157,7 @@ impl BundleRef {
 
     fn value(&self) -> ObjectId {
         match self {
-            Self::Checkpoint(id) | Self::Pin(id) => *id,
+            Self::Checkpoint(id) | Self::Pin(id) | Self::Reason(id, _) => *id,
             Self::Meta(_, id) | Self::Run(_, _, id) | Self::Origin(_, id) | Self::Branch(_, id) => {
                 *id
             }
@@ -153,6 +171,7 @@ impl fmt::Display for BundleRef {
             Self::Checkpoint(id) => write!(f, "refs/checkpoints/{id}"),
             Self::Meta(id, _) => write!(f, "refs/meta/{id}"),
             Self::Pin(id) => write!(f, "refs/pins/{id}"),
+            Self::Reason(id, reason) => write!(f, "{REASON}{id}/{}", encode_component(reason)),
             Self::Run(namespace, id, _) => f.write_str(&namespace.name_of(id)),
             Self::Origin(origin, _) => write!(f, "{ORIGIN}{}", origin.to_ref()),
             Self::Branch(name, _) => f.write_str(name),
@@ -201,6 +220,7 @@ mod tests {
                 BundleRef::Checkpoint(id(3)),
                 BundleRef::Meta(id(3), id(4)),
                 BundleRef::Pin(id(3)),
+                BundleRef::Reason(id(3), "other / words".to_owned()),
                 BundleRef::Run(RefNamespace::Live, "run-1".to_owned(), id(5)),
                 BundleRef::Origin(origin, id(3)),
             ],

@@ -5,4 +5,5 @@
 pub mod header;
 pub mod receive;
 pub mod take_over;
+pub mod tree_extent;
 pub mod write_bundle;

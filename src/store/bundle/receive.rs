@@ -6,9 +6,12 @@ use std::io::{BufRead, Write as _};
 use crate::base::progress::{Progress, WorkPhase};
 use crate::error::{Error, Result};
 use crate::store::bundle::header::{BundleHeader, HeaderError};
+use crate::store::bundle::tree_extent::{MOST_ENTRIES, MOST_LEVELS, TreeExtents};
 use crate::store::files::atomic_file::TemporaryFile;
 use crate::store::files::scratch::Scratch;
 use crate::store::lifecycle::description::{Description, Identity};
+use crate::store::objects::object_hash::ObjectKind;
+use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_publish;
 use crate::store::objects::pack::pack_reader::{PIECE_BYTES, PackReader, ReadError};
 use crate::store::objects::pack::pack_walk;
@@ -21,22 +24,30 @@ pub struct Received {
     _scratch: Scratch,
 }
 
+/// Reads the header of a bundle. `name` stands for the bundle in messages.
+///
+/// # Errors
+/// The input cannot be read, or does not begin as a bundle of checkpoints.
+pub fn read_header(input: &mut dyn BufRead, name: &str) -> Result<BundleHeader> {
+    BundleHeader::read(input).map_err(|why| match why {
+        HeaderError::Flaw(why) => bad(name, why),
+        HeaderError::Io(why) => unread(name, &why),
+    })
+}
+
 impl Received {
-    /// Reads a bundle to its end. `name` stands for it in messages.
+    /// Reads the pack of a bundle to its end.
     ///
     /// # Errors
     /// The input cannot be read, the scratch directory cannot be written, or it is no whole bundle.
     pub fn read(
         scratch: Scratch,
+        header: BundleHeader,
         input: &mut dyn BufRead,
         name: &str,
         check_interrupt: &dyn Fn() -> Result<()>,
         progress: &Progress,
     ) -> Result<Self> {
-        let header = BundleHeader::read(input).map_err(|why| match why {
-            HeaderError::Flaw(why) => bad(name, why),
-            HeaderError::Io(why) => unread(name, &why),
-        })?;
         let description = Description::of_root(scratch.dir(), 0, Identity::default(), true);
         let quarantine = Store::open_or_create(scratch.dir().join("store"), &description)?;
         let pack_dir = quarantine.layout().packs();
@@ -76,12 +87,33 @@ impl Received {
             pack_publish::publish(&pack_dir, vec![pack], None)?;
             quarantine.objects().refresh()?;
         }
+        check_extents(&quarantine, &walk.entries, name, check_interrupt)?;
         Ok(Self {
             header,
             quarantine,
             _scratch: scratch,
         })
     }
+}
+
+/// Refuses trees that stand for more files than a directory can have.
+fn check_extents(
+    quarantine: &Store,
+    entries: &[IndexEntry],
+    name: &str,
+    check_interrupt: &dyn Fn() -> Result<()>,
+) -> Result<()> {
+    let (objects, mut extents) = (quarantine.objects(), TreeExtents::default());
+    for entry in entries {
+        let kind = objects.kind_and_size_of(&entry.id);
+        let is_tree = kind.is_ok_and(|(kind, _)| kind == Some(ObjectKind::Tree));
+        if is_tree && !extents.is_within(objects, entry.id, check_interrupt)? {
+            let why =
+                format!("a tree in it has over {MOST_ENTRIES} entries or {MOST_LEVELS} levels");
+            return Err(bad(name, why));
+        }
+    }
+    Ok(())
 }
 
 /// The failure of a bundle that is not taken.

@@ -2,8 +2,9 @@
 //! then each checkpoint gets its refs. A kill leaves whole checkpoints; the next import adds the
 //! others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::base::malformed::Malformed;
 use crate::base::progress::Progress;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::line::LineEntry;
@@ -11,7 +12,7 @@ use crate::model::checkpoint::message;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::session::origin::OriginStore;
 use crate::model::state::object_id::ObjectId;
-use crate::store::bundle::header::BundleRef;
+use crate::store::bundle::header::{BundleHeader, BundleRef};
 use crate::store::bundle::receive::{Received, bad};
 use crate::store::damage::check::{CheckOptions, CheckReport};
 use crate::store::damage::check_checkpoints::CheckpointChecker;
@@ -21,11 +22,16 @@ use crate::store::locked::LockedStore;
 use crate::store::objects::loose_files;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::ref_files::{self, Family};
+use crate::store::repository::Store;
 use crate::store::runs::{run_reader, run_refs};
 use crate::store::small_files::origins::{self, OriginNote};
+use crate::store::small_files::rewords;
 
 /// Upper bound on a sequence number: more of them must have room above it.
 const LARGEST_SEQUENCE: u64 = 1 << 53;
+
+/// The first moment that no longer fits the forms of times, in milliseconds since 1970.
+const YEAR_10000_MS: i64 = 253_402_300_800_000;
 
 /// What an import did.
 #[derive(Clone, Debug, Default)]
@@ -34,10 +40,21 @@ pub struct BundleTaken {
     pub added: Vec<Checkpoint>,
     /// Those that were here already.
     pub known: usize,
+    /// Those of them that were damaged here, and are whole again.
+    pub healed: Vec<Checkpoint>,
     /// Safety checkpoints that were left out.
     pub safety_left: usize,
     pub runs: usize,
     pub origin: Option<OriginStore>,
+}
+
+/// How a bundle is taken over.
+pub struct TakeOverOptions<'o> {
+    /// Name of the bundle in messages.
+    pub name: &'o str,
+    pub safety: bool,
+    /// Says what is wrong with the state of a run.
+    pub check_run: fn(&Store, ObjectId) -> Result<(), Malformed>,
 }
 
 impl LockedStore<'_> {
@@ -49,11 +66,11 @@ impl LockedStore<'_> {
     pub fn take_over_bundle(
         &mut self,
         received: &Received,
-        name: &str,
-        with_safety: bool,
+        with: &TakeOverOptions<'_>,
         check_interrupt: &dyn Fn() -> Result<()>,
         progress: &Progress,
     ) -> Result<BundleTaken> {
+        let name = with.name;
         self.read_older();
         self.link_prerequisites(received, name)?;
         let options = CheckOptions {
@@ -61,17 +78,15 @@ impl LockedStore<'_> {
             check_interrupt,
             progress,
         };
-        let mut taken = check(received, name, &options)?;
+        let mut taken = check(received, with, &options)?;
         taken.added.sort_by_key(LineEntry::of);
         let before = taken.added.len();
         taken
             .added
-            .retain(|checkpoint| with_safety || !checkpoint.is_safety());
+            .retain(|checkpoint| with.safety || !checkpoint.is_safety());
         taken.safety_left = before - taken.added.len();
-        let found = taken.added.len();
-        taken.added.retain(|c| !self.inventory().knows(c.id));
-        taken.known = found - taken.added.len();
-        if taken.added.is_empty() && taken.runs == 0 {
+        self.part_with_known(&mut taken, &options)?;
+        if taken.added.is_empty() && taken.healed.is_empty() && taken.runs == 0 {
             return Ok(taken);
         }
         // A store without a manifest takes every commit for a checkpoint.
@@ -85,6 +100,24 @@ impl LockedStore<'_> {
         self.write_refs(received, &mut taken)?;
         relocate::take_over_workflows(self, &received.quarantine)?;
         Ok(taken)
+    }
+
+    /// Takes out what is here already, and keeps apart what is damaged here.
+    fn part_with_known(&self, taken: &mut BundleTaken, options: &CheckOptions<'_>) -> Result<()> {
+        let (known, added) = std::mem::take(&mut taken.added)
+            .into_iter()
+            .partition::<Vec<_>, _>(|c| self.inventory().knows(c.id));
+        (taken.known, taken.added) = (known.len(), added);
+        let mut checker = CheckpointChecker::new(self.store().objects(), options);
+        let mut report = CheckReport::default();
+        for checkpoint in known {
+            checker.check(checkpoint.id, &mut report)?;
+            taken
+                .healed
+                .extend(report.damaged.pop().map(|_| checkpoint));
+        }
+        taken.known -= taken.healed.len();
+        Ok(())
     }
 
     /// Lets the quarantine see the objects of this store, if the bundle builds on them.
@@ -151,14 +184,23 @@ impl LockedStore<'_> {
         let layout = self.store().layout();
         // Without the seal, the rows of the manifest are compared with all checkpoints again.
         atomic_file::remove_if_there(&layout.packed_seal())?;
-        let pins = received.header.refs.iter().filter_map(|one| match one {
-            BundleRef::Pin(id) => Some(*id),
-            _ => None,
-        });
-        let pins: BTreeSet<ObjectId> = pins.collect();
-        for checkpoint in &mut taken.added {
+        let (mut pins, mut reasons) = (BTreeSet::new(), BTreeMap::new());
+        for one in &received.header.refs {
+            match one {
+                BundleRef::Pin(id) => drop(pins.insert(*id)),
+                BundleRef::Reason(id, reason) => drop(reasons.insert(*id, reason.clone())),
+                _ => {}
+            }
+        }
+        reasons.retain(|id, _| taken.added.iter().any(|added| added.id == *id));
+        if !reasons.is_empty() {
+            let mut known = rewords::read(layout).unwrap_or_default();
+            known.append(&mut reasons);
+            rewords::write(layout, &known)?;
+        }
+        for checkpoint in taken.added.iter_mut().chain(&mut taken.healed) {
             let id = checkpoint.id;
-            checkpoint.pinned = pins.contains(&id);
+            checkpoint.pinned |= pins.contains(&id);
             if let Some(meta) = checkpoint.meta {
                 ref_files::write(layout, Family::Meta, id, meta)?;
             }
@@ -173,7 +215,12 @@ impl LockedStore<'_> {
 
 /// Checks every checkpoint and run of a bundle down to its objects, and writes the refs of the runs
 /// into the quarantine. All checkpoints count as added.
-fn check(received: &Received, name: &str, options: &CheckOptions<'_>) -> Result<BundleTaken> {
+fn check(
+    received: &Received,
+    with: &TakeOverOptions<'_>,
+    options: &CheckOptions<'_>,
+) -> Result<BundleTaken> {
+    let name = with.name;
     let objects = received.quarantine.objects();
     let mut checker = CheckpointChecker::new(objects, options);
     let mut reader = CommitReader::new(objects);
@@ -201,22 +248,55 @@ fn check(received: &Received, name: &str, options: &CheckOptions<'_>) -> Result<
         if checkpoint.record.sequence > LARGEST_SEQUENCE {
             return Err(bad(name, "it has an absurd sequence number"));
         }
+        if !(0..YEAR_10000_MS).contains(&checkpoint.record.time_ms) {
+            return Err(bad(name, "it has an absurd time"));
+        }
         taken.added.push(checkpoint);
     }
     if reader.newest_format() > message::CHECKPOINT_FORMAT {
         return Err(bad(name, "a newer program made it"));
     }
+    check_values(&received.header, &taken.added)
+        .map_err(|one| bad(name, format!("its ref {one} leads nowhere")))?;
     for one in &received.header.refs {
         let BundleRef::Run(namespace, run, tip) = one else {
             continue;
         };
-        let is_run =
-            run_reader::transition(objects, *tip).is_ok() && checker.line_is_whole(*tip)?;
-        if !is_run {
+        let transition =
+            run_reader::transition(objects, *tip).map_err(|why| Malformed::from(why.to_string()));
+        let sound = transition.and_then(|_| (with.check_run)(&received.quarantine, *tip));
+        if let Err(why) = sound {
+            return Err(bad(name, format!("its workflow {run} is damaged: {why}")));
+        }
+        if !checker.line_is_whole(*tip)? {
             return Err(bad(name, format!("its workflow {run} is damaged")));
         }
         run_refs::write(received.quarantine.layout(), *namespace, run, *tip)?;
         taken.runs += 1;
     }
     Ok(taken)
+}
+
+/// Checks that refs which name a checkpoint name one of these, and a meta the right one. Returns
+/// the first that does not.
+fn check_values<'h>(
+    header: &'h BundleHeader,
+    checkpoints: &[Checkpoint],
+) -> Result<(), &'h BundleRef> {
+    let metas: HashMap<ObjectId, Option<ObjectId>> =
+        checkpoints.iter().map(|c| (c.id, c.meta)).collect();
+    let is_right = |one: &&BundleRef| match one {
+        BundleRef::Meta(id, meta) => metas.get(id) == Some(&Some(*meta)),
+        BundleRef::Checkpoint(id)
+        | BundleRef::Pin(id)
+        | BundleRef::Reason(id, _)
+        | BundleRef::Origin(_, id) => metas.contains_key(id),
+        // A branch of a store may be older than its checkpoints.
+        BundleRef::Branch(..) | BundleRef::Run(..) => true,
+    };
+    header
+        .refs
+        .iter()
+        .find(|one| !is_right(one))
+        .map_or(Ok(()), Err)
 }

@@ -47,11 +47,15 @@ impl<'c> CheckpointChecker<'c> {
         let mut faults = Vec::new();
         let reason = match read_checkpoint(self.objects, id) {
             Ok(checkpoint) => {
-                if let Some(CheckpointExtras { meta, extras }) =
+                if let Some(CheckpointExtras { meta, .. }) =
                     self.check_meta(checkpoint.meta, &mut faults, report)
                 {
                     self.check_agreement(&meta, checkpoint.tree, &mut faults);
-                    if let Some(tree) = checkpoint.meta.filter(|_| !extras.is_empty()) {
+                    let is_tree = |id: &ObjectId| {
+                        let kind = self.objects.kind_and_size_of(id);
+                        kind.is_ok_and(|(kind, _)| kind == Some(ObjectKind::Tree))
+                    };
+                    if let Some(tree) = checkpoint.meta.filter(is_tree) {
                         self.check_extras(tree, &mut faults, report)?;
                     }
                 }

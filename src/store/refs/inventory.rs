@@ -443,6 +443,8 @@ fn add_later_notes(checkpoint: &mut Checkpoint, rewords: &Rewords, origins: &Ori
     }
     if let Some(noted) = origins.get(&checkpoint.id) {
         checkpoint.record.sequence = noted.sequence;
+        // A restore of another directory cannot be undone here.
+        checkpoint.record.operation = None;
     }
 }
 

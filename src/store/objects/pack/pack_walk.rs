@@ -48,7 +48,8 @@ pub fn walk(reader: &PackReader) -> PackWalk {
     let expected = u64::from(reader.declared_count());
     let is_complete =
         passed_over == TRAILER_BYTES && (found.plain.len() + found.deltas.len()) as u64 == expected;
-    let resolved = resolve_deltas(reader, &mut found);
+    let resolved = resolve_deltas(reader, &mut found, u32::MAX, &mut || Ok(()));
+    let resolved = resolved.unwrap_or_default();
     let (trailer, matches) = check_trailer(reader).unwrap_or_default();
     let is_whole = is_complete && resolved && reader.has_magic() && matches;
     PackWalk {
@@ -61,7 +62,7 @@ pub fn walk(reader: &PackReader) -> PackWalk {
 
 /// Upper bound on what has to be in memory of a pack that others made: trees, commits, and what
 /// deltas are made from and into, in bytes.
-const FOREIGN_UPTO_BYTES: u64 = 64 << 20;
+const FOREIGN_UPTO_BYTES: u64 = 32 << 20;
 /// The same of the instructions of one delta.
 const INSTRUCTIONS_UPTO_BYTES: u64 = 4 << 20;
 /// Longest chain of deltas in such a pack; git makes no longer ones by default.
@@ -89,7 +90,9 @@ pub fn walk_foreign(
     if at != end || !matches {
         return Err(ReadError::Damaged("the pack is not whole".into()));
     }
-    if !resolve_deltas(reader, &mut found) {
+    if !resolve_deltas(reader, &mut found, FOREIGN_CHAIN, check_interrupt)
+        .map_err(ReadError::Sink)?
+    {
         return Err(ReadError::Damaged(
             "the pack has a delta whose base is not in it or that is damaged".into(),
         ));
@@ -268,11 +271,21 @@ fn may_start(bytes: &[u8]) -> bool {
     }
 }
 
-/// Resolves the deltas whose base is in this pack into entries; returns whether all could be.
-fn resolve_deltas(reader: &PackReader, found: &mut WalkedEntry) -> bool {
+/// Resolves the deltas whose base is in this pack into entries; returns whether all could be, in so
+/// many rounds: in each, those whose base was found in the one before.
+///
+/// # Errors
+/// That of `check_interrupt`.
+fn resolve_deltas(
+    reader: &PackReader,
+    found: &mut WalkedEntry,
+    rounds: u32,
+    check_interrupt: &mut dyn FnMut() -> io::Result<()>,
+) -> io::Result<bool> {
     let mut waiting = std::mem::take(&mut found.deltas);
     let cache = BaseCache::default();
-    loop {
+    for _ in 0..rounds {
+        check_interrupt()?;
         let before = waiting.len();
         let offsets: HashMap<ObjectId, u64> = found
             .plain
@@ -302,9 +315,10 @@ fn resolve_deltas(reader: &PackReader, found: &mut WalkedEntry) -> bool {
         });
         found.plain.extend(made);
         if waiting.is_empty() || waiting.len() == before {
-            return waiting.is_empty();
+            break;
         }
     }
+    Ok(waiting.is_empty())
 }
 
 /// Returns the last twenty bytes, and whether they are the checksum of all before.
