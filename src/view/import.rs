@@ -31,7 +31,7 @@ pub fn human(outcome: &ImportOutcome) -> Output {
     if outcome.too_many > 0 {
         let many = count(outcome.too_many, "checkpoint", "checkpoints");
         result.push_str(&format!(
-            "The next create evicts {many}, as the settings say; 'checkpoint pin' keeps one.\n"
+            "The next create evicts {many}, as the settings say; 'checkpoint pin SEL' keeps one.\n"
         ));
     }
     Output {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use crate::bench::sample::Draw;
-use crate::bench::{Git, Run, Sandbox, cases, fixtures};
+use crate::bench::{Git, Run, Sandbox, cases, fixtures, limit};
 
 /// A project with three checkpoints, one pinned, one scoped, and its bundle.
 fn exported() -> (Sandbox, PathBuf) {
@@ -165,9 +165,10 @@ fn it_streams_through_a_pipe() {
         .expect("it starts");
     let mut sink = to.command(&[], &["import", "-"]);
     sink.stdin(source.stdout.take().expect("a pipe"))
-        .stdout(Stdio::null());
-    assert!(sink.status().expect("it runs").success());
-    assert!(source.wait().expect("it ends").success());
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    Run::ended("import -".to_owned(), sink.spawn().expect("it starts")).success();
+    Run::ended("export -o -".to_owned(), source).success();
     assert_eq!(rows(&to), rows(&from));
 }
 
@@ -381,7 +382,27 @@ fn a_signal_ends_an_import_whose_input_says_nothing() {
         .args(["-c", "kill -INT \"$0\"", &pid])
         .status();
     assert!(sent.expect("a shell").success());
-    let ended = child.wait().expect("it ends");
-    assert!(!ended.success(), "{ended}");
+    let held = child.stdin.take();
+    let ended = limit::output_of("an import that is stopped", child);
+    drop(held);
+    assert!(!ended.status.success(), "{ended:?}");
     assert_eq!(to.listed_ids().len(), 1);
+}
+
+#[test]
+fn who_passes_checkpoints_on_names_where_they_were_made() {
+    let (first, file) = exported();
+    let second = Sandbox::new();
+    import(&second, &file).success();
+    second.at("2026-03-25T12:00:00Z").write("own", "1");
+    second.create("own");
+    second.run(&["export", "-o", &text(&file)]).success();
+    let third = Sandbox::new();
+    import(&third, &file).success();
+    assert_eq!(rows(&third), rows(&second));
+    let root = |reason: &str| {
+        third.run(&["show", reason, "--json"]).success().data()["origin"]["root"].clone()
+    };
+    assert_eq!(root("two"), text(first.root()));
+    assert_eq!(root("own"), text(second.root()));
 }

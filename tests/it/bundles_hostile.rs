@@ -77,10 +77,7 @@ impl Pack {
         let mut tree = Vec::new();
         for (mode, name, id) in entries {
             tree.extend(format!("{mode} {name}\0").bytes());
-            tree.extend(
-                (0..20)
-                    .map(|at| u8::from_str_radix(&id[2 * at..2 * at + 2], 16).expect("hex digits")),
-            );
+            tree.extend(bytes_of(id));
         }
         self.add(ObjectKind::Tree, &tree)
     }
@@ -318,7 +315,7 @@ fn refs_that_lead_nowhere_or_stand_there_twice_are_refused() {
     let twice = named(&id).repeat(2);
     assert_refused(&sandbox, &pack.bundle(&twice), "a ref twice");
     let two = format!("{id} refs/origin/a/b\n{id} refs/origin/a/c\n");
-    assert_refused(&sandbox, &pack.bundle(&(named(&id) + &two)), "a ref twice");
+    assert_refused(&sandbox, &pack.bundle(&(named(&id) + &two)), "two origins");
     let other = format!("{id} refs/origin/a/b_c\n");
     assert_refused(
         &sandbox,

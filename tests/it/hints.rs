@@ -13,6 +13,8 @@ use crate::source;
 
 /// Sentences that name options outside a command line, and the commands that print them.
 const SENTENCES: &[(&str, &[&str])] = &[
+    ("which only --with-prompts exports", &["export"]),
+    ("which only --safety imports", &["import"]),
     (
         "--here begins new ones",
         &["create", "guard", "hold", "workflow init", "phase start"],

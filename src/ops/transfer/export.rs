@@ -19,6 +19,7 @@ use crate::store::files::atomic_file::{TMP_PREFIX, TemporaryFile};
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
+use crate::store::small_files::origins::Origins;
 use crate::worktree::root::canonical;
 
 #[derive(Clone, Debug, Default)]
@@ -73,7 +74,13 @@ pub fn export(
     if outcome.checkpoints.is_empty() {
         return Err(nothing(&outcome));
     }
-    let header = header(context, options, &store, &outcome, runs)?;
+    let header = header(
+        context,
+        options,
+        &store,
+        &outcome,
+        (&inventory.origins, runs),
+    )?;
     let roots = roots(&header);
     let write = |output: &mut dyn Write| {
         let interrupt = || context.check_interrupt();
@@ -143,7 +150,7 @@ fn header(
     options: &ExportBundleOptions,
     store: &Store,
     outcome: &ExportOutcome,
-    runs: Vec<BundleRef>,
+    (origins, runs): (&Origins, Vec<BundleRef>),
 ) -> Result<BundleHeader> {
     let reasons = store.later_reasons();
     let reasons = reasons.map_err(|why| Error::damaged("the file of later reasons", why))?;
@@ -161,6 +168,8 @@ fn header(
         refs.push(BundleRef::Checkpoint(id));
         refs.extend(checkpoint.meta.map(|meta| BundleRef::Meta(id, meta)));
         refs.extend(checkpoint.pinned.then_some(BundleRef::Pin(id)));
+        let origin = origins.get(&id).and_then(|noted| noted.origin.clone());
+        refs.extend(origin.map(|origin| BundleRef::OriginOf(origin, id)));
         let reason = reasons.get(&id).cloned();
         refs.extend(reason.map(|reason| BundleRef::Reason(id, reason)));
     }

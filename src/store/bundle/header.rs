@@ -42,6 +42,8 @@ pub enum BundleRef {
     Reason(ObjectId, String),
     /// Where all of them come from; the value is any of the commits.
     Origin(OriginStore, ObjectId),
+    /// Where one comes from that its sender had imported.
+    OriginOf(OriginStore, ObjectId),
     /// `HEAD` or a branch, for plain git alone.
     Branch(&'static str, ObjectId),
 }
@@ -100,13 +102,15 @@ impl BundleHeader {
             }
             let (id, name) = text.split_once(' ').ok_or_else(shown)?;
             let id = ObjectId::from_hex(id).ok_or_else(shown)?;
-            let is_origin = name.starts_with(ORIGIN) && header.origin().is_some();
-            if is_origin || !names.insert(name.to_owned()) {
+            if !names.insert(name.to_owned()) {
                 return Err(
                     format!("its header has a ref twice: '{name}'", name = escape(name)).into(),
                 );
             }
             let known = BundleRef::of(name, id);
+            if matches!(known, Some(BundleRef::Origin(..))) && header.origin().is_some() {
+                return Err("its header has two origins".into());
+            }
             header.refs.push(known.ok_or_else(|| {
                 format!(
                     "it has the ref '{}', which is none of checkpoints",
@@ -147,7 +151,11 @@ impl BundleRef {
             return (encode_component(&decoded) == reason).then_some(Self::Reason(id, decoded));
         }
         if let Some(origin) = name.strip_prefix(ORIGIN) {
-            return Some(Self::Origin(OriginStore::of_ref(origin)?, value));
+            let ending = format!("/{value}");
+            return match origin.strip_suffix(&ending) {
+                Some(origin) => Some(Self::OriginOf(OriginStore::of_ref(origin)?, value)),
+                None => Some(Self::Origin(OriginStore::of_ref(origin)?, value)),
+            };
         }
         ["HEAD", "refs/heads/main"]
             .into_iter()
@@ -157,10 +165,14 @@ impl BundleRef {
 
     fn value(&self) -> ObjectId {
         match self {
-            Self::Checkpoint(id) | Self::Pin(id) | Self::Reason(id, _) => *id,
-            Self::Meta(_, id) | Self::Run(_, _, id) | Self::Origin(_, id) | Self::Branch(_, id) => {
-                *id
-            }
+            Self::Checkpoint(id)
+            | Self::Pin(id)
+            | Self::Reason(id, _)
+            | Self::Meta(_, id)
+            | Self::Run(_, _, id)
+            | Self::Origin(_, id)
+            | Self::OriginOf(_, id)
+            | Self::Branch(_, id) => *id,
         }
     }
 }
@@ -174,6 +186,7 @@ impl fmt::Display for BundleRef {
             Self::Reason(id, reason) => write!(f, "{REASON}{id}/{}", encode_component(reason)),
             Self::Run(namespace, id, _) => f.write_str(&namespace.name_of(id)),
             Self::Origin(origin, _) => write!(f, "{ORIGIN}{}", origin.to_ref()),
+            Self::OriginOf(origin, id) => write!(f, "{ORIGIN}{}/{id}", origin.to_ref()),
             Self::Branch(name, _) => f.write_str(name),
         }
     }
@@ -222,6 +235,7 @@ mod tests {
                 BundleRef::Pin(id(3)),
                 BundleRef::Reason(id(3), "other / words".to_owned()),
                 BundleRef::Run(RefNamespace::Live, "run-1".to_owned(), id(5)),
+                BundleRef::OriginOf(origin.clone(), id(3)),
                 BundleRef::Origin(origin, id(3)),
             ],
         };

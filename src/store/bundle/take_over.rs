@@ -96,7 +96,7 @@ impl LockedStore<'_> {
             &self.store().layout().packs(),
         )?;
         self.store().objects().refresh()?;
-        self.note_origins(&taken)?;
+        self.note_origins(received, &taken)?;
         self.write_refs(received, &mut taken)?;
         relocate::take_over_workflows(self, &received.quarantine)?;
         Ok(taken)
@@ -143,9 +143,9 @@ impl LockedStore<'_> {
         received.quarantine.objects().refresh()
     }
 
-    /// Notes origin and place. Those of a store that has only such of the same origin keep their
-    /// order; others are placed by their time.
-    fn note_origins(&self, taken: &BundleTaken) -> Result<()> {
+    /// Notes origin and place. Those of one origin keep their order in a store that has no others;
+    /// else they are placed by their time.
+    fn note_origins(&self, received: &Received, taken: &BundleTaken) -> Result<()> {
         let layout = self.store().layout();
         let mut noted = self.inventory().origins.clone();
         let line: Vec<LineEntry> = self
@@ -159,7 +159,14 @@ impl LockedStore<'_> {
                 .get(&entry.id)
                 .is_some_and(|known| known.origin == taken.origin)
         };
-        let keeps_order = line.iter().all(is_of_this);
+        let refs = received.header.refs.iter();
+        let others: HashMap<ObjectId, &OriginStore> = refs
+            .filter_map(|one| match one {
+                BundleRef::OriginOf(origin, id) => Some((*id, origin)),
+                _ => None,
+            })
+            .collect();
+        let keeps_order = others.is_empty() && line.iter().all(is_of_this);
         let mut time_ms = i64::MIN;
         let mut added = Vec::new();
         for checkpoint in &taken.added {
@@ -170,7 +177,8 @@ impl LockedStore<'_> {
             } else {
                 before.map_or(0, |entry| entry.sequence)
             };
-            let origin = taken.origin.clone();
+            let origin = others.get(&checkpoint.id).copied();
+            let origin = origin.cloned().or_else(|| taken.origin.clone());
             added.push((checkpoint.id, OriginNote { sequence, origin }));
         }
         noted.extend(added);
@@ -290,7 +298,8 @@ fn check_values<'h>(
         BundleRef::Checkpoint(id)
         | BundleRef::Pin(id)
         | BundleRef::Reason(id, _)
-        | BundleRef::Origin(_, id) => metas.contains_key(id),
+        | BundleRef::Origin(_, id)
+        | BundleRef::OriginOf(_, id) => metas.contains_key(id),
         // A branch of a store may be older than its checkpoints.
         BundleRef::Branch(..) | BundleRef::Run(..) => true,
     };
