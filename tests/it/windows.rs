@@ -260,21 +260,18 @@ fn ctrl_c_ends_a_command_that_waits_at_once_and_leaves_nothing_half_done() {
         let run = typed_ctrl_c(&sandbox, after, &["create", "--force"]).expect("a typist");
         stopped += usize::from(run.code == 130);
         assert!([0, 130, CONTROL_C_EXIT].contains(&run.code), "{run}");
-        assert_eq!(
-            sandbox.listed_ids().len() > ids.len(),
-            run.code == 0,
-            "{run}"
-        );
+        // One that the system ended may have done its work already.
+        let is_told = run.code != CONTROL_C_EXIT;
+        let is_made = sandbox.listed_ids().len() > ids.len();
+        assert!(!is_told || is_made == (run.code == 0), "{run}");
         ids = sandbox.listed_ids();
         let run = typed_ctrl_c(&sandbox, after, &["restore", &first, "--yes"]).expect("a typist");
         stopped += usize::from(run.code == 130);
         assert!([0, 130, CONTROL_C_EXIT].contains(&run.code), "{run}");
         assert!(sandbox.status()["pending"].is_null(), "{run}");
-        assert_eq!(
-            sandbox.tree().diff(&before).is_empty(),
-            run.code == 0,
-            "{run}"
-        );
+        let is_told = run.code != CONTROL_C_EXIT;
+        let is_back = sandbox.tree().diff(&before).is_empty();
+        assert!(!is_told || is_back == (run.code == 0), "{run}");
     }
     assert!(stopped > 0, "no command was stopped");
     sandbox.run(&["verify", "--full"]).success();
