@@ -24,7 +24,7 @@ pub fn human(outcome: &ExportOutcome, file: &Path) -> Output {
     );
     if let Some(since) = outcome.since {
         let since = since.short();
-        result.push_str(&format!("Whoever imports it needs {since} already.\n"));
+        result.push_str(&format!("The other side needs {since} already.\n"));
     }
     if outcome.prompts_left > 0 {
         result.push_str(&format!(

@@ -27,6 +27,16 @@ fn exported() -> (Sandbox, PathBuf) {
     (sandbox, file)
 }
 
+/// As [`exported`], after a restore, with its safety checkpoint in the bundle.
+fn exported_with_safety() -> (Sandbox, PathBuf) {
+    let (sandbox, file) = exported();
+    sandbox.restore("one").success();
+    sandbox
+        .run(&["export", "--safety", "-o", &text(&file)])
+        .success();
+    (sandbox, file)
+}
+
 fn text(path: &Path) -> String {
     path.to_str().expect("a plain path").to_owned()
 }
@@ -227,11 +237,7 @@ fn many_imported_ones_keep_their_order_when_refs_are_packed() {
 
 #[test]
 fn safety_checkpoints_travel_only_if_asked_for_on_both_sides() {
-    let (from, _) = exported();
-    from.restore("one").success();
-    let file = from.top().join("all.bundle");
-    from.run(&["export", "--safety", "-o", &text(&file)])
-        .success();
+    let (from, file) = exported_with_safety();
     let to = Sandbox::new();
     let said = import(&to, &file).success();
     assert!(said.stdout.contains("only --safety imports"), "{said}");
@@ -331,11 +337,7 @@ fn a_bundle_heals_what_is_damaged_here() {
 
 #[test]
 fn an_imported_safety_checkpoint_is_no_step_that_could_be_undone_here() {
-    let (from, _) = exported();
-    from.restore("one").success();
-    let file = from.top().join("all.bundle");
-    from.run(&["export", "--safety", "-o", &text(&file)])
-        .success();
+    let (_from, file) = exported_with_safety();
     let to = Sandbox::new();
     to.write("own", "1").create("own");
     to.run(&["import", "--safety", &text(&file)]).success();
@@ -405,4 +407,23 @@ fn who_passes_checkpoints_on_names_where_they_were_made() {
     };
     assert_eq!(root("two"), text(first.root()));
     assert_eq!(root("own"), text(second.root()));
+}
+
+#[test]
+fn what_is_noted_of_checkpoints_here_is_overwritten_by_no_import_that_cannot_read_it() {
+    let (_from, file) = exported();
+    for notes in ["rewords", "origins"] {
+        let to = Sandbox::new();
+        to.write("own", "1").create("own");
+        to.run(&["reword", "own", "my own words"]).success();
+        let path = to.store().join("checkpoint").join(notes);
+        to.write(&path, "torn");
+        let refused = import(&to, &file).code(6);
+        assert!(refused.stderr.contains("verify --repair"), "{refused}");
+        assert_eq!(to.listed_ids().len(), 1, "{notes}");
+        assert_eq!(std::fs::read(&path).expect("a file"), b"torn", "{notes}");
+        to.run(&["verify", "--repair"]).success();
+        import(&to, &file).success();
+        assert_eq!(to.listed_ids().len(), 4, "{notes}");
+    }
 }

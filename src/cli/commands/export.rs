@@ -14,8 +14,7 @@ use crate::view::export as export_view;
 /// Write checkpoints into a file that another machine can import
 ///
 /// The file is a git bundle: `git bundle verify` checks it, `git clone` reads it. It has the files,
-/// metas, pins and scopes of the checkpoints, and without SEL all workflows. Whoever reads it reads
-/// the files.
+/// metas, pins and scopes of the checkpoints, and without SEL all workflows. It is not encrypted.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ExportBundleArgs {
     /// Checkpoints [default: all but safety checkpoints]

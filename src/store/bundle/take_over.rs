@@ -17,6 +17,7 @@ use crate::store::bundle::receive::{Received, bad};
 use crate::store::damage::check::{CheckOptions, CheckReport};
 use crate::store::damage::check_checkpoints::CheckpointChecker;
 use crate::store::files::{atomic_file, directories};
+use crate::store::layout::Layout;
 use crate::store::lifecycle::relocate;
 use crate::store::locked::LockedStore;
 use crate::store::objects::loose_files;
@@ -24,8 +25,8 @@ use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::repository::Store;
 use crate::store::runs::{run_reader, run_refs};
-use crate::store::small_files::origins::{self, OriginNote};
-use crate::store::small_files::rewords;
+use crate::store::small_files::origins::{self, OriginNote, Origins};
+use crate::store::small_files::rewords::{self, Rewords};
 
 /// Upper bound on a sequence number: more of them must have room above it.
 const LARGEST_SEQUENCE: u64 = 1 << 53;
@@ -55,6 +56,24 @@ pub struct TakeOverOptions<'o> {
     pub safety: bool,
     /// Says what is wrong with the state of a run.
     pub check_run: fn(&Store, ObjectId) -> Result<(), Malformed>,
+}
+
+/// What the store notes of its checkpoints beside their commits.
+struct LaterNotes {
+    origins: Origins,
+    reasons: Rewords,
+}
+
+impl LaterNotes {
+    /// # Errors
+    /// A file cannot be read: it would be lost if it were written again.
+    fn read(layout: &Layout) -> Result<Self> {
+        let damaged = |what| move |why| Error::damaged(what, why);
+        Ok(Self {
+            origins: origins::read(layout).map_err(damaged("the file of origins"))?,
+            reasons: rewords::read(layout).map_err(damaged("the file of later reasons"))?,
+        })
+    }
 }
 
 impl LockedStore<'_> {
@@ -89,6 +108,7 @@ impl LockedStore<'_> {
         if taken.added.is_empty() && taken.healed.is_empty() && taken.runs == 0 {
             return Ok(taken);
         }
+        let notes = LaterNotes::read(self.store().layout())?;
         // A store without a manifest takes every commit for a checkpoint.
         self.write_derived()?;
         relocate::copy_packs(
@@ -96,8 +116,8 @@ impl LockedStore<'_> {
             &self.store().layout().packs(),
         )?;
         self.store().objects().refresh()?;
-        self.note_origins(received, &taken)?;
-        self.write_refs(received, &mut taken)?;
+        self.note_origins(received, &taken, notes.origins)?;
+        self.write_refs(received, &mut taken, notes.reasons)?;
         relocate::take_over_workflows(self, &received.quarantine)?;
         Ok(taken)
     }
@@ -145,9 +165,13 @@ impl LockedStore<'_> {
 
     /// Notes origin and place. Those of one origin keep their order in a store that has no others;
     /// else they are placed by their time.
-    fn note_origins(&self, received: &Received, taken: &BundleTaken) -> Result<()> {
+    fn note_origins(
+        &self,
+        received: &Received,
+        taken: &BundleTaken,
+        mut noted: Origins,
+    ) -> Result<()> {
         let layout = self.store().layout();
-        let mut noted = self.inventory().origins.clone();
         let line: Vec<LineEntry> = self
             .inventory()
             .checkpoints
@@ -188,7 +212,12 @@ impl LockedStore<'_> {
         origins::write(layout, &noted)
     }
 
-    fn write_refs(&self, received: &Received, taken: &mut BundleTaken) -> Result<()> {
+    fn write_refs(
+        &self,
+        received: &Received,
+        taken: &mut BundleTaken,
+        mut known_reasons: Rewords,
+    ) -> Result<()> {
         let layout = self.store().layout();
         // Without the seal, the rows of the manifest are compared with all checkpoints again.
         atomic_file::remove_if_there(&layout.packed_seal())?;
@@ -202,9 +231,8 @@ impl LockedStore<'_> {
         }
         reasons.retain(|id, _| taken.added.iter().any(|added| added.id == *id));
         if !reasons.is_empty() {
-            let mut known = rewords::read(layout).unwrap_or_default();
-            known.append(&mut reasons);
-            rewords::write(layout, &known)?;
+            known_reasons.append(&mut reasons);
+            rewords::write(layout, &known_reasons)?;
         }
         for checkpoint in taken.added.iter_mut().chain(&mut taken.healed) {
             let id = checkpoint.id;

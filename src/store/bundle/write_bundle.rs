@@ -52,7 +52,7 @@ impl Store {
         let text = header.to_string();
         out.output.write_all(text.as_bytes()).map_err(unwritten)?;
         let count = u32::try_from(ids.len())
-            .map_err(|_| Error::unexpected("a bundle cannot hold so many objects"))?;
+            .map_err(|_| Error::unexpected("a bundle holds at most 4,294,967,295 objects"))?;
         out.put(PACK_START)?;
         out.put(&count.to_be_bytes())?;
         let stored = in_stored_order(reach.catalogue(), ids);
