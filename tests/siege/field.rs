@@ -69,6 +69,12 @@ impl Field {
         if matches!(what, Moved::Work | Moved::Both) {
             field.work_in = disk;
         }
+        if field.home_in != field.work_in {
+            // Commands name files as `../home/…`, wherever the two lie.
+            let beside = field.work_in.join("home");
+            remove(&beside);
+            std::os::unix::fs::symlink(field.home(), beside).expect("a link can be made");
+        }
         field.clear();
         field
     }

@@ -15,7 +15,7 @@ use crate::ops::select::checkpoint;
 use crate::ops::warning::Warning;
 use crate::store::bundle::header::{BundleHeader, BundleRef};
 use crate::store::bundle::write_bundle::BundleSize;
-use crate::store::files::atomic_file::{TMP_PREFIX, TemporaryFile};
+use crate::store::files::atomic_file::{TMP_PREFIX, TemporaryFile, sync_directory};
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
@@ -234,6 +234,7 @@ fn into_file(
     let size = through(file.file(), path, write)?;
     file.sync()?;
     file.publish(&place)?;
+    sync_directory(folder)?;
     Ok(size)
 }
 
