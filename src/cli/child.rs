@@ -2,18 +2,20 @@
 //! git, the pager, and a wrapped status line.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{Read as _, Write as _};
+use std::io::{IsTerminal as _, Read, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::thread;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::base::interrupt::{Interrupt, Interrupted};
+use crate::base::mutex::lock;
 use crate::cli::terminal::progress;
 use crate::error::{Error, Result};
 use crate::model::command_end::CommandEnd;
-use crate::ops::context::FedCommand;
+use crate::ops::context::{FedCommand, GitCommand, GitEnd};
 
 /// Shortest and longest pause between two looks at whether the child has ended.
 const FIRST_CHILD_PAUSE: Duration = Duration::from_millis(1);
@@ -120,15 +122,16 @@ impl Children<'_> {
     fn spawn_and_wait(&self, command: &mut Command, shown: &Path) -> Result<CommandEnd> {
         let mut child = command.spawn().map_err(Error::io("start", shown))?;
         let status = self
-            .wait(&mut child)
+            .wait(&mut child, Duration::MAX)
             .map_err(Error::io("wait for", shown))?;
         self.interrupt.check()?;
         Ok(ended(status))
     }
 
     /// Waits for the end of the child; a signal is passed on after a grace period, and a second one
-    /// kills the child.
-    fn wait(&self, child: &mut Child) -> std::io::Result<ExitStatus> {
+    /// kills the child, as does the end of `limit`.
+    fn wait(&self, child: &mut Child, limit: Duration) -> std::io::Result<ExitStatus> {
+        let started = Instant::now();
         let mut pause = FIRST_CHILD_PAUSE;
         let mut asked: Option<(i32, Instant)> = None;
         let mut passed_on = false;
@@ -151,6 +154,7 @@ impl Children<'_> {
                     pass_on(child, signal)?;
                     passed_on = true;
                 }
+                _ if started.elapsed() >= limit => kill_with_children(child)?,
                 _ => {}
             }
             thread::sleep(pause);
@@ -185,6 +189,127 @@ pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<Co
         may_read_stdin: false,
     }
     .spawn_and_wait(&mut command, Path::new("the shell"))
+}
+
+/// Settings of git at a remote: nothing that a project or a template may bring, nothing that goes on
+/// afterwards. What is fetched is checked by us.
+const REMOTE_SETTINGS: [&str; 11] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.useReplaceRefs=true",
+    "fetch.fsckObjects=false",
+    "fetch.unpackLimit=1",
+    "fetch.writeCommitGraph=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "push.gpgSign=false",
+    "transfer.fsckObjects=false",
+    "transfer.unpackLimit=1",
+];
+/// Most of stdout and of stderr of git that is kept, in bytes: their ends.
+const MOST_KEPT: usize = 32 << 20;
+/// Time for the end of the output after that of git: what ssh leaves behind may hold it open.
+const LEFT_OPEN: Duration = Duration::from_millis(500);
+
+/// Runs git at a remote, with the user's own settings and keys. Without a terminal it asks nothing.
+/// The caller holds a shield.
+///
+/// # Errors
+/// Git cannot be started or takes too long, or a signal came; it has ended then.
+pub fn git(interrupt: &Interrupt, asked: &GitCommand<'_>) -> Result<GitEnd> {
+    let _hidden = progress::hide();
+    let may_ask = asked.may_ask && std::io::stdin().is_terminal();
+    let mut command = remote_git(asked, may_ask);
+    let started = Instant::now();
+    let mut child = command.spawn().map_err(|why| match why.kind() {
+        std::io::ErrorKind::NotFound => Error::GitMissing,
+        _ => Error::io("start", Path::new("git"))(why),
+    })?;
+    let (stdout, stderr) = (
+        child.stdout.take().map(gather),
+        child.stderr.take().map(gather),
+    );
+    let children = Children {
+        interrupt,
+        may_read_stdin: may_ask,
+    };
+    let status = children.wait(&mut child, asked.limit);
+    let status = status.map_err(Error::io("wait for", Path::new("git")))?;
+    let [stdout, stderr] =
+        [stdout, stderr].map(|pipe| pipe.as_ref().map(gathered).unwrap_or_default());
+    interrupt.check()?;
+    if started.elapsed() >= asked.limit && !status.success() {
+        return Err(Error::GitTooSlow { limit: asked.limit });
+    }
+    Ok(GitEnd {
+        is_success: status.success(),
+        stdout,
+        stderr,
+    })
+}
+
+fn remote_git(asked: &GitCommand<'_>, may_ask: bool) -> Command {
+    let mut command = Command::new("git");
+    for setting in REMOTE_SETTINGS {
+        command.args(["-c", setting]);
+    }
+    // Settings in the environment are the user's own; a repository there is another.
+    for name in GIT_PLACES
+        .iter()
+        .filter(|name| !name.starts_with("GIT_CONFIG"))
+    {
+        command.env_remove(name);
+    }
+    command
+        .args(asked.arguments)
+        .current_dir(asked.repository)
+        .env_remove("GIT_QUARANTINE_PATH")
+        .env_remove("GIT_NO_REPLACE_OBJECTS")
+        .env("GIT_DIR", asked.repository)
+        .env("GIT_ALLOW_PROTOCOL", asked.protocols)
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    if !may_ask {
+        command.env("GIT_TERMINAL_PROMPT", "0");
+        // It asks this program, which has no answer, instead of the terminal.
+        command.env("SSH_ASKPASS_REQUIRE", "force");
+        command.env("SSH_ASKPASS", "false");
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    }
+    command
+}
+
+/// The end of what a child writes, read by a thread of its own.
+struct Gathered {
+    kept: Arc<Mutex<Vec<u8>>>,
+    thread: JoinHandle<()>,
+}
+
+fn gather(mut pipe: impl Read + Send + 'static) -> Gathered {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&kept);
+    let thread = thread::spawn(move || {
+        let mut piece = [0; 8192];
+        while let Ok(len @ 1..) = pipe.read(&mut piece) {
+            let mut kept = lock(&into);
+            kept.extend_from_slice(&piece[..len]);
+            if kept.len() > MOST_KEPT {
+                kept.drain(..MOST_KEPT / 2);
+            }
+        }
+    });
+    Gathered { kept, thread }
+}
+
+fn gathered(pipe: &Gathered) -> String {
+    let ended = Instant::now();
+    while !pipe.thread.is_finished() && ended.elapsed() < LEFT_OPEN {
+        thread::sleep(FIRST_CHILD_PAUSE);
+    }
+    String::from_utf8_lossy(&lock(&pipe.kept)).into_owned()
 }
 
 /// Upper bound on what is read of a wrapped command, in bytes.

@@ -181,6 +181,7 @@ pub fn open(
         interrupt: Interrupt::default(),
         progress: Progress::default(),
         run_database_command: child::database_command,
+        run_git: child::git,
         holder: environment::holder(command),
         pending_warnings: PendingWarnings::default(),
         workflows: crate::workflow::port::PORT,

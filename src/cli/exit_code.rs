@@ -87,6 +87,8 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::Unguarded { .. }
         | Error::NothingHeld { .. }
         | Error::RelinkRefused { .. }
+        | Error::RemoteNameTaken { .. }
+        | Error::NotOwn { .. }
         | Error::DatabaseNotHeld { .. }
         | Error::ChangedMeanwhile { .. } => REFUSED,
         Error::Damaged { .. }
@@ -101,17 +103,11 @@ pub fn of_error(error: &Error) -> u8 {
         },
         Error::Busy { .. } => BUSY,
         Error::StoppedAfter { cause, .. } => of_error(cause),
-        Error::BadConfig { .. }
-        | Error::NoBase { .. }
-        | Error::NoPlaceForBase { .. }
-        | Error::HostileStore { .. }
-        | Error::DatabaseNotTaken { .. }
-        | Error::Io { .. }
-        | Error::TreeIo { .. }
-        | Error::Unexpected(_) => FAILED,
         Error::Interrupted { signal } | Error::InterruptedLate { signal, .. } => {
             u8::try_from(SIGNALLED + signal).unwrap_or(FAILED)
         }
+        // What no caller branches on.
+        _ => FAILED,
     }
 }
 

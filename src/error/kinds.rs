@@ -256,13 +256,44 @@ pub enum Error {
     #[strum(serialize = "damaged")]
     DamageFound { what: String, hint: Sentence },
     /// A bundle is no bundle, is cut short or damaged, or has what no checkpoint may have.
-    #[error("the bundle {file} was not taken: {why}")]
-    #[strum(message = "nothing was imported; copy or export it again")]
-    BadBundle { file: String, why: String },
+    #[error("{origin} was not taken: {why}")]
+    #[strum(message = "nothing of it was added; get it once more from where it was made")]
+    BadBundle {
+        /// The bundle, or what a remote sent.
+        origin: String,
+        why: String,
+    },
     /// An incremental bundle whose prerequisite is missing.
-    #[error("the bundle {file} builds on checkpoint {}, which is not here", .id.short())]
+    #[error("{file} builds on checkpoint {}, which is not here", .id.short())]
     #[strum(message = "nothing was imported; import the bundle before it first")]
     BundleNeeds { file: String, id: ObjectId },
+    /// Git cannot be started.
+    #[error("there is no git on PATH, which alone reaches remotes; nothing was changed")]
+    #[strum(message = "install git, or carry a file: 'checkpoint export -o FILE' needs none")]
+    GitMissing,
+    #[error("git did not end within {} s", .limit.as_secs())]
+    #[strum(message = "nothing was changed here; '--timeout SECONDS' gives it more time")]
+    GitTooSlow { limit: Duration },
+    #[error("the remote {name} is known with another URL; nothing was changed")]
+    #[strum(
+        message = "give this one another name, or forget that one: 'checkpoint remote remove NAME'"
+    )]
+    RemoteNameTaken { name: String },
+    /// A checkpoint of a remote where one of this store is needed.
+    #[error("'{selector}' is a checkpoint of a remote, which is only read; nothing was changed")]
+    #[strum(
+        message = "'checkpoint restore' brings its files here, and a checkpoint made then is yours"
+    )]
+    NotOwn { selector: String },
+    /// A remote cannot be reached, or refuses.
+    #[error("the remote {remote} ({url}): {why}")]
+    #[strum(message = "nothing was changed here; mend that, then run the command again")]
+    RemoteFailed {
+        remote: String,
+        url: String,
+        /// What git said last.
+        why: String,
+    },
     #[error("{store} has format {found}; this program writes {supported}")]
     #[strum(message = "use the newer program that wrote it")]
     StoreTooNew {

@@ -38,6 +38,8 @@ pub struct Context {
     pub progress: Progress,
     /// Runs a command of the user's configuration.
     pub run_database_command: RunDatabaseCommand,
+    /// Runs git to reach a remote.
+    pub run_git: RunGit,
     /// Text shown to other processes while we hold the lock.
     pub holder: String,
     pub pending_warnings: PendingWarnings,
@@ -296,4 +298,29 @@ pub struct FedCommand<'c> {
     pub stdin: Option<File>,
     pub stdout: Option<File>,
     pub stderr: File,
+}
+
+/// Provided by the front-end, as [`RunDatabaseCommand`].
+pub type RunGit = fn(&Interrupt, &GitCommand<'_>) -> Result<GitEnd>;
+
+/// A run of git in a bare repository of ours.
+#[derive(Debug)]
+pub struct GitCommand<'c> {
+    pub repository: &'c Path,
+    pub arguments: &'c [&'c str],
+    /// Transports that it may use, as in `GIT_ALLOW_PROTOCOL`.
+    pub protocols: &'c str,
+    /// After this time it is killed.
+    pub limit: Duration,
+    /// Whether it may ask on the terminal, if there is one.
+    pub may_ask: bool,
+}
+
+/// How git ended, and what it said.
+#[derive(Debug)]
+pub struct GitEnd {
+    pub is_success: bool,
+    pub stdout: String,
+    /// The end of it.
+    pub stderr: String,
 }

@@ -8,18 +8,20 @@
 //! ├── refs/pins/<commit>                            a pin
 //! ├── refs/workflows/<id>                          a run: its newest transition; the others are its ancestors
 //! ├── refs/archive/workflows/<name>                 an archived run
+//! ├── refs/remotes/<name>/<dir-hash>/<device>       the newest carrier fetched from a line of a remote
 //! ├── packed-refs                                   those of older checkpoints and their metas, once there are many
 //! ├── refs/heads/main                               the newest checkpoint of any kind
 //! ├── objects/pack/pack-*.pack, .idx                of a checkpoint one, or one a thread; merged later
 //! ├── .gitignore                                    the exclusion list, written once, the user's to edit
 //! ├── checkpoint-manifest.md                        the table for people
 //! └── checkpoint/                                   what git has no place for
-//!     ├── description  lock  journal  holds  projected  adopted  rewords  origins
+//!     ├── description  lock  journal  holds  projected  adopted  rewords  origins  remotes
 //!     ├── stat-cache  stat-cache-patch  left-out  size-gate   derived, may be lost
 //!     ├── agent-sessions  hook-log  hook-log-former   likewise, of the agents that work here
 //!     ├── commits  packed-commits  packed-seal      likewise, the files of `commit_cache`, `packed_commits`, `packed_seal`
 //!     ├── unlike  tidied                            likewise, the files of `rejected_bases` and `last_gc`
 //!     ├── salvage                                   only while the store is made from a damaged one
+//!     ├── transport/<name>/                         the repository by which git talks to a remote
 //!     └── bisect-<16 hex>/                          scratch of a running bisect, locked by it; swept once it is not
 //! ```
 
@@ -213,6 +215,15 @@ impl Layout {
         self.own().join("origins")
     }
 
+    pub fn remotes(&self) -> PathBuf {
+        self.own().join("remotes")
+    }
+
+    /// The repository by which git talks to a remote.
+    pub fn transport(&self, remote: &str) -> PathBuf {
+        self.own().join("transport").join(remote)
+    }
+
     pub fn agent_sessions(&self) -> PathBuf {
         self.own().join("agent-sessions")
     }
@@ -284,6 +295,7 @@ impl Layout {
             self.former_hook_log(),
             self.rewords(),
             self.origins(),
+            self.remotes(),
             self.projected(),
             self.workflow_roll(),
             self.adopted(),

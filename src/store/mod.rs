@@ -1,7 +1,6 @@
 //! The store: a bare git repository of our own with one ref per checkpoint. It knows nothing of
 //! working directories.
 
-pub mod bundle;
 pub mod damage;
 pub mod files;
 pub mod gc;
@@ -14,4 +13,5 @@ pub mod refs;
 pub mod repository;
 pub mod runs;
 pub mod small_files;
+pub mod transfer;
 pub mod trees;

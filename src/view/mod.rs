@@ -34,6 +34,7 @@ pub mod plan;
 pub mod progress;
 pub mod prune;
 pub mod relink;
+pub mod remote;
 pub mod restore;
 pub mod restore_contract;
 pub mod rewind;

@@ -8,8 +8,8 @@ use crate::view::parts::TextAnswer;
 use crate::view::workflow::answers as runs;
 use crate::view::{
     bisect, cat, config, copies, create, delete, diff, doctor, export, find, guard, hold, import,
-    list, ls, pin, prune, relink, restore, rewind, reword, setup, show, status, stores, undo,
-    verify,
+    list, ls, pin, prune, relink, remote, restore, rewind, reword, setup, show, status, stores,
+    undo, verify,
 };
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
@@ -36,9 +36,10 @@ pub struct SchemaAnswer {
 }
 
 /// Every answer; `usage` is that of a command line without a command.
-const ANSWERS: [(&str, Schema); 44] = [
+const ANSWERS: [(&str, Schema); 51] = [
     ("bisect", envelope::schema::<bisect::BisectAnswer>),
     ("cat", envelope::schema::<cat::CatAnswer>),
+    ("clone", envelope::schema::<remote::CloneAnswer>),
     ("completions", envelope::schema::<TextAnswer>),
     ("config", envelope::schema::<config::ConfigAnswer>),
     ("create", envelope::schema::<create::CreateAnswer>),
@@ -46,6 +47,7 @@ const ANSWERS: [(&str, Schema); 44] = [
     ("diff", envelope::schema::<diff::DiffAnswer>),
     ("doctor", envelope::schema::<doctor::DoctorAnswer>),
     ("export", envelope::schema::<export::ExportAnswer>),
+    ("fetch", envelope::schema::<remote::FetchAnswer>),
     ("find", envelope::schema::<find::FindAnswer>),
     ("guard", envelope::schema::<guard::GuardAnswer>),
     ("help", envelope::schema::<TextAnswer>),
@@ -66,9 +68,14 @@ const ANSWERS: [(&str, Schema); 44] = [
         "prune_orphaned",
         envelope::schema::<stores::PruneOrphanedAnswer>,
     ),
+    ("push", envelope::schema::<remote::PushAnswer>),
     ("redo", envelope::schema::<restore::RestoreAnswer>),
     ("release", envelope::schema::<hold::ReleaseAnswer>),
     ("relink", envelope::schema::<relink::RelinkAnswer>),
+    ("remote", envelope::schema::<()>),
+    ("remote.add", envelope::schema::<remote::RemoteAnswer>),
+    ("remote.list", envelope::schema::<remote::RemoteAnswer>),
+    ("remote.remove", envelope::schema::<remote::RemoteAnswer>),
     ("restore", envelope::schema::<restore::RestoreAnswer>),
     ("rewind", envelope::schema::<restore::RestoreAnswer>),
     ("rewind.list", envelope::schema::<rewind::RewindListAnswer>),

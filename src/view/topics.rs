@@ -19,7 +19,7 @@ const TOPICS: [(&str, &str); 15] = [
     ("configuration", include_str!("../docs/configuration.md")),
     ("performance", include_str!("../docs/performance.md")),
     ("platforms", include_str!("../docs/platforms.md")),
-    ("remote", include_str!("../docs/remote.md")),
+    ("remotes", include_str!("../docs/remotes.md")),
 ];
 
 pub fn names() -> Vec<&'static str> {

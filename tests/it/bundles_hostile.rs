@@ -134,7 +134,7 @@ fn import(sandbox: &Sandbox, bundle: &[u8]) -> Run {
 fn assert_refused(sandbox: &Sandbox, bundle: &[u8], why: &str) {
     let run = import(sandbox, bundle).code(6);
     assert!(run.stderr.contains(why), "not '{why}':\n{run}");
-    assert!(run.stderr.contains("nothing was imported"), "{run}");
+    assert!(run.stderr.contains("nothing of it was added"), "{run}");
     assert_eq!(sandbox.listed_ids(), [""; 0], "{run}");
     sandbox.run(&["verify", "--full"]).success();
 }

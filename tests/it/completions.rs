@@ -453,12 +453,13 @@ fn help_completes_commands_and_topics() {
     assert_eq!(
         names,
         [
-            "restore", "redo", "rewind", "release", "reword", "relink", "recovery", "remote"
+            "restore", "redo", "rewind", "release", "reword", "relink", "remote", "recovery",
+            "remotes"
         ],
         "{told:?}"
     );
     assert!(
-        told[6].ends_with("Recovery: interruptions, damage, moved projects"),
+        told[7].ends_with("Recovery: interruptions, damage, moved projects"),
         "{told:?}"
     );
 }

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use checkpoint::cli::grammar;
 
-use crate::bench::{Run, Sandbox};
+use crate::bench::remote::Remote;
+use crate::bench::{Git, Run, Sandbox};
 use crate::help::commands;
 use crate::hook::Agent;
 
@@ -53,6 +54,7 @@ fn prepared(words: &[String]) -> Sandbox {
             agent.prompt("go on");
         }
         "import" => run(&["export", "-o", "work.bundle"]),
+        "remote" | "push" | "fetch" | "clone" => with_a_remote(&sandbox, words),
         "restore" => drop(sandbox.write("src/main.rs", MAIN)),
         "diff" => drop(sandbox.write("src/main.rs", "fn main() { }\n")),
         "release" => run(&["hold", "nightly"]),
@@ -69,6 +71,25 @@ fn prepared(words: &[String]) -> Sandbox {
         _ => {}
     }
     sandbox
+}
+
+/// Makes a repository beside the project, and puts git where the examples find it.
+fn with_a_remote(sandbox: &Sandbox, words: &[String]) {
+    let remote = Remote::bare_directory(sandbox).expect("git is here");
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut programs = std::env::split_paths(&path).map(|dir| dir.join("git"));
+    let git = programs
+        .find(|program| program.is_file())
+        .expect("git is here");
+    sandbox.symlink(sandbox.top().join("bin/git"), git);
+    std::fs::rename(remote.place(), sandbox.top().join("server.git")).expect("it is moved");
+    remote.reach_from(sandbox);
+    if words.get(1).is_none_or(|word| word != "add") {
+        sandbox
+            .run(&["remote", "add", "origin", "../server.git"])
+            .success();
+        sandbox.run(&["push"]).success();
+    }
 }
 
 fn with_a_run(sandbox: &Sandbox, words: &[String]) {
@@ -113,7 +134,12 @@ fn run_example(sandbox: &Sandbox, example: &str) -> Run {
 
 fn check(is_wanted: &dyn Fn(&str) -> bool) {
     let mut wrong = Vec::new();
+    let has_git = Git::find(Sandbox::bare().root()).is_some();
+    let needs_git = |word: &str| matches!(word, "remote" | "push" | "fetch" | "clone");
     for words in commands().into_iter().filter(|words| is_wanted(&words[0])) {
+        if needs_git(&words[0]) && !has_git {
+            continue;
+        }
         let examples = examples(&words);
         if examples.len() < 2 {
             wrong.push(format!("{words:?} has {} examples", examples.len()));

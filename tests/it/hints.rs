@@ -13,6 +13,11 @@ use crate::source;
 
 /// Sentences that name options outside a command line, and the commands that print them.
 const SENTENCES: &[(&str, &[&str])] = &[
+    ("which only --with-prompts pushes", &["push"]),
+    (
+        "'--timeout SECONDS' gives it more",
+        &["push", "fetch", "clone"],
+    ),
     ("which only --with-prompts exports", &["export"]),
     ("which only --safety imports", &["import"]),
     (
@@ -84,7 +89,8 @@ const DRY_RUN: [&str; 10] = [
     "workflow cleanup",
 ];
 /// Sentences that are no advice: options of other programs, and those in manuals and lists.
-const OTHERS: [&str; 10] = [
+const OTHERS: [&str; 11] = [
+    "--format=%(objectname)",
     "Options of every command, such as",
     "--remove-destination",
     "diff --git",

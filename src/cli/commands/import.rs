@@ -56,9 +56,9 @@ impl RunCommand for ImportBundleArgs {
         };
         let options = ImportBundleOptions {
             name: if is_stream {
-                "of standard input".to_owned()
+                "the bundle of standard input".to_owned()
             } else {
-                escape_path(&self.file)
+                format!("the bundle {}", escape_path(&self.file))
             },
             with_safety: self.safety,
             force: self.force,

@@ -53,8 +53,11 @@ pub struct ListArgs {
     /// Also show how many files each one added, changed and deleted
     #[arg(long)]
     pub stat: bool,
+    /// List what was fetched from a remote
+    #[arg(long, value_name = "NAME")]
+    pub remote: Option<String>,
     /// List the stores of all directories, with their state
-    #[arg(long, conflicts_with_all = ["limit", "reason", "grep", "path", "source", "session", "since", "until", "kind", "restores", "stat"])]
+    #[arg(long, conflicts_with_all = ["limit", "reason", "grep", "path", "source", "session", "since", "until", "kind", "restores", "stat", "remote"])]
     pub all: bool,
 }
 
@@ -74,6 +77,7 @@ impl ListArgs {
             KindArg::Safety => CheckpointKind::Safety,
         });
         Ok(ListOptions {
+            remote: self.remote,
             limit: self.limit,
             reason: self.reason,
             grep: self.grep,

@@ -10,6 +10,7 @@ use crate::ops::context::Context;
 
 pub mod bisect;
 pub mod cat;
+pub mod clone;
 pub mod completions;
 pub mod config;
 pub mod create;
@@ -17,6 +18,7 @@ pub mod delete;
 pub mod diff;
 pub mod doctor;
 pub mod export;
+pub mod fetch;
 pub mod find;
 pub mod glance;
 pub mod guard;
@@ -33,7 +35,9 @@ pub mod phase;
 pub mod pin;
 pub mod plugin;
 pub mod prune;
+pub mod push;
 pub mod relink;
+pub mod remote;
 pub mod restore;
 pub mod rewind;
 pub mod reword;
@@ -149,6 +153,9 @@ commands! {
         "relink" Relink(relink::RelinkArgs),
         "export" Export(export::ExportBundleArgs),
         "import" Import(import::ImportBundleArgs),
+        "remote" Remote(remote::RemoteArgs),
+        "push" Push(push::PushArgs),
+        "fetch" Fetch(fetch::FetchArgs),
         "status" Status(status::StatusArgs),
         "doctor" Doctor(doctor::DoctorArgs),
         "workflow" Workflow(workflow::WorkflowArgs),
@@ -156,6 +163,7 @@ commands! {
         "task" Task(phase::TaskArgs),
     }
     anywhere {
+        "clone" Clone(clone::CloneArgs),
         "hook" Hook(hook::HookArgs),
         "setup" Setup(setup::SetupArgs),
         "plugin" Plugin(plugin::PluginArgs),

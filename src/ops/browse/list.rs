@@ -24,14 +24,18 @@ use crate::ops::select::period::Period;
 use crate::ops::select::timeline::Timeline;
 use crate::ops::select::words::{Lookup, TypedWords};
 use crate::ops::session;
+use crate::ops::transfer::remote;
 use crate::ops::warning::Warning;
 use crate::store::lifecycle::description::{self, STORE_FORMAT};
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
+use crate::store::transfer::fetched::FetchedCheckpoints;
 use crate::store::trees::tree_memo::TreeMemo;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListOptions {
+    /// Lists what was fetched from this remote.
+    pub remote: Option<String>,
     pub limit: Option<usize>,
     /// A pattern with `*` and `?` that must match the whole reason.
     pub reason: Option<String>,
@@ -84,7 +88,11 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
             ..ListOutcome::default()
         });
     };
-    let inventory = store.inventory()?;
+    let mut inventory = store.inventory()?;
+    if let Some(name) = &options.remote {
+        remote::named(&store, Some(name))?;
+        inventory.checkpoints = store.fetched(name)?.checkpoints;
+    }
     let line = &inventory.checkpoints;
     let options = &in_session(context, &inventory, options)?;
     let mut rows = Rows::new(&store, options, paths);
@@ -166,6 +174,7 @@ impl ListOptions {
     /// Whether anything but the limit decides which checkpoints are listed.
     pub fn has_filters(&self) -> bool {
         let all = Self {
+            remote: self.remote.clone(),
             limit: self.limit,
             hides_restores: self.hides_restores,
             tells: self.tells,
@@ -351,7 +360,7 @@ pub struct ShowOutcome {
     pub databases: Databases,
     /// The values that it holds, as a JSON object.
     pub state: Option<Vec<u8>>,
-    /// Where an imported one comes from.
+    /// Where it was made, if not here.
     pub origin: Option<OriginStore>,
     pub warnings: Vec<Warning>,
 }
@@ -368,7 +377,17 @@ pub fn show(context: &Context, words: &TypedWords) -> Result<ShowOutcome> {
     let inventory = store.inventory()?;
     let lookup = Lookup::new(context, &store, &inventory);
     let (checkpoint, paths) = lookup.read_one("show", words)?;
-    let before = baseline::before(&inventory.checkpoints, checkpoint.record.sequence);
+    let fetched = if inventory.checkpoints.holds(checkpoint.id) {
+        FetchedCheckpoints::default()
+    } else {
+        store.fetched_with(checkpoint.id).unwrap_or_default()
+    };
+    let line = if fetched.checkpoints.is_empty() {
+        &inventory.checkpoints
+    } else {
+        &fetched.checkpoints
+    };
+    let before = baseline::before(line, checkpoint.record.sequence);
     let before = before.map(Cow::into_owned);
     let changes = TreeMemo::new(store.objects()).diff(
         before.as_ref().map(|c| c.tree),
@@ -406,8 +425,9 @@ pub fn show(context: &Context, words: &TypedWords) -> Result<ShowOutcome> {
     let operation = checkpoint.record.operation.as_ref();
     let operation_target = operation.and_then(|operation| inventory.get(operation.target));
     let imported = inventory.origins.get(&checkpoint.id);
+    let imported = imported.and_then(|imported| imported.origin.clone());
     Ok(ShowOutcome {
-        origin: imported.and_then(|imported| imported.origin.clone()),
+        origin: imported.or_else(|| fetched.origins.get(&checkpoint.id).cloned()),
         state: state.map(|(_, bytes)| bytes),
         operation_target: operation_target.map(Cow::into_owned),
         paths,

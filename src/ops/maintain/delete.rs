@@ -8,7 +8,7 @@ use crate::model::checkpoint::record::{CheckpointId, CheckpointKind, DamagedChec
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::restore::planned_restore::refuse_other_plan;
-use crate::ops::select::checkpoint::find;
+use crate::ops::select::checkpoint::find_own;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::gc::disk_usage::bytes_below;
@@ -217,7 +217,7 @@ fn resolve(context: &Context, inventory: &Inventory, selector: &str) -> Result<T
     let whole = inventory.checkpoints.iter().filter(|c| named(&c.id.into()));
     match damaged.as_slice() {
         [] => {
-            let found = find(context, inventory, selector)?;
+            let found = find_own(context, inventory, selector)?;
             Ok(ToDelete {
                 id: found.id.into(),
                 record: Some((found.record.reason, found.record.time_ms)),

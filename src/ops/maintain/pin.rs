@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::context::Context;
-use crate::ops::select::checkpoint::find;
+use crate::ops::select::checkpoint::find_own;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 
@@ -26,7 +26,7 @@ pub struct PinOutcome {
 pub fn pin(context: &Context, options: &PinOptions) -> Result<PinOutcome> {
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
-    let mut checkpoint = find(context, session.locked.inventory(), &options.selector)?;
+    let mut checkpoint = find_own(context, session.locked.inventory(), &options.selector)?;
     let changed = session.locked.set_pinned(checkpoint.id, options.pin)?;
     checkpoint.pinned = options.pin;
     Ok(PinOutcome {

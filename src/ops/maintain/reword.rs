@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::context::Context;
 use crate::ops::create::options::checked_text;
-use crate::ops::select::checkpoint::find;
+use crate::ops::select::checkpoint::find_own;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 
@@ -34,7 +34,7 @@ pub fn reword(context: &Context, options: &RewordOptions) -> Result<RewordOutcom
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
     let inventory = session.locked.inventory();
-    let mut checkpoint = find(context, inventory, &options.selector)?;
+    let mut checkpoint = find_own(context, inventory, &options.selector)?;
     let before = std::mem::replace(&mut checkpoint.record.reason, reason);
     if before != checkpoint.record.reason {
         let reason = checkpoint.record.reason.as_str();

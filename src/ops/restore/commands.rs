@@ -280,7 +280,9 @@ impl<'c> FoundStore<'c> {
     }
 
     fn target(&self, id: ObjectId) -> Result<Target<'_>> {
-        let checkpoint = self.inventory.get(id).ok_or_else(|| Error::Damaged {
+        let own = self.inventory.get(id).map(Cow::into_owned);
+        let fetched = || self.store.find_fetched(id);
+        let checkpoint = own.or_else(fetched).ok_or_else(|| Error::Damaged {
             what: format!("checkpoint {}", id.short()),
             why: "it is needed here and is gone or unreadable".into(),
         })?;

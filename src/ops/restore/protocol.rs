@@ -180,7 +180,8 @@ fn is_taken_meanwhile(session: &Session<'_>, request: &Request) -> bool {
 /// Checks under the lock that the target was not evicted nor another restore interrupted meanwhile.
 fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
     let id = request.target.id();
-    if !session.locked.inventory().checkpoints.holds(id) {
+    let is_own = session.locked.inventory().checkpoints.holds(id);
+    if !is_own && !session.locked.store().is_fetched(id) {
         return Err(Error::EvictedMeanwhile { id });
     }
     match (&session.pending, &request.pending) {

@@ -11,6 +11,7 @@ use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::timeline;
 use crate::store::refs::inventory::Inventory;
+use crate::store::transfer::remotes;
 use crate::worktree::tree_handle::WorkTree;
 
 /// Finds the checkpoint that a selector names; an unreadable one is damage, not absence.
@@ -47,11 +48,49 @@ pub fn resolve(
         query: query.to_owned(),
         why,
     })?;
-    let found = match of_session {
-        Some(found) => found,
-        None => selector::resolve(query, &inventory.checkpoints, context.now_ms)?,
-    };
-    Ok(found.into_owned())
+    if let Some(found) = of_session {
+        return Ok(found.into_owned());
+    }
+    match selector::resolve(query, &inventory.checkpoints, context.now_ms) {
+        Ok(found) => Ok(found.into_owned()),
+        Err(problem) => of_remote(context, inventory, query).unwrap_or(Err(problem)),
+    }
+}
+
+/// Resolves `NAME/SEL`; `None` if no remote is called so, or what it has cannot be read.
+fn of_remote(
+    context: &Context,
+    inventory: &Inventory,
+    query: &str,
+) -> Option<Result<Checkpoint, SelectorProblem>> {
+    let (name, selector) = query.split_once('/')?;
+    let store = context.find_store().ok()??;
+    let remotes = remotes::read(store.layout()).ok()?;
+    let remote = remotes.iter().find(|remote| remote.name == name)?;
+    let line = store.fetched(&remote.name).ok()?.checkpoints;
+    let found = selector::resolve(selector, &line, context.now_ms);
+    Some(match found.map(Cow::into_owned) {
+        Ok(found) => Ok(inventory.get(found.id).map_or(found, Cow::into_owned)),
+        Err(SelectorProblem::NoMatch { why, .. }) => Err(SelectorProblem::NoMatch {
+            query: query.to_owned(),
+            why,
+        }),
+        Err(problem) => Err(problem),
+    })
+}
+
+/// Finds a checkpoint of this store, for a command that changes it.
+///
+/// # Errors
+/// As [`find`], or it is one of a remote.
+pub fn find_own(context: &Context, inventory: &Inventory, query: &str) -> Result<Checkpoint> {
+    let found = find(context, inventory, query)?;
+    if inventory.checkpoints.holds(found.id) {
+        return Ok(found);
+    }
+    Err(Error::NotOwn {
+        selector: escape(query),
+    })
 }
 
 /// Returns the checkpoint found for a selector.

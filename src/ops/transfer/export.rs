@@ -13,13 +13,13 @@ use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::select::checkpoint;
 use crate::ops::warning::Warning;
-use crate::store::bundle::header::{BundleHeader, BundleRef};
-use crate::store::bundle::write_bundle::BundleSize;
 use crate::store::files::atomic_file::{TMP_PREFIX, TemporaryFile, sync_directory};
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
 use crate::store::small_files::origins::Origins;
+use crate::store::transfer::header::{BundleHeader, BundleRef};
+use crate::store::transfer::write_bundle::BundleSize;
 use crate::worktree::root::canonical;
 
 #[derive(Clone, Debug, Default)]
@@ -64,23 +64,10 @@ pub fn export(
 ) -> Result<ExportOutcome> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
-    let mut outcome = choose(context, &store, &inventory, options)?;
-    let runs = if options.selectors.is_empty() {
-        runs(&store)?
-    } else {
-        Vec::new()
-    };
-    outcome.runs = runs.len();
+    let (mut outcome, header) = contents(context, &store, &inventory, options)?;
     if outcome.checkpoints.is_empty() {
         return Err(nothing(&outcome));
     }
-    let header = header(
-        context,
-        options,
-        &store,
-        &outcome,
-        (&inventory.origins, runs),
-    )?;
     let roots = roots(&header);
     let write = |output: &mut dyn Write| {
         let interrupt = || context.check_interrupt();
@@ -91,6 +78,25 @@ pub fn export(
         ExportTarget::File(path) => into_file(context, &path, write)?,
     };
     Ok(outcome)
+}
+
+/// Finds the checkpoints and runs that are asked for, and their refs.
+pub(super) fn contents(
+    context: &Context,
+    store: &Store,
+    inventory: &Inventory,
+    options: &ExportBundleOptions,
+) -> Result<(ExportOutcome, BundleHeader)> {
+    let mut outcome = choose(context, store, inventory, options)?;
+    let runs = if options.selectors.is_empty() {
+        runs(store)?
+    } else {
+        Vec::new()
+    };
+    outcome.runs = runs.len();
+    let parts = (&inventory.origins, runs);
+    let header = header(context, options, store, &outcome, parts)?;
+    Ok((outcome, header))
 }
 
 /// Finds the checkpoints that are asked for, oldest first.

@@ -1,5 +1,6 @@
 //! `import`: adds the checkpoints of a git bundle to the store of this root.
 
+use std::collections::BTreeSet;
 use std::io::BufRead;
 
 use crate::error::Result;
@@ -8,8 +9,8 @@ use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::session;
 use crate::ops::warning::Warning;
-use crate::store::bundle::receive::{self, Received};
-use crate::store::bundle::take_over::{BundleTaken, TakeOverOptions};
+use crate::store::transfer::receive::{self, Received};
+use crate::store::transfer::take_over::{BundleTaken, TakeOverOptions};
 
 #[derive(Clone, Debug, Default)]
 pub struct ImportBundleOptions {
@@ -50,6 +51,7 @@ pub fn import(
     let with = TakeOverOptions {
         name: &options.name,
         safety: options.with_safety,
+        checked: BTreeSet::new(),
         check_run: context.workflows.check_run,
     };
     let taken = session

@@ -91,12 +91,15 @@ fn is_alive(dir: &Path) -> bool {
     }
 }
 
-/// Removes a scratch directory with all that a user's command left in it. No link is followed.
+/// Removes a directory with all that a user's command left in it. No link is followed.
+///
+/// # Errors
+/// Something in it cannot be removed; a missing one is no error.
 #[expect(
     clippy::disallowed_methods,
     reason = "the directory is one of the store's own"
 )]
-fn remove_all(dir: &Path) -> Result<()> {
+pub(in crate::store) fn remove_all(dir: &Path) -> Result<()> {
     use std::io::ErrorKind::{NotFound, PermissionDenied};
     match std::fs::remove_dir_all(dir) {
         Err(error) if error.kind() == PermissionDenied => {

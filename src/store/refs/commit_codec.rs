@@ -18,21 +18,15 @@ pub struct CommitParts {
 
 /// Encodes a parentless commit at a time in UTC; the message is taken as it is.
 pub fn encode(tree: ObjectId, seconds: i64, message: &str) -> Vec<u8> {
-    encode_after(tree, None, seconds, message)
+    encode_after(tree, &[], seconds, message)
 }
 
-/// Encodes a commit with an optional parent.
-pub fn encode_after(
-    tree: ObjectId,
-    parent: Option<ObjectId>,
-    seconds: i64,
-    message: &str,
-) -> Vec<u8> {
-    let parent = parent
-        .map(|parent| format!("parent {parent}\n"))
-        .unwrap_or_default();
+/// Encodes a commit with its parents.
+pub fn encode_after(tree: ObjectId, parents: &[ObjectId], seconds: i64, message: &str) -> Vec<u8> {
+    let parents = parents.iter().map(|parent| format!("parent {parent}\n"));
+    let parents: String = parents.collect();
     let time = format!("{IDENTITY} {seconds} +0000");
-    format!("tree {tree}\n{parent}author {time}\ncommitter {time}\n\n{message}").into_bytes()
+    format!("tree {tree}\n{parents}author {time}\ncommitter {time}\n\n{message}").into_bytes()
 }
 
 /// Parses a commit, skipping unknown headers.
@@ -130,7 +124,7 @@ mod tests {
         );
         let parent = ObjectId::from_bytes([7; 20]);
         assert_eq!(
-            parse(&encode_after(tree, Some(parent), 1, "x\n"))
+            parse(&encode_after(tree, &[parent], 1, "x\n"))
                 .unwrap()
                 .parents,
             [parent]

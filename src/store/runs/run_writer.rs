@@ -53,7 +53,8 @@ impl LockedStore<'_> {
         let blob = pack.add(ObjectKind::Blob, state)?;
         let tree = pack.add(ObjectKind::Tree, &run_reader::tree_of(blob))?;
         let text = transition::render(id, message, time_ms);
-        let commit = commit_codec::encode_after(tree, present, time_ms.div_euclid(1000), &text);
+        let seconds = time_ms.div_euclid(1000);
+        let commit = commit_codec::encode_after(tree, present.as_slice(), seconds, &text);
         let commit = pack.add(ObjectKind::Commit, &commit)?;
         let merged = self.merge_small_packs(pack.first())?;
         let staged = run_refs::stage(layout, commit)?;

@@ -17,6 +17,7 @@ pub mod os;
 pub mod place;
 pub mod play;
 pub mod recipe;
+pub mod remote;
 pub mod run;
 pub mod sample;
 pub mod sandbox;

@@ -12,21 +12,20 @@ use crate::model::checkpoint::message;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::session::origin::OriginStore;
 use crate::model::state::object_id::ObjectId;
-use crate::store::bundle::header::{BundleHeader, BundleRef};
-use crate::store::bundle::receive::{Received, bad};
 use crate::store::damage::check::{CheckOptions, CheckReport};
 use crate::store::damage::check_checkpoints::CheckpointChecker;
-use crate::store::files::{atomic_file, directories};
+use crate::store::files::atomic_file;
 use crate::store::layout::Layout;
 use crate::store::lifecycle::relocate;
 use crate::store::locked::LockedStore;
-use crate::store::objects::loose_files;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::repository::Store;
 use crate::store::runs::{run_reader, run_refs};
 use crate::store::small_files::origins::{self, OriginNote, Origins};
 use crate::store::small_files::rewords::{self, Rewords};
+use crate::store::transfer::header::{BundleHeader, BundleRef};
+use crate::store::transfer::receive::{Received, bad};
 
 /// Upper bound on a sequence number: more of them must have room above it.
 const LARGEST_SEQUENCE: u64 = 1 << 53;
@@ -54,6 +53,8 @@ pub struct TakeOverOptions<'o> {
     /// Name of the bundle in messages.
     pub name: &'o str,
     pub safety: bool,
+    /// Checkpoints that were checked before.
+    pub checked: BTreeSet<ObjectId>,
     /// Says what is wrong with the state of a run.
     pub check_run: fn(&Store, ObjectId) -> Result<(), Malformed>,
 }
@@ -97,7 +98,8 @@ impl LockedStore<'_> {
             check_interrupt,
             progress,
         };
-        let mut taken = check(received, with, &options)?;
+        let quarantine = &received.quarantine.store;
+        let mut taken = check(&received.header, quarantine, with, &options)?;
         taken.added.sort_by_key(LineEntry::of);
         let before = taken.added.len();
         taken
@@ -108,18 +110,25 @@ impl LockedStore<'_> {
         if taken.added.is_empty() && taken.healed.is_empty() && taken.runs == 0 {
             return Ok(taken);
         }
+        self.add_checked(&received.header, quarantine, &mut taken)?;
+        Ok(taken)
+    }
+
+    /// Adds what was checked, from a store with its objects and the refs of its runs.
+    pub(super) fn add_checked(
+        &self,
+        header: &BundleHeader,
+        quarantine: &Store,
+        taken: &mut BundleTaken,
+    ) -> Result<()> {
         let notes = LaterNotes::read(self.store().layout())?;
         // A store without a manifest takes every commit for a checkpoint.
         self.write_derived()?;
-        relocate::copy_packs(
-            &received.quarantine.layout().packs(),
-            &self.store().layout().packs(),
-        )?;
+        relocate::copy_packs(&quarantine.layout().packs(), &self.store().layout().packs())?;
         self.store().objects().refresh()?;
-        self.note_origins(received, &taken, notes.origins)?;
-        self.write_refs(received, &mut taken, notes.reasons)?;
-        relocate::take_over_workflows(self, &received.quarantine)?;
-        Ok(taken)
+        self.note_origins(header, taken, notes.origins)?;
+        self.write_refs(header, taken, notes.reasons)?;
+        relocate::take_over_workflows(self, quarantine)
     }
 
     /// Takes out what is here already, and keeps apart what is damaged here.
@@ -153,21 +162,14 @@ impl LockedStore<'_> {
         if wanted.is_empty() {
             return Ok(());
         }
-        let (from, into) = (self.store().layout(), received.quarantine.layout());
-        relocate::copy_packs(&from.packs(), &into.packs())?;
-        for id in loose_files::list(&from.objects())? {
-            let to = loose_files::path_of(&into.objects(), &id);
-            directories::create_private(to.parent().unwrap_or(into.dir()))?;
-            atomic_file::link_or_copy(&loose_files::path_of(&from.objects(), &id), &to)?;
-        }
-        received.quarantine.objects().refresh()
+        received.quarantine.link_objects_of(self.store())
     }
 
     /// Notes origin and place. Those of one origin keep their order in a store that has no others;
     /// else they are placed by their time.
     fn note_origins(
         &self,
-        received: &Received,
+        header: &BundleHeader,
         taken: &BundleTaken,
         mut noted: Origins,
     ) -> Result<()> {
@@ -183,7 +185,7 @@ impl LockedStore<'_> {
                 .get(&entry.id)
                 .is_some_and(|known| known.origin == taken.origin)
         };
-        let refs = received.header.refs.iter();
+        let refs = header.refs.iter();
         let others: HashMap<ObjectId, &OriginStore> = refs
             .filter_map(|one| match one {
                 BundleRef::OriginOf(origin, id) => Some((*id, origin)),
@@ -214,7 +216,7 @@ impl LockedStore<'_> {
 
     fn write_refs(
         &self,
-        received: &Received,
+        header: &BundleHeader,
         taken: &mut BundleTaken,
         mut known_reasons: Rewords,
     ) -> Result<()> {
@@ -222,7 +224,7 @@ impl LockedStore<'_> {
         // Without the seal, the rows of the manifest are compared with all checkpoints again.
         atomic_file::remove_if_there(&layout.packed_seal())?;
         let (mut pins, mut reasons) = (BTreeSet::new(), BTreeMap::new());
-        for one in &received.header.refs {
+        for one in &header.refs {
             match one {
                 BundleRef::Pin(id) => drop(pins.insert(*id)),
                 BundleRef::Reason(id, reason) => drop(reasons.insert(*id, reason.clone())),
@@ -251,22 +253,25 @@ impl LockedStore<'_> {
 
 /// Checks every checkpoint and run of a bundle down to its objects, and writes the refs of the runs
 /// into the quarantine. All checkpoints count as added.
-fn check(
-    received: &Received,
+pub(super) fn check(
+    header: &BundleHeader,
+    quarantine: &Store,
     with: &TakeOverOptions<'_>,
     options: &CheckOptions<'_>,
 ) -> Result<BundleTaken> {
     let name = with.name;
-    let objects = received.quarantine.objects();
+    let objects = quarantine.objects();
     let mut checker = CheckpointChecker::new(objects, options);
     let mut reader = CommitReader::new(objects);
     let mut report = CheckReport::default();
     let mut taken = BundleTaken {
-        origin: received.header.origin().cloned(),
+        origin: header.origin().cloned(),
         ..BundleTaken::default()
     };
-    for id in received.header.checkpoints() {
-        checker.check(id, &mut report)?;
+    for id in header.checkpoints() {
+        if !with.checked.contains(&id) {
+            checker.check(id, &mut report)?;
+        }
         if let Some(faulty) = report.damaged.pop() {
             let fault = faulty.faults.first();
             let why = fault.map(|fault| match &fault.path {
@@ -292,22 +297,22 @@ fn check(
     if reader.newest_format() > message::CHECKPOINT_FORMAT {
         return Err(bad(name, "a newer program made it"));
     }
-    check_values(&received.header, &taken.added)
+    check_values(header, &taken.added)
         .map_err(|one| bad(name, format!("its ref {one} leads nowhere")))?;
-    for one in &received.header.refs {
+    for one in &header.refs {
         let BundleRef::Run(namespace, run, tip) = one else {
             continue;
         };
         let transition =
             run_reader::transition(objects, *tip).map_err(|why| Malformed::from(why.to_string()));
-        let sound = transition.and_then(|_| (with.check_run)(&received.quarantine, *tip));
+        let sound = transition.and_then(|_| (with.check_run)(quarantine, *tip));
         if let Err(why) = sound {
             return Err(bad(name, format!("its workflow {run} is damaged: {why}")));
         }
         if !checker.line_is_whole(*tip)? {
             return Err(bad(name, format!("its workflow {run} is damaged")));
         }
-        run_refs::write(received.quarantine.layout(), *namespace, run, *tip)?;
+        run_refs::write(quarantine.layout(), *namespace, run, *tip)?;
         taken.runs += 1;
     }
     Ok(taken)

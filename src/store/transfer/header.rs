@@ -130,7 +130,8 @@ fn line(input: &mut dyn BufRead) -> Result<Vec<u8>, HeaderError> {
 }
 
 impl BundleRef {
-    fn of(name: &str, value: ObjectId) -> Option<Self> {
+    /// Reads a ref; `None` if it is none of checkpoints.
+    pub fn of(name: &str, value: ObjectId) -> Option<Self> {
         let id_after = |folder: &str| ObjectId::from_hex(name.strip_prefix(folder)?);
         if let Some(id) = id_after("refs/checkpoints/") {
             return (id == value).then_some(Self::Checkpoint(id));
@@ -163,7 +164,19 @@ impl BundleRef {
             .map(|branch| Self::Branch(branch, value))
     }
 
-    fn value(&self) -> ObjectId {
+    /// The checkpoint that it says something of; `None` for runs, branches and the common origin.
+    pub fn checkpoint(&self) -> Option<ObjectId> {
+        match self {
+            Self::Checkpoint(id)
+            | Self::Pin(id)
+            | Self::Reason(id, _)
+            | Self::Meta(id, _)
+            | Self::OriginOf(_, id) => Some(*id),
+            Self::Run(..) | Self::Origin(..) | Self::Branch(..) => None,
+        }
+    }
+
+    pub fn value(&self) -> ObjectId {
         match self {
             Self::Checkpoint(id)
             | Self::Pin(id)

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use crate::base::progress::{Progress, WorkPhase};
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::store::bundle::header::BundleHeader;
 use crate::store::gc::reach::Reach;
 use crate::store::objects::catalogue::Catalogue;
 use crate::store::objects::deflate::zlib::{Deflater, EntryCrc};
@@ -16,6 +15,7 @@ use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::{self, PIECE_BYTES, ReadError};
 use crate::store::repository::Store;
+use crate::store::transfer::header::BundleHeader;
 
 /// Magic and version of a pack; the count follows.
 const PACK_START: &[u8] = b"PACK\0\0\0\x02";

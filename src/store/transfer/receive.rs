@@ -1,27 +1,36 @@
 //! Takes a bundle into a quarantine: a store of its own in a scratch directory, with every object
 //! of the pack read and hashed. Nothing of it is in the store yet.
 
-use std::io::{BufRead, Write as _};
+use std::io::{BufRead, Read, Write as _};
 
 use crate::base::progress::{Progress, WorkPhase};
 use crate::error::{Error, Result};
-use crate::store::bundle::header::{BundleHeader, HeaderError};
-use crate::store::bundle::tree_extent::{MOST_ENTRIES, MOST_LEVELS, TreeExtents};
-use crate::store::files::atomic_file::TemporaryFile;
+use crate::store::files::atomic_file::{self, TemporaryFile};
+use crate::store::files::directories;
 use crate::store::files::scratch::Scratch;
 use crate::store::lifecycle::description::{Description, Identity};
+use crate::store::lifecycle::relocate;
+use crate::store::objects::loose_files;
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_publish;
 use crate::store::objects::pack::pack_reader::{PIECE_BYTES, PackReader, ReadError};
 use crate::store::objects::pack::pack_walk;
 use crate::store::repository::Store;
+use crate::store::transfer::header::{BundleHeader, HeaderError};
+use crate::store::transfer::tree_extent::{MOST_ENTRIES, MOST_LEVELS, TreeExtents};
 
-/// A bundle in quarantine, which is removed on drop.
+/// Objects from elsewhere, in a store of their own that is removed on drop.
+pub struct Quarantine {
+    pub(super) store: Store,
+    entries: Vec<IndexEntry>,
+    _scratch: Scratch,
+}
+
+/// A bundle in quarantine.
 pub struct Received {
     pub header: BundleHeader,
-    pub(super) quarantine: Store,
-    _scratch: Scratch,
+    pub(super) quarantine: Quarantine,
 }
 
 /// Reads the header of a bundle. `name` stands for the bundle in messages.
@@ -48,9 +57,39 @@ impl Received {
         check_interrupt: &dyn Fn() -> Result<()>,
         progress: &Progress,
     ) -> Result<Self> {
+        let mut quarantine = Quarantine::begin(scratch)?;
+        quarantine.take_pack(input, name, check_interrupt, progress)?;
+        quarantine.check_extents(name, check_interrupt)?;
+        Ok(Self { header, quarantine })
+    }
+}
+
+impl Quarantine {
+    /// # Errors
+    /// The scratch directory cannot be written.
+    pub fn begin(scratch: Scratch) -> Result<Self> {
         let description = Description::of_root(scratch.dir(), 0, Identity::default(), true);
-        let quarantine = Store::open_or_create(scratch.dir().join("store"), &description)?;
-        let pack_dir = quarantine.layout().packs();
+        let store = Store::open_or_create(scratch.dir().join("store"), &description)?;
+        Ok(Self {
+            store,
+            entries: Vec::new(),
+            _scratch: scratch,
+        })
+    }
+
+    /// Reads a pack to its end, and hashes each of its objects. `name` stands for its origin in
+    /// messages.
+    ///
+    /// # Errors
+    /// The input cannot be read, the scratch directory cannot be written, or it is no whole pack.
+    pub fn take_pack(
+        &mut self,
+        input: &mut dyn Read,
+        name: &str,
+        check_interrupt: &dyn Fn() -> Result<()>,
+        progress: &Progress,
+    ) -> Result<()> {
+        let pack_dir = self.store.layout().packs();
         let pack = TemporaryFile::create(&pack_dir, "tmp_pack_", "_")?;
         let mut piece = vec![0; PIECE_BYTES];
         progress.begin(WorkPhase::Reading, 0, 0);
@@ -85,45 +124,55 @@ impl Received {
         if !walk.entries.is_empty() {
             let pack = pack_publish::complete(&pack_dir, pack, walk.trailer, &mut walk.entries)?;
             pack_publish::publish(&pack_dir, vec![pack], None)?;
-            quarantine.objects().refresh()?;
+            self.store.objects().refresh()?;
         }
-        check_extents(&quarantine, &walk.entries, name, check_interrupt)?;
-        Ok(Self {
-            header,
-            quarantine,
-            _scratch: scratch,
-        })
+        self.entries.append(&mut walk.entries);
+        Ok(())
     }
-}
 
-/// Refuses trees that stand for more files than a directory can have.
-fn check_extents(
-    quarantine: &Store,
-    entries: &[IndexEntry],
-    name: &str,
-    check_interrupt: &dyn Fn() -> Result<()>,
-) -> Result<()> {
-    let (objects, mut extents) = (quarantine.objects(), TreeExtents::default());
-    for entry in entries {
-        let kind = objects.kind_and_size_of(&entry.id);
-        let is_tree = kind.is_ok_and(|(kind, _)| kind == Some(ObjectKind::Tree));
-        if is_tree && !extents.is_within(objects, entry.id, check_interrupt)? {
-            let why =
-                format!("a tree in it has over {MOST_ENTRIES} entries or {MOST_LEVELS} levels");
-            return Err(bad(name, why));
+    /// Lets the quarantine see the objects of a store too.
+    pub(super) fn link_objects_of(&self, store: &Store) -> Result<()> {
+        let (from, into) = (store.layout(), self.store.layout());
+        relocate::copy_packs(&from.packs(), &into.packs())?;
+        for id in loose_files::list(&from.objects())? {
+            let to = loose_files::path_of(&into.objects(), &id);
+            directories::create_private(to.parent().unwrap_or(into.dir()))?;
+            atomic_file::link_or_copy(&loose_files::path_of(&from.objects(), &id), &to)?;
         }
+        self.store.objects().refresh()
     }
-    Ok(())
+
+    /// Refuses trees that stand for more files than a directory can have.
+    ///
+    /// # Errors
+    /// There is one, or a signal came.
+    pub fn check_extents(
+        &self,
+        name: &str,
+        check_interrupt: &dyn Fn() -> Result<()>,
+    ) -> Result<()> {
+        let (objects, mut extents) = (self.store.objects(), TreeExtents::default());
+        for entry in &self.entries {
+            let kind = objects.kind_and_size_of(&entry.id);
+            let is_tree = kind.is_ok_and(|(kind, _)| kind == Some(ObjectKind::Tree));
+            if is_tree && !extents.is_within(objects, entry.id, check_interrupt)? {
+                let why =
+                    format!("a tree in it has over {MOST_ENTRIES} entries or {MOST_LEVELS} levels");
+                return Err(bad(name, why));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The failure of a bundle that is not taken.
 pub(super) fn bad(name: &str, why: impl std::fmt::Display) -> Error {
     Error::BadBundle {
-        file: name.to_owned(),
+        origin: name.to_owned(),
         why: why.to_string(),
     }
 }
 
 fn unread(name: &str, why: &std::io::Error) -> Error {
-    Error::unexpected(format!("the bundle {name} cannot be read: {why}"))
+    Error::unexpected(format!("{name} cannot be read: {why}"))
 }

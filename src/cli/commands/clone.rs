@@ -1,0 +1,108 @@
+//! `clone`: brings a project from a remote into a new directory.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::cli::command_context::{self, CommandContext, print_answer};
+use crate::cli::commands::remote::GitArgs;
+use crate::cli::global::GlobalArgs;
+use crate::cli::run::RunAnywhere;
+use crate::cli::terminal::{printer, progress};
+use crate::cli::{environment, exit_code, signals};
+use crate::config::environment::Environment;
+use crate::config::settings::OwnFile;
+use crate::error::{Error, Result};
+use crate::ops::transfer::clone as clone_op;
+use crate::view::remote as remote_view;
+
+/// Bring a project from a remote into a new directory
+///
+/// The directory gets the files of the newest checkpoint, and a store with all of them; the remote
+/// is called origin there.
+#[derive(Clone, Debug, clap::Args)]
+pub struct CloneArgs {
+    /// Where 'checkpoint push' sent it
+    #[arg(value_name = "URL", allow_hyphen_values = true)]
+    pub url: String,
+    /// A new or empty directory [default: named as the last part of the URL]
+    #[arg(value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+    #[command(flatten)]
+    pub git: GitArgs,
+}
+
+impl RunAnywhere for CloneArgs {
+    fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
+        let here = environment::directory(cmd.global.dir.as_deref(), &environment)?;
+        let named = self.directory.clone().or_else(|| last_part(&self.url));
+        let directory = here.join(named.ok_or_else(|| Error::Usage {
+            what: "the URL names no directory; give one".to_owned(),
+        })?);
+        let is_made = make(&directory)?;
+        let global = GlobalArgs {
+            dir: Some(directory.clone()),
+            // The directory is named, so it is meant even below one that has a store.
+            here: true,
+            ..cmd.global.clone()
+        };
+        let done = self.into_directory(cmd, &global, environment, &here);
+        if done.is_err() && is_made {
+            // What was written into it stays; it is empty otherwise.
+            let _ = fs::remove_dir(&directory);
+        }
+        done
+    }
+}
+
+impl CloneArgs {
+    fn into_directory(
+        self,
+        cmd: &CommandContext<'_>,
+        global: &GlobalArgs,
+        environment: Environment,
+        here: &Path,
+    ) -> Result<u8> {
+        let context = command_context::open(global, environment, "clone", OwnFile::MayBeBad)?;
+        signals::install(&context.interrupt);
+        let is_watched = cmd.printer.talks_to_a_person();
+        let _showing = is_watched
+            .then(|| progress::show(&context, cmd.printer.err_paint(), printer::last_words));
+        let outcome = clone_op::clone(&context, &self.url, here, self.git.limits(cmd))?;
+        print_answer(
+            cmd,
+            || remote_view::clone_json(&outcome, context.root.path()),
+            || remote_view::cloned(&outcome, context.root.path()),
+            &outcome.warnings,
+        );
+        cmd.print_pending_warnings(&context);
+        Ok(exit_code::DONE)
+    }
+}
+
+/// Makes the directory; returns whether it is new.
+fn make(directory: &Path) -> Result<bool> {
+    let refuse = |why: &str| Error::BadDestination {
+        dir: directory.to_path_buf(),
+        why: why.to_owned(),
+    };
+    match fs::read_dir(directory).map(Iterator::count) {
+        Ok(0) => Ok(false),
+        Ok(_) => Err(refuse("it is not empty")),
+        Err(_) if directory.symlink_metadata().is_ok() => Err(refuse("it is no directory")),
+        Err(_) => {
+            let made = fs::create_dir_all(directory);
+            made.map(|()| true).map_err(Error::io("make", directory))
+        }
+    }
+}
+
+/// The last part of a URL, without `.git`.
+fn last_part(url: &str) -> Option<PathBuf> {
+    let url = url.trim_end_matches(['/', '\\']);
+    let url = url
+        .strip_suffix(".git")
+        .unwrap_or(url)
+        .trim_end_matches(['/', '\\']);
+    let last = url.rsplit(['/', '\\', ':']).next()?;
+    (!last.is_empty() && last != "." && last != "..").then(|| last.into())
+}

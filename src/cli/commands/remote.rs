@@ -1,0 +1,99 @@
+//! `remote`: names the places to which checkpoints are pushed.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Subcommand;
+
+use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::run::{Properties, RunCommand};
+use crate::cli::{environment, exit_code};
+use crate::error::Result;
+use crate::ops::context::Context;
+use crate::ops::transfer::remote as remote_op;
+use crate::ops::transfer::remote_git::GitLimits;
+use crate::view::remote as remote_view;
+
+/// Time in seconds that git may take.
+const TIMEOUT_SECONDS: u64 = 600;
+
+/// Name the git servers to which checkpoints are pushed
+///
+/// A remote belongs to this store, not to the project: its own remotes are neither read nor used.
+/// Any URL that git takes will do; ssh keys and passwords are those of your git.
+#[derive(Clone, Debug, clap::Args)]
+pub struct RemoteArgs {
+    #[command(subcommand)]
+    pub command: Option<RemoteCommand>,
+}
+
+#[derive(Clone, Debug, Subcommand, strum::IntoStaticStr)]
+#[strum(const_into_str, prefix = "remote.", serialize_all = "snake_case")]
+pub enum RemoteCommand {
+    /// Name a remote
+    Add {
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// An empty repository: a URL of git, host:path or a path
+        #[arg(value_name = "URL", allow_hyphen_values = true)]
+        url: String,
+    },
+    /// List the remotes
+    List,
+    /// Forget a remote and what was fetched from it
+    Remove {
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
+}
+
+impl RunCommand for RemoteArgs {
+    fn properties(&self) -> Properties {
+        let name = self
+            .command
+            .as_ref()
+            .map_or("remote.list", RemoteCommand::into_str);
+        Properties {
+            name: Some(name),
+            may_take_long: true,
+            ..Properties::USUAL
+        }
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let command = self.command.unwrap_or(RemoteCommand::List);
+        let name = command.into_str();
+        let outcome = match &command {
+            RemoteCommand::Add { name, url } => {
+                let here = environment::absolute(Path::new("."))?;
+                remote_op::add(context, name, url, &here)?
+            }
+            RemoteCommand::List => remote_op::list(context)?,
+            RemoteCommand::Remove { name } => remote_op::remove(context, name)?,
+        };
+        print_answer(
+            cmd,
+            || remote_view::json(name, &outcome),
+            || remote_view::human(name, &outcome),
+            &outcome.warnings,
+        );
+        Ok(exit_code::DONE)
+    }
+}
+
+/// Options of the commands that run git.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct GitArgs {
+    /// Time that git may take, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = TIMEOUT_SECONDS)]
+    pub timeout: u64,
+}
+
+impl GitArgs {
+    pub fn limits(self, cmd: &CommandContext<'_>) -> GitLimits {
+        GitLimits {
+            limit: Duration::from_secs(self.timeout),
+            may_ask: !cmd.global.json && !cmd.global.no_input,
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! `clone`: the project of another machine, as its newest checkpoint has it.
+
+use std::path::Path;
+
+use crate::error::sentence::Sentence;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::line::Line;
+use crate::model::checkpoint::record::Checkpoint;
+use crate::ops::context::Context;
+use crate::ops::restore::commands::{self, RestoreOptions};
+use crate::ops::restore::restore_options::CommonOptions;
+use crate::ops::select::words::TypedWords;
+use crate::ops::session;
+use crate::ops::transfer::fetch::{self, FetchOptions};
+use crate::ops::transfer::remote;
+use crate::ops::transfer::remote_git::GitLimits;
+use crate::ops::warning::Warning;
+
+#[derive(Debug)]
+pub struct CloneOutcome {
+    /// Those that are now of this store, oldest first.
+    pub checkpoints: Vec<Checkpoint>,
+    pub restored: Checkpoint,
+    pub warnings: Vec<Warning>,
+}
+
+/// Fetches everything into a new store, makes it the store's own, and restores the newest state.
+/// The remote is `origin` afterwards. After a failure, the same call goes on.
+///
+/// # Errors
+/// Those of `fetch` and `restore`, or the remote has no checkpoints.
+pub fn clone(context: &Context, url: &str, here: &Path, limits: GitLimits) -> Result<CloneOutcome> {
+    let mut warnings = remote::add(context, remote::USUAL, url, here)?.warnings;
+    let options = FetchOptions {
+        name: Some(remote::USUAL.to_owned()),
+        prune: false,
+        limits,
+    };
+    warnings.extend(fetch::fetch(context, &options)?.warnings);
+    let store = context.require_store()?;
+    let fetched = store.fetched(remote::USUAL)?;
+    if fetched.checkpoints.is_empty() {
+        return Err(Error::NothingFound {
+            what: "there are no checkpoints at that remote".to_owned(),
+            hint: Sentence::new(
+                "'checkpoint push' from where they are brings them there",
+                &[],
+            ),
+        });
+    }
+    {
+        let _shield = context.interrupt.shield();
+        let session = session::begin(context, &store)?;
+        let scratch = session.locked.begin_scratch()?;
+        session.locked.adopt_fetched(&fetched, scratch)?;
+    }
+    session::begin(context, &store)?.locked.write_derived()?;
+    let inventory = store.inventory()?;
+    let mut restored = None;
+    for checkpoint in newest_states(&inventory.checkpoints) {
+        let options = RestoreOptions {
+            words: TypedWords::of_checkpoint(checkpoint.id.to_hex()),
+            common: CommonOptions {
+                yes: true,
+                ..CommonOptions::default()
+            },
+            ..RestoreOptions::default()
+        };
+        let outcome = commands::restore(context, &options, &mut |_| Ok(()))?;
+        warnings.extend(outcome.warnings);
+        restored = Some(outcome.target);
+    }
+    let restored = restored.ok_or_else(|| Error::unexpected("there is nothing to restore"))?;
+    Ok(CloneOutcome {
+        checkpoints: inventory.checkpoints.iter().cloned().collect(),
+        restored,
+        warnings,
+    })
+}
+
+/// The newest checkpoint of everything, and the newest of each scope after it.
+fn newest_states(line: &Line) -> Vec<Checkpoint> {
+    let (mut states, mut scopes) = (Vec::new(), Vec::new());
+    for checkpoint in line.rev().filter(|c| !c.is_safety()) {
+        let scope = &checkpoint.record.terms.scope;
+        if !scopes.contains(scope) {
+            scopes.push(scope.clone());
+            states.push(checkpoint.clone().into_owned());
+        }
+        if checkpoint.is_whole() {
+            break;
+        }
+    }
+    states.reverse();
+    states
+}

@@ -1,0 +1,335 @@
+//! `push`: sends checkpoints to a remote, as the next carrier of the line of this store.
+
+use std::collections::BTreeSet;
+
+use crate::error::sentence::Sentence;
+use crate::error::{Error, Result};
+use crate::model::checkpoint::record::Checkpoint;
+use crate::model::state::object_id::ObjectId;
+use crate::ops::context::Context;
+use crate::ops::session;
+use crate::ops::transfer::export::{self, ExportBundleOptions};
+use crate::ops::transfer::remote;
+use crate::ops::transfer::remote_git::{GitLimits, Pushed, RemoteGit, Tips};
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+use crate::store::transfer::carrier::{self, CarrierParts};
+use crate::store::transfer::header::BundleRef;
+use crate::store::transfer::line_state::LineState;
+use crate::store::transfer::remotes::{LineName, Remote};
+use crate::store::transfer::transport::PushRecord;
+
+/// Tries, if other processes push for this store, or evict what is being pushed.
+const TRIES: usize = 5;
+
+#[derive(Clone, Debug)]
+pub struct PushOptions {
+    pub name: Option<String>,
+    /// Begins the line anew, without what was evicted here.
+    pub prune: bool,
+    pub with_prompts: bool,
+    /// Name of this machine, for the receiver.
+    pub host: String,
+    pub limits: GitLimits,
+}
+
+#[derive(Debug)]
+pub struct PushOutcome {
+    pub remote: String,
+    /// Those that were sent, oldest first.
+    pub sent: Vec<Checkpoint>,
+    /// Number of checkpoints of the line.
+    pub total: usize,
+    pub runs: usize,
+    pub prompts_left: usize,
+    /// Whether anything was sent.
+    pub is_changed: bool,
+    /// Former lines of this store that were removed there.
+    pub removed: usize,
+    pub warnings: Vec<Warning>,
+}
+
+/// Sends what is new, and what changed in pins, reasons and workflows.
+///
+/// # Errors
+/// There is no such remote or nothing to push, git is missing or fails. What arrived is whole.
+pub fn push(context: &Context, options: &PushOptions) -> Result<PushOutcome> {
+    let store = context.require_store()?;
+    let remote = remote::named(&store, options.name.as_deref())?;
+    let git = RemoteGit::open(context, &store, &remote, options.limits)?;
+    let mut push = Push {
+        context,
+        options,
+        store: &store,
+        remote,
+        git,
+    };
+    push.git.transport.clear()?;
+    // Another process may have begun another line while this one waited.
+    push.remote = remote::named(&store, Some(&push.remote.name))?;
+    if options.prune {
+        return push.prune();
+    }
+    let mut known = push.last_record();
+    if known.is_none() && push.git.transport.has_record() {
+        known = push.recognize(&push.git.lines()?)?;
+    }
+    for _ in 0..TRIES {
+        match push.send(known.as_ref())? {
+            Some(outcome) => return Ok(outcome),
+            None => known = push.recognize(&push.git.lines()?)?,
+        }
+    }
+    Err(Error::unexpected(format!(
+        "other processes came first {TRIES} times at the remote {}; nothing was pushed",
+        push.remote.name
+    )))
+}
+
+struct Push<'p> {
+    context: &'p Context,
+    options: &'p PushOptions,
+    store: &'p Store,
+    remote: Remote,
+    git: RemoteGit<'p>,
+}
+
+/// What is to be on the line.
+struct Wanted {
+    state: LineState,
+    /// Oldest first.
+    checkpoints: Vec<Checkpoint>,
+    outcome: PushOutcome,
+}
+
+impl Push<'_> {
+    fn line(&self, device: usize) -> Result<LineName> {
+        let device = self.remote.devices.get(device);
+        device
+            .map(|device| RemoteGit::line(self.store, device))
+            .ok_or_else(|| Error::unexpected("the remote has no line"))
+    }
+
+    /// What was pushed last, if it is certain.
+    fn last_record(&self) -> Option<PushRecord> {
+        self.git.transport.last(&self.line(0).ok()?)
+    }
+
+    /// Finds out what this store pushed to its line. If another wrote it, begins a line of its own.
+    fn recognize(&mut self, there: &Tips) -> Result<Option<PushRecord>> {
+        let line = self.line(0)?;
+        let Some(tip) = there.get(&line) else {
+            return Ok(None);
+        };
+        let known = self.git.transport.pushed(&line, *tip)?;
+        if known.is_none() {
+            self.remote.devices.remove(0);
+            self.begin_line()?;
+        }
+        Ok(known)
+    }
+
+    fn begin_line(&mut self) -> Result<()> {
+        self.remote.begin_line();
+        self.write_remote()
+    }
+
+    fn write_remote(&self) -> Result<()> {
+        let session = session::begin(self.context, self.store)?;
+        let mut all = remote::read(self.store)?;
+        for one in &mut all {
+            if one.name == self.remote.name {
+                one.devices.clone_from(&self.remote.devices);
+            }
+        }
+        session.locked.write_remotes(&all)
+    }
+
+    fn wanted(&self) -> Result<Wanted> {
+        let options = ExportBundleOptions {
+            with_prompts: self.options.with_prompts,
+            host: self.options.host.clone(),
+            ..ExportBundleOptions::default()
+        };
+        let inventory = self.store.inventory()?;
+        let (outcome, header) = export::contents(self.context, self.store, &inventory, &options)?;
+        Ok(Wanted {
+            state: LineState::of(header.refs),
+            outcome: PushOutcome {
+                remote: self.remote.name.clone(),
+                sent: Vec::new(),
+                total: outcome.checkpoints.len(),
+                runs: outcome.runs,
+                prompts_left: outcome.prompts_left,
+                is_changed: false,
+                removed: 0,
+                warnings: outcome.warnings,
+            },
+            checkpoints: outcome.checkpoints,
+        })
+    }
+
+    /// Sends one carrier after `known`. `None` if another process was faster.
+    fn send(&self, known: Option<&PushRecord>) -> Result<Option<PushOutcome>> {
+        let wanted = self.wanted()?;
+        let mut outcome = wanted.outcome;
+        let former = known.map(|known| known.state.clone()).unwrap_or_default();
+        let is_chained = self.git.takes_increments();
+        let state = if is_chained {
+            wanted.state.after(&former)
+        } else {
+            wanted.state
+        };
+        if known.is_none() && wanted.checkpoints.is_empty() {
+            return Err(nothing(&outcome));
+        }
+        let line = self.line(0)?;
+        if state == former {
+            // What is there may be gone: a server can be emptied.
+            let there = self.git.lines()?.get(&line).copied();
+            return Ok((there == known.map(|known| known.carrier)).then_some(outcome));
+        }
+        let pushed = former.checkpoints();
+        let (there, new): (Vec<Checkpoint>, Vec<Checkpoint>) = wanted
+            .checkpoints
+            .iter()
+            .cloned()
+            .partition(|c| pushed.contains(&c.id));
+        outcome.sent = new;
+        let parents = match known.filter(|_| is_chained) {
+            // A checkpoint that is there already gives git what the new ones differ from.
+            Some(known) => {
+                let before = std::iter::once(known.carrier).chain(there.last().map(|c| c.id));
+                let new_runs = run_tips(&state)
+                    .difference(&run_tips(&former))
+                    .copied()
+                    .collect();
+                parents(before, &outcome.sent, new_runs)
+            }
+            None => parents(std::iter::empty(), &wanted.checkpoints, run_tips(&state)),
+        };
+        let base = if is_chained {
+            former.clone()
+        } else {
+            LineState::default()
+        };
+        let (carrier, parts) = self.write(&state, &base, parents)?;
+        if let Some(known) = known
+            && (is_chained || self.is_evicted(former.checkpoints())?)
+        {
+            self.git.transport.hide_parents(known.carrier)?;
+        }
+        let record = PushRecord {
+            line: line.on_server(),
+            carrier,
+            state,
+        };
+        self.git.transport.begin_push(&record)?;
+        let before = known.map(|known| known.carrier);
+        match self.git.push(&line, Some(carrier), before) {
+            Ok(Pushed::Done) => self.git.transport.end_push(&parts)?,
+            Ok(Pushed::Stale) => return Ok(None),
+            Err(Error::RemoteFailed { .. })
+                if self.is_evicted(wanted.checkpoints.iter().map(|c| c.id))? =>
+            {
+                return Ok(None);
+            }
+            Err(why) => return Err(why),
+        }
+        outcome.is_changed = true;
+        Ok(Some(outcome))
+    }
+
+    /// Writes the carrier that leads from one state to the next. Returns its id and those of all its
+    /// parts.
+    fn write(
+        &self,
+        state: &LineState,
+        former: &LineState,
+        parents: Vec<ObjectId>,
+    ) -> Result<(ObjectId, BTreeSet<ObjectId>)> {
+        let (checkpoints, before) = (state.checkpoints(), former.checkpoints());
+        let sent: Vec<ObjectId> = checkpoints.difference(&before).copied().collect();
+        let mut metas = Vec::new();
+        for one in state.refs() {
+            if let BundleRef::Meta(checkpoint, meta) = one
+                && sent.contains(checkpoint)
+            {
+                let (kind, _) = self.store.objects().read(meta).map_err(|why| {
+                    Error::damaged(format!("the meta of {}", checkpoint.short()), why)
+                })?;
+                metas.push((*checkpoint, *meta, kind));
+            }
+        }
+        let parts = CarrierParts {
+            changes: &state.changes_since(former),
+            parents,
+            metas,
+            host: &self.options.host,
+            checkpoints: &sent,
+            time_ms: self.context.now_ms,
+        };
+        let mut written = BTreeSet::new();
+        let carrier = carrier::write(&parts, &mut |kind, content| {
+            let id = self.git.transport.put(kind, content)?;
+            written.insert(id);
+            Ok(id)
+        })?;
+        Ok((carrier, written))
+    }
+
+    /// Whether one of these is here no more.
+    fn is_evicted(&self, ids: impl IntoIterator<Item = ObjectId>) -> Result<bool> {
+        let line = self.store.inventory()?.checkpoints;
+        Ok(ids.into_iter().any(|id| !line.holds(id)))
+    }
+
+    /// Sends all to a new line, then removes the former ones of this store.
+    fn prune(&mut self) -> Result<PushOutcome> {
+        let there = self.git.lines()?;
+        self.begin_line()?;
+        let sent = self.send(None)?;
+        let mut outcome = sent.ok_or_else(|| {
+            Error::unexpected("another process pushed to the new line; nothing was removed")
+        })?;
+        while self.remote.devices.len() > 1 {
+            let former = self.line(1)?;
+            if let Some(tip) = there.get(&former)
+                && matches!(self.git.push(&former, None, Some(*tip))?, Pushed::Done)
+            {
+                outcome.removed += 1;
+            }
+            self.remote.devices.remove(1);
+        }
+        self.write_remote()?;
+        Ok(outcome)
+    }
+}
+
+fn parents(
+    before: impl Iterator<Item = ObjectId>,
+    new: &[Checkpoint],
+    runs: BTreeSet<ObjectId>,
+) -> Vec<ObjectId> {
+    before.chain(new.iter().map(|c| c.id)).chain(runs).collect()
+}
+
+fn run_tips(state: &LineState) -> BTreeSet<ObjectId> {
+    let run = |one: &BundleRef| match one {
+        BundleRef::Run(_, _, tip) => Some(*tip),
+        _ => None,
+    };
+    state.refs().filter_map(run).collect()
+}
+
+fn nothing(outcome: &PushOutcome) -> Error {
+    Error::NothingFound {
+        what: match outcome.prompts_left {
+            0 => "there is no checkpoint to push".to_owned(),
+            left => format!(
+                "all {left} checkpoints have the text of a prompt, which only --with-prompts pushes"
+            ),
+        },
+        hint: Sentence::new("'checkpoint list' shows the checkpoints", &[]),
+    }
+}

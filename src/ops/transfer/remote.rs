@@ -1,0 +1,157 @@
+//! `remote`: names the places to which checkpoints are pushed, and from which they are fetched.
+
+use std::path::Path;
+
+use crate::base::text::escape;
+use crate::error::sentence::Sentence;
+use crate::error::{Error, Result};
+use crate::ops::context::Context;
+use crate::ops::open_store::open_usable;
+use crate::ops::session;
+use crate::ops::transfer::remote_url::RemoteUrl;
+use crate::ops::warning::Warning;
+use crate::store::repository::Store;
+use crate::store::transfer::remotes::{self, Remote};
+
+/// The remote that is meant without a name, if there are several.
+pub const USUAL: &str = "origin";
+
+/// A remote as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteRow {
+    pub name: String,
+    /// Without a password.
+    pub url: String,
+    /// Lines that were fetched from it.
+    pub lines: usize,
+}
+
+#[derive(Debug)]
+pub struct RemoteOutcome {
+    pub remotes: Vec<RemoteRow>,
+    pub warnings: Vec<Warning>,
+}
+
+/// Names a remote; another remote of this name is not replaced.
+///
+/// # Errors
+/// Name or URL is refused, or the name is taken.
+pub fn add(context: &Context, name: &str, url: &str, here: &Path) -> Result<RemoteOutcome> {
+    if !remotes::is_legal(name) {
+        return Err(Error::Usage {
+            what: format!(
+                "'{}' cannot name a remote: letters, digits, '-' and '_' can, at most 64",
+                escape(name)
+            ),
+        });
+    }
+    let url = RemoteUrl::parse(url, here).map_err(|why| Error::Usage {
+        what: format!("the URL '{}' is refused: {why}", escape(url)),
+    })?;
+    let store = open_usable(context, false)?;
+    let session = session::begin(context, &store)?;
+    let mut known = read(&store)?;
+    let added = match known.iter().find(|remote| remote.name == name) {
+        Some(same) if same.url == url.text => same.clone(),
+        Some(_) => {
+            return Err(Error::RemoteNameTaken {
+                name: name.to_owned(),
+            });
+        }
+        None => {
+            let added = Remote::new(name.to_owned(), url.text);
+            known.push(added.clone());
+            session.locked.write_remotes(&known)?;
+            added
+        }
+    };
+    Ok(RemoteOutcome {
+        remotes: vec![row(&store, &added)?],
+        warnings: session.warnings,
+    })
+}
+
+/// Lists all remotes.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn list(context: &Context) -> Result<RemoteOutcome> {
+    let warnings = context.settings.remarks.iter().map(Warning::from).collect();
+    let Some(store) = context.find_store()? else {
+        let remotes = Vec::new();
+        return Ok(RemoteOutcome { remotes, warnings });
+    };
+    let known = read(&store)?;
+    let rows = known.iter().map(|remote| row(&store, remote));
+    Ok(RemoteOutcome {
+        remotes: rows.collect::<Result<_>>()?,
+        warnings,
+    })
+}
+
+/// Forgets a remote and what was fetched from it. What was pushed there stays there.
+///
+/// # Errors
+/// There is no such remote, or a file cannot be written.
+pub fn remove(context: &Context, name: &str) -> Result<RemoteOutcome> {
+    let store = context.require_store()?;
+    let session = session::begin(context, &store)?;
+    let removed = named(&store, Some(name))?;
+    let removed_row = row(&store, &removed)?;
+    for line in remotes::fetched(store.layout(), name)?.keys() {
+        session.locked.remove_fetched(name, line)?;
+    }
+    session.locked.remove_transport(name)?;
+    let mut known = read(&store)?;
+    known.retain(|remote| remote.name != name);
+    session.locked.write_remotes(&known)?;
+    Ok(RemoteOutcome {
+        remotes: vec![removed_row],
+        warnings: session.warnings,
+    })
+}
+
+/// Returns the remote of this name; without a name the only one, or `origin`.
+///
+/// # Errors
+/// There is none.
+pub fn named(store: &Store, name: Option<&str>) -> Result<Remote> {
+    let known = read(store)?;
+    let wanted = name.unwrap_or(USUAL);
+    if let (None, [only]) = (name, known.as_slice()) {
+        return Ok(only.clone());
+    }
+    let names: Vec<&str> = known.iter().map(|remote| &*remote.name).collect();
+    let found = known.iter().find(|remote| remote.name == wanted);
+    found.cloned().ok_or_else(|| Error::NothingFound {
+        what: match names.as_slice() {
+            [] => "no remote is known here".to_owned(),
+            names => format!(
+                "there is no remote '{}'; known here: {}",
+                escape(wanted),
+                names.join(", ")
+            ),
+        },
+        hint: Sentence::new("'checkpoint remote add NAME URL' names one", &[]),
+    })
+}
+
+/// Reads the remotes of a store.
+pub(super) fn read(store: &Store) -> Result<Vec<Remote>> {
+    remotes::read(store.layout()).map_err(|why| Error::damaged("the file of remotes", why))
+}
+
+/// Reads the URL that `add` accepted.
+pub(super) fn url(remote: &Remote) -> Result<RemoteUrl> {
+    let here = Path::new(if cfg!(windows) { r"C:\" } else { "/" });
+    RemoteUrl::parse(&remote.url, here)
+        .map_err(|why| Error::damaged(format!("the URL of the remote {}", remote.name), why))
+}
+
+fn row(store: &Store, remote: &Remote) -> Result<RemoteRow> {
+    Ok(RemoteRow {
+        name: remote.name.clone(),
+        url: url(remote)?.shown(),
+        lines: remotes::fetched(store.layout(), &remote.name)?.len(),
+    })
+}

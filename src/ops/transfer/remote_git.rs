@@ -1,0 +1,181 @@
+//! Calls of git that reach a remote, by the repository kept for it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::base::text::escape;
+use crate::error::{Error, Result};
+use crate::model::state::object_id::ObjectId;
+use crate::ops::context::{Context, GitCommand, GitEnd};
+use crate::ops::transfer::remote;
+use crate::ops::transfer::remote_url::RemoteUrl;
+use crate::store::repository::Store;
+use crate::store::transfer::remotes::{LineName, Remote};
+use crate::store::transfer::transport::{FETCHED, Transport};
+
+/// Lines of git's output that are shown of a failure.
+const LAST_LINES: usize = 4;
+
+/// How long git may take, and whether it may ask.
+#[derive(Clone, Copy, Debug)]
+pub struct GitLimits {
+    pub limit: Duration,
+    pub may_ask: bool,
+}
+
+/// A remote, with the repository by which git reaches it, locked.
+pub struct RemoteGit<'c> {
+    context: &'c Context,
+    limits: GitLimits,
+    name: String,
+    url: RemoteUrl,
+    pub transport: Transport,
+}
+
+/// Newest carriers of lines.
+pub type Tips = BTreeMap<LineName, ObjectId>;
+
+/// What became of a push.
+pub enum Pushed {
+    Done,
+    /// Another process wrote the ref since.
+    Stale,
+}
+
+impl<'c> RemoteGit<'c> {
+    /// # Errors
+    /// The repository cannot be made, or another process talks to this remote for too long.
+    pub fn open(
+        context: &'c Context,
+        store: &Store,
+        remote: &Remote,
+        limits: GitLimits,
+    ) -> Result<Self> {
+        let wait = context.lock_wait();
+        Ok(Self {
+            context,
+            limits,
+            name: remote.name.clone(),
+            url: remote::url(remote)?,
+            transport: Transport::open(store, &remote.name, wait, &context.holder)?,
+        })
+    }
+
+    /// Whether a carrier may build on another that is not here.
+    pub fn takes_increments(&self) -> bool {
+        self.url.is_native
+    }
+
+    /// Asks for the newest carriers of all lines there.
+    pub fn lines(&self) -> Result<Tips> {
+        let end = self.git(&["ls-remote", "--refs", "--", &self.url.text, "refs/lines/*"])?;
+        Ok(tips(&self.succeeded(end)?, '\t', ""))
+    }
+
+    /// Pushes a carrier to a line, or deletes the line. `before` is what must be there now.
+    pub fn push(
+        &self,
+        line: &LineName,
+        carrier: Option<ObjectId>,
+        before: Option<ObjectId>,
+    ) -> Result<Pushed> {
+        let (name, hex) = (line.on_server(), |id: Option<ObjectId>| {
+            id.map(ObjectId::to_hex).unwrap_or_default()
+        });
+        let lease = format!("--force-with-lease={name}:{}", hex(before));
+        let what = format!("{}:{name}", hex(carrier));
+        let push = [
+            "push",
+            "--porcelain",
+            "--no-verify",
+            "--no-signed",
+            "--no-follow-tags",
+            "--recurse-submodules=no",
+            &lease,
+        ];
+        let end = self.git(&[&push[..], &["--", &self.url.text, &what]].concat())?;
+        let is_stale = |line: &str| line.starts_with('!') && line.ends_with("(stale info)");
+        if !end.is_success && end.stdout.lines().any(is_stale) {
+            return Ok(Pushed::Stale);
+        }
+        self.succeeded(end).map(|_| Pushed::Done)
+    }
+
+    /// Fetches all lines but those of `own`. Returns the newest carriers that are there.
+    pub fn fetch(&self, own: &[LineName]) -> Result<Tips> {
+        let all = format!("+refs/lines/*:{FETCHED}*");
+        let not = own.iter().map(|line| format!("^{}", line.on_server()));
+        let refspecs: Vec<String> = std::iter::once(all).chain(not).collect();
+        let fetch = [
+            "fetch",
+            "--quiet",
+            "--prune",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-auto-maintenance",
+            "--no-recurse-submodules",
+            "--",
+            &self.url.text,
+        ];
+        let refspecs = refspecs.iter().map(String::as_str);
+        let end = self.git(&fetch.into_iter().chain(refspecs).collect::<Vec<_>>())?;
+        self.succeeded(end)?;
+        let format = "--format=%(objectname) %(refname)";
+        let end = self.git(&["for-each-ref", format, FETCHED])?;
+        Ok(tips(&self.succeeded(end)?, ' ', FETCHED))
+    }
+
+    /// The name of a line of this store.
+    pub fn line(store: &Store, device: &str) -> LineName {
+        let name = store.layout().dir().file_name().unwrap_or_default();
+        LineName::new(&name.to_string_lossy(), device)
+    }
+
+    fn git(&self, arguments: &[&str]) -> Result<GitEnd> {
+        let _shield = self.context.interrupt.shield();
+        let command = GitCommand {
+            repository: self.transport.dir(),
+            arguments,
+            protocols: &self.url.protocols,
+            limit: self.limits.limit,
+            may_ask: self.limits.may_ask,
+        };
+        (self.context.run_git)(&self.context.interrupt, &command)
+    }
+
+    fn succeeded(&self, end: GitEnd) -> Result<String> {
+        if end.is_success {
+            return Ok(end.stdout);
+        }
+        let refused = end.stdout.lines().filter(|line| line.starts_with('!'));
+        let said = end.stderr.split(['\n', '\r']).map(str::trim_end);
+        let is_word = |line: &&str| !line.is_empty() && !line.starts_with("hint:");
+        let mut said: Vec<&str> = said.chain(refused).filter(is_word).collect();
+        said.drain(..said.len().saturating_sub(LAST_LINES));
+        let said: Vec<String> = said
+            .into_iter()
+            .map(|line| escape(&self.url.masked(line)))
+            .collect();
+        Err(Error::RemoteFailed {
+            remote: self.name.clone(),
+            url: escape(&self.url.shown()),
+            why: match said.as_slice() {
+                [] => "git failed without a word".to_owned(),
+                said => said.join("; "),
+            },
+        })
+    }
+}
+
+/// Reads lines of ids and refs; what is no line is passed over.
+fn tips(text: &str, separator: char, folder: &str) -> Tips {
+    let line = |row: &str| {
+        let (id, name) = row.split_once(separator)?;
+        let line = match name.strip_prefix(folder).filter(|_| !folder.is_empty()) {
+            Some(name) => LineName::of_text(name)?,
+            None => LineName::of_ref(name)?,
+        };
+        Some((line, ObjectId::from_hex(id)?))
+    };
+    text.lines().filter_map(line).collect()
+}

@@ -1,0 +1,172 @@
+//! The commits that carry checkpoints to a remote. Checkpoints have no parents, and git would send
+//! the whole tree of each; a carrier has as parents the carrier before it and what is new, so that
+//! git sends only what changed. Its tree has the file `refs` and the metas, by checkpoint.
+
+use crate::base::malformed::Malformed;
+use crate::error::Result;
+use crate::model::checkpoint::message;
+use crate::model::state::object_id::ObjectId;
+use crate::store::objects::object_hash::ObjectKind;
+use crate::store::objects::odb::Objects;
+use crate::store::refs::commit_codec::{self, CommitParts};
+use crate::store::transfer::header::BundleRef;
+use crate::store::transfer::line_state::LineState;
+use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_FILE, TreeEntry};
+
+/// Value of the trailer `Carrier-Format`; a line with a larger one is not read.
+pub const CARRIER_FORMAT: u32 = 1;
+
+const FORMAT_KEY: &str = "Carrier-Format";
+/// The file in the tree of a carrier that says what it changes.
+const REFS: &[u8] = b"refs";
+/// Largest such file that is read, in bytes.
+const LARGEST_REFS_BYTES: u64 = 64 << 20;
+
+/// The parts of a new carrier.
+pub struct CarrierParts<'c> {
+    /// What it changes in the state of the line.
+    pub changes: &'c str,
+    /// The carrier before it, and what is new.
+    pub parents: Vec<ObjectId>,
+    /// The metas of new checkpoints.
+    pub metas: Vec<(ObjectId, ObjectId, ObjectKind)>,
+    pub host: &'c str,
+    /// New checkpoints, which its message names.
+    pub checkpoints: &'c [ObjectId],
+    pub time_ms: i64,
+}
+
+/// Stores an object.
+pub type Put<'p> = dyn FnMut(ObjectKind, &[u8]) -> Result<ObjectId> + 'p;
+
+/// Encodes a carrier; `put` stores each object. Returns the id of its commit.
+///
+/// # Errors
+/// Those of `put`.
+pub fn write(parts: &CarrierParts<'_>, put: &mut Put<'_>) -> Result<ObjectId> {
+    let refs = put(ObjectKind::Blob, parts.changes.as_bytes())?;
+    let mut entries = vec![TreeEntry {
+        mode: MODE_FILE,
+        name: REFS.into(),
+        id: refs,
+    }];
+    entries.extend(
+        parts
+            .metas
+            .iter()
+            .map(|(checkpoint, meta, kind)| TreeEntry {
+                mode: match kind {
+                    ObjectKind::Tree => MODE_DIRECTORY,
+                    _ => MODE_FILE,
+                },
+                name: checkpoint.to_hex().into_bytes().into(),
+                id: *meta,
+            }),
+    );
+    let tree = put(ObjectKind::Tree, &tree_codec::encode(&mut entries))?;
+    let names: String = parts
+        .checkpoints
+        .iter()
+        .map(|id| format!("{id}\n"))
+        .collect();
+    let text = format!(
+        "{} checkpoints of {}\n\n{names}\n{FORMAT_KEY}: {CARRIER_FORMAT}\n",
+        parts.checkpoints.len(),
+        parts.host.escape_debug()
+    );
+    let seconds = parts.time_ms.div_euclid(1000);
+    let commit = commit_codec::encode_after(tree, &parts.parents, seconds, &text);
+    put(ObjectKind::Commit, &commit)
+}
+
+/// Reads a line from its newest carrier back to the first, and returns its state.
+///
+/// # Errors
+/// A carrier cannot be read, or names or contains what no carrier has.
+pub fn read_line(objects: &Objects, tip: ObjectId) -> Result<LineState, Malformed> {
+    let mut carriers = vec![(
+        tip,
+        read(objects, tip)?.ok_or("its newest commit is no carrier")?,
+    )];
+    loop {
+        let former = carriers
+            .last()
+            .and_then(|(_, last)| last.parents.first().copied());
+        let Some(former) = former else { break };
+        let Some(commit) = read(objects, former)? else {
+            break;
+        };
+        carriers.push((former, commit));
+    }
+    let (mut state, mut former) = (LineState::default(), None);
+    while let Some((id, carrier)) = carriers.pop() {
+        apply(objects, &carrier, former, &mut state)
+            .map_err(|why| format!("its carrier {}: {why}", id.short()))?;
+        former = Some(id);
+    }
+    Ok(state)
+}
+
+/// Reads a commit if it is a carrier.
+fn read(objects: &Objects, id: ObjectId) -> Result<Option<CommitParts>, Malformed> {
+    let text = |why: String| Malformed::from(format!("{}: {why}", id.short()));
+    let (kind, bytes) = objects.read(&id).map_err(|why| text(why.to_string()))?;
+    if kind != ObjectKind::Commit {
+        return Err(text("it is no commit".to_owned()));
+    }
+    let commit = commit_codec::parse(&bytes)?;
+    match message::trailer(&commit.message, FORMAT_KEY).map(str::parse) {
+        None => Ok(None),
+        Some(Ok(CARRIER_FORMAT)) => Ok(Some(commit)),
+        Some(_) => Err(text("a newer program made it".to_owned())),
+    }
+}
+
+fn apply(
+    objects: &Objects,
+    carrier: &CommitParts,
+    former: Option<ObjectId>,
+    state: &mut LineState,
+) -> Result<(), Malformed> {
+    let unread = |why: &dyn std::fmt::Display| Malformed::from(why.to_string());
+    let (_, tree) = objects.read(&carrier.tree).map_err(|why| unread(&why))?;
+    let entries = tree_codec::parse(&tree)?;
+    let refs = tree_codec::find(&entries, REFS)
+        .ok_or("it has no file of refs")?
+        .id;
+    if objects.size(&refs).map_err(|why| unread(&why))? > LARGEST_REFS_BYTES {
+        return Err("its file of refs is too large".into());
+    }
+    let (_, text) = objects.read(&refs).map_err(|why| unread(&why))?;
+    state.apply(std::str::from_utf8(&text).map_err(|_| "its file of refs is no text")?)?;
+    let metas: Vec<(String, ObjectId)> = state.refs().filter_map(meta).collect();
+    for entry in entries.iter().filter(|entry| *entry.name != *REFS) {
+        let is_meta =
+            |(of, meta): &(String, ObjectId)| of.as_bytes() == &*entry.name && *meta == entry.id;
+        if !metas.iter().any(is_meta) {
+            return Err("its tree has what is no meta".into());
+        }
+    }
+    let (checkpoints, runs) = (state.checkpoints(), state.refs().filter_map(run));
+    let runs: Vec<ObjectId> = runs.collect();
+    let is_known =
+        |id: &&ObjectId| former == Some(**id) || checkpoints.contains(id) || runs.contains(id);
+    match carrier.parents.iter().find(|id| !is_known(id)) {
+        Some(other) => Err(format!("its parent {} is no checkpoint", other.short()).into()),
+        None => Ok(()),
+    }
+}
+
+fn meta(one: &BundleRef) -> Option<(String, ObjectId)> {
+    match one {
+        BundleRef::Meta(of, meta) => Some((of.to_hex(), *meta)),
+        _ => None,
+    }
+}
+
+fn run(one: &BundleRef) -> Option<ObjectId> {
+    match one {
+        BundleRef::Run(_, _, tip) => Some(*tip),
+        _ => None,
+    }
+}

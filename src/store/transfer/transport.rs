@@ -1,0 +1,221 @@
+//! The bare repository by which git itself talks to one remote. It borrows the objects of the store
+//! and keeps only the newest carrier that was pushed: all else in it is made anew each time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::model::state::object_id::ObjectId;
+use crate::store::files::{atomic_file, checksummed_text, directories, read_regular, scratch};
+use crate::store::lock::{self, LockGuard, LockWait};
+use crate::store::objects::deflate::zlib::Deflater;
+use crate::store::objects::loose_files;
+use crate::store::objects::object_hash::{ObjectKind, hash_object};
+use crate::store::refs::commit_codec;
+use crate::store::repository::Store;
+use crate::store::transfer::line_state::LineState;
+use crate::store::transfer::remotes::LineName;
+
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
+/// Names no branch that exists.
+const HEAD: &str = "ref: refs/heads/none\n";
+/// The objects of the store, as seen from those of the repository.
+const ALTERNATES: &str = "../../../../objects\n";
+/// Folder of the refs that git fetched.
+pub const FETCHED: &str = "refs/fetched/";
+/// What was pushed, and what is being pushed and may have arrived.
+const RECORDS: [&str; 2] = ["pushed", "pushing"];
+
+/// The repository, locked by this process.
+pub struct Transport {
+    dir: PathBuf,
+    _lock: LockGuard,
+}
+
+/// What was pushed last to a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PushRecord {
+    pub line: String,
+    pub carrier: ObjectId,
+    pub state: LineState,
+}
+
+impl Transport {
+    /// Makes the repository ready; another process that talks to the same remote is waited for.
+    ///
+    /// # Errors
+    /// It cannot be made, or stays locked.
+    pub fn open(store: &Store, remote: &str, wait: LockWait, holder: &str) -> Result<Self> {
+        let layout = store.layout();
+        let dir = layout.transport(remote);
+        let packs = dir.join("objects").join("pack");
+        for folder in [&packs, &dir.join("objects").join("info"), &dir.join("refs")] {
+            directories::create_private(folder)?;
+        }
+        let lock = lock::acquire(&dir.join("lock"), wait, Some(holder))?;
+        let files = [
+            ("config", CONFIG),
+            ("HEAD", HEAD),
+            ("objects/info/alternates", ALTERNATES),
+        ];
+        for (name, text) in files {
+            atomic_file::replace_derived(&dir, &dir.join(name), text.as_bytes())?;
+        }
+        let transport = Self { dir, _lock: lock };
+        transport.clear()?;
+        Ok(transport)
+    }
+
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Removes packs that were fetched, and refs that were set for it.
+    ///
+    /// # Errors
+    /// A file cannot be removed.
+    pub fn clear(&self) -> Result<()> {
+        scratch::remove_all(&self.dir.join("refs"))?;
+        directories::create_private(&self.dir.join("refs"))?;
+        let packs = self.dir.join("objects").join("pack");
+        for name in loose_files::names_in(&packs)? {
+            atomic_file::remove_if_there(&packs.join(name))?;
+        }
+        atomic_file::remove_if_there(&self.dir.join("packed-refs")).map(drop)
+    }
+
+    /// Names commits whose objects are all here, so that git asks for no others: the newest carriers
+    /// that were fetched, and checkpoints.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn set_known(
+        &self,
+        lines: &BTreeMap<LineName, ObjectId>,
+        checkpoints: &BTreeSet<ObjectId>,
+    ) -> Result<()> {
+        let lines = lines
+            .iter()
+            .map(|(line, id)| format!("{id} {FETCHED}{line}\n"));
+        let known = checkpoints
+            .iter()
+            .map(|id| format!("{id} refs/known/{id}\n"));
+        let text: String = lines.chain(known).collect();
+        atomic_file::replace_derived(&self.dir, &self.dir.join("packed-refs"), text.as_bytes())
+    }
+
+    /// Hides the parents of a carrier from git, since some are here no more. What makes packs does not
+    /// look at it, see `git-replace(1)`.
+    ///
+    /// # Errors
+    /// A file cannot be written.
+    pub fn hide_parents(&self, carrier: ObjectId) -> Result<()> {
+        let tree = hash_object(ObjectKind::Tree, &[]).map_err(Error::unexpected)?;
+        let stub = commit_codec::encode_after(tree, &[], 0, "stands for a carrier\n");
+        let stub = self.put(ObjectKind::Commit, &stub)?;
+        let text = format!("{stub} refs/replace/{carrier}\n");
+        atomic_file::replace_derived(&self.dir, &self.dir.join("packed-refs"), text.as_bytes())
+    }
+
+    /// The packs that git fetched.
+    ///
+    /// # Errors
+    /// The directory cannot be read.
+    pub fn packs(&self) -> Result<Vec<PathBuf>> {
+        let folder = self.dir.join("objects").join("pack");
+        let mut names = loose_files::names_in(&folder)?;
+        names.retain(|name| Path::new(name).extension().is_some_and(|end| end == "pack"));
+        Ok(names.into_iter().map(|name| folder.join(name)).collect())
+    }
+
+    /// Whether something was pushed, or may have been.
+    pub fn has_record(&self) -> bool {
+        RECORDS.iter().any(|name| self.dir.join(name).exists())
+    }
+
+    /// Returns what was pushed last to a line, if no later push may have arrived.
+    pub fn last(&self, line: &LineName) -> Option<PushRecord> {
+        let [pushed, pushing] = RECORDS;
+        if self.dir.join(pushing).exists() {
+            return None;
+        }
+        let record = self.record(pushed)?;
+        self.pushed(line, record.carrier).ok()?
+    }
+
+    /// Returns what is known of a line whose newest carrier on the server is this one.
+    ///
+    /// # Errors
+    /// A push that arrived cannot be noted.
+    pub fn pushed(&self, line: &LineName, there: ObjectId) -> Result<Option<PushRecord>> {
+        if !loose_files::path_of(&self.dir.join("objects"), &there).is_file() {
+            return Ok(None);
+        }
+        for name in RECORDS {
+            let record = self.record(name);
+            let is_it = |one: &PushRecord| one.line == line.on_server() && one.carrier == there;
+            if let Some(record) = record.filter(is_it) {
+                atomic_file::rename(&self.dir.join(name), &self.dir.join(RECORDS[0]))?;
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+
+    fn record(&self, name: &str) -> Option<PushRecord> {
+        let text = read_regular::read_text(&self.dir.join(name)).ok()?;
+        let (line, rest) = checksummed_text::unseal(&text)?.split_once('\n')?;
+        let (carrier, refs) = rest.split_once('\n')?;
+        let mut state = LineState::default();
+        state.apply(refs).ok()?;
+        Some(PushRecord {
+            line: line.to_owned(),
+            carrier: ObjectId::from_hex(carrier)?,
+            state,
+        })
+    }
+
+    /// Notes what is about to be pushed: if this process is killed, it may arrive.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn begin_push(&self, record: &PushRecord) -> Result<()> {
+        let refs = record.state.changes_since(&LineState::default());
+        let text = format!("{}\n{}\n{refs}", record.line, record.carrier);
+        let path = self.dir.join(RECORDS[1]);
+        atomic_file::replace_through(&self.dir, &path, checksummed_text::seal(&text).as_bytes())
+    }
+
+    /// Notes that it arrived, and drops the carriers before it. `parts` are the objects of the
+    /// carrier.
+    ///
+    /// # Errors
+    /// The file cannot be renamed.
+    pub fn end_push(&self, parts: &BTreeSet<ObjectId>) -> Result<()> {
+        atomic_file::rename(&self.dir.join(RECORDS[1]), &self.dir.join(RECORDS[0]))?;
+        atomic_file::sync_directory(&self.dir)?;
+        let objects = self.dir.join("objects");
+        for id in loose_files::list(&objects)? {
+            if !parts.contains(&id) {
+                atomic_file::remove_if_there(&loose_files::path_of(&objects, &id))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores an object of a carrier.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn put(&self, kind: ObjectKind, content: &[u8]) -> Result<ObjectId> {
+        let id = hash_object(kind, content).map_err(Error::unexpected)?;
+        let objects = self.dir.join("objects");
+        let path = loose_files::path_of(&objects, &id);
+        let mut whole = format!("{} {}\0", kind.into_str(), content.len()).into_bytes();
+        whole.extend_from_slice(content);
+        directories::create_private(path.parent().unwrap_or(&objects))?;
+        let mut deflater = Deflater::default();
+        atomic_file::replace_through(&self.dir, &path, deflater.compress(&whole))?;
+        Ok(id)
+    }
+}

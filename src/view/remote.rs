@@ -1,0 +1,197 @@
+//! `remote`, `push`, `fetch` and `clone` as text and as JSON.
+
+use std::path::Path;
+
+use crate::base::text::{escape, escape_path};
+use crate::ops::transfer::clone::CloneOutcome;
+use crate::ops::transfer::fetch::FetchOutcome;
+use crate::ops::transfer::push::PushOutcome;
+use crate::ops::transfer::remote::{RemoteOutcome, RemoteRow};
+use crate::view::document::{JsonSchema, Serialize};
+use crate::view::envelope::envelope;
+use crate::view::format::count;
+use crate::view::parts::CheckpointRef;
+use crate::view::words::Output;
+
+/// Says what `remote add`, `list` or `remove` did.
+pub fn human(command: &str, outcome: &RemoteOutcome) -> Output {
+    let row = |remote: &RemoteRow| {
+        let RemoteRow { name, url, lines } = remote;
+        let url = escape(url);
+        match command {
+            "remote.add" => format!("Remote {name} is {url}\n"),
+            "remote.remove" => format!("Forgot {name} ({url}); what is there stays there\n"),
+            _ if *lines > 0 => format!(
+                "{name}  {url}  ({} fetched)\n",
+                count(*lines, "line", "lines")
+            ),
+            _ => format!("{name}  {url}\n"),
+        }
+    };
+    Output {
+        result: outcome.remotes.iter().map(row).collect(),
+        talk: if outcome.remotes.is_empty() {
+            "no remotes; 'checkpoint remote add NAME URL' names one\n".to_owned()
+        } else {
+            String::new()
+        },
+    }
+}
+
+/// Remotes that were added, removed or listed.
+#[derive(Serialize, JsonSchema)]
+pub struct RemoteAnswer {
+    remotes: Vec<RemoteJson>,
+}
+
+/// A remote.
+#[derive(Serialize, JsonSchema)]
+struct RemoteJson {
+    name: String,
+    /// Without a password.
+    url: String,
+    /// Number of lines that were fetched: one for each store that pushed.
+    fetched_lines: usize,
+}
+
+pub fn json(command: &str, outcome: &RemoteOutcome) -> String {
+    let remote = |row: &RemoteRow| RemoteJson {
+        name: row.name.clone(),
+        url: row.url.clone(),
+        fetched_lines: row.lines,
+    };
+    let data = RemoteAnswer {
+        remotes: outcome.remotes.iter().map(remote).collect(),
+    };
+    envelope(command, 0, &data, &outcome.warnings)
+}
+
+pub fn pushed(outcome: &PushOutcome) -> Output {
+    let (remote, total) = (&outcome.remote, checkpoints(outcome.total));
+    let mut result = match outcome.sent.len() {
+        _ if !outcome.is_changed => format!("{remote} is up to date: {total}\n"),
+        0 => format!("Pushed pins, reasons or workflows to {remote}: {total}\n"),
+        sent => format!("Pushed {} to {remote}\n", checkpoints(sent)),
+    };
+    if outcome.removed > 0 {
+        let removed = count(outcome.removed, "former line", "former lines");
+        result.push_str(&format!("Removed {removed} there.\n"));
+    }
+    if outcome.prompts_left > 0 {
+        let left = checkpoints(outcome.prompts_left);
+        result.push_str(&format!(
+            "Left out: {left} with the text of a prompt, which only --with-prompts pushes.\n"
+        ));
+    }
+    Output {
+        result,
+        talk: String::new(),
+    }
+}
+
+/// What was pushed.
+#[derive(Serialize, JsonSchema)]
+pub struct PushAnswer {
+    remote: String,
+    /// Those that were sent, oldest first.
+    checkpoints: Vec<CheckpointRef>,
+    /// Number of checkpoints of this store that are there.
+    checkpoint_count: usize,
+    workflow_count: usize,
+    /// Number of checkpoints left out because they have the text of a prompt.
+    left_out_for_prompts: usize,
+    /// Number of former lines of this store that were removed there.
+    removed_lines: usize,
+    /// True if all was there already.
+    nothing_to_do: bool,
+}
+
+pub fn push_json(outcome: &PushOutcome) -> String {
+    let data = PushAnswer {
+        remote: outcome.remote.clone(),
+        checkpoints: outcome.sent.iter().map(CheckpointRef::new).collect(),
+        checkpoint_count: outcome.total,
+        workflow_count: outcome.runs,
+        left_out_for_prompts: outcome.prompts_left,
+        removed_lines: outcome.removed,
+        nothing_to_do: !outcome.is_changed,
+    };
+    envelope("push", 0, &data, &outcome.warnings)
+}
+
+pub fn fetched(outcome: &FetchOutcome) -> Output {
+    let remote = &outcome.remote;
+    let mut result = match outcome.added.len() {
+        0 => format!("Nothing new at {remote}: {}\n", checkpoints(outcome.total)),
+        added => format!("Fetched {} from {remote}\n", checkpoints(added)),
+    };
+    if outcome.gone > 0 {
+        let gone = count(outcome.gone, "line is", "lines are");
+        result.push_str(&format!(
+            "{gone} here and no longer there; 'checkpoint fetch {remote} --prune' forgets what is gone.\n"
+        ));
+    }
+    Output {
+        result,
+        talk: String::new(),
+    }
+}
+
+/// What was fetched.
+#[derive(Serialize, JsonSchema)]
+pub struct FetchAnswer {
+    remote: String,
+    /// Those that are new from there, oldest first.
+    checkpoints: Vec<CheckpointRef>,
+    /// Number of all checkpoints of the remote that are here.
+    checkpoint_count: usize,
+    /// Number of lines that are here and no longer there.
+    gone_lines: usize,
+}
+
+pub fn fetch_json(outcome: &FetchOutcome) -> String {
+    let data = FetchAnswer {
+        remote: outcome.remote.clone(),
+        checkpoints: outcome.added.iter().map(CheckpointRef::new).collect(),
+        checkpoint_count: outcome.total,
+        gone_lines: outcome.gone,
+    };
+    envelope("fetch", 0, &data, &outcome.warnings)
+}
+
+pub fn cloned(outcome: &CloneOutcome, directory: &Path) -> Output {
+    let restored = &outcome.restored;
+    Output {
+        result: format!(
+            "Cloned {} into {}, restored to {} ({})\n",
+            checkpoints(outcome.checkpoints.len()),
+            escape_path(directory),
+            restored.id.short(),
+            escape(&restored.record.reason)
+        ),
+        talk: String::new(),
+    }
+}
+
+/// A project that was cloned.
+#[derive(Serialize, JsonSchema)]
+pub struct CloneAnswer {
+    directory: String,
+    /// Those of the new store, oldest first.
+    checkpoints: Vec<CheckpointRef>,
+    /// The one whose files are in the directory.
+    restored: CheckpointRef,
+}
+
+pub fn clone_json(outcome: &CloneOutcome, directory: &Path) -> String {
+    let data = CloneAnswer {
+        directory: directory.display().to_string(),
+        checkpoints: outcome.checkpoints.iter().map(CheckpointRef::new).collect(),
+        restored: CheckpointRef::new(&outcome.restored),
+    };
+    envelope("clone", 0, &data, &outcome.warnings)
+}
+
+fn checkpoints(number: usize) -> String {
+    count(number, "checkpoint", "checkpoints")
+}

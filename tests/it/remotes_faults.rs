@@ -1,0 +1,353 @@
+//! Kills, cuts, refusals and slowness between this machine and a remote: nothing is lost, nothing is
+//! half there, and the next try completes.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::bench::remote::{Remote, text};
+use crate::bench::sample::Draw;
+use crate::bench::{Sandbox, cases, fixtures, os, strace};
+
+/// Calls before which a kill leaves something half done.
+const CHANGES: &str = "openat,write,rename,renameat,renameat2,unlink,unlinkat,mkdir,fsync,execve";
+
+fn project(start: fn(&Sandbox) -> Option<Remote>) -> Option<(Sandbox, Remote)> {
+    let sandbox = Sandbox::new();
+    let remote = start(&sandbox)?;
+    sandbox
+        .write("a", "one")
+        .write("d/b", fixtures::noise(3, 30_000));
+    sandbox.create("one");
+    remote.add_to(&sandbox);
+    sandbox.run(&["push"]).success();
+    Some((sandbox, remote))
+}
+
+/// A second machine with a checkpoint of its own that was pushed.
+fn other_machine(remote: &Remote) -> Sandbox {
+    let other = Sandbox::bare();
+    remote.reach_from(&other);
+    other
+        .run_in(other.home(), &["clone", remote.url(), &text(other.root())])
+        .success();
+    other.write("a", "elsewhere");
+    other.create("elsewhere");
+    other.run(&["push"]).success();
+    other
+}
+
+fn reasons(sandbox: &Sandbox, more: &[&str]) -> Vec<String> {
+    let list = [&["list", "--json"], more].concat();
+    let rows = sandbox.run(&list).success().data()["checkpoints"].clone();
+    let rows = rows.as_array().expect("rows").clone();
+    rows.iter()
+        .map(|row| row["reason"].as_str().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_push_that_is_killed_at_any_call_is_completed_by_the_next() {
+    if !strace::available() {
+        return;
+    }
+    let Some((sandbox, remote)) = project(Remote::bare_directory) else {
+        return;
+    };
+    let mut nth = 1;
+    let mut made = 1;
+    loop {
+        sandbox.write("a", format!("kill {nth}"));
+        sandbox.create(&format!("kill {nth}"));
+        made += 1;
+        let run = strace::kill_at(&sandbox, CHANGES, nth, &["push"]);
+        remote.assert_sound();
+        let here = reasons(&sandbox, &[]).len();
+        assert_eq!(here, made, "kill {nth}");
+        sandbox.run(&["push"]).success();
+        assert_eq!(
+            remote.refs().lines().count(),
+            1,
+            "kill {nth}: {}",
+            remote.refs()
+        );
+        if run.code == 0 {
+            break;
+        }
+        nth += 1 + nth / cases(12);
+    }
+    assert!(nth > 20, "only {nth} calls");
+    let copy = other_machine(&remote);
+    assert_eq!(reasons(&copy, &["--remote", "origin"]).len(), made);
+    sandbox.run(&["verify", "--full"]).success();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_fetch_that_is_killed_at_any_call_is_completed_by_the_next() {
+    if !strace::available() {
+        return;
+    }
+    let Some((sandbox, remote)) = project(Remote::bare_directory) else {
+        return;
+    };
+    let other = other_machine(&remote);
+    let mut nth = 1;
+    loop {
+        other.write("a", format!("kill {nth}"));
+        other.create(&format!("kill {nth}"));
+        other.run(&["push"]).success();
+        let run = strace::kill_at(&sandbox, CHANGES, nth, &["fetch"]);
+        assert_eq!(reasons(&sandbox, &[]), ["one"], "kill {nth}");
+        reasons(&sandbox, &["--remote", "origin"]);
+        sandbox.run(&["fetch"]).success();
+        let newest = format!("kill {nth}");
+        assert_eq!(reasons(&sandbox, &["--remote", "origin"])[0], newest);
+        if run.code == 0 {
+            break;
+        }
+        nth += 1 + nth / cases(12);
+    }
+    assert!(nth > 20, "only {nth} calls");
+    sandbox.run(&["verify", "--full"]).success();
+    sandbox.run(&["prune", "--yes"]).success();
+    sandbox.restore("origin/latest").success();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_clone_that_is_killed_at_any_call_is_completed_by_the_next() {
+    if !strace::available() {
+        return;
+    }
+    let Some((sandbox, remote)) = project(Remote::bare_directory) else {
+        return;
+    };
+    let mut nth = 1;
+    loop {
+        let to = Sandbox::bare();
+        remote.reach_from(&to);
+        let clone = ["clone", remote.url(), &text(to.root())];
+        let run = strace::kill_at(&to, CHANGES, nth, &clone);
+        if run.code == 0 {
+            break;
+        }
+        // Once files were written, the restore is finished or taken back as any other.
+        if to.run_in(to.home(), &clone).code != 0 {
+            let _ = to.run(&["restore", "--resume"]);
+            to.restore("one").success();
+        }
+        to.tree().assert_is(&sandbox.tree(), &format!("kill {nth}"));
+        to.run(&["verify", "--full"]).success();
+        nth += 1 + nth / cases(8);
+    }
+    assert!(nth > 20, "only {nth} calls");
+}
+
+/// Passes on what a client and a server say, and cuts the connection after so many bytes.
+struct Proxy {
+    port: u16,
+    left: Arc<AtomicU64>,
+    /// Pause before each byte, in milliseconds.
+    slow_ms: Arc<AtomicU64>,
+}
+
+impl Proxy {
+    fn before(remote: &Remote) -> (Self, String) {
+        let address = remote.url().split("//").nth(1).expect("a host");
+        let (host, path) = address.split_once('/').expect("a path");
+        let host = host.to_owned();
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
+        let proxy = Self {
+            port: listener.local_addr().expect("an address").port(),
+            left: Arc::new(AtomicU64::new(u64::MAX)),
+            slow_ms: Arc::default(),
+        };
+        let (left, slow_ms) = (Arc::clone(&proxy.left), Arc::clone(&proxy.slow_ms));
+        thread::spawn(move || {
+            for client in listener.incoming().flatten() {
+                let Ok(server) = TcpStream::connect(&host) else {
+                    continue;
+                };
+                for (from, to) in [(&client, &server), (&server, &client)] {
+                    let ends = (from.try_clone(), to.try_clone());
+                    let (Ok(from), Ok(to)) = ends else { continue };
+                    let (left, slow_ms) = (Arc::clone(&left), Arc::clone(&slow_ms));
+                    thread::spawn(move || pass(from, to, &left, &slow_ms));
+                }
+            }
+        });
+        let url = format!("git://127.0.0.1:{}/{path}", proxy.port);
+        (proxy, url)
+    }
+}
+
+fn pass(mut from: TcpStream, mut to: TcpStream, left: &AtomicU64, slow_ms: &AtomicU64) {
+    let mut piece = [0; 4096];
+    loop {
+        let slow = slow_ms.load(Ordering::SeqCst);
+        let most = if slow > 0 { 1 } else { piece.len() };
+        let Ok(read @ 1..) = from.read(&mut piece[..most]) else {
+            break;
+        };
+        thread::sleep(Duration::from_millis(slow));
+        let had = left.load(Ordering::SeqCst);
+        let passes = had.min(read as u64);
+        left.store(had - passes, Ordering::SeqCst);
+        let passes = usize::try_from(passes).expect("a few");
+        if to.write_all(&piece[..passes]).is_err() || passes < read {
+            let _ = from.shutdown(Shutdown::Both);
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_connection_that_is_cut_after_any_byte_leaves_all_as_it_was() {
+    let Some((sandbox, remote)) = project(Remote::daemon) else {
+        return;
+    };
+    let other = other_machine(&remote);
+    let (proxy, url) = Proxy::before(&remote);
+    sandbox.run(&["remote", "add", "cut", &url]).success();
+    let mut draw = Draw::new();
+    let (mut made, mut cut) = (1, 0);
+    for nth in 0..cases(40) {
+        other.write("x", fixtures::noise(nth as u64, 3000));
+        other.create(&format!("there {nth}"));
+        other.run(&["push"]).success();
+        sandbox.write("y", fixtures::noise(nth as u64, 3000));
+        sandbox.create(&format!("here {nth}"));
+        made += 1;
+        for command in ["fetch", "push"] {
+            proxy.left.store(draw.below(6000) as u64, Ordering::SeqCst);
+            let run = sandbox.run(&[command, "cut"]);
+            cut += usize::from(run.code == 1);
+            assert!(matches!(run.code, 0 | 1), "{run}");
+            assert_eq!(reasons(&sandbox, &[]).len(), made);
+            remote.assert_sound();
+            proxy.left.store(u64::MAX, Ordering::SeqCst);
+            sandbox.run(&[command, "cut"]).success();
+        }
+        let newest = format!("there {nth}");
+        assert_eq!(reasons(&sandbox, &["--remote", "cut"])[0], newest);
+    }
+    assert!(cut > cases(40) / 3, "{cut} were cut");
+    sandbox.run(&["verify", "--full"]).success();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_slow_server_is_given_up_after_the_time_that_is_named() {
+    let Some((sandbox, remote)) = project(Remote::daemon) else {
+        return;
+    };
+    let (proxy, url) = Proxy::before(&remote);
+    sandbox.run(&["remote", "add", "slow", &url]).success();
+    proxy.slow_ms.store(1000, Ordering::SeqCst);
+    for command in ["push", "fetch"] {
+        let began = std::time::Instant::now();
+        let failed = sandbox.run(&[command, "slow", "--timeout", "2"]).code(1);
+        failed
+            .stderr_has("git did not end within 2 s")
+            .stderr_has("--timeout SECONDS");
+        assert!(began.elapsed() < Duration::from_secs(20));
+    }
+    proxy.slow_ms.store(0, Ordering::SeqCst);
+    sandbox.run(&["push", "slow"]).success();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_git_and_leaves_all_as_it_was() {
+    let Some((sandbox, remote)) = project(Remote::daemon) else {
+        return;
+    };
+    let (proxy, url) = Proxy::before(&remote);
+    sandbox.run(&["remote", "add", "slow", &url]).success();
+    proxy.slow_ms.store(1000, Ordering::SeqCst);
+    let mut command = sandbox.command(&[], &["push", "slow"]);
+    let child = command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    thread::sleep(Duration::from_secs(1));
+    os::signal(child.id(), os::Signal::Interrupt);
+    let run = crate::bench::Run::ended("push".to_owned(), child);
+    run.code(130);
+    assert_eq!(reasons(&sandbox, &[]), ["one"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_that_refuses_is_read_only_or_full_is_an_error_with_its_words() {
+    let Some((sandbox, remote)) = project(Remote::bare_directory) else {
+        return;
+    };
+    let hook = remote.place().join("hooks/pre-receive");
+    std::fs::create_dir_all(hook.parent().expect("a folder")).expect("it is made");
+    std::fs::write(
+        &hook,
+        "#!/bin/sh\necho 'over the quota of 10 MB' >&2\nexit 1\n",
+    )
+    .expect("written");
+    os::set_mode(&hook, 0o755).expect("a mode");
+    sandbox.write("a", "two");
+    sandbox.create("two");
+    let before = remote.refs();
+    let failed = sandbox.run(&["push"]).code(1);
+    failed
+        .stderr_has("over the quota of 10 MB")
+        .stderr_has("pre-receive hook declined");
+    assert_eq!(remote.refs(), before);
+    std::fs::remove_file(&hook).expect("it goes");
+    sandbox
+        .run(&["push"])
+        .success()
+        .stdout_is("Pushed 1 checkpoint to origin\n");
+    if os::is_root() {
+        return;
+    }
+    let objects = remote.place().join("objects");
+    os::set_mode(&objects, 0o555).expect("a mode");
+    sandbox.write("a", "three");
+    sandbox.create("three");
+    sandbox.run(&["push"]).code(1);
+    os::set_mode(&objects, 0o755).expect("a mode");
+    sandbox.run(&["push"]).success();
+    remote.assert_sound();
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_here_or_there_leaves_all_as_it_was() {
+    let Some((sandbox, remote)) = project(Remote::bare_directory) else {
+        return;
+    };
+    let other = other_machine(&remote);
+    // A limit on the size of files stands for a full disk: git and we meet it alike.
+    let limited = [
+        "/bin/sh",
+        "-c",
+        "ulimit -f 16; trap '' XFSZ; exec \"$@\"",
+        "sh",
+    ];
+    other.write("big", fixtures::noise(9, 300_000));
+    other.create("big");
+    other.run_under(&limited, &["push"]).code(1);
+    remote.assert_sound();
+    other.run(&["push"]).success();
+    let there = reasons(&sandbox, &[]);
+    sandbox.run_under(&limited, &["fetch"]).code(1);
+    assert_eq!(reasons(&sandbox, &[]), there);
+    assert_eq!(reasons(&sandbox, &["--remote", "origin"]), [""; 0]);
+    sandbox.run(&["fetch"]).success();
+    assert_eq!(reasons(&sandbox, &["--remote", "origin"])[0], "big");
+}
