@@ -19,7 +19,7 @@ use crate::ops::context::{FedCommand, GitCommand, GitEnd};
 
 /// Shortest and longest pause between two looks at whether the child has ended.
 const FIRST_CHILD_PAUSE: Duration = Duration::from_millis(1);
-const LONGEST_CHILD_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_CHILD_PAUSE: Duration = Duration::from_millis(2);
 /// Time for the child to end by itself before a signal is passed on; a terminal signals the child
 /// as well.
 const GRACE: Duration = Duration::from_millis(500);

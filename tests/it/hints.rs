@@ -89,8 +89,7 @@ const DRY_RUN: [&str; 10] = [
     "workflow cleanup",
 ];
 /// Sentences that are no advice: options of other programs, and those in manuals and lists.
-const OTHERS: [&str; 11] = [
-    "--format=%(objectname)",
+const OTHERS: [&str; 10] = [
     "Options of every command, such as",
     "--remove-destination",
     "diff --git",

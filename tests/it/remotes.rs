@@ -582,3 +582,23 @@ fn the_five_lines_of_the_readme() {
     }
     assert_eq!(sandbox.read("a"), "two");
 }
+
+#[test]
+fn a_moved_project_keeps_its_remotes_and_what_was_fetched() {
+    let Some((from, remote)) = pushed() else {
+        return;
+    };
+    let to = Sandbox::bare();
+    remote.reach_from(&to);
+    let (old, new) = (to.top().join("old"), to.top().join("new"));
+    to.run_in(to.home(), &["clone", remote.url(), &text(&old)])
+        .success();
+    std::fs::rename(&old, &new).expect("it is moved");
+    to.run_in(&new, &["relink", &text(&old), "--yes"]).success();
+    let there = to.run_in(&new, &["list", "--remote", "origin", "--json"]);
+    let there = there.success().data();
+    assert_eq!(there["checkpoints"].as_array().map(Vec::len), Some(3));
+    to.run_in(&new, &["push"]).success();
+    to.run_in(&new, &["fetch"]).success();
+    drop(from);
+}

@@ -254,8 +254,8 @@ fn packs_that_git_lets_pass_are_read_and_hashed_again() {
     );
     let pack = git.filter(&["pack-objects", "--revs", "--stdout"], line.as_bytes());
     let script = format!(
-        "#!/bin/sh\nPATH='{0}'\ncase \"$*\" in *' fetch '*) mkdir -p objects/pack; cp '{1}'/* objects/pack; exit 0 ;;\n\
-         *) echo '{2} refs/fetched/{3}' ;; esac\n",
+        "#!/bin/sh\nPATH='{0}'\ncp '{1}'/* objects/pack\nmkdir -p \"$(dirname refs/fetched/{3})\"\n\
+         echo {2} >refs/fetched/{3}\n",
         std::env::var("PATH").unwrap_or_default(),
         text(&packs),
         line.trim(),

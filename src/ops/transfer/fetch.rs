@@ -1,10 +1,9 @@
 //! `fetch`: brings the checkpoints that others pushed to a remote, beside those of this store.
 
-use std::collections::BTreeSet;
 use std::fs::File;
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::line::LineEntry;
+use crate::model::checkpoint::line::{Line, LineEntry};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
@@ -52,11 +51,20 @@ pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> 
     let remote = remote::named(&store, options.name.as_deref())?;
     let git = RemoteGit::open(context, &store, &remote, options.limits)?;
     let known = remotes::fetched(store.layout(), &remote.name)?;
-    let before = known_checkpoints(&store, &remote.name);
+    // If one of these cannot be read, all are checked again.
+    let before = store.fetched(&remote.name).unwrap_or_default().checkpoints;
+    let own = store.inventory()?.checkpoints;
     git.transport.clear()?;
-    git.transport.set_known(&known, &newest_own(&store)?)?;
-    let there = git.fetch(&own(&store, &remote))?;
-    let took = take_over(context, &store, &git, (&remote, &known, &there), &before);
+    git.transport
+        .set_known(&known, &own.rev().take(TOLD).map(|c| c.id).collect())?;
+    let there = git.fetch(&own_lines(&store, &remote))?;
+    let took = take_over(
+        context,
+        &store,
+        &git,
+        (&remote, &known, &there),
+        [&before, &own],
+    );
     let cleared = git.transport.clear();
     let mut warnings = took?;
     cleared?;
@@ -74,7 +82,7 @@ pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> 
     let all = store.fetched(&remote.name)?.checkpoints;
     let mut added: Vec<Checkpoint> = all
         .iter()
-        .filter(|c| !before.contains(&c.id))
+        .filter(|c| !before.holds(c.id))
         .cloned()
         .collect();
     added.sort_by_key(LineEntry::of);
@@ -87,19 +95,7 @@ pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> 
     })
 }
 
-/// Checkpoints of the remote that were checked when they came. If one cannot be read, all are
-/// checked again.
-fn known_checkpoints(store: &Store, remote: &str) -> BTreeSet<ObjectId> {
-    let fetched = store.fetched(remote).unwrap_or_default();
-    fetched.checkpoints.iter().map(|c| c.id).collect()
-}
-
-fn newest_own(store: &Store) -> Result<BTreeSet<ObjectId>> {
-    let line = store.inventory()?.checkpoints;
-    Ok(line.rev().take(TOLD).map(|c| c.id).collect())
-}
-
-fn own(store: &Store, remote: &Remote) -> Vec<LineName> {
+fn own_lines(store: &Store, remote: &Remote) -> Vec<LineName> {
     let devices = remote.devices.iter();
     devices
         .map(|device| RemoteGit::line(store, device))
@@ -111,7 +107,7 @@ fn take_over(
     store: &Store,
     git: &RemoteGit<'_>,
     (remote, known, there): (&Remote, &Tips, &Tips),
-    checked: &BTreeSet<ObjectId>,
+    [checked, own]: [&Line; 2],
 ) -> Result<Vec<Warning>> {
     let changed: Tips = there
         .iter()
@@ -135,7 +131,8 @@ fn take_over(
     let with = TakeOverOptions {
         name: &name,
         safety: true,
-        checked: checked.clone(),
+        checked: checked.iter().map(|c| c.id).collect(),
+        clean_trees: [checked, own].into_iter().filter_map(newest_tree).collect(),
         check_run: context.workflows.check_run,
     };
     let options = CheckOptions {
@@ -146,4 +143,8 @@ fn take_over(
     let locked = &session.locked;
     locked.take_over_lines(&quarantine, &remote.name, &changed, &with, &options)?;
     Ok(std::mem::take(&mut session.warnings))
+}
+
+fn newest_tree(line: &Line) -> Option<ObjectId> {
+    line.rev().next().map(|newest| newest.tree)
 }

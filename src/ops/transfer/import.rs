@@ -52,6 +52,7 @@ pub fn import(
         name: &options.name,
         safety: options.with_safety,
         checked: BTreeSet::new(),
+        clean_trees: Vec::new(),
         check_run: context.workflows.check_run,
     };
     let taken = session

@@ -17,7 +17,7 @@ use crate::store::transfer::carrier::{self, CarrierParts};
 use crate::store::transfer::header::BundleRef;
 use crate::store::transfer::line_state::LineState;
 use crate::store::transfer::remotes::{LineName, Remote};
-use crate::store::transfer::transport::PushRecord;
+use crate::store::transfer::transport::{PUSHED, PushRecord};
 
 /// Tries, if other processes push for this store, or evict what is being pushed.
 const TRIES: usize = 5;
@@ -64,7 +64,6 @@ pub fn push(context: &Context, options: &PushOptions) -> Result<PushOutcome> {
         remote,
         git,
     };
-    push.git.transport.clear()?;
     // Another process may have begun another line while this one waited.
     push.remote = remote::named(&store, Some(&push.remote.name))?;
     if options.prune {
@@ -214,11 +213,9 @@ impl Push<'_> {
             LineState::default()
         };
         let (carrier, parts) = self.write(&state, &base, parents)?;
-        if let Some(known) = known
-            && (is_chained || self.is_evicted(former.checkpoints())?)
-        {
-            self.git.transport.hide_parents(known.carrier)?;
-        }
+        let hides = is_chained || self.is_evicted(former.checkpoints())?;
+        let hidden = known.map(|known| known.carrier).filter(|_| hides);
+        self.git.transport.prepare_push(carrier, hidden)?;
         let record = PushRecord {
             line: line.on_server(),
             carrier,
@@ -226,7 +223,7 @@ impl Push<'_> {
         };
         self.git.transport.begin_push(&record)?;
         let before = known.map(|known| known.carrier);
-        match self.git.push(&line, Some(carrier), before) {
+        match self.git.push(&line, PUSHED, before) {
             Ok(Pushed::Done) => self.git.transport.end_push(&parts)?,
             Ok(Pushed::Stale) => return Ok(None),
             Err(Error::RemoteFailed { .. })
@@ -295,7 +292,7 @@ impl Push<'_> {
         while self.remote.devices.len() > 1 {
             let former = self.line(1)?;
             if let Some(tip) = there.get(&former)
-                && matches!(self.git.push(&former, None, Some(*tip))?, Pushed::Done)
+                && matches!(self.git.push(&former, "", Some(*tip))?, Pushed::Done)
             {
                 outcome.removed += 1;
             }

@@ -69,21 +69,22 @@ impl<'c> RemoteGit<'c> {
     /// Asks for the newest carriers of all lines there.
     pub fn lines(&self) -> Result<Tips> {
         let end = self.git(&["ls-remote", "--refs", "--", &self.url.text, "refs/lines/*"])?;
-        Ok(tips(&self.succeeded(end)?, '\t', ""))
+        Ok(tips(&self.succeeded(end)?))
     }
 
-    /// Pushes a carrier to a line, or deletes the line. `before` is what must be there now.
-    pub fn push(
-        &self,
-        line: &LineName,
-        carrier: Option<ObjectId>,
-        before: Option<ObjectId>,
-    ) -> Result<Pushed> {
-        let (name, hex) = (line.on_server(), |id: Option<ObjectId>| {
-            id.map(ObjectId::to_hex).unwrap_or_default()
-        });
-        let lease = format!("--force-with-lease={name}:{}", hex(before));
-        let what = format!("{}:{name}", hex(carrier));
+    /// Pushes what has this name to a line, or with an empty name deletes the line. `before` is what
+    /// must be there now.
+    pub fn push(&self, line: &LineName, carrier: &str, before: Option<ObjectId>) -> Result<Pushed> {
+        let name = line.on_server();
+        // A helper does not compare by itself what is there.
+        let force = match self.url.is_native || carrier.is_empty() {
+            true => "",
+            false if self.lines()?.get(line) != before.as_ref() => return Ok(Pushed::Stale),
+            false => "+",
+        };
+        let before = before.map(ObjectId::to_hex).unwrap_or_default();
+        let lease = format!("--force-with-lease={name}:{before}");
+        let what = format!("{force}{carrier}:{name}");
         let push = [
             "push",
             "--porcelain",
@@ -120,9 +121,7 @@ impl<'c> RemoteGit<'c> {
         let refspecs = refspecs.iter().map(String::as_str);
         let end = self.git(&fetch.into_iter().chain(refspecs).collect::<Vec<_>>())?;
         self.succeeded(end)?;
-        let format = "--format=%(objectname) %(refname)";
-        let end = self.git(&["for-each-ref", format, FETCHED])?;
-        Ok(tips(&self.succeeded(end)?, ' ', FETCHED))
+        self.transport.fetched()
     }
 
     /// The name of a line of this store.
@@ -154,7 +153,7 @@ impl<'c> RemoteGit<'c> {
         said.drain(..said.len().saturating_sub(LAST_LINES));
         let said: Vec<String> = said
             .into_iter()
-            .map(|line| escape(&self.url.masked(line)))
+            .map(|line| escape(&self.url.masked(&line.replace('\t', " "))))
             .collect();
         Err(Error::RemoteFailed {
             remote: self.name.clone(),
@@ -168,14 +167,10 @@ impl<'c> RemoteGit<'c> {
 }
 
 /// Reads lines of ids and refs; what is no line is passed over.
-fn tips(text: &str, separator: char, folder: &str) -> Tips {
+fn tips(text: &str) -> Tips {
     let line = |row: &str| {
-        let (id, name) = row.split_once(separator)?;
-        let line = match name.strip_prefix(folder).filter(|_| !folder.is_empty()) {
-            Some(name) => LineName::of_text(name)?,
-            None => LineName::of_ref(name)?,
-        };
-        Some((line, ObjectId::from_hex(id)?))
+        let (id, name) = row.split_once('\t')?;
+        Some((LineName::of_ref(name)?, ObjectId::from_hex(id)?))
     };
     text.lines().filter_map(line).collect()
 }

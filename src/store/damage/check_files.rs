@@ -21,6 +21,7 @@ use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::{projected, run_roll};
 use crate::store::small_files::journal::JournalState;
 use crate::store::small_files::{origins, rewords, stat_cache};
+use crate::store::transfer::remotes;
 
 /// Compares derived files with their sources, and reports unreadable files.
 ///
@@ -72,6 +73,9 @@ fn check_own(store: &Store, report: &mut CheckReport) -> Result<()> {
     }
     if let Err(why) = origins::read(layout) {
         report.files.push(finding(layout, &layout.origins(), why));
+    }
+    if let Err(why) = remotes::read(layout) {
+        report.files.push(finding(layout, &layout.remotes(), why));
     }
     let mut derived = |path: &Path, flaw: &dyn Display| {
         report.derived.push(finding(layout, path, flaw));

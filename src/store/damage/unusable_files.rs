@@ -13,6 +13,7 @@ use crate::store::locked::LockedStore;
 use crate::store::refs::{commit_cache, packed_commits};
 use crate::store::small_files::journal::JournalState;
 use crate::store::small_files::{holds, origins, rewords, stat_cache};
+use crate::store::transfer::remotes;
 
 impl LockedStore<'_> {
     /// Rebuilds the index of every intact pack that lacks a good one. Returns the files written.
@@ -21,8 +22,8 @@ impl LockedStore<'_> {
         unindexed_packs::write_indexes(self.store().objects())
     }
 
-    /// Renames unusable files out of the way: an unreadable journal or file of later
-    /// reasons, and an exclusion list that is not text. Returns the new names.
+    /// Renames unusable files out of the way: an unreadable journal, file of later
+    /// reasons, of origins or of remotes, and an exclusion list that is not text. Returns the new names.
     pub fn set_unreadable_aside(&self, now_ms: i64) -> Result<Vec<PathBuf>> {
         let layout = self.store().layout();
         let mut aside = Vec::new();
@@ -38,6 +39,9 @@ impl LockedStore<'_> {
         }
         if origins::read(layout).is_err() {
             aside.push(set_aside(layout, &layout.origins(), "origins", now_ms)?);
+        }
+        if remotes::read(layout).is_err() {
+            aside.push(set_aside(layout, &layout.remotes(), "remotes", now_ms)?);
         }
         init::write_exclusion_list(layout)?;
         Ok(aside)

@@ -20,6 +20,7 @@ use crate::store::runs::namespace::RefNamespace;
 use crate::store::runs::run_writer::free_name;
 use crate::store::runs::{projected, run_reader, run_refs};
 use crate::store::small_files::rewords;
+use crate::store::transfer::remotes;
 
 /// Extensions of a pack's files, the index last: without it the pack is not seen.
 const ENDINGS: [&str; 2] = ["pack", "idx"];
@@ -63,7 +64,27 @@ pub fn take_over(store: &LockedStore<'_>, from: &LockedStore<'_>) -> Result<()> 
         rewords::write(into, &known)?;
     }
     store.store().objects().refresh()?;
+    take_over_remotes(store, source)?;
     take_over_workflows(store, from.store())
+}
+
+/// Copies remotes that the store does not know, and what was fetched from them.
+fn take_over_remotes(store: &LockedStore<'_>, source: &Layout) -> Result<()> {
+    let into = store.store().layout();
+    let unreadable = |why| Error::damaged("the file of remotes", why);
+    let mut known = remotes::read(into).map_err(unreadable)?;
+    let mut taken = remotes::read(source).unwrap_or_default();
+    taken.retain(|one| known.iter().all(|other| other.name != one.name));
+    for remote in &taken {
+        for (line, tip) in remotes::fetched(source, &remote.name)? {
+            store.write_fetched(&remote.name, &line, tip)?;
+        }
+    }
+    if taken.is_empty() {
+        return Ok(());
+    }
+    known.append(&mut taken);
+    store.write_remotes(&known)
 }
 
 /// Copies the runs of one store into another that already has its objects. On equal ids the

@@ -139,34 +139,25 @@ fn apply(
     }
     let (_, text) = objects.read(&refs).map_err(|why| unread(&why))?;
     state.apply(std::str::from_utf8(&text).map_err(|_| "its file of refs is no text")?)?;
-    let metas: Vec<(String, ObjectId)> = state.refs().filter_map(meta).collect();
     for entry in entries.iter().filter(|entry| *entry.name != *REFS) {
-        let is_meta =
-            |(of, meta): &(String, ObjectId)| of.as_bytes() == &*entry.name && *meta == entry.id;
-        if !metas.iter().any(is_meta) {
+        let of = std::str::from_utf8(&entry.name).unwrap_or_default();
+        let meta = state.get(&format!("refs/meta/{of}"));
+        if meta.map(BundleRef::value) != Some(entry.id) {
             return Err("its tree has what is no meta".into());
         }
     }
-    let (checkpoints, runs) = (state.checkpoints(), state.refs().filter_map(run));
-    let runs: Vec<ObjectId> = runs.collect();
-    let is_known =
-        |id: &&ObjectId| former == Some(**id) || checkpoints.contains(id) || runs.contains(id);
+    let is_run = |id: ObjectId| {
+        state
+            .refs()
+            .any(|one| matches!(one, BundleRef::Run(_, _, tip) if *tip == id))
+    };
+    let is_known = |id: &&ObjectId| {
+        former == Some(**id)
+            || state.get(&format!("refs/checkpoints/{id}")).is_some()
+            || is_run(**id)
+    };
     match carrier.parents.iter().find(|id| !is_known(id)) {
         Some(other) => Err(format!("its parent {} is no checkpoint", other.short()).into()),
         None => Ok(()),
-    }
-}
-
-fn meta(one: &BundleRef) -> Option<(String, ObjectId)> {
-    match one {
-        BundleRef::Meta(of, meta) => Some((of.to_hex(), *meta)),
-        _ => None,
-    }
-}
-
-fn run(one: &BundleRef) -> Option<ObjectId> {
-    match one {
-        BundleRef::Run(_, _, tip) => Some(*tip),
-        _ => None,
     }
 }

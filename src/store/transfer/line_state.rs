@@ -25,6 +25,11 @@ impl LineState {
         self.0.values()
     }
 
+    /// Returns the ref of this name.
+    pub fn get(&self, name: &str) -> Option<&BundleRef> {
+        self.0.get(name)
+    }
+
     pub fn into_refs(self) -> Vec<BundleRef> {
         self.0.into_values().collect()
     }

@@ -112,13 +112,17 @@ fn parse_line(line: &str) -> Option<Remote> {
 /// # Errors
 /// The refs cannot be read.
 pub fn fetched(layout: &Layout, remote: &str) -> Result<BTreeMap<LineName, ObjectId>> {
-    let folder = folder(remote);
+    lines_in(layout, &folder(remote))
+}
+
+/// Reads the lines in a folder of refs.
+pub(super) fn lines_in(layout: &Layout, folder: &str) -> Result<BTreeMap<LineName, ObjectId>> {
     let mut found = BTreeMap::new();
-    for (name, id) in ref_files::packed(layout, &folder)? {
-        let line = name.strip_prefix(&folder).and_then(LineName::of_text);
+    for (name, id) in ref_files::packed(layout, folder)? {
+        let line = name.strip_prefix(folder).and_then(LineName::of_text);
         found.extend(line.map(|line| (line, id)));
     }
-    for hash in ref_files::list(&layout.dir().join(&folder))? {
+    for hash in ref_files::list(&layout.dir().join(folder))? {
         for device in ref_files::list(&hash.path())? {
             let text = (hash.file_name(), device.file_name());
             let text = (text.0.to_str().zip(text.1.to_str())).map(|(a, b)| format!("{a}/{b}"));

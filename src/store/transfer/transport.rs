@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::{atomic_file, checksummed_text, directories, read_regular, scratch};
+use crate::store::layout::Layout;
 use crate::store::lock::{self, LockGuard, LockWait};
 use crate::store::objects::deflate::zlib::Deflater;
 use crate::store::objects::loose_files;
@@ -14,7 +15,7 @@ use crate::store::objects::object_hash::{ObjectKind, hash_object};
 use crate::store::refs::commit_codec;
 use crate::store::repository::Store;
 use crate::store::transfer::line_state::LineState;
-use crate::store::transfer::remotes::LineName;
+use crate::store::transfer::remotes::{self, LineName};
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
 /// Names no branch that exists.
@@ -23,6 +24,8 @@ const HEAD: &str = "ref: refs/heads/none\n";
 const ALTERNATES: &str = "../../../../objects\n";
 /// Folder of the refs that git fetched.
 pub const FETCHED: &str = "refs/fetched/";
+/// Name of the carrier that is being pushed.
+pub const PUSHED: &str = "refs/pushed";
 /// What was pushed, and what is being pushed and may have arrived.
 const RECORDS: [&str; 2] = ["pushed", "pushing"];
 
@@ -59,11 +62,27 @@ impl Transport {
             ("objects/info/alternates", ALTERNATES),
         ];
         for (name, text) in files {
-            atomic_file::replace_derived(&dir, &dir.join(name), text.as_bytes())?;
+            let path = dir.join(name);
+            if !read_regular::read_text(&path).is_ok_and(|known| known == text) {
+                atomic_file::replace_derived(&dir, &path, text.as_bytes())?;
+            }
         }
         let transport = Self { dir, _lock: lock };
         transport.clear()?;
+        transport.drop_torn()?;
         Ok(transport)
+    }
+
+    /// Removes objects that are not what their names say.
+    fn drop_torn(&self) -> Result<()> {
+        let objects = self.dir.join("objects");
+        for id in loose_files::list(&objects)? {
+            let path = loose_files::path_of(&objects, &id);
+            if loose_files::read(&objects, &id).is_err() {
+                atomic_file::remove_if_there(&path)?;
+            }
+        }
+        Ok(())
     }
 
     pub fn dir(&self) -> &Path {
@@ -104,16 +123,20 @@ impl Transport {
         atomic_file::replace_derived(&self.dir, &self.dir.join("packed-refs"), text.as_bytes())
     }
 
-    /// Hides the parents of a carrier from git, since some are here no more. What makes packs does not
-    /// look at it, see `git-replace(1)`.
+    /// Gives the carrier to be pushed a name, as the helpers of other transports need one. Hides the
+    /// parents of `former` from git, since some are here no more: what makes packs does not look at
+    /// that, see `git-replace(1)`.
     ///
     /// # Errors
     /// A file cannot be written.
-    pub fn hide_parents(&self, carrier: ObjectId) -> Result<()> {
-        let tree = hash_object(ObjectKind::Tree, &[]).map_err(Error::unexpected)?;
-        let stub = commit_codec::encode_after(tree, &[], 0, "stands for a carrier\n");
-        let stub = self.put(ObjectKind::Commit, &stub)?;
-        let text = format!("{stub} refs/replace/{carrier}\n");
+    pub fn prepare_push(&self, carrier: ObjectId, former: Option<ObjectId>) -> Result<()> {
+        let mut text = format!("{carrier} {PUSHED}\n");
+        if let Some(former) = former {
+            let tree = hash_object(ObjectKind::Tree, &[]).map_err(Error::unexpected)?;
+            let stub = commit_codec::encode_after(tree, &[], 0, "stands for a carrier\n");
+            let stub = self.put(ObjectKind::Commit, &stub)?;
+            text.push_str(&format!("{stub} refs/replace/{former}\n"));
+        }
         atomic_file::replace_derived(&self.dir, &self.dir.join("packed-refs"), text.as_bytes())
     }
 
@@ -126,6 +149,14 @@ impl Transport {
         let mut names = loose_files::names_in(&folder)?;
         names.retain(|name| Path::new(name).extension().is_some_and(|end| end == "pack"));
         Ok(names.into_iter().map(|name| folder.join(name)).collect())
+    }
+
+    /// Reads the newest carriers that git fetched.
+    ///
+    /// # Errors
+    /// The refs cannot be read.
+    pub fn fetched(&self) -> Result<BTreeMap<LineName, ObjectId>> {
+        remotes::lines_in(&Layout::new(self.dir.clone()), FETCHED)
     }
 
     /// Whether something was pushed, or may have been.
@@ -155,7 +186,9 @@ impl Transport {
             let record = self.record(name);
             let is_it = |one: &PushRecord| one.line == line.on_server() && one.carrier == there;
             if let Some(record) = record.filter(is_it) {
-                atomic_file::rename(&self.dir.join(name), &self.dir.join(RECORDS[0]))?;
+                if name != RECORDS[0] {
+                    atomic_file::rename(&self.dir.join(name), &self.dir.join(RECORDS[0]))?;
+                }
                 return Ok(Some(record));
             }
         }
@@ -203,7 +236,7 @@ impl Transport {
         Ok(())
     }
 
-    /// Stores an object of a carrier.
+    /// Stores an object of a carrier. It is not flushed: [`Self::open`] drops what a power cut tore.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -215,7 +248,7 @@ impl Transport {
         whole.extend_from_slice(content);
         directories::create_private(path.parent().unwrap_or(&objects))?;
         let mut deflater = Deflater::default();
-        atomic_file::replace_through(&self.dir, &path, deflater.compress(&whole))?;
+        atomic_file::replace_derived(&self.dir, &path, deflater.compress(&whole))?;
         Ok(id)
     }
 }

@@ -66,8 +66,8 @@ impl Remote {
             let mut make = Command::new(keygen);
             make.args(["-q", "-t", "ed25519", "-N", "", "-f"])
                 .arg(dir.join(key));
-            let made = super::limit::output(&mut make).expect("it starts");
-            assert!(made.status.success(), "{made:?}");
+            let done = super::limit::output(&mut make).expect("it starts");
+            assert!(done.status.success(), "{done:?}");
         }
         let authorized = dir.join("user.pub");
         super::os::set_mode(&authorized, 0o600).expect("its mode can be set");
