@@ -193,7 +193,8 @@ pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<Co
 
 /// Settings of git at a remote: nothing that a project or a template may bring, nothing that goes on
 /// afterwards. What is fetched is checked by us.
-const REMOTE_SETTINGS: [&str; 11] = [
+const REMOTE_SETTINGS: [&str; 12] = [
+    "core.alternateRefsPrefixes=refs/none",
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.useReplaceRefs=true",
@@ -265,6 +266,7 @@ fn remote_git(asked: &GitCommand<'_>, may_ask: bool) -> Command {
         .current_dir(asked.repository)
         .env_remove("GIT_QUARANTINE_PATH")
         .env_remove("GIT_NO_REPLACE_OBJECTS")
+        .env_remove("GIT_ATTR_SOURCE")
         .env("GIT_DIR", asked.repository)
         .env("GIT_ALLOW_PROTOCOL", asked.protocols)
         .env("LC_ALL", "C")

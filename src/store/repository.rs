@@ -179,6 +179,9 @@ impl Store {
 
     /// Returns the error for an unreadable part of a checkpoint.
     pub fn damage(&self, checkpoint: ObjectId, why: impl Display) -> Error {
+        if self.is_fetched(checkpoint) {
+            return Error::damaged(format!("checkpoint {}", checkpoint.short()), why);
+        }
         inventory::damage_or_eviction(&self.layout, checkpoint, why.to_string())
     }
 

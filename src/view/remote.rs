@@ -122,6 +122,9 @@ pub fn push_json(outcome: &PushOutcome) -> String {
 pub fn fetched(outcome: &FetchOutcome) -> Output {
     let remote = &outcome.remote;
     let mut result = match outcome.added.len() {
+        0 if outcome.is_changed => {
+            format!("Fetched pins, reasons or workflows from {remote}\n")
+        }
         0 => format!("Nothing new at {remote}: {}\n", checkpoints(outcome.total)),
         added => format!("Fetched {} from {remote}\n", checkpoints(added)),
     };

@@ -602,3 +602,117 @@ fn a_moved_project_keeps_its_remotes_and_what_was_fetched() {
     to.run_in(&new, &["fetch"]).success();
     drop(from);
 }
+
+#[test]
+fn push_prune_leaves_a_line_that_another_process_wrote() {
+    let Some((from, remote)) = pushed() else {
+        return;
+    };
+    let saved = from.top().join("saved");
+    fixtures::copy_tree(&from.store(), &saved);
+    from.write("a", "only there");
+    from.create("only there");
+    from.run(&["push"]).success();
+    std::fs::remove_dir_all(from.store()).expect("the store goes");
+    fixtures::copy_tree(&saved, &from.store());
+    from.run(&["push", "--prune"]).success();
+    assert_eq!(remote.refs().lines().count(), 2, "{}", remote.refs());
+    from.run(&["fetch"]).success();
+    from.run(&["show", "origin/only there"]).success();
+}
+
+#[test]
+fn what_this_store_pushed_by_another_name_is_fetched_too() {
+    let Some((from, remote)) = pushed() else {
+        return;
+    };
+    from.run(&["remote", "add", "second", remote.url()])
+        .success();
+    from.run(&["push", "second"]).success();
+    from.run(&["fetch", "origin"]).success();
+    from.run(&["fetch", "second"]).success();
+    from.run(&["remote", "remove", "origin"]).success();
+    from.run(&["remote", "add", "origin", remote.url()])
+        .success();
+    from.run(&["push", "origin"]).success();
+    from.run(&["fetch", "origin"]).success();
+    assert_eq!(rows(&from, &["--remote", "origin"]).len(), 3);
+}
+
+#[test]
+fn a_clone_takes_nothing_of_a_directory_that_was_here_before() {
+    let Some((_from, remote)) = pushed() else {
+        return;
+    };
+    let to = Sandbox::bare();
+    remote.reach_from(&to);
+    to.write("old", "unrelated");
+    to.create("old");
+    to.remove("old");
+    let clone = ["clone", remote.url(), &text(to.root())];
+    to.run_in(to.home(), &clone)
+        .code(4)
+        .stderr_has("a directory that was here before");
+    assert!(!to.exists("a"));
+    let other = to.top().join("other");
+    let wrong = ["clone", "/nonexistent", &text(&other)];
+    to.run_in(to.home(), &wrong).code(1);
+    let right = ["clone", remote.url(), &text(&other)];
+    to.run_in(to.home(), &right).success();
+}
+
+#[test]
+fn a_workflow_that_went_on_differently_is_cloned_from_each_line() {
+    let Some((from, remote)) = pushed() else {
+        return;
+    };
+    let to = cloned(&remote);
+    for (sandbox, word) in [(&from, "one machine"), (&to, "the other")] {
+        sandbox
+            .run(&["workflow", "note", "--decision", word])
+            .success();
+        sandbox.run(&["push"]).success();
+    }
+    let third = cloned(&remote);
+    let listed = third.run(&["workflow", "list", "--json"]).success().data();
+    assert_eq!(
+        listed["workflows"].as_array().map(Vec::len),
+        Some(2),
+        "{listed}"
+    );
+}
+
+#[test]
+fn what_is_damaged_of_a_remote_is_said_and_fetched_again() {
+    let Some((from, remote)) = pushed() else {
+        return;
+    };
+    let to = cloned(&remote);
+    to.write("a", "elsewhere");
+    to.create("elsewhere");
+    to.run(&["push"]).success();
+    from.run(&["fetch"]).success();
+    let lines = fixtures::files_below(&from.store().join("refs/remotes"));
+    for line in lines {
+        std::fs::write(line, format!("{}\n", "1".repeat(40))).expect("it is written");
+    }
+    from.run(&["list", "--remote", "origin"])
+        .code(6)
+        .stderr_has("checkpoint fetch origin");
+    from.run(&["fetch"]).success();
+    assert!(rows(&from, &["--remote", "origin"])[0].contains("elsewhere"));
+    from.run(&["prune", "--yes"]).success();
+}
+
+#[test]
+fn pins_that_changed_there_are_no_news_of_nothing() {
+    let Some((from, remote)) = pushed() else {
+        return;
+    };
+    let to = cloned(&remote);
+    from.run(&["unpin", "two"]).success();
+    from.run(&["push"]).success();
+    to.run(&["fetch"])
+        .success()
+        .stdout_is("Fetched pins, reasons or workflows from origin\n");
+}

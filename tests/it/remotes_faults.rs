@@ -18,6 +18,7 @@ const CHANGES: &str = "openat,write,rename,renameat,renameat2,unlink,unlinkat,mk
 fn project(start: fn(&Sandbox) -> Option<Remote>) -> Option<(Sandbox, Remote)> {
     let sandbox = Sandbox::new();
     let remote = start(&sandbox)?;
+    sandbox.user_config("keep = 100000\n");
     sandbox
         .write("a", "one")
         .write("d/b", fixtures::noise(3, 30_000));
@@ -30,6 +31,7 @@ fn project(start: fn(&Sandbox) -> Option<Remote>) -> Option<(Sandbox, Remote)> {
 /// A second machine with a checkpoint of its own that was pushed.
 fn other_machine(remote: &Remote) -> Sandbox {
     let other = Sandbox::bare();
+    other.user_config("keep = 100000\n");
     remote.reach_from(&other);
     other
         .run_in(other.home(), &["clone", remote.url(), &text(other.root())])

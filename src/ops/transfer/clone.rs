@@ -18,7 +18,7 @@ use crate::ops::warning::Warning;
 
 #[derive(Debug)]
 pub struct CloneOutcome {
-    /// Those that are now of this store, oldest first.
+    /// Those of the remote, now of this store, oldest first.
     pub checkpoints: Vec<Checkpoint>,
     pub restored: Checkpoint,
     pub warnings: Vec<Warning>,
@@ -30,6 +30,7 @@ pub struct CloneOutcome {
 /// # Errors
 /// Those of `fetch` and `restore`, or the remote has no checkpoints.
 pub fn clone(context: &Context, url: &str, here: &Path, limits: GitLimits) -> Result<CloneOutcome> {
+    make_room(context, url, here)?;
     let mut warnings = remote::add(context, remote::USUAL, url, here)?.warnings;
     let options = FetchOptions {
         name: Some(remote::USUAL.to_owned()),
@@ -51,13 +52,11 @@ pub fn clone(context: &Context, url: &str, here: &Path, limits: GitLimits) -> Re
     {
         let _shield = context.interrupt.shield();
         let session = session::begin(context, &store)?;
-        let scratch = session.locked.begin_scratch()?;
-        session.locked.adopt_fetched(&fetched, scratch)?;
+        session.locked.adopt_fetched(&fetched)?;
     }
     session::begin(context, &store)?.locked.write_derived()?;
-    let inventory = store.inventory()?;
     let mut restored = None;
-    for checkpoint in newest_states(&inventory.checkpoints) {
+    for checkpoint in newest_states(&fetched.checkpoints) {
         let options = RestoreOptions {
             words: TypedWords::of_checkpoint(checkpoint.id.to_hex()),
             common: CommonOptions {
@@ -72,7 +71,7 @@ pub fn clone(context: &Context, url: &str, here: &Path, limits: GitLimits) -> Re
     }
     let restored = restored.ok_or_else(|| Error::unexpected("there is nothing to restore"))?;
     Ok(CloneOutcome {
-        checkpoints: inventory.checkpoints.iter().cloned().collect(),
+        checkpoints: fetched.checkpoints.iter().cloned().collect(),
         restored,
         warnings,
     })
@@ -93,4 +92,29 @@ fn newest_states(line: &Line) -> Vec<Checkpoint> {
     }
     states.reverse();
     states
+}
+
+/// Refuses a store with checkpoints of a directory that was here before, unless they are of an earlier
+/// call for the same URL; forgets a URL that led nowhere.
+fn make_room(context: &Context, url: &str, here: &Path) -> Result<()> {
+    let Some(store) = context.find_store()? else {
+        return Ok(());
+    };
+    let known = remote::list(context)?.remotes;
+    let origin = known.into_iter().find(|one| one.name == remote::USUAL);
+    let is_same = |one: &remote::RemoteRow| remote::is_url_of(one, url, here);
+    if origin.as_ref().is_some_and(is_same) {
+        return Ok(());
+    }
+    if !store.inventory()?.checkpoints.is_empty() {
+        return Err(Error::BadDestination {
+            dir: context.root.path().to_path_buf(),
+            why: "there are checkpoints of a directory that was here before; -C with its path lists them"
+                .to_owned(),
+        });
+    }
+    match origin {
+        Some(_) => remote::remove(context, remote::USUAL).map(drop),
+        None => Ok(()),
+    }
 }

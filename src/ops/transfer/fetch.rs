@@ -13,6 +13,7 @@ use crate::ops::transfer::remote_git::{GitLimits, RemoteGit, Tips};
 use crate::ops::warning::Warning;
 use crate::store::damage::check::CheckOptions;
 use crate::store::repository::Store;
+use crate::store::transfer::carrier;
 use crate::store::transfer::receive::Quarantine;
 use crate::store::transfer::remotes::{self, LineName, Remote};
 use crate::store::transfer::take_over::TakeOverOptions;
@@ -31,6 +32,8 @@ pub struct FetchOptions {
 #[derive(Debug)]
 pub struct FetchOutcome {
     pub remote: String,
+    /// Whether a line is another than before.
+    pub is_changed: bool,
     /// New from there, oldest first.
     pub added: Vec<Checkpoint>,
     /// Number of all checkpoints of the remote that are here.
@@ -50,25 +53,26 @@ pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> 
     let store = context.require_store()?;
     let remote = remote::named(&store, options.name.as_deref())?;
     let git = RemoteGit::open(context, &store, &remote, options.limits)?;
-    let known = remotes::fetched(store.layout(), &remote.name)?;
+    let noted = remotes::fetched(store.layout(), &remote.name)?;
+    let mut known = noted.clone();
+    // What cannot be read any more is fetched again.
+    known.retain(|_, tip| carrier::read_line(store.objects(), *tip).is_ok());
     // If one of these cannot be read, all are checked again.
     let before = store.fetched(&remote.name).unwrap_or_default().checkpoints;
     let own = store.inventory()?.checkpoints;
     git.transport.clear()?;
     git.transport
         .set_known(&known, &own.rev().take(TOLD).map(|c| c.id).collect())?;
-    let there = git.fetch(&own_lines(&store, &remote))?;
-    let took = take_over(
-        context,
-        &store,
-        &git,
-        (&remote, &known, &there),
-        [&before, &own],
-    );
+    let took = git.fetch(&own_lines(&store, &remote)).and_then(|there| {
+        let lines = (&remote, &known, &there);
+        let warnings = take_over(context, &store, &git, lines, [&before, &own])?;
+        Ok((there, warnings))
+    });
     let cleared = git.transport.clear();
-    let mut warnings = took?;
+    let (there, mut warnings) = took?;
     cleared?;
-    let gone: Vec<&LineName> = known
+    let is_changed = there.iter().any(|(line, tip)| known.get(line) != Some(tip));
+    let gone: Vec<&LineName> = noted
         .keys()
         .filter(|line| !there.contains_key(*line))
         .collect();
@@ -88,6 +92,7 @@ pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> 
     added.sort_by_key(LineEntry::of);
     Ok(FetchOutcome {
         remote: remote.name,
+        is_changed,
         added,
         total: all.len(),
         gone: if options.prune { 0 } else { gone.len() },

@@ -226,6 +226,13 @@ impl Push<'_> {
         match self.git.push(&line, PUSHED, before) {
             Ok(Pushed::Done) => self.git.transport.end_push(&parts)?,
             Ok(Pushed::Stale) => return Ok(None),
+            Err(Error::Interrupted { signal }) => {
+                return Err(Error::InterruptedLate {
+                    signal,
+                    done: "the push may have arrived; nothing was changed here".to_owned(),
+                    hint: None,
+                });
+            }
             Err(Error::RemoteFailed { .. })
                 if self.is_evicted(wanted.checkpoints.iter().map(|c| c.id))? =>
             {
@@ -281,23 +288,26 @@ impl Push<'_> {
         Ok(ids.into_iter().any(|id| !line.holds(id)))
     }
 
-    /// Sends all to a new line, then removes the former ones of this store.
+    /// Sends all to a new line, then removes the former one, unless another process wrote it since:
+    /// then it may have what is nowhere else.
     fn prune(&mut self) -> Result<PushOutcome> {
         let there = self.git.lines()?;
+        let known = self.recognize(&there)?;
+        let former = self.line(0)?;
         self.begin_line()?;
         let sent = self.send(None)?;
         let mut outcome = sent.ok_or_else(|| {
             Error::unexpected("another process pushed to the new line; nothing was removed")
         })?;
-        while self.remote.devices.len() > 1 {
-            let former = self.line(1)?;
-            if let Some(tip) = there.get(&former)
-                && matches!(self.git.push(&former, "", Some(*tip))?, Pushed::Done)
-            {
-                outcome.removed += 1;
-            }
-            self.remote.devices.remove(1);
+        if let Some(known) = known
+            && matches!(
+                self.git.push(&former, "", Some(known.carrier))?,
+                Pushed::Done
+            )
+        {
+            outcome.removed = 1;
         }
+        self.remote.devices.truncate(1);
         self.write_remote()?;
         Ok(outcome)
     }

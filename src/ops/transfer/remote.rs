@@ -136,6 +136,11 @@ pub fn named(store: &Store, name: Option<&str>) -> Result<Remote> {
     })
 }
 
+/// Whether a remote has the URL that was typed.
+pub(super) fn is_url_of(row: &RemoteRow, typed: &str, here: &Path) -> bool {
+    RemoteUrl::parse(typed, here).is_ok_and(|url| url.shown() == row.url)
+}
+
 /// Reads the remotes of a store.
 pub(super) fn read(store: &Store) -> Result<Vec<Remote>> {
     remotes::read(store.layout()).map_err(|why| Error::damaged("the file of remotes", why))

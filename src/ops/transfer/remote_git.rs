@@ -99,7 +99,11 @@ impl<'c> RemoteGit<'c> {
         if !end.is_success && end.stdout.lines().any(is_stale) {
             return Ok(Pushed::Stale);
         }
-        self.succeeded(end).map(|_| Pushed::Done)
+        let said = self.succeeded(end)?;
+        if said.contains(&name) {
+            return Ok(Pushed::Done);
+        }
+        Err(self.failure("git ended without a word of what it pushed".to_owned()))
     }
 
     /// Fetches all lines but those of `own`. Returns the newest carriers that are there.
@@ -155,14 +159,18 @@ impl<'c> RemoteGit<'c> {
             .into_iter()
             .map(|line| escape(&self.url.masked(&line.replace('\t', " "))))
             .collect();
-        Err(Error::RemoteFailed {
+        Err(self.failure(match said.as_slice() {
+            [] => "git failed without a word".to_owned(),
+            said => said.join("; "),
+        }))
+    }
+
+    fn failure(&self, why: String) -> Error {
+        Error::RemoteFailed {
             remote: self.name.clone(),
             url: escape(&self.url.shown()),
-            why: match said.as_slice() {
-                [] => "git failed without a word".to_owned(),
-                said => said.join("; "),
-            },
-        })
+            why,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::base::malformed::Malformed;
+use crate::worktree::root::canonical;
 
 /// Transports of git that run a command out of the URL.
 const COMMANDS: [&str; 2] = ["ext", "fd"];
@@ -44,12 +45,14 @@ impl RemoteUrl {
             });
         }
         let Some(scheme) = scheme(typed) else {
+            let path = here.join(typed);
+            let path = canonical(&path).unwrap_or(path);
+            let text = path.to_str().ok_or("its path is not UTF-8")?;
+            if text.chars().any(char::is_control) {
+                return Err("its path has control signs".into());
+            }
             return Ok(Self {
-                text: here
-                    .join(typed)
-                    .to_str()
-                    .ok_or("its path is not UTF-8")?
-                    .to_owned(),
+                text: text.to_owned(),
                 protocols: "file".to_owned(),
                 is_native: true,
             });

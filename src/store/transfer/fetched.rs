@@ -4,13 +4,13 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::session::origin::OriginStore;
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::check::CheckOptions;
-use crate::store::files::scratch::Scratch;
 use crate::store::lifecycle::relocate;
 use crate::store::locked::LockedStore;
 use crate::store::refs::commit_reader::CommitReader;
@@ -61,7 +61,10 @@ impl Store {
         let mut reader = CommitReader::new(self.objects());
         let (mut found, mut all) = (FetchedCheckpoints::default(), BTreeMap::new());
         for tip in tips.values() {
-            let damaged = |why: String| Error::damaged(format!("a line of {remote}"), why);
+            let damaged = |why: String| Error::DamageFound {
+                what: format!("what was fetched from {remote} is damaged: {why}"),
+                hint: Sentence::new("'checkpoint fetch {}' brings it again", &[&remote]),
+            };
             let state = carrier::read_line(self.objects(), *tip);
             let refs = state.map_err(|why| damaged(why.to_string()))?.into_refs();
             let line = BundleHeader {
@@ -125,13 +128,26 @@ impl LockedStore<'_> {
         quarantine.link_objects_of(self.store())?;
         quarantine.check_extents(with.name, options.check_interrupt)?;
         let mut lines = Vec::new();
-        for tip in tips.values() {
+        for (line, tip) in tips {
+            let name = format!("{}, {},", with.name, line.on_server());
+            let with = TakeOverOptions {
+                name: &name,
+                safety: with.safety,
+                checked: with.checked.clone(),
+                clean_trees: with.clean_trees.clone(),
+                check_run: with.check_run,
+            };
             let state = carrier::read_line(quarantine.store.objects(), *tip);
             let header = BundleHeader {
                 prerequisites: Vec::new(),
-                refs: state.map_err(|why| bad(with.name, why))?.into_refs(),
+                refs: state.map_err(|why| bad(&name, why))?.into_refs(),
             };
-            lines.push(take_over::check(&header, &quarantine.store, with, options)?);
+            lines.push(take_over::check(
+                &header,
+                &quarantine.store,
+                &with,
+                options,
+            )?);
         }
         let (from, into) = (quarantine.store.layout(), self.store().layout());
         // A store without a manifest takes every commit for a checkpoint.
@@ -148,15 +164,11 @@ impl LockedStore<'_> {
     ///
     /// # Errors
     /// A file cannot be written; the next try adds what is missing.
-    pub fn adopt_fetched(&self, fetched: &FetchedCheckpoints, scratch: Scratch) -> Result<()> {
-        let runs = Quarantine::begin(scratch)?;
+    pub fn adopt_fetched(&self, fetched: &FetchedCheckpoints) -> Result<()> {
         let mut all = BundleHeader::default();
         for one in fetched.lines.iter().flat_map(|line| &line.refs) {
-            match one {
-                BundleRef::Run(namespace, id, tip) => {
-                    run_refs::write(runs.store.layout(), *namespace, id, *tip)?;
-                }
-                one => all.refs.push(one.clone()),
+            if !matches!(one, BundleRef::Run(..)) {
+                all.refs.push(one.clone());
             }
         }
         if fetched.lines.len() > 1 {
@@ -174,6 +186,18 @@ impl LockedStore<'_> {
         };
         let known = |c: &Checkpoint| self.inventory().knows(c.id);
         taken.added.retain(|checkpoint| !known(checkpoint));
-        self.add_checked(&all, &runs.store, &mut taken)
+        let empty = Quarantine::begin(self.begin_scratch()?)?;
+        self.add_checked(&all, &empty.store, &mut taken)?;
+        // One line after the other: a workflow may have gone on differently on each.
+        for line in &fetched.lines {
+            let runs = Quarantine::begin(self.begin_scratch()?)?;
+            for one in &line.refs {
+                if let BundleRef::Run(namespace, id, tip) = one {
+                    run_refs::write(runs.store.layout(), *namespace, id, *tip)?;
+                }
+            }
+            relocate::take_over_workflows(self, &runs.store)?;
+        }
+        Ok(())
     }
 }

@@ -22,6 +22,8 @@ const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
 const HEAD: &str = "ref: refs/heads/none\n";
 /// The objects of the store, as seen from those of the repository.
 const ALTERNATES: &str = "../../../../objects\n";
+/// The same, and carriers that were pushed: a fetch must not take them for fetched.
+const ALTERNATES_OF_PUSH: &str = "../../../../objects\n../carriers\n";
 /// Folder of the refs that git fetched.
 pub const FETCHED: &str = "refs/fetched/";
 /// Name of the carrier that is being pushed.
@@ -52,7 +54,8 @@ impl Transport {
         let layout = store.layout();
         let dir = layout.transport(remote);
         let packs = dir.join("objects").join("pack");
-        for folder in [&packs, &dir.join("objects").join("info"), &dir.join("refs")] {
+        let info = dir.join("objects").join("info");
+        for folder in [&packs, &info, &dir.join("refs"), &dir.join("carriers")] {
             directories::create_private(folder)?;
         }
         let lock = lock::acquire(&dir.join("lock"), wait, Some(holder))?;
@@ -75,7 +78,7 @@ impl Transport {
 
     /// Removes objects that are not what their names say.
     fn drop_torn(&self) -> Result<()> {
-        let objects = self.dir.join("objects");
+        let objects = self.carriers();
         for id in loose_files::list(&objects)? {
             let path = loose_files::path_of(&objects, &id);
             if loose_files::read(&objects, &id).is_err() {
@@ -85,11 +88,16 @@ impl Transport {
         Ok(())
     }
 
+    /// Objects of carriers that were pushed.
+    fn carriers(&self) -> PathBuf {
+        self.dir.join("carriers")
+    }
+
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// Removes packs that were fetched, and refs that were set for it.
+    /// Removes packs that were fetched, refs that were set for it, and what killed processes left.
     ///
     /// # Errors
     /// A file cannot be removed.
@@ -100,7 +108,12 @@ impl Transport {
         for name in loose_files::names_in(&packs)? {
             atomic_file::remove_if_there(&packs.join(name))?;
         }
-        atomic_file::remove_if_there(&self.dir.join("packed-refs")).map(drop)
+        let mut left = loose_files::names_in(&self.dir)?;
+        left.retain(|name| name.starts_with(atomic_file::TMP_PREFIX));
+        for name in left.iter().map(String::as_str).chain(["packed-refs"]) {
+            atomic_file::remove_if_there(&self.dir.join(name))?;
+        }
+        Ok(())
     }
 
     /// Names commits whose objects are all here, so that git asks for no others: the newest carriers
@@ -130,6 +143,8 @@ impl Transport {
     /// # Errors
     /// A file cannot be written.
     pub fn prepare_push(&self, carrier: ObjectId, former: Option<ObjectId>) -> Result<()> {
+        let alternates = self.dir.join("objects").join("info").join("alternates");
+        atomic_file::replace_derived(&self.dir, &alternates, ALTERNATES_OF_PUSH.as_bytes())?;
         let mut text = format!("{carrier} {PUSHED}\n");
         if let Some(former) = former {
             let tree = hash_object(ObjectKind::Tree, &[]).map_err(Error::unexpected)?;
@@ -179,7 +194,7 @@ impl Transport {
     /// # Errors
     /// A push that arrived cannot be noted.
     pub fn pushed(&self, line: &LineName, there: ObjectId) -> Result<Option<PushRecord>> {
-        if !loose_files::path_of(&self.dir.join("objects"), &there).is_file() {
+        if !loose_files::path_of(&self.carriers(), &there).is_file() {
             return Ok(None);
         }
         for name in RECORDS {
@@ -227,7 +242,7 @@ impl Transport {
     pub fn end_push(&self, parts: &BTreeSet<ObjectId>) -> Result<()> {
         atomic_file::rename(&self.dir.join(RECORDS[1]), &self.dir.join(RECORDS[0]))?;
         atomic_file::sync_directory(&self.dir)?;
-        let objects = self.dir.join("objects");
+        let objects = self.carriers();
         for id in loose_files::list(&objects)? {
             if !parts.contains(&id) {
                 atomic_file::remove_if_there(&loose_files::path_of(&objects, &id))?;
@@ -242,7 +257,7 @@ impl Transport {
     /// The file cannot be written.
     pub fn put(&self, kind: ObjectKind, content: &[u8]) -> Result<ObjectId> {
         let id = hash_object(kind, content).map_err(Error::unexpected)?;
-        let objects = self.dir.join("objects");
+        let objects = self.carriers();
         let path = loose_files::path_of(&objects, &id);
         let mut whole = format!("{} {}\0", kind.into_str(), content.len()).into_bytes();
         whole.extend_from_slice(content);
