@@ -14,7 +14,6 @@ use crate::config::settings::OwnFile;
 use crate::error::{Error, Result};
 use crate::ops::transfer::clone as clone_op;
 use crate::view::remote as remote_view;
-use crate::worktree::apply::stage_removal::STAGE_PREFIX;
 
 /// Bring a project from a remote into a new directory
 ///
@@ -86,20 +85,9 @@ fn make(directory: &Path) -> Result<bool> {
         dir: directory.to_path_buf(),
         why: why.to_owned(),
     };
-    // An earlier call may have been killed while it wrote.
-    let is_left = |entry: &std::io::Result<fs::DirEntry>| {
-        let entry = entry.as_ref();
-        entry.is_ok_and(|entry| {
-            entry
-                .file_name()
-                .as_encoded_bytes()
-                .starts_with(STAGE_PREFIX.as_bytes())
-        })
-    };
-    let others = |entries: fs::ReadDir| entries.filter(|entry| !is_left(entry)).count();
-    match fs::read_dir(directory).map(others) {
-        Ok(0) => Ok(false),
-        Ok(_) => Err(refuse("it is not empty")),
+    match clone_op::is_free(directory) {
+        Ok(true) => Ok(false),
+        Ok(false) => Err(refuse("it is not empty")),
         Err(_) if directory.symlink_metadata().is_ok() => Err(refuse("it is no directory")),
         Err(_) => {
             let made = fs::create_dir_all(directory);

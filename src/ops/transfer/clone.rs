@@ -15,6 +15,7 @@ use crate::ops::transfer::fetch::{self, FetchOptions};
 use crate::ops::transfer::remote;
 use crate::ops::transfer::remote_git::GitLimits;
 use crate::ops::warning::Warning;
+use crate::worktree::apply::stage_removal::STAGE_PREFIX;
 
 #[derive(Debug)]
 pub struct CloneOutcome {
@@ -75,6 +76,20 @@ pub fn clone(context: &Context, url: &str, here: &Path, limits: GitLimits) -> Re
         restored,
         warnings,
     })
+}
+
+/// Whether a directory has nothing but what a killed call left.
+///
+/// # Errors
+/// It cannot be listed.
+pub fn is_free(directory: &Path) -> std::io::Result<bool> {
+    for entry in std::fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        if !name.as_encoded_bytes().starts_with(STAGE_PREFIX.as_bytes()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// The newest checkpoint of everything, and the newest of each scope after it.

@@ -223,25 +223,36 @@ impl Push<'_> {
         };
         self.git.transport.begin_push(&record)?;
         let before = known.map(|known| known.carrier);
-        match self.git.push(&line, PUSHED, before) {
-            Ok(Pushed::Done) => self.git.transport.end_push(&parts)?,
-            Ok(Pushed::Stale) => return Ok(None),
-            Err(Error::Interrupted { signal }) => {
-                return Err(Error::InterruptedLate {
-                    signal,
-                    done: "the push may have arrived; nothing was changed here".to_owned(),
-                    hint: None,
-                });
-            }
-            Err(Error::RemoteFailed { .. })
-                if self.is_evicted(wanted.checkpoints.iter().map(|c| c.id))? =>
-            {
-                return Ok(None);
-            }
-            Err(why) => return Err(why),
+        if self.deliver(&line, before, &wanted.checkpoints)? {
+            self.git.transport.end_push(&parts)?;
+            outcome.is_changed = true;
+            return Ok(Some(outcome));
         }
-        outcome.is_changed = true;
-        Ok(Some(outcome))
+        Ok(None)
+    }
+
+    /// Pushes what was prepared. False if another process was faster, here or there.
+    fn deliver(
+        &self,
+        line: &LineName,
+        before: Option<ObjectId>,
+        checkpoints: &[Checkpoint],
+    ) -> Result<bool> {
+        match self.git.push(line, PUSHED, before) {
+            Ok(Pushed::Done) => Ok(true),
+            Ok(Pushed::Stale) => Ok(false),
+            Err(Error::Interrupted { signal }) => Err(Error::InterruptedLate {
+                signal,
+                done: "the push may have arrived; nothing was changed here".to_owned(),
+                hint: None,
+            }),
+            Err(Error::RemoteFailed { .. })
+                if self.is_evicted(checkpoints.iter().map(|c| c.id))? =>
+            {
+                Ok(false)
+            }
+            Err(why) => Err(why),
+        }
     }
 
     /// Writes the carrier that leads from one state to the next. Returns its id and those of all its
