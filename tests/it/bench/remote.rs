@@ -86,7 +86,8 @@ impl Remote {
         let mut serve = Command::new(sshd);
         serve.args(["-D", "-e", "-f"]).arg(dir.join("sshd_config"));
         remote.start(serve, port);
-        let user = std::env::var("USER").unwrap_or_else(|_| "root".to_owned());
+        let user = super::limit::output(Command::new("id").arg("-un")).expect("it starts");
+        let user = String::from_utf8_lossy(&user.stdout).trim().to_owned();
         remote.url = format!("ssh://{user}@127.0.0.1:{port}{}", remote.url);
         let ssh = format!(
             "ssh -F none -i {0}/user -o IdentitiesOnly=yes -o UserKnownHostsFile={0}/known \
