@@ -11,6 +11,8 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::Scope;
 
+/// Trailer of a carrier: a commit that brought checkpoints to a remote, and is none itself.
+pub const CARRIER_KEY: &str = "Carrier-Format";
 /// Value of the trailer `Checkpoint-Format`; a larger one is read as far as it is understood.
 pub const CHECKPOINT_FORMAT: u32 = 1;
 

@@ -72,7 +72,7 @@ pub fn run(
     let lost = match before.text() {
         Some(text) => ids_of_rows(store, inventory, text),
         // Without a manifest an evicted checkpoint looks like one whose ref was lost: all are kept.
-        None => store.objects().commits(),
+        None => CommitReader::new(store.objects()).commits_of_no_remote(),
     };
     let may_be_more = before
         .text()

@@ -14,6 +14,7 @@ use crate::store::files::read_regular;
 use crate::store::layout::Layout;
 use crate::store::objects::loose_files::names_in;
 use crate::store::objects::odb::Objects;
+use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::refs::inventory::{lost_row, names_transition};
 use crate::store::refs::ref_files::{self, Family, RefValue};
@@ -67,7 +68,7 @@ pub fn remembered(damaged: &Layout, objects: &Objects) -> KnownRefs {
         }
     }
     if manifest.is_none() {
-        let commits = objects.commits();
+        let commits = CommitReader::new(objects).commits_of_no_remote();
         found.checkpoints.extend(
             commits
                 .into_iter()

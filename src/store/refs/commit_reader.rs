@@ -1,6 +1,8 @@
 //! Reads commits as checkpoints: ours by their trailers, those of plain git by their position in
 //! the history.
 
+use std::collections::HashSet;
+
 use std::collections::HashMap;
 
 use crate::error::Error;
@@ -113,7 +115,8 @@ impl<'o> CommitReader<'o> {
         commit: &CommitParts,
     ) -> Result<Option<Checkpoint>, ReadFailure> {
         let Some(ours) = message::read(&commit.message) else {
-            return if transition::is_ours(&commit.message) {
+            let is_carrier = message::trailer(&commit.message, message::CARRIER_KEY).is_some();
+            return if is_carrier || transition::is_ours(&commit.message) {
                 Err(NO_CHECKPOINT.into())
             } else {
                 Ok(None)
@@ -123,6 +126,23 @@ impl<'o> CommitReader<'o> {
         let made = made_of(id, commit.tree, ours)?;
         self.own.push((made.record.time_ms, made.record.sequence));
         Ok(Some(made))
+    }
+
+    /// Returns all stored commits but the carriers of remotes and what these brought.
+    pub fn commits_of_no_remote(&mut self) -> Vec<ObjectId> {
+        let mut commits = self.objects().commits();
+        let mut brought = HashSet::new();
+        for id in &commits {
+            let carrier = self.parts(*id).ok();
+            let is_carrier =
+                |c: &CommitParts| message::trailer(&c.message, message::CARRIER_KEY).is_some();
+            if let Some(carrier) = carrier.filter(is_carrier) {
+                brought.insert(*id);
+                brought.extend(carrier.parents);
+            }
+        }
+        commits.retain(|id| !brought.contains(id));
+        commits
     }
 
     /// # Errors

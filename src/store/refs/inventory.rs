@@ -179,7 +179,7 @@ impl Inventory {
                 rows.iter().flat_map(|row| objects.by_prefix(row)).collect()
             }
             // Without a manifest an evicted checkpoint looks like one whose ref was lost.
-            None => objects.commits(),
+            None => reader.commits_of_no_remote(),
         };
         let known = if lost.is_empty() {
             ObjectIds::default()

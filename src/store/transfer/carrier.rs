@@ -16,7 +16,7 @@ use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_FILE, TreeEntry
 /// Value of the trailer `Carrier-Format`; a line with a larger one is not read.
 pub const CARRIER_FORMAT: u32 = 1;
 
-const FORMAT_KEY: &str = "Carrier-Format";
+const FORMAT_KEY: &str = message::CARRIER_KEY;
 /// The file in the tree of a carrier that says what it changes.
 const REFS: &[u8] = b"refs";
 /// Largest such file that is read, in bytes.
