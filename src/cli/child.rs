@@ -20,6 +20,7 @@ use crate::ops::context::{FedCommand, GitCommand, GitEnd};
 /// Shortest and longest pause between two looks at whether the child has ended.
 const FIRST_CHILD_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_CHILD_PAUSE: Duration = Duration::from_millis(2);
+const MOMENT: Duration = Duration::from_micros(100);
 /// Time for the child to end by itself before a signal is passed on; a terminal signals the child
 /// as well.
 const GRACE: Duration = Duration::from_millis(500);
@@ -122,15 +123,20 @@ impl Children<'_> {
     fn spawn_and_wait(&self, command: &mut Command, shown: &Path) -> Result<CommandEnd> {
         let mut child = command.spawn().map_err(Error::io("start", shown))?;
         let status = self
-            .wait(&mut child, Duration::MAX)
+            .wait(&mut child, Duration::MAX, None)
             .map_err(Error::io("wait for", shown))?;
         self.interrupt.check()?;
         Ok(ended(status))
     }
 
     /// Waits for the end of the child; a signal is passed on after a grace period, and a second one
-    /// kills the child, as does the end of `limit`.
-    fn wait(&self, child: &mut Child, limit: Duration) -> std::io::Result<ExitStatus> {
+    /// kills the child, as does the end of `limit`. `output` is cut off when its output is closed.
+    fn wait(
+        &self,
+        child: &mut Child,
+        limit: Duration,
+        output: Option<&mpsc::Receiver<()>>,
+    ) -> std::io::Result<ExitStatus> {
         let started = Instant::now();
         let mut pause = FIRST_CHILD_PAUSE;
         let mut asked: Option<(i32, Instant)> = None;
@@ -157,7 +163,12 @@ impl Children<'_> {
                 _ if started.elapsed() >= limit => kill_with_children(child)?,
                 _ => {}
             }
-            thread::sleep(pause);
+            match output.map(|output| output.recv_timeout(pause)) {
+                // It has closed its output: it ends in a moment.
+                Some(Err(RecvTimeoutError::Disconnected)) => thread::sleep(MOMENT),
+                Some(_) => {}
+                None => thread::sleep(pause),
+            }
             pause = (pause * 2).min(LONGEST_CHILD_PAUSE);
         }
     }
@@ -192,9 +203,10 @@ pub fn database_command(interrupt: &Interrupt, fed: FedCommand<'_>) -> Result<Co
 }
 
 /// Settings of git at a remote: nothing that a project or a template may bring, nothing that goes on
-/// afterwards. What is fetched is checked by us.
-const REMOTE_SETTINGS: [&str; 12] = [
+/// afterwards. What is fetched is checked and flushed by us; a server flushes by its own settings.
+const REMOTE_SETTINGS: [&str; 13] = [
     "core.alternateRefsPrefixes=refs/none",
+    "core.fsync=none",
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.useReplaceRefs=true",
@@ -226,15 +238,14 @@ pub fn git(interrupt: &Interrupt, asked: &GitCommand<'_>) -> Result<GitEnd> {
         std::io::ErrorKind::NotFound => Error::GitMissing,
         _ => Error::io("start", Path::new("git"))(why),
     })?;
-    let (stdout, stderr) = (
-        child.stdout.take().map(gather),
-        child.stderr.take().map(gather),
-    );
+    let (open, output) = mpsc::channel();
+    let stdout = child.stdout.take().map(|pipe| gather(pipe, open.clone()));
+    let stderr = child.stderr.take().map(|pipe| gather(pipe, open));
     let children = Children {
         interrupt,
         may_read_stdin: may_ask,
     };
-    let status = children.wait(&mut child, asked.limit);
+    let status = children.wait(&mut child, asked.limit, Some(&output));
     let status = status.map_err(Error::io("wait for", Path::new("git")))?;
     let [stdout, stderr] =
         [stdout, stderr].map(|pipe| pipe.as_ref().map(gathered).unwrap_or_default());
@@ -290,7 +301,8 @@ struct Gathered {
     thread: JoinHandle<()>,
 }
 
-fn gather(mut pipe: impl Read + Send + 'static) -> Gathered {
+/// Reads a pipe to its end, and drops `open` there.
+fn gather(mut pipe: impl Read + Send + 'static, open: mpsc::Sender<()>) -> Gathered {
     let kept = Arc::new(Mutex::new(Vec::new()));
     let into = Arc::clone(&kept);
     let thread = thread::spawn(move || {
@@ -302,6 +314,7 @@ fn gather(mut pipe: impl Read + Send + 'static) -> Gathered {
                 kept.drain(..MOST_KEPT / 2);
             }
         }
+        drop(open);
     });
     Gathered { kept, thread }
 }
@@ -309,7 +322,7 @@ fn gather(mut pipe: impl Read + Send + 'static) -> Gathered {
 fn gathered(pipe: &Gathered) -> String {
     let ended = Instant::now();
     while !pipe.thread.is_finished() && ended.elapsed() < LEFT_OPEN {
-        thread::sleep(FIRST_CHILD_PAUSE);
+        thread::sleep(MOMENT);
     }
     String::from_utf8_lossy(&lock(&pipe.kept)).into_owned()
 }

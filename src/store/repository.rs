@@ -14,7 +14,7 @@ use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::snapshot::Snapshot;
 use crate::store::damage::replace_store;
-use crate::store::files::read_regular;
+use crate::store::files::{directories, read_regular};
 use crate::store::gc::last_gc;
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
@@ -57,6 +57,28 @@ impl Store {
     pub(super) fn open_plain(layout: Layout) -> Result<Self> {
         let objects = Objects::open(&layout.objects())?;
         Ok(Self { layout, objects })
+    }
+
+    /// Makes a store for the moment in an empty directory: nothing of it is flushed, and it ends with
+    /// its directory.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub(super) fn make_scratch(dir: PathBuf) -> Result<Self> {
+        let layout = Layout::new(dir);
+        directories::create_private(&layout.packs())?;
+        directories::create_private(&layout.own())?;
+        Self::open_plain(layout)
+    }
+
+    /// Lets a scratch store read the packs of another, whose lock is held as long.
+    ///
+    /// # Errors
+    /// Its directories cannot be listed.
+    pub(super) fn borrow_packs_of(&mut self, other: &Self) -> Result<()> {
+        let packs = other.objects.pack_list();
+        self.objects = Objects::open_borrowing(&self.layout.objects(), packs)?;
+        Ok(())
     }
 
     /// Opens the store in `dir`, creating it if there is none.

@@ -122,12 +122,20 @@ pub fn push_json(outcome: &PushOutcome) -> String {
 pub fn fetched(outcome: &FetchOutcome) -> Output {
     let remote = &outcome.remote;
     let mut result = match outcome.added.len() {
+        _ if outcome.is_again => {
+            let all = checkpoints(outcome.total);
+            format!("Fetched all of {remote} again: {all}\n")
+        }
         0 if outcome.is_changed => {
             format!("Fetched pins, reasons or workflows from {remote}\n")
         }
         0 => format!("Nothing new at {remote}: {}\n", checkpoints(outcome.total)),
         added => format!("Fetched {} from {remote}\n", checkpoints(added)),
     };
+    if outcome.forgotten > 0 {
+        let lines = count(outcome.forgotten, "line that is", "lines that are");
+        result.push_str(&format!("Forgot {lines} no longer there.\n"));
+    }
     if outcome.gone > 0 {
         let gone = count(outcome.gone, "line is", "lines are");
         result.push_str(&format!(
@@ -144,12 +152,14 @@ pub fn fetched(outcome: &FetchOutcome) -> Output {
 #[derive(Serialize, JsonSchema)]
 pub struct FetchAnswer {
     remote: String,
-    /// Those that are new from there, oldest first.
+    /// Those that are new from there, oldest first; all of them, if everything was brought again.
     checkpoints: Vec<CheckpointRef>,
     /// Number of all checkpoints of the remote that are here.
     checkpoint_count: usize,
     /// Number of lines that are here and no longer there.
     gone_lines: usize,
+    /// Number of such lines that were forgotten.
+    forgotten_lines: usize,
 }
 
 pub fn fetch_json(outcome: &FetchOutcome) -> String {
@@ -158,6 +168,7 @@ pub fn fetch_json(outcome: &FetchOutcome) -> String {
         checkpoints: outcome.added.iter().map(CheckpointRef::new).collect(),
         checkpoint_count: outcome.total,
         gone_lines: outcome.gone,
+        forgotten_lines: outcome.forgotten,
     };
     envelope("fetch", 0, &data, &outcome.warnings)
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::bench::remote::{Remote, text};
-use crate::bench::{Sandbox, fixtures, os};
+use crate::bench::{Sandbox, damaged, fixtures, os};
 
 /// A project with three checkpoints, one pinned, one scoped, and a workflow; pushed.
 fn pushed() -> Option<(Sandbox, Remote)> {
@@ -721,4 +721,45 @@ fn pins_that_changed_there_are_no_news_of_nothing() {
     to.run(&["fetch"])
         .success()
         .stdout_is("Fetched pins, reasons or workflows from origin\n");
+}
+
+#[test]
+fn refetch_brings_again_what_is_damaged_here() {
+    let (Some((from, remote)), to) = (pushed(), Sandbox::new()) else {
+        return;
+    };
+    to.write("own", "own");
+    to.create("own");
+    remote.add_to(&to);
+    to.run(&["fetch"]).success();
+    let packs = || damaged::packs_of(&to.store());
+    let before = packs();
+    let noise = fixtures::noise(9, 50_000);
+    let large: String = noise.iter().map(|byte| format!("{byte:02x}")).collect();
+    from.write("large", &large);
+    from.create("four");
+    from.run(&["push"]).success();
+    to.run(&["fetch"]).success();
+    let mut added = packs();
+    added.retain(|pack| !before.contains(pack));
+    assert_eq!(added.len(), 1, "{added:?}");
+    let mut bytes = std::fs::read(&added[0]).expect("it is read");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::remove_file(&added[0]).expect("it is removed");
+    std::fs::write(&added[0], bytes).expect("it is written");
+    to.run(&["cat", "origin/latest", "large"]).code(6);
+    to.run(&["fetch"])
+        .success()
+        .stdout_is("Nothing new at origin: 4 checkpoints\n");
+    to.run(&["fetch", "--refetch"])
+        .success()
+        .stdout_is("Fetched all of origin again: 4 checkpoints\n");
+    to.run(&["cat", "origin/latest", "large"])
+        .success()
+        .stdout_is(&large);
+    assert_eq!(to.listed_ids().len(), 1);
+    to.run(&["fetch"])
+        .success()
+        .stdout_is("Nothing new at origin: 4 checkpoints\n");
 }

@@ -204,6 +204,44 @@ fn trees_with_names_that_lead_elsewhere_are_refused() {
     stage.is_refused("more files than any disk holds");
 }
 
+/// A fetch reads only what differs from a tree that it checked before.
+#[test]
+fn what_lies_beside_a_tree_that_was_checked_is_bounded_and_checked_as_ever() {
+    let Some(stage) = Stage::new() else { return };
+    let blob = stage.put("blob", b"x");
+    let many = |name: u8, below: &str| {
+        let line = |nth: u8| entry("40000", &[name, b'0' + nth / 10, b'0' + nth % 10], below);
+        stage.put("tree", &(0..80).flat_map(line).collect::<Vec<u8>>())
+    };
+    // 1,030,480 entries.
+    let million = many(
+        b'a',
+        &many(b'b', &many(b'c', &stage.tree("100644", b"f", &blob))),
+    );
+    let root = |names: &[&[u8]]| {
+        let lines = names.iter().map(|name| entry("40000", name, &million));
+        stage.put("tree", &lines.collect::<Vec<_>>().concat())
+    };
+    stage.checkpoint_of(&root(&[b"a"]));
+    stage.sandbox.run(&["fetch"]).success();
+    stage.checkpoint_of(&root(&[b"a", b"b"]));
+    stage.sandbox.run(&["fetch"]).success();
+    let refused = |tree: &str, why: &str| {
+        stage.checkpoint_of(tree);
+        let run = stage.sandbox.run(&["fetch"]).code(6);
+        assert!(run.stderr.contains(why), "{why}: {run}");
+    };
+    let large = "over 4000000 entries";
+    refused(&root(&[b"a", b"b", b"c", b"d"]), large);
+    refused(&many(b'a', &million), large);
+    let one = entry("40000", b"a", &million);
+    let above = entry("40000", b"..", &million);
+    refused(&stage.put("tree", &[above, one.clone()].concat()), "..");
+    let beside = entry("100644", b"b", &blob);
+    stage.checkpoint_of(&stage.put("tree", &[one, beside].concat()));
+    stage.sandbox.run(&["fetch"]).success();
+}
+
 #[test]
 fn refs_that_are_no_lines_are_passed_over() {
     let Some(stage) = Stage::new() else { return };

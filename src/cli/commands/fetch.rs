@@ -22,6 +22,9 @@ pub struct FetchArgs {
     /// Forget what is no longer there
     #[arg(long)]
     pub prune: bool,
+    /// Bring everything again, also what is here: mends what is damaged of it
+    #[arg(long)]
+    pub refetch: bool,
     #[command(flatten)]
     pub git: GitArgs,
 }
@@ -38,6 +41,7 @@ impl RunCommand for FetchArgs {
         let options = FetchOptions {
             name: self.name,
             prune: self.prune,
+            refetch: self.refetch,
             limits: self.git.limits(cmd),
         };
         let outcome = fetch_op::fetch(context, &options)?;

@@ -36,6 +36,7 @@ pub fn clone(context: &Context, url: &str, here: &Path, limits: GitLimits) -> Re
     let options = FetchOptions {
         name: Some(remote::USUAL.to_owned()),
         prune: false,
+        refetch: false,
         limits,
     };
     warnings.extend(fetch::fetch(context, &options)?.warnings);

@@ -5,7 +5,6 @@ use std::fs::File;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::line::{Line, LineEntry};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::session;
 use crate::ops::transfer::remote;
@@ -13,19 +12,21 @@ use crate::ops::transfer::remote_git::{GitLimits, RemoteGit, Tips};
 use crate::ops::warning::Warning;
 use crate::store::damage::check::CheckOptions;
 use crate::store::repository::Store;
-use crate::store::transfer::carrier;
+use crate::store::transfer::fetched::{FetchedCheckpoints, IncomingLines};
 use crate::store::transfer::receive::Quarantine;
 use crate::store::transfer::remotes::{self, LineName, Remote};
-use crate::store::transfer::take_over::TakeOverOptions;
+use crate::store::transfer::tree_extent::CheckedTree;
 
-/// Newest checkpoints of this store that the server is told of: it sends nothing that they have.
-const TOLD: usize = 16;
+/// Newest checkpoints of this store that are named to the server: it sends nothing that they have.
+const NAMED: usize = 8;
 
 #[derive(Clone, Debug)]
 pub struct FetchOptions {
     pub name: Option<String>,
     /// Forgets lines that are no longer there.
     pub prune: bool,
+    /// Brings everything again, also what is here.
+    pub refetch: bool,
     pub limits: GitLimits,
 }
 
@@ -34,12 +35,16 @@ pub struct FetchOutcome {
     pub remote: String,
     /// Whether a line is another than before.
     pub is_changed: bool,
-    /// New from there, oldest first.
+    /// Whether everything was brought again.
+    pub is_again: bool,
+    /// New from there, oldest first; all, if everything was brought again.
     pub added: Vec<Checkpoint>,
     /// Number of all checkpoints of the remote that are here.
     pub total: usize,
     /// Lines that are here, and are no longer there.
     pub gone: usize,
+    /// Such lines that were forgotten.
+    pub forgotten: usize,
     pub warnings: Vec<Warning>,
 }
 
@@ -54,49 +59,92 @@ pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> 
     let remote = remote::named(&store, options.name.as_deref())?;
     let git = RemoteGit::open(context, &store, &remote, options.limits)?;
     let noted = remotes::fetched(store.layout(), &remote.name)?;
-    let mut known = noted.clone();
-    // What cannot be read any more is fetched again.
-    known.retain(|_, tip| carrier::read_line(store.objects(), *tip).is_ok());
-    // If one of these cannot be read, all are checked again.
-    let before = store.fetched(&remote.name).unwrap_or_default().checkpoints;
-    let own = store.inventory()?.checkpoints;
-    git.transport.clear()?;
-    git.transport
-        .set_known(&known, &own.rev().take(TOLD).map(|c| c.id).collect())?;
-    let took = git.fetch(&own_lines(&store, &remote)).and_then(|there| {
-        let lines = (&remote, &known, &there);
-        let warnings = take_over(context, &store, &git, lines, [&before, &own])?;
-        Ok((there, warnings))
+    let took = bring(context, &store, &git, (&remote, &noted), options).and_then(|brought| {
+        let warnings = take_over(context, &store, &git, &remote, &brought)?;
+        Ok((brought, warnings))
     });
     let cleared = git.transport.clear();
-    let (there, mut warnings) = took?;
+    let (brought, mut warnings) = took?;
     cleared?;
-    let is_changed = there.iter().any(|(line, tip)| known.get(line) != Some(tip));
-    let gone: Vec<&LineName> = noted
+    let (there, before) = (&brought.there, &brought.before);
+    let mut gone: Vec<&LineName> = noted
         .keys()
         .filter(|line| !there.contains_key(*line))
         .collect();
+    let mut forgotten = 0;
     if options.prune && !gone.is_empty() {
         let session = session::begin(context, &store)?;
-        for line in &gone {
+        forgotten = gone.len();
+        for line in gone.drain(..) {
             session.locked.remove_fetched(&remote.name, line)?;
         }
     }
     warnings.extend(context.pending_warnings.take());
-    let all = store.fetched(&remote.name)?.checkpoints;
-    let mut added: Vec<Checkpoint> = all
-        .iter()
-        .filter(|c| !before.holds(c.id))
-        .cloned()
-        .collect();
+    let all = store.fetched_after(&remote.name, before)?.checkpoints;
+    let is_new = |c: &&Checkpoint| !before.checkpoints.holds(c.id);
+    let mut added: Vec<Checkpoint> = all.iter().filter(is_new).cloned().collect();
     added.sort_by_key(LineEntry::of);
     Ok(FetchOutcome {
         remote: remote.name,
-        is_changed,
+        is_changed: there.iter().any(|(line, tip)| noted.get(line) != Some(tip)),
+        is_again: brought.is_again,
         added,
         total: all.len(),
-        gone: if options.prune { 0 } else { gone.len() },
+        gone: gone.len(),
+        forgotten,
         warnings,
+    })
+}
+
+/// What git brought into the transport.
+struct Brought {
+    there: Tips,
+    /// The newest carriers that were here.
+    known: Tips,
+    /// What was here and need not be checked again.
+    before: FetchedCheckpoints,
+    is_again: bool,
+}
+
+/// Lets git fetch, and reads meanwhile what is here. If that cannot be read, all is fetched again.
+fn bring(
+    context: &Context,
+    store: &Store,
+    git: &RemoteGit<'_>,
+    (remote, noted): (&Remote, &Tips),
+    options: &FetchOptions,
+) -> Result<Brought> {
+    let own_lines = own_lines(store, remote);
+    if !options.refetch {
+        // What is here of the remote is most like what comes.
+        let own = if noted.is_empty() {
+            store.inventory()?.checkpoints
+        } else {
+            Line::default()
+        };
+        let own = own.rev().take(NAMED).map(|c| c.id).collect();
+        git.transport.set_known(noted, &own)?;
+        let (there, before) = std::thread::scope(|scope| {
+            let reader = scope.spawn(|| store.fetched(&remote.name));
+            (git.fetch(&own_lines), reader.join())
+        });
+        if let Ok(Ok(before)) = before {
+            return Ok(Brought {
+                there: there?,
+                known: noted.clone(),
+                before,
+                is_again: false,
+            });
+        }
+    }
+    context.check_interrupt()?;
+    git.transport.clear()?;
+    git.transport.hide_store()?;
+    Ok(Brought {
+        there: git.fetch(&own_lines)?,
+        known: Tips::new(),
+        before: FetchedCheckpoints::default(),
+        is_again: true,
     })
 }
 
@@ -111,12 +159,12 @@ fn take_over(
     context: &Context,
     store: &Store,
     git: &RemoteGit<'_>,
-    (remote, known, there): (&Remote, &Tips, &Tips),
-    [checked, own]: [&Line; 2],
+    remote: &Remote,
+    brought: &Brought,
 ) -> Result<Vec<Warning>> {
-    let changed: Tips = there
-        .iter()
-        .filter(|(line, tip)| known.get(*line) != Some(*tip))
+    let before = &brought.before;
+    let changed: Tips = (brought.there.iter())
+        .filter(|(line, tip)| brought.known.get(*line) != Some(*tip))
         .map(|(line, tip)| (line.clone(), *tip))
         .collect();
     let name = format!("what the remote {} has", remote.name);
@@ -125,19 +173,20 @@ fn take_over(
     if changed.is_empty() {
         return Ok(Vec::new());
     }
-    let scratch = session::begin(context, store)?.locked.begin_scratch()?;
-    let mut quarantine = Quarantine::begin(scratch)?;
+    let mut quarantine = Quarantine::begin(&git.transport.quarantine())?;
     for path in git.transport.packs()? {
         let mut pack = File::open(&path).map_err(Error::io("open", &path))?;
         quarantine.take_pack(&mut pack, &name, &check, progress)?;
     }
     let _shield = context.interrupt.shield();
     let mut session = session::begin(context, store)?;
-    let with = TakeOverOptions {
-        name: &name,
-        safety: true,
-        checked: checked.iter().map(|c| c.id).collect(),
-        clean_trees: [checked, own].into_iter().filter_map(newest_tree).collect(),
+    let near = git.transport.checked_tree();
+    let is_here = |near: &CheckedTree| before.checkpoints.iter().any(|c| c.tree == near.tree);
+    let incoming = IncomingLines {
+        remote: &remote.name,
+        tips: &changed,
+        before,
+        near: near.filter(is_here),
         check_run: context.workflows.check_run,
     };
     let options = CheckOptions {
@@ -146,10 +195,9 @@ fn take_over(
         progress,
     };
     let locked = &session.locked;
-    locked.take_over_lines(&quarantine, &remote.name, &changed, &with, &options)?;
+    let newest = locked.take_over_lines(&mut quarantine, &incoming, &options)?;
+    if let Some(newest) = newest {
+        git.transport.note_checked_tree(newest)?;
+    }
     Ok(std::mem::take(&mut session.warnings))
-}
-
-fn newest_tree(line: &Line) -> Option<ObjectId> {
-    line.rev().next().map(|newest| newest.tree)
 }

@@ -1,6 +1,5 @@
 //! `import`: adds the checkpoints of a git bundle to the store of this root.
 
-use std::collections::BTreeSet;
 use std::io::BufRead;
 
 use crate::error::Result;
@@ -45,19 +44,17 @@ pub fn import(
     let scratch = session::begin(context, &store)?.locked.begin_scratch()?;
     let check = || context.check_interrupt();
     let progress = &context.progress;
-    let received = Received::read(scratch, header, input, &options.name, &check, progress)?;
+    let mut received = Received::read(scratch, header, input, &options.name, &check, progress)?;
     let _shield = context.interrupt.shield();
     let mut session = session::begin(context, &store)?;
     let with = TakeOverOptions {
         name: &options.name,
         safety: options.with_safety,
-        checked: BTreeSet::new(),
-        clean_trees: Vec::new(),
         check_run: context.workflows.check_run,
     };
     let taken = session
         .locked
-        .take_over_bundle(&received, &with, &check, progress)?;
+        .take_over_bundle(&mut received, &with, &check, progress)?;
     let mut warnings = std::mem::take(&mut session.warnings);
     drop(session);
     drop(received);

@@ -13,7 +13,7 @@ use crate::store::refs::commit_codec;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::trees::convert;
 use crate::store::trees::meta_tree::{self, CheckpointExtras};
-use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, MODE_GITLINK};
+use crate::store::trees::tree_codec::MODE_GITLINK;
 use crate::store::trees::tree_memo::TreeMemo;
 use crate::store::trees::tree_walk::TreeWalk;
 
@@ -21,7 +21,7 @@ use crate::store::trees::tree_walk::TreeWalk;
 pub struct CheckpointChecker<'c> {
     objects: &'c Objects,
     options: &'c CheckOptions<'c>,
-    /// Trees without a fault in them.
+    /// Trees without a fault in them, and blobs that were checked before.
     clean: HashSet<ObjectId>,
     blobs: HashMap<ObjectId, Option<String>>,
     counted: HashSet<ObjectId>,
@@ -38,24 +38,9 @@ impl<'c> CheckpointChecker<'c> {
         }
     }
 
-    /// Takes for clean what a tree has in the same places as one that was checked before.
-    pub fn trust(&mut self, tree: ObjectId, checked: ObjectId) {
-        let mut open = vec![(tree, checked)];
-        while let Some((id, other)) = open.pop() {
-            if id == other {
-                self.clean.insert(id);
-                continue;
-            }
-            let entries = |id: &ObjectId| tree_codec::parse(&self.objects.read(id).ok()?.1).ok();
-            let (Some(entries), Some(known)) = (entries(&id), entries(&other)) else {
-                continue;
-            };
-            let below = entries.iter().filter(|entry| entry.mode == MODE_DIRECTORY);
-            open.extend(below.filter_map(|entry| {
-                let same = tree_codec::find(&known, &entry.name)?;
-                (same.mode == MODE_DIRECTORY).then_some((entry.id, same.id))
-            }));
-        }
+    /// Takes trees and blobs for clean that were checked before.
+    pub fn trust(&mut self, checked: &HashSet<ObjectId>) {
+        self.clean.extend(checked);
     }
 
     /// Checks a checkpoint and adds its faults to the report.
@@ -271,6 +256,9 @@ impl<'c> CheckpointChecker<'c> {
 
     /// The fault of a blob, if any.
     fn check_blob(&mut self, id: ObjectId, report: &mut CheckReport) -> Option<String> {
+        if self.clean.contains(&id) {
+            return None;
+        }
         if let Some(known) = self.blobs.get(&id) {
             return known.clone();
         }

@@ -106,7 +106,9 @@ fn own_index(pack: &Pack, reader: &PackReader) -> Option<PackIndex> {
         .filter(|index| index.checksum_is_right())?;
     let is_own = reader.trailer().ok()? == index.pack_trailer()
         || !pack_walk::check_trailer(reader).is_ok_and(|(_, is_right)| is_right);
-    is_own.then(|| index.clone())
+    PackIndex::parse(index.bytes().to_vec())
+        .ok()
+        .filter(|_| is_own)
 }
 
 /// Writes the index of every intact pack. The caller holds the lock. Returns the files written.

@@ -5,8 +5,11 @@
 //! store that its description names, and the next attempt continues.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 
+use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
 use crate::store::files::{atomic_file, directories};
 use crate::store::layout::Layout;
@@ -14,6 +17,7 @@ use crate::store::lifecycle::description::Description;
 use crate::store::lifecycle::removal::{Detached, StoreRemoval};
 use crate::store::locked::LockedStore;
 use crate::store::objects::loose_files::{self, names_in};
+use crate::store::objects::pack::pack_reader::PIECE_BYTES;
 use crate::store::refs::ref_files::{self, Family, RefValue};
 use crate::store::repository::Store;
 use crate::store::runs::namespace::RefNamespace;
@@ -138,13 +142,36 @@ pub(in crate::store) fn copy_packs(from: &Path, into: &Path) -> Result<()> {
     atomic_file::sync_directory(into)
 }
 
-/// Links or copies a file whose name is derived from its content: an existing one is the same.
+/// Links or copies a file whose name is derived from its content: one that is there and differs is
+/// damaged, and gives way.
 fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
-    if to.exists() || std::fs::hard_link(from, to).is_ok() {
+    if to.symlink_metadata().is_err() {
+        return atomic_file::link_or_copy(from, to);
+    }
+    if has_same_bytes(from, to).map_err(Error::io("compare", to))? {
         return Ok(());
     }
-    let bytes = std::fs::read(from).map_err(Error::io("read", from))?;
-    atomic_file::replace(to, &bytes)
+    let aside = to.with_file_name(format!("tmp_pack_{}", random_hex()));
+    atomic_file::link_or_copy(from, &aside)?;
+    atomic_file::rename(&aside, to)
+}
+
+fn has_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
+    let (mut one, mut other) = (File::open(one)?, File::open(other)?);
+    if one.metadata()?.len() != other.metadata()?.len() {
+        return Ok(false);
+    }
+    let (mut piece, mut other_piece) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES]);
+    loop {
+        let read = one.read(&mut piece)?;
+        if read == 0 {
+            return Ok(true);
+        }
+        other.read_exact(&mut other_piece[..read])?;
+        if piece[..read] != other_piece[..read] {
+            return Ok(false);
+        }
+    }
 }
 
 /// Exchanges the places of two stores, in one step where the system can, so that the place is never

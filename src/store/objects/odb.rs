@@ -30,6 +30,8 @@ pub(in crate::store) struct ObjectListing {
 /// The objects of one store, shared by threads. It never writes.
 pub struct Objects {
     pub(in crate::store) dir: PathBuf,
+    /// Packs of another store that are read too; never written, and kept by its lock.
+    borrowed: Vec<Arc<Pack>>,
     pub(in crate::store) listing: RwLock<Arc<ObjectListing>>,
     foreign: Foreign,
     /// Copies that failed once; the next attempt uses another.
@@ -44,6 +46,14 @@ impl Objects {
     /// # Errors
     /// The store borrows objects from elsewhere (an attack), or its directory cannot be listed.
     pub fn open(objects_dir: &Path) -> Result<Self> {
+        Self::open_borrowing(objects_dir, Vec::new())
+    }
+
+    /// As [`Self::open`]; also reads packs of another store, after its own.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_borrowing(objects_dir: &Path, borrowed: Vec<Arc<Pack>>) -> Result<Self> {
         for name in ["info/alternates", "info/http-alternates"] {
             if objects_dir.join(name).symlink_metadata().is_ok() {
                 let why = format!("objects/{name} makes it borrow objects from elsewhere");
@@ -55,7 +65,8 @@ impl Objects {
         }
         Ok(Self {
             dir: objects_dir.to_path_buf(),
-            listing: RwLock::new(Arc::new(list(objects_dir, &[])?)),
+            listing: RwLock::new(Arc::new(list(objects_dir, &[], &borrowed)?)),
+            borrowed,
             foreign: Foreign::new(objects_dir),
             bad_copies: Mutex::default(),
             unread: Mutex::default(),
@@ -97,7 +108,7 @@ impl Objects {
     }
 
     pub(in crate::store) fn list_again(&self, known: &[Arc<Pack>]) -> Result<()> {
-        self.replace_listing(list(&self.dir, known)?);
+        self.replace_listing(list(&self.dir, known, &self.borrowed)?);
         Ok(())
     }
 
@@ -465,8 +476,12 @@ enum Copy<T> {
     None,
 }
 
-fn list(objects_dir: &Path, before: &[Arc<Pack>]) -> Result<ObjectListing> {
-    let packs = pack_list::list(&objects_dir.join("pack"), before)?;
+fn list(objects_dir: &Path, before: &[Arc<Pack>], borrowed: &[Arc<Pack>]) -> Result<ObjectListing> {
+    let mut packs = pack_list::list(&objects_dir.join("pack"), before)?;
+    packs.extend(borrowed.iter().map(|pack| {
+        let known = before.iter().find(|known| known.stamp == pack.stamp);
+        Arc::clone(known.unwrap_or(pack))
+    }));
     Ok(ObjectListing {
         packs,
         loose_fan_out: loose_files::fan_out(objects_dir)?,

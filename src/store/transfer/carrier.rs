@@ -2,6 +2,8 @@
 //! the whole tree of each; a carrier has as parents the carrier before it and what is new, so that
 //! git sends only what changed. Its tree has the file `refs` and the metas, by checkpoint.
 
+use std::collections::BTreeMap;
+
 use crate::base::malformed::Malformed;
 use crate::error::Result;
 use crate::model::checkpoint::message;
@@ -79,26 +81,32 @@ pub fn write(parts: &CarrierParts<'_>, put: &mut Put<'_>) -> Result<ObjectId> {
     put(ObjectKind::Commit, &commit)
 }
 
-/// Reads a line from its newest carrier back to the first, and returns its state.
+/// Reads a line from its newest carrier back to the first or to one whose state is known. Returns its
+/// state.
 ///
 /// # Errors
 /// A carrier cannot be read, or names or contains what no carrier has.
-pub fn read_line(objects: &Objects, tip: ObjectId) -> Result<LineState, Malformed> {
-    let mut carriers = vec![(
-        tip,
-        read(objects, tip)?.ok_or("its newest commit is no carrier")?,
-    )];
-    loop {
-        let former = carriers
-            .last()
-            .and_then(|(_, last)| last.parents.first().copied());
-        let Some(former) = former else { break };
-        let Some(commit) = read(objects, former)? else {
+pub fn read_line(
+    objects: &Objects,
+    tip: ObjectId,
+    known: &BTreeMap<ObjectId, LineState>,
+) -> Result<LineState, Malformed> {
+    let (mut carriers, mut next) = (Vec::new(), Some(tip));
+    let (mut state, mut former) = (LineState::default(), None);
+    while let Some(id) = next {
+        if let Some(known) = known.get(&id) {
+            (state, former) = (known.clone(), Some(id));
+            break;
+        }
+        let Some(commit) = read(objects, id)? else {
             break;
         };
-        carriers.push((former, commit));
+        next = commit.parents.first().copied();
+        carriers.push((id, commit));
     }
-    let (mut state, mut former) = (LineState::default(), None);
+    if carriers.is_empty() && former.is_none() {
+        return Err("its newest commit is no carrier".into());
+    }
     while let Some((id, carrier)) = carriers.pop() {
         apply(objects, &carrier, former, &mut state)
             .map_err(|why| format!("its carrier {}: {why}", id.short()))?;

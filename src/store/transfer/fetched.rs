@@ -13,14 +13,19 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::damage::check::CheckOptions;
 use crate::store::lifecycle::relocate;
 use crate::store::locked::LockedStore;
+use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_reader::CommitReader;
 use crate::store::repository::Store;
 use crate::store::runs::run_refs;
 use crate::store::transfer::carrier;
+use crate::store::transfer::check_incoming::{CheckRun, IncomingChecker};
 use crate::store::transfer::header::{BundleHeader, BundleRef};
+use crate::store::transfer::line_cache;
+use crate::store::transfer::line_state::LineState;
 use crate::store::transfer::receive::{Quarantine, bad};
 use crate::store::transfer::remotes::{self, LineName};
-use crate::store::transfer::take_over::{self, BundleTaken, TakeOverOptions};
+use crate::store::transfer::take_over::BundleTaken;
+use crate::store::transfer::tree_extent::CheckedTree;
 
 /// What was fetched from a remote.
 #[derive(Debug, Default)]
@@ -28,7 +33,10 @@ pub struct FetchedCheckpoints {
     /// Of all its lines, by time unless all come from one store.
     pub checkpoints: Line,
     pub origins: BTreeMap<ObjectId, OriginStore>,
-    lines: Vec<BundleHeader>,
+    /// The checkpoints as their commits have them.
+    stored: BTreeMap<ObjectId, Checkpoint>,
+    /// What each line says, by its newest carrier.
+    states: BTreeMap<ObjectId, LineState>,
 }
 
 impl Store {
@@ -57,40 +65,58 @@ impl Store {
     /// # Errors
     /// A ref, a carrier or a checkpoint cannot be read.
     pub fn fetched(&self, remote: &str) -> Result<FetchedCheckpoints> {
+        self.fetched_after(remote, &FetchedCheckpoints::default())
+    }
+
+    /// As [`Self::fetched`], without reading again what is known.
+    ///
+    /// # Errors
+    /// As [`Self::fetched`].
+    pub fn fetched_after(
+        &self,
+        remote: &str,
+        known: &FetchedCheckpoints,
+    ) -> Result<FetchedCheckpoints> {
+        let damaged = |why: String| Error::DamageFound {
+            what: format!("what was fetched from {remote} is damaged: {why}"),
+            hint: Sentence::new("'checkpoint fetch {}' brings it again", &[&remote]),
+        };
         let tips = remotes::fetched(self.layout(), remote)?;
+        let mut cached = line_cache::read(self.layout(), remote);
         let mut reader = CommitReader::new(self.objects());
-        let (mut found, mut all) = (FetchedCheckpoints::default(), BTreeMap::new());
+        let mut found = FetchedCheckpoints::default();
+        let mut noted = BTreeMap::new();
         for tip in tips.values() {
-            let damaged = |why: String| Error::DamageFound {
-                what: format!("what was fetched from {remote} is damaged: {why}"),
-                hint: Sentence::new("'checkpoint fetch {}' brings it again", &[&remote]),
+            let state = match cached.remove(tip) {
+                Some(state) => state,
+                None => carrier::read_line(self.objects(), *tip, &known.states)
+                    .map_err(|why| damaged(why.to_string()))?,
             };
-            let state = carrier::read_line(self.objects(), *tip);
-            let refs = state.map_err(|why| damaged(why.to_string()))?.into_refs();
-            let line = BundleHeader {
-                prerequisites: Vec::new(),
-                refs,
-            };
+            let line = state.to_header();
             for id in line.checkpoints() {
-                let read = reader
-                    .checkpoint(id)
-                    .map_err(|why| damaged(why.to_string()))?;
-                all.entry(id).or_insert(read);
+                let read = match known.stored.get(&id) {
+                    Some(known) => known.clone(),
+                    None => reader
+                        .checkpoint(id)
+                        .map_err(|why| damaged(why.to_string()))?,
+                };
+                found.stored.entry(id).or_insert_with(|| read.clone());
+                noted.entry(id).or_insert(read);
                 let origin = line.origin().cloned();
                 found.origins.extend(origin.map(|origin| (id, origin)));
             }
             for one in &line.refs {
-                note(one, &mut all, &mut found.origins);
+                note(one, &mut noted, &mut found.origins);
             }
-            found.lines.push(line);
+            found.states.insert(*tip, state);
         }
         let origins: BTreeSet<_> = found.origins.values().map(OriginStore::to_ref).collect();
         if origins.len() > 1 {
-            for checkpoint in all.values_mut() {
+            for checkpoint in noted.values_mut() {
                 checkpoint.record.sequence = 0;
             }
         }
-        found.checkpoints = Line::from(all.into_values().collect::<Vec<_>>());
+        found.checkpoints = Line::from(noted.into_values().collect::<Vec<_>>());
         Ok(found)
     }
 }
@@ -112,52 +138,67 @@ fn note(
     }
 }
 
+/// Lines that git fetched.
+pub struct IncomingLines<'i> {
+    pub remote: &'i str,
+    /// The newest carrier of each.
+    pub tips: &'i BTreeMap<LineName, ObjectId>,
+    /// What is here of that remote, and was checked.
+    pub before: &'i FetchedCheckpoints,
+    /// The tree of a checkpoint that was checked.
+    pub near: Option<CheckedTree>,
+    pub check_run: CheckRun,
+}
+
 impl LockedStore<'_> {
-    /// Takes over lines whose packs are in quarantine. Returns the checkpoints of each.
+    /// Takes over lines whose packs are in quarantine. Returns the newest of the trees that came, to
+    /// be the next `near`.
     ///
     /// # Errors
     /// A line is damaged or has what is forbidden: nothing is added. Or a file cannot be written.
     pub fn take_over_lines(
         &self,
-        quarantine: &Quarantine,
-        remote: &str,
-        tips: &BTreeMap<LineName, ObjectId>,
-        with: &TakeOverOptions<'_>,
+        quarantine: &mut Quarantine,
+        incoming: &IncomingLines<'_>,
         options: &CheckOptions<'_>,
-    ) -> Result<Vec<BundleTaken>> {
-        quarantine.link_objects_of(self.store())?;
-        quarantine.check_extents(with.name, options.check_interrupt)?;
+    ) -> Result<Option<CheckedTree>> {
+        let IncomingLines { remote, before, .. } = incoming;
+        let from = format!("what the remote {remote} has");
+        quarantine.link_objects_of(self)?;
+        let mut states = before.states.clone();
         let mut lines = Vec::new();
-        for (line, tip) in tips {
-            let name = format!("{}, {},", with.name, line.on_server());
-            let with = TakeOverOptions {
-                name: &name,
-                safety: with.safety,
-                checked: with.checked.clone(),
-                clean_trees: with.clean_trees.clone(),
-                check_run: with.check_run,
-            };
-            let state = carrier::read_line(quarantine.store.objects(), *tip);
-            let header = BundleHeader {
-                prerequisites: Vec::new(),
-                refs: state.map_err(|why| bad(&name, why))?.into_refs(),
-            };
-            lines.push(take_over::check(
-                &header,
-                &quarantine.store,
-                &with,
-                options,
-            )?);
+        for (line, tip) in incoming.tips {
+            let name = format!("{from}, {},", line.on_server());
+            let state = carrier::read_line(quarantine.store.objects(), *tip, &before.states);
+            let state = state.map_err(|why| bad(&name, why))?;
+            lines.push((name, state.to_header()));
+            states.insert(*tip, state);
         }
-        let (from, into) = (quarantine.store.layout(), self.store().layout());
+        let roots = new_trees(quarantine.store.objects(), &lines, before);
+        let interrupt = options.check_interrupt;
+        let extents = quarantine.check_extents(&from, &roots, incoming.near, interrupt)?;
+        let checker = IncomingChecker {
+            quarantine: &quarantine.store,
+            checked: &before.stored,
+            unchanged: &extents.unchanged,
+            check_run: incoming.check_run,
+            options,
+        };
+        for (name, header) in &lines {
+            checker.check(header, name)?;
+        }
         // A store without a manifest takes every commit for a checkpoint.
         self.write_derived()?;
+        let (from, into) = (quarantine.store.layout(), self.store().layout());
         relocate::copy_packs(&from.packs(), &into.packs())?;
         self.store().objects().refresh()?;
-        for (line, tip) in tips {
+        for (line, tip) in incoming.tips {
             self.write_fetched(remote, line, *tip)?;
         }
-        Ok(lines)
+        let now = remotes::fetched(into, remote)?;
+        states.retain(|tip, _| now.values().any(|now| now == tip));
+        line_cache::write(into, remote, &states)?;
+        Ok(extents.newest)
     }
 
     /// Makes fetched checkpoints and runs those of this store, as an import does.
@@ -166,12 +207,12 @@ impl LockedStore<'_> {
     /// A file cannot be written; the next try adds what is missing.
     pub fn adopt_fetched(&self, fetched: &FetchedCheckpoints) -> Result<()> {
         let mut all = BundleHeader::default();
-        for one in fetched.lines.iter().flat_map(|line| &line.refs) {
+        for one in fetched.states.values().flat_map(LineState::refs) {
             if !matches!(one, BundleRef::Run(..)) {
                 all.refs.push(one.clone());
             }
         }
-        if fetched.lines.len() > 1 {
+        if fetched.states.len() > 1 {
             let of_lines =
                 |one: &BundleRef| matches!(one, BundleRef::Origin(..) | BundleRef::OriginOf(..));
             all.refs.retain(|one| !of_lines(one));
@@ -186,12 +227,13 @@ impl LockedStore<'_> {
         };
         let known = |c: &Checkpoint| self.inventory().knows(c.id);
         taken.added.retain(|checkpoint| !known(checkpoint));
-        let empty = Quarantine::begin(self.begin_scratch()?)?;
+        let scratch = self.begin_scratch()?;
+        let empty = Quarantine::begin(&scratch.dir().join("none"))?;
         self.add_checked(&all, &empty.store, &mut taken)?;
         // One line after the other: a workflow may have gone on differently on each.
-        for line in &fetched.lines {
-            let runs = Quarantine::begin(self.begin_scratch()?)?;
-            for one in &line.refs {
+        for (tip, state) in &fetched.states {
+            let runs = Quarantine::begin(&scratch.dir().join(tip.to_hex()))?;
+            for one in state.refs() {
                 if let BundleRef::Run(namespace, id, tip) = one {
                     run_refs::write(runs.store.layout(), *namespace, id, *tip)?;
                 }
@@ -200,4 +242,18 @@ impl LockedStore<'_> {
         }
         Ok(())
     }
+}
+
+/// The trees of checkpoints that are new, by time; what cannot be read is named by the check.
+fn new_trees(
+    objects: &Objects,
+    lines: &[(String, BundleHeader)],
+    before: &FetchedCheckpoints,
+) -> Vec<ObjectId> {
+    let mut reader = CommitReader::new(objects);
+    let ids = lines.iter().flat_map(|(_, header)| header.checkpoints());
+    let new = ids.filter(|id| !before.stored.contains_key(id));
+    let read = new.filter_map(|id| reader.checkpoint(id).ok());
+    let trees: BTreeMap<_, _> = read.map(|c| ((c.record.time_ms, c.id), c.tree)).collect();
+    trees.into_values().collect()
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::base::malformed::Malformed;
 use crate::model::state::object_id::ObjectId;
-use crate::store::transfer::header::BundleRef;
+use crate::store::transfer::header::{BundleHeader, BundleRef};
 
 /// Stands for the id where a ref is gone.
 const GONE: &str = "-";
@@ -30,8 +30,11 @@ impl LineState {
         self.0.get(name)
     }
 
-    pub fn into_refs(self) -> Vec<BundleRef> {
-        self.0.into_values().collect()
+    pub fn to_header(&self) -> BundleHeader {
+        BundleHeader {
+            prerequisites: Vec::new(),
+            refs: self.0.values().cloned().collect(),
+        }
     }
 
     /// The ids of all checkpoints.

@@ -1,15 +1,17 @@
 //! Takes a bundle into a quarantine: a store of its own in a scratch directory, with every object
 //! of the pack read and hashed. Nothing of it is in the store yet.
 
+use std::collections::HashSet;
 use std::io::{BufRead, Read, Write as _};
+use std::path::Path;
 
 use crate::base::progress::{Progress, WorkPhase};
 use crate::error::{Error, Result};
+use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::{self, TemporaryFile};
 use crate::store::files::directories;
 use crate::store::files::scratch::Scratch;
-use crate::store::lifecycle::description::{Description, Identity};
-use crate::store::lifecycle::relocate;
+use crate::store::locked::LockedStore;
 use crate::store::objects::loose_files;
 use crate::store::objects::object_hash::ObjectKind;
 use crate::store::objects::pack::pack_index::IndexEntry;
@@ -18,19 +20,27 @@ use crate::store::objects::pack::pack_reader::{PIECE_BYTES, PackReader, ReadErro
 use crate::store::objects::pack::pack_walk;
 use crate::store::repository::Store;
 use crate::store::transfer::header::{BundleHeader, HeaderError};
-use crate::store::transfer::tree_extent::{MOST_ENTRIES, MOST_LEVELS, TreeExtents};
+use crate::store::transfer::tree_extent::{CheckedTree, MOST_ENTRIES, MOST_LEVELS, TreeExtents};
 
-/// Objects from elsewhere, in a store of their own that is removed on drop.
+/// Objects from elsewhere, in a store of their own.
 pub struct Quarantine {
     pub(super) store: Store,
     entries: Vec<IndexEntry>,
-    _scratch: Scratch,
+}
+
+/// What a check of extents found.
+pub(super) struct CheckedExtents {
+    /// The last tree that it was asked about.
+    pub newest: Option<CheckedTree>,
+    /// Trees and blobs that were checked before.
+    pub unchanged: HashSet<ObjectId>,
 }
 
 /// A bundle in quarantine.
 pub struct Received {
     pub header: BundleHeader,
     pub(super) quarantine: Quarantine,
+    _scratch: Scratch,
 }
 
 /// Reads the header of a bundle. `name` stands for the bundle in messages.
@@ -57,23 +67,26 @@ impl Received {
         check_interrupt: &dyn Fn() -> Result<()>,
         progress: &Progress,
     ) -> Result<Self> {
-        let mut quarantine = Quarantine::begin(scratch)?;
+        let mut quarantine = Quarantine::begin(scratch.dir())?;
         quarantine.take_pack(input, name, check_interrupt, progress)?;
-        quarantine.check_extents(name, check_interrupt)?;
-        Ok(Self { header, quarantine })
+        quarantine.check_extents(name, &[], None, check_interrupt)?;
+        Ok(Self {
+            header,
+            quarantine,
+            _scratch: scratch,
+        })
     }
 }
 
 impl Quarantine {
+    /// Begins one in a directory that the caller removes.
+    ///
     /// # Errors
-    /// The scratch directory cannot be written.
-    pub fn begin(scratch: Scratch) -> Result<Self> {
-        let description = Description::of_root(scratch.dir(), 0, Identity::default(), true);
-        let store = Store::open_or_create(scratch.dir().join("store"), &description)?;
+    /// It cannot be written.
+    pub fn begin(dir: &Path) -> Result<Self> {
         Ok(Self {
-            store,
+            store: Store::make_scratch(dir.join("store"))?,
             entries: Vec::new(),
-            _scratch: scratch,
         })
     }
 
@@ -130,38 +143,54 @@ impl Quarantine {
         Ok(())
     }
 
-    /// Lets the quarantine see the objects of a store too.
-    pub(super) fn link_objects_of(&self, store: &Store) -> Result<()> {
-        let (from, into) = (store.layout(), self.store.layout());
-        relocate::copy_packs(&from.packs(), &into.packs())?;
+    /// Lets the quarantine see the objects of a locked store too.
+    pub(super) fn link_objects_of(&mut self, store: &LockedStore<'_>) -> Result<()> {
+        let (from, into) = (store.store().layout(), self.store.layout());
         for id in loose_files::list(&from.objects())? {
             let to = loose_files::path_of(&into.objects(), &id);
             directories::create_private(to.parent().unwrap_or(into.dir()))?;
             atomic_file::link_or_copy(&loose_files::path_of(&from.objects(), &id), &to)?;
         }
-        self.store.objects().refresh()
+        self.store.borrow_packs_of(store.store())
     }
 
-    /// Refuses trees that stand for more files than a directory can have.
+    /// Refuses trees that stand for more files than a directory can have. `roots` are those of new
+    /// checkpoints, by time, and `near` is like the first of them.
     ///
     /// # Errors
     /// There is one, or a signal came.
-    pub fn check_extents(
+    pub(super) fn check_extents(
         &self,
         name: &str,
+        roots: &[ObjectId],
+        mut near: Option<CheckedTree>,
         check_interrupt: &dyn Fn() -> Result<()>,
-    ) -> Result<()> {
-        let (objects, mut extents) = (self.store.objects(), TreeExtents::default());
+    ) -> Result<CheckedExtents> {
+        let objects = self.store.objects();
+        let mut extents = TreeExtents::new(2 * self.entries.len() + 1000);
+        let too_large = || {
+            let why =
+                format!("a tree in it has over {MOST_ENTRIES} entries or {MOST_LEVELS} levels");
+            bad(name, why)
+        };
+        for root in roots {
+            let entries = extents.entries_near(objects, *root, near, check_interrupt)?;
+            near = Some(CheckedTree {
+                tree: *root,
+                entries: entries.ok_or_else(too_large)?,
+            });
+        }
         for entry in &self.entries {
             let kind = objects.kind_and_size_of(&entry.id);
             let is_tree = kind.is_ok_and(|(kind, _)| kind == Some(ObjectKind::Tree));
             if is_tree && !extents.is_within(objects, entry.id, check_interrupt)? {
-                let why =
-                    format!("a tree in it has over {MOST_ENTRIES} entries or {MOST_LEVELS} levels");
-                return Err(bad(name, why));
+                return Err(too_large());
             }
         }
-        Ok(())
+        Ok(CheckedExtents {
+            newest: near,
+            unchanged: extents.unchanged,
+        })
     }
 }
 

@@ -1,14 +1,11 @@
-//! Adds a received bundle to the store: everything is checked first, then the pack is put in place,
-//! then each checkpoint gets its refs. A kill leaves whole checkpoints; the next import adds the
-//! others.
+//! Adds a received bundle to the store once it is checked: the pack is put in place, then each
+//! checkpoint gets its refs. A kill leaves whole checkpoints; the next import adds the others.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use crate::base::malformed::Malformed;
 use crate::base::progress::Progress;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::line::LineEntry;
-use crate::model::checkpoint::message;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::session::origin::OriginStore;
 use crate::model::state::object_id::ObjectId;
@@ -18,20 +15,13 @@ use crate::store::files::atomic_file;
 use crate::store::layout::Layout;
 use crate::store::lifecycle::relocate;
 use crate::store::locked::LockedStore;
-use crate::store::refs::commit_reader::CommitReader;
 use crate::store::refs::ref_files::{self, Family};
 use crate::store::repository::Store;
-use crate::store::runs::{run_reader, run_refs};
 use crate::store::small_files::origins::{self, OriginNote, Origins};
 use crate::store::small_files::rewords::{self, Rewords};
+use crate::store::transfer::check_incoming::{CheckRun, IncomingChecker};
 use crate::store::transfer::header::{BundleHeader, BundleRef};
-use crate::store::transfer::receive::{Received, bad};
-
-/// Upper bound on a sequence number: more of them must have room above it.
-const LARGEST_SEQUENCE: u64 = 1 << 53;
-
-/// The first moment that no longer fits the forms of times, in milliseconds since 1970.
-const YEAR_10000_MS: i64 = 253_402_300_800_000;
+use crate::store::transfer::receive::Received;
 
 /// What an import did.
 #[derive(Clone, Debug, Default)]
@@ -53,12 +43,7 @@ pub struct TakeOverOptions<'o> {
     /// Name of the bundle in messages.
     pub name: &'o str,
     pub safety: bool,
-    /// Checkpoints that were checked before.
-    pub checked: BTreeSet<ObjectId>,
-    /// Trees of such checkpoints; what others share with them in place is not checked again.
-    pub clean_trees: Vec<ObjectId>,
-    /// Says what is wrong with the state of a run.
-    pub check_run: fn(&Store, ObjectId) -> Result<(), Malformed>,
+    pub check_run: CheckRun,
 }
 
 /// What the store notes of its checkpoints beside their commits.
@@ -87,7 +72,7 @@ impl LockedStore<'_> {
     /// cannot be written.
     pub fn take_over_bundle(
         &mut self,
-        received: &Received,
+        received: &mut Received,
         with: &TakeOverOptions<'_>,
         check_interrupt: &dyn Fn() -> Result<()>,
         progress: &Progress,
@@ -101,7 +86,20 @@ impl LockedStore<'_> {
             progress,
         };
         let quarantine = &received.quarantine.store;
-        let mut taken = check(&received.header, quarantine, with, &options)?;
+        let checker = IncomingChecker {
+            quarantine,
+            checked: &BTreeMap::new(),
+            unchanged: &HashSet::new(),
+            check_run: with.check_run,
+            options: &options,
+        };
+        let sound = checker.check(&received.header, name)?;
+        let mut taken = BundleTaken {
+            added: sound.checkpoints,
+            runs: sound.runs,
+            origin: received.header.origin().cloned(),
+            ..BundleTaken::default()
+        };
         taken.added.sort_by_key(LineEntry::of);
         let before = taken.added.len();
         taken
@@ -152,7 +150,7 @@ impl LockedStore<'_> {
     }
 
     /// Lets the quarantine see the objects of this store, if the bundle builds on them.
-    fn link_prerequisites(&self, received: &Received, name: &str) -> Result<()> {
+    fn link_prerequisites(&self, received: &mut Received, name: &str) -> Result<()> {
         let wanted = &received.header.prerequisites;
         let line = &self.inventory().checkpoints;
         if let Some(missing) = wanted.iter().find(|id| !line.holds(**id)) {
@@ -164,7 +162,7 @@ impl LockedStore<'_> {
         if wanted.is_empty() {
             return Ok(());
         }
-        received.quarantine.link_objects_of(self.store())
+        received.quarantine.link_objects_of(self)
     }
 
     /// Notes origin and place. Those of one origin keep their order in a store that has no others;
@@ -251,100 +249,4 @@ impl LockedStore<'_> {
         }
         ref_files::sync(layout)
     }
-}
-
-/// Checks every checkpoint and run of a bundle down to its objects, and writes the refs of the runs
-/// into the quarantine. All checkpoints count as added.
-pub(super) fn check(
-    header: &BundleHeader,
-    quarantine: &Store,
-    with: &TakeOverOptions<'_>,
-    options: &CheckOptions<'_>,
-) -> Result<BundleTaken> {
-    let name = with.name;
-    let objects = quarantine.objects();
-    let mut checker = CheckpointChecker::new(objects, options);
-    let mut reader = CommitReader::new(objects);
-    let mut report = CheckReport::default();
-    let mut taken = BundleTaken {
-        origin: header.origin().cloned(),
-        ..BundleTaken::default()
-    };
-    for id in header.checkpoints() {
-        if !with.checked.contains(&id) {
-            if let Ok(checkpoint) = reader.checkpoint(id) {
-                let known = with.clean_trees.iter();
-                known.for_each(|known| checker.trust(checkpoint.tree, *known));
-            }
-            checker.check(id, &mut report)?;
-        }
-        if let Some(faulty) = report.damaged.pop() {
-            let fault = faulty.faults.first();
-            let why = fault.map(|fault| match &fault.path {
-                Some(path) => format!("{path}: {}", fault.why),
-                None => fault.why.clone(),
-            });
-            let why = why.unwrap_or_default();
-            return Err(bad(
-                name,
-                format!("its checkpoint {} is damaged: {why}", id.short()),
-            ));
-        }
-        let read = reader.checkpoint(id);
-        let checkpoint = read.map_err(|why| bad(name, why))?;
-        if checkpoint.record.sequence > LARGEST_SEQUENCE {
-            return Err(bad(name, "it has an absurd sequence number"));
-        }
-        if !(0..YEAR_10000_MS).contains(&checkpoint.record.time_ms) {
-            return Err(bad(name, "it has an absurd time"));
-        }
-        taken.added.push(checkpoint);
-    }
-    if reader.newest_format() > message::CHECKPOINT_FORMAT {
-        return Err(bad(name, "a newer program made it"));
-    }
-    check_values(header, &taken.added)
-        .map_err(|one| bad(name, format!("its ref {one} leads nowhere")))?;
-    for one in &header.refs {
-        let BundleRef::Run(namespace, run, tip) = one else {
-            continue;
-        };
-        let transition =
-            run_reader::transition(objects, *tip).map_err(|why| Malformed::from(why.to_string()));
-        let sound = transition.and_then(|_| (with.check_run)(quarantine, *tip));
-        if let Err(why) = sound {
-            return Err(bad(name, format!("its workflow {run} is damaged: {why}")));
-        }
-        if !checker.line_is_whole(*tip)? {
-            return Err(bad(name, format!("its workflow {run} is damaged")));
-        }
-        run_refs::write(quarantine.layout(), *namespace, run, *tip)?;
-        taken.runs += 1;
-    }
-    Ok(taken)
-}
-
-/// Checks that refs which name a checkpoint name one of these, and a meta the right one. Returns
-/// the first that does not.
-fn check_values<'h>(
-    header: &'h BundleHeader,
-    checkpoints: &[Checkpoint],
-) -> Result<(), &'h BundleRef> {
-    let metas: HashMap<ObjectId, Option<ObjectId>> =
-        checkpoints.iter().map(|c| (c.id, c.meta)).collect();
-    let is_right = |one: &&BundleRef| match one {
-        BundleRef::Meta(id, meta) => metas.get(id) == Some(&Some(*meta)),
-        BundleRef::Checkpoint(id)
-        | BundleRef::Pin(id)
-        | BundleRef::Reason(id, _)
-        | BundleRef::Origin(_, id)
-        | BundleRef::OriginOf(_, id) => metas.contains_key(id),
-        // A branch of a store may be older than its checkpoints.
-        BundleRef::Branch(..) | BundleRef::Run(..) => true,
-    };
-    header
-        .refs
-        .iter()
-        .find(|one| !is_right(one))
-        .map_or(Ok(()), Err)
 }

@@ -16,6 +16,7 @@ use crate::store::refs::commit_codec;
 use crate::store::repository::Store;
 use crate::store::transfer::line_state::LineState;
 use crate::store::transfer::remotes::{self, LineName};
+use crate::store::transfer::tree_extent::CheckedTree;
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
 /// Names no branch that exists.
@@ -28,6 +29,10 @@ const ALTERNATES_OF_PUSH: &str = "../../../../objects\n../carriers\n";
 pub const FETCHED: &str = "refs/fetched/";
 /// Name of the carrier that is being pushed.
 pub const PUSHED: &str = "refs/pushed";
+/// The directory of what was fetched, until it is checked.
+const QUARANTINE: &str = "quarantine";
+/// The file that names a tree which was checked.
+const CHECKED: &str = "checked-tree";
 /// What was pushed, and what is being pushed and may have arrived.
 const RECORDS: [&str; 2] = ["pushed", "pushing"];
 
@@ -102,6 +107,7 @@ impl Transport {
     /// # Errors
     /// A file cannot be removed.
     pub fn clear(&self) -> Result<()> {
+        scratch::remove_all(&self.quarantine())?;
         scratch::remove_all(&self.dir.join("refs"))?;
         directories::create_private(&self.dir.join("refs"))?;
         let packs = self.dir.join("objects").join("pack");
@@ -136,6 +142,19 @@ impl Transport {
         atomic_file::replace_derived(&self.dir, &self.dir.join("packed-refs"), text.as_bytes())
     }
 
+    /// Hides the objects of the store from git until the next [`Self::open`]: it fetches all of them.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn hide_store(&self) -> Result<()> {
+        self.set_alternates("")
+    }
+
+    fn set_alternates(&self, text: &str) -> Result<()> {
+        let path = self.dir.join("objects").join("info").join("alternates");
+        atomic_file::replace_derived(&self.dir, &path, text.as_bytes())
+    }
+
     /// Gives the carrier to be pushed a name, as the helpers of other transports need one. Hides the
     /// parents of `former` from git, since some are here no more: what makes packs does not look at
     /// that, see `git-replace(1)`.
@@ -143,8 +162,7 @@ impl Transport {
     /// # Errors
     /// A file cannot be written.
     pub fn prepare_push(&self, carrier: ObjectId, former: Option<ObjectId>) -> Result<()> {
-        let alternates = self.dir.join("objects").join("info").join("alternates");
-        atomic_file::replace_derived(&self.dir, &alternates, ALTERNATES_OF_PUSH.as_bytes())?;
+        self.set_alternates(ALTERNATES_OF_PUSH)?;
         let mut text = format!("{carrier} {PUSHED}\n");
         if let Some(former) = former {
             let tree = hash_object(ObjectKind::Tree, &[]).map_err(Error::unexpected)?;
@@ -153,6 +171,32 @@ impl Transport {
             text.push_str(&format!("{stub} refs/replace/{former}\n"));
         }
         atomic_file::replace_derived(&self.dir, &self.dir.join("packed-refs"), text.as_bytes())
+    }
+
+    /// A directory for what was fetched, gone with [`Self::clear`].
+    pub fn quarantine(&self) -> PathBuf {
+        self.dir.join(QUARANTINE)
+    }
+
+    /// Returns the tree that was noted last, if it can be read.
+    pub fn checked_tree(&self) -> Option<CheckedTree> {
+        let text = read_regular::read_text(&self.dir.join(CHECKED)).ok()?;
+        let (tree, entries) = checksummed_text::unseal(&text)?
+            .trim_end()
+            .split_once(' ')?;
+        Some(CheckedTree {
+            tree: ObjectId::from_hex(tree)?,
+            entries: entries.parse().ok()?,
+        })
+    }
+
+    /// Notes a tree that was checked, like which the next one will be.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn note_checked_tree(&self, checked: CheckedTree) -> Result<()> {
+        let text = checksummed_text::seal(&format!("{} {}\n", checked.tree, checked.entries));
+        atomic_file::replace_derived(&self.dir, &self.dir.join(CHECKED), text.as_bytes())
     }
 
     /// The packs that git fetched.

@@ -1,22 +1,37 @@
 //! How many entries a tree has with all below it, and how deep it is: a few small objects can stand
 //! for more files than any disk holds.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::odb::Objects;
-use crate::store::trees::tree_codec::{self, MODE_DIRECTORY};
+use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, TreeEntry};
 
 /// Most entries of a tree that is imported, with all below it.
 pub const MOST_ENTRIES: u64 = 4_000_000;
 /// Most levels of it.
 pub const MOST_LEVELS: u32 = 2000;
 
-/// Extents of trees, each read once.
+/// A tree that was checked, and an upper bound on its entries with all below it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckedTree {
+    pub tree: ObjectId,
+    pub entries: u64,
+}
+
+/// Extents of trees.
 #[derive(Default)]
-pub struct TreeExtents(HashMap<ObjectId, Extent>);
+pub struct TreeExtents {
+    known: HashMap<ObjectId, Extent>,
+    /// Trees that were judged beside a checked one, and are within the bounds.
+    compared: HashSet<ObjectId>,
+    /// What trees have in the same place as a checked one: trees and blobs.
+    pub unchanged: HashSet<ObjectId>,
+    /// Trees that may still be compared: names alone would make that as long as a disk is large.
+    comparisons_left: usize,
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Extent {
@@ -25,8 +40,16 @@ struct Extent {
 }
 
 impl TreeExtents {
-    /// Whether a tree is within the bounds. One that cannot be read counts as empty: the check of
-    /// the checkpoint names it.
+    /// Begins with nothing known; `comparisons` bounds the reads of [`Self::entries_near`].
+    pub fn new(comparisons: usize) -> Self {
+        Self {
+            comparisons_left: comparisons,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a tree is within the bounds; each tree is read once. One that cannot be read counts
+    /// as empty: the check of the checkpoint names it.
     ///
     /// # Errors
     /// That of `check_interrupt`.
@@ -36,22 +59,107 @@ impl TreeExtents {
         root: ObjectId,
         check_interrupt: &dyn Fn() -> Result<()>,
     ) -> Result<bool> {
+        if self.compared.contains(&root) {
+            return Ok(true);
+        }
+        Ok(self.of(objects, root, check_interrupt)?.is_some())
+    }
+
+    /// Returns a bound on the entries of a tree; `None` if it is not within the bounds. What `near`
+    /// has in the same place is not read.
+    ///
+    /// # Errors
+    /// That of `check_interrupt`.
+    pub fn entries_near(
+        &mut self,
+        objects: &Objects,
+        root: ObjectId,
+        near: Option<CheckedTree>,
+        check_interrupt: &dyn Fn() -> Result<()>,
+    ) -> Result<Option<u64>> {
+        if let Some(near) = near
+            && let Some(entries) = self.compare(objects, root, near, check_interrupt)?
+        {
+            return Ok(Some(entries));
+        }
+        let extent = self.of(objects, root, check_interrupt)?;
+        Ok(extent.map(|extent| extent.entries))
+    }
+
+    /// Bounds a tree by a checked one; `None` if they differ too much for that.
+    fn compare(
+        &mut self,
+        objects: &Objects,
+        root: ObjectId,
+        near: CheckedTree,
+        check_interrupt: &dyn Fn() -> Result<()>,
+    ) -> Result<Option<u64>> {
+        let (mut entries, mut compared) = (near.entries, HashSet::new());
+        let mut open = vec![(root, near.tree, 1)];
+        while let Some((id, other, level)) = open.pop() {
+            if id == other {
+                self.unchanged.insert(id);
+                continue;
+            }
+            check_interrupt()?;
+            let left = self.comparisons_left.checked_sub(1);
+            let pair = parse(objects, id).zip(parse(objects, other));
+            let (Some(left), Some((tree, known))) = (left, pair) else {
+                return Ok(None);
+            };
+            self.comparisons_left = left;
+            entries = entries.saturating_add(tree.len() as u64);
+            // Of the other, git may send a copy as a base.
+            compared.extend([id, other]);
+            for entry in tree {
+                match tree_codec::find(&known, &entry.name) {
+                    Some(same) if same.id == entry.id && same.mode == entry.mode => {
+                        self.unchanged.insert(entry.id);
+                    }
+                    Some(same) if same.is_directory() && entry.is_directory() => {
+                        open.push((entry.id, same.id, level + 1));
+                    }
+                    _ if entry.is_directory() => {
+                        let below = self.of(objects, entry.id, check_interrupt)?;
+                        let Some(below) = below.filter(|e| level + e.levels <= MOST_LEVELS) else {
+                            return Ok(None);
+                        };
+                        entries = entries.saturating_add(below.entries);
+                    }
+                    _ => {}
+                }
+            }
+            if entries > MOST_ENTRIES {
+                return Ok(None);
+            }
+        }
+        self.compared.extend(compared);
+        Ok(Some(entries))
+    }
+
+    /// The extent of a tree; `None` if it is not within the bounds.
+    fn of(
+        &mut self,
+        objects: &Objects,
+        root: ObjectId,
+        check_interrupt: &dyn Fn() -> Result<()>,
+    ) -> Result<Option<Extent>> {
         let mut open: Vec<(ObjectId, Vec<ObjectId>, Extent)> = Vec::new();
-        let mut next = Some(root);
+        let mut next = Some(root).filter(|root| !self.known.contains_key(root));
         loop {
             if let Some(id) = next.take() {
                 check_interrupt()?;
                 if open.len() as u64 >= u64::from(MOST_LEVELS) {
-                    return Ok(false);
+                    return Ok(None);
                 }
                 let (entries, below) = read(objects, id).unwrap_or_default();
                 open.push((id, below, Extent { entries, levels: 1 }));
             }
             let Some((id, below, extent)) = open.last_mut() else {
-                return Ok(true);
+                return Ok(self.known.get(&root).copied());
             };
             if let Some(child) = below.pop() {
-                match self.0.get(&child) {
+                match self.known.get(&child) {
                     Some(known) => extent.add(*known),
                     None => next = Some(child),
                 }
@@ -59,9 +167,9 @@ impl TreeExtents {
             }
             let (id, extent) = (*id, *extent);
             if extent.entries > MOST_ENTRIES || extent.levels > MOST_LEVELS {
-                return Ok(false);
+                return Ok(None);
             }
-            self.0.insert(id, extent);
+            self.known.insert(id, extent);
             open.pop();
             if let Some((_, _, above)) = open.last_mut() {
                 above.add(extent);
@@ -75,6 +183,10 @@ impl Extent {
         self.entries = self.entries.saturating_add(below.entries);
         self.levels = self.levels.max(below.levels + 1);
     }
+}
+
+fn parse(objects: &Objects, id: ObjectId) -> Option<Vec<TreeEntry>> {
+    tree_codec::parse(&objects.read(&id).ok()?.1).ok()
 }
 
 /// The number of entries of a tree, and the trees in it.

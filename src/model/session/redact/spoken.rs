@@ -83,6 +83,10 @@ pub fn after(text: &str, at: usize) -> Option<Range<usize>> {
 fn value_start(text: &str, end: usize) -> Option<(usize, bool)> {
     let rest = &text[end..];
     let behind = rest.trim_start_matches([' ', '\u{a0}', '\u{202f}', '\t']);
+    // A URL is read as one.
+    if behind.starts_with("://") {
+        return None;
+    }
     let sign = behind.chars().next().filter(|c| ":=：".contains(*c));
     let value = match sign {
         Some(sign) => &behind[sign.len_utf8()..],

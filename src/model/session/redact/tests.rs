@@ -411,6 +411,17 @@ fn assert_takes_little_time(text: &str) {
     assert!(taken.as_secs() < 20, "{shown:?}: {taken:?}");
 }
 
+/// The value behind the word would reach to the end each time.
+#[test]
+fn words_for_a_password_that_are_schemes_of_urls_take_little_time() {
+    for word in ["пароль", "密码", "password", "pin"] {
+        let text = format!("{word}://");
+        assert_takes_little_time(&text.repeat((1 << 18) / text.len()));
+    }
+    assert_eq!(redact("пароль://host/path"), "пароль://host/path");
+    assert_eq!(redact("пароль: //x9Kq2"), "пароль: «removed»");
+}
+
 proptest! {
     #![proptest_config(properties(8))]
 

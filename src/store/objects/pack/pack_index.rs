@@ -1,6 +1,7 @@
 //! Pack indexes, version 2: encoding, parsing and lookups. Opens no file.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::base::malformed::Malformed;
 use crate::model::state::object_id::ObjectId;
@@ -62,14 +63,19 @@ fn push_u32(bytes: &mut Vec<u8>, number: u64) {
 }
 
 /// An index in memory.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct PackIndex {
     data: Vec<u8>,
     count: usize,
     large_count: usize,
     /// Start and position of each entry, in order of the start.
     by_offset: OnceLock<Vec<(u64, u32)>>,
+    scans: AtomicUsize,
 }
+
+/// Ends of entries that are found by a scan of all offsets, before these are sorted: sorting takes as
+/// long as about a hundred scans.
+const SCANS: usize = 64;
 
 impl PackIndex {
     /// Checks the structure, not the checksum: a wrong id fails when the object is hashed.
@@ -101,6 +107,7 @@ impl PackIndex {
             count,
             large_count: large / 8,
             by_offset: OnceLock::new(),
+            scans: AtomicUsize::new(0),
         })
     }
 
@@ -191,11 +198,30 @@ impl PackIndex {
 
     /// The latest end of the entry at `offset`, in a pack whose entries end at `entries_end`.
     pub fn end_of(&self, offset: u64, entries_end: u64) -> u64 {
-        let offsets = self.by_offset();
-        let next = offsets.partition_point(|(start, _)| *start <= offset);
-        offsets
-            .get(next)
-            .map_or(entries_end, |(start, _)| (*start).min(entries_end))
+        let is_sorted = self.by_offset.get().is_some();
+        let next = if is_sorted || self.scans.fetch_add(1, Ordering::Relaxed) >= SCANS {
+            let offsets = self.by_offset();
+            let next = offsets.partition_point(|(start, _)| *start <= offset);
+            offsets.get(next).map(|(start, _)| *start)
+        } else {
+            self.next_start(offset)
+        };
+        next.map_or(entries_end, |start| start.min(entries_end))
+    }
+
+    /// The first start of an entry behind an offset.
+    fn next_start(&self, offset: u64) -> Option<u64> {
+        let behind = |start: &u64| *start > offset;
+        if self.large_count > 0 {
+            let starts = (0..self.count).map(|at| self.offset_at(at));
+            return starts.filter(behind).min();
+        }
+        let table = NAMES_AT + self.count * 24;
+        let table = &self.data[table..table + self.count * 4];
+        let starts = table
+            .chunks_exact(4)
+            .map(|bytes| u64::from(u32_at(bytes, 0)));
+        starts.filter(behind).min()
     }
 
     /// The object whose entry starts at `offset`.
@@ -257,6 +283,8 @@ mod tests {
         assert_eq!(index.find(&entry(0x80, 0, 0).id), None);
         assert_eq!(index.end_of(12, 6 << 40), 99);
         assert_eq!(index.end_of(5 << 40, 6 << 40), 6 << 40);
+        assert_eq!(index.end_of(13, 6 << 40), 99);
+        assert_eq!(index.end_of(99, 6 << 40), LARGE_OFFSET - 1);
         assert_eq!(index.id_of_offset(5 << 40), Some(entry(7, 7, 0).id));
         assert_eq!(index.id_of_offset(13), None);
         let range: Vec<_> = index
@@ -266,6 +294,24 @@ mod tests {
             range,
             [entry(0, 9, 0).id, entry(7, 7, 0).id, entry(0xff, 1, 0).id]
         );
+    }
+
+    #[test]
+    fn ends_found_by_a_scan_and_in_order_are_the_same() {
+        for large in [0, 3] {
+            let offset = |n: u8| u64::from(n) * 7919 % 251 + if n < large { 5 << 30 } else { 12 };
+            let mut entries: Vec<_> = (0..100).map(|n| entry(n, n, offset(n))).collect();
+            let index = PackIndex::parse(encode(&mut entries, [1; 20])).unwrap();
+            let ends = || -> Vec<u64> {
+                let some = entries.iter().take(SCANS / 2);
+                some.map(|entry| index.end_of(entry.offset, 6 << 30))
+                    .collect()
+            };
+            let by_scan = ends();
+            assert!(index.by_offset.get().is_none());
+            index.by_offset();
+            assert_eq!(ends(), by_scan);
+        }
     }
 
     #[test]
