@@ -121,6 +121,14 @@ fn mismatch_hint(query: &str, why: &Mismatch) -> Option<Sentence> {
                 &[&newest.short()],
             ));
         }
+        Mismatch::OfRemote { name } => {
+            let hint = "'checkpoint list --remote {}' shows what is here of it";
+            return Some(Sentence::new(hint, &[name]));
+        }
+        Mismatch::NotFetched { name } => {
+            let hint = "nothing of it is here; 'checkpoint fetch {}' brings what is there";
+            return Some(Sentence::new(hint, &[name]));
+        }
         Mismatch::InFuture { newest: id } if is_clock(query) => format!(
             "did you mean 'yesterday {query}'? the newest is {}",
             newest(id)?

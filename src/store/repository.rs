@@ -5,6 +5,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::record::Checkpoint;
@@ -201,8 +202,17 @@ impl Store {
 
     /// Returns the error for an unreadable part of a checkpoint.
     pub fn damage(&self, checkpoint: ObjectId, why: impl Display) -> Error {
-        if self.is_fetched(checkpoint) {
-            return Error::damaged(format!("checkpoint {}", checkpoint.short()), why);
+        if let Some((remote, _)) = self.fetched_with(checkpoint) {
+            return Error::DamageFound {
+                what: format!(
+                    "checkpoint {} of the remote {remote} is damaged: {why}",
+                    checkpoint.short()
+                ),
+                hint: Sentence::new(
+                    "'checkpoint fetch {} --refetch' brings it again",
+                    &[&remote],
+                ),
+            };
         }
         inventory::damage_or_eviction(&self.layout, checkpoint, why.to_string())
     }

@@ -26,10 +26,10 @@ pub fn human(outcome: &ExportOutcome, file: &Path) -> Output {
         let since = since.short();
         result.push_str(&format!("The other side needs {since} already.\n"));
     }
-    if outcome.prompts_left > 0 {
+    if !outcome.prompts_left.is_empty() {
         result.push_str(&format!(
             "Left out: {} with the text of a prompt, which only --with-prompts exports.\n",
-            count(outcome.prompts_left, "checkpoint", "checkpoints")
+            count(outcome.prompts_left.len(), "checkpoint", "checkpoints")
         ));
     }
     Output {
@@ -61,7 +61,7 @@ pub fn json(outcome: &ExportOutcome, file: &Path) -> String {
         checkpoints: outcome.checkpoints.iter().map(CheckpointRef::new).collect(),
         workflow_count: outcome.runs,
         prerequisite: outcome.since.map(ObjectId::to_hex),
-        left_out_for_prompts: outcome.prompts_left,
+        left_out_for_prompts: outcome.prompts_left.len(),
     };
     envelope("export", 0, &data, &outcome.warnings)
 }

@@ -77,8 +77,8 @@ pub fn pushed(outcome: &PushOutcome) -> Output {
         let removed = count(outcome.removed, "former line", "former lines");
         result.push_str(&format!("Removed {removed} there.\n"));
     }
-    if outcome.prompts_left > 0 {
-        let left = checkpoints(outcome.prompts_left);
+    if !outcome.prompts_left.is_empty() {
+        let left = checkpoints(outcome.prompts_left.len());
         result.push_str(&format!(
             "Left out: {left} with the text of a prompt, which only --with-prompts pushes.\n"
         ));
@@ -112,7 +112,7 @@ pub fn push_json(outcome: &PushOutcome) -> String {
         checkpoints: outcome.sent.iter().map(CheckpointRef::new).collect(),
         checkpoint_count: outcome.total,
         workflow_count: outcome.runs,
-        left_out_for_prompts: outcome.prompts_left,
+        left_out_for_prompts: outcome.prompts_left.len(),
         removed_lines: outcome.removed,
         nothing_to_do: !outcome.is_changed,
     };

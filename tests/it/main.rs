@@ -136,6 +136,7 @@ mod remotes;
 mod remotes_faults;
 mod remotes_hostile;
 mod remotes_servers;
+mod remotes_words;
 mod restore;
 mod restore_reads;
 mod restore_to;

@@ -375,6 +375,8 @@ fn prompts_travel_only_when_asked_for() {
     assert_eq!(cloned(&remote).listed().len(), 1 + 1);
     sandbox.run(&["push", "--with-prompts"]).success();
     assert_eq!(cloned(&remote).listed().len(), 2 + 1);
+    let pushed = sandbox.run(&["push", "--json"]).success().data();
+    assert_eq!(pushed["left_out_for_prompts"], 0, "they are there");
 }
 
 #[test]
@@ -748,7 +750,9 @@ fn refetch_brings_again_what_is_damaged_here() {
     bytes[middle] ^= 1;
     std::fs::remove_file(&added[0]).expect("it is removed");
     std::fs::write(&added[0], bytes).expect("it is written");
-    to.run(&["cat", "origin/latest", "large"]).code(6);
+    to.run(&["cat", "origin/latest", "large"])
+        .code(6)
+        .stderr_has("'checkpoint fetch origin --refetch' brings it again");
     to.run(&["fetch"])
         .success()
         .stdout_is("Nothing new at origin: 4 checkpoints\n");

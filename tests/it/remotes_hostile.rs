@@ -146,6 +146,8 @@ fn carriers_that_say_what_none_says_are_refused() {
     }
     stage.carrier(&[0xff, b'\n'], &[&id]);
     stage.is_refused("no text");
+    let said = stage.sandbox.run(&["fetch"]).code(6).stderr;
+    assert!(said.contains(&stage.line), "the line is named: {said}");
     let other = stage.commit(&stage.put("tree", b""), &[], "plain\n");
     stage.carrier(good.as_bytes(), &[&id, &other]);
     stage.is_refused("a parent that is no checkpoint");

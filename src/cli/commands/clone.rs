@@ -11,6 +11,7 @@ use crate::cli::terminal::{printer, progress};
 use crate::cli::{environment, exit_code, signals};
 use crate::config::environment::Environment;
 use crate::config::settings::OwnFile;
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::ops::transfer::clone as clone_op;
 use crate::view::remote as remote_view;
@@ -38,13 +39,25 @@ impl RunAnywhere for CloneArgs {
         let directory = here.join(named.ok_or_else(|| Error::Usage {
             what: "the URL names no directory; give one".to_owned(),
         })?);
-        let is_made = make(&directory)?;
         let global = GlobalArgs {
             dir: Some(directory.clone()),
             // The directory is named, so it is meant even below one that has a store.
             here: true,
             ..cmd.global.clone()
         };
+        let is_made = make(&directory).map_err(|refused| {
+            let context =
+                command_context::open(&global, environment.clone(), "clone", OwnFile::MayBeBad);
+            let is_begun =
+                context.is_ok_and(|context| clone_op::is_begun(&context, &self.url, &here));
+            match refused {
+                Error::BadDestination { dir, why } if is_begun => Error::BadDestination {
+                    why: format!("{why}; {}", goes_on(&dir)),
+                    dir,
+                },
+                other => other,
+            }
+        })?;
         let done = self.into_directory(cmd, &global, environment, &here);
         if done.is_err() && is_made {
             // What was written into it stays; it is empty otherwise.
@@ -77,6 +90,13 @@ impl CloneArgs {
         cmd.print_pending_warnings(&context);
         Ok(exit_code::DONE)
     }
+}
+
+/// Names what completes a clone that was interrupted.
+fn goes_on(directory: &Path) -> Sentence {
+    let directory = directory.as_os_str().as_encoded_bytes();
+    let hint = "'checkpoint -C {} restore latest --yes' goes on where a clone was interrupted";
+    Sentence::new(hint, &[&directory])
 }
 
 /// Makes the directory; returns whether it is new.

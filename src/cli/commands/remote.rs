@@ -85,7 +85,7 @@ impl RunCommand for RemoteArgs {
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct GitArgs {
     /// Time that git may take, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = TIMEOUT_SECONDS)]
+    #[arg(long, value_name = "SECONDS", default_value_t = TIMEOUT_SECONDS, value_parser = clap::value_parser!(u64).range(1..))]
     pub timeout: u64,
 }
 

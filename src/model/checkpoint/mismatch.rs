@@ -51,6 +51,10 @@ pub enum Mismatch {
     FirstGone { oldest: ObjectId },
     /// A time that has not come yet.
     InFuture { newest: Option<ObjectId> },
+    /// Nothing of a remote resembles it.
+    OfRemote { name: String },
+    /// Nothing was fetched from the remote.
+    NotFetched { name: String },
     /// A part of reasons, or one in other letters; the newest checkpoint of each.
     Reasons { candidates: Vec<Candidate> },
 }

@@ -380,7 +380,7 @@ pub fn show(context: &Context, words: &TypedWords) -> Result<ShowOutcome> {
     let fetched = if inventory.checkpoints.holds(checkpoint.id) {
         FetchedCheckpoints::default()
     } else {
-        store.fetched_with(checkpoint.id).unwrap_or_default()
+        store.fetched_with(checkpoint.id).unwrap_or_default().1
     };
     let line = if fetched.checkpoints.is_empty() {
         &inventory.checkpoints

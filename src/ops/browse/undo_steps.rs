@@ -10,6 +10,7 @@ use crate::ops::context::Context;
 use crate::ops::maintain::moved::{self, Moved};
 use crate::ops::warning::Warning;
 use crate::store::refs::inventory::Inventory;
+use crate::store::repository::Store;
 
 /// A restore that can be undone or redone.
 #[derive(Debug)]
@@ -42,17 +43,17 @@ pub fn undo_steps(context: &Context) -> Result<StepsOutcome> {
     let inventory = store.inventory()?;
     let steps = Steps::of(inventory.checkpoints.newer());
     Ok(StepsOutcome {
-        undo: listed(&inventory, steps.done),
-        redo: listed(&inventory, steps.taken_back),
+        undo: listed(&store, &inventory, steps.done),
+        redo: listed(&store, &inventory, steps.taken_back),
         warnings: reader_warnings(context, &store, &inventory)?,
     })
 }
 
-fn listed(inventory: &Inventory, steps: Vec<UndoStep>) -> Vec<ListedStep> {
+fn listed(store: &Store, inventory: &Inventory, steps: Vec<UndoStep>) -> Vec<ListedStep> {
     let get = |id| inventory.get(id).map(std::borrow::Cow::into_owned);
     let steps = steps.into_iter().rev().filter_map(|step| {
         Some(ListedStep {
-            target: get(step.target),
+            target: get(step.target).or_else(|| store.find_fetched(step.target)),
             safety: get(step.safety)?,
             paths: step.paths,
             filter: step.filter,

@@ -1,5 +1,7 @@
 //! `verify`: checks the store and every checkpoint in it, and repairs on request.
 
+use std::borrow::Cow;
+
 use crate::error::Result;
 use crate::model::checkpoint::record::CheckpointId;
 use crate::model::state::object_id::ObjectId;
@@ -89,7 +91,8 @@ pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcom
 
 /// Returns the content digest that contracts name.
 fn content_of(store: &Store, inventory: &Inventory, id: ObjectId) -> Result<Option<String>> {
-    let Some(checkpoint) = inventory.get(id) else {
+    let own = inventory.get(id).map(Cow::into_owned);
+    let Some(checkpoint) = own.or_else(|| store.find_fetched(id)) else {
         return Ok(None);
     };
     let (snapshot, extras) = (store.snapshot(&checkpoint)?, store.extras(&checkpoint)?);

@@ -181,7 +181,7 @@ fn is_taken_meanwhile(session: &Session<'_>, request: &Request) -> bool {
 fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
     let id = request.target.id();
     let is_own = session.locked.inventory().checkpoints.holds(id);
-    if !is_own && !session.locked.store().is_fetched(id) {
+    if !is_own && session.locked.store().fetched_with(id).is_none() {
         return Err(Error::EvictedMeanwhile { id });
     }
     match (&session.pending, &request.pending) {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::base::text::escape;
 use crate::error::{Error, Result};
+use crate::model::checkpoint::mismatch::Mismatch;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::selector::{self, SelectorProblem};
 use crate::model::state::rel_path::RelPath;
@@ -11,7 +12,7 @@ use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::timeline;
 use crate::store::refs::inventory::Inventory;
-use crate::store::transfer::remotes;
+use crate::store::transfer::remotes::{self, Remote};
 use crate::worktree::tree_handle::WorkTree;
 
 /// Finds the checkpoint that a selector names; an unreadable one is damage, not absence.
@@ -57,24 +58,39 @@ pub fn resolve(
     }
 }
 
-/// Resolves `NAME/SEL`; `None` if no remote is called so, or what it has cannot be read.
+/// Resolves `NAME/SEL`, and names that of an id which only a remote has. `None` if no remote is meant,
+/// or what it has cannot be read.
 fn of_remote(
     context: &Context,
     inventory: &Inventory,
     query: &str,
 ) -> Option<Result<Checkpoint, SelectorProblem>> {
-    let (name, selector) = query.split_once('/')?;
     let store = context.find_store().ok()??;
     let remotes = remotes::read(store.layout()).ok()?;
-    let remote = remotes.iter().find(|remote| remote.name == name)?;
-    let line = store.fetched(&remote.name).ok()?.checkpoints;
+    let no_match = |why| SelectorProblem::NoMatch {
+        query: query.to_owned(),
+        why,
+    };
+    let Some((name, selector)) = query.split_once('/') else {
+        return remotes.iter().find_map(|Remote { name, .. }| {
+            let line = store.fetched(name).ok()?.checkpoints;
+            let found = selector::resolve(query, &line, context.now_ms).ok()?;
+            let is_id = found.id.to_hex().starts_with(&query.to_ascii_lowercase());
+            let meant = format!("{name}/{}", found.id.short());
+            is_id.then(|| Err(no_match(Mismatch::OtherWord { meant })))
+        });
+    };
+    let name = remotes.into_iter().find(|remote| remote.name == name)?.name;
+    let line = store.fetched(&name).ok()?.checkpoints;
     let found = selector::resolve(selector, &line, context.now_ms);
     Some(match found.map(Cow::into_owned) {
         Ok(found) => Ok(inventory.get(found.id).map_or(found, Cow::into_owned)),
-        Err(SelectorProblem::NoMatch { why, .. }) => Err(SelectorProblem::NoMatch {
-            query: query.to_owned(),
-            why,
-        }),
+        Err(_) if line.is_empty() => Err(no_match(Mismatch::NotFetched { name })),
+        Err(SelectorProblem::NoMatch {
+            why: Mismatch::Unknown { .. },
+            ..
+        }) => Err(no_match(Mismatch::OfRemote { name })),
+        Err(SelectorProblem::NoMatch { why, .. }) => Err(no_match(why)),
         Err(problem) => Err(problem),
     })
 }

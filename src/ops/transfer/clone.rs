@@ -15,6 +15,10 @@ use crate::ops::transfer::fetch::{self, FetchOptions};
 use crate::ops::transfer::remote;
 use crate::ops::transfer::remote_git::GitLimits;
 use crate::ops::warning::Warning;
+use crate::store::lifecycle::removal::{Detached, StoreRemoval};
+use crate::store::repository::Store;
+use crate::store::transfer::fetched::FetchedCheckpoints;
+use crate::store::transfer::remotes;
 use crate::worktree::apply::stage_removal::STAGE_PREFIX;
 
 #[derive(Debug)]
@@ -31,6 +35,7 @@ pub struct CloneOutcome {
 /// # Errors
 /// Those of `fetch` and `restore`, or the remote has no checkpoints.
 pub fn clone(context: &Context, url: &str, here: &Path, limits: GitLimits) -> Result<CloneOutcome> {
+    let is_new = context.find_store()?.is_none();
     make_room(context, url, here)?;
     let mut warnings = remote::add(context, remote::USUAL, url, here)?.warnings;
     let options = FetchOptions {
@@ -39,18 +44,12 @@ pub fn clone(context: &Context, url: &str, here: &Path, limits: GitLimits) -> Re
         refetch: false,
         limits,
     };
-    warnings.extend(fetch::fetch(context, &options)?.warnings);
+    let fetched = bring(context, &options, &mut warnings).inspect_err(|_| {
+        if is_new {
+            remove_empty(context);
+        }
+    })?;
     let store = context.require_store()?;
-    let fetched = store.fetched(remote::USUAL)?;
-    if fetched.checkpoints.is_empty() {
-        return Err(Error::NothingFound {
-            what: "there are no checkpoints at that remote".to_owned(),
-            hint: Sentence::new(
-                "'checkpoint push' from where they are brings them there",
-                &[],
-            ),
-        });
-    }
     {
         let _shield = context.interrupt.shield();
         let session = session::begin(context, &store)?;
@@ -77,6 +76,50 @@ pub fn clone(context: &Context, url: &str, here: &Path, limits: GitLimits) -> Re
         restored,
         warnings,
     })
+}
+
+/// Fetches what is there.
+fn bring(
+    context: &Context,
+    options: &FetchOptions,
+    warnings: &mut Vec<Warning>,
+) -> Result<FetchedCheckpoints> {
+    warnings.extend(fetch::fetch(context, options)?.warnings);
+    let fetched = context.require_store()?.fetched(remote::USUAL)?;
+    if fetched.checkpoints.is_empty() {
+        return Err(Error::NothingFound {
+            what: "there are no checkpoints at that remote".to_owned(),
+            hint: Sentence::new(
+                "'checkpoint push' from where they are brings them there",
+                &[],
+            ),
+        });
+    }
+    Ok(fetched)
+}
+
+/// Removes a store into which nothing came; one that stays does no harm.
+fn remove_empty(context: &Context) {
+    let is_empty = |store: &Store| {
+        let fetched = remotes::fetched(store.layout(), remote::USUAL);
+        let own = store.inventory();
+        fetched.is_ok_and(|lines| lines.is_empty())
+            && own.is_ok_and(|own| own.checkpoints.is_empty())
+    };
+    if let Ok(Some(store)) = context.find_store()
+        && is_empty(&store)
+        && let Ok(Some(removal)) =
+            StoreRemoval::of_store(store.dir(), context.lock_wait, &context.holder)
+    {
+        let _ = removal.detach().map(Detached::remove);
+    }
+}
+
+/// Whether the store of a directory was begun by a clone of this URL.
+pub fn is_begun(context: &Context, url: &str, here: &Path) -> bool {
+    let known = remote::list(context).map(|all| all.remotes);
+    let known = known.unwrap_or_default();
+    (known.iter()).any(|one| one.name == remote::USUAL && remote::is_url_of(one, url, here))
 }
 
 /// Whether a directory has nothing but what a killed call left.

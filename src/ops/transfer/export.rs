@@ -39,7 +39,7 @@ pub struct ExportOutcome {
     pub checkpoints: Vec<Checkpoint>,
     pub runs: usize,
     /// Checkpoints left out because they have the text of a prompt.
-    pub prompts_left: usize,
+    pub prompts_left: Vec<ObjectId>,
     pub since: Option<ObjectId>,
     pub size: BundleSize,
     pub warnings: Vec<Warning>,
@@ -121,19 +121,17 @@ fn choose(
     }
     chosen.sort_by_key(LineEntry::of);
     chosen.dedup_by_key(|c| c.id);
-    let before = chosen.len();
-    if !options.with_prompts {
-        let mut kept = Vec::new();
-        for checkpoint in chosen {
-            if store.extras(&checkpoint)?.prompt.is_none() {
-                kept.push(checkpoint);
-            }
+    let (mut kept, mut prompts_left) = (Vec::new(), Vec::new());
+    for checkpoint in chosen {
+        if options.with_prompts || store.extras(&checkpoint)?.prompt.is_none() {
+            kept.push(checkpoint);
+        } else {
+            prompts_left.push(checkpoint.id);
         }
-        chosen = kept;
     }
     Ok(ExportOutcome {
-        prompts_left: before - chosen.len(),
-        checkpoints: chosen,
+        prompts_left,
+        checkpoints: kept,
         runs: 0,
         since: since.map(|since| since.id),
         size: BundleSize::default(),
@@ -195,7 +193,7 @@ fn roots(header: &BundleHeader) -> Vec<ObjectId> {
 }
 
 fn nothing(outcome: &ExportOutcome) -> Error {
-    let what = match (outcome.prompts_left, outcome.since) {
+    let what = match (outcome.prompts_left.len(), outcome.since) {
         (0, None) => "there is no checkpoint to export; nothing was written".to_owned(),
         (0, Some(since)) => format!(
             "there is nothing newer than {} to export; nothing was written",

@@ -41,7 +41,8 @@ pub struct PushOutcome {
     /// Number of checkpoints of the line.
     pub total: usize,
     pub runs: usize,
-    pub prompts_left: usize,
+    /// Checkpoints that are not there because they have the text of a prompt.
+    pub prompts_left: Vec<ObjectId>,
     /// Whether anything was sent.
     pub is_changed: bool,
     /// Former lines of this store that were removed there.
@@ -173,6 +174,8 @@ impl Push<'_> {
         let wanted = self.wanted()?;
         let mut outcome = wanted.outcome;
         let former = known.map(|known| known.state.clone()).unwrap_or_default();
+        let pushed = former.checkpoints();
+        outcome.prompts_left.retain(|id| !pushed.contains(id));
         let is_chained = self.git.takes_increments();
         let state = if is_chained {
             wanted.state.after(&former)
@@ -188,7 +191,6 @@ impl Push<'_> {
             let there = self.git.lines()?.get(&line).copied();
             return Ok((there == known.map(|known| known.carrier)).then_some(outcome));
         }
-        let pushed = former.checkpoints();
         let (there, new): (Vec<Checkpoint>, Vec<Checkpoint>) = wanted
             .checkpoints
             .iter()
@@ -342,7 +344,7 @@ fn run_tips(state: &LineState) -> BTreeSet<ObjectId> {
 
 fn nothing(outcome: &PushOutcome) -> Error {
     Error::NothingFound {
-        what: match outcome.prompts_left {
+        what: match outcome.prompts_left.len() {
             0 => "there is no checkpoint to push".to_owned(),
             left => format!(
                 "all {left} checkpoints have the text of a prompt, which only --with-prompts pushes"

@@ -51,11 +51,13 @@ pub fn add(context: &Context, name: &str, url: &str, here: &Path) -> Result<Remo
     let store = open_usable(context, false)?;
     let session = session::begin(context, &store)?;
     let mut known = read(&store)?;
-    let added = match known.iter().find(|remote| remote.name == name) {
-        Some(same) if same.url == url.text => same.clone(),
-        Some(_) => {
+    // Each has a directory of its name, and not every disk tells letters apart.
+    let is_like = |remote: &&Remote| remote.name.eq_ignore_ascii_case(name);
+    let added = match known.iter().find(is_like) {
+        Some(same) if same.name == name && same.url == url.text => same.clone(),
+        Some(taken) => {
             return Err(Error::RemoteNameTaken {
-                name: name.to_owned(),
+                name: taken.name.clone(),
             });
         }
         None => {

@@ -10,7 +10,7 @@ use crate::store::refs::inventory;
 use crate::store::repository::Store;
 
 impl Store {
-    /// Checks the whole store or one checkpoint. Writes nothing.
+    /// Checks the whole store or one checkpoint, also one of a remote. Writes nothing.
     ///
     /// # Errors
     /// The store could not be examined, or the caller asked to stop. Damage is in the report.
@@ -36,6 +36,11 @@ impl Store {
             report.damaged.push(lost.clone().into());
         }
         inventory::drop_evicted(self.layout(), &inventory, &mut report)?;
+        let of_remote = only.and_then(CheckpointId::commit);
+        let of_remote = of_remote.filter(|id| !inventory.knows(*id));
+        if let Some(id) = of_remote.filter(|id| self.fetched_with(*id).is_some()) {
+            checker.check(id, &mut report)?;
+        }
         if only.is_none() {
             check_workflows::check(self, &mut checker, &mut report)?;
             check_files::check(self, &inventory, &mut report)?;

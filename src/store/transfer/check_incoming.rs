@@ -2,6 +2,7 @@
 //! run down to its objects, and that each ref leads to what it names.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 
 use crate::base::malformed::Malformed;
 use crate::error::Result;
@@ -19,8 +20,8 @@ use crate::store::transfer::receive::bad;
 /// Upper bound on a sequence number: more of them must have room above it.
 const LARGEST_SEQUENCE: u64 = 1 << 53;
 
-/// The first moment that no longer fits the forms of times, in milliseconds since 1970.
-const YEAR_10000_MS: i64 = 253_402_300_800_000;
+/// The times that fit the forms of times, in milliseconds since 1970: of the years 1 to 9999.
+const TIMES_MS: Range<i64> = -62_135_596_800_000..253_402_300_800_000;
 
 /// Says what is wrong with the state of a run.
 pub type CheckRun = fn(&Store, ObjectId) -> Result<(), Malformed>;
@@ -65,13 +66,13 @@ impl IncomingChecker<'_> {
             if checkpoint.record.sequence > LARGEST_SEQUENCE {
                 return Err(bad(name, "it has an absurd sequence number"));
             }
-            if !(0..YEAR_10000_MS).contains(&checkpoint.record.time_ms) {
+            if !TIMES_MS.contains(&checkpoint.record.time_ms) {
                 return Err(bad(name, "it has an absurd time"));
             }
             sound.checkpoints.push(checkpoint);
         }
         if reader.newest_format() > message::CHECKPOINT_FORMAT {
-            return Err(bad(name, "a newer program made it"));
+            return Err(bad(name, "a newer program made it; update this one"));
         }
         check_values(header, &sound.checkpoints)
             .map_err(|one| bad(name, format!("its ref {one} leads nowhere")))?;

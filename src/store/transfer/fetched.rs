@@ -42,22 +42,18 @@ pub struct FetchedCheckpoints {
 impl Store {
     /// Finds a checkpoint of any remote; what cannot be read is passed over.
     pub fn find_fetched(&self, id: ObjectId) -> Option<Checkpoint> {
-        let fetched = self.fetched_with(id)?;
+        let (_, fetched) = self.fetched_with(id)?;
         fetched.checkpoints.find(id).map(Cow::into_owned)
     }
 
-    /// Returns what was fetched from the remote that has a checkpoint.
-    pub fn fetched_with(&self, id: ObjectId) -> Option<FetchedCheckpoints> {
+    /// Returns the remote that has a checkpoint, and what was fetched from it.
+    pub fn fetched_with(&self, id: ObjectId) -> Option<(String, FetchedCheckpoints)> {
         let remotes = remotes::read(self.layout()).unwrap_or_default();
         let mut fetched = remotes
-            .iter()
-            .filter_map(|remote| self.fetched(&remote.name).ok());
-        fetched.find(|one| one.checkpoints.holds(id))
-    }
-
-    /// Whether a checkpoint is one of a remote.
-    pub fn is_fetched(&self, id: ObjectId) -> bool {
-        self.fetched_with(id).is_some()
+            .into_iter()
+            .filter_map(|remote| Some((self.fetched(&remote.name).ok()?, remote.name)));
+        let (fetched, name) = fetched.find(|(one, _)| one.checkpoints.holds(id))?;
+        Some((name, fetched))
     }
 
     /// Reads what was fetched from a remote.
@@ -168,10 +164,9 @@ impl LockedStore<'_> {
         let mut states = before.states.clone();
         let mut lines = Vec::new();
         for (line, tip) in incoming.tips {
-            let name = format!("{from}, {},", line.on_server());
             let state = carrier::read_line(quarantine.store.objects(), *tip, &before.states);
-            let state = state.map_err(|why| bad(&name, why))?;
-            lines.push((name, state.to_header()));
+            let state = state.map_err(|why| bad_line(remote, line)(bad(&from, why)))?;
+            lines.push((line, state.to_header()));
             states.insert(*tip, state);
         }
         let roots = new_trees(quarantine.store.objects(), &lines, before);
@@ -184,8 +179,10 @@ impl LockedStore<'_> {
             check_run: incoming.check_run,
             options,
         };
-        for (name, header) in &lines {
-            checker.check(header, name)?;
+        for (line, header) in &lines {
+            checker
+                .check(header, &from)
+                .map_err(bad_line(remote, line))?;
         }
         // A store without a manifest takes every commit for a checkpoint.
         self.write_derived()?;
@@ -244,10 +241,26 @@ impl LockedStore<'_> {
     }
 }
 
+/// Names the line of which something is bad, and how it is mended.
+fn bad_line(remote: &str, line: &LineName) -> impl Fn(Error) -> Error {
+    let line = line.on_server();
+    let what = format!("what the remote {remote} has in {line} was not taken");
+    move |why| match why {
+        Error::BadBundle { why, .. } => Error::DamageFound {
+            what: format!("{what}: {why}; nothing of it was added"),
+            hint: Sentence::new(
+                "'checkpoint push --prune' where it was made writes it anew; 'git push URL :{}' removes it there",
+                &[&line],
+            ),
+        },
+        other => other,
+    }
+}
+
 /// The trees of checkpoints that are new, by time; what cannot be read is named by the check.
 fn new_trees(
     objects: &Objects,
-    lines: &[(String, BundleHeader)],
+    lines: &[(&LineName, BundleHeader)],
     before: &FetchedCheckpoints,
 ) -> Vec<ObjectId> {
     let mut reader = CommitReader::new(objects);
