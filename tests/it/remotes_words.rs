@@ -130,3 +130,22 @@ fn a_limit_of_no_time_and_a_name_in_other_letters_are_refused() {
         .code(4)
         .stderr_has("origin");
 }
+
+#[test]
+fn a_url_that_is_a_path_begins_where_it_is_typed() {
+    let Some((_from, remote, to)) = two_machines() else {
+        return;
+    };
+    let (above, place) = (to.top().join("above"), remote.place());
+    std::fs::create_dir(&above).expect("it is made");
+    let (server, name) = (place.parent().expect("a folder"), place.file_name());
+    let name = name.and_then(|name| name.to_str()).expect("a name");
+    to.run_in(server, &["-C", &text(&above), "clone", name, "copy"])
+        .success();
+    assert!(above.join("copy").join("a").exists());
+    let root = text(&above.join("copy"));
+    to.run_in(server, &["-C", &root, "remote", "add", "again", name])
+        .success();
+    to.run_in(server, &["-C", &root, "fetch", "again"])
+        .success();
+}

@@ -34,9 +34,11 @@ pub struct CloneArgs {
 
 impl RunAnywhere for CloneArgs {
     fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
-        let here = environment::directory(cmd.global.dir.as_deref(), &environment)?;
+        let above = environment::directory(cmd.global.dir.as_deref(), &environment)?;
+        // As with `remote add`, a URL that is a path does not begin at -C.
+        let here = environment::absolute(Path::new("."))?;
         let named = self.directory.clone().or_else(|| last_part(&self.url));
-        let directory = here.join(named.ok_or_else(|| Error::Usage {
+        let directory = above.join(named.ok_or_else(|| Error::Usage {
             what: "the URL names no directory; give one".to_owned(),
         })?);
         let global = GlobalArgs {

@@ -10,7 +10,7 @@ use crate::ops::context::Context;
 use crate::ops::session;
 use crate::ops::transfer::export::{self, ExportBundleOptions};
 use crate::ops::transfer::remote;
-use crate::ops::transfer::remote_git::{GitLimits, Pushed, RemoteGit, Tips};
+use crate::ops::transfer::remote_git::{GitLimits, Pushed, RemoteGit};
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::store::transfer::carrier::{self, CarrierParts};
@@ -72,12 +72,12 @@ pub fn push(context: &Context, options: &PushOptions) -> Result<PushOutcome> {
     }
     let mut known = push.last_record();
     if known.is_none() && push.git.transport.has_record() {
-        known = push.recognize(&push.git.lines()?)?;
+        known = push.recognize()?;
     }
     for _ in 0..TRIES {
         match push.send(known.as_ref())? {
             Some(outcome) => return Ok(outcome),
-            None => known = push.recognize(&push.git.lines()?)?,
+            None => known = push.recognize()?,
         }
     }
     Err(Error::unexpected(format!(
@@ -116,8 +116,8 @@ impl Push<'_> {
     }
 
     /// Finds out what this store pushed to its line. If another wrote it, begins a line of its own.
-    fn recognize(&mut self, there: &Tips) -> Result<Option<PushRecord>> {
-        let line = self.line(0)?;
+    fn recognize(&mut self) -> Result<Option<PushRecord>> {
+        let (line, there) = (self.line(0)?, self.git.lines()?);
         let Some(tip) = there.get(&line) else {
             return Ok(None);
         };
@@ -304,8 +304,7 @@ impl Push<'_> {
     /// Sends all to a new line, then removes the former one, unless another process wrote it since:
     /// then it may have what is nowhere else.
     fn prune(&mut self) -> Result<PushOutcome> {
-        let there = self.git.lines()?;
-        let known = self.recognize(&there)?;
+        let known = self.recognize()?;
         let former = self.line(0)?;
         self.begin_line()?;
         let sent = self.send(None)?;
