@@ -73,9 +73,9 @@ pub struct PackIndex {
     scans: AtomicUsize,
 }
 
-/// Ends of entries that are found by a scan of all offsets, before these are sorted: sorting takes as
-/// long as about a hundred scans.
-const SCANS: usize = 64;
+/// Ends of entries that are found by a scan of all offsets, before these are sorted: that takes as long
+/// as many scans.
+const SCANS: usize = 16;
 
 impl PackIndex {
     /// Checks the structure, not the checksum: a wrong id fails when the object is hashed.
@@ -211,17 +211,18 @@ impl PackIndex {
 
     /// The first start of an entry behind an offset.
     fn next_start(&self, offset: u64) -> Option<u64> {
-        let behind = |start: &u64| *start > offset;
-        if self.large_count > 0 {
+        let Some(offset) = u32::try_from(offset).ok().filter(|_| self.large_count == 0) else {
             let starts = (0..self.count).map(|at| self.offset_at(at));
-            return starts.filter(behind).min();
-        }
+            return starts.filter(|start| *start > offset).min();
+        };
         let table = NAMES_AT + self.count * 24;
-        let table = &self.data[table..table + self.count * 4];
-        let starts = table
-            .chunks_exact(4)
-            .map(|bytes| u64::from(u32_at(bytes, 0)));
-        starts.filter(behind).min()
+        let (table, _) = self.data[table..table + self.count * 4].as_chunks();
+        // Without a branch, several are compared at once.
+        let next = table.iter().fold(u32::MAX, |next, start| {
+            let start = u32::from_be_bytes(*start);
+            next.min(if start > offset { start } else { u32::MAX })
+        });
+        (next != u32::MAX).then(|| u64::from(next))
     }
 
     /// The object whose entry starts at `offset`.
@@ -303,7 +304,7 @@ mod tests {
             let mut entries: Vec<_> = (0..100).map(|n| entry(n, n, offset(n))).collect();
             let index = PackIndex::parse(encode(&mut entries, [1; 20])).unwrap();
             let ends = || -> Vec<u64> {
-                let some = entries.iter().take(SCANS / 2);
+                let some = entries.iter().take(SCANS);
                 some.map(|entry| index.end_of(entry.offset, 6 << 30))
                     .collect()
             };
