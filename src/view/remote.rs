@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::base::text::{escape, escape_path};
 use crate::ops::transfer::clone::CloneOutcome;
+use crate::ops::transfer::drop_line::DropOutcome;
 use crate::ops::transfer::fetch::FetchOutcome;
 use crate::ops::transfer::push::PushOutcome;
 use crate::ops::transfer::remote::{RemoteOutcome, RemoteRow};
@@ -66,6 +67,38 @@ pub fn json(command: &str, outcome: &RemoteOutcome) -> String {
     envelope(command, 0, &data, &outcome.warnings)
 }
 
+/// What is at stake, and the question.
+pub fn drop_question(remote: &str, line: &str) -> (String, String) {
+    let what = format!("{line} would be removed at {remote}");
+    let question =
+        format!("This removes {line} at {remote}, with what only it has.\nRemove it? [y/N] ");
+    (what, question)
+}
+
+pub fn dropped(outcome: &DropOutcome) -> Output {
+    let DropOutcome { remote, line } = outcome;
+    Output {
+        result: format!("Removed {line} at {remote}\n"),
+        talk: String::new(),
+    }
+}
+
+/// A line that was removed at a remote.
+#[derive(Serialize, JsonSchema)]
+pub struct DroppedLineAnswer {
+    remote: String,
+    /// The ref that was removed there.
+    line: String,
+}
+
+pub fn dropped_json(outcome: &DropOutcome) -> String {
+    let data = DroppedLineAnswer {
+        remote: outcome.remote.clone(),
+        line: outcome.line.clone(),
+    };
+    envelope("remote.drop", 0, &data, &[])
+}
+
 pub fn pushed(outcome: &PushOutcome) -> Output {
     let (remote, total) = (&outcome.remote, checkpoints(outcome.total));
     let mut result = match outcome.sent.len() {
@@ -124,7 +157,12 @@ pub fn fetched(outcome: &FetchOutcome) -> Output {
     let mut result = match outcome.added.len() {
         _ if outcome.is_again => {
             let all = checkpoints(outcome.total);
-            format!("Fetched all of {remote} again: {all}\n")
+            let own = if outcome.has_own {
+                ", and what was pushed from here"
+            } else {
+                ""
+            };
+            format!("Fetched all of {remote} again: {all}{own}\n")
         }
         0 if outcome.is_changed => {
             format!("Fetched pins, reasons or workflows from {remote}\n")

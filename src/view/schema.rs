@@ -36,7 +36,7 @@ pub struct SchemaAnswer {
 }
 
 /// Every answer; `usage` is that of a command line without a command.
-const ANSWERS: [(&str, Schema); 51] = [
+const ANSWERS: [(&str, Schema); 52] = [
     ("bisect", envelope::schema::<bisect::BisectAnswer>),
     ("cat", envelope::schema::<cat::CatAnswer>),
     ("clone", envelope::schema::<remote::CloneAnswer>),
@@ -76,6 +76,7 @@ const ANSWERS: [(&str, Schema); 51] = [
     ("remote.add", envelope::schema::<remote::RemoteAnswer>),
     ("remote.list", envelope::schema::<remote::RemoteAnswer>),
     ("remote.remove", envelope::schema::<remote::RemoteAnswer>),
+    ("remote.drop", envelope::schema::<remote::DroppedLineAnswer>),
     ("restore", envelope::schema::<restore::RestoreAnswer>),
     ("rewind", envelope::schema::<restore::RestoreAnswer>),
     ("rewind.list", envelope::schema::<rewind::RewindListAnswer>),

@@ -5,7 +5,7 @@ use std::process::Command;
 use checkpoint::cli::grammar;
 
 use crate::bench::remote::Remote;
-use crate::bench::{Git, Run, Sandbox};
+use crate::bench::{Git, Run, Sandbox, fixtures};
 use crate::help::commands;
 use crate::hook::Agent;
 
@@ -89,6 +89,13 @@ fn with_a_remote(sandbox: &Sandbox, words: &[String]) {
             .run(&["remote", "add", "origin", "../server.git"])
             .success();
         sandbox.run(&["push"]).success();
+    }
+    if words.get(1).is_some_and(|word| word == "drop") {
+        let lines = sandbox.top().join("server.git/refs/lines");
+        let line = fixtures::files_below(&lines).remove(0);
+        let copy = lines.join("0123456789abcdef").join("0123456789abcdef");
+        std::fs::create_dir_all(copy.parent().expect("a folder")).expect("it is made");
+        std::fs::copy(line, copy).expect("it is copied");
     }
 }
 

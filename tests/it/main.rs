@@ -133,6 +133,7 @@ mod refused_roots;
 mod regressions;
 mod relink;
 mod remotes;
+mod remotes_damage;
 mod remotes_faults;
 mod remotes_hostile;
 mod remotes_servers;

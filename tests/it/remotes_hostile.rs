@@ -204,6 +204,13 @@ fn trees_with_names_that_lead_elsewhere_are_refused() {
     }
     stage.checkpoint_of(&bomb);
     stage.is_refused("more files than any disk holds");
+    let said = stage.sandbox.run(&["fetch"]).code(6).stderr;
+    assert!(said.contains(&stage.line), "the line is named: {said}");
+    for target in ["", "a\0b", &"x".repeat(5000)] {
+        let link = stage.tree("120000", b"l", &stage.put("blob", target.as_bytes()));
+        stage.checkpoint_of(&link);
+        stage.is_refused("a link that no system can have");
+    }
 }
 
 /// A fetch reads only what differs from a tree that it checked before.

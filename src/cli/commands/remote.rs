@@ -10,6 +10,7 @@ use crate::cli::run::{Properties, RunCommand};
 use crate::cli::{environment, exit_code};
 use crate::error::Result;
 use crate::ops::context::Context;
+use crate::ops::transfer::drop_line;
 use crate::ops::transfer::remote as remote_op;
 use crate::ops::transfer::remote_git::GitLimits;
 use crate::view::remote as remote_view;
@@ -45,6 +46,19 @@ pub enum RemoteCommand {
         #[arg(value_name = "NAME")]
         name: String,
     },
+    /// Remove a line at a remote, such as a bad one or one of a machine that is gone
+    ///
+    /// What was fetched of it stays here. A store that wrote it and is in use writes it anew at its
+    /// next push. 'git ls-remote URL' shows all lines.
+    Drop {
+        #[arg(value_name = "NAME")]
+        name: String,
+        /// The ref, as errors name it: refs/lines/DIRECTORY/DEVICE
+        #[arg(value_name = "LINE")]
+        line: String,
+        #[command(flatten)]
+        git: GitArgs,
+    },
 }
 
 impl RunCommand for RemoteArgs {
@@ -70,6 +84,9 @@ impl RunCommand for RemoteArgs {
             }
             RemoteCommand::List => remote_op::list(context)?,
             RemoteCommand::Remove { name } => remote_op::remove(context, name)?,
+            RemoteCommand::Drop { name, line, git } => {
+                return drop_at_remote(context, cmd, (name, line), git.limits(cmd));
+            }
         };
         print_answer(
             cmd,
@@ -79,6 +96,29 @@ impl RunCommand for RemoteArgs {
         );
         Ok(exit_code::DONE)
     }
+}
+
+fn drop_at_remote(
+    context: &Context,
+    cmd: &CommandContext<'_>,
+    (name, line): (&str, &str),
+    limits: GitLimits,
+) -> Result<u8> {
+    let mut ask = |remote: &str, line: &str| {
+        if cmd.global.yes {
+            return Ok(());
+        }
+        let (what, question) = remote_view::drop_question(remote, line);
+        cmd.prompt.ask(&context.interrupt, what, &question)
+    };
+    let outcome = drop_line::drop_line(context, name, line, limits, &mut ask)?;
+    print_answer(
+        cmd,
+        || remote_view::dropped_json(&outcome),
+        || remote_view::dropped(&outcome),
+        &[],
+    );
+    Ok(exit_code::DONE)
 }
 
 /// Options of the commands that run git.

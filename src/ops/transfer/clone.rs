@@ -89,10 +89,7 @@ fn bring(
     if fetched.checkpoints.is_empty() {
         return Err(Error::NothingFound {
             what: "there are no checkpoints at that remote".to_owned(),
-            hint: Sentence::new(
-                "'checkpoint push' from where they are brings them there",
-                &[],
-            ),
+            hint: Sentence::text("a push from where they are brings them there".to_owned()),
         });
     }
     Ok(fetched)
@@ -115,11 +112,19 @@ fn remove_empty(context: &Context) {
     }
 }
 
-/// Whether the store of a directory was begun by a clone of this URL.
+/// Whether the store of a directory was made by a clone of this URL, which has only files to restore.
 pub fn is_begun(context: &Context, url: &str, here: &Path) -> bool {
     let known = remote::list(context).map(|all| all.remotes);
     let known = known.unwrap_or_default();
-    (known.iter()).any(|one| one.name == remote::USUAL && remote::is_url_of(one, url, here))
+    let is_same =
+        (known.iter()).any(|one| one.name == remote::USUAL && remote::is_url_of(one, url, here));
+    let has_all = || {
+        let store = context.find_store().ok()??;
+        let own = store.inventory().ok()?.checkpoints;
+        let fetched = store.fetched(remote::USUAL).ok()?.checkpoints;
+        Some(!fetched.is_empty() && fetched.iter().all(|c| own.holds(c.id)))
+    };
+    is_same && has_all() == Some(true)
 }
 
 /// Whether a directory has nothing but what a killed call left.

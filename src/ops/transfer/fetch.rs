@@ -15,7 +15,7 @@ use crate::store::repository::Store;
 use crate::store::transfer::fetched::{FetchedCheckpoints, IncomingLines};
 use crate::store::transfer::receive::Quarantine;
 use crate::store::transfer::remotes::{self, LineName, Remote};
-use crate::store::transfer::tree_extent::CheckedTree;
+use crate::store::transfer::tree_extent::BoundedTree;
 
 /// Newest checkpoints of this store that are named to the server: it sends nothing that they have.
 const NAMED: usize = 8;
@@ -41,6 +41,8 @@ pub struct FetchOutcome {
     pub added: Vec<Checkpoint>,
     /// Number of all checkpoints of the remote that are here.
     pub total: usize,
+    /// Whether what this store pushed was brought too.
+    pub has_own: bool,
     /// Lines that are here, and are no longer there.
     pub gone: usize,
     /// Such lines that were forgotten.
@@ -59,15 +61,24 @@ pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> 
     let remote = remote::named(&store, options.name.as_deref())?;
     let git = RemoteGit::open(context, &store, &remote, options.limits)?;
     let noted = remotes::fetched(store.layout(), &remote.name)?;
-    let took = bring(context, &store, &git, (&remote, &noted), options).and_then(|brought| {
+    let attempt = |refetch| {
+        let brought = bring(context, &store, &git, (&remote, &noted), refetch)?;
         let warnings = take_over(context, &store, &git, &remote, &brought)?;
         Ok((brought, warnings))
-    });
+    };
+    let took = match attempt(options.refetch) {
+        // What is missing may be damaged here: git was told that it is there.
+        Err(Error::DamageFound { .. } | Error::BadBundle { .. }) if !options.refetch => {
+            attempt(true)
+        }
+        took => took,
+    };
     let cleared = git.transport.clear();
     let (brought, mut warnings) = took?;
     cleared?;
-    let (there, before) = (&brought.there, &brought.before);
-    let mut gone: Vec<&LineName> = noted
+    let (there, before) = (&brought.there, &brought.here);
+    let now = remotes::fetched(store.layout(), &remote.name)?;
+    let mut gone: Vec<&LineName> = now
         .keys()
         .filter(|line| !there.contains_key(*line))
         .collect();
@@ -80,19 +91,24 @@ pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> 
         }
     }
     warnings.extend(context.pending_warnings.take());
-    let all = store.fetched_after(&remote.name, before)?.checkpoints;
-    let is_new = |c: &&Checkpoint| !before.checkpoints.holds(c.id);
+    let all = store
+        .fetched_after(&remote.name, &brought.before)?
+        .checkpoints;
+    let is_new = |c: &&Checkpoint| brought.is_again || !before.checkpoints.holds(c.id);
     let mut added: Vec<Checkpoint> = all.iter().filter(is_new).cloned().collect();
     added.sort_by_key(LineEntry::of);
     Ok(FetchOutcome {
-        remote: remote.name,
-        is_changed: there.iter().any(|(line, tip)| noted.get(line) != Some(tip)),
+        is_changed: now != noted,
         is_again: brought.is_again,
         added,
         total: all.len(),
+        has_own: own_lines(&store, &remote)
+            .iter()
+            .any(|line| there.contains_key(line)),
         gone: gone.len(),
         forgotten,
         warnings,
+        remote: remote.name,
     })
 }
 
@@ -101,7 +117,9 @@ struct Brought {
     there: Tips,
     /// The newest carriers that were here.
     known: Tips,
-    /// What was here and need not be checked again.
+    /// What can be read of what was here.
+    here: FetchedCheckpoints,
+    /// The part of it that need not be checked again.
     before: FetchedCheckpoints,
     is_again: bool,
 }
@@ -112,10 +130,12 @@ fn bring(
     store: &Store,
     git: &RemoteGit<'_>,
     (remote, noted): (&Remote, &Tips),
-    options: &FetchOptions,
+    refetch: bool,
 ) -> Result<Brought> {
-    let own_lines = own_lines(store, remote);
-    if !options.refetch {
+    let mut here = FetchedCheckpoints::default();
+    if refetch {
+        here = store.fetched(&remote.name).unwrap_or_default();
+    } else {
         // What is here of the remote is most like what comes.
         let own = if noted.is_empty() {
             store.inventory()?.checkpoints
@@ -126,12 +146,13 @@ fn bring(
         git.transport.set_known(noted, &own)?;
         let (there, before) = std::thread::scope(|scope| {
             let reader = scope.spawn(|| store.fetched(&remote.name));
-            (git.fetch(&own_lines), reader.join())
+            (git.fetch(&own_lines(store, remote)), reader.join())
         });
         if let Ok(Ok(before)) = before {
             return Ok(Brought {
                 there: there?,
                 known: noted.clone(),
+                here: before.clone(),
                 before,
                 is_again: false,
             });
@@ -141,8 +162,10 @@ fn bring(
     git.transport.clear()?;
     git.transport.hide_store()?;
     Ok(Brought {
-        there: git.fetch(&own_lines)?,
+        // Also what this store pushed, which may have lost it since.
+        there: git.fetch(&[])?,
         known: Tips::new(),
+        here,
         before: FetchedCheckpoints::default(),
         is_again: true,
     })
@@ -181,10 +204,12 @@ fn take_over(
     let _shield = context.interrupt.shield();
     let mut session = session::begin(context, store)?;
     let near = git.transport.checked_tree();
-    let is_here = |near: &CheckedTree| before.checkpoints.iter().any(|c| c.tree == near.tree);
+    let is_here = |near: &BoundedTree| before.checkpoints.iter().any(|c| c.tree == near.tree);
     let incoming = IncomingLines {
         remote: &remote.name,
         tips: &changed,
+        own: &own_lines(store, remote),
+        here: &brought.here,
         before,
         near: near.filter(is_here),
         check_run: context.workflows.check_run,

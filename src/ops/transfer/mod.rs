@@ -1,6 +1,7 @@
 //! Checkpoints on their way to another store, and from it.
 
 pub mod clone;
+pub mod drop_line;
 pub mod export;
 pub mod fetch;
 pub mod import;

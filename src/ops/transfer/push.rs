@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::record::Checkpoint;
+use crate::model::checkpoint::record::{Checkpoint, CheckpointId};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::session;
@@ -12,6 +12,7 @@ use crate::ops::transfer::export::{self, ExportBundleOptions};
 use crate::ops::transfer::remote;
 use crate::ops::transfer::remote_git::{GitLimits, Pushed, RemoteGit};
 use crate::ops::warning::Warning;
+use crate::store::damage::check::CheckOptions;
 use crate::store::repository::Store;
 use crate::store::transfer::carrier::{self, CarrierParts};
 use crate::store::transfer::header::BundleRef;
@@ -225,7 +226,7 @@ impl Push<'_> {
         };
         self.git.transport.begin_push(&record)?;
         let before = known.map(|known| known.carrier);
-        if self.deliver(&line, before, &wanted.checkpoints)? {
+        if self.deliver(&line, before, (&wanted.checkpoints, &outcome.sent))? {
             self.git.transport.end_push(&parts)?;
             outcome.is_changed = true;
             return Ok(Some(outcome));
@@ -238,7 +239,7 @@ impl Push<'_> {
         &self,
         line: &LineName,
         before: Option<ObjectId>,
-        checkpoints: &[Checkpoint],
+        (checkpoints, new): (&[Checkpoint], &[Checkpoint]),
     ) -> Result<bool> {
         match self.git.push(line, PUSHED, before) {
             Ok(Pushed::Done) => Ok(true),
@@ -252,6 +253,13 @@ impl Push<'_> {
                 if self.is_evicted(checkpoints.iter().map(|c| c.id))? =>
             {
                 Ok(false)
+            }
+            Err(why @ Error::RemoteFailed { .. }) => {
+                // Git says of its own store what it says of the other.
+                for checkpoint in new {
+                    self.refuse_damage(Some(checkpoint.id))?;
+                }
+                Err(why)
             }
             Err(why) => Err(why),
         }
@@ -301,16 +309,46 @@ impl Push<'_> {
         Ok(ids.into_iter().any(|id| !line.holds(id)))
     }
 
+    /// Refuses damaged checkpoints: what is damaged here may be whole there.
+    fn refuse_damage(&self, only: Option<ObjectId>) -> Result<()> {
+        let options = CheckOptions {
+            full: false,
+            check_interrupt: &|| self.context.check_interrupt(),
+            progress: &self.context.progress,
+        };
+        let only = only.map(CheckpointId::from);
+        let report = self.store.check(only.as_ref(), &options)?;
+        let Some(damaged) = report.damaged.first() else {
+            return Ok(());
+        };
+        let name = &self.remote.name;
+        Err(Error::DamageFound {
+            what: format!(
+                "checkpoint {} is damaged here, and may be whole at {name}; nothing was pushed",
+                damaged.id.short()
+            ),
+            hint: Sentence::new(
+                "'checkpoint fetch {} --refetch' brings what is there, 'checkpoint verify' lists the damage",
+                &[name],
+            ),
+        })
+    }
+
     /// Sends all to a new line, then removes the former one, unless another process wrote it since:
     /// then it may have what is nowhere else.
     fn prune(&mut self) -> Result<PushOutcome> {
+        self.refuse_damage(None)?;
         let known = self.recognize()?;
         let former = self.line(0)?;
-        self.begin_line()?;
-        let sent = self.send(None)?;
-        let mut outcome = sent.ok_or_else(|| {
-            Error::unexpected("another process pushed to the new line; nothing was removed")
-        })?;
+        let wanted = self.wanted()?;
+        let mut outcome = if wanted.checkpoints.is_empty() && known.is_some() {
+            wanted.outcome
+        } else {
+            self.begin_line()?;
+            self.send(None)?.ok_or_else(|| {
+                Error::unexpected("another process pushed to the new line; nothing was removed")
+            })?
+        };
         if let Some(known) = known
             && matches!(
                 self.git.push(&former, "", Some(known.carrier))?,

@@ -13,9 +13,12 @@ use crate::store::refs::commit_codec;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::trees::convert;
 use crate::store::trees::meta_tree::{self, CheckpointExtras};
-use crate::store::trees::tree_codec::MODE_GITLINK;
+use crate::store::trees::tree_codec::{MODE_GITLINK, MODE_SYMLINK, TreeEntry};
 use crate::store::trees::tree_memo::TreeMemo;
 use crate::store::trees::tree_walk::TreeWalk;
+
+/// Upper bound on what a link can name, in bytes: `PATH_MAX` of Linux, the largest there is.
+const LONGEST_LINK_BYTES: u64 = 4095;
 
 /// Checks checkpoints one after the other; shared objects are checked once.
 pub struct CheckpointChecker<'c> {
@@ -238,7 +241,9 @@ impl<'c> CheckpointChecker<'c> {
             self.count(id, 0, report);
             for (path, entry) in walk.enter(&dir, &entries) {
                 if entry.mode != MODE_GITLINK
-                    && let Some(why) = self.check_blob(entry.id, report)
+                    && let Some(why) = self
+                        .check_blob(entry.id, report)
+                        .or_else(|| self.check_link(entry))
                 {
                     faults.push(Fault {
                         path: Some(path),
@@ -252,6 +257,20 @@ impl<'c> CheckpointChecker<'c> {
             self.clean.extend(visited);
         }
         Ok(())
+    }
+
+    /// What makes an entry a link that no system can have, if it is one.
+    fn check_link(&self, entry: &TreeEntry) -> Option<String> {
+        if entry.mode != MODE_SYMLINK {
+            return None;
+        }
+        let size = self.objects.size(&entry.id).ok()?;
+        if size == 0 || size > LONGEST_LINK_BYTES {
+            return Some(format!("it is a link to a name of {size} bytes"));
+        }
+        let (_, target) = self.objects.read(&entry.id).ok()?;
+        let has_nul = target.contains(&0);
+        has_nul.then(|| "it is a link to a name with a NUL in it".to_owned())
     }
 
     /// The fault of a blob, if any.

@@ -25,10 +25,10 @@ use crate::store::transfer::line_state::LineState;
 use crate::store::transfer::receive::{Quarantine, bad};
 use crate::store::transfer::remotes::{self, LineName};
 use crate::store::transfer::take_over::BundleTaken;
-use crate::store::transfer::tree_extent::CheckedTree;
+use crate::store::transfer::tree_extent::BoundedTree;
 
 /// What was fetched from a remote.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct FetchedCheckpoints {
     /// Of all its lines, by time unless all come from one store.
     pub checkpoints: Line,
@@ -139,10 +139,14 @@ pub struct IncomingLines<'i> {
     pub remote: &'i str,
     /// The newest carrier of each.
     pub tips: &'i BTreeMap<LineName, ObjectId>,
-    /// What is here of that remote, and was checked.
+    /// Those of this store, which only bring objects again.
+    pub own: &'i [LineName],
+    /// What is here of that remote.
+    pub here: &'i FetchedCheckpoints,
+    /// The part of it that need not be checked again.
     pub before: &'i FetchedCheckpoints,
     /// The tree of a checkpoint that was checked.
-    pub near: Option<CheckedTree>,
+    pub near: Option<BoundedTree>,
     pub check_run: CheckRun,
 }
 
@@ -157,11 +161,11 @@ impl LockedStore<'_> {
         quarantine: &mut Quarantine,
         incoming: &IncomingLines<'_>,
         options: &CheckOptions<'_>,
-    ) -> Result<Option<CheckedTree>> {
+    ) -> Result<Option<BoundedTree>> {
         let IncomingLines { remote, before, .. } = incoming;
         let from = format!("what the remote {remote} has");
         quarantine.link_objects_of(self)?;
-        let mut states = before.states.clone();
+        let mut states = incoming.here.states.clone();
         let mut lines = Vec::new();
         for (line, tip) in incoming.tips {
             let state = carrier::read_line(quarantine.store.objects(), *tip, &before.states);
@@ -171,7 +175,12 @@ impl LockedStore<'_> {
         }
         let roots = new_trees(quarantine.store.objects(), &lines, before);
         let interrupt = options.check_interrupt;
-        let extents = quarantine.check_extents(&from, &roots, incoming.near, interrupt)?;
+        let extents = quarantine
+            .check_extents(&from, &roots, incoming.near, interrupt)
+            .map_err(|(line, why)| match line {
+                Some(line) => bad_line(remote, line)(why),
+                None => why,
+            })?;
         let checker = IncomingChecker {
             quarantine: &quarantine.store,
             checked: &before.stored,
@@ -189,7 +198,17 @@ impl LockedStore<'_> {
         let (from, into) = (quarantine.store.layout(), self.store().layout());
         relocate::copy_packs(&from.packs(), &into.packs())?;
         self.store().objects().refresh()?;
-        for (line, tip) in incoming.tips {
+        let known = remotes::fetched(into, remote)?;
+        let of_others = |line: &LineName| !incoming.own.contains(line);
+        for (line, tip) in incoming.tips.iter().filter(|(line, _)| of_others(line)) {
+            // What a line no longer has stays, until it is forgotten on request.
+            if let Some(old) = known.get(line)
+                && states
+                    .get(old)
+                    .is_some_and(|old| lacks_any(&states, *tip, old))
+            {
+                self.write_fetched(remote, &line.at(*old), *old)?;
+            }
             self.write_fetched(remote, line, *tip)?;
         }
         let now = remotes::fetched(into, remote)?;
@@ -241,16 +260,22 @@ impl LockedStore<'_> {
     }
 }
 
+/// Whether a line at its newest carrier lacks a checkpoint that it had.
+fn lacks_any(states: &BTreeMap<ObjectId, LineState>, tip: ObjectId, old: &LineState) -> bool {
+    let now = states.get(&tip).map(LineState::checkpoints);
+    !old.checkpoints().is_subset(&now.unwrap_or_default())
+}
+
 /// Names the line of which something is bad, and how it is mended.
 fn bad_line(remote: &str, line: &LineName) -> impl Fn(Error) -> Error {
-    let line = line.on_server();
+    let (remote, line) = (remote.to_owned(), line.on_server());
     let what = format!("what the remote {remote} has in {line} was not taken");
     move |why| match why {
         Error::BadBundle { why, .. } => Error::DamageFound {
             what: format!("{what}: {why}; nothing of it was added"),
             hint: Sentence::new(
-                "'checkpoint push --prune' where it was made writes it anew; 'git push URL :{}' removes it there",
-                &[&line],
+                "'checkpoint remote drop {} {}' removes it there; a push from where it was made brings it again",
+                &[&remote, &line],
             ),
         },
         other => other,
@@ -258,15 +283,18 @@ fn bad_line(remote: &str, line: &LineName) -> impl Fn(Error) -> Error {
 }
 
 /// The trees of checkpoints that are new, by time; what cannot be read is named by the check.
-fn new_trees(
+fn new_trees<'l>(
     objects: &Objects,
-    lines: &[(&LineName, BundleHeader)],
+    lines: &[(&'l LineName, BundleHeader)],
     before: &FetchedCheckpoints,
-) -> Vec<ObjectId> {
-    let mut reader = CommitReader::new(objects);
-    let ids = lines.iter().flat_map(|(_, header)| header.checkpoints());
-    let new = ids.filter(|id| !before.stored.contains_key(id));
-    let read = new.filter_map(|id| reader.checkpoint(id).ok());
-    let trees: BTreeMap<_, _> = read.map(|c| ((c.record.time_ms, c.id), c.tree)).collect();
+) -> Vec<(ObjectId, &'l LineName)> {
+    let (mut reader, mut trees) = (CommitReader::new(objects), BTreeMap::new());
+    for (line, header) in lines {
+        let new = header
+            .checkpoints()
+            .filter(|id| !before.stored.contains_key(id));
+        let read = new.filter_map(|id| reader.checkpoint(id).ok());
+        trees.extend(read.map(|c| ((c.record.time_ms, c.id), (c.tree, *line))));
+    }
     trees.into_values().collect()
 }

@@ -20,7 +20,8 @@ use crate::store::objects::pack::pack_reader::{PIECE_BYTES, PackReader, ReadErro
 use crate::store::objects::pack::pack_walk;
 use crate::store::repository::Store;
 use crate::store::transfer::header::{BundleHeader, HeaderError};
-use crate::store::transfer::tree_extent::{CheckedTree, MOST_ENTRIES, MOST_LEVELS, TreeExtents};
+use crate::store::transfer::remotes::LineName;
+use crate::store::transfer::tree_extent::{BoundedTree, MOST_ENTRIES, MOST_LEVELS, TreeExtents};
 
 /// Objects from elsewhere, in a store of their own.
 pub struct Quarantine {
@@ -31,7 +32,7 @@ pub struct Quarantine {
 /// What a check of extents found.
 pub(super) struct CheckedExtents {
     /// The last tree that it was asked about.
-    pub newest: Option<CheckedTree>,
+    pub newest: Option<BoundedTree>,
     /// Trees and blobs that were checked before.
     pub unchanged: HashSet<ObjectId>,
 }
@@ -69,7 +70,8 @@ impl Received {
     ) -> Result<Self> {
         let mut quarantine = Quarantine::begin(scratch.dir())?;
         quarantine.take_pack(input, name, check_interrupt, progress)?;
-        quarantine.check_extents(name, &[], None, check_interrupt)?;
+        let extents = quarantine.check_extents(name, &[], None, check_interrupt);
+        extents.map_err(|(_, why)| why)?;
         Ok(Self {
             header,
             quarantine,
@@ -158,14 +160,14 @@ impl Quarantine {
     /// checkpoints, by time, and `near` is like the first of them.
     ///
     /// # Errors
-    /// There is one, or a signal came.
-    pub(super) fn check_extents(
+    /// There is one, with its line if that is known; or a signal came.
+    pub(super) fn check_extents<'l>(
         &self,
         name: &str,
-        roots: &[ObjectId],
-        mut near: Option<CheckedTree>,
+        roots: &[(ObjectId, &'l LineName)],
+        mut near: Option<BoundedTree>,
         check_interrupt: &dyn Fn() -> Result<()>,
-    ) -> Result<CheckedExtents> {
+    ) -> Result<CheckedExtents, (Option<&'l LineName>, Error)> {
         let objects = self.store.objects();
         let mut extents = TreeExtents::new(2 * self.entries.len() + 1000);
         let too_large = || {
@@ -173,18 +175,22 @@ impl Quarantine {
                 format!("a tree in it has over {MOST_ENTRIES} entries or {MOST_LEVELS} levels");
             bad(name, why)
         };
-        for root in roots {
-            let entries = extents.entries_near(objects, *root, near, check_interrupt)?;
-            near = Some(CheckedTree {
+        let stopped = |why| (None, why);
+        for (root, line) in roots {
+            let entries = extents.entries_near(objects, *root, near, check_interrupt);
+            let entries = entries.map_err(stopped)?;
+            near = Some(BoundedTree {
                 tree: *root,
-                entries: entries.ok_or_else(too_large)?,
+                entries: entries.ok_or_else(|| (Some(*line), too_large()))?,
+                is_checked: false,
             });
         }
         for entry in &self.entries {
             let kind = objects.kind_and_size_of(&entry.id);
             let is_tree = kind.is_ok_and(|(kind, _)| kind == Some(ObjectKind::Tree));
-            if is_tree && !extents.is_within(objects, entry.id, check_interrupt)? {
-                return Err(too_large());
+            let mut within = || extents.is_within(objects, entry.id, check_interrupt);
+            if is_tree && !within().map_err(stopped)? {
+                return Err(stopped(too_large()));
             }
         }
         Ok(CheckedExtents {

@@ -61,6 +61,13 @@ impl LineName {
         is_line.then(|| Self(text.to_owned()))
     }
 
+    /// Names what this line had at a carrier, once the line itself went back behind it.
+    #[must_use]
+    pub fn at(&self, carrier: ObjectId) -> Self {
+        let hash = self.0.split('/').next().unwrap_or_default();
+        Self::new(hash, &carrier.to_hex()[..NAME_DIGITS])
+    }
+
     /// The ref on a server.
     pub fn on_server(&self) -> String {
         format!("{LINES}{}", self.0)

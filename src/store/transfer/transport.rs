@@ -16,7 +16,7 @@ use crate::store::refs::commit_codec;
 use crate::store::repository::Store;
 use crate::store::transfer::line_state::LineState;
 use crate::store::transfer::remotes::{self, LineName};
-use crate::store::transfer::tree_extent::CheckedTree;
+use crate::store::transfer::tree_extent::BoundedTree;
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
 /// Names no branch that exists.
@@ -179,14 +179,15 @@ impl Transport {
     }
 
     /// Returns the tree that was noted last, if it can be read.
-    pub fn checked_tree(&self) -> Option<CheckedTree> {
+    pub fn checked_tree(&self) -> Option<BoundedTree> {
         let text = read_regular::read_text(&self.dir.join(CHECKED)).ok()?;
         let (tree, entries) = checksummed_text::unseal(&text)?
             .trim_end()
             .split_once(' ')?;
-        Some(CheckedTree {
+        Some(BoundedTree {
             tree: ObjectId::from_hex(tree)?,
             entries: entries.parse().ok()?,
+            is_checked: true,
         })
     }
 
@@ -194,7 +195,7 @@ impl Transport {
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn note_checked_tree(&self, checked: CheckedTree) -> Result<()> {
+    pub fn note_checked_tree(&self, checked: BoundedTree) -> Result<()> {
         let text = checksummed_text::seal(&format!("{} {}\n", checked.tree, checked.entries));
         atomic_file::replace_derived(&self.dir, &self.dir.join(CHECKED), text.as_bytes())
     }

@@ -14,11 +14,13 @@ pub const MOST_ENTRIES: u64 = 4_000_000;
 /// Most levels of it.
 pub const MOST_LEVELS: u32 = 2000;
 
-/// A tree that was checked, and an upper bound on its entries with all below it.
+/// A tree, and an upper bound on its entries with all below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CheckedTree {
+pub struct BoundedTree {
     pub tree: ObjectId,
     pub entries: u64,
+    /// Whether all of it was checked.
+    pub is_checked: bool,
 }
 
 /// Extents of trees.
@@ -27,7 +29,7 @@ pub struct TreeExtents {
     known: HashMap<ObjectId, Extent>,
     /// Trees that were judged beside a checked one, and are within the bounds.
     compared: HashSet<ObjectId>,
-    /// What trees have in the same place as a checked one: trees and blobs.
+    /// What a tree has in the same place as one that was checked before: trees and blobs.
     pub unchanged: HashSet<ObjectId>,
     /// Trees that may still be compared: names alone would make that as long as a disk is large.
     comparisons_left: usize,
@@ -74,7 +76,7 @@ impl TreeExtents {
         &mut self,
         objects: &Objects,
         root: ObjectId,
-        near: Option<CheckedTree>,
+        near: Option<BoundedTree>,
         check_interrupt: &dyn Fn() -> Result<()>,
     ) -> Result<Option<u64>> {
         if let Some(near) = near
@@ -91,14 +93,14 @@ impl TreeExtents {
         &mut self,
         objects: &Objects,
         root: ObjectId,
-        near: CheckedTree,
+        near: BoundedTree,
         check_interrupt: &dyn Fn() -> Result<()>,
     ) -> Result<Option<u64>> {
         let (mut entries, mut compared) = (near.entries, HashSet::new());
         let mut open = vec![(root, near.tree, 1)];
         while let Some((id, other, level)) = open.pop() {
             if id == other {
-                self.unchanged.insert(id);
+                self.unchanged.extend(near.is_checked.then_some(id));
                 continue;
             }
             check_interrupt()?;
@@ -114,7 +116,7 @@ impl TreeExtents {
             for entry in tree {
                 match tree_codec::find(&known, &entry.name) {
                     Some(same) if same.id == entry.id && same.mode == entry.mode => {
-                        self.unchanged.insert(entry.id);
+                        self.unchanged.extend(near.is_checked.then_some(entry.id));
                     }
                     Some(same) if same.is_directory() && entry.is_directory() => {
                         open.push((entry.id, same.id, level + 1));

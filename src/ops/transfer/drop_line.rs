@@ -1,0 +1,60 @@
+//! `remote drop`: removes a line at a remote, such as a bad one, which nobody could fetch past.
+
+use crate::base::text::escape;
+use crate::error::sentence::Sentence;
+use crate::error::{Error, Result};
+use crate::ops::context::Context;
+use crate::ops::transfer::remote;
+use crate::ops::transfer::remote_git::{GitLimits, Pushed, RemoteGit};
+use crate::store::transfer::remotes::LineName;
+
+/// Asks for consent, given the remote and the line. An error ends the command.
+pub type DropConsent<'c> = dyn FnMut(&str, &str) -> Result<()> + 'c;
+
+#[derive(Debug)]
+pub struct DropOutcome {
+    pub remote: String,
+    /// The ref that was removed there.
+    pub line: String,
+}
+
+/// Removes a line at a remote. What was fetched of it stays here.
+///
+/// # Errors
+/// There is no such remote or line, the consent is missing, or git is missing or fails.
+pub fn drop_line(
+    context: &Context,
+    name: &str,
+    line: &str,
+    limits: GitLimits,
+    consent: &mut DropConsent<'_>,
+) -> Result<DropOutcome> {
+    let store = context.require_store()?;
+    let remote = remote::named(&store, Some(name))?;
+    let wanted = LineName::of_ref(line).or_else(|| LineName::of_text(line));
+    let wanted = wanted.ok_or_else(|| Error::Usage {
+        what: format!(
+            "'{}' names no line: refs/lines/ and twice sixteen hex digits do",
+            escape(line)
+        ),
+    })?;
+    let git = RemoteGit::open(context, &store, &remote, limits)?;
+    let there = git.lines()?;
+    let Some(tip) = there.get(&wanted) else {
+        return Err(Error::NothingFound {
+            what: format!("{name} has no {}; nothing was changed", wanted.on_server()),
+            hint: Sentence::new("'checkpoint fetch {}' brings what it has", &[&name]),
+        });
+    };
+    consent(name, &wanted.on_server())?;
+    match git.push(&wanted, "", Some(*tip))? {
+        Pushed::Done => Ok(DropOutcome {
+            remote: name.to_owned(),
+            line: wanted.on_server(),
+        }),
+        Pushed::Stale => Err(Error::unexpected(format!(
+            "another process wrote {} at {name} meanwhile; nothing was changed",
+            wanted.on_server()
+        ))),
+    }
+}

@@ -1,0 +1,196 @@
+//! Lines that are bad, gone or gone back at a remote, and stores that lost what a remote has.
+
+use std::path::PathBuf;
+
+use crate::bench::remote::{Remote, text};
+use crate::bench::{Sandbox, damaged};
+
+struct Stage {
+    from: Sandbox,
+    remote: Remote,
+    to: Sandbox,
+}
+
+impl Stage {
+    /// A machine that pushed `one` and `two`, and another with the same project that pushed `three`.
+    fn new() -> Option<(Self, Vec<PathBuf>)> {
+        let from = Sandbox::new();
+        let remote = Remote::bare_directory(&from)?;
+        from.write("a", "one");
+        from.create("one");
+        let packs = damaged::packs_of(&from.store());
+        from.write("b", "two");
+        from.create("two");
+        remote.add_to(&from);
+        from.run(&["push"]).success();
+        let to = Sandbox::bare();
+        to.at("2026-05-01T00:00:00Z");
+        remote.reach_from(&to);
+        to.run_in(to.home(), &["clone", remote.url(), &text(to.root())])
+            .success();
+        to.write("c", "three");
+        to.create("three");
+        to.run(&["push"]).success();
+        Some((Self { from, remote, to }, packs))
+    }
+
+    /// The lines at the remote: ids and refs.
+    fn lines(&self) -> Vec<(String, String)> {
+        let refs = self.remote.refs();
+        let line = |row: &str| {
+            row.split_once(' ')
+                .map(|(id, name)| (id.to_owned(), name.to_owned()))
+        };
+        refs.lines().filter_map(line).collect()
+    }
+
+    /// The line whose newest carrier has a checkpoint of this reason.
+    fn line_of(&self, sandbox: &Sandbox) -> String {
+        let id = sandbox.shown("latest")["id"].as_str().map(str::to_owned);
+        let id = id.expect("an id");
+        let git = self.remote.git();
+        let says = |name: &str| git.output(&["log", "--format=%B", name]).contains(&id);
+        let lines = self.lines().into_iter().map(|(_, name)| name);
+        lines.into_iter().find(|name| says(name)).expect("a line")
+    }
+}
+
+#[test]
+fn what_this_store_lost_comes_from_a_remote_again() {
+    let Some((stage, packs)) = Stage::new() else {
+        return;
+    };
+    let Stage { from, to, .. } = &stage;
+    for pack in &packs {
+        std::fs::remove_file(pack).expect("it is removed");
+    }
+    from.run(&["fetch"]).success();
+    from.run(&["verify", "origin/latest"]).success();
+    // The index of the pack is left.
+    from.run(&["verify", "--repair"]).success();
+    from.run(&["verify", "--full"]).success();
+    assert_eq!(from.listed().len(), 2);
+    from.restore("origin/latest").success();
+    from.tree().assert_is(&to.tree(), "restored");
+}
+
+#[test]
+fn a_push_that_would_drop_what_is_damaged_here_is_refused() {
+    let Some((stage, packs)) = Stage::new() else {
+        return;
+    };
+    let (from, before) = (&stage.from, stage.lines());
+    for pack in &packs {
+        std::fs::remove_file(pack).expect("it is removed");
+    }
+    from.run(&["push", "--prune"])
+        .code(6)
+        .stderr_has("'checkpoint fetch origin --refetch' brings what is there");
+    assert_eq!(stage.lines(), before);
+    from.run(&["fetch", "--refetch"])
+        .success()
+        .stdout_has("and what was pushed from here");
+    from.run(&["verify", "--repair"]).success();
+    assert_eq!(from.listed().len(), 2);
+    from.run(&["push", "--prune"]).success();
+}
+
+#[test]
+fn a_push_from_a_damaged_store_says_so() {
+    let from = Sandbox::new();
+    let Some(remote) = Remote::bare_directory(&from) else {
+        return;
+    };
+    from.write("a", "one");
+    from.create("one");
+    let packs = damaged::packs_of(&from.store());
+    from.write("b", "two");
+    from.create("two");
+    remote.add_to(&from);
+    for pack in &packs {
+        std::fs::remove_file(pack).expect("it is removed");
+    }
+    from.run(&["push"])
+        .code(6)
+        .stderr_has("is damaged here")
+        .stderr_has("checkpoint verify");
+    assert_eq!(remote.refs(), "");
+}
+
+#[test]
+fn a_line_that_went_back_stays_here_until_it_is_forgotten() {
+    let Some((stage, _)) = Stage::new() else {
+        return;
+    };
+    let Stage { from, remote, to } = &stage;
+    to.write("c", "four");
+    to.create("four");
+    to.run(&["push"]).success();
+    from.run(&["fetch"]).success();
+    let line = stage.line_of(to);
+    let git = remote.git();
+    git.run(&["update-ref", &line, &format!("{line}^1")]);
+    let said = from.run(&["fetch"]).success();
+    said.stdout_has("1 line is here and no longer there");
+    from.run(&["show", "origin/four"]).success();
+    from.run(&["fetch", "--refetch"]).success();
+    from.run(&["show", "origin/four"]).success();
+    from.run(&["fetch", "--prune"])
+        .success()
+        .stdout_has("Forgot 1 line that is no longer there");
+    from.run(&["show", "origin/four"]).code(3);
+    from.run(&["show", "origin/three"]).success();
+}
+
+#[test]
+fn a_bad_line_is_dropped_by_whoever_meets_it() {
+    let Some((stage, _)) = Stage::new() else {
+        return;
+    };
+    let Stage { from, remote, to } = &stage;
+    let line = stage.line_of(to);
+    let git = remote.git();
+    let tree = String::from_utf8(git.filter(&["mktree"], b"")).expect("an id");
+    let other = git.output(&[
+        "-c",
+        "user.name=x",
+        "-c",
+        "user.email=x",
+        "commit-tree",
+        "-m",
+        "x",
+        tree.trim(),
+    ]);
+    git.run(&["update-ref", &line, other.trim()]);
+    let refused = from.run(&["fetch"]).code(6);
+    refused.stderr_has(&format!("checkpoint remote drop origin {line}"));
+    from.run(&["remote", "drop", "origin", &line]).code(4);
+    from.run(&["remote", "drop", "origin", "refs/heads/main", "--yes"])
+        .code(2);
+    from.run(&["remote", "drop", "origin", &line, "--yes"])
+        .success()
+        .stdout_is(&format!("Removed {line} at origin\n"));
+    from.run(&["remote", "drop", "origin", &line, "--yes"])
+        .code(3);
+    from.run(&["fetch"]).success();
+    to.run(&["push"]).success();
+    from.run(&["fetch"]).success();
+    from.run(&["show", "origin/three"]).success();
+}
+
+#[test]
+fn the_last_checkpoint_can_be_taken_off_a_remote() {
+    let from = Sandbox::new();
+    let Some(remote) = Remote::bare_directory(&from) else {
+        return;
+    };
+    from.write("a", "secret");
+    from.create("secret");
+    remote.add_to(&from);
+    from.run(&["push"]).success();
+    from.run(&["delete", "secret", "--yes"]).success();
+    from.run(&["push", "--prune"])
+        .success()
+        .stdout_has("Removed 1 former line there");
+    assert_eq!(remote.refs(), "");
+}
