@@ -19,7 +19,7 @@ const OF_RESTORES: usize = 18;
 /// Number of rows about JSON.
 const OF_JSON: u32 = 3;
 const OF_MCP: u32 = 6;
-const OF_TRANSFER: u32 = 12;
+const OF_TRANSFER: u32 = 14;
 const OUT_OF_SCOPE: &str = "out of scope:";
 /// Prefix of a test in the program's own source.
 const UNIT: &str = "lib: ";
