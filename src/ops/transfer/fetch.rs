@@ -67,10 +67,7 @@ pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> 
         Ok((brought, warnings))
     };
     let took = match attempt(options.refetch) {
-        // What is missing may be damaged here: git was told that it is there.
-        Err(Error::DamageFound { .. } | Error::BadBundle { .. }) if !options.refetch => {
-            attempt(true)
-        }
+        Err(why) if !options.refetch && may_be_damaged_here(&why) => attempt(true),
         took => took,
     };
     let cleared = git.transport.clear();
@@ -110,6 +107,16 @@ pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> 
         warnings,
         remote: remote.name,
     })
+}
+
+/// Whether what failed may be due to objects that are lost here: git was told that they are here.
+fn may_be_damaged_here(why: &Error) -> bool {
+    match why {
+        Error::DamageFound { .. } | Error::BadBundle { .. } => true,
+        // The words of git, which has no code for it.
+        Error::RemoteFailed { why, .. } => why.contains("did not send all necessary objects"),
+        _ => false,
+    }
 }
 
 /// What git brought into the transport.
