@@ -91,6 +91,7 @@ fn rebuilt(pack: &Pack, unread: &mut Option<Error>) -> Option<Pack> {
         is_whole,
         trailer,
         unread,
+        ..
     } = pack_walk::walk(&reader);
     unread.into_iter().for_each(unreadable);
     let index = PackIndex::parse(pack_index::encode(&mut entries, trailer)).ok()?;

@@ -13,8 +13,6 @@ use crate::store::files::directories;
 use crate::store::files::scratch::Scratch;
 use crate::store::locked::LockedStore;
 use crate::store::objects::loose_files;
-use crate::store::objects::object_hash::ObjectKind;
-use crate::store::objects::pack::pack_index::IndexEntry;
 use crate::store::objects::pack::pack_publish;
 use crate::store::objects::pack::pack_reader::{PIECE_BYTES, PackReader, ReadError};
 use crate::store::objects::pack::pack_walk;
@@ -26,7 +24,9 @@ use crate::store::transfer::tree_extent::{BoundedTree, MOST_ENTRIES, MOST_LEVELS
 /// Objects from elsewhere, in a store of their own.
 pub struct Quarantine {
     pub(super) store: Store,
-    entries: Vec<IndexEntry>,
+    /// Number of objects that came, and the trees among them.
+    count: usize,
+    trees: Vec<ObjectId>,
 }
 
 /// What a check of extents found.
@@ -88,7 +88,8 @@ impl Quarantine {
     pub fn begin(dir: &Path) -> Result<Self> {
         Ok(Self {
             store: Store::make_scratch(dir.join("store"))?,
-            entries: Vec::new(),
+            count: 0,
+            trees: Vec::new(),
         })
     }
 
@@ -141,7 +142,8 @@ impl Quarantine {
             pack_publish::publish(&pack_dir, vec![pack], None)?;
             self.store.objects().refresh()?;
         }
-        self.entries.append(&mut walk.entries);
+        self.count += walk.entries.len();
+        self.trees.append(&mut walk.trees);
         Ok(())
     }
 
@@ -169,7 +171,7 @@ impl Quarantine {
         check_interrupt: &dyn Fn() -> Result<()>,
     ) -> Result<CheckedExtents, (Option<&'l LineName>, Error)> {
         let objects = self.store.objects();
-        let mut extents = TreeExtents::new(2 * self.entries.len() + 1000);
+        let mut extents = TreeExtents::new(2 * self.count + 1000);
         let too_large = || {
             let why =
                 format!("a tree in it has over {MOST_ENTRIES} entries or {MOST_LEVELS} levels");
@@ -185,11 +187,9 @@ impl Quarantine {
                 is_checked: false,
             });
         }
-        for entry in &self.entries {
-            let kind = objects.kind_and_size_of(&entry.id);
-            let is_tree = kind.is_ok_and(|(kind, _)| kind == Some(ObjectKind::Tree));
-            let mut within = || extents.is_within(objects, entry.id, check_interrupt);
-            if is_tree && !within().map_err(stopped)? {
+        for tree in &self.trees {
+            let is_within = extents.is_within(objects, *tree, check_interrupt);
+            if !is_within.map_err(stopped)? {
                 return Err(stopped(too_large()));
             }
         }

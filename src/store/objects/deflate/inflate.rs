@@ -90,9 +90,10 @@ pub struct StreamInflater {
 
 impl StreamInflater {
     pub fn new(size: u64) -> Self {
+        let room = usize::try_from(size).map_or(INFLATED_PIECE_BYTES, |size| size.max(64));
         Self {
             state: Decompress::new(true),
-            out: vec![0; INFLATED_PIECE_BYTES],
+            out: vec![0; room.min(INFLATED_PIECE_BYTES)],
             size,
             ended: false,
         }

@@ -21,6 +21,8 @@ const WALKED_PIECE_BYTES: usize = 64 << 10;
 #[derive(Debug, Default)]
 pub struct PackWalk {
     pub entries: Vec<IndexEntry>,
+    /// Those of them that are trees.
+    pub trees: Vec<ObjectId>,
     /// Whether nothing was skipped, and count and checksum of the pack are right.
     pub is_whole: bool,
     /// The checksum at the end of the pack.
@@ -54,6 +56,7 @@ pub fn walk(reader: &PackReader) -> PackWalk {
     let is_whole = is_complete && resolved && reader.has_magic() && matches;
     PackWalk {
         entries: found.plain,
+        trees: found.trees,
         is_whole,
         trailer,
         unread,
@@ -104,6 +107,7 @@ pub fn walk_foreign(
     }
     Ok(PackWalk {
         entries: found.plain,
+        trees: found.trees,
         is_whole: true,
         trailer,
         unread: None,
@@ -171,6 +175,7 @@ fn check_memory(bytes: u64, most: u64) -> Result<(), ReadError> {
 #[derive(Default)]
 struct WalkedEntry {
     plain: Vec<IndexEntry>,
+    trees: Vec<ObjectId>,
     /// Start and CRC-32.
     deltas: Vec<(u64, u32)>,
     ends: HashMap<u64, u64>,
@@ -190,7 +195,13 @@ fn read_entry(reader: &PackReader, offset: u64, found: &mut WalkedEntry) -> Resu
     let mut hasher = kind.map(|name| ObjectHasher::named(name, header.size));
     let mut inflater = StreamInflater::new(header.size);
     let mut crc = EntryCrc::default();
-    let mut buffer = vec![0; WALKED_PIECE_BYTES];
+    // Most entries are small, and deflated they are hardly larger.
+    let room = header
+        .size
+        .saturating_add(header.size / 16)
+        .saturating_add(64);
+    let room = usize::try_from(room).map_or(WALKED_PIECE_BYTES, |room| room.max(skipped));
+    let mut buffer = vec![0; room.min(WALKED_PIECE_BYTES)];
     let read = reader.piece(offset, &mut buffer[..skipped])?;
     crc.update(&buffer[..read]);
     let mut at = offset + skipped as u64;
@@ -214,11 +225,15 @@ fn read_entry(reader: &PackReader, offset: u64, found: &mut WalkedEntry) -> Resu
     found.ends.insert(offset, at);
     match hasher.map(ObjectHasher::finish) {
         None => found.deltas.push((offset, crc.sum())),
-        Some(Ok(id)) => found.plain.push(IndexEntry {
-            id,
-            offset,
-            crc: crc.sum(),
-        }),
+        Some(Ok(id)) => {
+            let is_tree = header.kind == EntryKind::Object(ObjectKind::Tree);
+            found.trees.extend(is_tree.then_some(id));
+            found.plain.push(IndexEntry {
+                id,
+                offset,
+                crc: crc.sum(),
+            });
+        }
         Some(Err(collision)) => return Err(ReadError::Damaged(collision.to_string())),
     }
     Ok(at)
@@ -302,10 +317,12 @@ fn resolve_deltas(
                     .unwrap_or(reader.entries_end())
             },
         };
-        let mut made = Vec::new();
+        let (mut made, mut trees) = (Vec::new(), Vec::new());
         waiting.retain(|(offset, crc)| {
             let resolved = pack_delta::resolve(reader, *offset, &places, &cache).ok();
+            let kind = resolved.as_ref().and_then(|found| found.0);
             let id = resolved.and_then(|found| hash_any(found.0, &found.1).ok());
+            trees.extend(id.filter(|_| kind == Some(ObjectKind::Tree)));
             made.extend(id.map(|id| IndexEntry {
                 id,
                 offset: *offset,
@@ -314,6 +331,7 @@ fn resolve_deltas(
             id.is_none()
         });
         found.plain.extend(made);
+        found.trees.extend(trees);
         if waiting.is_empty() || waiting.len() == before {
             break;
         }
