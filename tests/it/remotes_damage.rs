@@ -143,7 +143,7 @@ fn a_line_that_went_back_stays_here_until_it_is_forgotten() {
 }
 
 #[test]
-fn a_bad_line_is_dropped_by_whoever_meets_it() {
+fn a_bad_line_is_dropped_from_another_machine() {
     let Some((stage, _)) = Stage::new() else {
         return;
     };

@@ -1,4 +1,4 @@
-//! `remote drop`: removes a line at a remote, such as a bad one, which nobody could fetch past.
+//! `remote drop`: removes a line at a remote, such as a bad one, which makes every fetch fail.
 
 use crate::base::text::escape;
 use crate::error::sentence::Sentence;
