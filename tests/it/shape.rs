@@ -1,15 +1,9 @@
-//! The shape of the source in figures: circles of imports, names with several meanings, crumbs,
-//! full folders.
+//! The shape of the source in figures: circles of imports, names with several meanings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::source::SourceFile;
 
-/// Upper bound on the lines of code of a crumb, a file that one other file alone needs.
-const CRUMB_LINES: usize = 30;
-const MOST_ENTRIES: usize = 15;
-/// Folders in which each file is one command.
-const MAY_BE_FULL: [&str; 2] = ["cli/commands", "view"];
 /// Lower bound on the commands that an item names to count as a table of them.
 const MAKES_A_TABLE: usize = 10;
 const COMMANDS: [&str; 17] = [
@@ -162,66 +156,6 @@ pub fn homonyms(files: &[SourceFile]) -> Vec<String> {
         .collect()
 }
 
-/// Short files that one other file alone needs, except the views of single commands.
-pub fn crumbs(files: &[SourceFile], imports: &BTreeMap<String, BTreeSet<String>>) -> Vec<String> {
-    let is_of_a_command = |name: &str| {
-        let stem = name.strip_prefix("view/").unwrap_or_default();
-        !stem.is_empty()
-            && files
-                .iter()
-                .any(|file| file.name == format!("cli/commands/{stem}"))
-    };
-    let is_small = |file: &&SourceFile| {
-        let lines = file
-            .code
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .count();
-        (1..CRUMB_LINES).contains(&lines)
-            && !is_of_a_command(&file.name)
-            && !["mod.rs", "main.rs", "lib.rs"]
-                .iter()
-                .any(|name| file.name.ends_with(name))
-    };
-    let importers = |name: &str| {
-        imports
-            .values()
-            .filter(|targets| targets.contains(name))
-            .count()
-    };
-    files
-        .iter()
-        .filter(is_small)
-        .filter(|file| importers(&file.name) == 1)
-        .map(|file| file.name.clone())
-        .collect()
-}
-
-/// Folders with too many entries, their own `mod.rs` not counted.
-pub fn full_folders(files: &[SourceFile]) -> Vec<String> {
-    let mut entries: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
-    for file in files {
-        let parts: Vec<&str> = file.name.split('/').collect();
-        for depth in 0..parts.len() {
-            if parts[depth] != "mod.rs" {
-                // A module of the 2018 form counts once: a file and a folder of the same name.
-                entries
-                    .entry(parts[..depth].join("/"))
-                    .or_default()
-                    .insert(parts[depth].trim_end_matches(".rs"));
-            }
-        }
-    }
-    let is_full = |(folder, found): &(String, BTreeSet<&str>)| {
-        found.len() > MOST_ENTRIES && !MAY_BE_FULL.contains(&folder.as_str())
-    };
-    entries
-        .into_iter()
-        .filter(is_full)
-        .map(|(folder, found)| format!("{folder}: {}", found.len()))
-        .collect()
-}
-
 /// Items (functions, enums, constants) that name most commands, so that a new one would have to be
 /// added there too.
 pub fn tables_of_commands(files: &[SourceFile]) -> Vec<String> {
@@ -320,6 +254,5 @@ fn shapes_are_seen_in_a_source_made_for_it() {
     assert_eq!(of("c/d.rs"), ["c.rs"]);
     assert_eq!(in_circles(&imports), ["a/b.rs", "c.rs", "c/d.rs"]);
     assert_eq!(homonyms(&files).len(), 1);
-    assert_eq!(crumbs(&files, &imports), ["a/b.rs", "c/d.rs"]);
     assert_eq!(untyped_results(&files), ["a/b.rs"]);
 }
