@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::agent::event_place::NamedDirs;
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::selector;
@@ -43,10 +44,18 @@ pub fn glance(context: &Context) -> Result<Option<Glance>> {
     }))
 }
 
-/// Returns the directory that Claude Code names in the document for its status line.
-pub fn directory_of(document: &[u8]) -> Option<PathBuf> {
+/// Returns the directories that Claude Code names in the document for its status line.
+pub fn dirs_of(document: &[u8]) -> Option<NamedDirs> {
     let document: Value = serde_json::from_slice(document).ok()?;
-    let named = [&document["workspace"]["current_dir"], &document["cwd"]];
-    let mut named = named.into_iter().filter_map(Value::as_str);
-    named.find(|dir| !dir.is_empty()).map(PathBuf::from)
+    let workspace = &document["workspace"];
+    let named = |dir: &Value| {
+        dir.as_str()
+            .map(PathBuf::from)
+            .filter(|dir| dir.is_absolute())
+    };
+    let current = named(&workspace["current_dir"]).or_else(|| named(&document["cwd"]));
+    Some(NamedDirs {
+        projects: named(&workspace["project_dir"]).into_iter().collect(),
+        current,
+    })
 }

@@ -2,6 +2,7 @@
 
 pub mod dialect;
 pub mod doctor;
+pub mod event_place;
 pub mod glance;
 pub mod hook;
 pub mod setup;

@@ -18,6 +18,7 @@ use crate::config::settings::{self, OwnFile};
 use crate::error::Result;
 use crate::ops::context::{Context, PendingWarnings};
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
+use crate::ops::find_root::{Place, RootSearch};
 use crate::ops::restore::restore_options::Proposal;
 use crate::ops::warning::Warning;
 use crate::view::words::{self, Output};
@@ -153,24 +154,34 @@ pub fn print_answer(
     }
 }
 
+/// Returns where a command acts.
+///
+/// # Errors
+/// The current directory is gone, and `PWD` does not name it.
+pub fn place(global: &GlobalArgs, environment: &Environment) -> Result<Place> {
+    let dir = environment::directory(global.dir.as_deref(), environment)?;
+    let is_named = global.dir.is_some() || global.here;
+    Ok(if is_named {
+        Place::Exactly(dir)
+    } else {
+        Place::From(dir)
+    })
+}
+
 /// Makes the context of an operation; the environment is read once, here.
 ///
 /// # Errors
 /// The directory is refused or missing, or the settings are bad.
 pub fn open(
+    place: &Place,
     global: &GlobalArgs,
     environment: Environment,
     command: &str,
     own: OwnFile,
 ) -> Result<Context> {
-    let dir = environment::directory(global.dir.as_deref(), &environment)?;
-    let logical = if global.dir.is_some() {
-        Some(&*dir)
-    } else {
-        environment.logical_dir.as_deref()
-    };
-    let root = crate::ops::context::resolve_root(&dir, logical)?;
     let base = environment::absolute(&base(global.base.as_deref(), &environment)?)?;
+    let home = environment.home.as_deref();
+    let root = RootSearch { base: &base, home }.find(place)?;
     Ok(Context {
         settings: settings::load(root.path(), &environment, own)?,
         root,
@@ -185,6 +196,6 @@ pub fn open(
         holder: environment::holder(command),
         pending_warnings: PendingWarnings::default(),
         workflows: crate::workflow::port::PORT,
-        here: global.here,
+        is_named: matches!(place, Place::Exactly(_)),
     })
 }

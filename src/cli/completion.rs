@@ -20,6 +20,7 @@ use crate::ops::browse::list::{self, ListOptions};
 use crate::ops::browse::ls::{self, LsOptions};
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
+use crate::ops::restore::restore_paths;
 use crate::ops::select::words::TypedWords;
 use crate::view::{schema, topics};
 use crate::workflow::engine::runs::Runs;
@@ -311,12 +312,12 @@ fn paths(context: &Context, selector: Option<&OsString>, typed: &str) -> Vec<Com
 
 /// Lists the paths of a checkpoint that begin as typed, each directory with a slash.
 fn listed(context: &Context, selector: Option<&OsStr>, typed: &str) -> Vec<String> {
-    let dir = typed.rsplit_once('/').map(|(dir, _)| dir);
+    let dir = typed.rsplit_once('/').map_or(".", |(dir, _)| dir);
     let bytes = |word: &OsStr| word.as_encoded_bytes().to_vec();
     let options = LsOptions {
         words: TypedWords {
             words: selector.map(bytes).into_iter().collect(),
-            paths: dir.map(|dir| dir.as_bytes().to_vec()).into_iter().collect(),
+            paths: vec![dir.as_bytes().to_vec()],
             ..TypedWords::default()
         },
         ..LsOptions::default()
@@ -326,7 +327,8 @@ fn listed(context: &Context, selector: Option<&OsStr>, typed: &str) -> Vec<Strin
     };
     let shown = outcome.entries.iter().filter_map(|entry| {
         let slash = if entry.kind.is_none() { "/" } else { "" };
-        Some(format!("{}{slash}", entry.path.as_utf8()?))
+        let path = restore_paths::as_typed(&context.root, &entry.path);
+        Some(format!("{}{slash}", String::from_utf8(path).ok()?))
     });
     shown
         .filter(|path| path.starts_with(typed) && escape(path) == *path)
@@ -415,7 +417,15 @@ fn context(words: &[OsString]) -> Option<Context> {
         line.extend([flag.into(), value.into()]);
     }
     let global = parse::parse(&line).ok()?.global;
-    command_context::open(&global, environment, "completion", OwnFile::MayBeBad).ok()
+    let place = command_context::place(&global, &environment).ok()?;
+    command_context::open(
+        &place,
+        &global,
+        environment,
+        "completion",
+        OwnFile::MayBeBad,
+    )
+    .ok()
 }
 
 /// Returns the root and base given in the line.

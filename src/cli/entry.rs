@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use crate::cli::command_context::{self, CommandContext};
 use crate::cli::commands::{Command, DirCommand, glance, hook};
+use crate::cli::global::GlobalArgs;
 use crate::cli::grammar::ParseRefusal;
 use crate::cli::parse::{self, Cli};
 use crate::cli::run::Properties;
@@ -17,6 +18,7 @@ use crate::cli::{completion, contract, environment, exit_code, signals};
 use crate::config::environment::Environment;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
+use crate::ops::find_root::Place;
 use crate::ops::maintain::moved;
 use crate::ops::warning::Warning;
 use crate::view::contract::{ContractDocument, ContractForm};
@@ -52,6 +54,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         args: &args,
         environment,
         printer,
+        place: None,
         enter: &|context, properties| {
             signals::install(&context.interrupt);
             let is_watched = properties.may_take_long && printer.talks_to_a_person();
@@ -66,7 +69,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 /// Answers one command line for a program, in a process that goes on. Returns the exit code and the
 /// document.
-pub fn answer(args: &[OsString], environment: Environment, enter: &Enter<'_>) -> (u8, Vec<u8>) {
+pub fn answer(
+    args: &[OsString],
+    place: &Place,
+    environment: Environment,
+    enter: &Enter<'_>,
+) -> (u8, Vec<u8>) {
     // What an earlier call on this thread left must not show.
     place::adopt(PlaceWords::default());
     printer::collect(|| match parse::parse_one_of_many(args) {
@@ -75,6 +83,7 @@ pub fn answer(args: &[OsString], environment: Environment, enter: &Enter<'_>) ->
                 args,
                 environment,
                 printer: Printer::for_a_program(cli.global.json),
+                place: Some(place),
                 enter,
             };
             call.answer(cli).0
@@ -92,6 +101,8 @@ struct Invocation<'c> {
     args: &'c [OsString],
     environment: Environment,
     printer: Printer,
+    /// Where it acts, unless its words say so.
+    place: Option<&'c Place>,
     enter: &'c Enter<'c>,
 }
 
@@ -128,13 +139,26 @@ impl Invocation<'_> {
         let code = match command {
             Command::Anywhere(command) => command.run(&cmd, self.environment),
             Command::InDirectory(command) => {
-                let own_file = properties.own_file;
-                command_context::open(&global, self.environment, name, own_file).and_then(
-                    |mut context| {
-                        let _showing = (self.enter)(&mut context, &properties)?;
-                        run_in_directory(command, &context, &cmd, &mut warnings)
-                    },
-                )
+                let (own_file, environment) = (properties.own_file, self.environment);
+                let place = match self.place {
+                    None => command_context::place(&global, &environment),
+                    Some(place) => Ok(place.clone()),
+                };
+                let opened = place.and_then(|place| {
+                    command_context::open(&place, &global, environment, name, own_file)
+                });
+                opened.and_then(|mut context| {
+                    if self.place.is_some() {
+                        // Advice must hold wherever its reader stands.
+                        parse::place(&GlobalArgs {
+                            dir: Some(context.root.path().to_path_buf()),
+                            ..global.clone()
+                        });
+                        place::set_command(name);
+                    }
+                    let _showing = (self.enter)(&mut context, &properties)?;
+                    run_in_directory(command, &context, &cmd, &mut warnings)
+                })
             }
         };
         let code = code.unwrap_or_else(|error| {
@@ -159,6 +183,11 @@ fn run_in_directory(
     // Where the directory is gone, only its store can answer.
     if context.root.identity().is_none() && matches!(context.find_store(), Ok(None)) {
         return Err(context.no_store());
+    }
+    let up = context.root.current().components().map(|_| "..");
+    let up = up.collect::<Vec<_>>().join("/");
+    if !up.is_empty() {
+        cmd.printer.talk(&format!("(in {up})\n"));
     }
     let code = command
         .run(context, cmd)

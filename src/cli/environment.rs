@@ -169,15 +169,18 @@ pub fn temporary_dir() -> PathBuf {
     env::temp_dir()
 }
 
-/// Returns the directory to act on. `PWD` still names the current directory if that was removed.
+/// Returns the directory to act on, as `PWD` names it if none is given: that holds even if the
+/// current directory was removed.
 pub fn directory(given: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
-    match (
-        absolute(given.unwrap_or(Path::new("."))),
-        given,
-        &environment.logical_dir,
-    ) {
-        (Err(_), None, Some(logical)) if logical.is_absolute() => Ok(logical.clone()),
-        (found, _, _) => found,
+    let here = absolute(given.unwrap_or(Path::new(".")));
+    let logical = environment.logical_dir.as_ref();
+    let logical = logical.filter(|logical| given.is_none() && logical.is_absolute());
+    match (here, logical) {
+        (Err(_), Some(logical)) => Ok(logical.clone()),
+        (Ok(here), Some(logical)) if logical.canonicalize().is_ok_and(|real| here == real) => {
+            Ok(logical.clone())
+        }
+        (here, _) => here,
     }
 }
 

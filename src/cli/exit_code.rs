@@ -68,7 +68,6 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::RootIsFile { .. } => NO_SUCH,
         Error::AmbiguousStore { .. }
         | Error::UnsafeRoot { .. }
-        | Error::BelowRoot { .. }
         | Error::BadDestination { .. }
         | Error::ConsentNeeded { .. }
         | Error::PlanNeeded { .. }

@@ -15,13 +15,13 @@ pub const LOCK_TIMEOUT_SECONDS: u64 = 30;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Options for every command")]
 pub struct GlobalArgs {
-    /// Directory to act on; its parents are not searched
+    /// Directory to act on [default: the nearest one upwards that has a store, or else this one]
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// Folder that contains all stores [default: `CHECKPOINT_HOME`, or ~/.claude]
     #[arg(long, global = true, value_name = "DIR")]
     pub base: Option<PathBuf>,
-    /// Begin a store in this directory, although one above has one
+    /// Act on the current directory, although one above has a store
     #[arg(long, global = true)]
     pub here: bool,
     /// Print one JSON object, and never ask

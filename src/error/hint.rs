@@ -47,10 +47,6 @@ impl Error {
                 other.short(),
             ])),
             Self::NoStore { instead, .. } => without_store(instead),
-            Self::BelowRoot { above, .. } => Sentence::new(
-                "'checkpoint -C {} status' shows those, so use this -C; --here begins new ones in this directory",
-                &[&above.as_os_str().as_encoded_bytes()],
-            ),
             Self::NothingFound { hint, .. }
             | Self::UnclearWords { hint, .. }
             | Self::DamageFound { hint, .. } => hint.clone(),
@@ -93,7 +89,7 @@ fn without_store(instead: &Instead) -> Sentence {
     match instead {
         Instead::Create => Sentence::new("'checkpoint create' makes one", &[]),
         Instead::Above(above) => Sentence::new(
-            "{} has one: 'checkpoint -C {} list' shows its checkpoints",
+            "they are kept for {}, above this directory: 'checkpoint -C {} list'",
             &[&escape_path(above), &above.as_os_str().as_encoded_bytes()],
         ),
         Instead::Former(old) => Sentence::new(

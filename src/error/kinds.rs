@@ -90,9 +90,6 @@ pub enum Error {
     /// This root has no store.
     #[error("{root} has no checkpoints")]
     NoStore { root: PathBuf, instead: Instead },
-    /// This root has no store and no repository of its own; `above` is the root that has a store.
-    #[error("{root} has no checkpoints of its own, and {above} has; nothing was made")]
-    BelowRoot { root: PathBuf, above: PathBuf },
     #[error("nothing to {verb}")]
     #[strum(message = "'checkpoint list --kind safety' shows what earlier restores left")]
     NothingToTakeBack { verb: &'static str },

@@ -15,7 +15,7 @@ use crate::model::state::rel_path::RelPath;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Instead {
     Create,
-    /// The nearest root above that has a store.
+    /// The root above that has a store, and so is used unless another is named.
     Above(PathBuf),
     /// The former place of this directory, of which there is a store.
     Former(PathBuf),

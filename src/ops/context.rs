@@ -15,6 +15,7 @@ use crate::config::settings::Settings;
 use crate::error::{Error, Instead, Result};
 use crate::model::command_end::CommandEnd;
 use crate::model::state::object_id::ObjectId;
+use crate::ops::find_root::{Place, RootSearch};
 use crate::ops::own_files::OwnFiles;
 use crate::ops::warning::Warning;
 use crate::store::files::atomic_file;
@@ -44,8 +45,8 @@ pub struct Context {
     pub holder: String,
     pub pending_warnings: PendingWarnings,
     pub workflows: WorkflowPort,
-    /// Whether a store may begin below a root that has one.
-    pub here: bool,
+    /// Whether the user named the root itself, by `-C` or `--here`.
+    pub is_named: bool,
 }
 
 /// Queries about runs, answered by the workflow layer above.
@@ -146,33 +147,17 @@ impl Context {
         Store::open(self.store_dir()?)
     }
 
-    /// Opens the store of this root. If there is none, the error names the nearest root above that
-    /// has one.
+    /// Opens the store of this root. If there is none, the error names the root above that has one.
     pub fn require_store(&self) -> Result<Store> {
         self.find_store()?.map_or_else(|| Err(self.no_store()), Ok)
     }
 
-    /// Returns the nearest root above that has a store.
-    pub fn root_above(&self) -> Option<PathBuf> {
-        let has_store = |above: &&Path| store_dir(&self.base, above).is_dir();
-        let mut above = self.root.path().ancestors().skip(1);
-        above.find(has_store).map(Path::to_path_buf)
-    }
-
-    /// Refuses to begin a store below a root that has one, for commands that would: a directory
-    /// with a store or a repository of its own is a project of its own.
-    ///
-    /// # Errors
-    /// [`Error::BelowRoot`].
-    pub fn refuse_below_root(&self) -> Result<()> {
-        let root = self.root.path();
-        let is_own = || root.join(".git").symlink_metadata().is_ok();
-        if self.here || self.store_dir()?.is_dir() || is_own() {
-            return Ok(());
+    /// Returns how roots are found for this caller.
+    pub fn root_search(&self) -> RootSearch<'_> {
+        RootSearch {
+            base: &self.base,
+            home: self.environment.home.as_deref(),
         }
-        let root = root.to_path_buf();
-        self.root_above()
-            .map_or(Ok(()), |above| Err(Error::BelowRoot { root, above }))
     }
 
     pub fn no_store(&self) -> Error {
@@ -182,10 +167,11 @@ impl Context {
         }
         let home = self.environment.home.as_deref();
         let is_refused = || self.root.danger(&self.base, home).is_some();
-        let instead = match self.root_above() {
-            Some(above) => Instead::Above(above),
-            None if is_refused() => Instead::OtherRoot,
-            None => Instead::Create,
+        let found = self.root_search().find(&Place::From(root.clone()));
+        let instead = match found {
+            Ok(above) if above.path() != root => Instead::Above(above.path().to_path_buf()),
+            _ if is_refused() => Instead::OtherRoot,
+            _ => Instead::Create,
         };
         Error::NoStore { root, instead }
     }
@@ -279,11 +265,6 @@ pub(super) fn subdirectories(dir: &Path) -> Result<Vec<PathBuf>> {
         .into_iter()
         .filter(|path| path.is_dir())
         .collect())
-}
-
-/// Finds the root for a directory; see [`Root::resolve`].
-pub fn resolve_root(dir: &Path, logical: Option<&Path>) -> Result<Root> {
-    Root::resolve(dir, logical)
 }
 
 /// Provided by the front-end, which alone starts other programs.

@@ -6,6 +6,7 @@ pub mod context;
 pub mod contract;
 pub mod create;
 pub mod database;
+pub mod find_root;
 pub mod maintain;
 pub mod open_store;
 pub mod own_files;

@@ -41,14 +41,28 @@ fn refuse_base_out_of_nothing(base: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Says that a store begins below the top of a repository, unless the directory was named.
+fn warn_below_top(context: &Context, dir: &Path) {
+    let root = context.root.path();
+    if !context.is_named
+        && !dir.exists()
+        && let Some(top) = context.root_search().repository_top(root)
+    {
+        context.pending_warnings.add(Warning::BelowTop {
+            root: root.to_path_buf(),
+            top,
+        });
+    }
+}
+
 /// Opens or creates the store unless the root is unsafe. `force` is needed only once: the store
 /// remembers it.
 fn open_store(context: &Context, force: bool) -> Result<Store> {
     let root = &context.root;
     let dir = context.store_dir()?;
     let Some(why) = root.danger(&context.base, context.environment.home.as_deref()) else {
-        context.refuse_below_root()?;
         refuse_base_out_of_nothing(&context.base)?;
+        warn_below_top(context, &dir);
         return Store::open_or_create(dir, &context.description(false));
     };
     let known = Store::open(dir.clone())?.and_then(|store| store.description().ok()?);

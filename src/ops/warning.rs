@@ -110,6 +110,11 @@ pub enum Warning {
         old_root: PathBuf,
         checkpoints: usize,
     },
+    /// The first checkpoint of a directory that is only a part of a repository.
+    BelowTop {
+        root: PathBuf,
+        top: PathBuf,
+    },
     EmptyAfterFiles,
     OverKeep {
         keep: usize,

@@ -59,8 +59,6 @@ pub struct ListAnswer {
     /// Checkpoints that cannot be read.
     damaged: Vec<DamagedRow>,
     store: String,
-    /// Where there is no store: the nearest directory above that has one.
-    root_above: Option<String>,
 }
 
 /// A checkpoint, with what changed in it.
@@ -94,10 +92,6 @@ pub fn json(outcome: &ListOutcome, store: &std::path::Path) -> String {
         checkpoints: rows.collect(),
         damaged: outcome.damaged.iter().map(damaged).collect(),
         store: store.display().to_string(),
-        root_above: outcome
-            .root_above
-            .as_ref()
-            .map(|above| above.display().to_string()),
     };
     envelope("list", 0, &data, &outcome.warnings)
 }

@@ -239,8 +239,6 @@ pub struct StatusAnswer {
     kept_copies: Vec<String>,
     /// Null without `-v`.
     left_out: Option<LeftOutJson>,
-    /// Where there is no store: the nearest directory above that has one.
-    root_above: Option<String>,
 }
 
 /// A restore that was interrupted.
@@ -285,7 +283,6 @@ pub fn json(outcome: &StatusOutcome, verbose: bool) -> String {
             .map(|path| shown(path))
             .collect(),
         left_out: left_out.map(|left_out| LeftOutJson::new(left_out, true)),
-        root_above: outcome.root_above.as_deref().map(shown),
     };
     envelope("status", 0, &data, &outcome.warnings)
 }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::windows::verbatim::usual_path;
 use crate::error::{Error, Result};
+use crate::model::state::rel_path::RelPath;
 
 /// A root by its canonical path, existing or gone.
 #[derive(Clone, Debug)]
@@ -13,6 +14,8 @@ pub struct Root {
     logical: Option<PathBuf>,
     /// Device and inode, if it exists.
     identity: Option<(u64, u64)>,
+    /// The current directory below it, from which PATHs count.
+    current: RelPath,
 }
 
 /// Shared directories for temporary files.
@@ -46,6 +49,7 @@ impl Root {
                     logical: logical.filter(same).map(Path::to_path_buf),
                     identity: found,
                     path,
+                    current: RelPath::root(),
                 })
             }
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Self::of_gone(dir),
@@ -61,7 +65,19 @@ impl Root {
             path: in_canonical_parent(dir).ok_or_else(missing)?,
             logical: None,
             identity: None,
+            current: RelPath::root(),
         })
+    }
+
+    /// Returns the same root for a user who stands below it.
+    #[must_use]
+    pub fn seen_from(self, current: RelPath) -> Self {
+        Self { current, ..self }
+    }
+
+    /// Returns the current directory below it, from which PATHs count.
+    pub fn current(&self) -> &RelPath {
+        &self.current
     }
 
     pub fn path(&self) -> &Path {

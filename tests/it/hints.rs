@@ -20,10 +20,6 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ),
     ("which only --with-prompts exports", &["export"]),
     ("which only --safety imports", &["import"]),
-    (
-        "--here begins new ones",
-        &["create", "guard", "hold", "workflow init", "phase start"],
-    ),
     ("--base names another place", &["create", "workflow init"]),
     ("--dry-run shows one step", &["undo"]),
     ("give another --id", &["workflow init"]),

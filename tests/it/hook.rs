@@ -359,17 +359,6 @@ fn a_lock_that_another_holds_is_waited_for_within_the_budget() {
 }
 
 #[test]
-fn a_directory_below_one_with_a_store_or_in_a_repository_belongs_to_that() {
-    let sandbox = project();
-    sandbox.write("sub/deep/b", "1").mkdir(".git");
-    let agent = claude(&sandbox);
-    let below = json!({ "prompt": "one", "cwd": sandbox.path("sub/deep") });
-    agent.event("UserPromptSubmit", &below);
-    assert_eq!(reasons(&sandbox), ["before: one"]);
-    assert_eq!(sandbox.listed()[0]["file_count"], 2);
-}
-
-#[test]
 fn a_rewind_goes_back_to_before_a_prompt_and_undo_takes_it_back() {
     let sandbox = project();
     let agent = claude(&sandbox);
@@ -702,7 +691,7 @@ fn settings_of_the_user_and_the_system_get_no_store() {
     };
     let settings = sandbox.home().join(".config");
     for dir in [settings, system[0].into(), system[1].into()] {
-        let prompt = json!({ "prompt": "one", "cwd": dir });
+        let prompt = json!({ "session_id": dir, "prompt": "one", "cwd": dir });
         claude(&sandbox).event("UserPromptSubmit", &prompt);
     }
     assert!(!sandbox.base().join("projects").exists());

@@ -32,7 +32,6 @@ mod bad_index;
 mod bench;
 
 mod baseline;
-mod below_root;
 mod bisect;
 mod bundles;
 mod bundles_hostile;
@@ -144,6 +143,7 @@ mod restore_to;
 mod retention;
 mod retention_plan;
 mod reword;
+mod roots;
 mod roundtrip;
 mod rules;
 mod safety;

@@ -1,9 +1,8 @@
 //! The event of an agent in its normal form.
 
-use std::path::PathBuf;
-
 use strum::{EnumString, IntoStaticStr, VariantArray};
 
+use crate::agent::event_place::NamedDirs;
 use crate::model::session::provenance::Moment;
 
 /// A program that can run our hook, or call our server.
@@ -31,6 +30,14 @@ impl AgentName {
     pub fn has_hooks(self) -> bool {
         !matches!(self, Self::Vscode | Self::Zed | Self::Goose)
     }
+
+    /// Whether its hooks get `CLAUDE_PROJECT_DIR`; to another agent it comes from one around it.
+    pub fn names_project(self) -> bool {
+        matches!(
+            self,
+            Self::Claude | Self::Copilot | Self::Cursor | Self::Gemini
+        )
+    }
 }
 
 /// One event, as far as its document tells.
@@ -44,8 +51,9 @@ pub struct AgentEvent {
     pub session: String,
     /// The agent's own time of the event, which tells two alike apart.
     pub stamp: Option<String>,
-    /// The directories in which the agent works.
-    pub dirs: Vec<PathBuf>,
+    /// Whether a session begins or comes back, rather than goes on after its words were compacted.
+    pub begins: bool,
+    pub dirs: NamedDirs,
     pub prompt_id: Option<String>,
     pub prompt: Option<String>,
     pub tool: Option<String>,

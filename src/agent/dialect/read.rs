@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use crate::agent::dialect::event::{AgentEvent, AgentName};
+use crate::agent::event_place::NamedDirs;
 use crate::model::session::provenance::{LONGEST_VALUE, Moment};
 
 /// Names of events in lower case and without marks, with what they mean.
@@ -148,6 +149,11 @@ fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
         name: name.unwrap_or_default(),
         session: cut(text(document, &SESSION_KEYS).unwrap_or_default()),
         stamp: fields.get("timestamp").map(Value::to_string),
+        begins: moment == Moment::SessionStart
+            && !matches!(
+                text(document, &["source"]).as_deref(),
+                Some("compact" | "clear")
+            ),
         dirs: dirs_of(document),
         prompt_id: text(document, &PROMPT_ID_KEYS),
         prompt: prompt.map(|prompt| without_context(&prompt).to_owned()),
@@ -316,8 +322,8 @@ fn command_of(call: &Value) -> Option<String> {
     .filter(|line| !line.is_empty())
 }
 
-/// Returns where the agent works: its current directory, or else all roots of the workspace.
-fn dirs_of(document: &Value) -> Vec<PathBuf> {
+/// Returns the roots of the workspace, and where the agent's shell stands.
+fn dirs_of(document: &Value) -> NamedDirs {
     let current =
         text(document, &["cwd", "directory"]).or_else(|| text(&document["tool_info"], &["cwd"]));
     let roots = ["workspace_roots", "workspaceRoots"]
@@ -326,11 +332,11 @@ fn dirs_of(document: &Value) -> Vec<PathBuf> {
         .into_iter()
         .flatten()
         .filter_map(|root| root.as_str().or_else(|| root.get("path")?.as_str()));
-    let dirs: Vec<PathBuf> = match &current {
-        Some(current) => vec![path_of(current)],
-        None => roots.map(path_of).collect(),
-    };
-    dirs.into_iter().filter(|dir| dir.is_absolute()).collect()
+    let is_absolute = |dir: &PathBuf| dir.is_absolute();
+    NamedDirs {
+        projects: roots.map(path_of).filter(is_absolute).collect(),
+        current: current.as_deref().map(path_of).filter(is_absolute),
+    }
 }
 
 /// Reads a path; Cursor writes those of Windows as `/c:/folder`.

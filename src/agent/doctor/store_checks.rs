@@ -35,7 +35,10 @@ pub fn examine(context: &Context, fix: bool) -> Result<DoctorOutcome> {
     outcome.checks.push(room(&place));
     match context.find_store() {
         Ok(Some(store)) => of_store(context, &store, fix && is_writable, &mut outcome)?,
-        Ok(None) => outcome.checks.push(no_store(context)),
+        Ok(None) => outcome.checks.push(HealthCheck::note(
+            "store",
+            "none yet: the first create makes it",
+        )),
         Err(why) => outcome.checks.push(unusable(&why)),
     }
     outcome.checks.extend(settings(context));
@@ -137,14 +140,6 @@ fn room(place: &Path) -> HealthCheck {
             &[],
         ),
     )
-}
-
-fn no_store(context: &Context) -> HealthCheck {
-    if let Some(above) = context.root_above() {
-        let what = format!("none here; {} has one", escape_path(&above));
-        return HealthCheck::note("store", what);
-    }
-    HealthCheck::note("store", "none yet: the first create makes it")
 }
 
 fn unusable(why: &Error) -> HealthCheck {

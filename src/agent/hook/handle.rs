@@ -1,7 +1,7 @@
 //! Decides what is done for an event, and what its agent is answered.
 
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use crate::agent::dialect::answer::HookAnswer;
@@ -24,7 +24,6 @@ use crate::store::small_files::hook_log;
 use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{StepOptions, step};
 use crate::workflow::rules::change::Change;
-use crate::worktree::root::canonical;
 
 /// How an event is worked on.
 #[derive(Clone, Copy, Debug)]
@@ -323,30 +322,6 @@ pub fn log(context: &Context, event: &AgentEvent, done: &str, took: Duration) {
         done.replace('\n', " ")
     );
     let _ = hook_log::append(store.layout(), &line);
-}
-
-fn is_linked_worktree(top: &Path) -> bool {
-    let link = std::fs::read_to_string(top.join(".git")).unwrap_or_default();
-    link.starts_with("gitdir:") && link.replace('\\', "/").contains("/worktrees/")
-}
-
-/// Returns the root to work on instead of the one at hand: the nearest one above with a store, or
-/// else the top of the repository. A store is never begun inside the directory of another.
-pub fn root_above(context: &Context) -> Option<PathBuf> {
-    if !matches!(context.find_store(), Ok(None)) {
-        return None;
-    }
-    let home = context.environment.home.as_deref();
-    let home = home.map(|home| canonical(home).unwrap_or_else(|_| home.to_path_buf()));
-    let is_repository = |above: &&Path| {
-        above.join(".git").symlink_metadata().is_ok() && Some(*above) != home.as_deref()
-    };
-    let mut above = context.root.path().ancestors();
-    let top = above.find(is_repository).map(Path::to_path_buf);
-    // What lies in a linked worktree is often ignored by the directory around it.
-    let worktree = top.clone().filter(|top| is_linked_worktree(top));
-    let found = worktree.or_else(|| context.root_above()).or(top)?;
-    (found != context.root.path()).then_some(found)
 }
 
 impl<'t> HookOptions<'t> {

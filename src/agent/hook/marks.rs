@@ -1,11 +1,12 @@
-//! What is left in the folder for temporary files, since the store may not be writable: marks of what
-//! a user was told in a session, and prompts that could not be noted.
+//! What is left in the folder for temporary files, since there may be no store that can be written:
+//! marks of what a user was told in a session, prompts that could not be noted, and where the session
+//! began.
 
 use std::fs::{File, OpenOptions};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::UNIX_EPOCH;
+use std::time::{Duration, UNIX_EPOCH};
 
 use crate::agent::dialect::event::AgentEvent;
 use crate::base::time::DAY_MS;
@@ -14,6 +15,7 @@ use crate::store::files::{atomic_file, read_regular};
 
 const TOLD: &str = ".checkpoint-told-";
 const LOST: &str = ".checkpoint-lost-";
+const BEGAN: &str = ".checkpoint-began-";
 /// Upper bound on the lost prompts of a session that wait to be noted.
 const MOST_LOST: usize = 32;
 /// Upper bound on the file of one, in bytes.
@@ -97,6 +99,34 @@ impl<'t> Marks<'t> {
     }
 }
 
+/// Where a session began, for one user and base.
+pub struct Beginning(PathBuf);
+
+impl Beginning {
+    /// `None` if the session has no name.
+    pub fn of(folder: &Path, base: &Path, event: &AgentEvent) -> Option<Self> {
+        let mut hasher = DefaultHasher::new();
+        (event.agent.into_str(), &event.session, base).hash(&mut hasher);
+        let mark = folder.join(format!("{BEGAN}{:016x}", hasher.finish()));
+        (!event.session.is_empty()).then_some(Self(mark))
+    }
+
+    /// Returns the root in which the session began, and keeps the mark young.
+    pub fn read(&self, now_ms: i64) -> Option<PathBuf> {
+        let root = PathBuf::from(read_own(&self.0)?);
+        let now = Duration::from_millis(u64::try_from(now_ms).ok()?);
+        let _ = File::open(&self.0).and_then(|mark| mark.set_modified(UNIX_EPOCH + now));
+        root.is_absolute().then_some(root)
+    }
+
+    /// Without it, later events belong to where their shell stands.
+    pub fn note(&self, root: &Path) {
+        let _ = atomic_file::remove_if_there(&self.0);
+        let root = root.to_str().unwrap_or_default().as_bytes();
+        let _ = create(&self.0).and_then(|mut mark| mark.write_all(root));
+    }
+}
+
 /// Forgets prompts that were noted.
 pub fn forget(noted: &[LostPrompt]) {
     for lost in noted {
@@ -112,7 +142,7 @@ pub fn remove_old(folder: &Path, now_ms: i64) {
     let marks = names.filter(|entry| {
         let name = entry.file_name();
         let is_of = |kind: &str| name.as_encoded_bytes().starts_with(kind.as_bytes());
-        is_of(TOLD) || is_of(LOST)
+        is_of(TOLD) || is_of(LOST) || is_of(BEGAN)
     });
     for mark in marks.take(MOST_MARKS).map(|entry| entry.path()) {
         let Ok(Some(found)) = read_regular::lstat(&mark) else {

@@ -19,7 +19,7 @@ use crate::view::cat as cat_view;
 /// colon that leaves an existing checkpoint and file counts. A symlink is printed as its target.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CatArgs {
-    /// Checkpoint, a colon, and a path relative to the root
+    /// Checkpoint, a colon, and a path from the current directory
     #[arg(value_name = "SEL:PATH", required_unless_present = "only")]
     pub what: Option<OsString>,
     /// Path, if the first word is a checkpoint alone

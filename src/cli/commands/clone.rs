@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::command_context::{self, CommandContext, print_answer};
 use crate::cli::commands::remote::GitArgs;
-use crate::cli::global::GlobalArgs;
 use crate::cli::run::RunAnywhere;
 use crate::cli::terminal::{printer, progress};
 use crate::cli::{environment, exit_code, signals};
@@ -13,6 +12,7 @@ use crate::config::environment::Environment;
 use crate::config::settings::OwnFile;
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
+use crate::ops::find_root::Place;
 use crate::ops::transfer::clone as clone_op;
 use crate::view::remote as remote_view;
 
@@ -41,15 +41,11 @@ impl RunAnywhere for CloneArgs {
         let directory = above.join(named.ok_or_else(|| Error::Usage {
             what: "the URL names no directory; give one".to_owned(),
         })?);
-        let global = GlobalArgs {
-            dir: Some(directory.clone()),
-            // The directory is named, so it is meant even below one that has a store.
-            here: true,
-            ..cmd.global.clone()
-        };
+        let place = Place::Exactly(directory.clone());
+        let own_file = OwnFile::MayBeBad;
         let is_made = make(&directory).map_err(|refused| {
-            let context =
-                command_context::open(&global, environment.clone(), "clone", OwnFile::MayBeBad);
+            let environment = environment.clone();
+            let context = command_context::open(&place, cmd.global, environment, "clone", own_file);
             let is_begun =
                 context.is_ok_and(|context| clone_op::is_begun(&context, &self.url, &here));
             match refused {
@@ -60,7 +56,7 @@ impl RunAnywhere for CloneArgs {
                 other => other,
             }
         })?;
-        let done = self.into_directory(cmd, &global, environment, &here);
+        let done = self.into_directory(cmd, &place, environment, &here);
         if done.is_err() && is_made {
             // What was written into it stays; it is empty otherwise.
             let _ = fs::remove_dir(&directory);
@@ -73,11 +69,12 @@ impl CloneArgs {
     fn into_directory(
         self,
         cmd: &CommandContext<'_>,
-        global: &GlobalArgs,
+        place: &Place,
         environment: Environment,
         here: &Path,
     ) -> Result<u8> {
-        let context = command_context::open(global, environment, "clone", OwnFile::MayBeBad)?;
+        let context =
+            command_context::open(place, cmd.global, environment, "clone", OwnFile::MayBeBad)?;
         signals::install(&context.interrupt);
         let is_watched = cmd.printer.talks_to_a_person();
         let _showing = is_watched

@@ -1,15 +1,16 @@
 //! `config`: works without a store, with a bad file, and without a base.
 
+use std::path::Path;
 use std::time::Duration;
 
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::{self, CommandContext, print_answer};
 use crate::cli::global::{Color, GlobalArgs};
 use crate::cli::run::RunAnywhere;
 use crate::cli::{environment, exit_code};
 use crate::config::environment::{ColorChoice, Environment, Origin, base_and_origin};
 use crate::error::{Error, Result};
 use crate::ops::browse::config::{self as config_op, ConfigOptions, Setting, SettingValue};
-use crate::ops::context::resolve_root;
+use crate::ops::find_root::RootSearch;
 use crate::view::{config as config_view, words};
 
 /// Show each setting and its origin
@@ -19,17 +20,15 @@ pub struct ConfigArgs {}
 impl RunAnywhere for ConfigArgs {
     fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
         let global = cmd.global;
-        let dir = environment::directory(global.dir.as_deref(), &environment)?;
-        let logical = if global.dir.is_some() {
-            Some(&*dir)
-        } else {
-            environment.logical_dir.as_deref()
-        };
-        let root = resolve_root(&dir, logical)?;
         let base = base_and_origin(global.base.as_deref(), &environment);
         let base = base
             .map(|(base, origin)| Ok::<_, Error>((environment::absolute(&base)?, origin)))
             .transpose()?;
+        let search = RootSearch {
+            base: base.as_ref().map_or(Path::new(""), |(base, _)| base),
+            home: environment.home.as_deref(),
+        };
+        let root = search.find(&command_context::place(global, &environment)?)?;
         let flags = flags(global, &environment);
         let outcome = config_op::config(ConfigOptions {
             root,

@@ -29,6 +29,7 @@ use crate::ops::create::command as create_op;
 use crate::ops::create::gate::GateOptions;
 use crate::ops::create::options::{CreateOptions, DedupPolicy, TermsOptions};
 use crate::ops::create::outcome::CreateOutcome;
+use crate::ops::database::backup;
 use crate::ops::warning::Warning;
 use crate::view::contract::{self as contract_view, ContractDocument, ContractForm};
 use crate::view::copies::json;
@@ -133,7 +134,9 @@ impl CreateArgs {
     /// # Errors
     /// They are several words, the path of a file, or beside a bare `--include-sensitive`, so that
     /// something else may be meant.
-    fn take_words(&mut self, root: &Path) -> Result<()> {
+    fn take_words(&mut self, context: &Context) -> Result<()> {
+        let root = context.root.path();
+        let here = backup::live(context, context.root.current());
         let words: Vec<OsString> = self
             .word
             .take()
@@ -156,12 +159,12 @@ impl CreateArgs {
                 ),
             });
         }
-        let is_there = |word: &&OsString| root.join(word).symlink_metadata().is_ok();
+        let is_there = |word: &&OsString| here.join(word).symlink_metadata().is_ok();
         if let Some(path) = words.iter().filter(|word| !word.is_empty()).find(is_there) {
             let has_dots = Path::new(path)
                 .components()
                 .any(|part| part == Component::ParentDir);
-            let is_inside = !has_dots && root.join(path).starts_with(root);
+            let is_inside = !has_dots && here.join(path).starts_with(root);
             let word = path.as_encoded_bytes();
             let path = shell_word(word);
             let everything = Sentence::new(
@@ -287,7 +290,7 @@ fn create(
         .then(|| lists::expand(&args.scope))
         .transpose()?;
     let state = args.state_file.as_deref().map(lists::content).transpose()?;
-    args.take_words(context.root.path())?;
+    args.take_words(context)?;
     let (wants, has_reason) = (args.contract, args.reason.is_some());
     let is_scoped =
         scope.is_some() || state.is_some() || !args.state.is_empty() || !args.db.is_empty();

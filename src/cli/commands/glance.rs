@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Read as _};
 use std::panic;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
+use crate::agent::event_place::NamedDirs;
 use crate::agent::glance::{self, Glance};
 use crate::cli::command_context::{self, CommandContext};
 use crate::cli::commands::{Command, OtherCommand};
@@ -18,6 +18,7 @@ use crate::cli::{child, environment, exit_code, parse, signals};
 use crate::config::environment::Environment;
 use crate::config::settings::OwnFile;
 use crate::error::Result;
+use crate::ops::find_root::Place;
 use crate::view::{envelope, glance as glance_view};
 
 /// Print one line for the status line of Claude Code
@@ -84,7 +85,7 @@ fn answer(global: &GlobalArgs, command: &str, line: &str) {
 }
 
 fn prompt(global: &GlobalArgs) -> String {
-    let found = read_store(global, None);
+    let found = read_store(global, &NamedDirs::default());
     found.map_or_else(String::new, |(glance, now_ms)| {
         glance_view::shell_prompt(&glance, now_ms)
     })
@@ -101,11 +102,11 @@ impl StatuslineArgs {
                 .take(LARGEST_DOCUMENT)
                 .read_to_end(&mut document);
         }
-        let dir = glance::directory_of(&document);
+        let dirs = glance::dirs_of(&document).unwrap_or_default();
         let wrapped = self
             .wrap
             .map(|line| thread::spawn(move || child::filtered(&line, document, WRAPPED_LIMIT)));
-        let found = read_store(global, dir);
+        let found = read_store(global, &dirs);
         let ours = found.map_or_else(String::new, |(glance, now_ms)| {
             glance_view::status_line(&glance, now_ms)
         });
@@ -115,17 +116,14 @@ impl StatuslineArgs {
     }
 }
 
-/// Reads the store of a directory, or of the nearest one above that has one, and the time.
-fn read_store(global: &GlobalArgs, dir: Option<PathBuf>) -> Option<(Glance, i64)> {
-    let open = |dir: Option<PathBuf>| {
-        let global = GlobalArgs {
-            dir,
-            ..global.clone()
-        };
-        command_context::open(&global, environment::read(), "prompt", OwnFile::MayBeBad).ok()
-    };
-    let context = open(global.dir.clone().or(dir))?;
-    let here = glance::glance(&context).ok()?;
-    let above = || glance::glance(&open(Some(context.root_above()?))?).ok()?;
-    Some((here.or_else(above)?, context.now_ms))
+/// Reads the store of the place that the command line or the document names, and the time.
+fn read_store(global: &GlobalArgs, dirs: &NamedDirs) -> Option<(Glance, i64)> {
+    let environment = environment::read();
+    let mut place = command_context::place(global, &environment).ok()?;
+    if let Place::From(here) = &place {
+        place = dirs.places(None, here).pop()?;
+    }
+    let own_file = OwnFile::MayBeBad;
+    let context = command_context::open(&place, global, environment, "prompt", own_file).ok()?;
+    Some((glance::glance(&context).ok()??, context.now_ms))
 }

@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::io::Read as _;
 use std::panic;
-use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
@@ -17,6 +16,7 @@ use crate::agent::dialect::answer::{self, HookAnswer};
 use crate::agent::dialect::event::{AgentEvent, AgentName};
 use crate::agent::dialect::read;
 use crate::agent::hook::handle::{self, HookOptions};
+use crate::agent::hook::marks::Beginning;
 use crate::base::interrupt::Interrupt;
 use crate::cli::command_context::{self, CommandContext};
 use crate::cli::commands::{Command, OtherCommand};
@@ -24,10 +24,11 @@ use crate::cli::global::GlobalArgs;
 use crate::cli::run::RunAnywhere;
 use crate::cli::terminal::printer;
 use crate::cli::{environment, exit_code, parse, signals};
-use crate::config::environment::Environment;
+use crate::config::environment::{Environment, base};
 use crate::config::settings::OwnFile;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::session::provenance::Moment;
+use crate::ops::find_root::Place;
 use crate::view::format::Paint;
 use crate::view::words;
 
@@ -149,43 +150,54 @@ fn respond(
         ..HookAnswer::default()
     };
     let _ = reports.send(Report::Limit(limit, answer::render(&event, &whole)));
-    let here = global
-        .dir
-        .clone()
-        .or_else(|| environment::absolute(Path::new(".")).ok());
-    let dirs = if event.dirs.is_empty() {
-        here.into_iter().collect()
-    } else {
-        event.dirs.clone()
-    };
-    for dir in dirs {
+    for place in places(global, &event) {
         let left = limit.saturating_sub(LAST_PART + started.elapsed());
-        let said = respond_in(global, args, &event, &dir, left, interrupt);
+        let said = respond_in(global, args, &event, &place, left, interrupt);
         whole.message = whole.message.or(said.message);
         whole.context = whole.context.or(said.context);
     }
     answer::render(&event, &whole)
 }
 
-/// Works on the event in one directory, and logs it.
+/// Returns where the event belongs.
+fn places(global: &GlobalArgs, event: &AgentEvent) -> Vec<Place> {
+    let environment = environment::read();
+    let Ok(place) = command_context::place(global, &environment) else {
+        return Vec::new();
+    };
+    let Place::From(here) = place else {
+        return vec![place];
+    };
+    let project = environment.claude_project_dir.clone();
+    let project = project.filter(|dir| event.agent.names_project() && dir.is_absolute());
+    let began = || {
+        let now_ms = environment::now_ms().ok()?;
+        beginning(global, &environment, event)?.read(now_ms)
+    };
+    let known = project.or_else(|| (!event.begins).then(began)?);
+    event.dirs.places(known.as_deref(), &here)
+}
+
+fn beginning(
+    global: &GlobalArgs,
+    environment: &Environment,
+    event: &AgentEvent,
+) -> Option<Beginning> {
+    let base = base(global.base.as_deref(), environment).ok()?;
+    Beginning::of(&environment::temporary_dir(), &base, event)
+}
+
+/// Works on the event in one place, and logs it.
 fn respond_in(
     global: &GlobalArgs,
     args: &HookArgs,
     event: &AgentEvent,
-    dir: &Path,
+    place: &Place,
     left: Duration,
     interrupt: &Interrupt,
 ) -> HookAnswer {
     let began = Instant::now();
-    let open = |dir: &Path| {
-        let global = GlobalArgs {
-            dir: Some(dir.to_path_buf()),
-            ..global.clone()
-        };
-        command_context::open(&global, environment::read(), "hook", OwnFile::MayBeBad)
-    };
-    // A shell may stand in a directory that it has removed.
-    let dir = dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(dir);
+    let (Place::From(dir) | Place::Exactly(dir)) = place;
     let options = HookOptions {
         first: args.first,
         temporary: &environment::temporary_dir(),
@@ -194,14 +206,19 @@ fn respond_in(
             words.trim().trim_start_matches("checkpoint: ").to_owned()
         },
     };
-    let opened = open(dir).and_then(|context| match handle::root_above(&context) {
-        Some(above) => open(&above),
-        None => Ok(context),
-    });
+    let environment = environment::read();
+    let opened = command_context::open(place, global, environment, "hook", OwnFile::MayBeBad);
     let mut context = match opened {
-        Ok(context) => context,
+        Ok(context) if context.root.exists() => context,
+        // A directory that is gone gets nothing.
+        Ok(_) | Err(Error::RootMissing { .. }) => return HookAnswer::default(),
         Err(error) => return handle::unopened(event, &options, dir, &error),
     };
+    if let Some(mark) = beginning(global, &context.environment, event)
+        && (event.begins || mark.read(context.now_ms).is_none())
+    {
+        mark.note(context.root.path());
+    }
     (context.lock_wait, context.interrupt) = (left, interrupt.clone());
     let handled = handle::handle(&context, event, &options);
     handle::log(&context, event, &handled.done, began.elapsed());

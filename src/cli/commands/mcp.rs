@@ -61,19 +61,24 @@ impl McpArgs {
         use crate::cli::environment::{absolute, directory};
         use crate::cli::mcp::allowed_dirs::AllowedDirs;
         use crate::config::environment::base;
-        use crate::ops::context::resolve_root;
+        use crate::ops::find_root::{Place, RootSearch};
 
         let named = self.directory.as_ref().or(cmd.global.dir.as_ref());
         let usual = named.or(environment.claude_project_dir.as_ref());
         let dir = directory(usual.map(PathBuf::as_path), environment)?;
-        let place = absolute(&base(cmd.global.base.as_deref(), environment)?)?;
-        let is_project = || {
-            let home = environment.home.as_deref();
-            let root = resolve_root(&dir, None);
-            root.is_ok_and(|root| root.danger(&place, home).is_none())
+        let base = absolute(&base(cmd.global.base.as_deref(), environment)?)?;
+        let home = environment.home.as_deref();
+        let search = RootSearch { base: &base, home };
+        let is_named = named.is_some() || cmd.global.here;
+        let place = if is_named {
+            Place::Exactly
+        } else {
+            Place::From
         };
+        let root = search.find(&place(dir))?;
+        let is_project = root.danger(&base, home).is_none();
         let others = self.allow.iter().map(|dir| absolute(dir));
         let others = others.collect::<Result<Vec<PathBuf>>>()?;
-        AllowedDirs::new(&dir, named.is_some() || is_project(), &others)
+        AllowedDirs::new(root.path(), is_named || is_project, &others)
     }
 }

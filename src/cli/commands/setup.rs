@@ -19,7 +19,7 @@ use crate::cli::{environment, exit_code, signals};
 use crate::config::environment::Environment;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
-use crate::ops::context::resolve_root;
+use crate::ops::find_root::exactly;
 use crate::view::format::count;
 use crate::view::setup::{self as setup_view, AgentOutcome, SetupProgress};
 use crate::view::words;
@@ -107,7 +107,7 @@ impl SetupArgs {
         let places = if self.project {
             let global = cmd.global;
             let dir = environment::directory(global.dir.as_deref(), environment)?;
-            SetupPlaces::of_project(resolve_root(&dir, None)?.path())
+            SetupPlaces::of_project(exactly(&dir)?.path())
         } else {
             SetupPlaces::of_user(environment)?
         };

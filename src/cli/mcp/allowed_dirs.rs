@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::ops::context::resolve_root;
+use crate::ops::find_root::{Place, exactly};
 
 /// Canonical paths; what lies below them is allowed too.
 #[derive(Clone, Debug)]
@@ -19,15 +19,26 @@ impl AllowedDirs {
     /// # Errors
     /// One of them does not exist.
     pub fn new(usual: &Path, reaches_below: bool, others: &[PathBuf]) -> Result<Self> {
-        let usual = resolve_root(usual, None)?.path().to_path_buf();
+        let usual = exactly(usual)?.path().to_path_buf();
         let mut tops = Vec::new();
         for other in others {
-            tops.push(resolve_root(other, None)?.path().to_path_buf());
+            tops.push(exactly(other)?.path().to_path_buf());
         }
         if reaches_below {
             tops.push(usual.clone());
         }
         Ok(Self { usual, tops })
+    }
+
+    /// Returns where a call acts: a directory that it names may belong to a root above.
+    pub fn place(&self, dir: &Path) -> Place {
+        let is_usual = dir == self.usual;
+        let place = if is_usual {
+            Place::Exactly
+        } else {
+            Place::From
+        };
+        place(dir.to_path_buf())
     }
 
     pub fn usual(&self) -> &Path {
@@ -45,7 +56,7 @@ impl AllowedDirs {
         let dir = self.usual.join(typed);
         // What lies outside is not even told to be missing.
         let outside = |_| Error::DirNotAllowed { dir: dir.clone() };
-        let found = resolve_root(&dir, None).map_err(outside)?;
+        let found = exactly(&dir).map_err(outside)?;
         self.check(found.path())?;
         Ok(found.path().to_path_buf())
     }

@@ -301,7 +301,7 @@ impl Front {
         work: &RunningWork,
         as_json: bool,
     ) -> (u8, Vec<u8>) {
-        let mut line: Vec<OsString> = vec!["checkpoint".into(), "-C".into(), dir.into()];
+        let mut line: Vec<OsString> = vec!["checkpoint".into()];
         if let Some(base) = &self.base {
             line.extend(["--base".into(), base.into()]);
         }
@@ -314,7 +314,8 @@ impl Front {
             line.push("--json".into());
         }
         line.extend_from_slice(words);
-        entry::answer(&line, self.environment.clone(), &|context, _| {
+        let place = self.dirs.place(dir);
+        entry::answer(&line, &place, self.environment.clone(), &|context, _| {
             // It was made canonical again, in case a link took its place meanwhile.
             self.dirs.check(context.root.path())?;
             context.interrupt = work.interrupt.clone();

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use crate::base::text::escape;
 use crate::error::sentence::Sentence;
@@ -73,8 +72,6 @@ pub struct ListOutcome {
     pub hidden: usize,
     /// Whether there is a store for this root.
     pub exists: bool,
-    /// If there is none: the nearest root above that has one.
-    pub root_above: Option<PathBuf>,
     pub warnings: Vec<Warning>,
 }
 
@@ -84,7 +81,6 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
         let moved = moved::find_without_capture(context)?;
         return Ok(ListOutcome {
             warnings: moved.iter().map(Moved::warning).collect(),
-            root_above: context.root_above(),
             ..ListOutcome::default()
         });
     };

@@ -44,8 +44,6 @@ pub struct StatusOutcome {
     pub manifest: PathBuf,
     pub dir_hash: String,
     pub exists: bool,
-    /// If there is no store: the nearest root above that has one.
-    pub root_above: Option<PathBuf>,
     pub checkpoints: usize,
     pub pinned: usize,
     pub safety: usize,
@@ -84,7 +82,6 @@ pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome
         store: dir,
         dir_hash: dir_hash(context.root.path()),
         exists: false,
-        root_above: context.root_above(),
         checkpoints: 0,
         pinned: 0,
         safety: 0,
@@ -129,7 +126,7 @@ fn describe_store(
     let inventory = store.inventory()?;
     let checkpoints = &inventory.checkpoints;
     let pending = session::pending_unlocked(store, checkpoints)?;
-    (outcome.exists, outcome.root_above) = (true, None);
+    outcome.exists = true;
     outcome.checkpoints = checkpoints.len();
     outcome.pinned = checkpoints.pinned_count();
     outcome.safety = checkpoints.safety_count();

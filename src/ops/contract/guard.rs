@@ -66,7 +66,6 @@ pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> 
         });
     }
     let Some(mut store) = context.find_store()? else {
-        context.refuse_below_root()?;
         return Err(of_none(
             context,
             &wanted,

@@ -38,7 +38,6 @@ pub fn hold(context: &Context, options: &HoldOptions) -> Result<HoldOutcome> {
         what: format!("'{name}' is not a valid name of a hold: {why}"),
     })?;
     let span_ms = options.span.as_deref().map_or(Ok(USUAL_MS), parse_span)?;
-    context.refuse_below_root()?;
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
     let mut holds = active_holds(context, &store, &mut session.warnings);

@@ -279,8 +279,7 @@ fn parse_part(root: &Root, typed: &[u8]) -> Result<ScopePart> {
     {
         return Ok(ScopePart::path(path.clone()));
     }
-    let typed = restore_paths::inside(root, typed);
-    ScopePart::glob(typed).ok_or_else(|| Error::Usage {
+    ScopePart::glob(&restore_paths::pattern(root, typed)).ok_or_else(|| Error::Usage {
         what: format!("scope '{}' can match nothing", escape_bytes(typed)),
     })
 }

@@ -1,5 +1,5 @@
-//! PATH arguments of a restore: literal names, relative to the root or absolute inside it, all
-//! checked first.
+//! PATH arguments: literal names, relative to the current directory or absolute inside the root, all
+//! checked first; and patterns, which begin there too.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -38,15 +38,16 @@ fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
     if typed.is_empty() {
         return Err(wrong("is empty"));
     }
-    let inside = if is_absolute(typed) {
-        below_root(root, typed).ok_or_else(|| wrong("lies outside the root"))?
+    let (above, rest) = if is_absolute(typed) {
+        let inside = below_root(root, typed).ok_or_else(|| wrong("lies outside the root"))?;
+        (RelPath::root(), split(inside).collect())
     } else {
-        typed
+        climbed(root, typed).ok_or_else(|| wrong("has '..' in it and leads out of the root"))?
     };
-    let names: Vec<&[u8]> = inside
-        .split(|b| *b == b'/')
-        .filter(|name| !matches!(**name, [] | [b'.']))
-        .collect();
+    let rest = rest
+        .into_iter()
+        .filter(|name| !matches!(**name, [] | [b'.']));
+    let names: Vec<&[u8]> = above.components().chain(rest).collect();
     if names.contains(&b"..".as_slice()) {
         return Err(wrong("has '..' in it"));
     }
@@ -56,9 +57,56 @@ fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
     RelPath::new(&names.join(&b'/')).map_err(|why| wrong(&why.to_string()))
 }
 
-/// Strips the root from what was typed: `/root/src/*.rs` becomes `/src/*.rs`.
-pub fn inside<'t>(root: &Root, typed: &'t [u8]) -> &'t [u8] {
-    below_root(root, typed).unwrap_or(typed)
+fn split(typed: &[u8]) -> impl Iterator<Item = &[u8]> {
+    typed.split(|byte| *byte == b'/')
+}
+
+/// Follows `..` at the beginning of what was typed upwards from the current directory; returns the
+/// names that are left. `None` if it leads out of the root.
+fn climbed<'t>(root: &Root, typed: &'t [u8]) -> Option<(RelPath, Vec<&'t [u8]>)> {
+    let mut above = root.current().clone();
+    let mut names = split(typed).peekable();
+    while let Some(name) = names.next_if(|name| matches!(*name, b"." | b"..")) {
+        if name == b".." {
+            above = above.parent()?;
+        }
+    }
+    Some((above, names.collect()))
+}
+
+/// Returns a pattern as it is from the root on: `/root/src/*.rs` becomes `/src/*.rs`, and in `src`
+/// `*.rs` matches below it alone.
+pub fn pattern<'t>(root: &Root, typed: &'t [u8]) -> Cow<'t, [u8]> {
+    if let Some(inside) = below_root(root, typed) {
+        return inside.into();
+    }
+    let is_of_root = root.current().is_root() || typed.starts_with(b"/");
+    let Some((above, names)) = climbed(root, typed).filter(|_| !is_of_root) else {
+        return typed.into();
+    };
+    let escaped = |byte: &u8| match byte {
+        b'*' | b'?' | b'[' | b']' | b'\\' => vec![b'\\', *byte],
+        byte => vec![*byte],
+    };
+    let above: Vec<u8> = above.as_bytes().iter().flat_map(escaped).collect();
+    let is_name = matches!(&*names, [_] | [_, b""]);
+    let start = [&*above].into_iter().filter(|above| !above.is_empty());
+    let start = start.chain(is_name.then_some(&b"**"[..]));
+    start.chain(names).collect::<Vec<_>>().join(&b'/').into()
+}
+
+/// Returns a path as it is typed in the current directory.
+pub fn as_typed(root: &Root, path: &RelPath) -> Vec<u8> {
+    let current = root.current();
+    let is_shared = |(one, other): &(&[u8], &[u8])| one == other;
+    let shared = current
+        .components()
+        .zip(path.components())
+        .take_while(is_shared)
+        .count();
+    let up = current.components().skip(shared).map(|_| b"..".as_slice());
+    let names: Vec<&[u8]> = up.chain(path.components().skip(shared)).collect();
+    names.join(&b'/')
 }
 
 /// Returns what was typed with `/` between names: Windows has two separators.

@@ -23,9 +23,10 @@ impl Globs {
         let part = |typed: &Vec<u8>| {
             let typed = &*restore_paths::with_slashes(typed);
             check_is_inside(root, typed)?;
-            let glob = ScopePart::glob(restore_paths::inside(root, typed));
+            let whole = &*restore_paths::pattern(root, typed);
             let names_something = |typed: &[u8]| !matches!(typed, b"" | b"." | b"./" | b"/");
-            glob.filter(|_| names_something(restore_paths::inside(root, typed)))
+            let glob = ScopePart::glob(whole);
+            glob.filter(|_| names_something(typed) && names_something(whole))
                 .ok_or_else(|| Error::Usage {
                     what: format!("the pattern '{}' can match nothing", escape_bytes(typed)),
                 })
@@ -50,11 +51,14 @@ fn check_is_inside(root: &Root, typed: &[u8]) -> Result<()> {
             "begins with !: --exclude leaves paths out, and \\! is the sign itself",
         ));
     }
-    if typed.split(|byte| *byte == b'/').any(|name| name == b"..") {
+    let from_root = restore_paths::pattern(root, typed);
+    if from_root
+        .split(|byte| *byte == b'/')
+        .any(|name| name == b"..")
+    {
         return Err(wrong("has '..' in it"));
     }
-    let from_root = restore_paths::inside(root, typed);
-    let Some(rest) = typed.strip_prefix(b"/").filter(|_| from_root == typed) else {
+    let Some(rest) = typed.strip_prefix(b"/").filter(|_| *from_root == *typed) else {
         return Ok(());
     };
     let first = rest.split(|byte| *byte == b'/').next().unwrap_or_default();

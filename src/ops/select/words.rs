@@ -193,7 +193,8 @@ impl<'s> Lookup<'s> {
     /// Returns the error for a path to be looked for that names a checkpoint, or is one inside.
     pub fn in_place_of_path(&self, typed: &[u8]) -> Option<Error> {
         if let Ok(Some((_, path, true))) = self.inside(typed) {
-            let words = [b"find".as_slice(), path.as_bytes()];
+            let path = restore_paths::as_typed(&self.context.root, &path);
+            let words = [b"find".as_slice(), &path];
             return Some(Error::NothingFound {
                 what: format!(
                     "'{}' names a path of one checkpoint, and all are searched here",

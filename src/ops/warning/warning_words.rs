@@ -18,6 +18,7 @@ const COPY_INSIDE: &str =
     "the copy is in the working directory, so the next create captures it too";
 
 const JOURNAL_UNREADABLE: &str = "the journal of an interrupted restore cannot be read: 'checkpoint undo' goes back to before it";
+const EMPTY_AFTER_FILES: &str = "this checkpoint is empty, but the one before it had files";
 const GIT_INDEX_UNREADABLE: &str =
     "the project's git index cannot be read, so ignored files that it names are left out";
 
@@ -72,9 +73,8 @@ impl Warning {
                 old_root,
                 checkpoints,
             } => return moved(old_root, *checkpoints),
-            Self::EmptyAfterFiles => {
-                "this checkpoint is empty, but the one before it had files".to_owned()
-            }
+            Self::BelowTop { root, top } => return below_top(root, top),
+            Self::EmptyAfterFiles => EMPTY_AFTER_FILES.to_owned(),
             Self::OverKeep { keep, kept } => over_keep(*keep, *kept),
             Self::OverMaxStoreSize {
                 limit_bytes,
@@ -294,6 +294,13 @@ fn moved(old_root: &Path, checkpoints: usize) -> Sentence {
     Sentence::new(
         "this directory seems to be that of {}, which has {}: 'checkpoint relink {}' brings them here",
         &[&escape_path(old_root), &number, &word],
+    )
+}
+
+fn below_top(root: &Path, top: &Path) -> Sentence {
+    Sentence::new(
+        "only {} was saved; 'checkpoint -C {} create' saves the whole repository",
+        &[&escape_path(root), &top.as_os_str().as_encoded_bytes()],
     )
 }
 

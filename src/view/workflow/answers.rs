@@ -145,8 +145,6 @@ pub struct RunListAnswer {
     pub workflows: Vec<RunRow>,
     pub damaged: Vec<LostRunJson>,
     pub troubles: Vec<TroubleJson>,
-    /// Where there is no store: the nearest directory above that has one.
-    pub root_above: Option<String>,
 }
 
 /// A run as a row of a list.

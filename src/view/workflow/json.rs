@@ -126,10 +126,6 @@ pub fn list(listed: &Listed) -> String {
         workflows: listed.runs.iter().map(brief).collect(),
         damaged: lost.collect(),
         troubles: troubles(&listed.conflicts),
-        root_above: listed
-            .root_above
-            .as_ref()
-            .map(|above| above.display().to_string()),
     };
     envelope("workflow.list", 0, &data, &listed.warnings)
 }

@@ -1,7 +1,6 @@
 //! Lists of runs, log entries, differences, findings and tasks.
 
-use crate::base::shell_word::shell_word;
-use crate::base::text::{escape, escape_line, escape_path};
+use crate::base::text::{escape, escape_line};
 use crate::base::time;
 use crate::view::columns::aligned;
 use crate::view::words::Output;
@@ -15,17 +14,9 @@ use crate::workflow::rules::workflow::Workflow;
 /// Times are local at a terminal, else UTC.
 pub fn list(listed: &Listed, for_a_person: bool) -> Output {
     if listed.runs.is_empty() && listed.lost.is_empty() {
-        let above = listed.root_above.as_ref().map(|above| {
-            let word = shell_word(above.as_os_str().as_encoded_bytes());
-            format!(
-                "; 'checkpoint -C {word} workflow list' lists those of {}",
-                escape_path(above)
-            )
-        });
         let talk = format!(
-            "{}no workflow is known here{}\n",
-            conflicts(&listed.conflicts),
-            above.unwrap_or_default()
+            "{}no workflow is known here\n",
+            conflicts(&listed.conflicts)
         );
         return Output {
             result: String::new(),

@@ -1,9 +1,7 @@
 //! Imports edits of profile files into the store. Every command does this first.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
 use crate::model::run_id;
@@ -12,7 +10,6 @@ use crate::ops::open_store::open_usable;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
-use crate::store::layout::store_dir;
 use crate::store::repository::Store;
 use crate::workflow::documents::classify::{Removed, Verdict, judge, judge_all, removed};
 use crate::workflow::documents::conflict::ConflictKind;
@@ -44,31 +41,18 @@ pub fn require_store(context: &Context) -> Result<Store> {
     if let Some(store) = context.find_store()? {
         return Ok(store);
     }
-    context.refuse_below_root()?;
     if find_documents::on_disk(context)?.is_empty() {
         return Err(no_workflow(context));
     }
     open_usable(context, false)
 }
 
-/// Returns the error where there is no store: it names a root above, which may have the run.
+/// Returns the error where there is no store.
 pub fn no_workflow(context: &Context) -> Error {
     if !context.root.exists() {
         return context.no_store();
     }
-    let Some(above) = context.root_above() else {
-        return RunError::NoWorkflow.into();
-    };
-    let has_run = has_run(context, &above);
-    RunError::NoWorkflowBelow { above, has_run }.into()
-}
-
-/// Whether another root has a live run.
-fn has_run(context: &Context, root: &Path) -> bool {
-    let store = Store::open(store_dir(&context.base, root));
-    store.is_ok_and(|store| {
-        store.is_some_and(|store| store.workflows().is_ok_and(|runs| !runs.is_empty()))
-    })
+    RunError::NoWorkflow.into()
 }
 
 /// A store with all edits by hand imported, as far as possible.

@@ -1,7 +1,5 @@
 //! Read-only reports on runs: status, list, log, and comparison of two states.
 
-use std::path::PathBuf;
-
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
@@ -136,8 +134,6 @@ pub struct Listed {
     pub runs: Vec<Run>,
     pub lost: Vec<LostRun>,
     pub conflicts: Vec<Conflict>,
-    /// If there is no store: the nearest root above that has one.
-    pub root_above: Option<PathBuf>,
     pub warnings: Vec<Warning>,
 }
 
@@ -150,10 +146,7 @@ pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<Listed> 
         warnings,
     }) = import_edits::open_imported(context)?
     else {
-        return Ok(Listed {
-            root_above: context.root_above(),
-            ..Listed::default()
-        });
+        return Ok(Listed::default());
     };
     let Runs { mut runs, lost } = if all {
         Runs::all(&store)?
@@ -165,7 +158,6 @@ pub fn list(context: &Context, kind: Option<&str>, all: bool) -> Result<Listed> 
         runs,
         lost,
         conflicts,
-        root_above: None,
         warnings,
     })
 }

@@ -1,11 +1,8 @@
 //! Why a command on a run fails: each failure with its sentence, its code and the next step.
 
-use std::path::PathBuf;
-
 use strum::EnumMessage as _;
 
 use crate::base::cut_list::and_more;
-use crate::base::text::escape_path;
 use crate::error::Error;
 use crate::error::problem::{Grade, WorkflowProblem};
 use crate::error::sentence::{CommandWords, Sentence};
@@ -22,10 +19,6 @@ pub enum RunError {
     #[error("there is no workflow here")]
     #[strum(message = "'checkpoint workflow init --phase NAME' starts one")]
     NoWorkflow,
-    /// The nearest root above that has a store may have runs too.
-    #[error("there is no workflow here")]
-    #[strum(serialize = "no_workflow")]
-    NoWorkflowBelow { above: PathBuf, has_run: bool },
     #[error("no workflow '{0}'")]
     #[strum(message = "'checkpoint workflow list --all' lists all of them")]
     NoSuchWorkflow(String),
@@ -286,7 +279,6 @@ impl RunError {
     fn grade(&self) -> Grade {
         match self {
             Self::NoWorkflow
-            | Self::NoWorkflowBelow { .. }
             | Self::NoSuchWorkflow(_)
             | Self::NoSuchPhase { .. }
             | Self::UnknownPhase(_)
@@ -304,20 +296,6 @@ impl RunError {
 
     fn next_step(&self) -> Option<Sentence> {
         Some(match self {
-            Self::NoWorkflowBelow { above, has_run } => {
-                let (path, word) = (escape_path(above), above.as_os_str().as_encoded_bytes());
-                if *has_run {
-                    Sentence::new(
-                        "{} has one: 'checkpoint -C {} workflow status' shows it",
-                        &[&path, &word],
-                    )
-                } else {
-                    Sentence::new(
-                        "'checkpoint -C {} workflow init --phase NAME' starts one in {}",
-                        &[&word, &path],
-                    )
-                }
-            }
             Self::Archived { run } => Sentence::new(
                 "'checkpoint workflow show {}' shows it, 'checkpoint workflow delete {} --purge' drops it, and ",
                 &[run, run],

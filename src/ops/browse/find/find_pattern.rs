@@ -10,7 +10,8 @@ use crate::worktree::root::Root;
 pub fn parse(root: &Root, typed: &[u8]) -> Result<PathPattern> {
     let literal = restore_paths::parse(root, &[typed.to_vec()]).map(|mut paths| paths.pop());
     if has_marks(typed) {
-        return Ok(PathPattern::of_glob(typed, literal.ok().flatten()));
+        let glob = restore_paths::pattern(root, typed);
+        return Ok(PathPattern::of_glob(&glob, literal.ok().flatten()));
     }
     let literal = literal?;
     // As in an ignore file, a name without a slash is one in any directory.
@@ -20,7 +21,9 @@ pub fn parse(root: &Root, typed: &[u8]) -> Result<PathPattern> {
                 b'\\' => vec![b'\\', b'\\'],
                 byte => vec![*byte],
             });
-            Ok(PathPattern::of_glob(&glob.collect::<Vec<u8>>(), Some(name)))
+            let glob = glob.collect::<Vec<u8>>();
+            let glob = restore_paths::pattern(root, &glob);
+            Ok(PathPattern::of_glob(&glob, Some(name)))
         }
         literal => Ok(literal.map_or_else(PathPattern::all, PathPattern::of_path)),
     }

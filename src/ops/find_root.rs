@@ -1,0 +1,117 @@
+//! Whose a directory is: the one answer of command line, hooks, status lines, server and `doctor`.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::error::Result;
+use crate::model::state::rel_path::RelPath;
+use crate::ops::restore::restore_paths::with_slashes;
+use crate::store::files::read_regular;
+use crate::store::layout::store_dir;
+use crate::worktree::root::{Root, canonical, identity};
+
+/// Where a caller acts.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// In this directory and no other.
+    Exactly(PathBuf),
+    /// In the root that this directory belongs to.
+    From(PathBuf),
+}
+
+/// What the answer depends on, beside the place.
+#[derive(Clone, Copy, Debug)]
+pub struct RootSearch<'s> {
+    pub base: &'s Path,
+    pub home: Option<&'s Path>,
+}
+
+impl RootSearch<'_> {
+    /// Finds the root of a place: the nearest directory with a store, upwards from it, or else the
+    /// place itself. A repository below such a directory is a root of its own.
+    ///
+    /// # Errors
+    /// The place is a file, or it is gone, and its parent too.
+    pub fn find(&self, place: &Place) -> Result<Root> {
+        let dir = match place {
+            Place::Exactly(dir) => return Root::resolve(dir, Some(dir)),
+            Place::From(dir) => dir,
+        };
+        let start = canonical_or_gone(dir);
+        let Some(above) = start.as_deref().and_then(|start| self.root_above(start)) else {
+            return Root::resolve(dir, Some(dir));
+        };
+        let current = below(start.as_deref().unwrap_or(dir), &above);
+        let depth = current.components().count();
+        let logical = dir.ancestors().nth(depth);
+        Ok(Root::resolve(&above, logical)?.seen_from(current))
+    }
+
+    /// Returns the nearest directory with a store from `start` on, unless a repository on the way
+    /// is a root of its own: then that.
+    fn root_above(&self, start: &Path) -> Option<PathBuf> {
+        let mut own = None;
+        for dir in self.reach(start) {
+            if store_dir(self.base, dir).is_dir() {
+                return Some(own.unwrap_or(dir).to_path_buf());
+            }
+            own = own.or_else(|| has_repository(dir).then_some(dir));
+        }
+        None
+    }
+
+    /// Returns the top of the repository in which a directory lies, if it is another directory.
+    pub fn repository_top(&self, dir: &Path) -> Option<PathBuf> {
+        let top = self.reach(dir).find(|dir| has_repository(dir))?;
+        (top != dir).then(|| top.to_path_buf())
+    }
+
+    /// Returns the directories that a search looks at: up to the home directory, which takes over
+    /// nothing below it, and to the border of a file system.
+    fn reach<'d>(&self, start: &'d Path) -> impl Iterator<Item = &'d Path> {
+        let home = self.home.map(|home| canonical(home).unwrap_or(home.into()));
+        let device = |dir: &Path| identity(dir).map(|(device, _)| device);
+        let own = start.ancestors().find_map(device);
+        std::iter::successors(Some(start), move |dir| {
+            let above = dir.parent()?;
+            let is_home = [Some(*dir), Some(above)].contains(&home.as_deref());
+            let is_border = device(above).is_some_and(|device| Some(device) != own);
+            (!is_home && !is_border).then_some(above)
+        })
+    }
+}
+
+/// Returns a directory as a root, without a search.
+///
+/// # Errors
+/// As [`Root::resolve`].
+pub fn exactly(dir: &Path) -> Result<Root> {
+    Root::resolve(dir, None)
+}
+
+fn has_repository(dir: &Path) -> bool {
+    dir.join(".git").symlink_metadata().is_ok()
+}
+
+/// Whether a directory is a linked worktree of a repository.
+pub fn is_linked_worktree(dir: &Path) -> bool {
+    let link = read_regular::read_text(&dir.join(".git")).unwrap_or_default();
+    link.starts_with("gitdir:") && link.replace('\\', "/").contains("/worktrees/")
+}
+
+/// Returns the canonical path of a directory; what is gone of it is added as it was named.
+pub fn canonical_or_gone(dir: &Path) -> Option<PathBuf> {
+    let (there, found) = dir
+        .ancestors()
+        .find_map(|above| Some((above, canonical(above).ok()?)))?;
+    let gone = dir.strip_prefix(there).ok()?;
+    let is_plain = |part| matches!(part, Component::Normal(_));
+    let whole = || found.components().chain(gone.components()).collect();
+    gone.components().all(is_plain).then(whole)
+}
+
+/// Returns the path from a directory above to one below it.
+fn below(dir: &Path, above: &Path) -> RelPath {
+    let inside = dir.strip_prefix(above).unwrap_or(Path::new(""));
+    let inside = with_slashes(inside.as_os_str().as_encoded_bytes());
+    RelPath::new(&inside).unwrap_or_default()
+}

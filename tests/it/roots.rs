@@ -1,0 +1,545 @@
+//! Whose a directory is: command line, hooks, status line, server and `doctor` give one answer.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::bench::mcp_client::McpClient;
+use crate::bench::{Sandbox, limit, os, place};
+use crate::hook::hook;
+
+/// A home with directories below it.
+struct World(Sandbox);
+
+impl World {
+    fn new(dirs: &[&str]) -> Self {
+        let world = Self(Sandbox::rooted_at("home/elsewhere"));
+        for dir in dirs {
+            fs::create_dir_all(world.path(dir)).expect("a directory");
+        }
+        world.0.env("TMPDIR", world.0.home());
+        world
+    }
+
+    fn path(&self, dir: &str) -> PathBuf {
+        self.0.home().join(dir)
+    }
+
+    fn begin_store(&self, dir: &str) {
+        fs::write(self.path(dir).join("f"), dir).expect("a file");
+        let words = ["create", "--here", "--force", "-r", "older"];
+        self.0.run_in(&self.path(dir), &words).success();
+    }
+
+    /// Makes a repository, or a linked worktree of one at `app`.
+    fn begin_repository(&self, dir: &str) {
+        let dot_git = self.path(dir).join(".git");
+        if dir.ends_with("worktree") {
+            let main = self.path("app/.git/worktrees/w");
+            fs::write(dot_git, format!("gitdir: {}\n", main.display())).expect("a file");
+        } else {
+            fs::create_dir(dot_git).expect("a directory");
+        }
+    }
+
+    /// Directories below home that have a store, in order.
+    fn stores(&self) -> Vec<String> {
+        let listed = self.0.run(&["list", "--all", "--json"]).success().data();
+        let stores = listed["stores"].as_array().expect("a list").iter();
+        let home = os::canonical(self.0.home());
+        let mut roots: Vec<String> = stores
+            .map(|store| Path::new(store["root"].as_str().expect("a path")).to_owned())
+            .map(|root| root.strip_prefix(&home).expect("below home").to_owned())
+            .map(|root| root.to_string_lossy().replace('\\', "/"))
+            .collect();
+        roots.sort();
+        roots
+    }
+
+    fn count(&self, dir: &str) -> u64 {
+        let words = [
+            "-C",
+            &self.path(dir).display().to_string(),
+            "list",
+            "--json",
+        ];
+        let listed = self.0.run(&words).success().data();
+        listed["checkpoints"].as_array().map_or(0, Vec::len) as u64
+    }
+
+    /// Tells an event, after a change in each of some directories.
+    fn event(&self, agent: &str, name: &str, fields: &Value) {
+        let mut document = json!({ "session_id": "one", "hook_event_name": name, "prompt": name });
+        for (key, value) in fields.as_object().expect("an object") {
+            document[key] = value.clone();
+        }
+        hook(
+            &self.0,
+            &["--agent", agent],
+            document.to_string().as_bytes(),
+        )
+        .success();
+    }
+
+    fn change(&self, dirs: &[&str]) {
+        for dir in dirs {
+            let file = self.path(dir).join("changed");
+            let before = fs::read_to_string(&file).unwrap_or_default();
+            fs::write(file, before + "more\n").expect("a file");
+        }
+    }
+}
+
+/// Directories with a store, repositories, where the user stands, and the root.
+type Case = (
+    &'static [&'static str],
+    &'static [&'static str],
+    &'static str,
+    &'static str,
+);
+
+const CASES: [Case; 12] = [
+    (&[], &[], "app/src/deep", "app/src/deep"),
+    (&["app"], &[], "app", "app"),
+    (&["app"], &[], "app/src/deep", "app"),
+    (&["app", "app/src"], &[], "app/src/deep", "app/src"),
+    (&["app"], &["app"], "app/src/deep", "app"),
+    (&[], &["app"], "app/src/deep", "app/src/deep"),
+    // A nested repository or worktree is its own root.
+    (&["app"], &["app/src"], "app/src/deep", "app/src"),
+    (
+        &["app"],
+        &["app", "app/worktree"],
+        "app/worktree/deep",
+        "app/worktree",
+    ),
+    (&["app", "app/src"], &["app/src"], "app/src/deep", "app/src"),
+    // The home directory takes over nothing below it, nor does what is above it.
+    (&[""], &[], "app/src", "app/src"),
+    (&[".."], &[], "app/src", "app/src"),
+    (&[""], &[], "", ""),
+];
+
+#[test]
+fn everyone_gives_the_same_answer() {
+    for (stores, repositories, current, root) in CASES {
+        let case = format!("{stores:?} {repositories:?} {current}");
+        let world = World::new(&["app/src/deep", "app/worktree/deep"]);
+        for dir in stores {
+            world.begin_store(dir);
+        }
+        for dir in repositories {
+            world.begin_repository(dir);
+        }
+        let sandbox = &world.0;
+        let (current, root) = (world.path(current), world.path(root));
+        let root = os::canonical(&root);
+        let status = sandbox.run_in(&current, &["status", "--json"]).success();
+        assert_eq!(status.data()["root"], json!(root), "status: {case}");
+        let config = sandbox.run_in(&current, &["config", "--json"]).success();
+        assert_eq!(config.data()["root"], json!(root), "config: {case}");
+        let doctor = sandbox.run_in(&current, &["doctor", "--json"]).data();
+        let told = doctor["checks"][0]["message"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned();
+        assert!(
+            told.starts_with(&root.display().to_string()),
+            "doctor: {case}: {doctor}"
+        );
+        sandbox.env("CLAUDE_PROJECT_DIR", &current);
+        let mut client = McpClient::of(sandbox, &[], "2025-06-18", false);
+        let served = client.data("checkpoint_status", json!({}));
+        assert_eq!(served["root"], json!(root), "mcp: {case}");
+        sandbox.unset_env("CLAUDE_PROJECT_DIR");
+        let has_store = place::store(&sandbox.base(), &root).is_dir();
+        let document = json!({ "workspace": { "current_dir": current } }).to_string();
+        let mut command = sandbox.command(&[], &["statusline"]);
+        let line = limit::output_fed(&mut command, document.as_bytes()).expect("it starts");
+        assert_eq!(!line.stdout.is_empty(), has_store, "statusline: {case}");
+        let prompt = sandbox.run_in(&current, &["prompt"]).success();
+        assert_eq!(!prompt.stdout.is_empty(), has_store, "prompt: {case}");
+        if root != *sandbox.home() {
+            fs::write(root.join("new"), "1").expect("a file");
+            world.event("codex", "UserPromptSubmit", &json!({ "cwd": current }));
+            let newest = sandbox
+                .run_in(&current, &["list", "--json"])
+                .success()
+                .data();
+            let reason = &newest["checkpoints"][0]["reason"];
+            assert_eq!(reason, "before: UserPromptSubmit", "hook: {case}");
+            assert!(
+                place::store(&sandbox.base(), &root).is_dir(),
+                "hook: {case}"
+            );
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_search_ends_at_the_border_of_a_file_system() {
+    use crate::bench::os::MetadataExt as _;
+
+    let inside = Path::new("/proc/sys/kernel");
+    if !inside.is_dir() {
+        return;
+    }
+    let world = World::new(&[]);
+    fs::create_dir_all(place::store(&world.0.base(), Path::new("/"))).expect("a directory");
+    let found = world.0.run_in(inside, &["config", "--json"]).success();
+    assert_eq!(found.data()["root"], json!(inside));
+    let found = world.0.run_in(Path::new("/usr/bin"), &["config", "--json"]);
+    let device = |dir: &str| fs::metadata(dir).expect("it is there").dev();
+    let is_one_system = device("/usr/bin") == device("/");
+    assert_eq!(found.success().data()["root"] == "/", is_one_system);
+}
+
+/// Names of an event, with which checkpoints are made.
+const EVENTS: [&str; 3] = ["UserPromptSubmit", "Stop", "PreCompact"];
+const AGENTS: [&str; 6] = ["claude", "codex", "gemini", "cursor", "copilot", "opencode"];
+
+#[test]
+fn an_event_belongs_to_the_root_in_which_its_session_began() {
+    for agent in AGENTS {
+        let world = World::new(&["src/app/pkg", "src/other", "Downloads"]);
+        let app = world.path("src/app");
+        world.begin_store("src/app/pkg");
+        world.event(
+            agent,
+            "SessionStart",
+            &json!({ "cwd": app, "source": "startup" }),
+        );
+        assert_eq!(
+            world.stores(),
+            ["src/app/pkg"],
+            "{agent}: nothing began yet"
+        );
+        for current in [
+            "Downloads",
+            "src/app/pkg",
+            "src/other",
+            "src",
+            ".",
+            "gone",
+            "src/app",
+        ] {
+            for name in EVENTS {
+                world.change(&["src/app"]);
+                let before = world.count("src/app");
+                world.event(agent, name, &json!({ "cwd": world.path(current) }));
+                let case = format!("{agent} {name} in {current}");
+                assert_eq!(world.count("src/app"), before + 1, "{case}");
+            }
+        }
+        let compacted = json!({ "cwd": world.path("Downloads"), "source": "compact" });
+        world.event(agent, "SessionStart", &compacted);
+        world.change(&["src/app"]);
+        world.event(agent, "Stop", &json!({ "cwd": world.path("Downloads") }));
+        assert_eq!(world.stores(), ["src/app", "src/app/pkg"], "{agent}");
+        assert_eq!(world.count("src/app/pkg"), 1, "{agent}");
+        // The session is taken up again elsewhere.
+        let resumed = json!({ "cwd": world.path("src/other"), "source": "resume" });
+        world.event(agent, "SessionStart", &resumed);
+        world.change(&["src/other"]);
+        world.event(agent, "UserPromptSubmit", &json!({ "cwd": app }));
+        assert_eq!(
+            world.stores(),
+            ["src/app", "src/app/pkg", "src/other"],
+            "{agent}"
+        );
+    }
+}
+
+#[test]
+fn an_event_belongs_to_the_project_that_it_or_its_environment_names() {
+    let dirs = ["app/sub", "second", "Downloads"];
+    for agent in ["claude", "gemini", "cursor", "copilot"] {
+        let world = World::new(&dirs);
+        world.0.env("CLAUDE_PROJECT_DIR", world.path("app"));
+        for current in ["Downloads", "app/sub", "gone"] {
+            world.change(&["app"]);
+            let event = json!({ "cwd": world.path(current), "prompt": current });
+            world.event(agent, "UserPromptSubmit", &event);
+        }
+        assert_eq!(
+            (world.stores(), world.count("app")),
+            (vec!["app".to_owned()], 3),
+            "{agent}"
+        );
+    }
+    // What another agent around it left in its environment is not its own.
+    let world = World::new(&dirs);
+    world.0.env("CLAUDE_PROJECT_DIR", world.path("app"));
+    world.event("codex", "Stop", &json!({ "cwd": world.path("second") }));
+    assert_eq!(world.stores(), ["second"]);
+    for agent in ["cursor", "cline"] {
+        let world = World::new(&dirs);
+        let roots = json!([world.path("app"), world.path("second")]);
+        let event = json!({ "workspace_roots": roots, "cwd": world.path("app/sub") });
+        world.event(agent, "UserPromptSubmit", &event);
+        assert_eq!(world.stores(), ["app"], "{agent}");
+        world.change(&["app"]);
+        let event = json!({ "workspace_roots": roots, "cwd": world.path("Downloads") });
+        world.event(agent, "UserPromptSubmit", &event);
+        assert_eq!(world.stores(), ["app", "second"], "{agent}");
+    }
+}
+
+#[test]
+fn a_directory_that_is_gone_gets_nothing_unless_a_store_above_holds_it() {
+    for agent in AGENTS {
+        for name in [
+            "SessionStart",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "Stop",
+            "SessionEnd",
+        ] {
+            let world = World::new(&["src/two"]);
+            let gone = json!({ "cwd": world.path("src/one/deep"), "tool_name": "Bash",
+                "tool_input": { "command": "ls" } });
+            world.event(agent, name, &gone);
+            assert!(!world.0.base().exists(), "{agent} {name}");
+        }
+        let world = World::new(&["src/app"]);
+        world.begin_store("src/app");
+        world.change(&["src/app"]);
+        world.event(
+            agent,
+            "Stop",
+            &json!({ "cwd": world.path("src/app/one/deep") }),
+        );
+        assert_eq!(
+            (world.stores(), world.count("src/app")),
+            (vec!["src/app".to_owned()], 2)
+        );
+        // Its own store, which is gone with it, takes nothing either.
+        world.begin_store("src/app");
+        let world = World::new(&["src/app"]);
+        world.begin_store("src/app");
+        fs::remove_dir_all(world.path("src/app")).expect("it goes");
+        world.event(agent, "Stop", &json!({ "cwd": world.path("src/app") }));
+        assert!(!world.path("src/app").exists() && world.count("src/app") == 1);
+    }
+}
+
+#[test]
+fn a_linked_worktree_below_a_project_is_worked_on_for_itself() {
+    for (agent, names_project) in [("claude", true), ("codex", false)] {
+        let world = World::new(&["app/worktree/src"]);
+        world.begin_repository("app");
+        world.begin_repository("app/worktree");
+        world.begin_store("app");
+        if names_project {
+            world.0.env("CLAUDE_PROJECT_DIR", world.path("app"));
+        }
+        world.event(agent, "SessionStart", &json!({ "cwd": world.path("app") }));
+        world.change(&["app/worktree"]);
+        let event = json!({ "cwd": world.path("app/worktree/src") });
+        world.event(agent, "UserPromptSubmit", &event);
+        assert_eq!(world.stores(), ["app", "app/worktree"], "{agent}");
+        assert_eq!(world.count("app"), 1, "{agent}");
+    }
+}
+
+/// A root with a checkpoint, and a directory in it.
+fn nested() -> (Sandbox, PathBuf) {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("src/a", "1")
+        .write("src/deep/b.rs", "1")
+        .write("top.rs", "1")
+        .create("of the root");
+    let src = sandbox.path("src");
+    (sandbox, src)
+}
+
+#[test]
+fn paths_and_patterns_begin_at_the_current_directory() {
+    let (sandbox, src) = nested();
+    let run = |args: &[&str]| sandbox.run_in(&src, args);
+    for (path, file) in [
+        ("a", "src/a"),
+        ("./a", "src/a"),
+        ("../top.rs", "top.rs"),
+        ("deep", "src/deep/b.rs"),
+    ] {
+        sandbox.write(file, "2");
+        run(&["diff", "--exit-code", "--", path]).code(1);
+        run(&["restore", "of the root", path, "--yes"])
+            .success()
+            .stderr_has("(in ..)");
+        assert_eq!(sandbox.read(file), "1", "{path}");
+    }
+    run(&["cat", "of the root:a"]).success().stdout_is("1");
+    run(&["cat", "of the root:../top.rs"])
+        .success()
+        .stdout_is("1");
+    run(&["ls", "of the root", "."])
+        .success()
+        .stdout_has("src/a");
+    run(&["list", "--path", "deep/b.rs"])
+        .success()
+        .stdout_has("of the root");
+    run(&["find", "a"]).success();
+    run(&["find", "top.rs"]).code(3);
+    run(&["find", "*.rs"]).success().stdout_has("src/deep/b.rs");
+    run(&["find", "../*.rs"]).success().stdout_has("top.rs");
+    let found = run(&["find", "of the root:deep/b.rs", "--json"]).code(3);
+    assert_eq!(
+        found.json()["error"]["command"],
+        json!(["checkpoint", "find", "deep/b.rs"])
+    );
+    sandbox.write("top.rs", "2").write("src/deep/b.rs", "2");
+    run(&["restore", "of the root", "--glob", "*.rs", "--yes"]).success();
+    assert_eq!(
+        (sandbox.read("top.rs"), sandbox.read("src/deep/b.rs")),
+        ("2".into(), "1".into())
+    );
+    run(&["restore", "of the root", "../.."])
+        .code(2)
+        .stderr_has("leads out of the root");
+    run(&["restore", "of the root", "deep/../a"]).code(2);
+    let told = run(&[
+        "create",
+        "--scope",
+        "deep",
+        "--scope",
+        "*.rs",
+        "--contract",
+        "--format",
+        "json",
+    ]);
+    let contract: Value = serde_json::from_str(&told.success().stdout).expect("a contract");
+    assert!(
+        contract["checkpoint"]["scope"]
+            .to_string()
+            .contains("src/deep"),
+        "{contract}"
+    );
+    run(&["guard", "--scope", "deep"]).success();
+    sandbox.run(&["guard", "--scope", "src/deep"]).success();
+    run(&["guard", "--scope", "../top.rs", "--exact"]).code(2);
+}
+
+#[test]
+fn where_the_root_is_not_the_current_directory_it_is_said() {
+    let (sandbox, src) = nested();
+    let deep = src.join("deep");
+    let told = sandbox.run_in(&deep, &["list"]).success();
+    assert_eq!(told.stderr, "(in ../..)\n");
+    assert_eq!(sandbox.run_in(&deep, &["list", "-q"]).success().stderr, "");
+    assert_eq!(
+        sandbox.run_in(&deep, &["list", "--json"]).success().stderr,
+        ""
+    );
+    assert_eq!(sandbox.run(&["list"]).success().stderr, "");
+    // What is printed holds where the user stands.
+    sandbox.write("src/a", "2");
+    sandbox
+        .run_in(&deep, &["restore", "of the root", "--yes"])
+        .success();
+    assert_eq!(sandbox.read("src/a"), "1");
+    sandbox.run_in(&deep, &["undo"]).success();
+    assert_eq!(sandbox.read("src/a"), "2");
+}
+
+#[test]
+fn a_named_directory_is_meant_exactly() {
+    let (sandbox, src) = nested();
+    let root = sandbox.root().display().to_string();
+    let named = src.display().to_string();
+    for words in [&["-C", &named][..], &["--here"]] {
+        let list = [words, &["list"]].concat();
+        let above = format!("'checkpoint -C {root} list'");
+        sandbox
+            .run_in(&src, &list)
+            .success()
+            .stderr_has(&above)
+            .stderr_has("above this directory");
+        let show = [words, &["show", "@", "--json"]].concat();
+        let run = sandbox.run_in(&src, &show).code(3);
+        assert_eq!(
+            run.json()["error"]["command"],
+            json!(["checkpoint", "-C", root, "list"])
+        );
+    }
+    sandbox
+        .run_in(&src, &["create", "--here", "-r", "own"])
+        .success();
+    // From now on it is a root without any word.
+    let status = sandbox
+        .run_in(&src.join("deep"), &["status", "--json"])
+        .success();
+    assert_eq!(status.data()["root"], json!(src));
+}
+
+#[test]
+fn a_first_checkpoint_below_a_repositorys_top_names_the_top() {
+    let sandbox = Sandbox::new();
+    let src = sandbox.write("src/a", "1").path("src");
+    let made = sandbox.run_in(&src, &["create", "--json"]).success();
+    assert_eq!(made.warning_codes(), ["below_top"]);
+    let other = sandbox.write("other/a", "1").path("other");
+    let top = format!("'checkpoint -C {} create'", sandbox.root().display());
+    let made = sandbox.run_in(&other, &["create"]).success();
+    made.stderr_has(&top).stderr_has("only");
+    assert_eq!(
+        sandbox
+            .run_in(&other, &["create", "-r", "b", "--json"])
+            .success()
+            .warning_codes(),
+        [""; 0]
+    );
+    let third = sandbox.write("third/a", "1").path("third");
+    let named = sandbox
+        .run_in(&third, &["create", "--here", "--json"])
+        .success();
+    assert_eq!(named.warning_codes(), [""; 0]);
+}
+
+#[test]
+fn a_server_finds_the_root_of_the_directory_that_a_call_names() {
+    let (sandbox, src) = nested();
+    let root = sandbox.root().to_path_buf();
+    let mut client = McpClient::of(&sandbox, &[], "2025-06-18", false);
+    let status = client.data("checkpoint_status", json!({ "directory": src }));
+    assert_eq!(status["root"], json!(root));
+    // A root above what is allowed is not reached.
+    let named = src.display().to_string();
+    let mut client = McpClient::of(&sandbox, &["--directory", &named], "2025-06-18", false);
+    let status = client.data("checkpoint_status", json!({}));
+    assert_eq!(status["root"], json!(src));
+    let deep = json!({ "directory": src.join("deep") });
+    assert_eq!(client.refusal("checkpoint_status", deep), "dir_not_allowed");
+}
+
+#[test]
+fn a_base_is_not_made_out_of_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    let gone = sandbox.top().join("typo/base");
+    let run = sandbox
+        .run(&["--base", &gone.display().to_string(), "create"])
+        .code(1);
+    run.stderr_has("typo does not exist")
+        .stderr_has("nothing was made");
+    sandbox.env("HOME", sandbox.top().join("nonexist"));
+    sandbox
+        .run(&["create"])
+        .code(1)
+        .stderr_has("nonexist does not exist");
+    assert!(!sandbox.top().join("typo").exists() && !sandbox.top().join("nonexist").exists());
+}
+
+#[test]
+fn the_folder_of_all_projects_is_refused() {
+    let (sandbox, _) = nested();
+    let projects = sandbox.base().join("projects");
+    let run = sandbox
+        .run(&["-C", &projects.display().to_string(), "create", "--json"])
+        .code(4);
+    assert_eq!(run.error_code(), "unsafe_root");
+}
