@@ -31,7 +31,7 @@ impl NamedDirs {
         }
         let of_worktree = |project: PathBuf| worktree_below(&project, &current).unwrap_or(project);
         let projects = projects.into_iter().map(of_worktree);
-        projects.map(Place::From).collect()
+        projects.map(Place::searched).collect()
     }
 }
 

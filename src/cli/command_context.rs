@@ -160,12 +160,8 @@ pub fn print_answer(
 /// The current directory is gone, and `PWD` does not name it.
 pub fn place(global: &GlobalArgs, environment: &Environment) -> Result<Place> {
     let dir = environment::directory(global.dir.as_deref(), environment)?;
-    let is_named = global.dir.is_some() || global.here;
-    Ok(if is_named {
-        Place::Exactly(dir)
-    } else {
-        Place::From(dir)
-    })
+    let is_exact = global.dir.is_some() || global.here;
+    Ok(Place { dir, is_exact })
 }
 
 /// Makes the context of an operation; the environment is read once, here.
@@ -196,6 +192,6 @@ pub fn open(
         holder: environment::holder(command),
         pending_warnings: PendingWarnings::default(),
         workflows: crate::workflow::port::PORT,
-        is_named: matches!(place, Place::Exactly(_)),
+        is_named: place.is_exact,
     })
 }

@@ -20,7 +20,6 @@ use crate::ops::browse::list::{self, ListOptions};
 use crate::ops::browse::ls::{self, LsOptions};
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
-use crate::ops::restore::restore_paths;
 use crate::ops::select::words::TypedWords;
 use crate::view::{schema, topics};
 use crate::workflow::engine::runs::Runs;
@@ -312,7 +311,8 @@ fn paths(context: &Context, selector: Option<&OsString>, typed: &str) -> Vec<Com
 
 /// Lists the paths of a checkpoint that begin as typed, each directory with a slash.
 fn listed(context: &Context, selector: Option<&OsStr>, typed: &str) -> Vec<String> {
-    let dir = typed.rsplit_once('/').map_or(".", |(dir, _)| dir);
+    let before = typed.rfind('/').map_or("", |at| &typed[..=at]);
+    let dir = Some(before).filter(|dir| !dir.is_empty()).unwrap_or(".");
     let bytes = |word: &OsStr| word.as_encoded_bytes().to_vec();
     let options = LsOptions {
         words: TypedWords {
@@ -327,8 +327,10 @@ fn listed(context: &Context, selector: Option<&OsStr>, typed: &str) -> Vec<Strin
     };
     let shown = outcome.entries.iter().filter_map(|entry| {
         let slash = if entry.kind.is_none() { "/" } else { "" };
-        let path = restore_paths::as_typed(&context.root, &entry.path);
-        Some(format!("{}{slash}", String::from_utf8(path).ok()?))
+        Some(format!(
+            "{before}{}{slash}",
+            std::str::from_utf8(entry.path.name()).ok()?
+        ))
     });
     shown
         .filter(|path| path.starts_with(typed) && escape(path) == *path)

@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use crate::cli::command_context::{self, CommandContext};
 use crate::cli::commands::{Command, DirCommand, glance, hook};
-use crate::cli::global::GlobalArgs;
 use crate::cli::grammar::ParseRefusal;
 use crate::cli::parse::{self, Cli};
 use crate::cli::run::Properties;
@@ -111,7 +110,7 @@ impl Invocation<'_> {
     fn answer(self, cli: Cli) -> (u8, u8) {
         let printer = self.printer;
         let Cli { global, command } = cli;
-        parse::place(&global);
+        parse::place(global.dir.as_deref(), global.base.as_deref());
         let command = command.unwrap_or_default();
         let name = command.name();
         place::set_command(name);
@@ -140,20 +139,15 @@ impl Invocation<'_> {
             Command::Anywhere(command) => command.run(&cmd, self.environment),
             Command::InDirectory(command) => {
                 let (own_file, environment) = (properties.own_file, self.environment);
-                let place = match self.place {
-                    None => command_context::place(&global, &environment),
-                    Some(place) => Ok(place.clone()),
-                };
+                let typed = || command_context::place(&global, &environment);
+                let place = self.place.cloned().map_or_else(typed, Ok);
                 let opened = place.and_then(|place| {
                     command_context::open(&place, &global, environment, name, own_file)
                 });
                 opened.and_then(|mut context| {
                     if self.place.is_some() {
                         // Advice must hold wherever its reader stands.
-                        parse::place(&GlobalArgs {
-                            dir: Some(context.root.path().to_path_buf()),
-                            ..global.clone()
-                        });
+                        parse::place(Some(context.root.path()), global.base.as_deref());
                         place::set_command(name);
                     }
                     let _showing = (self.enter)(&mut context, &properties)?;

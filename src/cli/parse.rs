@@ -2,6 +2,7 @@
 //! run, so for a valid call only that of the named command is built.
 
 use std::ffi::OsString;
+use std::path::Path;
 
 use clap::{Args as _, Command as Grammar, FromArgMatches as _, Parser};
 
@@ -124,9 +125,9 @@ pub fn version_asked_for(args: &[OsString]) -> Option<String> {
 }
 
 /// Adds `-C` and `--base` of this call to every suggested command.
-pub fn place(global: &GlobalArgs) {
-    let given = [("-C", &global.dir), ("--base", &global.base)].into_iter();
-    let given = given.filter_map(|(name, dir)| Some((name, dir.as_ref()?)));
+pub fn place(dir: Option<&Path>, base: Option<&Path>) {
+    let given = [("-C", dir), ("--base", base)].into_iter();
+    let given = given.filter_map(|(name, dir)| Some((name, dir?)));
     let words = given.flat_map(|(name, dir)| [name.as_ref(), dir.as_os_str()]);
     let options = words.map(|word| word.as_encoded_bytes().to_vec());
     place::begin(options.collect(), commands::NAMES);

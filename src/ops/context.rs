@@ -9,7 +9,6 @@ use crate::base::interrupt::Interrupt;
 use crate::base::malformed::Malformed;
 use crate::base::mutex::lock;
 use crate::base::progress::Progress;
-use crate::base::windows::verbatim::verbatim_path;
 use crate::config::environment::Environment;
 use crate::config::settings::Settings;
 use crate::error::{Error, Instead, Result};
@@ -18,7 +17,6 @@ use crate::model::state::object_id::ObjectId;
 use crate::ops::find_root::{Place, RootSearch};
 use crate::ops::own_files::OwnFiles;
 use crate::ops::warning::Warning;
-use crate::store::files::atomic_file;
 use crate::store::layout::{Layout, dir_hash, store_dir};
 use crate::store::lifecycle::description::{Description, Identity};
 use crate::store::lock::LockWait;
@@ -167,8 +165,7 @@ impl Context {
         }
         let home = self.environment.home.as_deref();
         let is_refused = || self.root.danger(&self.base, home).is_some();
-        let found = self.root_search().find(&Place::From(root.clone()));
-        let instead = match found {
+        let instead = match self.root_search().find(&Place::searched(root.clone())) {
             Ok(above) if above.path() != root => Instead::Above(above.path().to_path_buf()),
             _ if is_refused() => Instead::OtherRoot,
             _ => Instead::Create,
@@ -202,9 +199,6 @@ pub fn locate_store(base: &Path, at: &Root) -> Result<PathBuf> {
     if place.is_dir() {
         return Ok(place);
     }
-    if take_from_verbatim_place(base, at.path(), &place) {
-        return Ok(place);
-    }
     let mut found = stores_of(base, at.path(), None)?;
     if let Some(logical) = at.logical() {
         found.extend(stores_of(base, logical, Some(at.path()))?);
@@ -216,17 +210,6 @@ pub fn locate_store(base: &Path, at: &Root) -> Result<PathBuf> {
         [one] => Ok(one.clone()),
         _ => Err(Error::AmbiguousStore { candidates: found }),
     }
-}
-
-/// Moves the store to its place that version 0.1 kept on Windows under the verbatim spelling of its
-/// root; returns whether it did.
-fn take_from_verbatim_place(base: &Path, root: &Path, place: &Path) -> bool {
-    let old = store_dir(base, &verbatim_path(root));
-    if old == *place || !old.is_dir() {
-        return false;
-    }
-    let folders = place.parent().map(std::fs::create_dir_all);
-    folders.is_some_and(|made| made.is_ok()) && atomic_file::rename(&old, place).is_ok()
 }
 
 /// Stores of any project folder named by the hash of `root`, whose description, if any, names it

@@ -9,13 +9,19 @@ use crate::store::files::read_regular;
 use crate::store::layout::store_dir;
 use crate::worktree::root::{Root, canonical, identity};
 
-/// Where a caller acts.
+/// Where a caller acts: in the root that a directory belongs to.
 #[derive(Clone, Debug)]
-pub enum Place {
-    /// In this directory and no other.
-    Exactly(PathBuf),
-    /// In the root that this directory belongs to.
-    From(PathBuf),
+pub struct Place {
+    pub dir: PathBuf,
+    /// Whether it is this directory and no other.
+    pub is_exact: bool,
+}
+
+impl Place {
+    pub fn searched(dir: PathBuf) -> Self {
+        let is_exact = false;
+        Self { dir, is_exact }
+    }
 }
 
 /// What the answer depends on, beside the place.
@@ -32,11 +38,8 @@ impl RootSearch<'_> {
     /// # Errors
     /// The place is a file, or it is gone, and its parent too.
     pub fn find(&self, place: &Place) -> Result<Root> {
-        let dir = match place {
-            Place::Exactly(dir) => return Root::resolve(dir, Some(dir)),
-            Place::From(dir) => dir,
-        };
-        let start = canonical_or_gone(dir);
+        let dir = &*place.dir;
+        let start = canonical_or_gone(dir).filter(|_| !place.is_exact);
         let Some(above) = start.as_deref().and_then(|start| self.root_above(start)) else {
             return Root::resolve(dir, Some(dir));
         };

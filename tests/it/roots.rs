@@ -390,7 +390,7 @@ fn paths_and_patterns_begin_at_the_current_directory() {
     let found = run(&["find", "of the root:deep/b.rs", "--json"]).code(3);
     assert_eq!(
         found.json()["error"]["command"],
-        json!(["checkpoint", "find", "deep/b.rs"])
+        json!(["checkpoint", "find", "../src/deep/b.rs"])
     );
     sandbox.write("top.rs", "2").write("src/deep/b.rs", "2");
     run(&["restore", "of the root", "--glob", "*.rs", "--yes"]).success();

@@ -41,7 +41,8 @@ impl RunAnywhere for CloneArgs {
         let directory = above.join(named.ok_or_else(|| Error::Usage {
             what: "the URL names no directory; give one".to_owned(),
         })?);
-        let place = Place::Exactly(directory.clone());
+        let (dir, is_exact) = (directory.clone(), true);
+        let place = Place { dir, is_exact };
         let own_file = OwnFile::MayBeBad;
         let is_made = make(&directory).map_err(|refused| {
             let environment = environment.clone();

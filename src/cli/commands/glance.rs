@@ -18,7 +18,6 @@ use crate::cli::{child, environment, exit_code, parse, signals};
 use crate::config::environment::Environment;
 use crate::config::settings::OwnFile;
 use crate::error::Result;
-use crate::ops::find_root::Place;
 use crate::view::{envelope, glance as glance_view};
 
 /// Print one line for the status line of Claude Code
@@ -120,8 +119,8 @@ impl StatuslineArgs {
 fn read_store(global: &GlobalArgs, dirs: &NamedDirs) -> Option<(Glance, i64)> {
     let environment = environment::read();
     let mut place = command_context::place(global, &environment).ok()?;
-    if let Place::From(here) = &place {
-        place = dirs.places(None, here).pop()?;
+    if !place.is_exact {
+        place = dirs.places(None, &place.dir).pop()?;
     }
     let own_file = OwnFile::MayBeBad;
     let context = command_context::open(&place, global, environment, "prompt", own_file).ok()?;

@@ -150,9 +150,12 @@ fn respond(
         ..HookAnswer::default()
     };
     let _ = reports.send(Report::Limit(limit, answer::render(&event, &whole)));
-    for place in places(global, &event) {
+    let environment = environment::read();
+    let base = base(global.base.as_deref(), &environment).unwrap_or_default();
+    let mark = Beginning::of(&environment::temporary_dir(), &base, &event);
+    for place in places(global, &event, &environment, mark.as_ref()) {
         let left = limit.saturating_sub(LAST_PART + started.elapsed());
-        let said = respond_in(global, args, &event, &place, left, interrupt);
+        let said = respond_in(global, args, &event, &place, mark.as_ref(), left, interrupt);
         whole.message = whole.message.or(said.message);
         whole.context = whole.context.or(said.context);
     }
@@ -160,31 +163,26 @@ fn respond(
 }
 
 /// Returns where the event belongs.
-fn places(global: &GlobalArgs, event: &AgentEvent) -> Vec<Place> {
-    let environment = environment::read();
-    let Ok(place) = command_context::place(global, &environment) else {
-        return Vec::new();
-    };
-    let Place::From(here) = place else {
-        return vec![place];
+fn places(
+    global: &GlobalArgs,
+    event: &AgentEvent,
+    environment: &Environment,
+    mark: Option<&Beginning>,
+) -> Vec<Place> {
+    let place = match command_context::place(global, environment) {
+        Ok(place) if !place.is_exact => place,
+        other => return other.into_iter().collect(),
     };
     let project = environment.claude_project_dir.clone();
     let project = project.filter(|dir| event.agent.names_project() && dir.is_absolute());
     let began = || {
-        let now_ms = environment::now_ms().ok()?;
-        beginning(global, &environment, event)?.read(now_ms)
+        mark?
+            .read(environment::now_ms().ok()?)
+            .filter(|_| !event.begins)
     };
-    let known = project.or_else(|| (!event.begins).then(began)?);
-    event.dirs.places(known.as_deref(), &here)
-}
-
-fn beginning(
-    global: &GlobalArgs,
-    environment: &Environment,
-    event: &AgentEvent,
-) -> Option<Beginning> {
-    let base = base(global.base.as_deref(), environment).ok()?;
-    Beginning::of(&environment::temporary_dir(), &base, event)
+    event
+        .dirs
+        .places(project.or_else(began).as_deref(), &place.dir)
 }
 
 /// Works on the event in one place, and logs it.
@@ -193,11 +191,11 @@ fn respond_in(
     args: &HookArgs,
     event: &AgentEvent,
     place: &Place,
+    mark: Option<&Beginning>,
     left: Duration,
     interrupt: &Interrupt,
 ) -> HookAnswer {
     let began = Instant::now();
-    let (Place::From(dir) | Place::Exactly(dir)) = place;
     let options = HookOptions {
         first: args.first,
         temporary: &environment::temporary_dir(),
@@ -212,9 +210,9 @@ fn respond_in(
         Ok(context) if context.root.exists() => context,
         // A directory that is gone gets nothing.
         Ok(_) | Err(Error::RootMissing { .. }) => return HookAnswer::default(),
-        Err(error) => return handle::unopened(event, &options, dir, &error),
+        Err(error) => return handle::unopened(event, &options, &place.dir, &error),
     };
-    if let Some(mark) = beginning(global, &context.environment, event)
+    if let Some(mark) = mark
         && (event.begins || mark.read(context.now_ms).is_none())
     {
         mark.note(context.root.path());

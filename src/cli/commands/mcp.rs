@@ -69,16 +69,11 @@ impl McpArgs {
         let base = absolute(&base(cmd.global.base.as_deref(), environment)?)?;
         let home = environment.home.as_deref();
         let search = RootSearch { base: &base, home };
-        let is_named = named.is_some() || cmd.global.here;
-        let place = if is_named {
-            Place::Exactly
-        } else {
-            Place::From
-        };
-        let root = search.find(&place(dir))?;
+        let is_exact = named.is_some() || cmd.global.here;
+        let root = search.find(&Place { dir, is_exact })?;
         let is_project = root.danger(&base, home).is_none();
         let others = self.allow.iter().map(|dir| absolute(dir));
         let others = others.collect::<Result<Vec<PathBuf>>>()?;
-        AllowedDirs::new(root.path(), is_named || is_project, &others)
+        AllowedDirs::new(root.path(), is_exact || is_project, &others)
     }
 }

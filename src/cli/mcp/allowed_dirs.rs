@@ -32,13 +32,10 @@ impl AllowedDirs {
 
     /// Returns where a call acts: a directory that it names may belong to a root above.
     pub fn place(&self, dir: &Path) -> Place {
-        let is_usual = dir == self.usual;
-        let place = if is_usual {
-            Place::Exactly
-        } else {
-            Place::From
-        };
-        place(dir.to_path_buf())
+        Place {
+            dir: dir.to_path_buf(),
+            is_exact: dir == self.usual,
+        }
     }
 
     pub fn usual(&self) -> &Path {

@@ -95,18 +95,10 @@ pub fn pattern<'t>(root: &Root, typed: &'t [u8]) -> Cow<'t, [u8]> {
     start.chain(names).collect::<Vec<_>>().join(&b'/').into()
 }
 
-/// Returns a path as it is typed in the current directory.
+/// Returns a path as it can be typed in the current directory.
 pub fn as_typed(root: &Root, path: &RelPath) -> Vec<u8> {
-    let current = root.current();
-    let is_shared = |(one, other): &(&[u8], &[u8])| one == other;
-    let shared = current
-        .components()
-        .zip(path.components())
-        .take_while(is_shared)
-        .count();
-    let up = current.components().skip(shared).map(|_| b"..".as_slice());
-    let names: Vec<&[u8]> = up.chain(path.components().skip(shared)).collect();
-    names.join(&b'/')
+    let up = b"../".repeat(root.current().components().count());
+    [&*up, path.as_bytes()].concat()
 }
 
 /// Returns what was typed with `/` between names: Windows has two separators.
