@@ -135,6 +135,11 @@ fn only_a_fresh_checkpoint_will_do() {
     let (message, _) = refused(sandbox.at("2026-03-24T11:58:59Z"), &[]);
     assert!(message.contains("future"), "{message}");
     refused(sandbox.at("2026-03-24T12:00:11Z"), &["--max-age", "10s"]);
+    let short = ["create", "--scope", "src", "--expires", "10m"];
+    sandbox.at("2026-03-24T13:00:00Z").run(&short).success();
+    passed(sandbox.at("2026-03-24T13:09:59Z"), &["--scope", "src"]);
+    let (message, _) = refused(sandbox.at("2026-03-24T13:10:00Z"), &["--scope", "src"]);
+    assert!(message.contains("has expired"), "{message}");
     for bad in ["soon", "-1m", ""] {
         sandbox.run(&["guard", &format!("--max-age={bad}")]).code(2);
     }

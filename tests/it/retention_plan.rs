@@ -109,6 +109,25 @@ fn scoped_ones_are_counted_apart_and_protect_none_of_the_others() {
 }
 
 #[test]
+fn what_has_not_expired_stays_whatever_the_number_and_the_size() {
+    let mut all: Vec<_> = (1..=6).map(scoped).collect();
+    for checkpoint in &mut all[..4] {
+        checkpoint.record.terms.expiry = Some(Expiry::At(1));
+    }
+    let plan_at = |now_ms| {
+        let policy = Policy {
+            last: 1,
+            ..Policy::default()
+        };
+        plan(&Line::from(all.clone()), &policy, now_ms, &[])
+    };
+    assert!(plan_at(0).over_keep);
+    assert_eq!(plan_at(0).ids().collect::<Vec<_>>(), [id(5)]);
+    assert_eq!(plan_at(1).evict.len(), 5);
+    assert_eq!(fitted(&all, 0).0, [5]);
+}
+
+#[test]
 fn what_has_expired_goes_unless_it_is_needed_and_never_is_held() {
     let mut all = [
         scoped(1),
@@ -285,7 +304,7 @@ fn pins_the_newest_complete_and_the_pending_two_stay() {
 
 fn fitted(all: &[Checkpoint], limit: u64) -> (Vec<u8>, u64) {
     let mut cost = |c: &Checkpoint| Ok::<_, ()>(10 * u64::from(c.id.as_bytes()[0]));
-    let plan = plan_size(all, &[], limit, 5, &mut cost).expect("no error");
+    let plan = plan_size(all, 0, &[], limit, 5, &mut cost).expect("no error");
     (
         plan.evict.iter().map(|(id, _)| id.as_bytes()[0]).collect(),
         plan.needed_bytes,

@@ -400,6 +400,31 @@ fn what_has_expired_goes_at_a_prune_and_never_is_as_good_as_a_pin() {
 }
 
 #[test]
+fn what_was_promised_to_last_a_day_lasts_it_however_many_follow() {
+    let sandbox = Sandbox::new();
+    sandbox.user_config("keep = 3\n");
+    sandbox.at("2026-03-24T12:00:00Z");
+    for n in 0..8 {
+        sandbox.write("a", n.to_string());
+        let reason = format!("r{n}");
+        let args = ["create", "--scope", "a", "--expires", "24h", "-r", &reason];
+        sandbox.run(&args).success();
+    }
+    let kept = |now| {
+        let pruned = sandbox
+            .at(now)
+            .run(&["prune", "--json", "--keep", "1", "--yes"]);
+        (sandbox.listed().len(), pruned.success().data())
+    };
+    let (count, data) = kept("2026-03-25T11:59:00Z");
+    assert_eq!((count, &data["dropped"]), (8, &serde_json::json!([])));
+    let of_first = &data["kept"][7]["rules"];
+    assert_eq!(of_first, &serde_json::json!(["not_expired"]), "{data}");
+    sandbox.run(&["delete", "r3", "--yes"]).success();
+    assert_eq!(kept("2026-03-25T12:01:00Z").0, 0);
+}
+
+#[test]
 fn every_checkpoint_has_an_alias_that_is_taken_everywhere() {
     let sandbox = Sandbox::new();
     sandbox.at("2024-01-15T14:30:22Z").write("a", "1");

@@ -56,6 +56,8 @@ pub enum KeepReason {
     LateRestore,
     Pinned,
     NeverExpires,
+    /// Its expiry time has not come.
+    NotExpired,
     /// The newest, or the newest of the whole directory.
     Newest,
     NewestComplete,

@@ -19,7 +19,8 @@ pub struct LineEntry {
     pub id: ObjectId,
     pub class: KeepClass,
     pub is_partial: bool,
-    pub never_expires: bool,
+    /// The time up to which no policy evicts it.
+    pub protected_until_ms: i64,
 }
 
 impl LineEntry {
@@ -30,7 +31,7 @@ impl LineEntry {
             id: checkpoint.id,
             class: checkpoint.class(),
             is_partial: !checkpoint.is_complete(),
-            never_expires: checkpoint.never_expires(),
+            protected_until_ms: checkpoint.protected_until_ms(),
         }
     }
 }

@@ -200,7 +200,12 @@ impl Checkpoint {
             .is_none_or(|scope| scope.covers(path))
     }
 
-    pub fn never_expires(&self) -> bool {
-        self.record.terms.expiry == Some(Expiry::Never)
+    /// Returns the time up to which no policy evicts it, as promised when it was made.
+    pub fn protected_until_ms(&self) -> i64 {
+        match self.record.terms.expiry {
+            None => i64::MIN,
+            Some(Expiry::At(end_ms)) => end_ms,
+            Some(Expiry::Never) => i64::MAX,
+        }
     }
 }

@@ -99,7 +99,7 @@ pub fn plan(line: &Line, policy: &Policy, now_ms: i64, needed: &[ObjectId]) -> R
     {
         return judge(&members(line), line.newer(), policy, now_ms, needed);
     }
-    let protected = protected(&members_of(line.newer()), line.newer(), needed);
+    let protected = protected(&members_of(line.newer()), line.newer(), now_ms, needed);
     RetentionPlan {
         evict: old_safeties(line.newer(), &protected),
         ..RetentionPlan::default()
@@ -131,7 +131,7 @@ fn judge(
     now_ms: i64,
     needed: &[ObjectId],
 ) -> RetentionPlan {
-    let protected = protected(members, newer, needed);
+    let protected = protected(members, newer, now_ms, needed);
     let (mut evict, mut over_keep) = (old_safeties(newer, &protected), false);
     let old: HashSet<ObjectId> = evict.iter().map(|(id, _)| *id).collect();
     let mut why: HashMap<ObjectId, Vec<KeepReason>> = HashMap::new();
@@ -218,7 +218,7 @@ fn plan_expired(
     now_ms: i64,
     needed: &[ObjectId],
 ) -> Vec<(ObjectId, EvictionReason)> {
-    let protected = protected(&members_of(checkpoints), checkpoints, needed);
+    let protected = protected(&members_of(checkpoints), checkpoints, now_ms, needed);
     let is_newest = |why: &KeepReason| matches!(why, KeepReason::Newest);
     let stays = |c: &Checkpoint| {
         let why = protected.get(&c.id);
@@ -252,12 +252,13 @@ pub struct SizePlan {
 /// Errors of `cost`.
 pub fn plan_size<E>(
     checkpoints: &[Checkpoint],
+    now_ms: i64,
     needed: &[ObjectId],
     limit_bytes: u64,
     fixed_bytes: u64,
     cost: &mut dyn FnMut(&Checkpoint) -> Result<u64, E>,
 ) -> Result<SizePlan, E> {
-    let protected = protected(&members_of(checkpoints), checkpoints, needed);
+    let protected = protected(&members_of(checkpoints), checkpoints, now_ms, needed);
     let mut needed_bytes = fixed_bytes;
     for checkpoint in checkpoints.iter().filter(|c| protected.contains_key(&c.id)) {
         needed_bytes += cost(checkpoint)?;
@@ -304,18 +305,25 @@ fn members(line: &Line) -> Vec<Member> {
     members
 }
 
-/// Returns checkpoints that no policy evicts: pinned and never expiring ones, those `needed`, the
-/// safety checkpoints and targets of the last restores, the newest, the newest whole one, and the
-/// newest whole and complete one.
-fn protected(members: &[Member], newer: &[Checkpoint], needed: &[ObjectId]) -> Protected {
+/// Returns checkpoints that no policy evicts: pinned ones, those whose expiry has not come, those
+/// `needed`, the safety checkpoints and targets of the last restores, the newest, the newest whole
+/// one, and the newest whole and complete one.
+fn protected(
+    members: &[Member],
+    newer: &[Checkpoint],
+    now_ms: i64,
+    needed: &[ObjectId],
+) -> Protected {
     let mut protected = Protected::new();
     let mut protect = |id, why| protected.entry(id).or_default().push(why);
     for member in members {
         if member.is_pinned {
             protect(member.entry.id, KeepReason::Pinned);
         }
-        if member.entry.never_expires {
-            protect(member.entry.id, KeepReason::NeverExpires);
+        match member.entry.protected_until_ms {
+            i64::MAX => protect(member.entry.id, KeepReason::NeverExpires),
+            until_ms if until_ms > now_ms => protect(member.entry.id, KeepReason::NotExpired),
+            _ => {}
         }
     }
     for id in needed {

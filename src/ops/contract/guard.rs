@@ -151,6 +151,10 @@ fn fault(
             age(time_ms, context.now_ms)
         )));
     }
+    let expiry = checkpoint.record.terms.expiry;
+    if expiry.is_some_and(|expiry| expiry.is_over(context.now_ms)) {
+        return Ok(Some(format!("({id}) has expired")));
+    }
     if age_ms < -CLOCK_SLACK_MS {
         return Ok(Some(format!("({id}) has a time in the future")));
     }

@@ -35,9 +35,14 @@ pub fn plan(
         .filter(|c| !gone.contains(&c.id))
         .cloned()
         .collect();
-    retention::plan_size(&left, &needed, limit_bytes, fixed_bytes, &mut |c| {
-        usage.more_for(c)
-    })
+    retention::plan_size(
+        &left,
+        context.now_ms,
+        &needed,
+        limit_bytes,
+        fixed_bytes,
+        &mut |c| usage.more_for(c),
+    )
 }
 
 /// Sweeps; if a limit has to be met, as tightly as it takes.

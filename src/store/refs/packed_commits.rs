@@ -32,13 +32,13 @@ use crate::store::refs::ref_files::{self, Family};
 use crate::store::small_files::rewords::Rewords;
 use crate::store::small_files::stat_cache_head::{Input, SUM_BYTES, put, sum_at_end};
 
-const PACKED_MAGIC: &[u8; 8] = b"CKPTPC02";
+const PACKED_MAGIC: &[u8; 8] = b"CKPTPC03";
 /// Bytes before the entries: the magic, the format, the sum and the stamp of `packed-refs`, and the
 /// number of entries.
 const HEAD_BYTES: usize = 8 * 8;
-/// Bytes of an entry: id (20), sequence number, time and start of the commit in the file (8 each),
-/// and a byte for its class and whether it is partial or never expires.
-const ENTRY_BYTES: usize = 20 + 8 + 8 + 8 + 1;
+/// Bytes of an entry: id (20), sequence number, time, start of the commit in the file and the time
+/// until which it is kept (8 each), and a byte for its class and whether it is partial.
+const ENTRY_BYTES: usize = 20 + 8 + 8 + 8 + 8 + 1;
 /// Classes by their number in the last byte of an entry, and the other bits of that byte.
 const CLASSES: [KeepClass; 4] = [
     KeepClass::Named,
@@ -48,7 +48,6 @@ const CLASSES: [KeepClass; 4] = [
 ];
 const CLASS_MASK: u8 = 0b11;
 const IS_PARTIAL: u8 = 0b100;
-const NEVER_EXPIRES: u8 = 0b1000;
 /// How often and how long to wait until the clock of the file system has moved on.
 const CLOCK_TRIES: usize = 10;
 const CLOCK_PAUSE: Duration = Duration::from_millis(2);
@@ -190,6 +189,7 @@ pub fn write(layout: &Layout, newest_format: u32, commits: &[(LineEntry, Vec<u8>
         put(&mut out, entry.sequence);
         put(&mut out, entry.time_ms.cast_unsigned());
         put(&mut out, start);
+        put(&mut out, entry.protected_until_ms.cast_unsigned());
         out.push(traits_of(entry));
         start += content.len() as u64;
     }
@@ -206,10 +206,7 @@ pub fn write(layout: &Layout, newest_format: u32, commits: &[(LineEntry, Vec<u8>
 fn traits_of(entry: &LineEntry) -> u8 {
     let class = CLASSES.iter().position(|class| *class == entry.class);
     let class = class.and_then(|at| u8::try_from(at).ok());
-    let flag = |is_set, bit| if is_set { bit } else { 0 };
-    class.unwrap_or_default()
-        | flag(entry.is_partial, IS_PARTIAL)
-        | flag(entry.never_expires, NEVER_EXPIRES)
+    class.unwrap_or_default() | if entry.is_partial { IS_PARTIAL } else { 0 }
 }
 
 /// Waits until a file is younger than a moment of the same clock, so that no later change of what
@@ -346,7 +343,7 @@ impl OlderCheckpoints for PackedCommits {
             id: ObjectId::from_bytes(id),
             class: CLASSES[usize::from(traits & CLASS_MASK)],
             is_partial: traits & IS_PARTIAL != 0,
-            never_expires: traits & NEVER_EXPIRES != 0,
+            protected_until_ms: number_at(bytes, 44).cast_signed(),
         }
     }
 
