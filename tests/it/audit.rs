@@ -3,7 +3,10 @@
 
 use crate::bench::os::PermissionsExt as _;
 
+use serde_json::{Value, json};
+
 use crate::bench::Sandbox;
+use crate::hook::hook;
 
 const LOG: &str = ".audit/checkpoint-operations.log";
 const MADE: &str = ".checkpoints/checkpoint-manifest.log";
@@ -68,6 +71,68 @@ fn each_create_leaves_a_line_and_each_made_one_two() {
         );
     }
     assert_eq!(sandbox.status()["drift"]["added"], 0);
+}
+
+#[test]
+fn an_edit_of_any_agent_leaves_a_line_where_checkpoints_are_made() {
+    let sandbox = audited();
+    let root = sandbox.root().display().to_string();
+    let edit = |agent: &str, fields: Value| {
+        let mut event = json!({"session_id": "s", "cwd": root});
+        for (key, value) in fields.as_object().expect("an object") {
+            event[key] = value.clone();
+        }
+        hook(&sandbox, &["--agent", agent], event.to_string().as_bytes());
+    };
+    let of_claude = json!({"hook_event_name": "PostToolUse", "tool_name": "Edit", "tool_input": {"file_path": "/p/a"}});
+    edit("claude", of_claude.clone());
+    assert!(!sandbox.exists(".audit"), "there is no store yet");
+    sandbox.at("2026-01-02T03:04:05Z").create("first");
+    let patch = "*** Begin Patch\n*** Update File: b\n+x\n*** Add File: c\n+x\n*** End Patch\n";
+    edit("claude", of_claude);
+    edit(
+        "codex",
+        json!({"hook_event_name": "PostToolUse", "tool_name": "apply_patch", "tool_input": {"command": patch}}),
+    );
+    edit(
+        "gemini",
+        json!({"hook_event_name": "AfterTool", "tool_name": "replace", "tool_input": {"file_path": "d"}}),
+    );
+    edit(
+        "cursor",
+        json!({"hook_event_name": "afterFileEdit", "file_path": "e", "edits": []}),
+    );
+    edit(
+        "copilot",
+        json!({"hook_event_name": "PostToolUse", "tool_name": "Edit", "tool_input": {"path": "f\ng"}}),
+    );
+    edit(
+        "windsurf",
+        json!({"agent_action_name": "post_write_code", "tool_info": {"file_path": "h"}}),
+    );
+    edit(
+        "opencode",
+        json!({"hook_event_name": "file.edited", "file": "i"}),
+    );
+    edit(
+        "cline",
+        json!({"hookName": "PostToolUse", "toolName": "Edit", "input": {"path": "j"}}),
+    );
+    for tool in ["Write", "Read", "Bash"] {
+        edit(
+            "claude",
+            json!({"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": {"file_path": "k"}}),
+        );
+    }
+    let lines = log(&sandbox).split_off(1);
+    let path = |line: &String| {
+        let said = line.strip_prefix("[CHECKPOINT] 2026-01-02T03:04:")?;
+        Some(said.split_once("Z | Manifest updated: ")?.1.to_owned())
+    };
+    let paths: Vec<String> = lines.iter().filter_map(path).collect();
+    let expected = ["/p/a", "b", "d", "e", r"f\x0ag", "h", "i", "j"];
+    assert_eq!(paths, expected, "{lines:?}");
+    assert_eq!(sandbox.listed().len(), 1, "an edit makes no checkpoint");
 }
 
 #[test]

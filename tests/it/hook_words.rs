@@ -15,7 +15,7 @@ use crate::bench::{Sandbox, cases};
 use crate::hook::hook;
 
 /// What the beginning of a file's name says of the moment.
-const NAMES: [(&str, Option<Moment>); 51] = [
+const NAMES: [(&str, Option<Moment>); 53] = [
     ("AfterAgent", Some(Moment::TurnEnd)),
     ("AfterTool", None),
     ("BeforeAgent", Some(Moment::Prompt)),
@@ -24,6 +24,7 @@ const NAMES: [(&str, Option<Moment>); 51] = [
     ("ErrorOccurred", Some(Moment::TurnFailed)),
     ("Interrupt", Some(Moment::Interrupted)),
     ("PostCompact", None),
+    ("PostToolUse-apply_patch", Some(Moment::FileEdited)),
     ("PostToolUse", None),
     ("PreCompact", Some(Moment::PreCompact)),
     ("PreCompress-auto", None),
@@ -49,6 +50,7 @@ const NAMES: [(&str, Option<Moment>); 51] = [
     ("errorOccurred", Some(Moment::TurnFailed)),
     ("experimental.session.compacting", Some(Moment::PreCompact)),
     ("post_cascade_response", Some(Moment::TurnEnd)),
+    ("post_write_code", Some(Moment::FileEdited)),
     ("post_", None),
     ("postToolUse", None),
     ("preCompact", Some(Moment::PreCompact)),

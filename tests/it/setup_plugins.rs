@@ -29,6 +29,7 @@ await opencode["tool.execute.before"]({ tool: "bash", sessionID: "sub", callID: 
 await opencode["tool.execute.before"]({ tool: "read", sessionID: "s", callID: "d" }, { args: {} });
 await event("session.idle", { sessionID: "s" });
 await event("session.error", { sessionID: "s", error: { name: "APIError" } });
+await event("file.edited", { file: "/p/f" });
 await event("file.edited", {});
 const on = {};
 const amp = (await import("./amp.mjs")).default;
@@ -37,10 +38,14 @@ const context = { thread: { id: "T" } };
 await on["session.start"]({}, context);
 await on["agent.start"]({ message: "do it", id: 7 }, context);
 await on["tool.call"]({ tool: "Bash", toolUseID: "u", input: { cmd: "ls" } }, context);
+await on["tool.result"]({ tool: "edit_file", input: { path: "/p/f" } }, context);
+await on["tool.result"]({ tool: "Read", input: { path: "/p/f" } }, context);
 await on["agent.end"]({ status: "error" }, context);
 const cline = (await import("./cline.mjs")).default.hooks;
 await cline.beforeRun({ sessionId: "k", userMessage: "do it" });
 await cline.beforeTool({ sessionId: "k", toolCall: { toolName: "run_commands", toolCallId: "x" }, input: { commands: ["ls"] } });
+await cline.afterTool({ sessionId: "k", toolCall: { toolName: "replace_in_file" }, input: { path: "/p/f" } });
+await cline.afterTool({ sessionId: "k", toolCall: { toolName: "read_file" }, input: { path: "/p/f" } });
 await cline.afterRun({ sessionId: "k" });
 if (process.argv[2] === "odd") {
   await all(Object.values(opencode));
@@ -124,6 +129,7 @@ fn each_plugin_tells_a_session_in_the_words_that_the_hook_reads() {
                 "tool_name": "bash", "tool_use_id": "c", "tool_input": { "command": "ls" } }),
             &json!({ "hook_event_name": "session.idle", "session_id": "s", "cwd": cwd }),
             &json!({ "hook_event_name": "session.error", "session_id": "s", "cwd": cwd, "error": "APIError" }),
+            &json!({ "hook_event_name": "file.edited", "cwd": cwd, "file": "/p/f" }),
         ]
     );
     let names = |agent: &str, key: &str| -> Vec<String> {
@@ -136,6 +142,7 @@ fn each_plugin_tells_a_session_in_the_words_that_the_hook_reads() {
         "SessionStart",
         "UserPromptSubmit",
         "PreToolUse",
+        "PostToolUse",
         "StopFailure",
     ];
     assert_eq!(names("amp", "hook_event_name"), of_amp);
@@ -144,6 +151,7 @@ fn each_plugin_tells_a_session_in_the_words_that_the_hook_reads() {
         "TaskStart",
         "UserPromptSubmit",
         "PreToolUse",
+        "PostToolUse",
         "TaskComplete",
     ];
     assert_eq!(names("cline", "hookName"), of_cline);

@@ -62,6 +62,8 @@ pub struct AgentEvent {
     pub agent_id: Option<String>,
     /// Command line that the agent's shell is about to run.
     pub command: Option<String>,
+    /// The files that were edited, in the words of the agent.
+    pub edited: Vec<String>,
     /// Why a turn failed, such as `rate_limit`.
     pub cause: Option<String>,
     /// Whether a subagent goes on in the background.

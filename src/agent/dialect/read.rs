@@ -14,7 +14,7 @@ use crate::agent::event_place::NamedDirs;
 use crate::model::session::provenance::{LONGEST_VALUE, Moment};
 
 /// Names of events in lower case and without marks, with what they mean.
-const EVENTS: [(&str, Moment); 39] = [
+const EVENTS: [(&str, Moment); 44] = [
     ("sessionstart", Moment::SessionStart),
     ("sessioncreated", Moment::SessionStart),
     ("taskstart", Moment::SessionStart),
@@ -32,6 +32,11 @@ const EVENTS: [(&str, Moment); 39] = [
     ("toolcall", Moment::PreTool),
     ("beforeshellexecution", Moment::PreTool),
     ("preruncommand", Moment::PreTool),
+    ("posttooluse", Moment::FileEdited),
+    ("aftertool", Moment::FileEdited),
+    ("afterfileedit", Moment::FileEdited),
+    ("postwritecode", Moment::FileEdited),
+    ("fileedited", Moment::FileEdited),
     ("stop", Moment::TurnEnd),
     ("agentstop", Moment::TurnEnd),
     ("afteragent", Moment::TurnEnd),
@@ -72,6 +77,11 @@ const SHELLS: [&str; 13] = [
     "unifiedexec",
     "terminal",
 ];
+
+/// Parts of the names of tools that edit a file, as in [`SHELLS`].
+const EDITORS: [&str; 3] = ["edit", "patch", "replace"];
+/// Begins the line of a patch that names a file.
+const PATCHED: &str = "*** Update File: ";
 
 /// Parses a document; `None` if it is no JSON, or no event that we work on.
 pub fn parse(document: &[u8], named: Option<AgentName>) -> Option<AgentEvent> {
@@ -118,7 +128,13 @@ fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
         .or_else(|| text(&document["preToolUse"], &["toolName", "tool"]));
     let command = text(document, &["command"]).or_else(|| command_of(&call));
     let is_shell = |tool: &String| SHELLS.contains(&plain(tool).as_str());
+    let is_editor = |tool: &String| EDITORS.iter().any(|part| plain(tool).contains(part));
     if moment == Moment::PreTool && tool.as_ref().is_some_and(|tool| !is_shell(tool)) {
+        return None;
+    }
+    let edited = edited_by(&call, document);
+    let is_edit = tool.as_ref().is_none_or(is_editor) && !edited.is_empty();
+    if moment == Moment::FileEdited && !is_edit {
         return None;
     }
     // Gemini CLI tells this before every request, whether it compresses or not.
@@ -161,6 +177,7 @@ fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
         tool_use: text(document, &["tool_use_id", "toolUseId", "callID", "call_id"]),
         agent_id: text(document, &["agent_id", "agentId", "subagent_id"]),
         command,
+        edited,
         cause,
         has_subagents: fields
             .get("background_tasks")
@@ -300,6 +317,17 @@ fn call_of(document: &Value) -> Value {
         Value::String(text) => serde_json::from_str(&text).unwrap_or_default(),
         other => other,
     }
+}
+
+/// Returns the files that a call edited: the one that it names, or those in its patch.
+fn edited_by(call: &Value, document: &Value) -> Vec<String> {
+    let keys = ["file_path", "filePath", "path", "file"];
+    let named = text(call, &keys).or_else(|| text(document, &keys));
+    let patch = command_of(call).unwrap_or_default();
+    let lines = patch.lines();
+    let patched = lines.filter_map(|line| line.strip_prefix(PATCHED));
+    let patched = patched.map(str::to_owned);
+    named.into_iter().chain(patched).collect()
 }
 
 fn command_of(call: &Value) -> Option<String> {

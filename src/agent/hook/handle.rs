@@ -15,6 +15,7 @@ use crate::config::agents::AutoCheckpoints;
 use crate::error::{Error, Result};
 use crate::model::session::provenance::Moment;
 use crate::ops::context::Context;
+use crate::ops::contract::audit;
 use crate::ops::create::command::create;
 use crate::ops::create::options::{CreateOptions, PromptOrigin};
 use crate::ops::create::outcome::CreateOutcome;
@@ -51,6 +52,12 @@ pub fn handle(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) 
     }
     if event.agent_id.is_some() && event.moment == Moment::SessionStart {
         return Handled::done("within a subagent");
+    }
+    if event.moment == Moment::FileEdited {
+        return match audit::note_edits(context, &event.edited) {
+            Ok(()) => Handled::default(),
+            Err(error) => Handled::done(&format!("failed: {error}")),
+        };
     }
     if is_of_the_system(context) {
         return Handled::done("a directory of the system, or of settings");
@@ -310,7 +317,7 @@ fn is_users_prompt(context: &Context, event: &AgentEvent, options: &HookOptions<
 
 /// Adds a line to the log of the store, if there is one. That this failed is nothing to report.
 pub fn log(context: &Context, event: &AgentEvent, done: &str, took: Duration) {
-    let Ok(Some(store)) = context.find_store() else {
+    let (Ok(Some(store)), false) = (context.find_store(), done.is_empty()) else {
         return;
     };
     let line = format!(

@@ -39,7 +39,7 @@ const fn at_start(event: &'static str) -> HookMoment {
     }
 }
 
-const fn before_tool(event: &'static str, tools: &'static str) -> HookMoment {
+const fn of_tool(event: &'static str, tools: &'static str) -> HookMoment {
     HookMoment {
         tools: Some(tools),
         ..at(event)
@@ -53,10 +53,11 @@ const fn at_end(event: &'static str) -> HookMoment {
     }
 }
 
-const CLAUDE: [HookMoment; 9] = [
+const CLAUDE: [HookMoment; 10] = [
     at_start("SessionStart"),
     at("UserPromptSubmit"),
-    before_tool("PreToolUse", "Bash|PowerShell"),
+    of_tool("PreToolUse", "Bash|PowerShell"),
+    of_tool("PostToolUse", "Edit"),
     at("Stop"),
     at("StopFailure"),
     at("PreCompact"),
@@ -64,10 +65,11 @@ const CLAUDE: [HookMoment; 9] = [
     at("SubagentStop"),
     at_end("SessionEnd"),
 ];
-const CODEX: [HookMoment; 9] = [
+const CODEX: [HookMoment; 10] = [
     at_start("SessionStart"),
     at("UserPromptSubmit"),
-    before_tool("PreToolUse", "Bash"),
+    of_tool("PreToolUse", "Bash"),
+    of_tool("PostToolUse", "apply_patch"),
     at("Stop"),
     at("PreCompact"),
     at("SubagentStart"),
@@ -75,18 +77,20 @@ const CODEX: [HookMoment; 9] = [
     at_end("Interrupt"),
     at_end("SessionEnd"),
 ];
-const GEMINI: [HookMoment; 6] = [
+const GEMINI: [HookMoment; 7] = [
     at_start("SessionStart"),
     at("BeforeAgent"),
-    before_tool("BeforeTool", "run_shell_command"),
+    of_tool("BeforeTool", "run_shell_command"),
+    of_tool("AfterTool", "replace"),
     at("AfterAgent"),
     at("PreCompress"),
     at_end("SessionEnd"),
 ];
-const CURSOR: [HookMoment; 8] = [
+const CURSOR: [HookMoment; 9] = [
     at_start("sessionStart"),
     at("beforeSubmitPrompt"),
-    before_tool("preToolUse", "Shell"),
+    of_tool("preToolUse", "Shell"),
+    at("afterFileEdit"),
     at("stop"),
     at("preCompact"),
     at("subagentStart"),
@@ -95,10 +99,11 @@ const CURSOR: [HookMoment; 8] = [
 ];
 /// Copilot picks the shape of its documents by the spelling of the event; it knows the start of a
 /// subagent in one spelling only.
-const COPILOT: [HookMoment; 9] = [
+const COPILOT: [HookMoment; 10] = [
     at_start("SessionStart"),
     at("UserPromptSubmit"),
-    before_tool("PreToolUse", "bash|powershell|Bash|PowerShell"),
+    of_tool("PreToolUse", "bash|powershell|Bash|PowerShell"),
+    of_tool("PostToolUse", "edit|Edit"),
     at("Stop"),
     at("ErrorOccurred"),
     at("PreCompact"),
@@ -106,9 +111,10 @@ const COPILOT: [HookMoment; 9] = [
     at("SubagentStop"),
     at_end("SessionEnd"),
 ];
-const WINDSURF: [HookMoment; 3] = [
+const WINDSURF: [HookMoment; 4] = [
     at("pre_user_prompt"),
     at("pre_run_command"),
+    at("post_write_code"),
     at("post_cascade_response"),
 ];
 
@@ -187,7 +193,8 @@ fn handler(agent: AgentName, program: &str, moment: &HookMoment, is_first: bool)
         }),
         _ => json!({ "type": "command", "command": call.native(), "timeout": seconds }),
     };
-    if agent == AgentName::Claude && is_first {
+    // Nothing waits for what is only noted.
+    if agent == AgentName::Claude && (is_first || moment.event == "PostToolUse") {
         handler["async"] = true.into();
     }
     if agent == AgentName::Claude && cfg!(windows) {

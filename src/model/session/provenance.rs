@@ -32,6 +32,8 @@ pub enum Moment {
     Prompt,
     /// Before a call of the shell.
     PreTool,
+    /// After an edit of a file.
+    FileEdited,
     TurnEnd,
     TurnFailed,
     Interrupted,

@@ -1,6 +1,8 @@
-//! The audit trail: logs beside the files of how each `create` was called and how it ended.
+//! The audit trail: logs beside the files of how each `create` was called and how it ended, and
+//! which files an agent edited.
 
 use crate::base::shell_word::shell_line;
+use crate::base::text::escape;
 use crate::base::time::rfc3339_seconds;
 use crate::error::{Error, Result};
 use crate::model::state::rel_path::RelPath;
@@ -24,28 +26,35 @@ pub struct AuditEnd<'e> {
 
 /// Appends to the logs. A failure is only a warning.
 pub fn note(context: &Context, ended: &AuditEnd<'_>) -> Option<Warning> {
-    write(context, ended)
-        .err()
-        .map(|error| Warning::AuditFailed {
-            why: error.to_string(),
-        })
+    let why = write(context, ended).err()?.to_string();
+    Some(Warning::AuditFailed { why })
+}
+
+/// Appends a line for each file that an agent edited, where checkpoints are made.
+///
+/// # Errors
+/// The log cannot be written.
+pub fn note_edits(context: &Context, paths: &[String]) -> Result<()> {
+    if !context.settings.audit || context.find_store()?.is_none() {
+        return Ok(());
+    }
+    let work = WorkTree::open_root(&context.root)?;
+    let time = rfc3339_seconds(context.now_ms);
+    paths.iter().try_for_each(|path| {
+        let line = format!("[CHECKPOINT] {time} | Manifest updated: {}\n", escape(path));
+        add(&work, OPERATIONS, &line)
+    })
 }
 
 fn write(context: &Context, ended: &AuditEnd<'_>) -> Result<()> {
     let work = WorkTree::open_root(&context.root)?;
     let time = rfc3339_seconds(context.now_ms);
     let (command, exit) = (shell_line(ended.words.iter().copied()), ended.exit);
-    add(
-        &work,
-        OPERATIONS,
-        &format!("[CHECKPOINT] {time} | Command: {command} | Exit: {exit}\n"),
-    )?;
+    let line = format!("[CHECKPOINT] {time} | Command: {command} | Exit: {exit}\n");
+    add(&work, OPERATIONS, &line)?;
     if ended.made {
-        add(
-            &work,
-            MADE,
-            &format!("{time}: Checkpoint created successfully\n"),
-        )?;
+        let line = format!("{time}: Checkpoint created successfully\n");
+        add(&work, MADE, &line)?;
     }
     Ok(())
 }

@@ -71,6 +71,10 @@ export default function (amp) {
     });
   };
   on("tool.call", beforeTool, { action: "allow" });
+  on("tool.result", async (event, context) => {
+    if (!/edit/i.test(event?.tool ?? "")) return;
+    await say("PostToolUse", event, context, { tool_name: "Edit", tool_input: event?.input });
+  });
   on("agent.end", async (event, context) => {
     const failed = event?.status === "error";
     await say(failed ? "StopFailure" : "Stop", event, context);

@@ -71,12 +71,20 @@ async function beforeTool(context) {
   await say("PreToolUse", context, { preToolUse: { toolName, toolUseId, parameters } });
 }
 
+async function afterTool(context) {
+  const call = context?.toolCall ?? context?.call;
+  const toolName = call?.toolName ?? call?.name ?? context?.tool?.name;
+  if (!/edit|replace/i.test(String(toolName ?? ""))) return;
+  await say("PostToolUse", context, { toolName: "Edit", input: context?.input ?? call?.input });
+}
+
 export default {
   name: "checkpoint",
   manifest: { capabilities: ["hooks"] },
   hooks: {
     beforeRun: quietly(beforeRun),
     beforeTool: quietly(beforeTool),
+    afterTool: quietly(afterTool),
     afterRun: quietly((context) => say("TaskComplete", context)),
   },
 };

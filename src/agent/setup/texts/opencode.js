@@ -67,6 +67,8 @@ export const CheckpointPlugin = async (given) => {
         if (!parent) void say(event.type, session, {}, true);
       } else if (event.type === "session.error") {
         await say(event.type, session, { error: told.error?.name });
+      } else if (event.type === "file.edited" && told.file) {
+        await say(event.type, session, { file: told.file });
       } else if (event.type === "session.idle" || event.type === "session.deleted") {
         await say(event.type, session);
       }
