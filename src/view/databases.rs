@@ -21,6 +21,11 @@ pub fn listing(databases: &[DatabaseReport], paint: Paint) -> String {
         .collect()
 }
 
+/// Whether a restore changes it.
+pub fn is_concerned(report: &DatabaseReport) -> bool {
+    matches!(report.fate, DatabaseFate::Planned | DatabaseFate::Restored)
+}
+
 /// Describes the databases that were left unchanged.
 pub fn left(databases: &[DatabaseReport]) -> String {
     let told = databases.iter().filter_map(|report| match report.fate {

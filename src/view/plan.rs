@@ -7,7 +7,7 @@ use crate::model::checkpoint::record::{Checkpoint, Verb};
 use crate::model::restore_plan::{PlannedWrite, RestorePlan};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
-use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, Proposal, TakenStep};
+use crate::ops::restore::restore_options::{DatabaseReport, Proposal, TakenStep};
 use crate::ops::warning::warning_words::thousands;
 use crate::view::databases;
 use crate::view::format::{Paint, count};
@@ -230,10 +230,11 @@ pub fn counts_with_databases(
     databases: &[DatabaseReport],
     tense: Tense,
 ) -> String {
-    let is_concerned = |report: &&DatabaseReport| {
-        matches!(report.fate, DatabaseFate::Planned | DatabaseFate::Restored)
-    };
-    let number = match databases.iter().filter(is_concerned).count() {
+    let number = match databases
+        .iter()
+        .filter(|one| databases::is_concerned(one))
+        .count()
+    {
         0 => return counts(plan, tense),
         number => count(number, "database", "databases"),
     };

@@ -2,12 +2,14 @@
 
 use serde_json::{Value, json};
 
+use crate::base::json::parse;
 use crate::base::time::rfc3339_seconds;
 use crate::model::checkpoint::alias;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::contract::restore_contract::RestoreContract;
 use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::view::contract::{Call, ContractDocument, values_back};
+use crate::view::databases::is_concerned;
 use crate::view::parts::PathName;
 
 /// `values` are the values in the checkpoint, as they were given.
@@ -40,7 +42,7 @@ pub fn document(
         "assumptions": assumptions(outcome, contract, values.is_some()),
     });
     if let Some(values) = values {
-        value["state"] = serde_json::from_str(values).unwrap_or_default();
+        value["state"] = parse(values.as_bytes()).unwrap_or_default();
     }
     ContractDocument::new(value, contract.is_match())
 }
@@ -70,9 +72,13 @@ fn changes(outcome: &RestoreOutcome) -> Vec<Value> {
         .map(|path| (path, "deleted"));
     let mut all: Vec<_> = written.chain(modes).chain(made).chain(gone).collect();
     all.sort_unstable();
-    all.into_iter()
-        .map(|(path, change)| change_value(path, change))
-        .collect()
+    let files = all
+        .into_iter()
+        .map(|(path, change)| change_value(path, change));
+    let databases = outcome.databases.iter().filter(|one| is_concerned(one));
+    let databases =
+        databases.map(|one| json!({"change": "database", "path": one.database.to_string()}));
+    files.chain(databases).collect()
 }
 
 fn change_value(path: &RelPath, change: &str) -> Value {

@@ -10,7 +10,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{ListedFile, Stat};
 use crate::ops::capture::sink::ThreadSink;
 use crate::ops::context::Context;
-use crate::ops::restore::restore_options::RestoreOutcome;
+use crate::ops::restore::restore_options::{DatabaseFate, RestoreOutcome};
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::trees::digest::{self, ContentSink, Facts, Sum};
 use crate::worktree::scan::read::{BlobSink, ReadOutcome, SinkError, read_file};
@@ -62,7 +62,12 @@ pub fn of_restore(context: &Context, outcome: &RestoreOutcome) -> Result<Restore
         let found = read_facts(&worktree, path, entry.kind);
         (path, found.map_err(|why| format!("{path}: {why}").into()))
     });
-    let actual = digest::sum_of(store.objects(), on_disk, &extras).map(|sum| sum.hash);
+    let is_as_then = |fate| !matches!(fate, &DatabaseFate::Planned | &DatabaseFate::Failed(_));
+    let mut databases = outcome.databases.iter();
+    let actual = match databases.find(|one| !is_as_then(&one.fate)) {
+        Some(one) => Err(format!("database {} differs", one.database).into()),
+        None => digest::sum_of(store.objects(), on_disk, &extras).map(|sum| sum.hash),
+    };
     Ok(RestoreContract {
         expected,
         actual,
