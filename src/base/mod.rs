@@ -4,6 +4,7 @@ pub mod base85;
 pub mod char_set;
 pub mod cut_list;
 pub mod interrupt;
+pub mod json;
 pub mod malformed;
 pub mod mutex;
 pub mod progress;

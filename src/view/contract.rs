@@ -343,7 +343,7 @@ fn assumptions(contract: &Contract, call: &Call<'_>) -> Vec<String> {
     if !contract.state_keys.is_empty() {
         let command = values_back(call, &alias::of(&contract.checkpoint));
         assumed.push(format!(
-            "A restore writes files; the values are in its answer, and '{command}' prints them"
+            "A restore writes files; the values are in its answer, and this prints them: {command}"
         ));
     }
     assumed

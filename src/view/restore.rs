@@ -5,6 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::base::cut_list::and_more;
+use crate::base::json::parse;
 use crate::base::text::{escape, escape_path};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::model::checkpoint::record::Verb;
@@ -271,7 +272,7 @@ pub fn json(command: &str, outcome: &RestoreOutcome, exit: u8, parts: JsonParts<
         }),
         state: parts
             .values
-            .map(|values| serde_json::from_str(values).unwrap_or_default()),
+            .map(|values| parse(values.as_bytes()).unwrap_or_default()),
         contract: parts.contract.map(|contract| contract.value.clone()),
     };
     envelope(command, exit, &data, &outcome.warnings)

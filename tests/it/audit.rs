@@ -118,6 +118,10 @@ fn an_edit_of_any_agent_leaves_a_line_where_checkpoints_are_made() {
         "cline",
         json!({"hookName": "PostToolUse", "toolName": "Edit", "input": {"path": "j"}}),
     );
+    edit(
+        "claude",
+        json!({"hook_event_name": "PostToolUse", "tool_name": "NotebookEdit", "tool_input": {"notebook_path": "k"}}),
+    );
     for tool in ["Write", "Read", "Bash"] {
         edit(
             "claude",
@@ -125,12 +129,12 @@ fn an_edit_of_any_agent_leaves_a_line_where_checkpoints_are_made() {
         );
     }
     let lines = log(&sandbox).split_off(1);
-    let path = |line: &String| {
+    let edited = |line: &String| {
         let said = line.strip_prefix("[CHECKPOINT] 2026-01-02T03:04:")?;
         Some(said.split_once("Z | Manifest updated: ")?.1.to_owned())
     };
-    let paths: Vec<String> = lines.iter().filter_map(path).collect();
-    let expected = ["/p/a", "b", "d", "e", r"f\x0ag", "h", "i", "j"];
+    let paths: Vec<String> = lines.iter().filter_map(edited).collect();
+    let expected = ["/p/a", "b", "d", "e", r"f\x0ag", "h", "i", "j", "k"];
     assert_eq!(paths, expected, "{lines:?}");
     assert_eq!(sandbox.listed().len(), 1, "an edit makes no checkpoint");
 }

@@ -179,6 +179,14 @@ fn a_root_with_hostile_characters_is_quoted() {
         printed.ends_with(r"--contract --scope 'a b' -r 'it'\''s; $(x)' --format json"),
         "{printed}"
     );
+    let args = ["create", "--contract", "--state", "n=1E5", "-r", "values"];
+    let document = contract(&sandbox, &args);
+    let line = texts(&document, "assumptions")
+        .into_iter()
+        .find_map(|one| one.split_once("and this prints them: "));
+    run_printed(&sandbox, line.expect("a command").1)
+        .success()
+        .stdout_is("{\"n\":1E5}\n");
 }
 
 #[test]
@@ -788,6 +796,16 @@ fn a_database_is_in_the_contract_and_said_to_be_restored_last() {
             .unwrap()
             .contains(", 1 database, ")
     );
+    database.execute_batch("INSERT INTO t VALUES (2)").unwrap();
+    for (more, is_done) in [("--dry-run", false), ("--no-input", true)] {
+        let restored = sandbox.restore_data(&["alone", more, "--contract"]);
+        let document = &restored["contract"];
+        assert_valid(&sandbox, "restore-contract", document);
+        let told = ["rolled_back", "changes_reverted"].map(|key| document[key].clone());
+        let changed = json!([{"change": "database", "path": "data.db"}]);
+        assert_eq!(told, [json!(is_done), changed], "{more}");
+        assert_eq!(document["verification"]["match"], is_done, "{more}");
+    }
     database.execute_batch("INSERT INTO t VALUES (2)").unwrap();
     run_printed(
         &sandbox,

@@ -15,7 +15,7 @@ use crate::bench::{Sandbox, cases};
 use crate::hook::hook;
 
 /// What the beginning of a file's name says of the moment.
-const NAMES: [(&str, Option<Moment>); 53] = [
+const NAMES: [(&str, Option<Moment>); 52] = [
     ("AfterAgent", Some(Moment::TurnEnd)),
     ("AfterTool", None),
     ("BeforeAgent", Some(Moment::Prompt)),
@@ -24,7 +24,6 @@ const NAMES: [(&str, Option<Moment>); 53] = [
     ("ErrorOccurred", Some(Moment::TurnFailed)),
     ("Interrupt", Some(Moment::Interrupted)),
     ("PostCompact", None),
-    ("PostToolUse-apply_patch", Some(Moment::FileEdited)),
     ("PostToolUse", None),
     ("PreCompact", Some(Moment::PreCompact)),
     ("PreCompress-auto", None),

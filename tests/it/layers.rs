@@ -111,6 +111,7 @@ const DOORS: [(&str, &[&str]); 36] = [
         "serde_json",
         &[
             "agent/",
+            "base/json",
             "cli/mcp/",
             "model/state/state_document",
             "error/problem",

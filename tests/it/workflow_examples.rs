@@ -134,6 +134,7 @@ fn project() -> Sandbox {
     {
         sandbox.write(output, "{}");
     }
+    sandbox.write("specs/plans/022_auth_implementation.md", "plan");
     sandbox
 }
 

@@ -353,11 +353,7 @@ fn what_others_keep_in_a_file_of_a_run_keeps_its_value_and_its_digits() {
     sandbox.step(&["phase", "done", "--force"]);
     sandbox.step(&["workflow", "resume", "--choose", "y", "--anyway"]);
     let written = sandbox.read(PHASES);
-    for field in foreign
-        .replace("1e3", "1e+3")
-        .replace("1E400", "1e+400")
-        .split(", ")
-    {
+    for field in foreign.split(", ") {
         assert!(written.contains(field), "{field}: {written}");
     }
     let tasks = r#"{"version": "2.1", "tasks": [{"id": "b", "status": "pending", "usd": 0.10}]}"#;

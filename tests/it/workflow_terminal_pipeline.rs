@@ -226,6 +226,23 @@ fn a_pick_that_cannot_begin_changes_nothing() {
 }
 
 #[test]
+fn a_pick_that_cannot_begin_is_asked_for_again() {
+    let sandbox = story();
+    let answers = [
+        (QUESTION, "n\\n"),
+        (OTHERWISE, "pick\\n"),
+        ("Which phase?", "write-tests\\n"),
+        ("Which phase?", "9\\n"),
+        ("Which phase?", "5\\n"),
+    ];
+    let Some(run) = resume(&sandbox, &answers) else {
+        return;
+    };
+    assert_eq!(run.code(0).stdout.matches("Which phase?").count(), 3);
+    assert_eq!(state(&sandbox)["current_phase"]["id"], "write-docs");
+}
+
+#[test]
 fn restart_is_asked_for_twice() {
     let sandbox = story();
     sandbox.run(&["workflow", "status"]).success();
@@ -298,12 +315,10 @@ fn a_refusal_names_the_answers_of_the_question_that_was_asked() {
     let third = [
         (QUESTION, "n\\n"),
         (OTHERWISE, "pick\\n"),
-        ("Which phase?", "what\\n"),
+        ("Which phase?", "\\n"),
     ];
     let run = resume(&sandbox, &third).expect("a terminal").code(4);
-    run.stdout_has(&format!(
-        "'what' is not a valid answer{refused}pick:write-docs\n"
-    ));
+    run.stdout_has(&format!("no answer was given{refused}pick:write-docs\n"));
     for answers in [
         &[(QUESTION, "")][..],
         &[(QUESTION, "n\\n"), (OTHERWISE, "")],
@@ -384,7 +399,12 @@ fn a_malformed_file_that_is_settled_is_kept_in_the_archive() {
         let Some(run) = resume(&sandbox, &answers) else {
             return;
         };
-        let run = run.code(0);
+        let done = match (is_known, answer) {
+            (true, "recover") => "Wrote .claude/pipeline-state.json from the recorded state",
+            (_, "recover") => "Left .claude/pipeline-state.json for you to fix; ",
+            _ => "Put .claude/pipeline-state.json aside; what it said is kept as ",
+        };
+        let run = run.code(0).stdout_has(done);
         assert_eq!(archived(&sandbox), [bytes.as_bytes()], "{run}");
         match (is_known, answer) {
             (true, "recover") => assert_eq!(

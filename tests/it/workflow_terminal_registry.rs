@@ -31,6 +31,7 @@ fn story() -> Sandbox {
     );
     sandbox
         .write(FILE, document.to_string())
+        .write("specs/plans/022.md", "plan")
         .at("2025-10-03T18:57:30Z");
     sandbox
 }
@@ -122,7 +123,9 @@ fn v_shows_all_of_it_and_asks_again() {
     };
     let run = run
         .code(0)
-        .stdout_has("\"plan_path\": \"specs/plans/022.md\"");
+        .stdout_has("\"plan_path\": \"specs/plans/022.md\"")
+        .stdout_has("\"total_phases\": 5");
+    assert!(!run.stdout.contains("\"schema\""), "nothing of ours: {run}");
     assert_eq!(run.stdout.matches(CHOICE).count(), 3, "{run}");
     run.stdout_has("Resuming workflow");
 }

@@ -203,7 +203,7 @@ fn what_changed_and_what_would_be_mended_is_told_too() {
     let run = run
         .stderr_has("to recover: task t was running")
         .stderr_has("Resume from \"One\"? (y/n/restart)\n");
-    run.stderr_has("Pipeline: w\n");
+    run.stderr_has("Pipeline: One\n");
     let run = sandbox
         .run(&["workflow", "resume", "--choose", "y"])
         .success();

@@ -128,13 +128,11 @@ fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
         .or_else(|| text(&document["preToolUse"], &["toolName", "tool"]));
     let command = text(document, &["command"]).or_else(|| command_of(&call));
     let is_shell = |tool: &String| SHELLS.contains(&plain(tool).as_str());
-    let is_editor = |tool: &String| EDITORS.iter().any(|part| plain(tool).contains(part));
     if moment == Moment::PreTool && tool.as_ref().is_some_and(|tool| !is_shell(tool)) {
         return None;
     }
-    let edited = edited_by(&call, document);
-    let is_edit = tool.as_ref().is_none_or(is_editor) && !edited.is_empty();
-    if moment == Moment::FileEdited && !is_edit {
+    let edited = edited_by(tool.as_deref(), &call, document);
+    if moment == Moment::FileEdited && edited.is_empty() {
         return None;
     }
     // Gemini CLI tells this before every request, whether it compresses or not.
@@ -320,8 +318,12 @@ fn call_of(document: &Value) -> Value {
 }
 
 /// Returns the files that a call edited: the one that it names, or those in its patch.
-fn edited_by(call: &Value, document: &Value) -> Vec<String> {
-    let keys = ["file_path", "filePath", "path", "file"];
+fn edited_by(tool: Option<&str>, call: &Value, document: &Value) -> Vec<String> {
+    let is_editor = |tool| EDITORS.iter().any(|part| plain(tool).contains(part));
+    if !tool.is_none_or(is_editor) {
+        return Vec::new();
+    }
+    let keys = ["file_path", "filePath", "notebook_path", "path", "file"];
     let named = text(call, &keys).or_else(|| text(document, &keys));
     let patch = command_of(call).unwrap_or_default();
     let lines = patch.lines();

@@ -57,7 +57,7 @@ const CLAUDE: [HookMoment; 10] = [
     at_start("SessionStart"),
     at("UserPromptSubmit"),
     of_tool("PreToolUse", "Bash|PowerShell"),
-    of_tool("PostToolUse", "Edit"),
+    of_tool("PostToolUse", "Edit|MultiEdit|NotebookEdit"),
     at("Stop"),
     at("StopFailure"),
     at("PreCompact"),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::base::text::escape;
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::commands::lists;
 use crate::cli::commands::phase::RunArgs;
@@ -152,7 +153,7 @@ pub fn validate(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> 
     let words = || {
         let word = if is_sound { "valid" } else { "not valid" };
         Output {
-            result: format!("{} is {word}\n", status.run.workflow.id),
+            result: format!("{} is {word}\n", escape(status.run.workflow.named())),
             talk: findings::remarks(&status),
         }
     };

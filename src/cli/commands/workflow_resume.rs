@@ -162,7 +162,7 @@ pub fn recover(context: &Context, cmd: &CommandContext<'_>, args: &RecoverArgs) 
         what,
         warnings,
     } = repair_run::repair(context, &options, args.dry_run)?;
-    let words = || workflow_view::recovered(&run.workflow.id, &what, args.dry_run);
+    let words = || workflow_view::recovered(run.workflow.named(), &what, args.dry_run);
     print_answer(
         cmd,
         || runs_json::recover(&run, &what, args.dry_run, &warnings),
@@ -231,7 +231,7 @@ fn settled(context: &Context, cmd: &CommandContext<'_>, path: &str, side: Take) 
     print_answer(
         cmd,
         || runs_json::settled(path, &outcome),
-        || workflow_view::settled(path, &outcome),
+        || workflow_view::settled(path, side, &outcome),
         &outcome.warnings,
     );
     Ok(exit_code::DONE)

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::base::json::parse;
 use crate::base::malformed::Malformed;
 
 /// The object as stored.
@@ -22,7 +23,7 @@ impl StateDocument {
         let mut object = match whole {
             None if pairs.is_empty() => return Ok(None),
             None => Map::new(),
-            Some(bytes) => match serde_json::from_slice(bytes) {
+            Some(bytes) => match parse(bytes) {
                 Ok(Value::Object(object)) => object,
                 Ok(_) => return Err("the state is not a JSON object".into()),
                 Err(why) => return Err(format!("the state is not JSON: {why}").into()),
@@ -33,7 +34,7 @@ impl StateDocument {
                 .split_once('=')
                 .filter(|(key, _)| !key.is_empty())
                 .ok_or_else(|| format!("'{pair}' is not KEY=JSON"))?;
-            let value = serde_json::from_str(value).map_err(|_| {
+            let value = parse(value.as_bytes()).map_err(|_| {
                 format!("the value of '{key}' is not JSON; a text needs quotes: '{key}=\"…\"'")
             })?;
             object.insert(key.to_owned(), value);

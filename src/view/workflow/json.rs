@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::base::json::parse;
 use crate::base::text::escape_line;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::restore::restore_options::RestoreOutcome;
@@ -250,7 +251,7 @@ pub fn mini_commit(outcome: &MiniOutcome) -> String {
 /// Returns the exported document.
 pub fn document(command: &str, exported: &Exported) -> String {
     let data = DocumentAnswer {
-        document: serde_json::from_str(&exported.text).unwrap_or_default(),
+        document: parse(exported.text.as_bytes()).unwrap_or_default(),
         troubles: troubles(&exported.conflicts),
     };
     envelope(command, 0, &data, &exported.warnings)

@@ -42,7 +42,7 @@ pub fn list(listed: &Listed, for_a_person: bool) -> Output {
         };
         let done = format!("{}/{}", workflow.completed().count(), workflow.phases.len());
         rows.push(vec![
-            run.id().to_owned(),
+            escape(run.archived_as.as_deref().unwrap_or(workflow.named())),
             word,
             done,
             time::shown(for_a_person)(workflow.updated_ms),
@@ -144,7 +144,7 @@ pub fn tasks(status: &Status, only: Option<&str>) -> Output {
 /// Formats what `lint` found, or that it found nothing.
 pub fn linted(workflow: &Workflow, found: &[Finding]) -> Output {
     let talk = if found.is_empty() {
-        format!("no findings in workflow {}\n", escape(&workflow.id))
+        format!("no findings in workflow {}\n", escape(workflow.named()))
     } else {
         String::new()
     };

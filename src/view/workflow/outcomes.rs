@@ -7,7 +7,7 @@ use crate::view::workflow::findings::{findings, remarks};
 use crate::view::workflow::{questions, summary};
 use crate::workflow::documents::shims::ShimsOutcome;
 use crate::workflow::engine::make_mini_commit::MiniOutcome;
-use crate::workflow::engine::repair_run::ConflictOutcome;
+use crate::workflow::engine::repair_run::{ConflictOutcome, Take};
 use crate::workflow::engine::report::Status;
 use crate::workflow::engine::resume::{ResumeAction, ResumeOutcome};
 use crate::workflow::engine::rewind::RewindOutcome;
@@ -166,7 +166,10 @@ pub fn resume(outcome: &ResumeOutcome, was_shown: bool, now_ms: i64) -> Output {
             let from = next
                 .map(|next| format!(" from {} phase", escape(&next)))
                 .unwrap_or_default();
-            talk.push_str(&format!("Resuming workflow {}{from}\n", workflow.id));
+            talk.push_str(&format!(
+                "Resuming workflow {}{from}\n",
+                escape(workflow.named())
+            ));
             talk.push_str(&format!(
                 "Last activity: {}\n",
                 rfc3339_seconds(outcome.before.run.workflow.updated_ms)
@@ -226,7 +229,7 @@ pub fn rewind(outcome: &RewindOutcome) -> Output {
     if outcome.takes_state {
         result.push_str(&format!(
             "Workflow {} {would} back to before {}.\n",
-            workflow.id,
+            escape(workflow.named()),
             escape(&outcome.to)
         ));
     }
@@ -239,7 +242,7 @@ pub fn rewind(outcome: &RewindOutcome) -> Output {
 pub fn recovered(id: &str, repaired: &[String], dry_run: bool) -> Output {
     if repaired.is_empty() {
         return Output {
-            result: format!("Nothing to recover in {id}.\n"),
+            result: format!("Nothing to recover in {}.\n", escape(id)),
             talk: String::new(),
         };
     }
@@ -249,31 +252,32 @@ pub fn recovered(id: &str, repaired: &[String], dry_run: bool) -> Output {
         .map(|what| format!("  {}\n", escape(what)))
         .collect();
     Output {
-        result: format!("In {id} this {word} repaired:\n{listed}"),
+        result: format!("In {} this {word} repaired:\n{listed}", escape(id)),
         talk: String::new(),
     }
 }
 
-pub fn settled(path: &str, outcome: &ConflictOutcome) -> Output {
-    let (path, kept) = (escape(path), outcome.kept_as.as_ref().map(|to| escape(to)));
-    if outcome.is_left {
-        let kept = kept.unwrap_or_default();
-        return Output {
-            result: format!(
-                "A copy is kept as {kept}. Fix {path}, and the next command reads it.\n"
-            ),
-            talk: String::new(),
-        };
-    }
-    let kept = kept
-        .map(|to| format!("; the file is kept as {to}"))
-        .unwrap_or_default();
+pub fn settled(path: &str, side: Take, outcome: &ConflictOutcome) -> Output {
+    let path = escape(path);
+    let kept = outcome.kept_as.as_ref();
+    let kept = kept.map(|to| format!("; what it said is kept as {}", escape(to)));
+    let done = match (side, &kept) {
+        (Take::File, _) => format!("Imported {path}"),
+        (Take::State, _) => format!("Wrote {path} from the recorded state"),
+        (Take::None, Some(_)) => format!("Put {path} aside"),
+        (Take::None, None) => format!("Ended the workflow of {path}"),
+        (Take::Copy, _) => format!("Left {path} for you to fix"),
+    };
     let started = outcome
         .started
         .as_ref()
         .map(|id| format!("Started {id}; the old run was archived\n"));
     Output {
-        result: format!("Imported {path}{kept}.\n{}", started.unwrap_or_default()),
+        result: format!(
+            "{done}{}.\n{}",
+            kept.unwrap_or_default(),
+            started.unwrap_or_default()
+        ),
         talk: String::new(),
     }
 }

@@ -8,6 +8,7 @@ use crate::workflow::documents::conflict::{Conflict, ConflictKind};
 use crate::workflow::documents::find_documents::render;
 use crate::workflow::engine::report::Status;
 use crate::workflow::engine::resume_questions::Question;
+use crate::workflow::profiles::dispatch::profile_of_path;
 use crate::workflow::rules::choices::voice;
 use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::profile::Profile;
@@ -28,7 +29,10 @@ pub fn question(question: &Question<'_>, now_ms: i64) -> String {
         }
         Question::Pick(workflow) => pick(workflow),
         Question::Restart(workflow) => {
-            format!("Archive {} and start its plan again? [y/N] ", workflow.id)
+            format!(
+                "Archive {} and start its plan again? [y/N] ",
+                escape(workflow.named())
+            )
         }
         Question::Again(workflow, given) => {
             format!(
@@ -64,10 +68,12 @@ pub fn first_line(status: &Status) -> String {
     asked.trim_end().to_owned()
 }
 
-/// Formats the complete state.
+/// Formats the document in which the run is kept, else the complete state.
 pub fn details(workflow: &Workflow) -> String {
-    workflow
-        .to_json()
+    let is_own = |path: &str| voice(workflow).is_some() && profile_of_path(path) == voice(workflow);
+    let document = workflow.documents.iter().find(|(path, _)| is_own(path));
+    document
+        .map_or_else(|| workflow.to_json(), |(_, value)| render(value))
         .lines()
         .map(|line| format!("{}\n", escape(line)))
         .collect()
@@ -147,7 +153,7 @@ fn registry(workflow: &Workflow, now_ms: i64) -> String {
          (r)esume - Continue from {next}\n  (s)tart fresh - Delete checkpoint and restart\n  \
          (v)iew details - Show checkpoint contents\n  (d)elete - Remove checkpoint without starting\n",
         escape(if workflow.description.is_empty() {
-            &workflow.id
+            workflow.named()
         } else {
             &workflow.description
         }),

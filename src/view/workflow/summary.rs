@@ -1,5 +1,6 @@
 //! The state of a run on one screen.
 
+use crate::base::cut_list::and_more;
 use crate::base::text::escape;
 use crate::base::time::age;
 use crate::model::state::rel_path::RelPath;
@@ -9,17 +10,20 @@ use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 use crate::workflow::rules::workflow::Workflow;
 
+/// Maximum number of phases by which a run without a description is called.
+const NAMED_PHASES: usize = 3;
 /// Maximum number of changed paths listed.
 const LISTED_CHANGES: usize = 10;
 
 /// Formats the run and the progress of its phases.
 pub fn summary(workflow: &Workflow, time: fn(i64) -> String) -> String {
-    let title = if workflow.description.is_empty() {
-        &workflow.id
-    } else {
-        &workflow.description
+    let phases: Vec<&str> = workflow.phases.iter().map(|phase| &*phase.name).collect();
+    let title = match &*workflow.description {
+        "" if phases.is_empty() => workflow.named().to_owned(),
+        "" => and_more(&phases, NAMED_PHASES),
+        said => said.to_owned(),
     };
-    let mut text = format!("Pipeline: {}\n", escape(title));
+    let mut text = format!("Pipeline: {}\n", escape(&title));
     if let Some(branch) = &workflow.context.branch {
         text.push_str(&format!("Branch: {}\n", escape(branch)));
     }

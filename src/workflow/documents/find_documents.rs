@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
+use crate::base::json::parse;
 use crate::error::Result;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::store::trees::digest;
-use crate::workflow::profiles::reader::parse;
 use crate::workflow::profiles::{dispatch, phases, pipeline, registry};
 use crate::workflow::rules::profile::{self, Profile};
 use crate::worktree::files::state_file;

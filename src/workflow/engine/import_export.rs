@@ -2,9 +2,12 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::base::cut_list::and_more;
+use crate::base::json::parse;
 use crate::base::time::rfc3339_seconds;
 use crate::error::Result;
 use crate::error::problem::WorkflowProblem;
+use crate::error::sentence::Sentence;
 use crate::model::run_id;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
@@ -21,7 +24,6 @@ use crate::workflow::engine::step::{StepOptions, actor};
 use crate::workflow::engine::transition::{self, StepOutcome};
 use crate::workflow::plan;
 use crate::workflow::profiles::document::Document;
-use crate::workflow::profiles::reader::parse;
 use crate::workflow::profiles::{dispatch, pipeline, registry};
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
@@ -30,6 +32,9 @@ use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::flaw::Flaw;
 use crate::workflow::words::input_error::InputError;
 use crate::workflow::words::run_error::RunError;
+
+/// Maximum number of runs in a message.
+const LISTED_RUNS: usize = 10;
 
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
@@ -53,22 +58,15 @@ pub fn import(context: &Context, options: &ImportOptions) -> Result<StepOutcome>
     if value.get("phases").is_some_and(Value::is_array)
         && dispatch::profile_of_document(&value).is_none()
     {
-        let plan = Some(options.bytes.clone());
-        let (kind, project, actor) = (
-            options.kind.clone(),
-            options.project.clone(),
-            options.actor.clone(),
-        );
-        return init_run::init(
-            context,
-            &InitOptions {
-                kind,
-                project,
-                plan,
-                actor,
-                ..InitOptions::default()
-            },
-        );
+        let options = options.clone();
+        let of_plan = InitOptions {
+            kind: options.kind,
+            project: options.project,
+            plan: Some(options.bytes),
+            actor: options.actor,
+            ..InitOptions::default()
+        };
+        return init_run::init(context, &of_plan);
     }
     let (value, bare) = match (&options.kind, dispatch::profile_of_document(&value)) {
         (Some(kind), None) => (
@@ -147,6 +145,9 @@ fn record(
     transition::record(context, &mut session, None, next, event)
 }
 
+/// Fields that stay as they were in a document whose newer state is saved.
+const FIXED: [&str; 3] = ["checkpoint_id", "workflow_type", "created_at"];
+
 /// Returns the document of a run with the newer state, and the other fields that `bare` has.
 fn newer_state(workflow: &Workflow, made: &Value, bare: &Value, root: &str) -> Value {
     let exported = dispatch::export(workflow, Profile::Registry, root);
@@ -154,15 +155,9 @@ fn newer_state(workflow: &Workflow, made: &Value, bare: &Value, root: &str) -> V
         .into_iter()
         .next()
         .map_or_else(|| made.clone(), |document| document.value);
-    let said = [
-        "workflow_description",
-        "status",
-        "current_phase",
-        "total_phases",
-        "completed_phases",
-        "last_error",
-    ];
-    let said = said.into_iter().filter(|key| bare.get(key).is_some());
+    let keys = bare.as_object().into_iter().flat_map(Map::keys);
+    let is_said = |key: &&String| !FIXED.contains(&key.as_str()) && made.get(key) == bare.get(key);
+    let said = keys.filter(is_said).map(String::as_str);
     for key in said.chain(["workflow_state", "updated_at"]) {
         document[key] = made[key].clone();
     }
@@ -196,60 +191,44 @@ fn path_of(profile: Profile, value: &Value) -> String {
 
 /// Wraps a state that names neither run nor type in a registry document.
 fn as_state_of(kind: &str, project: Option<&str>, value: &Value, context: &Context) -> Value {
-    let get = |key: &str| value.get(key).cloned();
-    let state = get("workflow_state").unwrap_or_else(|| {
+    let mut state = value.get("workflow_state").cloned().unwrap_or_else(|| {
         if value.is_object() {
             value.clone()
         } else {
             json!({"value": value})
         }
     });
+    let said = |value: &Value| Some(value.get("project_name")?.as_str()?.to_owned());
     let named = project
         .map(str::to_owned)
-        .or_else(|| state.get("project_name")?.as_str().map(str::to_owned));
-    let project = named.unwrap_or_else(|| {
-        context
-            .root
-            .path()
-            .file_name()
-            .map(|name| name.to_string_lossy().into_owned())
-            .unwrap_or_default()
-    });
+        .or_else(|| said(&state).or_else(|| said(value)));
+    if let (Some(named), Some(state)) = (&named, state.as_object_mut()) {
+        let name = || run_id::snake(named).into();
+        state.entry("project_name").or_insert_with(name);
+    }
+    let root = context.root.path().file_name().unwrap_or_default();
+    let project = named.unwrap_or_else(|| root.to_string_lossy().into_owned());
     let now = rfc3339_seconds(context.now_ms);
-    let mut made = Map::new();
-    let mut put = |key: &str, value: Value| made.insert(key.to_owned(), value);
-    put(
-        "checkpoint_id",
-        run_id::make(kind, &project, context.now_ms).into(),
-    );
-    put("workflow_type", kind.into());
-    put(
-        "workflow_description",
-        get("workflow_description").unwrap_or_else(|| "".into()),
-    );
-    put(
-        "created_at",
-        get("created_at").unwrap_or_else(|| now.clone().into()),
-    );
-    put("updated_at", now.into());
-    put(
-        "status",
-        get("status").unwrap_or_else(|| "in_progress".into()),
-    );
-    put(
-        "current_phase",
-        get("current_phase").unwrap_or_else(|| 1.into()),
-    );
-    put(
-        "total_phases",
-        get("total_phases").unwrap_or_else(|| 1.into()),
-    );
-    put(
-        "completed_phases",
-        get("completed_phases").unwrap_or_else(|| json!([])),
-    );
-    put("workflow_state", state);
-    put("last_error", get("last_error").unwrap_or_default());
+    let or = |key: &str, usual: Value| value.get(key).cloned().unwrap_or(usual);
+    let fields = json!({
+        "checkpoint_id": run_id::make(kind, &project, context.now_ms),
+        "workflow_type": kind,
+        "workflow_description": or("workflow_description", "".into()),
+        "created_at": or("created_at", now.as_str().into()),
+        "updated_at": now,
+        "status": or("status", "in_progress".into()),
+        "current_phase": or("current_phase", 1.into()),
+        "total_phases": or("total_phases", 1.into()),
+        "completed_phases": or("completed_phases", json!([])),
+        "workflow_state": state,
+        "last_error": or("last_error", Value::Null),
+    });
+    // What a partial document has beside these is kept.
+    let partial = value
+        .as_object()
+        .filter(|value| value.contains_key("workflow_state"));
+    let mut made = partial.cloned().unwrap_or_default();
+    made.extend(fields.as_object().cloned().unwrap_or_default());
     Value::Object(made)
 }
 
@@ -332,7 +311,15 @@ fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<
                 run_id::snake(&run.workflow.project) == run_id::snake(project)
             })
     };
+    let here: Vec<String> = runs.runs.iter().map(|run| run.id().to_owned()).collect();
     runs.runs.retain(fits);
+    if runs.runs.is_empty() && !here.is_empty() {
+        let wanted = [options.kind.as_deref(), options.project.as_deref()];
+        let wanted: Vec<&str> = wanted.into_iter().flatten().collect();
+        let problem = WorkflowProblem::from(RunError::NoSuchWorkflow(wanted.join("_")));
+        let hint = Sentence::text(format!("known here: {}", and_more(&here, LISTED_RUNS)));
+        return Err(problem.hint(hint).into());
+    }
     let run = runs.pick(options.run.as_deref())?;
     let workflow = &run.workflow;
     let own = workflow.profiles.first().copied().or_else(|| {

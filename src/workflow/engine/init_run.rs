@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::base::json::parse;
 use crate::error::problem::WorkflowProblem;
 use crate::error::{Error, Result};
 use crate::model::run_id;
@@ -16,7 +17,6 @@ use crate::workflow::engine::runs::{Run, Runs};
 use crate::workflow::engine::step::{self, StepOptions};
 use crate::workflow::engine::transition::{self, StepOutcome};
 use crate::workflow::plan;
-use crate::workflow::profiles::reader::parse;
 use crate::workflow::profiles::{dispatch, registry};
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
@@ -164,7 +164,7 @@ fn is_same(one: &Workflow, other: &Workflow) -> bool {
 }
 
 fn in_way(run: &Run, error: impl FnOnce(String) -> RunError) -> Error {
-    WorkflowProblem::from(error(run.workflow.id.clone()))
+    WorkflowProblem::from(error(run.workflow.named().to_owned()))
         .with_state(&run.workflow)
         .into()
 }
@@ -175,13 +175,15 @@ fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
         .file_name()
         .map(|name| name.to_string_lossy().into_owned())
         .unwrap_or_default();
-    let project = options.project.clone().unwrap_or(named);
-    let kind = options.kind.clone().unwrap_or_else(|| {
-        options
-            .preset
-            .clone()
-            .unwrap_or_else(|| USUAL_KIND.to_owned())
-    });
+    let plan = options.plan.as_ref().map(|bytes| parse(bytes)).transpose();
+    let mut plan = plan.map_err(InputError::PlanText)?;
+    let mut said = |key, given: &Option<String>| field_of_run(plan.as_mut(), key, given.as_ref());
+    let project = said("project", &options.project).unwrap_or(named);
+    let preset = || options.preset.clone();
+    let kind = said("type", &options.kind).or_else(preset);
+    let kind = kind.unwrap_or_else(|| USUAL_KIND.to_owned());
+    let description = said("description", &options.description);
+    let branch = said("branch", &options.branch);
     let id = options
         .id
         .clone()
@@ -190,11 +192,8 @@ fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
         return Err(InputError::RunId(id).into());
     }
     let mut workflow = Workflow::new(id, kind, project, context.now_ms);
-    workflow.description = options.description.clone().unwrap_or_default();
-    workflow.context.branch = options
-        .branch
-        .clone()
-        .or_else(|| git_head::read(root)?.branch);
+    workflow.description = description.unwrap_or_default();
+    workflow.context.branch = branch.or_else(|| git_head::read(root)?.branch);
     for word in options.profiles.iter().flat_map(|list| list.split(',')) {
         let unknown = |_| InputError::Profile(word.to_owned());
         let profile = word.trim().parse().map_err(unknown)?;
@@ -202,20 +201,33 @@ fn planned(context: &Context, options: &InitOptions) -> Result<Workflow> {
             workflow.profiles.push(profile);
         }
     }
-    plan_phases(&mut workflow, options)?;
+    plan_phases(&mut workflow, options, plan)?;
     Ok(workflow)
 }
 
+/// Returns a field of the run: as given, which then stands in the plan too, else as the plan says.
+fn field_of_run(plan: Option<&mut Value>, key: &str, given: Option<&String>) -> Option<String> {
+    let plan = plan.and_then(Value::as_object_mut);
+    match (given, plan) {
+        (Some(given), Some(plan)) => {
+            plan.insert(key.to_owned(), given.as_str().into());
+            Some(given.clone())
+        }
+        (given, plan) => given
+            .cloned()
+            .or_else(|| Some(plan?.get(key)?.as_str()?.to_owned())),
+    }
+}
+
 /// Adds the phases of the preset, the plan document and the arguments, and checks them.
-fn plan_phases(workflow: &mut Workflow, options: &InitOptions) -> Result<()> {
+fn plan_phases(workflow: &mut Workflow, options: &InitOptions, plan: Option<Value>) -> Result<()> {
     let plan_error = |findings: Vec<Finding>| InputError::Plan {
         flaws: conflict::joined(&findings),
     };
     if let Some(name) = &options.preset {
         workflow.phases = plan::preset(name).ok_or_else(|| InputError::Preset(name.clone()))?;
     }
-    if let Some(bytes) = &options.plan {
-        let value: Value = parse(bytes).map_err(InputError::PlanText)?;
+    if let Some(value) = plan {
         workflow
             .phases
             .extend(plan::from_document(&value).map_err(plan_error)?);

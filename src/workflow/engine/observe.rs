@@ -12,6 +12,9 @@ use crate::workflow::rules::workflow::Workflow;
 use crate::worktree::files::state_file;
 use crate::worktree::tree_handle::WorkTree;
 
+/// The folder in which a team of agents keeps its reports.
+const REPORTS: &[u8] = b"memory/reports";
+
 /// Looks at every output of phases and tasks. An unreadable file counts as broken, with the reason;
 /// paths that lead out of the root are skipped.
 ///
@@ -42,8 +45,22 @@ fn find(work: &WorkTree, root: &Path, path: &str) -> Option<ObservedFile> {
     } else if parsed.name().contains(&b'*') {
         of_pattern(work, &parsed)
     } else {
-        of_file(work, &parsed)
+        match of_file(work, &parsed) {
+            ObservedFile::Missing => of_folders(work, &parsed),
+            found => found,
+        }
     })
+}
+
+/// Looks for a report in the folders beside, as agents keep some in one of their own.
+fn of_folders(work: &WorkTree, path: &RelPath) -> ObservedFile {
+    let reports = path.parent().unwrap_or_default();
+    let folders = state_file::folders(work, &reports).unwrap_or_default();
+    let beside = folders.iter().filter(|_| reports.as_bytes() == REPORTS);
+    beside
+        .map(|name| of_file(work, &reports.join(name.as_bytes()).join(path.name())))
+        .find(|found| *found != ObservedFile::Missing)
+        .unwrap_or(ObservedFile::Missing)
 }
 
 /// Returns the names of a path, without `.` and `..`; `None` if it leads out of its base.

@@ -87,8 +87,6 @@ pub struct ConflictOutcome {
     pub kept_as: Option<String>,
     /// Id of the run that was begun instead.
     pub started: Option<String>,
-    /// The file was left unchanged.
-    pub is_left: bool,
     pub warnings: Vec<Warning>,
 }
 
@@ -123,15 +121,11 @@ pub fn resolve_conflict(
         }
         Take::File => import_edits::import_file(context, &mut session, path, run.as_ref(), &actor)?,
         Take::State => {
+            let run = run.ok_or_else(|| conflict.problem(None))?;
             outcome.kept_as = Some(run_lifecycle::put_aside(context, path, None)?);
-            if let Some(run) = &run {
-                run_lifecycle::force_write(context, &mut session, run)?;
-            }
+            run_lifecycle::force_write(context, &mut session, &run)?;
         }
-        Take::Copy => {
-            outcome.kept_as = Some(run_lifecycle::copy_aside(context, path)?);
-            outcome.is_left = true;
-        }
+        Take::Copy => outcome.kept_as = Some(run_lifecycle::copy_aside(context, path)?),
         Take::None => outcome = fresh(context, &mut session, conflict, run.as_ref(), &actor)?,
     }
     outcome.warnings.append(&mut session.warnings);

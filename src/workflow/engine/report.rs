@@ -248,7 +248,7 @@ pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Res
             .and_then(|count| count.parse().ok())
             .or((words == "@").then_some(0));
         let no_such = || RunError::NoSuchRevision {
-            run: run.workflow.id.clone(),
+            run: run.workflow.named().to_owned(),
             revision: words.to_owned(),
         };
         Ok(found
@@ -266,7 +266,7 @@ pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Res
             format!(
                 "revision {} of workflow {}",
                 line[at].commit.short(),
-                run.workflow.id
+                run.workflow.named()
             )
         };
         Workflow::from_json(&revision.state).map_err(|why| Error::damaged(what(), why))

@@ -90,7 +90,7 @@ fn check_open(status: &Status) -> Result<()> {
         };
     }
     Err(RunError::NothingToResume {
-        run: workflow.id.clone(),
+        run: workflow.named().to_owned(),
         status: workflow.word(),
         name: status.run.id().to_owned(),
     }
@@ -113,7 +113,7 @@ fn act(
     let conflicts = import_edits::import(context, &mut session)?;
     let run = choose(&store, &of_run, &conflicts)?;
     if run.tip != shown.run.tip {
-        let run_id = run.workflow.id.clone();
+        let run_id = run.workflow.named().to_owned();
         return Err(WorkflowProblem::from(RunError::MovedOn { run: run_id })
             .with_state(&run.workflow)
             .into());
@@ -207,7 +207,7 @@ fn check_pick(workflow: &Workflow, id: &str, now_ms: i64) -> Result<()> {
         });
     started.map(drop).map_err(|problem| {
         problem
-            .hint(names_ready(&workflow.id))
+            .hint(names_ready(workflow.named()))
             .with_state(workflow)
             .into()
     })

@@ -7,6 +7,7 @@ use crate::workflow::documents::conflict::in_words;
 use crate::workflow::engine::report::Status;
 use crate::workflow::engine::step::StepOptions;
 use crate::workflow::rules::choices::{self, Chosen, PICK};
+use crate::workflow::rules::phase::Phase;
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::labels::listed;
 use crate::workflow::words::run_error::RunError;
@@ -34,7 +35,7 @@ pub enum Question<'s> {
     /// No question: shows why the run is not resumed.
     Refused(&'s Status),
     AbandonOrPick,
-    /// Which of the remaining phases.
+    /// Which of the remaining phases; asked again until it is one that can begin.
     Pick(&'s Workflow),
     /// Whether to really restart the plan.
     Restart(&'s Workflow),
@@ -120,31 +121,41 @@ fn decline(status: &Status, options: &ResumeOptions, ask: &mut Ask<'_>) -> Resul
     } else {
         ask(&Question::AbandonOrPick)?
     };
-    let undecided = || undecided(status, offered.clone());
-    let answer = answer.ok_or_else(undecided)?.trim().to_owned();
+    let undecided = |offered: &[Choice]| undecided(status, offered.to_vec());
+    let answer = answer.ok_or_else(|| undecided(&offered))?.trim().to_owned();
     let picked = match answer.to_ascii_lowercase().as_str() {
         "abandon" | "a" => return Ok(Chosen::Abandon),
         "pick" | "p" => {
-            let picked = ask(&Question::Pick(workflow))?.ok_or_else(undecided)?;
             offered.retain(|choice| choice.key.starts_with(PICK));
-            picked.trim().to_owned()
+            loop {
+                let picked = ask(&Question::Pick(workflow))?.ok_or_else(|| undecided(&offered))?;
+                let picked = picked.trim().to_owned();
+                if picked.is_empty() || picked_phase(workflow, &picked, &offered).is_some() {
+                    break picked;
+                }
+            }
         }
-        _ if answer.starts_with(PICK) => answer,
-        _ => return Err(no_answer(&answer, offered).into()),
+        _ => answer,
     };
-    let id = picked.strip_prefix(PICK).unwrap_or(&picked);
+    match picked_phase(workflow, &picked, &offered) {
+        Some(phase) => Ok(Chosen::Pick(phase.id.clone())),
+        None => Err(no_answer(&picked, offered).into()),
+    }
+}
+
+/// Returns the phase that an answer names, by id or number, if it is among those offered.
+fn picked_phase<'w>(workflow: &'w Workflow, picked: &str, offered: &[Choice]) -> Option<&'w Phase> {
+    let id = picked.strip_prefix(PICK).unwrap_or(picked);
     let place = id.parse::<usize>().ok().and_then(|at| at.checked_sub(1));
-    let phase = workflow
-        .phase(id)
-        .or_else(|| workflow.phases.get(place?))
-        .ok_or_else(|| no_answer(&picked, offered))?;
-    Ok(Chosen::Pick(phase.id.clone()))
+    let found = workflow.phase(id).or_else(|| workflow.phases.get(place?));
+    let is_it = |choice: &Choice, phase: &Phase| choice.key.strip_prefix(PICK) == Some(&phase.id);
+    found.filter(|phase| offered.iter().any(|choice| is_it(choice, phase)))
 }
 
 /// The error if the user cannot be asked; nothing is changed.
 fn undecided(status: &Status, options: Vec<Choice>) -> WorkflowProblem {
     let error = RunError::DecisionNeeded {
-        run: status.run.workflow.id.clone(),
+        run: status.run.workflow.named().to_owned(),
         wrong: what_is_wrong(status),
     };
     with_choices(error, options).with_state(&status.run.workflow)
@@ -154,7 +165,7 @@ fn undecided(status: &Status, options: Vec<Choice>) -> WorkflowProblem {
 fn unsound(status: &Status) -> WorkflowProblem {
     let workflow = &status.run.workflow;
     let error = RunError::Unsound {
-        run: workflow.id.clone(),
+        run: workflow.named().to_owned(),
         wrong: what_is_wrong(status).unwrap_or_default(),
     };
     with_choices(error, first_choices(status)).with_state(workflow)

@@ -77,7 +77,7 @@ pub fn rewind(
     if options.files {
         outcome.files = Some(files(context, options, &goal, consent)?);
     } else if !options.common.yes && !options.common.dry_run {
-        agree(take_back(&outcome.run.workflow.id, &options.to))?;
+        agree(take_back(outcome.run.workflow.named(), &options.to))?;
     }
     if options.state && !options.common.dry_run {
         let made = state(context, options, &outcome.run, goal)?;
@@ -168,7 +168,7 @@ fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
         .iter()
         .find(|found| is_revision && found.commit.to_hex().starts_with(&options.to));
     let found = found.ok_or_else(|| RunError::NeverBegun {
-        run: run.workflow.id.clone(),
+        run: run.workflow.named().to_owned(),
         phase: options.to.clone(),
     })?;
     Ok(Goal {
@@ -181,5 +181,5 @@ fn goal(store: &Store, run: &Run, options: &RewindOptions) -> Result<Goal> {
 fn read(store: &Store, run: &Run, revision: ObjectId) -> Result<Workflow> {
     let state = store.workflow_revision(revision)?.state;
     Workflow::from_json(&state)
-        .map_err(|why| Error::damaged(format!("workflow {}", run.workflow.id), why))
+        .map_err(|why| Error::damaged(format!("workflow {}", run.workflow.named()), why))
 }

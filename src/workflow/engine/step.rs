@@ -75,7 +75,7 @@ pub fn choose(store: &Store, options: &StepOptions, conflicts: &[Conflict]) -> R
         .filter(|expected| !run.tip.to_hex().starts_with(expected.as_str()))
     {
         let error = RunError::NotAtExpected {
-            run: run.workflow.id.clone(),
+            run: run.workflow.named().to_owned(),
             at: run.tip.short(),
             expected: expected.clone(),
         };

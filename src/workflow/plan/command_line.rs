@@ -55,7 +55,7 @@ fn dotagent() -> Vec<Phase> {
         ],
         &[("memory/state/execution.json", true)],
         &[("memory/reports/verification.json", true)],
-        &[("memory/reports/reflection*.json", true)],
+        &[("memory/reports/reflection*", true)],
     ];
     let output = |(path, required): &(&str, bool)| PhaseOutput {
         path: (*path).to_owned(),

@@ -13,6 +13,8 @@ use crate::workflow::words::flaw::Flaw;
 
 /// Key among the documents of a run for the plan with which it was begun.
 pub const PLAN: &str = "plan";
+/// Fields of a plan: four that describe its run, and the phases.
+const ORDER: [&str; 5] = ["type", "project", "description", "branch", "phases"];
 const DEPENDENCY_KEYS: [&str; 4] = ["dependencies", "depends_on", "dependsOn", "deps"];
 const PHASE_ORDER: &[&str] = &[
     "id",
@@ -35,6 +37,9 @@ pub fn from_document(value: &Value) -> Result<Vec<Phase>, Vec<Finding>> {
     let Some(fields) = reader.versioned(value) else {
         return reader.finish(None);
     };
+    for key in &ORDER[..4] {
+        reader.text_if(&fields, key);
+    }
     let list = reader.list(&fields, "phases");
     let phases: Vec<Option<Phase>> = list
         .iter()
@@ -51,7 +56,15 @@ pub fn from_document(value: &Value) -> Result<Vec<Phase>, Vec<Finding>> {
 /// Writes the current plan over the one that was read.
 pub fn to_document(workflow: &Workflow) -> Value {
     let base = workflow.documents.get(PLAN);
-    let mut plan = Overlay::on(base, &["phases"]);
+    let mut plan = Overlay::on(base, &ORDER);
+    let branch = workflow.context.branch.clone().unwrap_or_default();
+    let [kind, project] = [&workflow.kind, &workflow.project];
+    let said = [kind, project, &workflow.description, &branch];
+    for (key, text) in ORDER.into_iter().zip(said) {
+        if plan.has(key) || (base.is_none() && !text.is_empty()) {
+            plan.set(key, text.as_str());
+        }
+    }
     let known = base
         .and_then(|base| base.get("phases"))
         .and_then(Value::as_array);

@@ -10,17 +10,6 @@ use crate::workflow::words::flaw::Flaw;
 const NEWEST_VERSION: f64 = 1.0;
 const VERSION_KEYS: [&str; 3] = ["version", "schema_version", "format_version"];
 
-/// UTF-8 byte order mark, which some editors write.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// Parses the JSON of a file.
-///
-/// # Errors
-/// The text is not valid JSON.
-pub fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
-    serde_json::from_slice(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes))
-}
-
 /// Collects findings. A method returns `None` for an unusable value, after adding a finding.
 #[derive(Default)]
 pub struct DocumentReader {
@@ -309,17 +298,6 @@ mod tests {
                 ("bad_name", "w"),
             ]
         );
-    }
-
-    #[test]
-    fn a_byte_order_mark_says_nothing() {
-        assert_eq!(
-            parse(b"\xef\xbb\xbf{\"a\": 1}\r\n").unwrap(),
-            json!({"a": 1})
-        );
-        for bad in [&b""[..], b"\xef\xbb\xbf", b"\xef\xbb\xbf\xef\xbb\xbf{}"] {
-            assert!(parse(bad).is_err());
-        }
     }
 
     #[test]

@@ -77,7 +77,7 @@ pub fn of_archived(run: &str) -> Advice {
 
 /// Returns the command that approves a phase.
 pub fn approve_command(workflow: &Workflow, phase: &Phase) -> CommandWords {
-    phase_command("approve", &phase.id, &workflow.id)
+    phase_command("approve", &phase.id, workflow.named())
 }
 
 fn plainly(phase: &Phase) -> NextStep {

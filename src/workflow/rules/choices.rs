@@ -76,7 +76,7 @@ pub fn after_no(workflow: &Workflow, is_sound: bool) -> Vec<Choice> {
 fn of<K: AsRef<str>>(workflow: &Workflow, named: &[(K, Label)], is_sound: bool) -> Vec<Choice> {
     let command = |key: &str| {
         let goes_on = understand(workflow, key).is_some_and(|chosen| chosen.goes_on());
-        let words = ["workflow", "resume", &workflow.id, "--choose", key];
+        let words = ["workflow", "resume", workflow.named(), "--choose", key];
         let anyway = (goes_on && !is_sound).then_some("--anyway");
         CommandWords::new(words.into_iter().chain(anyway))
     };

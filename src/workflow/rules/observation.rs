@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::workflow::profiles::reader::parse;
+use crate::base::json::parse;
 use crate::workflow::rules::status::TaskStatus;
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::flaw::OutputFlaw;
@@ -112,14 +112,34 @@ fn status_in(value: &Value) -> Option<String> {
     }
 }
 
+/// Returns the files that the free state names, as `plan_path` does.
+pub fn named_files(workflow: &Workflow) -> Vec<&str> {
+    let (mut found, mut left) = (Vec::new(), Vec::new());
+    left.extend(workflow.state.iter());
+    while let Some((key, value)) = left.pop() {
+        let is_name = ["path", "paths", "file", "files"]
+            .iter()
+            .any(|end| key.rsplit('_').next() == Some(end));
+        match value {
+            Value::String(path) if is_name && !path.contains("://") => found.push(path.as_str()),
+            Value::Array(list) => left.extend(list.iter().map(|one| (key, one))),
+            Value::Object(map) => left.extend(map),
+            _ => {}
+        }
+    }
+    found
+}
+
 /// Returns every path to look at before a run is judged.
 pub fn paths(workflow: &Workflow) -> Vec<String> {
     let outputs = workflow
         .phases
         .iter()
         .flat_map(|phase| phase.outputs.iter().map(|output| output.path.clone()));
+    let named = named_files(workflow).into_iter();
     let mut paths: Vec<String> = outputs
         .chain(workflow.tasks.iter().filter_map(|task| task.output.clone()))
+        .chain(named.map(str::to_owned))
         .collect();
     paths.sort_unstable();
     paths.dedup();

@@ -7,9 +7,9 @@ use crate::base::time::{age, rfc3339_seconds};
 use crate::workflow::plan;
 use crate::workflow::profiles::phases::{known_names, named_unbegun};
 use crate::workflow::rules::finding::Finding;
-use crate::workflow::rules::observation::{Observations, ObservedFile};
+use crate::workflow::rules::observation::{self, Observations, ObservedFile};
 use crate::workflow::rules::phase::{Phase, Task};
-use crate::workflow::rules::profile::PHASE_FILE;
+use crate::workflow::rules::profile::{EXECUTION_FILE, PHASE_FILE};
 use crate::workflow::rules::status::{PhaseStatus, TaskStatus};
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::flaw::{Flaw, OutputFlaw};
@@ -51,6 +51,12 @@ pub fn validate(workflow: &Workflow, observations: &Observations, now_ms: i64) -
             .iter()
             .filter_map(|task| task_output(task, observations)),
     );
+    named_files(workflow, observations, &mut report);
+    let list = workflow.documents.get(EXECUTION_FILE);
+    let lacks_tasks = list.is_some_and(|list| list.get("tasks").is_none());
+    report
+        .remarks
+        .extend(lacks_tasks.then(|| Flaw::NoTasks.at(EXECUTION_FILE)));
     report.errors.extend(interrupted_write(workflow));
     report.errors.extend(last_change(workflow));
     if workflow.created_ms > now_ms + SKEW_MS {
@@ -61,6 +67,20 @@ pub fn validate(workflow: &Workflow, observations: &Observations, now_ms: i64) -
         report.remarks.extend(staleness(workflow, now_ms));
     }
     report
+}
+
+/// Reports missing files that the free state of an open run names. It cannot go on without its
+/// plan; another may be yet to come.
+fn named_files(workflow: &Workflow, observations: &Observations, report: &mut ValidationReport) {
+    let is_missing = |path: &&str| observations.get(*path) == Some(&ObservedFile::Missing);
+    let is_plan = |path: &str| workflow.state.get("plan_path") == Some(&path.into());
+    let named = observation::named_files(workflow).into_iter();
+    let missing = named.filter(|path| workflow.status.is_open() && is_missing(path));
+    let (plan, others): (Vec<Finding>, _) = missing
+        .map(|path| Flaw::NamedFileGone.at(path))
+        .partition(|finding| is_plan(&finding.place));
+    report.errors.extend(plan);
+    report.remarks.extend(others);
 }
 
 /// Reports a last change before the beginning of the run, as edited files may have.
@@ -179,7 +199,7 @@ const NAMED_PHASES: usize = 10;
 /// Reports an unplanned phase, unless skipped: it may be a misspelling and end the run early.
 fn unknown(workflow: &Workflow, phase: &Phase) -> Option<Finding> {
     let is_in_use = phase.is_unplanned && phase.status != PhaseStatus::Skipped;
-    let skip = || phase_command("skip", &phase.id, &workflow.id).to_string();
+    let skip = || phase_command("skip", &phase.id, workflow.named()).to_string();
     let flaw = || Flaw::UnknownPhase {
         phase: phase.id.clone(),
         known: first_of(&known_names(workflow), NAMED_PHASES, |_| ", …".to_owned()),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::base::json::parse;
 use crate::base::malformed::Malformed;
 use crate::workflow::rules::phase::{Phase, Task};
 use crate::workflow::rules::profile::{PHASE_FILE, Profile};
@@ -126,7 +127,7 @@ impl Workflow {
     /// # Errors
     /// The state is invalid or of a newer schema; the text says why.
     pub fn from_json(bytes: &[u8]) -> Result<Self, Malformed> {
-        let value: Value = serde_json::from_slice(bytes).map_err(|why| why.to_string())?;
+        let value = parse(bytes).map_err(|why| why.to_string())?;
         let schema = value
             .get("schema")
             .and_then(Value::as_u64)
@@ -134,17 +135,28 @@ impl Workflow {
         if schema > u64::from(SCHEMA) {
             return Err(newer_schema(schema, SCHEMA).into());
         }
-        Ok(serde_json::from_value(value).map_err(|why| why.to_string())?)
+        let read = serde_json::from_value(value.clone());
+        let mut read: Self = read.map_err(|why| why.to_string())?;
+        // Numbers of other programs keep their spelling.
+        for (path, document) in &mut read.documents {
+            document.clone_from(&value["documents"][path]);
+        }
+        if let Some(state) = value["state"].as_object() {
+            read.state.clone_from(state);
+        }
+        read.last_error = read.last_error.map(|_| value["last_error"].clone());
+        Ok(read)
     }
 
-    /// Returns the id in the phase file: not ours if it is no valid ref name or was taken.
+    /// Returns the id in a document of another program: not ours if it is no valid ref name or was
+    /// taken. One that begins like an option could not be typed.
     pub fn named(&self) -> &str {
-        let said = self
-            .documents
-            .get(PHASE_FILE)
-            .and_then(|document| document.get("workflow_id"))
-            .and_then(Value::as_str);
-        said.unwrap_or(&self.id)
+        let mut documents = self.documents.values();
+        let said = documents.find_map(|document| {
+            let id = document.get("workflow_id");
+            id.or_else(|| document.get("checkpoint_id"))?.as_str()
+        });
+        said.filter(|id| !id.starts_with('-')).unwrap_or(&self.id)
     }
 
     /// Clears the mark of an interrupted write in `phase.json`: our transition rewrites it.

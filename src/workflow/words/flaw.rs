@@ -87,6 +87,11 @@ pub enum Flaw {
     OutputChanged(String),
     #[error("phase {phase} writes it, and it {flaw}")]
     OutputOfPhase { phase: String, flaw: OutputFlaw },
+    #[error("the workflow's state names it, and it is missing")]
+    #[strum(serialize = "file_missing")]
+    NamedFileGone,
+    #[error("it has no 'tasks', so none of its tasks is known here")]
+    NoTasks,
     #[error("task {task} is complete, and its output {flaw}")]
     OutputOfTask { task: String, flaw: OutputFlaw },
 

@@ -15,7 +15,7 @@ use crate::workflow::rules::status::TaskStatus;
 use crate::workflow::rules::workflow::Workflow;
 
 const ORDER: &[&str] = &["workflow_id", "updated_at", "tasks"];
-const OUTPUT_KEYS: [&str; 3] = ["output", "output_file", "output_path"];
+const OUTPUT_KEYS: [&str; 4] = ["output", "output_file", "output_path", "outputs"];
 const TASK_ORDER: &[&str] = &[
     "id",
     "name",
@@ -132,7 +132,11 @@ fn written(task: &Task, base: Option<&Value>, has_id: bool) -> Value {
         ("note", &task.note),
     ] {
         match text {
-            Some(text) => entry.set(key, text.as_str()),
+            Some(text) => match entry.get(key).and_then(Value::as_array) {
+                Some(list) if list.first() == Some(&text.as_str().into()) => {}
+                Some(_) => entry.set(key, vec![text.as_str()]),
+                None => entry.set(key, text.as_str()),
+            },
             None => clear(&mut entry, key),
         }
     }
@@ -237,7 +241,11 @@ fn task(reader: &mut DocumentReader, fields: &Fields<'_>, known: Task) -> Option
         ("agent", &mut task.agent),
         ("note", &mut task.note),
     ] {
-        let said = reader.text_if(fields, key).map(str::to_owned);
+        let said = match fields.get(key) {
+            Some(Value::Array(list)) if key == output_key => list.first().and_then(Value::as_str),
+            _ => reader.text_if(fields, key),
+        };
+        let said = said.map(str::to_owned);
         if said.is_some() || fields.map.get(key).is_some_and(Value::is_null) {
             *slot = said;
         }

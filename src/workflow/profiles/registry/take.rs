@@ -82,9 +82,13 @@ fn take_total(workflow: &mut Workflow, read: &RegistryDocument) -> Result<(), Ve
             .into_iter()
             .find(|id| workflow.phase(id).is_none())
             .unwrap_or_default();
-        workflow
-            .phases
-            .push(Phase::new(&id, &format!("Phase {number}")));
+        let mut phase = Phase::new(&id, &format!("Phase {number}"));
+        // Numbers are an order, unless the document itself has gone on out of it.
+        let is_begun = read.completed.contains(&number) || read.current == number;
+        let before = workflow.phases.last();
+        let before = before.filter(|_| !is_begun || read.completed.contains(&(number - 1)));
+        phase.dependencies = before.map(|before| before.id.clone()).into_iter().collect();
+        workflow.phases.push(phase);
     }
     let left: Vec<String> = workflow
         .phases

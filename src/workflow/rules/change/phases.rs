@@ -87,7 +87,7 @@ pub fn to_start(workflow: &Workflow, named: Option<&str>) -> Result<String, RunE
                 command: approve_command(workflow, phase),
             },
             None => RunError::NothingToStart {
-                run: workflow.id.clone(),
+                run: workflow.named().to_owned(),
             },
         })
 }
@@ -232,8 +232,10 @@ pub fn skip(workflow: &mut Workflow, id: &str, reason: &str, now_ms: i64) -> Res
     Ok(())
 }
 
+/// Records an approval; a phase may be complete without one.
+///
 /// # Errors
-/// No such phase is under way, or it is approved already.
+/// The phase has not begun, or is approved already.
 pub fn approve(workflow: &mut Workflow, named: Option<&str>, now_ms: i64) -> Result<(), RunError> {
     let phase = under_way(workflow, named, "approve")?;
     if phase.approved_ms.is_some() {
@@ -310,6 +312,7 @@ fn under_way<'w>(
     let id = under_way_id(workflow, named)?;
     let stands = known(workflow, &id)?;
     let fits = match verb {
+        "approve" if stands.status == PhaseStatus::Complete => true,
         "approve" | "fail" => stands.status.is_under_way(),
         _ => stands.status == PhaseStatus::InProgress,
     };
@@ -348,18 +351,18 @@ fn wrong_state(workflow: &Workflow, phase: &Phase, verb: &'static str) -> RunErr
         verb,
         next: match phase.status {
             PhaseStatus::AwaitingApproval => approves(&approve_command(workflow, phase)),
-            PhaseStatus::InProgress => ends(&phase_command("done", &phase.id, &workflow.id)),
+            PhaseStatus::InProgress => ends(&phase_command("done", &phase.id, workflow.named())),
             PhaseStatus::Pending if workflow.unmet(phase).is_empty() => {
-                starts(&phase_command("start", &phase.id, &workflow.id))
+                starts(&phase_command("start", &phase.id, workflow.named()))
             }
-            _ => shows_state(&workflow.id),
+            _ => shows_state(workflow.named()),
         },
     }
 }
 
 fn known<'w>(workflow: &'w Workflow, id: &str) -> Result<&'w Phase, RunError> {
     workflow.phase(id).ok_or_else(|| RunError::NoSuchPhase {
-        run: workflow.id.clone(),
+        run: workflow.named().to_owned(),
         phase: id.to_owned(),
         known: workflow.phases.iter().map(|one| one.id.clone()).collect(),
     })

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::base::json::parse;
 use crate::workflow::rules::workflow::Workflow;
 use crate::workflow::words::run_error::RunError;
 
@@ -60,5 +61,5 @@ fn object_at<'m>(map: &'m mut Map<String, Value>, key: &str) -> Option<&'m mut M
 
 /// Parses a value from the command line: JSON, else text.
 pub fn value_of(typed: &str) -> Value {
-    serde_json::from_str(typed).unwrap_or_else(|_| Value::from(typed))
+    parse(typed.as_bytes()).unwrap_or_else(|_| Value::from(typed))
 }

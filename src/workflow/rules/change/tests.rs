@@ -155,7 +155,7 @@ fn an_approval_is_waited_for_and_nothing_is_done_twice() {
     assert_eq!(approved.phases[0].status, PhaseStatus::Complete);
     assert_eq!(
         all(approved, &[approve]).map(|_| ()),
-        Err("already_complete")
+        Err("already_approved")
     );
 }
 

@@ -1,0 +1,65 @@
+//! Parses JSON so that each number keeps the spelling that it has in the text.
+
+use serde_json::{Number, Value};
+
+/// UTF-8 byte order mark, which some editors write.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// # Errors
+/// The text is not valid JSON.
+pub fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
+    let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    let mut value = serde_json::from_slice(bytes)?;
+    respell(&mut value, &mut numbers(bytes));
+    Ok(value)
+}
+
+/// Gives numbers their spelling in the text, of which the parser changes exponents: `1E5` to `1e+5`.
+fn respell(value: &mut Value, spelled: &mut dyn Iterator<Item = &str>) {
+    match value {
+        Value::Number(number) => {
+            let means = |text: &&str| text.parse::<Number>().is_ok_and(|read| read == *number);
+            if let Some(text) = spelled.next().filter(means) {
+                *number = Number::from_string_unchecked(text.to_owned());
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(|one| respell(one, spelled)),
+        Value::Object(map) => map.values_mut().for_each(|one| respell(one, spelled)),
+        _ => {}
+    }
+}
+
+/// Returns the numbers of a valid text, in order.
+fn numbers(bytes: &[u8]) -> impl Iterator<Item = &str> {
+    let (mut is_text, mut is_escaped) = (false, false);
+    let parts = bytes.split(move |byte| {
+        is_text ^= *byte == b'"' && !is_escaped;
+        is_escaped = *byte == b'\\' && !is_escaped;
+        is_text || !(byte.is_ascii_digit() || b"+-.eE".contains(byte))
+    });
+    let is_number = |part: &&[u8]| part.first().is_some_and(|first| *first != b'e');
+    let texts = parts.filter(is_number);
+    texts.filter_map(|part| std::str::from_utf8(part).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_spelling() {
+        let text =
+            r#"{"1e5":[1e5,1E5,1e+5,-0.0E-07,12345678901234567890.10],"\"2e2\\":"3e3","n":-1e0}"#;
+        assert_eq!(parse(text.as_bytes()).unwrap().to_string(), text);
+        let twice = parse(br#"{"a":1e1,"b":2e2,"a":3E3}"#).unwrap();
+        assert_eq!(twice.to_string(), r#"{"a":3e+3,"b":2e2}"#);
+    }
+
+    #[test]
+    fn a_byte_order_mark_says_nothing() {
+        assert_eq!(parse(b"\xef\xbb\xbf[1]\r\n").unwrap()[0], 1);
+        for bad in [&b""[..], b"\xef\xbb\xbf", b"\xef\xbb\xbf\xef\xbb\xbf{}"] {
+            assert!(parse(bad).is_err());
+        }
+    }
+}
