@@ -6,6 +6,8 @@ use std::ffi::OsString;
 use clap::Command as Grammar;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::base::text::edit_distance;
+
 /// Maximum width of help in columns.
 pub const MAX_WIDTH: usize = 100;
 
@@ -121,9 +123,9 @@ fn unknown(error: &clap::Error, args: &[OsString], whole: &Grammar) -> (String, 
     let mut candidates = by_other_words(place.trim_end(), word);
     let similar = error.get(ContextKind::SuggestedSubcommand);
     if let (true, Some(ContextValue::Strings(similar))) = (candidates.is_empty(), similar) {
-        // The most similar one comes last. Of a short word, many long ones have all letters.
-        let is_near = |one: &&String| one.starts_with(word) || one.len() <= word.len() + 3;
-        candidates.extend(similar.iter().rfind(is_near).map(String::as_str));
+        // The most similar one comes last.
+        let near = similar.iter().rfind(|one| is_near(word, one));
+        candidates.extend(near.map(String::as_str));
     }
     let mut text = format!("there is no {place}command '{word}'");
     if !candidates.is_empty() {
@@ -244,13 +246,16 @@ fn sentence(error: &clap::Error, command: &Grammar) -> String {
                 options.any(|one| long.strip_prefix("--") == Some(one))
             };
             let other = by_other_words("", &option).into_iter().find(has);
-            what + &did_you_mean(&other.map_or(similar, |other| vec![other.to_owned()]))
+            what + &match other {
+                Some(other) => did_you_mean(other, &[other.to_owned()]),
+                None => did_you_mean(&option, &similar),
+            }
         }
         ErrorKind::InvalidValue if value.is_empty() => {
             format!("{option} needs a value{}", one_of(": ", error))
         }
         ErrorKind::InvalidValue => {
-            let similar = did_you_mean(&all(error, ContextKind::SuggestedValue));
+            let similar = did_you_mean(&value, &all(error, ContextKind::SuggestedValue));
             format!(
                 "{option} does not take '{value}'{}{similar}",
                 one_of(", but ", error)
@@ -260,7 +265,7 @@ fn sentence(error: &clap::Error, command: &Grammar) -> String {
         ErrorKind::MissingRequiredArgument => {
             let missing: Vec<String> = all(error, ContextKind::InvalidArg);
             let missing: Vec<String> = missing.iter().map(|one| name_of(one)).collect();
-            format!("missing: {}", missing.join(", "))
+            format!("{} needs {}", command.get_name(), listed(&missing, "and"))
         }
         ErrorKind::ArgumentConflict => {
             let others: Vec<String> = all(error, ContextKind::PriorArg);
@@ -301,14 +306,33 @@ fn one_of(lead: &str, error: &clap::Error) -> String {
     let values = all(error, ContextKind::ValidValue);
     match values.split_last() {
         None => String::new(),
-        Some((only, [])) => format!("{lead}{only}"),
-        Some((last, others)) => format!("{lead}{} or {last}", others.join(", ")),
+        Some(_) => lead.to_owned() + &listed(&values, "or"),
     }
 }
 
-fn did_you_mean(similar: &[String]) -> String {
+/// Formats `a, b or c`.
+fn listed(words: &[String], link: &str) -> String {
+    match words.split_last() {
+        Some((last, others)) if !others.is_empty() => {
+            format!("{} {link} {last}", others.join(", "))
+        }
+        _ => words.concat(),
+    }
+}
+
+/// Whether a word may be a slip of the other. Of a short word, every letter counts.
+fn is_near(word: &str, meant: &str) -> bool {
+    let word = word.trim_start_matches('-');
+    let meant = meant.trim_start_matches('-');
+    // Two letters that changed places are a distance of two.
+    let most = (word.len() / 3).max(1 + usize::from(word.len() == meant.len()));
+    meant.starts_with(word) || edit_distance(word, meant) <= most
+}
+
+fn did_you_mean(word: &str, similar: &[String]) -> String {
     similar
-        .first()
+        .iter()
+        .find(|one| is_near(word, one))
         .map_or_else(String::new, |one| format!("; did you mean '{one}'?"))
 }
 

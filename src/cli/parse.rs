@@ -254,8 +254,8 @@ mod tests {
                 "prune --keep 99999999999",
                 "--keep takes a smaller number, not '99999999999'",
             ),
-            ("pin", "missing: SEL"),
-            ("create --format json", "missing: --contract"),
+            ("pin", "pin needs SEL"),
+            ("create --format json", "create needs --contract"),
             (
                 "restore x --to d --overlay",
                 "--to cannot be used together with --overlay",

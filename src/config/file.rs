@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::base::text::edit_distance;
 use crate::base::time::parse_span;
 use crate::error::Error;
 
@@ -105,7 +106,7 @@ fn about_unknown(key: &str, known: &[&str], user_keys: &[&str]) -> String {
     }
     let nearest = known
         .iter()
-        .min_by_key(|known| distance(key, known))
+        .min_by_key(|known| edit_distance(key, known))
         .copied()
         .unwrap_or_default();
     format!(
@@ -177,21 +178,6 @@ pub fn parse_size(text: &str) -> Option<u64> {
         _ => return None,
     };
     number.checked_mul(factor)
-}
-
-/// Returns the Levenshtein distance.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, right) in b.bytes().enumerate() {
-            let replaced = diagonal + usize::from(left != right);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// A problem in a file.

@@ -151,7 +151,7 @@ pub struct DiffAnswer {
 
 /// A file that differs.
 #[derive(Serialize, JsonSchema)]
-struct FileChange {
+pub struct FileChange {
     #[serde(flatten)]
     change: ChangeJson,
     /// Lines added; null for binary content, or if only names are compared.
@@ -198,7 +198,7 @@ pub fn json(outcome: &DiffOutcome, exit: u8, failure: Option<&Error>) -> String 
     let data = DiffAnswer {
         from: CheckpointRef::new(&outcome.from),
         to: outcome.to.as_ref().map(CheckpointRef::new),
-        changes: outcome.files.iter().map(file).collect(),
+        changes: outcome.files.iter().map(FileChange::new).collect(),
         other: other_changes(&outcome.other),
         not_compared: not_compared
             .map(|(path, why)| PathReason::new(path, why))
@@ -207,15 +207,17 @@ pub fn json(outcome: &DiffOutcome, exit: u8, failure: Option<&Error>) -> String 
     partial("diff", exit, &data, &outcome.warnings, failure)
 }
 
-fn file(file: &FileDiff) -> FileChange {
-    let mode = |side: Option<SeenFile>| side.map(|seen| format!("{:06o}", seen.mode));
-    FileChange {
-        change: ChangeJson::new(&file.path, file.change.into_str()),
-        insertions: file.counts.map(|(insertions, _)| insertions),
-        deletions: file.counts.map(|(_, deletions)| deletions),
-        binary: file.is_binary,
-        old_mode: mode(file.before),
-        new_mode: mode(file.after),
+impl FileChange {
+    pub fn new(file: &FileDiff) -> Self {
+        let mode = |side: Option<SeenFile>| side.map(|seen| format!("{:06o}", seen.mode));
+        Self {
+            change: ChangeJson::new(&file.path, file.change.into_str()),
+            insertions: file.counts.map(|(insertions, _)| insertions),
+            deletions: file.counts.map(|(_, deletions)| deletions),
+            binary: file.is_binary,
+            old_mode: mode(file.before),
+            new_mode: mode(file.after),
+        }
     }
 }
 

@@ -78,12 +78,32 @@ pub fn question(plan: &AgentPlan, removes: bool) -> String {
     format!("{listing}{verb} {agent}? [y/N] ")
 }
 
+/// What is asked of `setup` by its options.
+#[derive(Clone, Copy, Debug)]
+pub struct SetupForm {
+    pub prints: bool,
+    pub removes: bool,
+    /// Whether the questions have listed the files already.
+    pub asked: bool,
+}
+
 /// Formats the files of each agent; with `prints` their content too.
-pub fn human(outcomes: &[AgentOutcome], prints: bool, removes: bool) -> Output {
+pub fn human(outcomes: &[AgentOutcome], form: SetupForm) -> Output {
     let mut result = String::new();
     for outcome in outcomes {
-        result.push_str(&listing(&outcome.plan, outcome.progress, &outcome.failed));
-        for change in outcome.plan.changes.iter().filter(|_| prints) {
+        let plan = &outcome.plan;
+        let is_known = form.asked && outcome.progress == SetupProgress::Done;
+        result.push_str(
+            &if is_known && !plan.changes.is_empty() && !outcome.has_failed() {
+                let agent: &str = plan.agent.into();
+                let done = if form.removes { "removed" } else { "set up" };
+                format!("{agent}: {done}\n{}", notes(plan))
+            } else {
+                listing(plan, outcome.progress, &outcome.failed)
+            },
+        );
+        let files = plan.changes.iter().chain(&plan.unchanged);
+        for change in files.filter(|_| form.prints) {
             if let Some(text) = &change.wanted {
                 result.push_str(&format!("\n--- {}\n", escape_path(&change.path)));
                 result.push_str(
@@ -95,12 +115,26 @@ pub fn human(outcomes: &[AgentOutcome], prints: bool, removes: bool) -> Output {
             }
         }
     }
-    let talk = if outcomes.is_empty() && removes {
-        "nothing that setup wrote is here\n".to_owned()
-    } else {
-        String::new()
+    let is_new = |outcome: &AgentOutcome| {
+        let AgentOutcome { plan, progress, .. } = outcome;
+        *progress == SetupProgress::Done && plan.agent.has_hooks() && !plan.changes.is_empty()
     };
-    Output { result, talk }
+    let talk = if form.removes {
+        Some("nothing that setup wrote is here\n").filter(|_| outcomes.is_empty())
+    } else {
+        Some("after the next prompt, 'checkpoint rewind' lists the states to go back to\n")
+            .filter(|_| outcomes.iter().any(is_new))
+    };
+    Output {
+        result,
+        talk: talk.unwrap_or_default().to_owned(),
+    }
+}
+
+/// Formats what is left to the user.
+fn notes(plan: &AgentPlan) -> String {
+    let notes = plan.notes.iter().filter(|_| !plan.changes.is_empty());
+    notes.map(|note| format!("  {note}\n")).collect()
 }
 
 fn listing(plan: &AgentPlan, progress: SetupProgress, failed: &[LeftAlone]) -> String {
@@ -108,7 +142,7 @@ fn listing(plan: &AgentPlan, progress: SetupProgress, failed: &[LeftAlone]) -> S
     let is_as_it_should = plan.changes.is_empty() && plan.left.is_empty() && failed.is_empty();
     let mut text = match progress {
         SetupProgress::Declined => return format!("{agent}: left as it is\n"),
-        _ if is_as_it_should => format!("{agent}: as it should be\n"),
+        _ if is_as_it_should => format!("{agent}: already set up\n"),
         _ => format!("{agent}\n"),
     };
     let changes = plan
@@ -129,14 +163,14 @@ fn listing(plan: &AgentPlan, progress: SetupProgress, failed: &[LeftAlone]) -> S
         let (path, why) = (escape_path(path), escape(&without_numbers(why)));
         text.push_str(&format!("  {what:<8} {path}: {why}\n"));
     }
-    let notes = plan.notes.iter().filter(|_| !plan.changes.is_empty());
-    text + &notes.map(|note| format!("  {note}\n")).collect::<String>()
+    text + &notes(plan)
 }
 
 fn change_of(change: &SettingsChange) -> &'static str {
     match (&change.found, &change.wanted) {
         (None, Some(_)) => "created",
         (_, None) => "removed",
+        (found, wanted) if found == wanted => "unchanged",
         _ => "changed",
     }
 }
@@ -169,7 +203,7 @@ struct AgentSetup {
 struct SettingsFile {
     /// Its path; what is not UTF-8 in it is replaced.
     file: String,
-    /// `created`, `changed`, `removed`, `left` or `failed`.
+    /// `created`, `changed`, `removed`, `left` or `failed`; with `--print` also `unchanged`.
     outcome: &'static str,
     /// Why it was left alone or failed; else null.
     why: Option<String>,
@@ -184,7 +218,8 @@ impl AgentSetup {
             .changes
             .iter()
             .filter(|change| change.found != change.wanted);
-        let written = changes.map(|change| SettingsFile {
+        let unchanged = plan.unchanged.iter().filter(|_| prints);
+        let written = changes.chain(unchanged).map(|change| SettingsFile {
             file: shown(&change.path),
             outcome: change_of(change),
             why: None,

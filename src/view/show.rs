@@ -12,15 +12,18 @@ use crate::model::session::provenance::Provenance;
 use crate::model::state::database::Held;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::ScopePart;
+use crate::ops::browse::diff::compare::DiffOutcome;
 use crate::ops::browse::list::ShowOutcome;
 use crate::view::databases::{self, HeldDatabase};
+use crate::view::diff::FileChange;
 use crate::view::document::{JsonSchema, Serialize};
-use crate::view::envelope::envelope;
+use crate::view::envelope::partial;
 use crate::view::format::size;
 use crate::view::import::{self, OriginStoreJson};
 use crate::view::limits::{LimitsJson, limit_words};
 use crate::view::parts::{
-    ChangeCountsJson, ChangeJson, CheckpointRef, CheckpointRow, PathReason, uncaptured,
+    self, ChangeCountsJson, ChangeJson, CheckpointRef, CheckpointRow, PathName, PathReason,
+    uncaptured,
 };
 use crate::view::words::count_files;
 
@@ -197,6 +200,12 @@ pub struct ShowAnswer {
     before: Option<CheckpointRef>,
     counts: ChangeCountsJson,
     changes: Vec<ChangeJson>,
+    /// With `--files`: all files that it holds; else null.
+    files: Option<Vec<PathName>>,
+    /// With `--stat` or `--patch`: the changed files with their lines; else null.
+    file_changes: Option<Vec<FileChange>>,
+    /// With `--patch`: the patch, in which what is not UTF-8 is replaced; else null.
+    patch: Option<String>,
     databases: Vec<HeldDatabase>,
     /// The values that it holds; null if it holds none.
     state: Option<Map<String, Value>>,
@@ -226,7 +235,16 @@ struct OperationJson {
     limits: LimitsJson,
 }
 
-pub fn json(outcome: &ShowOutcome) -> String {
+/// What options of `show` ask for besides.
+#[derive(Debug, Default)]
+pub struct ShownMore {
+    pub files: Option<Vec<RelPath>>,
+    pub compared: Option<DiffOutcome>,
+    pub patch: Option<Vec<u8>>,
+}
+
+pub fn json(outcome: &ShowOutcome, more: &ShownMore, exit: u8) -> String {
+    let compared = more.compared.as_ref();
     let checkpoint = &outcome.checkpoint;
     let operation = checkpoint.record.operation.as_ref();
     let changes: Vec<ChangeJson> = outcome
@@ -257,12 +275,21 @@ pub fn json(outcome: &ShowOutcome) -> String {
             deleted: count("deleted"),
         },
         changes,
+        files: more.files.as_ref().map(parts::paths),
+        file_changes: compared.map(|found| found.files.iter().map(FileChange::new).collect()),
+        patch: more
+            .patch
+            .as_ref()
+            .map(|text| String::from_utf8_lossy(text).into_owned()),
         databases: databases::held(&outcome.databases),
         state: values(outcome),
         uncaptured: uncaptured(&outcome.meta),
         origin: outcome.origin.as_ref().map(OriginStoreJson::new),
     };
-    envelope("show", 0, &data, &outcome.warnings)
+    let found = compared.map_or(&[][..], |found| &found.warnings);
+    let warnings = [&outcome.warnings, found].concat();
+    let failure = compared.and_then(DiffOutcome::failure);
+    partial("show", exit, &data, &warnings, failure.as_ref())
 }
 
 pub fn change_word(change: &TreeChange) -> &'static str {

@@ -56,9 +56,14 @@ pub fn hint(error: &Error) -> Option<Sentence> {
             let help = CommandWords::new(words);
             Some(Sentence::text("see ").then_command(help))
         }
-        Error::NoSuchPath { path, .. } if is_named_as_secret(path) => Some(Sentence::text(
-            "by its name it is a secret, and secrets are never captured",
-        )),
+        Error::NoSuchPath { path, .. } if is_named_as_secret(path) => {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            Some(Sentence::new(
+                "it looks like a secret, which is left out; \
+                 'checkpoint create --include-sensitive={}' records it from now on",
+                &[&name],
+            ))
+        }
         other => other.hint().map(placed_sentence),
     }
 }

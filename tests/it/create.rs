@@ -490,8 +490,16 @@ fn a_word_after_a_bare_include_sensitive_is_not_taken_as_the_reason() {
     for word in [".env", ".evn"] {
         let run = sandbox.run(&["create", "--include-sensitive", word]);
         run.code(2)
-            .stderr_has(&format!("checkpoint create --include-sensitive={word}"));
+            .stderr_has(&format!("a pattern needs '=' (--include-sensitive={word})"))
+            .stderr_has(&format!(
+                "run: checkpoint create -m {word} --include-sensitive\n"
+            ));
     }
+    let args = ["create", "with env", "--include-sensitive", "--json"];
+    let data = sandbox.run(&args).success().data();
+    assert_eq!(data["reason"], "with env");
+    assert_eq!(data["counts"]["file_count"], 2, "{data}");
+    sandbox.write("a", "2");
     let args = ["create", "--include-sensitive", "-m", "with secrets"];
     sandbox.run(&args).success();
 }

@@ -237,7 +237,7 @@ fn each_agent_is_looked_at_and_what_is_wrong_with_its_hooks_is_named() {
     sandbox
         .run(&["doctor"])
         .success()
-        .stdout_has("the last hook here");
+        .stdout_has("the last one here");
     let hooks = sandbox
         .home()
         .join(".claude/skills/checkpoint/hooks/hooks.json");

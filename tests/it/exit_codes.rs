@@ -46,7 +46,7 @@ fn wrong_usage_is_2_and_makes_nothing() {
 fn wrong_usage_says_in_one_line_what_and_what_next() {
     let sandbox = Sandbox::new();
     for (args, line) in [
-        (&["pin"][..], "missing: SEL; see 'checkpoint pin --help'"),
+        (&["pin"][..], "pin needs SEL; see 'checkpoint pin --help'"),
         (
             &["list", "--color", "sometimes"],
             "--color does not take 'sometimes', but auto, always or never; see 'checkpoint list --help'",

@@ -60,6 +60,35 @@ fn follow(sandbox: &Sandbox, hint: &str) -> Run {
     sandbox.run_under(&["sh", "-c", &script], &[])
 }
 
+#[test]
+fn an_exact_guard_wants_the_files_as_they_are_now() {
+    let sandbox = project();
+    let first = sandbox.create("before");
+    assert_eq!(passed(&sandbox, &["--exact"]), first);
+    sandbox.write("src/a.py", "a2\n");
+    assert_eq!(passed(&sandbox, &[]), first);
+    assert_eq!(passed(&sandbox, &["--exact", "--scope", "README"]), first);
+    for args in [&["--exact"][..], &["--exact", "--scope", "src"]] {
+        let (what, hint) = refused(&sandbox, args);
+        assert!(
+            what.ends_with(&format!("({first}) does not hold 'src/a.py' as it is now")),
+            "{what}"
+        );
+        assert!(hint.contains("create"), "{hint}");
+    }
+    let scoped = sandbox.run(&["create", "now", "--scope", "src"]).success();
+    let run = sandbox.run(&["guard", "--exact", "--scope", "src"]);
+    run.success()
+        .stdout_is(&scoped.stdout)
+        .stderr_has("covered by 'now' (src only, ");
+    for (path, what) in [("src/new", "new"), ("src/empty/x", "x")] {
+        sandbox.create("again");
+        assert_eq!(passed(&sandbox, &["--exact"]).len(), 8);
+        sandbox.write(path, what);
+        refused(&sandbox, &["--exact", "--scope", "src"]);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_script_edits_nothing_without_a_checkpoint_and_goes_on_with_one() {

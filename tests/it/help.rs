@@ -256,10 +256,10 @@ fn common_words_of_other_programs_lead_to_the_command() {
         .run(&["workflow", "initt"])
         .code(2)
         .stderr_has("there is no workflow command 'initt'; did you mean 'init'? see 'checkpoint workflow init --help'");
-    sandbox
-        .run(&["zzzzz"])
-        .code(2)
-        .stderr_has("checkpoint: there is no command 'zzzzz'; see 'checkpoint --help'\n");
+    for word in ["zzzzz", "run", "exec", "test", "stop", "make"] {
+        let said = format!("checkpoint: there is no command '{word}'; see 'checkpoint --help'\n");
+        sandbox.run(&[word]).code(2).stderr_has(&said);
+    }
 }
 
 #[test]

@@ -39,6 +39,35 @@ fn a_selector_that_names_nothing_of_a_remote_says_what_does() {
 }
 
 #[test]
+fn no_reason_stands_for_another_checkpoint() {
+    let Some((from, remote, to)) = two_machines() else {
+        return;
+    };
+    to.run(&["fetch"]).success();
+    for reason in ["latest", "@", "@~1", "origin/latest", "origin/there"] {
+        for args in [&["create", reason][..], &["reword", "here", reason]] {
+            to.run(args)
+                .code(2)
+                .stderr_has(&format!("'{reason}' names a checkpoint"));
+        }
+    }
+    for reason in ["fix/foo", "origins/latest", "latest news", "@home"] {
+        let id = to.create(reason);
+        to.run(&["cat", reason, "a"]).success().stdout_is("here");
+        assert_eq!(to.shown(reason)["short"], id.as_str());
+    }
+    // A remote may come later, or such a reason from another machine.
+    let other = Sandbox::new();
+    other.write("a", "other");
+    let id = other.create("origin/latest");
+    remote.add_to(&other);
+    other.run(&["fetch"]).success();
+    let there = from.shown("latest")["id"].clone();
+    assert_eq!(other.shown("origin/latest")["id"], there);
+    assert_eq!(other.shown(&id)["reason"], "origin/latest");
+}
+
+#[test]
 fn a_checkpoint_of_a_remote_is_verified_and_named_by_undo() {
     let Some((from, _remote, to)) = two_machines() else {
         return;

@@ -84,8 +84,8 @@ fn for_each_agent_twice_is_once_and_removal_leaves_no_trace() {
             assert_ne!(Tree::capture(top), before, "{agent}");
             run(&[agent, "--yes"])
                 .success()
-                .stdout_has("as it should be");
-            run(&[agent]).success().stdout_has("as it should be");
+                .stdout_has("already set up");
+            run(&[agent]).success().stdout_has("already set up");
             assert_eq!(
                 stamps(&sandbox.top()),
                 written,
@@ -118,7 +118,7 @@ fn without_consent_nothing_is_written_and_the_agents_that_are_here_are_named() {
         .stderr_has("gemini");
     let run = sandbox.run(&["setup", "--print"]).success();
     run.stdout_has("hook --agent codex")
-        .stdout_has("sees it when a session starts");
+        .stdout_has("start a new session");
     let data = sandbox
         .run(&["setup", "all", "--print", "--json"])
         .success()
@@ -211,7 +211,7 @@ fn without_a_record_only_lines_of_ours_are_taken_out() {
     sandbox
         .run(&["setup", "codex"])
         .success()
-        .stdout_has("as it should be");
+        .stdout_has("already set up");
     sandbox.run(&["setup", "--remove", "--yes"]).success();
     let left = sandbox.read(&hooks);
     assert!(left.contains(&others), "{left}");
@@ -223,6 +223,36 @@ fn without_a_record_only_lines_of_ours_are_taken_out() {
             .join("checkpoint.rules")
             .exists()
     );
+}
+
+#[test]
+fn what_is_set_up_already_is_printed_too() {
+    let sandbox = Sandbox::new();
+    sandbox.mkdir(sandbox.home().join(".claude"));
+    sandbox.write(sandbox.home().join(".codex/hooks.json"), OTHERS);
+    let printed = |agent: &str| {
+        let run = sandbox.run(&["setup", agent, "--print"]).success();
+        let (_, files) = run.stdout.split_once("\n--- ").expect("a file");
+        files.to_owned()
+    };
+    for agent in ["claude", "codex"] {
+        let before = printed(agent);
+        sandbox
+            .run(&["setup", agent, "--yes"])
+            .success()
+            .stderr_has("'checkpoint rewind' lists the states to go back to");
+        assert_eq!(printed(agent), before);
+        let run = sandbox
+            .run(&["setup", agent, "--print", "--json"])
+            .success();
+        let data = run.data();
+        let files = data["agents"][0]["files"].as_array().expect("a list");
+        for file in files {
+            assert_eq!(file["outcome"], "unchanged", "{file}");
+            let path = file["file"].as_str().expect("a path");
+            assert_eq!(file["content"], sandbox.read(path), "{path}");
+        }
+    }
 }
 
 #[test]

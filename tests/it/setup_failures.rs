@@ -342,7 +342,7 @@ fn where_plugins_are_forbidden_the_hooks_go_into_the_settings_and_back() {
         "$0" setup claude --yes
         grep -q 'hook --agent claude' "$HOME/.claude/settings.json"
         ! test -e "$HOME/.claude/skills/checkpoint/hooks"
-        "$0" setup claude | grep 'as it should be'
+        "$0" setup claude | grep 'already set up'
         rm /etc/claude-code/managed-settings.d/1.json
         "$0" setup claude --yes
         ! grep 'hook --agent' "$HOME/.claude/settings.json"

@@ -111,3 +111,37 @@ fn killed_anywhere_each_file_is_old_or_new_and_the_next_run_completes_it() {
         assert!(ended, "{args:?} makes more calls than {MOST_CALLS}");
     }
 }
+
+#[test]
+fn what_a_killed_setup_left_goes_with_the_next_setup_removal_or_fix() {
+    if !strace::available() {
+        return;
+    }
+    let install = ["setup", "codex", "claude", "--yes"];
+    let tree = Tree::capture(home_with_settings().home());
+    let mut ended = false;
+    for nth in sample::calls(MOST_CALLS) {
+        let sandbox = home_with_settings();
+        let run = strace::kill_at(&sandbox, CALLS, nth, &install);
+        let when = format!("killed at {nth}");
+        let no_temporary = |after: &str| {
+            let files = fixtures::files_below(sandbox.home());
+            let left = files
+                .iter()
+                .find(|path| path.display().to_string().contains(".checkpoint-tmp-"));
+            assert_eq!(left, None, "{when}, then {after}");
+        };
+        if nth % 2 == 0 {
+            let _ = sandbox.run(&["doctor", "--fix"]);
+            no_temporary("doctor --fix");
+        }
+        sandbox.run(&["setup", "--remove", "--yes"]).success();
+        no_temporary("setup --remove");
+        assert_eq!(picture(&sandbox), tree, "{when}, then removed");
+        if run.code == 0 {
+            ended = true;
+            break;
+        }
+    }
+    assert!(ended, "more calls than {MOST_CALLS}");
+}

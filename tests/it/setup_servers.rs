@@ -220,7 +220,7 @@ fn what_others_wrote_beside_our_server_stays_and_comes_back_byte_for_byte() {
             sandbox
                 .run(&["setup", agent])
                 .success()
-                .stdout_has("as it should be");
+                .stdout_has("already set up");
             let is_json = !matches!(agent, "codex" | "goose");
             // A file of nothing is made anew.
             let is_nothing = text.trim().len() < 4;
@@ -391,7 +391,7 @@ fn goose_keeps_a_server_that_its_user_wrote_and_comments_beside_ours() {
     sandbox
         .run(&["setup", "goose"])
         .success()
-        .stdout_has("as it should be");
+        .stdout_has("already set up");
     sandbox.run(&["setup", "--remove", "--yes"]).success();
     assert_eq!(
         sandbox.read(&path),
@@ -506,7 +506,7 @@ fn doctor_names_a_server_that_is_gone_or_calls_another_program() {
         .stdout_has("/old/checkpoint");
     sandbox.run(&["setup", "zed", "codex", "--yes"]).success();
     let run = sandbox.run(&["doctor"]).success();
-    run.stdout_has("has our server as it was written");
+    run.stdout_has("the server is installed");
     crate::bench::fixtures::remove(&sandbox.home().join(ZED));
     let run = sandbox.run(&["doctor"]).code(1);
     let file = os::native(ZED.into()).display().to_string();

@@ -218,6 +218,27 @@ fn show_has_the_changes_as_a_patch_as_counts_and_all_files() {
 }
 
 #[test]
+fn the_json_of_show_has_what_the_options_ask_for() {
+    let (sandbox, first, second) = with_two();
+    let show = |option: &str| sandbox.run(&["show", option, "--json"]).success().data();
+    let data = sandbox.run(&["show", "--json"]).success().data();
+    for field in ["files", "file_changes", "patch"] {
+        assert!(data[field].is_null(), "{data}");
+    }
+    let files = show("--files")["files"].clone();
+    let paths = ["changed", "kept", "new"];
+    let paths = paths.map(|path| json!({"path": path, "path_hex": null}));
+    assert_eq!(files, json!(paths));
+    let diff = ["diff", &first, &second, "--json"];
+    let counted = sandbox.run(&diff).success().data()["changes"].clone();
+    assert_eq!(show("--stat")["file_changes"], counted);
+    let data = show("-p");
+    let patch = sandbox.run(&diff[..3]).success().stdout;
+    assert_eq!(data["patch"], json!(patch));
+    assert_eq!(data["file_changes"], counted);
+}
+
+#[test]
 fn the_patch_of_a_scoped_checkpoint_stays_in_its_scope() {
     let (sandbox, _, _) = with_two();
     sandbox.write("new", "n2").remove("kept");

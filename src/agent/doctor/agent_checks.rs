@@ -7,6 +7,7 @@ use strum::VariantArray as _;
 
 use crate::agent::dialect::event::AgentName;
 use crate::agent::doctor::check::{DoctorOutcome, HealthCheck};
+use crate::agent::setup::act;
 use crate::agent::setup::agent_files;
 use crate::agent::setup::managed;
 use crate::agent::setup::places::SetupPlaces;
@@ -30,10 +31,21 @@ pub struct OwnProgram {
 
 /// Looks at every agent that is here or was set up.
 ///
+/// `fix` removes what a killed `setup` left.
+///
 /// # Errors
 /// There is no home directory, or the record of what was written cannot be read.
-pub fn examine(context: &Context, program: &OwnProgram, outcome: &mut DoctorOutcome) -> Result<()> {
-    let record = record::load(&record::path(&context.environment)?, &context.environment)?;
+pub fn examine(
+    context: &Context,
+    program: &OwnProgram,
+    fix: bool,
+    outcome: &mut DoctorOutcome,
+) -> Result<()> {
+    let path = record::path(&context.environment)?;
+    let _alone = fix
+        .then(|| record::lock(&context.environment))
+        .transpose()?;
+    let record = record::load(&path, &context.environment)?;
     let places = SetupPlaces::of_user(&context.environment)?;
     outcome.checks.extend(stranger(program));
     let request = SetupRequest {
@@ -41,6 +53,9 @@ pub fn examine(context: &Context, program: &OwnProgram, outcome: &mut DoctorOutc
         program: program.path.clone(),
         removes: false,
     };
+    if fix {
+        act::clear_leftovers(&request, &path, &record);
+    }
     let project = SetupRequest {
         places: SetupPlaces::of_project(context.root.path()),
         ..request.clone()
@@ -138,13 +153,17 @@ fn definition(plan: &AgentPlan, program: &str, log: &[String], again: CommandWor
         return HealthCheck::problem(name, what, again);
     }
     if !plan.agent.has_hooks() {
-        return HealthCheck::good(name, "has our server as it was written");
+        return HealthCheck::good(name, "the server is installed");
     }
     let last = log.iter().rev().find(|line| is_of(line, name));
-    let last = last.map_or("no hook of it has run here yet".to_owned(), |line| {
-        format!("the last hook here: {}", escape_line(line))
+    let last = last.map_or("none has run here yet".to_owned(), |line| {
+        let words: Vec<&str> = line.splitn(5, ' ').collect();
+        let [day, time, _, moment, ..] = words[..] else {
+            return escape_line(line);
+        };
+        format!("the last one here at {day} {time} ({moment})")
     });
-    HealthCheck::good(name, format!("has our hooks as they were written; {last}"))
+    HealthCheck::good(name, format!("hooks are installed; {last}"))
 }
 
 /// Tells what is wrong with the calls in a file: they are there twice, or call another program.

@@ -89,8 +89,12 @@ pub fn question(event: &AgentEvent) -> Option<String> {
     let command = event.command.as_deref()?;
     let is_before_call = event.moment == Moment::PreTool && !event.waives_questions;
     let verb = asks_consent(command).filter(|_| is_before_call)?;
+    let what = match verb {
+        "delete" | "prune" => "drops checkpoints",
+        _ => "overwrites files",
+    };
     Some(format!(
-        "this calls checkpoint to {verb}, which replaces files or drops checkpoints; a dry run would only show which"
+        "this calls checkpoint to {verb}, which {what} and needs the user's consent; show the user a dry run first"
     ))
 }
 

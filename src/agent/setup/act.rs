@@ -5,8 +5,11 @@ use std::fs::{File, Permissions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use strum::VariantArray as _;
+
+use crate::agent::dialect::event::AgentName;
 use crate::agent::setup::agent_files::{self, FileContent};
-use crate::agent::setup::plan::{AgentPlan, LeftAlone, SettingsChange};
+use crate::agent::setup::plan::{AgentPlan, LeftAlone, SettingsChange, SetupRequest};
 use crate::agent::setup::record::{self, RecordedFile, SetupRecord};
 use crate::error::{Error, Result};
 use crate::store::files::atomic_file::{self, TemporaryFile};
@@ -141,29 +144,47 @@ fn note_all(changes: &[SettingsChange], open: &mut OpenRecord) -> Result<()> {
     if noted.peek().is_none() {
         return Ok(());
     }
-    for change in noted {
-        note(change, open)?;
-    }
+    let copies: Vec<_> = noted.filter_map(|change| note(change, open)).collect();
     let record = open.path.clone();
     open.note_folders(&record);
-    open.save()
+    open.save()?;
+    let mut copies = copies.iter();
+    copies.try_for_each(|copy| write(&copy.at, copy.text, Mode::Of(copy.of)))
 }
 
-/// Records a change that is about to be made, with a copy of a file of others.
-fn note(change: &SettingsChange, open: &mut OpenRecord) -> Result<()> {
-    let Some(mut entry) = change.entry.clone() else {
-        return Ok(());
-    };
+/// A copy of a file of others that is to be made.
+struct NewCopy<'c> {
+    at: PathBuf,
+    of: &'c Path,
+    text: &'c str,
+}
+
+/// Records a change that is about to be made, and the copy of a file of others, which is returned.
+fn note<'c>(change: &'c SettingsChange, open: &mut OpenRecord) -> Option<NewCopy<'c>> {
+    let mut entry = change.entry.clone()?;
     open.note_folders(&change.path);
     // In a project, a copy could be committed; the record has the text too.
     let is_of_user = entry.is_shared && entry.project.is_none();
     // A file without anything of others needs none.
-    let needs_copy = is_of_user && entry.before.is_some();
-    if let (true, None, Some(found)) = (needs_copy, &entry.copy, &change.found) {
-        entry.copy = copy(&change.path, found)?;
+    let text = change
+        .found
+        .as_ref()
+        .filter(|_| is_of_user && entry.before.is_some());
+    let is_untouched = entry.before == change.found;
+    // One that a killed run recorded may not be there.
+    let is_due = |copy: &PathBuf| is_untouched && copy.symlink_metadata().is_err();
+    let text = text.filter(|_| entry.copy.as_ref().is_none_or(is_due));
+    if let Some(text) = text {
+        entry.copy = place_of_copy(&change.path, text);
     }
+    let new = text.zip(entry.copy.clone());
+    let new = new.filter(|(text, at)| text_of(at).as_ref() != Some(*text));
     open.record.files.insert(change.path.clone(), entry);
-    Ok(())
+    new.map(|(text, at)| NewCopy {
+        at,
+        of: &change.path,
+        text,
+    })
 }
 
 /// Makes the record say of a file what it said before, and removes the copy that was made for it.
@@ -188,24 +209,32 @@ fn take_note_back(
     }
 }
 
-/// Leaves a copy of a file beside it, unless the same one is there. Returns the copy.
-fn copy(path: &Path, text: &str) -> Result<Option<PathBuf>> {
+/// Returns the path beside a file for a copy of it: one that is free, or has this text already.
+fn place_of_copy(path: &Path, text: &str) -> Option<PathBuf> {
     let name = path.file_name().unwrap_or_default().display();
-    let names = (1..=MOST_COPIES).map(|number| match number {
+    let mut names = (1..=MOST_COPIES).map(|number| match number {
         1 => path.with_file_name(format!("{name}.before-checkpoint")),
         _ => path.with_file_name(format!("{name}.before-checkpoint-{number}")),
     });
-    for copy in names {
-        match text_of(&copy) {
-            Some(there) if there == text => return Ok(Some(copy)),
-            None if copy.symlink_metadata().is_err() => {
-                write(&copy, text, Mode::Of(path))?;
-                return Ok(Some(copy));
-            }
-            _ => {}
-        }
+    names.find(|copy| match text_of(copy) {
+        Some(there) => there == text,
+        None => copy.symlink_metadata().is_err(),
+    })
+}
+
+/// Removes temporary files that a killed run left beside the files of any agent. The caller has
+/// the lock.
+pub fn clear_leftovers(request: &SetupRequest, path: &Path, record: &SetupRecord) {
+    let agents = AgentName::VARIANTS.iter();
+    let wanted = agents.map(|agent| agent_files::of_agent(*agent, &request.places, ""));
+    let wanted = wanted.flat_map(|wanted| wanted.files.into_iter().chain(wanted.gone));
+    let files = record.files.keys().cloned().chain([path.to_path_buf()]);
+    let files = files.chain(wanted.map(|file| file.path));
+    for file in files {
+        // A file behind a link is written where it is.
+        let real = file.canonicalize().unwrap_or(file);
+        real.parent().into_iter().for_each(sweep);
     }
-    Ok(None)
 }
 
 fn apply(change: &SettingsChange) -> Result<()> {

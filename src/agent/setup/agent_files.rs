@@ -174,9 +174,9 @@ fn gone(agent: AgentName, folder: &Path, is_plugin: bool, program: &str) -> Vec<
 fn notes(agent: AgentName, is_project: bool, no_plugin: Option<&ManagedKey>) -> Vec<String> {
     let of_agent = match agent {
         AgentName::Claude if no_plugin.is_some() => None,
-        AgentName::Claude => Some("Claude Code 2.1.157 or newer sees it when a session starts"),
+        AgentName::Claude => Some("start a new session (Claude Code 2.1.157 or newer)"),
         AgentName::Codex => {
-            Some("type /hooks in Codex and trust them: until then it does not run them")
+            Some("type /hooks in Codex and trust them; until then Codex does not run them")
         }
         _ => None,
     };

@@ -27,6 +27,8 @@ pub struct AgentPlan {
     pub agent: AgentName,
     /// In the order in which they are made.
     pub changes: Vec<SettingsChange>,
+    /// Files that are as they would be written.
+    pub unchanged: Vec<SettingsChange>,
     pub left: Vec<LeftAlone>,
     pub notes: Vec<String>,
 }
@@ -65,6 +67,7 @@ pub fn plan(request: &SetupRequest, agent: AgentName, record: &SetupRecord) -> A
     let mut plan = AgentPlan {
         agent,
         changes: Vec::new(),
+        unchanged: Vec::new(),
         left: Vec::new(),
         notes: Vec::new(),
     };
@@ -101,6 +104,9 @@ pub fn plan(request: &SetupRequest, agent: AgentName, record: &SetupRecord) -> A
     };
     for (path, outcome) in outcomes {
         match outcome {
+            Ok(Some(same)) if same.entry.is_some() && same.found == same.wanted => {
+                plan.unchanged.push(same);
+            }
             Ok(change) => plan.changes.extend(change),
             Err(flaw) => plan.left.push(LeftAlone {
                 path,
@@ -224,8 +230,7 @@ fn put_own(
 ) -> Result<Option<SettingsChange>, SettingsFlaw> {
     let found = match read_own(&file.path) {
         SettingsText::Missing => None,
-        SettingsText::Text(found) if found == text => return Ok(None),
-        SettingsText::Text(found) if is_written(known, &found) => Some(found),
+        SettingsText::Text(found) if found == text || is_written(known, &found) => Some(found),
         SettingsText::Text(_) => {
             let why = "it is not as it was written, or not ours; move it away";
             return Err(SettingsFlaw::new(why));
@@ -256,12 +261,10 @@ fn put_shared(
     let made = known.filter(|_| found.is_some());
     let made = made.map_or(&[][..], |known| &known.made);
     let with = entries.put_into(found.as_deref(), made)?;
-    if found.as_ref() == Some(&with.text) {
-        return Ok(None);
-    }
     let mut written = Vec::new();
     let before = match &found {
         None => None,
+        Some(same) if *same == with.text => None,
         Some(found) if is_written(known, found) => {
             written.push(found.clone());
             known.and_then(|known| known.before.clone())

@@ -132,9 +132,9 @@ impl CreateArgs {
     /// Takes the words after `create` as the reason.
     ///
     /// # Errors
-    /// They are several words, the path of a file, or beside a bare `--include-sensitive`, so that
-    /// something else may be meant.
-    fn take_words(&mut self, context: &Context) -> Result<()> {
+    /// They are several words, the path of a file, or one stands right behind a bare
+    /// `--include-sensitive`, so that something else may be meant. `typed` is the whole call.
+    fn take_words(&mut self, context: &Context, typed: &[OsString]) -> Result<()> {
         let root = context.root.path();
         let here = backup::live(context, context.root.current());
         let words: Vec<OsString> = self
@@ -144,19 +144,19 @@ impl CreateArgs {
             .chain(self.more_words.drain(..))
             .collect();
         // A pattern after a blank would become the reason, and all secrets be recorded.
-        let all_secrets = self.include_sensitive.iter().any(|pattern| pattern == "*");
-        if let (Some(word), true) = (words.first(), all_secrets) {
-            let word = word.as_encoded_bytes();
+        let behind_option = typed.windows(2).find_map(|pair| {
+            let is_word = pair[0] == "--include-sensitive" && words.contains(&pair[1]);
+            is_word.then(|| pair[1].as_encoded_bytes())
+        });
+        if let Some(word) = behind_option {
+            let again = [b"create", b"-m".as_slice(), word, b"--include-sensitive"];
             return Err(Error::UnclearWords {
                 what: format!(
-                    "{} after --include-sensitive may be meant as its pattern",
+                    "{0} after --include-sensitive is ambiguous: a pattern needs '=' \
+                     (--include-sensitive={0}), a reason -m",
                     shell_word(word)
                 ),
-                hint: Sentence::new(
-                    "'checkpoint create --include-sensitive={}' lets in what matches it, \
-                     'checkpoint create --include-sensitive -m {}' everything, with this reason",
-                    &[&word, &word],
-                ),
+                hint: Sentence::command(CommandWords::new(again)),
             });
         }
         let is_there = |word: &&OsString| here.join(word).symlink_metadata().is_ok();
@@ -290,7 +290,7 @@ fn create(
         .then(|| lists::expand(&args.scope))
         .transpose()?;
     let state = args.state_file.as_deref().map(lists::content).transpose()?;
-    args.take_words(context)?;
+    args.take_words(context, cmd.words)?;
     let (wants, has_reason) = (args.contract, args.reason.is_some());
     let is_scoped =
         scope.is_some() || state.is_some() || !args.state.is_empty() || !args.db.is_empty();

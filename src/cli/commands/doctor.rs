@@ -17,7 +17,7 @@ use crate::view::doctor as doctor_view;
 /// Ends with 1 if there is a problem.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct DoctorArgs {
-    /// Mend what needs no decision
+    /// Repair what can be repaired safely
     #[arg(long)]
     pub fix: bool,
 }
@@ -37,7 +37,7 @@ impl RunCommand for DoctorArgs {
             path: setup::program(cmd).unwrap_or_default(),
             on_path: environment::found_program(&["checkpoint".into()]),
         };
-        if let Err(why) = agent_checks::examine(context, &program, &mut outcome) {
+        if let Err(why) = agent_checks::examine(context, &program, self.fix, &mut outcome) {
             outcome.checks.push(agent_checks::unread(&why));
         }
         let code = if outcome.count(HealthState::Problem) == 0 {

@@ -24,6 +24,9 @@ pub struct GuardArgs {
     /// Maximum age of the checkpoint [default: 30m]
     #[arg(long, value_name = "TIME")]
     pub max_age: Option<String>,
+    /// Also require that the checkpoint holds the files as they are now
+    #[arg(long)]
+    pub exact: bool,
 }
 
 impl RunCommand for GuardArgs {
@@ -36,6 +39,7 @@ impl RunCommand for GuardArgs {
             &GuardOptions {
                 scope,
                 max_age: self.max_age,
+                exact: self.exact,
             },
         )?;
         print_answer(

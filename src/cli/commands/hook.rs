@@ -32,13 +32,13 @@ use crate::ops::find_root::Place;
 use crate::view::format::Paint;
 use crate::view::words;
 
-/// Work on an event of an agent, read as JSON
+/// Handle one event of an agent, read as JSON from stdin
 ///
-/// Agents run it; 'checkpoint setup' makes them. Whatever happens, it ends with 0, so that it
+/// Agents call it; 'checkpoint setup' arranges that. Whatever happens, it ends with 0, so that it
 /// stops nothing, and prints nothing but an answer for the agent.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct HookArgs {
-    /// Agent whose words the event is in [default: recognized by them]
+    /// Agent that sends the event [default: recognized by its words]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<AgentName>,
     /// Only make the first checkpoint of a directory, for which there is more time

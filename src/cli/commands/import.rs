@@ -19,7 +19,7 @@ const READ_BYTES: usize = 1 << 20;
 /// Add the checkpoints of a file made by export
 ///
 /// Everything is checked first: one bad object, and nothing is added. Ids stay, what is here
-/// already is passed over, and the order is that of the times. Files of the directory do not
+/// already is skipped, and the order is that of the times. Files of the directory do not
 /// change; 'checkpoint restore' brings them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ImportBundleArgs {

@@ -17,7 +17,7 @@ use crate::view::ls;
 /// List the files of a checkpoint
 ///
 /// Without SEL it is the latest one. Paths are printed from the root, so that restore and cat
-/// accept them; of a directory what is directly in it, with a slash behind each directory.
+/// accept them. A directory is listed one level deep; names of directories end in /.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LsArgs {
     /// A checkpoint (an id, latest, latest~N, a reason, or a time), then paths; or SEL:PATH

@@ -21,7 +21,7 @@ use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
 use crate::ops::find_root::exactly;
 use crate::view::format::count;
-use crate::view::setup::{self as setup_view, AgentOutcome, SetupProgress};
+use crate::view::setup::{self as setup_view, AgentOutcome, SetupForm, SetupProgress};
 use crate::view::words;
 
 /// Stands for every agent.
@@ -30,9 +30,9 @@ const ALL: &str = "all";
 /// Let agents make checkpoints by themselves
 ///
 /// Writes hooks, skills and the MCP server into the settings of agents, so that a checkpoint is made
-/// before each prompt and models have our tools. Shows what it writes and asks for each agent.
-/// Nothing that is ours can stop an agent: where the program is gone, its entries do nothing. Files
-/// that others write too keep comments and layout, and a copy is left beside them.
+/// before each prompt and the agent can list, compare and restore checkpoints. Shows what it writes
+/// and asks for each agent. If checkpoint is uninstalled, its hooks do nothing. Files that others
+/// write too keep comments and layout, and a copy is left beside them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SetupArgs {
     /// Agents, or all [default: those that are here]
@@ -65,6 +65,9 @@ impl RunAnywhere for SetupArgs {
         let path = record::path(&environment)?;
         let _alone = record::lock(&environment)?;
         let record = record::load(&path, &environment)?;
+        if !self.print {
+            act::clear_leftovers(&request, &path, &record);
+        }
         let agents = self.agents(&environment)?;
         let plans = agents
             .into_iter()
@@ -88,7 +91,14 @@ impl RunAnywhere for SetupArgs {
         print_answer(
             cmd,
             || setup_view::json(&outcomes, self.print, code),
-            || setup_view::human(&outcomes, self.print, self.remove),
+            || {
+                let form = SetupForm {
+                    prints: self.print,
+                    removes: self.remove,
+                    asked: !self.print && !cmd.global.yes,
+                };
+                setup_view::human(&outcomes, form)
+            },
             &[],
         );
         for error in outcomes
@@ -220,6 +230,7 @@ fn carry_out_one(plan: AgentPlan, open: &mut OpenRecord, again: CommandWords) ->
         plan: AgentPlan {
             agent,
             changes: carried.done,
+            unchanged: Vec::new(),
             left: carried.left,
             notes,
         },

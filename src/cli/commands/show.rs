@@ -1,6 +1,7 @@
 //! `show`: prints one checkpoint, through a pager on a terminal.
 
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::select_args::bytes_of;
@@ -8,13 +9,14 @@ use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::cli::terminal::pager::PagerOutput;
 use crate::error::Result;
-use crate::ops::browse::diff::compare;
-use crate::ops::browse::diff::file_diff::{Detail, PatchOptions};
+use crate::ops::browse::diff::compare::{self, DiffOutcome};
+use crate::ops::browse::diff::file_diff::{Detail, FileDiff, PatchOptions};
 use crate::ops::browse::list::{self as list_op, ShowOutcome};
 use crate::ops::context::Context;
 use crate::ops::select::words::TypedWords;
 use crate::view::patch::{self, PatchStyle};
-use crate::view::{diff as diff_view, diffstat, show, words};
+use crate::view::show::{self, ShownMore};
+use crate::view::{diff as diff_view, diffstat, words};
 
 /// Show one checkpoint: what it holds and what changed in it
 ///
@@ -52,8 +54,7 @@ impl RunCommand for ShowArgs {
         };
         let outcome = list_op::show(context, &words)?;
         if cmd.printer.json {
-            cmd.printer.result(&show::json(&outcome));
-            return Ok(exit_code::DONE);
+            return self.json(context, cmd, &outcome);
         }
         let mut output = PagerOutput::new(
             cmd.printer,
@@ -82,17 +83,16 @@ impl RunCommand for ShowArgs {
 }
 
 impl ShowArgs {
-    /// Writes the changes with their lines; returns the exit code.
-    fn compare(
+    /// Compares with the checkpoint before it and hands on the patch, file by file.
+    fn changes(
         &self,
         context: &Context,
         cmd: &CommandContext<'_>,
         shown: &ShowOutcome,
-        output: &mut PagerOutput,
-    ) -> Result<u8> {
-        let paint = cmd.printer.out_paint();
+        write: &mut dyn FnMut(Vec<u8>) -> Result<ControlFlow<()>>,
+    ) -> Result<DiffOutcome> {
         let style = PatchStyle {
-            paint,
+            paint: cmd.printer.out_paint(),
             is_for_terminal: cmd.printer.for_a_person(),
         };
         let detail = if self.patch {
@@ -106,14 +106,51 @@ impl ShowArgs {
             binary: false,
         };
         let (before, checkpoint) = (shown.before.as_ref(), &shown.checkpoint);
-        let compared = compare::changes_of(
+        let mut receiver = |file: &FileDiff| write(patch::render(file, style));
+        compare::changes_of(
             context,
             before,
             checkpoint,
             &shown.paths,
             options,
-            &mut |file| output.write(&patch::render(file, style)),
-        )?;
+            &mut receiver,
+        )
+    }
+
+    /// Prints one object, with what the options ask for.
+    fn json(&self, context: &Context, cmd: &CommandContext<'_>, shown: &ShowOutcome) -> Result<u8> {
+        let mut more = ShownMore::default();
+        if self.files {
+            more.files = Some(list_op::files(context, &shown.checkpoint)?);
+        }
+        if self.patch || self.stat {
+            let mut text = Vec::new();
+            let mut write = |part: Vec<u8>| {
+                text.extend(part);
+                Ok(ControlFlow::Continue(()))
+            };
+            more.compared = Some(self.changes(context, cmd, shown, &mut write)?);
+            more.patch = self.patch.then_some(text);
+        }
+        let compared = more.compared.as_ref();
+        let code = compared.map_or(exit_code::DONE, |compared| {
+            exit_code::of_diff(compared, false)
+        });
+        cmd.printer.result(&show::json(shown, &more, code));
+        Ok(code)
+    }
+
+    /// Writes the changes with their lines; returns the exit code.
+    fn compare(
+        &self,
+        context: &Context,
+        cmd: &CommandContext<'_>,
+        shown: &ShowOutcome,
+        output: &mut PagerOutput,
+    ) -> Result<u8> {
+        let paint = cmd.printer.out_paint();
+        let mut write = |text: Vec<u8>| output.write(&text);
+        let compared = self.changes(context, cmd, shown, &mut write)?;
         if self.stat {
             let _ = output.write(diffstat::render(&compared.files, paint).as_bytes())?;
         }

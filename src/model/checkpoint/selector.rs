@@ -60,6 +60,11 @@ pub fn latest(line: &Line, steps: usize) -> Option<Cow<'_, Checkpoint>> {
     line.rev().filter(|c| c.is_whole()).nth(steps)
 }
 
+/// Whether a text names a checkpoint by its place in the line: it would never be found as a reason.
+pub fn is_place(text: &str) -> bool {
+    steps_back(text).is_some()
+}
+
 fn steps_back(query: &str) -> Option<usize> {
     let rest = query
         .strip_prefix("latest")

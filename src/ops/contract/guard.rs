@@ -11,7 +11,7 @@ use crate::model::state::scope::{Scope, ScopePart};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::gather;
 use crate::ops::context::Context;
-use crate::ops::contract::guard_cover::{covers, lacks, link_above, unmatched};
+use crate::ops::contract::guard_cover::{covers, edited, lacks, link_above, unmatched};
 use crate::ops::create::options;
 use crate::ops::maintain::repair::check_with_retries;
 use crate::ops::warning::Warning;
@@ -30,6 +30,8 @@ pub struct GuardOptions {
     pub scope: Option<Vec<Vec<u8>>>,
     /// Maximum age as typed.
     pub max_age: Option<String>,
+    /// Whether what is there now must be held.
+    pub exact: bool,
 }
 
 #[derive(Debug)]
@@ -43,6 +45,7 @@ pub struct GuardOutcome {
 struct GuardedPath {
     scope: Option<Scope>,
     max_age_ms: i64,
+    exact: bool,
 }
 
 /// # Errors
@@ -59,6 +62,7 @@ pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> 
             .max_age
             .as_deref()
             .map_or(Ok(USUAL_AGE_MS), parse_age)?,
+        exact: options.exact,
     };
     if !context.root.exists() {
         return Err(Error::RootMissing {
@@ -175,6 +179,8 @@ fn fault(
     Ok(match broken {
         Some(fault) => Some(format!("({id}) is damaged: {}", fault.why)),
         None if report.checkpoints == 0 => Some(format!("({id}) was evicted meanwhile")),
+        None if wanted.exact => edited(context, checkpoint, wanted.scope.as_ref())?
+            .map(|path| format!("({id}) does not hold '{path}' as it is now")),
         None => None,
     })
 }

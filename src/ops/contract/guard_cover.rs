@@ -1,13 +1,19 @@
 //! Whether a checkpoint covers a coming change: by its terms and by its content.
 
+use std::ops::ControlFlow;
+
 use crate::base::cut_list::and_more;
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
+use crate::ops::browse::diff::compare::{self, DiffOptions};
+use crate::ops::browse::diff::file_diff::{Detail, PatchOptions};
 use crate::ops::capture::lazy_snapshot::LazySnapshot;
 use crate::ops::context::Context;
+use crate::ops::select::globs::Globs;
+use crate::ops::select::words::TypedWords;
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::repository::Store;
 use crate::worktree::sys::{ItemKind, kind_of};
@@ -65,6 +71,39 @@ pub fn lacks(
         }
     }
     Ok(None)
+}
+
+/// Returns the first path within the scope that is not now as the checkpoint holds it.
+///
+/// # Errors
+/// The checkpoint is damaged, or the directory cannot be read.
+pub fn edited(
+    context: &Context,
+    checkpoint: &Checkpoint,
+    wanted: Option<&Scope>,
+) -> Result<Option<RelPath>> {
+    let options = DiffOptions {
+        words: TypedWords::of_checkpoint(checkpoint.id.to_hex()),
+        globs: Globs::default(),
+        patch: PatchOptions {
+            detail: Detail::Names,
+            context: 0,
+            binary: false,
+        },
+    };
+    let found = compare::diff(context, &options, &mut |_| Ok(ControlFlow::Continue(())))?;
+    let unread = found.not_compared.into_iter();
+    let unread = unread.filter(|(_, why)| why.makes_partial());
+    let other = found.other;
+    let mut paths = found
+        .files
+        .into_iter()
+        .map(|file| file.path)
+        .chain(other.modes.into_iter().map(|(path, ..)| path))
+        .chain(other.empty_dirs_added)
+        .chain(other.empty_dirs_deleted)
+        .chain(unread.map(|(path, _)| path));
+    Ok(paths.find(|path| wanted.is_none_or(|scope| scope.covers(path))))
 }
 
 /// Names the paths, since a new checkpoint would lack the same unless they are fixed.

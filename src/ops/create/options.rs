@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use crate::base::text::{escape_bytes, escape_path};
+use crate::base::text::{escape, escape_bytes, escape_path};
 use crate::base::time;
 use crate::config::environment::Environment;
 use crate::error::{Error, Result};
+use crate::model::checkpoint::selector;
 use crate::model::checkpoint::terms::{CheckpointTerms, CheckpointType, Expiry};
 use crate::model::path_pattern::has_marks;
 use crate::model::session::provenance::Provenance;
@@ -20,6 +21,7 @@ use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::database::database_names;
 use crate::ops::restore::restore_paths;
 use crate::ops::warning::Warning;
+use crate::store::transfer::remotes;
 use crate::worktree::root::Root;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -110,6 +112,9 @@ pub fn resolve(
         });
     }
     let reason = checked_text(options.reason.as_deref(), "manual", "reason")?;
+    if !options.is_automatic {
+        check_names_nothing_else(context, &reason)?;
+    }
     let fallback = context
         .environment
         .source
@@ -213,6 +218,27 @@ pub fn checked_text(given: Option<&str>, default: &str, what: &str) -> Result<St
         });
     }
     Ok(text.to_owned())
+}
+
+/// Refuses a reason that would be read as another checkpoint when it is typed.
+///
+/// # Errors
+/// It is `latest` or the like, or begins with the name of a remote and a slash.
+pub fn check_names_nothing_else(context: &Context, reason: &str) -> Result<()> {
+    let of_remote = |name: &str| {
+        let store = context.find_store().ok().flatten();
+        let remotes = store.and_then(|store| remotes::read(store.layout()).ok());
+        remotes.is_some_and(|remotes| remotes.iter().any(|remote| remote.name == name))
+    };
+    let what = match reason.split_once('/') {
+        _ if selector::is_place(reason) => "a checkpoint".to_owned(),
+        Some((name, _)) if of_remote(name) => format!("a checkpoint of the remote {name}"),
+        _ => return Ok(()),
+    };
+    let reason = escape(reason);
+    Err(Error::Usage {
+        what: format!("'{reason}' names {what} and cannot be a reason"),
+    })
 }
 
 /// Refuses a type without what it needs.

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::context::Context;
-use crate::ops::create::options::checked_text;
+use crate::ops::create::options::{check_names_nothing_else, checked_text};
 use crate::ops::select::checkpoint::find_own;
 use crate::ops::session;
 use crate::ops::warning::Warning;
@@ -31,6 +31,7 @@ impl RewordOutcome {
 
 pub fn reword(context: &Context, options: &RewordOptions) -> Result<RewordOutcome> {
     let reason = checked_text(Some(&options.reason), "", "reason")?;
+    check_names_nothing_else(context, &reason)?;
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
     let inventory = session.locked.inventory();

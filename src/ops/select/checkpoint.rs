@@ -52,6 +52,11 @@ pub fn resolve(
     if let Some(found) = of_session {
         return Ok(found.into_owned());
     }
+    if query.contains('/')
+        && let Some(Ok(found)) = of_remote(context, inventory, query)
+    {
+        return Ok(found);
+    }
     match selector::resolve(query, &inventory.checkpoints, context.now_ms) {
         Ok(found) => Ok(found.into_owned()),
         Err(problem) => of_remote(context, inventory, query).unwrap_or(Err(problem)),
