@@ -58,6 +58,8 @@ impl WhyNot {
             Self::TooLarge => "over max_file_size",
             Self::ReservedName => "a name that git refuses",
             Self::Mount => "a mount of another file system",
+            Self::Worktree => "a linked worktree",
+            Self::Cache => "a cache, by its CACHEDIR.TAG",
             Self::Unreadable(_) => "cannot be read",
             Self::Collision => "an attack on SHA-1",
             Self::Gitlink => "a nested repository, of which plain git kept no files",

@@ -145,7 +145,7 @@ impl Planner<'_> {
 
     fn make_room_for_dir(&mut self, path: RelPath, perm: u32) {
         if let Some(entry) = self.present.uncaptured.get(&path) {
-            let only_left_out = entry.is_dir && !entry.why.is_recorded();
+            let only_left_out = entry.is_dir && entry.why.lets_files_in();
             if !only_left_out {
                 self.conflict(path);
             }

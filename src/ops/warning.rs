@@ -99,6 +99,10 @@ pub enum Warning {
     GitIndexUnreadable {
         why: String,
     },
+    /// A `.gitignore` is a link, which git does not follow.
+    IgnoreFileIsLink {
+        path: RelPath,
+    },
     #[strum(serialize = "root_recreated")]
     RootWasRecreated,
     /// The checkpoints were made of another directory at this path.

@@ -107,6 +107,7 @@ mod newer_formats;
 mod no_forgotten_files;
 mod nothing_to_do;
 mod orphaned;
+mod owners;
 #[cfg(unix)]
 mod pager;
 mod partial;

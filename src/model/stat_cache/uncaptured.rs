@@ -4,7 +4,7 @@ use crate::model::state::entry::WhyNot;
 use crate::model::state::stat::ListedUncaptured;
 
 /// Reasons without a text, in the order of their numbers on disk.
-const PLAIN: [WhyNot; 10] = [
+const PLAIN: [WhyNot; 12] = [
     WhyNot::Fifo,
     WhyNot::Socket,
     WhyNot::Device,
@@ -15,6 +15,8 @@ const PLAIN: [WhyNot; 10] = [
     WhyNot::Gitlink,
     WhyNot::DotGit,
     WhyNot::Database,
+    WhyNot::Worktree,
+    WhyNot::Cache,
 ];
 const UNREADABLE: u8 = 100;
 const LEFT_OUT: u8 = 101;

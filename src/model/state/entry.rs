@@ -60,6 +60,10 @@ pub enum WhyNot {
     ReservedName,
     /// Another file system is mounted here.
     Mount,
+    /// A linked worktree of the root's own repository: another root, with an owner of its own.
+    Worktree,
+    /// A directory with a valid `CACHEDIR.TAG`.
+    Cache,
     /// Could not be read; the text is the OS error.
     Unreadable(String),
     /// The content is a SHA-1 collision attack.
@@ -86,6 +90,8 @@ impl WhyNot {
             | Self::Device
             | Self::TooLarge
             | Self::ReservedName
+            | Self::Worktree
+            | Self::Cache
             | Self::Database
             | Self::LeftOut(_)
             | Self::Secret(_)
@@ -110,6 +116,15 @@ impl WhyNot {
 
     /// Whether files last seen at or below this path may still exist.
     pub fn may_hide_files(&self) -> bool {
-        self.makes_partial() || matches!(self, Self::TooLarge | Self::Database | Self::Secret(_))
+        self.makes_partial()
+            || matches!(
+                self,
+                Self::TooLarge | Self::Database | Self::Secret(_) | Self::Worktree | Self::Cache
+            )
+    }
+
+    /// Whether a restore may write into such a directory: a rule left it out, nothing else.
+    pub fn lets_files_in(&self) -> bool {
+        !self.is_recorded() || *self == Self::Cache
     }
 }

@@ -37,6 +37,15 @@ pub struct RuleRecord {
     pub excludes: Vec<String>,
     pub sensitive_allow: Vec<String>,
     pub max_file_size_bytes: Option<u64>,
+    pub above: Vec<IgnoreFileAbove>,
+}
+
+/// A `.gitignore` of the repository around the root.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct IgnoreFileAbove {
+    /// Path from its directory to the root.
+    pub way: Vec<u8>,
+    pub text: Vec<u8>,
 }
 
 impl Default for UsualModes {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::base::malformed::Malformed;
 use crate::base::text::{percent_decode, percent_encode};
 use crate::model::state::entry::WhyNot;
-use crate::model::state::meta::{Meta, UsualModes};
+use crate::model::state::meta::{IgnoreFileAbove, Meta, UsualModes};
 use crate::model::state::rel_path::{RelPath, is_dot_git};
 use crate::model::state::snapshot::UncapturedEntry;
 
@@ -55,6 +55,10 @@ fn render_rules(meta: &Meta, text: &mut String) {
     }
     if let Some(limit) = meta.rules.max_file_size_bytes {
         let _ = writeln!(text, "max-file-size {limit}");
+    }
+    for IgnoreFileAbove { way, text: rules } in &meta.rules.above {
+        let (way, rules) = (percent_encode(way), percent_encode(rules));
+        let _ = writeln!(text, "above {way} {rules}");
     }
 }
 
@@ -109,6 +113,11 @@ fn take_line(meta: &mut Meta, line: &str) -> Option<()> {
         "exclude" => meta.rules.excludes.push(decode_text(rest)?),
         "sensitive-allow" => meta.rules.sensitive_allow.push(decode_text(rest)?),
         "max-file-size" => meta.rules.max_file_size_bytes = Some(unsigned(rest)?.parse().ok()?),
+        "above" => {
+            let (way, text) = rest.split_once(' ')?;
+            let (way, text) = (unescaped(way)?, unescaped(text)?);
+            meta.rules.above.push(IgnoreFileAbove { way, text });
+        }
         _ => return None,
     }
     Some(())
@@ -232,6 +241,8 @@ mod tests {
         meta.rules.excludes = vec!["*.iso".into(), "a b".into()];
         meta.rules.sensitive_allow = vec![".env".into()];
         meta.rules.max_file_size_bytes = Some(1 << 40);
+        let (way, text) = (b"packages/a b".to_vec(), b"x/\n!y\n".to_vec());
+        meta.rules.above.push(IgnoreFileAbove { way, text });
         meta
     }
 
@@ -253,6 +264,8 @@ mod tests {
             WhyNot::Collision,
             WhyNot::Gitlink,
             WhyNot::Database,
+            WhyNot::Worktree,
+            WhyNot::Cache,
         ];
         let texts = ["", "-", "--", "%2D", "a b\n"].map(|text| WhyNot::Unreadable(text.to_owned()));
         for why in plain.into_iter().chain(texts) {
@@ -300,6 +313,8 @@ mod tests {
             "checkpoint-meta 1\nusual 644 755\n",
             "checkpoint-meta 1\nusual 644 755 755 700\n",
             "checkpoint-meta 1\nmax-file-size +7\n",
+            "checkpoint-meta 1\nabove a\n",
+            "checkpoint-meta 1\nabove a b c\n",
             "checkpoint-meta 1\nuncaptured fifo x - p\n",
             "checkpoint-meta 1\nuncaptured fifo f text p\n",
             "checkpoint-meta 1\nuncaptured nothing f - p\n",

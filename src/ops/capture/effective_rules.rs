@@ -9,12 +9,12 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
-use crate::worktree::git::find_index;
+use crate::worktree::git::find_index::{self, Repository};
 use crate::worktree::rules::rule_set::{RuleSources, Rules, Tracked, TrackedLater};
 
 /// Version of the compiled-in rules; raised with each change, so that verdicts of older rules are
 /// not trusted.
-const COMPILED_IN: u32 = 2;
+const COMPILED_IN: u32 = 3;
 
 /// The rules in force and their record.
 pub struct EffectiveRules {
@@ -38,11 +38,16 @@ pub fn effective_rules(
     let store_list = store.map_or_else(|| built_in.to_vec(), Store::exclusion_list);
     let settings = &context.settings;
     let sensitive_allow = [settings.sensitive_allow.as_slice(), include_sensitive].concat();
+    let repository = Repository::containing(context.root.path()).ok().flatten();
     let record = RuleRecord {
         store_list: (store_list != built_in).then(|| store_list.clone()),
         excludes: settings.excludes.clone(),
         sensitive_allow: sensitive_allow.clone(),
         max_file_size_bytes: settings.max_file_size_bytes,
+        above: repository
+            .as_ref()
+            .map(|found| found.ignore_files_above(context.root.path()))
+            .unwrap_or_default(),
     };
     let own_files = context.own_files(store).paths().to_vec();
     let TrackedNames {
@@ -50,8 +55,14 @@ pub fn effective_rules(
         warning,
         index,
         names,
-    } = tracked_names(context, known);
-    let rules = sum_of(&(COMPILED_IN, &store_list, rules_key(&record), &own_files));
+    } = tracked_names(context, repository.as_ref(), known);
+    let rules = sum_of(&(
+        COMPILED_IN,
+        &store_list,
+        rules_key(&record),
+        &own_files,
+        &repository,
+    ));
     let stamp = RulesStamp {
         rules,
         index,
@@ -65,6 +76,8 @@ pub fn effective_rules(
         tracked,
         named: named.to_vec(),
         own_files,
+        above: record.above.clone(),
+        repository,
     };
     EffectiveRules {
         rules: Rules::new(sources),
@@ -79,6 +92,7 @@ fn rules_key(record: &RuleRecord) -> impl Hash + '_ {
         &record.excludes,
         &record.sensitive_allow,
         record.max_file_size_bytes,
+        &record.above,
     )
 }
 
@@ -89,9 +103,13 @@ struct TrackedNames {
     names: u64,
 }
 
-fn tracked_names(context: &Context, known: Option<RulesStamp>) -> TrackedNames {
+fn tracked_names(
+    context: &Context,
+    repository: Option<&Repository>,
+    known: Option<RulesStamp>,
+) -> TrackedNames {
     let root = context.root.path().to_path_buf();
-    let index = find_index::stamp(&root).map_or(0, |stamp| sum_of(&stamp).max(1));
+    let index = find_index::stamp(repository).map_or(0, |stamp| sum_of(&stamp).max(1));
     if let Some(known) = known.filter(|known| index != 0 && known.index == index) {
         let later = move || find_index::load(&root).unwrap_or_default();
         let tracked = Arc::new(TrackedLater::new(Box::new(later)));

@@ -7,10 +7,10 @@ use crate::base::threads;
 use crate::error::Result;
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::rules_stamp::RulesStamp;
-use crate::model::state::entry::WhyNot;
+use crate::model::state::entry::{Kind, WhyNot};
 use crate::model::state::exclude::exclude;
 use crate::model::state::filtered::filtered;
-use crate::model::state::listing::Listing;
+use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::meta::{Meta, RuleRecord};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -182,7 +182,8 @@ pub fn begin<'c>(
         rules: stamp,
         restored: None,
     });
-    let (warnings, tree, in_spite) = (warning.into_iter().collect(), None, BTreeSet::new());
+    let warnings = warning.into_iter().chain(linked_rules(&listing)).collect();
+    let (tree, in_spite) = (None, BTreeSet::new());
     let capturing = Capturing {
         context,
         worktree,
@@ -306,6 +307,19 @@ impl Capturing<'_> {
             warnings,
         })
     }
+}
+
+/// Warns of ignore files that are links, in directories that were read anew.
+fn linked_rules(listing: &Listing) -> Vec<Warning> {
+    let is_link = |dir: &(usize, &ListedDir)| {
+        let found = || dir.1.files.get(IGNORE_FILE);
+        !dir.1.unchanged && found().is_some_and(|file| file.kind == Kind::Symlink)
+    };
+    let dirs = listing.dirs.iter().enumerate();
+    let warn = |(index, _)| Warning::IgnoreFileIsLink {
+        path: listing.path_of(index).join(IGNORE_FILE),
+    };
+    dirs.filter(is_link).map(warn).collect()
 }
 
 /// Returns the paths to capture despite today's rules.

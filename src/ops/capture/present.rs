@@ -130,7 +130,7 @@ fn secrets_alone(context: &Context) -> Rules {
 fn held_but_left_out(held: &Snapshot, present: &Snapshot) -> Vec<RelPath> {
     let is_out = |path: &RelPath| {
         let entry = present.uncaptured.get(path);
-        entry.is_some_and(|entry| matches!(entry.why, WhyNot::LeftOut(_)))
+        entry.is_some_and(|entry| matches!(entry.why, WhyNot::LeftOut(_) | WhyNot::Cache))
     };
     let dirs_out: BTreeSet<RelPath> = held
         .dirs

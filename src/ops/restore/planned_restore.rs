@@ -60,14 +60,14 @@ pub fn capture_and_plan(
         }
     };
     capturing.exclude(&target.files_of_databases());
-    let stores = stores_in(capturing.listing());
+    let of_others = of_others_in(capturing.listing());
     let mut filter = read_and_compare(&mut capturing, request, &mut sink)?;
     let mut held = target.snapshot(&filter)?;
-    let mut spared = take_out(&stores, &mut held);
+    let mut spared = take_out(&of_others, &mut held);
     if extend(&mut capturing, store, request, &held, &filter)? {
         filter = read_and_compare(&mut capturing, request, &mut sink)?;
         held = target.snapshot(&filter)?;
-        spared = take_out(&stores, &mut held);
+        spared = take_out(&of_others, &mut held);
     }
     let captured = capturing.finish(&mut sink)?;
     let mut planned = plan(request, captured, &filter, held)?;
@@ -82,15 +82,18 @@ pub fn capture_and_plan(
     Ok(planned)
 }
 
-/// Checkpoint stores within the tree: no restore changes them, even if a checkpoint has them.
-fn stores_in(listing: &Listing) -> Vec<RelPath> {
-    let is_store = |why: &WhyNot| matches!(why, WhyNot::LeftOut(rule) if rule == STORES_RULE);
+/// Checkpoint stores and linked worktrees within the tree: no restore changes them, even if a
+/// checkpoint has them.
+fn of_others_in(listing: &Listing) -> Vec<RelPath> {
+    let is_of_others = |why: &WhyNot| {
+        matches!(why, WhyNot::LeftOut(rule) if rule == STORES_RULE) || *why == WhyNot::Worktree
+    };
     let mut found = Vec::new();
     for (index, dir) in listing.dirs.iter().enumerate() {
         let names = dir
             .uncaptured
             .iter()
-            .filter(|item| is_store(&item.why))
+            .filter(|item| is_of_others(&item.why))
             .map(|item| &item.name);
         found.extend(names.map(|name| listing.path_of(index).join(name)));
     }

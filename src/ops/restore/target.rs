@@ -155,9 +155,12 @@ impl<'s> Target<'s> {
             };
             found.unwrap_or(false)
         });
-        seen || self
-            .rules
-            .would_capture(path, is_dir, size_bytes, &|dir| self.ignore_file_of(dir))
+        let would_capture = |is_dir| {
+            self.rules
+                .would_capture(path, is_dir, size_bytes, &|dir| self.ignore_file_of(dir))
+        };
+        // What was left out as a directory may have become a link or a file since.
+        seen || would_capture(is_dir) && (is_dir || would_capture(true))
     }
 
     fn ignore_file_of(&self, dir: &RelPath) -> Option<Vec<u8>> {
@@ -341,6 +344,7 @@ fn rules_of(record: RuleRecord) -> Rules {
         excludes: record.excludes,
         sensitive_allow: record.sensitive_allow,
         max_file_size_bytes: record.max_file_size_bytes,
+        above: record.above,
         ..RuleSources::default()
     })
 }

@@ -19,6 +19,8 @@ const COPY_INSIDE: &str =
 
 const JOURNAL_UNREADABLE: &str = "the journal of an interrupted restore cannot be read: 'checkpoint undo' goes back to before it";
 const EMPTY_AFTER_FILES: &str = "this checkpoint is empty, but the one before it had files";
+const MANIFEST_REBUILT: &str = "the manifest was damaged or missing, and was rebuilt";
+const IS_LINKED: &str = " is a link, so its rules do not count, as in git; a plain file counts";
 const GIT_INDEX_UNREADABLE: &str =
     "the project's git index cannot be read, so ignored files that it names are left out";
 
@@ -45,9 +47,7 @@ impl Warning {
             }
             Self::RefsLost { ids } => refs_lost(ids),
             Self::RefsRestored { ids } => refs_restored(ids),
-            Self::ManifestRebuilt => {
-                "the manifest was damaged or missing, and was rebuilt".to_owned()
-            }
+            Self::ManifestRebuilt => MANIFEST_REBUILT.to_owned(),
             Self::Adopted { count } => adopted(*count),
             Self::Unadopted { count } => unadopted(*count),
             Self::IndexesRebuilt { count } => indexes_rebuilt(*count),
@@ -67,6 +67,7 @@ impl Warning {
             Self::Bookkeeping { step, why } => format!("done, but {step} failed: {why}"),
             Self::Config { file, text } => format!("{}: {text}", file.display()),
             Self::GitIndexUnreadable { why } => format!("{GIT_INDEX_UNREADABLE}: {why}"),
+            Self::IgnoreFileIsLink { path } => format!("{path}{IS_LINKED}"),
             Self::RootWasRecreated => "the directory was missing, and was created again".to_owned(),
             Self::AnotherRoot { checkpoints } => return another_root(*checkpoints),
             Self::ProjectMoved {

@@ -1,6 +1,7 @@
 //! Finds and reads the git index of the project's own repository, which is never written.
 
 use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -8,26 +9,127 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::model::git_index::{self, IndexNames};
 use crate::model::stat_cache::racy::is_racy;
+use crate::model::state::meta::IgnoreFileAbove;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::stat::Stat;
-use crate::worktree::rules::rule_set::Tracked;
+use crate::worktree::rules::tracked::Tracked;
 use crate::worktree::sys;
 
 /// Upper bound on the size of an index in bytes; no real project comes near it.
 const MAX_INDEX_BYTES: u64 = 2 << 30;
+/// Upper bound in bytes on an ignore file; a larger one is treated as absent.
+const MAX_IGNORE_BYTES: u64 = 16 << 20;
 /// Upper bound in bytes on a `.git` file, which holds one line with a path.
 const MAX_LINK_BYTES: u64 = 64 << 10;
 
-/// Returns the paths tracked by the repository at exactly this root; none without a repository or
-/// an index.
+/// The user's repository in which a root lies.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Repository {
+    /// Its top directory: the root or one above it.
+    top: PathBuf,
+    git_dir: PathBuf,
+}
+
+impl Repository {
+    /// Finds the repository around a root, as git does: the nearest directory upwards with a `.git`
+    /// that has a HEAD or an index, on the same file system.
+    ///
+    /// # Errors
+    /// The `.git` of the root itself cannot be read.
+    pub fn containing(root: &Path) -> Result<Option<Self>> {
+        let mut device = None;
+        for top in root.ancestors() {
+            let git_dir = match git_dir(top) {
+                Err(error) if top == root => return Err(error),
+                found => found.ok().flatten(),
+            };
+            let has = |dir: &Path, name| dir.join(name).symlink_metadata().is_ok();
+            if let Some(git_dir) = git_dir.filter(|dir| has(dir, "HEAD") || has(dir, "index")) {
+                let top = top.to_path_buf();
+                return Ok(Some(Self { top, git_dir }));
+            }
+            let here = sys::stat_path(top).ok().map(|stat| stat.dev);
+            if device.is_some() && device != here {
+                break;
+            }
+            device = here;
+        }
+        Ok(None)
+    }
+
+    /// Returns the `.gitignore` files between its top and a root in it, nearest first.
+    pub fn ignore_files_above(&self, root: &Path) -> Vec<IgnoreFileAbove> {
+        let above = root.ancestors().skip(1);
+        let within = above.take_while(|dir| dir.starts_with(&self.top));
+        let read = |dir: &Path| {
+            let file = dir.join(".gitignore");
+            // Like git, a link is not followed.
+            let is_plain = file.symlink_metadata().is_ok_and(|found| found.is_file());
+            let text = is_plain.then(|| read_regular(&file, MAX_IGNORE_BYTES).ok()?)??;
+            let way = slashed(root.strip_prefix(dir).ok()?)?;
+            Some(IgnoreFileAbove { way, text })
+        };
+        within.filter_map(read).collect()
+    }
+
+    /// Whether the `.git` of a directory makes it a working tree of this repository.
+    pub fn has_worktree(&self, dir: &Path) -> bool {
+        let Ok(Some(of_dir)) = git_dir(dir) else {
+            return false;
+        };
+        let common = common_dir(&self.git_dir);
+        let is_common = |dir: &Path| is_same_dir(dir, &common);
+        let entries = of_dir.parent().filter(|dir| dir.ends_with("worktrees"));
+        let is_linked = entries.and_then(Path::parent).is_some_and(is_common);
+        // The whole repository may have been moved: the link then still has the former place.
+        let is_moved = || {
+            let name = of_dir.file_name().filter(|_| entries.is_some());
+            let entry = name.map(|name| common.join("worktrees").join(name));
+            !of_dir.exists() && entry.is_some_and(|entry| entry.is_dir())
+        };
+        is_linked || is_moved() || is_common(&of_dir)
+    }
+
+    /// Returns the path of `root` from its top as git spells it; `None` if it is not Unicode where
+    /// it has to be.
+    fn way_to(&self, root: &Path) -> Option<Vec<u8>> {
+        slashed(root.strip_prefix(&self.top).ok()?)
+    }
+}
+
+/// Returns the directory that a repository shares with its linked worktrees.
+fn common_dir(git_dir: &Path) -> PathBuf {
+    let named = read_regular(&git_dir.join("commondir"), MAX_LINK_BYTES);
+    let named = named
+        .ok()
+        .flatten()
+        .and_then(|text| path_from(text.trim_ascii_end()));
+    named.map_or_else(|| git_dir.to_path_buf(), |named| git_dir.join(named))
+}
+
+fn is_same_dir(one: &Path, other: &Path) -> bool {
+    let stat = |path| sys::stat_path(path).ok();
+    stat(one)
+        .zip(stat(other))
+        .is_some_and(|(one, other)| sys::is_same_place(&one, &other))
+}
+
+/// Returns a relative path with slashes.
+fn slashed(path: &Path) -> Option<Vec<u8>> {
+    let names = path.iter().map(|name| bytes_of(name));
+    Some(names.collect::<Option<Vec<_>>>()?.join(&b'/'))
+}
+
+/// Returns the paths tracked by the repository around this root, from the root on; none without a
+/// repository or an index.
 ///
 /// # Errors
 /// Why it cannot be read, for a warning.
 pub fn load(root: &Path) -> Result<Tracked> {
-    let Some(git_dir) = git_dir(root)? else {
+    let Some(repository) = Repository::containing(root)? else {
         return Ok(Tracked::none());
     };
-    let Some(index) = read_index(&git_dir.join("index"))? else {
+    let Some(index) = read_index(&repository.git_dir.join("index"))? else {
         return Ok(Tracked::none());
     };
     let shared = match index.shared {
@@ -39,29 +141,42 @@ pub fn load(root: &Path) -> Result<Tracked> {
                     .map(ObjectId::to_hex)
                     .unwrap_or_default()
             );
-            let path = git_dir.join(name);
+            let path = repository.git_dir.join(name);
             Some(
                 read_index(&path)?
                     .ok_or_else(|| unusable(&path, "it is missing, and the index refers to it"))?,
             )
         }
     };
-    Ok(Tracked::from_parts(shared.into_iter().chain([index])))
+    let way = repository.way_to(root).unwrap_or_default();
+    let parts = shared.into_iter().chain([index]);
+    Ok(Tracked::from_parts(parts.map(|part| below(part, &way))))
+}
+
+/// Returns the names below a directory, from there on.
+fn below(mut names: IndexNames, way: &[u8]) -> IndexNames {
+    if !way.is_empty() {
+        let first = [way, b"/"].concat();
+        let cut = |path: Box<[u8]>| path.strip_prefix(&*first).map(Into::into);
+        names.paths = names.paths.into_iter().filter_map(cut).collect();
+        names.repositories = names.repositories.into_iter().filter_map(cut).collect();
+    }
+    names
 }
 
 /// Blob ids by path.
 pub type Blobs = HashMap<Box<[u8]>, ObjectId>;
 
-/// Returns the blobs in the index; `None` without a repository or an index, or if its ids cannot be
-/// compared with ours (split index, SHA-256).
+/// Returns the blobs in the index, by paths from the root; `None` without a repository or an index,
+/// or if its ids cannot be compared with ours (split index, SHA-256).
 ///
 /// # Errors
 /// As [`load`].
 pub fn blobs(root: &Path) -> Result<Option<Blobs>> {
-    let Some(git_dir) = git_dir(root)? else {
+    let Some(repository) = Repository::containing(root)? else {
         return Ok(None);
     };
-    let Some(index) = read_index(&git_dir.join("index"))? else {
+    let Some(index) = read_index(&repository.git_dir.join("index"))? else {
         return Ok(None);
     };
     let repositories: HashSet<&Box<[u8]>> = index.repositories.iter().collect();
@@ -72,16 +187,22 @@ pub fn blobs(root: &Path) -> Result<Option<Blobs>> {
         .cloned()
         .collect();
     let comparable = index.shared.is_none() && files.len() == index.blobs.len();
-    Ok(comparable.then(|| files.into_iter().zip(index.blobs).collect()))
+    let way = repository.way_to(root).unwrap_or_default();
+    let first = if way.is_empty() {
+        way
+    } else {
+        [&*way, b"/"].concat()
+    };
+    let cut = |(path, id): (Box<[u8]>, ObjectId)| Some((path.strip_prefix(&*first)?.into(), id));
+    Ok(comparable.then(|| files.into_iter().zip(index.blobs).filter_map(cut).collect()))
 }
 
 /// Returns the stat of the index, to notice changes: a default one without an index, and `None` if
 /// it is racy.
-pub fn stamp(root: &Path) -> Option<Stat> {
+pub fn stamp(repository: Option<&Repository>) -> Option<Stat> {
     let started_ns = sys::coarse_now_ns();
-    let index = git_dir(root)
-        .ok()?
-        .and_then(|dir| sys::stat_path(&dir.join("index")).ok())
+    let index = repository
+        .and_then(|found| sys::stat_path(&found.git_dir.join("index")).ok())
         .unwrap_or_default();
     (!is_racy(&index, started_ns)).then_some(index)
 }
@@ -162,6 +283,17 @@ fn unusable(path: &Path, why: impl Into<Box<dyn std::error::Error + Send + Sync>
 fn path_from(bytes: &[u8]) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt as _;
     Some(PathBuf::from(std::ffi::OsStr::from_bytes(bytes)))
+}
+
+#[cfg(unix)]
+#[expect(clippy::unnecessary_wraps, reason = "elsewhere a name must be Unicode")]
+fn bytes_of(name: &OsStr) -> Option<&[u8]> {
+    Some(std::os::unix::ffi::OsStrExt::as_bytes(name))
+}
+
+#[cfg(not(unix))]
+fn bytes_of(name: &OsStr) -> Option<&[u8]> {
+    name.to_str().map(str::as_bytes)
 }
 
 #[cfg(not(unix))]

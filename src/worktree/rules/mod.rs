@@ -6,6 +6,6 @@ mod pattern;
 mod pattern_list;
 pub mod rule_set;
 mod secrets;
-mod tracked;
+pub(in crate::worktree) mod tracked;
 
 pub use secrets::may_be_secret;

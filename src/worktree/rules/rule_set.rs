@@ -1,15 +1,20 @@
 //! Combines the rules for which paths are captured: compiled-in secrets, the user's patterns,
 //! ignore files and the store's list.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::base::text;
+use crate::model::state::entry::WhyNot;
+use crate::model::state::meta::IgnoreFileAbove;
 use crate::model::state::rel_path::{RelPath, is_dot_git};
 use crate::worktree::files::state_file;
+use crate::worktree::git::find_index::{Repository, read_regular};
 use crate::worktree::rules::chain::Cover;
 use crate::worktree::rules::pattern::Subject;
 use crate::worktree::rules::pattern_list::PatternList;
 use crate::worktree::rules::secrets::{self, Sensitive};
+use crate::worktree::sys::Item;
 
 pub use crate::worktree::rules::chain::DirRules;
 pub use crate::worktree::rules::secrets::{Peek, may_be_secret};
@@ -17,6 +22,11 @@ pub use crate::worktree::rules::tracked::{Tracked, TrackedLater};
 
 /// Directories in the root for files that this program writes for others; never captured.
 const OWN_DIRECTORIES: [&[u8]; 2] = [b".checkpoints", b".audit"];
+const TAG_NAME: &str = "CACHEDIR.TAG";
+pub const CACHE_TAG: &[u8] = TAG_NAME.as_bytes();
+const CACHE_SIGNATURE: &[u8] = b"Signature: 8a477f597d28d172789f06886806bc55";
+/// Upper bound in bytes on a tag; a larger file is none.
+const MAX_TAG_BYTES: u64 = 64 << 10;
 /// Name of the rule for this program's own files, as shown to the user.
 const OWN_RULE: &str = "kept by checkpoint";
 
@@ -36,6 +46,9 @@ pub struct RuleSources {
     pub named: Vec<RelPath>,
     /// Paths that this program writes for others; never captured, even if named.
     pub own_files: Vec<RelPath>,
+    /// Ignore files of the repository around the root, nearest first.
+    pub above: Vec<IgnoreFileAbove>,
+    pub repository: Option<Repository>,
 }
 
 /// All rules for one root.
@@ -50,6 +63,15 @@ pub struct Rules {
     named: Vec<RelPath>,
     /// Sorted bytewise.
     own_files: Vec<RelPath>,
+    above: Vec<PatternsAbove>,
+    repository: Option<Repository>,
+}
+
+/// Patterns of an ignore file above the root, and the path from there to the root.
+#[derive(Debug)]
+struct PatternsAbove {
+    way: Vec<u8>,
+    patterns: PatternList,
 }
 
 /// Verdict on one path, naming rules as shown to the user.
@@ -86,7 +108,27 @@ impl Rules {
             tracked: sources.tracked,
             named: sorted(sources.named),
             own_files: sorted(sources.own_files),
+            above: patterns_above(sources.above),
+            repository: sources.repository,
         }
+    }
+
+    /// Why a directory with these names stays out, whatever is in it. `path` leads to it from the
+    /// root, `dir` is the same for the system.
+    pub fn owner_of(&self, path: &RelPath, dir: &Path, items: &[Item]) -> Option<WhyNot> {
+        let has = |name: &[u8]| items.iter().any(|item| *item.name == *name);
+        let repository = self.repository.as_ref().filter(|_| has(b".git"));
+        if repository.is_some_and(|repository| repository.has_worktree(dir)) {
+            return Some(WhyNot::Worktree);
+        }
+        let is_wanted = || {
+            let path = path.as_bytes();
+            let is_named = |named: &RelPath| named.as_bytes() == path;
+            self.named.iter().any(is_named)
+                || self.is_any_named_below(path)
+                || self.tracked.any_below(path)
+        };
+        (has(CACHE_TAG) && is_cache(dir) && !is_wanted()).then_some(WhyNot::Cache)
     }
 
     /// Returns the user's limit in bytes; larger files are not captured.
@@ -395,9 +437,56 @@ impl Rules {
             return (!pattern.is_negated)
                 .then(|| format!("{}{slash}.gitignore: {}", shown(base), shown(&pattern.text)));
         }
+        for file in &self.above {
+            let path = [&*file.way, subject.path].join(&b'/');
+            let subject = Subject {
+                path: &path,
+                ..subject
+            };
+            if let Some(pattern) = file.patterns.deciding(subject, 0) {
+                let up = "../".repeat(file.way.split(|byte| *byte == b'/').count());
+                let shown = text::escape_bytes(&pattern.text);
+                return (!pattern.is_negated).then(|| format!("{up}.gitignore: {shown}"));
+            }
+        }
         let pattern = self.store_list.deciding(subject, 0)?;
         (!pattern.is_negated).then(|| text::escape_bytes(&pattern.text))
     }
+}
+
+/// Parses ignore files above the root, nearest first. None counts if together they leave out the
+/// root itself: git then takes nothing in it for its own.
+fn patterns_above(files: Vec<IgnoreFileAbove>) -> Vec<PatternsAbove> {
+    let parse = |file: IgnoreFileAbove| PatternsAbove {
+        patterns: PatternList::parse(&file.text),
+        way: file.way,
+    };
+    let files: Vec<PatternsAbove> = files.into_iter().map(parse).collect();
+    let depth = |file: &PatternsAbove| file.way.split(|byte| *byte == b'/').count();
+    let deepest = files.iter().map(depth).max().unwrap_or_default();
+    let is_left_out = |levels_up: usize| {
+        let decide = |file: &PatternsAbove| {
+            let names: Vec<&[u8]> = file.way.split(|byte| *byte == b'/').collect();
+            let names = &names[..names.len().checked_sub(levels_up)?];
+            let (path, name) = (names.join(&b'/'), *names.last()?);
+            let (path, is_dir) = (&*path, true);
+            let subject = Subject { path, name, is_dir };
+            file.patterns
+                .deciding(subject, 0)
+                .map(|pattern| !pattern.is_negated)
+        };
+        files.iter().find_map(decide).unwrap_or_default()
+    };
+    if (0..deepest).any(is_left_out) {
+        return Vec::new();
+    }
+    files
+}
+
+/// Whether a directory has a valid tag of <https://bford.info/cachedir/>.
+fn is_cache(dir: &Path) -> bool {
+    let tag = read_regular(&dir.join(TAG_NAME), MAX_TAG_BYTES);
+    tag.is_ok_and(|text| text.is_some_and(|text| text.starts_with(CACHE_SIGNATURE)))
 }
 
 fn sorted(mut paths: Vec<RelPath>) -> Vec<RelPath> {

@@ -12,8 +12,9 @@ use crate::model::stat_cache::cached_listing::CachedDir;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::files::Files;
 use crate::model::state::listing::ListedDir;
+use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::Stat;
-use crate::worktree::rules::rule_set::DirRules;
+use crate::worktree::rules::rule_set::{CACHE_TAG, DirRules};
 use crate::worktree::scan::scan_dir::{self, DirScan, KnownFiles};
 use crate::worktree::scan::shared::{PendingDir, STORES_RULE};
 use crate::worktree::scan::walk::{Frame, Walk};
@@ -24,6 +25,9 @@ const NAMES_BETWEEN_CHECKS: usize = 1024;
 const SHARED_FROM_FILES: usize = 4096;
 /// Number of files that a thread takes of them at a time.
 const FILES_AT_ONCE: usize = 1024;
+
+/// Where a file system check puts what it recovers, and the rule that leaves it out.
+const LOST_AND_FOUND: &str = "lost+found";
 
 /// Result of entering a directory.
 enum Entered {
@@ -54,6 +58,10 @@ impl Walk<'_> {
         } else {
             Access::Read
         };
+        if self.is_lost_and_found(&pending.name) {
+            self.leave(pending.name, WhyNot::LeftOut(LOST_AND_FOUND.into()));
+            return Ok(());
+        }
         match self
             .enter(&above, &pending.name, access)
             .map_err(|error| self.failure(top.index, error))?
@@ -70,6 +78,21 @@ impl Walk<'_> {
             }
             Entered::OtherKind => self.reconsider(pending.name),
         }
+    }
+
+    /// Whether a name of the root is root's directory of recovered files, at the top of a volume.
+    fn is_lost_and_found(&self, name: &[u8]) -> bool {
+        if *name != *LOST_AND_FOUND.as_bytes() || !self.path.is_root() || self.stack.len() != 1 {
+            return false;
+        }
+        let root = self.shared.work.shown(&RelPath::root());
+        sys::is_of_system(&root.join(LOST_AND_FOUND))
+            && root.parent().is_some_and(|above| {
+                Dir::open_root(above).is_ok_and(|above| {
+                    let stat = above.stat_with_mount();
+                    stat.is_ok_and(|(stat, mount)| self.shared.work.is_other_mount(&stat, mount))
+                })
+            })
     }
 
     /// Opens a directory and decides whether it belongs to the scan.
@@ -119,14 +142,14 @@ impl Walk<'_> {
             Access::Search => self.open_and_list(above, index),
         };
         match listed {
-            Ok((_, items)) if scan_dir::is_store(&items) => {
-                let Some(store) = self.dirs.pop() else {
-                    return Ok(());
-                };
-                self.leave(store.name, WhyNot::LeftOut(STORES_RULE.into()));
-                Ok(())
-            }
             Ok((dir, items)) => {
+                if let Some(why) = self.owner_of(index, &items) {
+                    let Some(others) = self.dirs.pop() else {
+                        return Ok(());
+                    };
+                    self.leave(others.name, why);
+                    return Ok(());
+                }
                 self.dirs[parent].dirs.push(index);
                 self.read(Frame::new(index, cached, rules_changed, dir), items)
             }
@@ -144,6 +167,22 @@ impl Walk<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// Why a directory with these names stays out, if it is not the project's.
+    fn owner_of(&self, index: usize, items: &[Item]) -> Option<WhyNot> {
+        if scan_dir::is_store(items) {
+            return Some(WhyNot::LeftOut(STORES_RULE.into()));
+        }
+        if !items
+            .iter()
+            .any(|item| *item.name == *b".git" || *item.name == *CACHE_TAG)
+        {
+            return None;
+        }
+        let path = self.path_of(index);
+        let dir = self.shared.work.shown(&path);
+        self.shared.rules.owner_of(&path, &dir, items)
     }
 
     /// Opens a directory for reading, notes its stat again and lists it.
@@ -216,6 +255,7 @@ impl Walk<'_> {
         let room = self.shared.room();
         let index = frame.index;
         let has_ignore_file = items.iter().any(scan_dir::may_be_ignore_file);
+        let has_tag = items.iter().any(|item| *item.name == *CACHE_TAG);
         let (rules, is_unread) = self.rules_in(&dir, index, has_ignore_file);
         let known = self
             .previous()
@@ -248,8 +288,10 @@ impl Walk<'_> {
         } = scan;
         self.note_read(files.len());
         let listed = &mut self.dirs[index];
-        (listed.decided_by_names, listed.has_hidden_rules) =
-            (is_decided_by_names && !has_hidden_rules, has_hidden_rules);
+        (listed.decided_by_names, listed.has_hidden_rules) = (
+            is_decided_by_names && !has_hidden_rules && !has_tag,
+            has_hidden_rules,
+        );
         (listed.files, listed.uncaptured, listed.cached) =
             (Files::from(files), uncaptured, frame.cached);
         subdirs.reverse();

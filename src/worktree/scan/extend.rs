@@ -127,7 +127,7 @@ fn add_uncaptured_dir(
         .binary_search_by(|item| (*item.name).cmp(name));
     let why = match found.map(|at| listing.dirs[above].uncaptured[at].why.clone()) {
         Ok(WhyNot::LeftOut(rule)) if rule == STORES_RULE => return Ok(None),
-        Ok(why @ (WhyNot::LeftOut(_) | WhyNot::Secret(_))) => why,
+        Ok(why @ (WhyNot::LeftOut(_) | WhyNot::Secret(_) | WhyNot::Cache)) => why,
         Ok(_) => return Ok(None),
         Err(_) => WhyNot::LeftOut(NOT_SCANNED.into()),
     };

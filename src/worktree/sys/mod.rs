@@ -34,6 +34,17 @@ pub use unix::{Dir, is_exhausted, is_symlink_error, set_file_mode};
 #[cfg(all(unix, not(checkpoint_portable)))]
 pub use unix_stat::{coarse_now_ns, fine_now_ns, stat_file, stat_path};
 
+/// Whether a path is owned by the superuser; never on Windows.
+pub fn is_of_system(path: &std::path::Path) -> bool {
+    #[cfg(unix)]
+    let found = path
+        .symlink_metadata()
+        .is_ok_and(|found| std::os::unix::fs::MetadataExt::uid(&found) == 0);
+    #[cfg(not(unix))]
+    let found = path.as_os_str().is_empty();
+    found
+}
+
 /// Returns the stat of an entry with the number of its links, which Windows tells of open files.
 pub fn stat_with_links(dir: &Dir, name: &[u8]) -> std::io::Result<Stat> {
     let stat = dir.stat_child(name)?;

@@ -4,8 +4,8 @@ use checkpoint::base::text::percent_decode;
 use checkpoint::base::text::percent_encode;
 use checkpoint::model::state::entry::WhyNot;
 use checkpoint::model::state::meta::Meta;
-use checkpoint::model::state::meta::RuleRecord;
 use checkpoint::model::state::meta::UsualModes;
+use checkpoint::model::state::meta::{IgnoreFileAbove, RuleRecord};
 use checkpoint::model::state::meta_text::parse;
 use checkpoint::model::state::meta_text::render;
 use checkpoint::model::state::snapshot::UncapturedEntry;
@@ -76,6 +76,10 @@ fn meta(draw: &mut Draw<'_>) -> Meta {
             excludes: draw.several(Draw::text),
             sensitive_allow: draw.several(Draw::text),
             max_file_size_bytes: draw.flag().then(|| draw.number()),
+            above: draw.several(|draw| IgnoreFileAbove {
+                way: draw.bytes().to_vec(),
+                text: draw.bytes().to_vec(),
+            }),
         },
     }
 }
@@ -91,9 +95,11 @@ fn uncaptured_entry(draw: &mut Draw<'_>) -> UncapturedEntry {
         WhyNot::Mount,
         WhyNot::Collision,
         WhyNot::Gitlink,
+        WhyNot::Worktree,
+        WhyNot::Cache,
     ];
     let why = plain
-        .get(draw.below(9))
+        .get(draw.below(11))
         .cloned()
         .unwrap_or_else(|| WhyNot::Unreadable(draw.text()));
     UncapturedEntry {
