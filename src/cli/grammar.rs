@@ -121,6 +121,8 @@ fn unknown(error: &clap::Error, args: &[OsString], whole: &Grammar) -> (String, 
         format!("{} ", group.get_name())
     };
     let mut candidates = by_other_words(place.trim_end(), word);
+    let in_capitals = group.find_subcommand(word.to_lowercase());
+    candidates.extend(in_capitals.map(Grammar::get_name));
     let similar = error.get(ContextKind::SuggestedSubcommand);
     if let (true, Some(ContextValue::Strings(similar))) = (candidates.is_empty(), similar) {
         // The most similar one comes last.

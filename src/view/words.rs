@@ -56,14 +56,11 @@ pub fn hint(error: &Error) -> Option<Sentence> {
             let help = CommandWords::new(words);
             Some(Sentence::text("see ").then_command(help))
         }
-        Error::NoSuchPath { path, .. } if is_named_as_secret(path) => {
-            let name = path.rsplit('/').next().unwrap_or(path);
-            Some(Sentence::new(
-                "it looks like a secret, which is left out; \
-                 'checkpoint create --include-sensitive={}' records it from now on",
-                &[&name],
-            ))
-        }
+        Error::NoSuchPath { path, .. } if is_named_as_secret(path) => Some(Sentence::new(
+            "it looks like a secret, which is left out; \
+             'checkpoint create --include-sensitive={}' records it",
+            &[path],
+        )),
         other => other.hint().map(placed_sentence),
     }
 }

@@ -239,6 +239,7 @@ fn common_words_of_other_programs_lead_to_the_command() {
         ("version", "'--version'"),
         ("grep", "'find'"),
         ("fsck", "'verify'"),
+        ("LIST", "'list'"),
     ] {
         let run = sandbox.run(&[word]).code(2).stdout_is("");
         let said = format!("checkpoint: there is no command '{word}'; did you mean {meant}? see '");

@@ -366,3 +366,20 @@ fn a_key_that_a_restore_brought_back_is_left_out_by_the_next_create_and_stays() 
     sandbox.restore(&two).success();
     assert_eq!(sandbox.read("notes.txt"), key);
 }
+
+#[test]
+fn a_secret_that_is_missed_is_recorded_by_the_command_that_is_named() {
+    let sandbox = Sandbox::new();
+    for path in [".env", "conf/.env", ".ssh/id_rsa"] {
+        sandbox.write(path, "K=1").write("a", path);
+        sandbox.create("without");
+        let named = format!("latest:{path}");
+        let option = format!("--include-sensitive={path}");
+        sandbox
+            .run(&["cat", &named])
+            .code(3)
+            .stderr_has(&format!("'checkpoint create {option}' records it\n"));
+        sandbox.run(&["create", &option]).success();
+        sandbox.run(&["cat", &named]).success().stdout_is("K=1");
+    }
+}
