@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::ops::find_root::{Place, canonical_or_gone, is_linked_worktree};
+use crate::ops::find_root::{Place, canonical_or_gone, is_worktree_of};
 
 /// The directories that a document names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,10 +35,10 @@ impl NamedDirs {
     }
 }
 
-/// Returns the linked worktree in which a directory below a project lies: the project's own
-/// checkpoints leave it out.
+/// Returns the linked worktree of a project's repository in which a directory below the project
+/// lies: the project's own checkpoints leave it out.
 fn worktree_below(project: &Path, current: &Path) -> Option<PathBuf> {
     let is_below = |dir: &&Path| dir.starts_with(project) && *dir != project;
     let mut dirs = current.ancestors().take_while(is_below);
-    Some(dirs.find(|dir| is_linked_worktree(dir))?.to_path_buf())
+    Some(dirs.find(|dir| is_worktree_of(dir, project))?.to_path_buf())
 }

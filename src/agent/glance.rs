@@ -1,11 +1,6 @@
 //! A store at a glance, for status lines and shell prompts: no lock is taken and no directory
 //! scanned.
 
-use std::path::PathBuf;
-
-use serde_json::Value;
-
-use crate::agent::event_place::NamedDirs;
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::selector;
@@ -42,20 +37,4 @@ pub fn glance(context: &Context) -> Result<Option<Glance>> {
         run: runs.into_iter().find(|run| run.workflow.status.is_open()),
         is_interrupted: session::pending_unlocked(&store, checkpoints)?.is_some(),
     }))
-}
-
-/// Returns the directories that Claude Code names in the document for its status line.
-pub fn dirs_of(document: &[u8]) -> Option<NamedDirs> {
-    let document: Value = serde_json::from_slice(document).ok()?;
-    let workspace = &document["workspace"];
-    let named = |dir: &Value| {
-        dir.as_str()
-            .map(PathBuf::from)
-            .filter(|dir| dir.is_absolute())
-    };
-    let current = named(&workspace["current_dir"]).or_else(|| named(&document["cwd"]));
-    Some(NamedDirs {
-        projects: named(&workspace["project_dir"]).into_iter().collect(),
-        current,
-    })
 }

@@ -95,10 +95,21 @@ fn has_repository(dir: &Path) -> bool {
     dir.join(".git").symlink_metadata().is_ok()
 }
 
-/// Whether a directory is a linked worktree of a repository.
-pub fn is_linked_worktree(dir: &Path) -> bool {
-    let link = read_regular::read_text(&dir.join(".git")).unwrap_or_default();
-    link.starts_with("gitdir:") && link.replace('\\', "/").contains("/worktrees/")
+/// Whether a directory is a linked worktree of the repository in which another directory lies.
+pub fn is_worktree_of(dir: &Path, other: &Path) -> bool {
+    let own = other.ancestors().find_map(repository_of);
+    dir.join(".git").is_file() && own.is_some() && repository_of(dir) == own
+}
+
+/// Returns the repository of which a directory is the top, or a linked worktree.
+fn repository_of(dir: &Path) -> Option<PathBuf> {
+    let dot_git = dir.join(".git");
+    if dot_git.is_dir() {
+        return canonical(&dot_git).ok();
+    }
+    let link = read_regular::read_text(&dot_git).ok()?.replace('\\', "/");
+    let (repository, _) = link.strip_prefix("gitdir:")?.rsplit_once("/worktrees/")?;
+    canonical(&dir.join(repository.trim_start())).ok()
 }
 
 /// Returns the canonical path of a directory; what is gone of it is added as it was named.

@@ -344,6 +344,32 @@ fn a_linked_worktree_below_a_project_is_worked_on_for_itself() {
     }
 }
 
+#[test]
+fn a_worktree_of_another_repository_belongs_to_the_project_around_it() {
+    let world = World::new(&["all/app/.git/worktrees/w", "all/tree/src"]);
+    let link = world.path("all/app/.git/worktrees/w");
+    fs::write(
+        world.path("all/tree/.git"),
+        format!("gitdir: {}\n", link.display()),
+    )
+    .expect("a file");
+    world.0.env("CLAUDE_PROJECT_DIR", world.path("all"));
+    let event = json!({ "cwd": world.path("all/tree/src") });
+    world.event("claude", "UserPromptSubmit", &event);
+    assert_eq!(world.stores(), ["all"]);
+    // One of the project's own repository may name it by a relative path.
+    world.0.env("CLAUDE_PROJECT_DIR", world.path("all/app"));
+    fs::create_dir_all(world.path("all/app/inner")).expect("a directory");
+    fs::write(
+        world.path("all/app/inner/.git"),
+        "gitdir: ../.git/worktrees/w\n",
+    )
+    .expect("a file");
+    let event = json!({ "cwd": world.path("all/app/inner"), "prompt": "two" });
+    world.event("claude", "UserPromptSubmit", &event);
+    assert_eq!(world.stores(), ["all", "all/app/inner"]);
+}
+
 /// A root with a checkpoint, and a directory in it.
 fn nested() -> (Sandbox, PathBuf) {
     let sandbox = Sandbox::new();
@@ -421,7 +447,9 @@ fn paths_and_patterns_begin_at_the_current_directory() {
     );
     run(&["guard", "--scope", "deep"]).success();
     sandbox.run(&["guard", "--scope", "src/deep"]).success();
-    run(&["guard", "--scope", "../top.rs", "--exact"]).code(2);
+    run(&["guard", "--scope", "../top.rs", "--exact"])
+        .code(4)
+        .stderr_has("create --scope top.rs");
 }
 
 #[test]

@@ -352,16 +352,25 @@ fn command_of(call: &Value) -> Option<String> {
     .filter(|line| !line.is_empty())
 }
 
+/// Returns the directories that a document for a status line names; none if it is no JSON.
+pub fn dirs(document: &[u8]) -> NamedDirs {
+    serde_json::from_slice(document).map_or_else(|_| NamedDirs::default(), |read| dirs_of(&read))
+}
+
 /// Returns the roots of the workspace, and where the agent's shell stands.
 fn dirs_of(document: &Value) -> NamedDirs {
-    let current =
-        text(document, &["cwd", "directory"]).or_else(|| text(&document["tool_info"], &["cwd"]));
+    let workspace = &document["workspace"];
+    let project = text(workspace, &["project_dir"]);
+    let current = text(workspace, &["current_dir"])
+        .or_else(|| text(document, &["cwd", "directory"]))
+        .or_else(|| text(&document["tool_info"], &["cwd"]));
     let roots = ["workspace_roots", "workspaceRoots"]
         .iter()
         .find_map(|key| document.get(*key)?.as_array())
         .into_iter()
         .flatten()
-        .filter_map(|root| root.as_str().or_else(|| root.get("path")?.as_str()));
+        .filter_map(|root| root.as_str().or_else(|| root.get("path")?.as_str()))
+        .chain(project.as_deref());
     let is_absolute = |dir: &PathBuf| dir.is_absolute();
     NamedDirs {
         projects: roots.map(path_of).filter(is_absolute).collect(),

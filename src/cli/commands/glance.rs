@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
+use crate::agent::dialect::read;
 use crate::agent::event_place::NamedDirs;
 use crate::agent::glance::{self, Glance};
 use crate::cli::command_context::{self, CommandContext};
@@ -101,7 +102,7 @@ impl StatuslineArgs {
                 .take(LARGEST_DOCUMENT)
                 .read_to_end(&mut document);
         }
-        let dirs = glance::dirs_of(&document).unwrap_or_default();
+        let dirs = read::dirs(&document);
         let wrapped = self
             .wrap
             .map(|line| thread::spawn(move || child::filtered(&line, document, WRAPPED_LIMIT)));
