@@ -11,6 +11,8 @@ use crate::base::progress::Progress;
 use crate::cli::child::{self, Children};
 use crate::cli::environment;
 use crate::cli::global::GlobalArgs;
+use crate::cli::terminal::keyboard;
+use crate::cli::terminal::picker::PickedItem;
 use crate::cli::terminal::printer::Printer;
 use crate::cli::terminal::prompt::Prompt;
 use crate::config::environment::{Environment, base};
@@ -122,6 +124,23 @@ impl CommandContext<'_> {
 
     pub fn consent(&self, context: &Context, proposal: &Proposal<'_>) -> Result<()> {
         self.prompt.consent(&context.interrupt, proposal)
+    }
+
+    /// As [`Self::consent`], after a choice, which is the consent to the plan that was seen with it.
+    pub fn consent_chosen(
+        &self,
+        context: &Context,
+        proposal: &Proposal<'_>,
+        chosen: Option<&PickedItem>,
+    ) -> Result<()> {
+        let seen = chosen.and_then(|chosen| chosen.seen.as_ref());
+        if proposal.databases.is_empty() && seen == Some(proposal.plan) {
+            return Ok(());
+        }
+        if chosen.is_some() {
+            keyboard::forget_typed();
+        }
+        self.consent(context, proposal)
     }
 
     /// Returns how this command starts other programs.

@@ -85,6 +85,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::SeveralHolds { .. }
         | Error::Unguarded { .. }
         | Error::NothingHeld { .. }
+        | Error::NotRecorded { .. }
         | Error::RelinkRefused { .. }
         | Error::RemoteNameTaken { .. }
         | Error::NotOwn { .. }

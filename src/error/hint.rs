@@ -35,10 +35,6 @@ impl Error {
                 "'checkpoint ls {}' lists what it holds",
                 &[&checkpoint.short()],
             ),
-            Self::PathNotCheckpoint {
-                command: Some(command),
-                ..
-            } => Sentence::command(command.clone()),
             Self::CheckpointNotPath {
                 checkpoint, other, ..
             } => Sentence::command(CommandWords::new([
@@ -46,6 +42,8 @@ impl Error {
                 checkpoint.short(),
                 other.short(),
             ])),
+            Self::NotRecorded { disabled } => not_recorded(*disabled),
+            Self::NothingToTakeBack { had_restores, .. } => nothing_left(*had_restores),
             Self::NoStore { instead, .. } => without_store(instead),
             Self::NothingFound { hint, .. }
             | Self::UnclearWords { hint, .. }
@@ -83,6 +81,23 @@ impl Error {
     fn fixed_hint(&self) -> Option<Sentence> {
         Some(Sentence::new(self.get_message()?, &[]))
     }
+}
+
+fn not_recorded(disabled: bool) -> Sentence {
+    Sentence::text(if disabled {
+        "CHECKPOINT_DISABLE is set"
+    } else {
+        "--max-files N raises the limit, an exclude leaves folders out"
+    })
+}
+
+fn nothing_left(had_restores: bool) -> Sentence {
+    let hint = if had_restores {
+        "'checkpoint list --restores' shows the earlier ones"
+    } else {
+        "'checkpoint list' shows what can be restored"
+    };
+    Sentence::new(hint, &[])
 }
 
 fn without_store(instead: &Instead) -> Sentence {

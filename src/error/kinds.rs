@@ -50,11 +50,7 @@ pub enum Error {
         serialize = "no_such_checkpoint",
         message = "'checkpoint list' shows the checkpoints"
     )]
-    PathNotCheckpoint {
-        path: String,
-        /// The command that was probably meant.
-        command: Option<CommandWords>,
-    },
+    PathNotCheckpoint { path: String },
     /// A checkpoint where one of its paths is needed.
     #[error("'{word}' is a checkpoint, and no path in {}", .checkpoint.short())]
     #[strum(serialize = "no_such_path")]
@@ -90,9 +86,12 @@ pub enum Error {
     /// This root has no store.
     #[error("{root} has no checkpoints")]
     NoStore { root: PathBuf, instead: Instead },
-    #[error("nothing to {verb}")]
-    #[strum(message = "'checkpoint list --kind safety' shows what earlier restores left")]
-    NothingToTakeBack { verb: &'static str },
+    /// There is no step of this kind. `had_restores`: earlier restores left safety checkpoints.
+    #[error("nothing to {verb}{}", if *.had_restores { "" } else { ": no restore was made here" })]
+    NothingToTakeBack {
+        verb: &'static str,
+        had_restores: bool,
+    },
     #[error("{root} does not exist")]
     #[strum(message = "name an existing directory with -C")]
     RootMissing { root: PathBuf },
@@ -115,6 +114,10 @@ pub enum Error {
     /// A search found nothing.
     #[error("{what}")]
     NothingFound { what: String, hint: Sentence },
+    /// `create --require` made no checkpoint; `disabled` by the environment, else there are too many
+    /// files.
+    #[error("no checkpoint holds the present state")]
+    NotRecorded { disabled: bool },
     /// Files exist, but a checkpoint could hold none of them.
     #[error("{why}")]
     #[strum(message = "nothing was recorded; fix that, or name other paths")]

@@ -27,6 +27,13 @@ pub enum Warning {
         largest: Vec<(RelPath, u64)>,
     },
     Disabled,
+    /// Another session in the same directory had this number of prompts since the state that is gone
+    /// back to.
+    AlsoBefore {
+        /// Agent and session, escaped.
+        of: String,
+        prompts: usize,
+    },
     #[strum(transparent)]
     OfRun(RunWarning),
     NotCaptured {

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::base::cut_list::and_more;
 use crate::base::text::{escape, escape_path};
+use crate::error::Error;
 use crate::model::checkpoint::alias;
 use crate::model::state::database::Database;
 use crate::ops::capture::left_out::LeftOut;
@@ -12,7 +13,7 @@ use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::view::contract::ContractDocument;
 use crate::view::databases::DatabaseName;
 use crate::view::document::{JsonSchema, Serialize};
-use crate::view::envelope::envelope;
+use crate::view::envelope::partial;
 use crate::view::format::{count, size};
 use crate::view::parts::{
     CheckpointRef, Dropped, LeftOutJson, PathReason, TermsJson, dropped, uncaptured,
@@ -139,12 +140,13 @@ struct CreateCountsJson {
     deleted: u64,
 }
 
-/// `contract` is included if requested.
+/// `contract` is included if requested; `missing` says that a checkpoint was required and none made.
 pub fn json(
     outcome: &CreateOutcome,
     store: &std::path::Path,
     exit: u8,
     contract: Option<&ContractDocument>,
+    missing: Option<&Error>,
 ) -> String {
     let counts = &outcome.counts;
     let made = outcome.checkpoint.as_ref();
@@ -178,5 +180,5 @@ pub fn json(
         store: store.display().to_string(),
         contract: contract.map(|contract| contract.value.clone()),
     };
-    envelope("create", exit, &data, &outcome.warnings)
+    partial("create", exit, &data, &outcome.warnings, missing)
 }

@@ -49,8 +49,8 @@ fn block(found: &FoundPath, paint: Paint, time: fn(i64) -> String) -> String {
             "last in {last}, deleted by {}, in the directory again",
             by.id.short()
         ),
-        (_, None, true) => format!("in {last}"),
-        (_, None, false) => format!("in {last}, not in the directory"),
+        (_, None, true) => format!("newest copy in {last}"),
+        (_, None, false) => format!("newest copy in {last}, not in the directory"),
     };
     let mut text = format!("{}: {state}\n", paint.bold(&found.path.to_string()));
     let width = found

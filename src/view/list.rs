@@ -66,6 +66,8 @@ pub struct ListAnswer {
 struct ListedCheckpoint {
     #[serde(flatten)]
     row: CheckpointRow,
+    /// Whether the directory stands here: what `@` names.
+    is_current: bool,
     /// Null without `--stat`.
     counts: Option<ChangeCountsJson>,
 }
@@ -86,6 +88,7 @@ pub fn json(outcome: &ListOutcome, store: &std::path::Path) -> String {
     let mut counts = outcome.changes.iter();
     let rows = outcome.checkpoints.iter().map(|row| ListedCheckpoint {
         row: CheckpointRow::new(row),
+        is_current: outcome.position.as_ref().map(|c| c.id) == Some(row.id),
         counts: counts.next().copied().flatten().map(Into::into),
     });
     let data = ListAnswer {

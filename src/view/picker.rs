@@ -1,4 +1,5 @@
-//! The screen of the picker: checkpoints to choose from, and what a restore of one would change.
+//! The screen of the picker: checkpoints or prompts to choose from, and what going back to one would
+//! change.
 
 use crate::base::text::escape;
 use crate::base::time::{age, local_minutes};
@@ -7,24 +8,28 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::ListOutcome;
+use crate::ops::browse::prompts::{ListedPrompt, PromptsOutcome};
 use crate::ops::warning::warning_words::thousands;
 use crate::view::columns::{cut, padded, width};
 use crate::view::format::Paint;
 use crate::view::plan::{self, Tense};
-use crate::view::table::state_words;
+use crate::view::rewind;
+use crate::view::table::{change_words, state_words};
 use crate::view::words::count_files;
 
 /// Screens as wide as this show the changes beside the list, others below it.
 const SIDE_BY_SIDE_COLUMNS: usize = 100;
-const KEYS: &str =
-    "enter: restore   esc: leave   type: filter   up, down: move   tab: restores too";
+/// Maximum width of a source in a row.
+const SOURCE_COLUMNS: usize = 10;
 
-/// A checkpoint to choose.
+/// A checkpoint to choose, or the one before a prompt.
 pub struct PickerChoice {
     pub id: ObjectId,
     pub is_restore: bool,
     is_marked: bool,
-    age: String,
+    /// Day and time, without this year.
+    time: String,
+    source: String,
     words: String,
     /// Further lines about it.
     about: String,
@@ -43,24 +48,56 @@ impl PickerChoice {
                 || escape(&record.reason),
                 |(story, reason)| state_words(story, reason.as_deref()),
             );
-            let time = local_minutes(record.time_ms);
-            let about = format!(
-                "{time}, {}, {}",
-                escape(&record.source),
-                count_files(record.files)
-            );
-            let id = checkpoint.id;
+            let about = format!("{}, {}", escape(&record.source), count_files(record.files));
+            let choice = Self::new(checkpoint, record.time_ms, now_ms, words, &about);
             Self {
-                id,
-                is_restore: checkpoint.is_safety(),
-                is_marked: position == Some(id),
-                age: age(record.time_ms, now_ms),
-                searched: format!("{} {words} {about}", id.to_hex()).to_lowercase(),
-                words,
-                about,
+                is_marked: position == Some(checkpoint.id),
+                ..choice
             }
         };
         outcome.checkpoints.iter().map(choice).collect()
+    }
+
+    /// The prompts of a session before which a state is kept, with their places, newest first.
+    pub fn prompts(outcome: &PromptsOutcome, now_ms: i64) -> Vec<(u32, Self)> {
+        let choice = |prompt: &ListedPrompt| {
+            let (note, before) = (&prompt.note, prompt.before.as_ref()?);
+            let words = format!("{}  {}", note.number, rewind::line_of(note));
+            let also = outcome.also_before(note.number);
+            let also: String = also.iter().map(|warning| format!("; {warning}")).collect();
+            let changes = prompt.changes.map(change_words).unwrap_or_default();
+            let choice = Self::new(before, note.time_ms, now_ms, words, &(changes + &also));
+            let is_marked = outcome.position == Some(note.number);
+            Some((
+                note.number,
+                Self {
+                    is_marked,
+                    ..choice
+                },
+            ))
+        };
+        outcome.prompts.iter().filter_map(choice).collect()
+    }
+
+    fn new(of: &Checkpoint, time_ms: i64, now_ms: i64, words: String, about: &str) -> Self {
+        let (time, now) = (local_minutes(time_ms), local_minutes(now_ms));
+        let this_year = now.get(..5).unwrap_or_default();
+        let about = format!("{time}, {} ago, {about}", age(time_ms, now_ms));
+        let source = if of.is_safety() {
+            ""
+        } else {
+            &*of.record.source
+        };
+        Self {
+            id: of.id,
+            is_restore: of.is_safety(),
+            is_marked: false,
+            time: time.strip_prefix(this_year).unwrap_or(&time).to_owned(),
+            source: cut(&escape(source), SOURCE_COLUMNS),
+            searched: format!("{} {words} {about}", of.id.to_hex()).to_lowercase(),
+            words,
+            about,
+        }
     }
 
     /// Whether each word that was typed occurs in it.
@@ -104,7 +141,10 @@ impl Preview {
 
 /// One state of the picker.
 pub struct PickerFrame<'p> {
+    pub question: &'p str,
     pub typed: &'p str,
+    /// Whether some of all choices are states saved before restores.
+    pub has_restores: bool,
     /// Those that match what was typed.
     pub choices: &'p [&'p PickerChoice],
     /// Index of the selected one.
@@ -116,16 +156,19 @@ pub struct PickerFrame<'p> {
 }
 
 impl PickerFrame<'_> {
-    /// The lines of the screen from its top, none wider than it.
-    pub fn lines(&self) -> Vec<String> {
-        let head = format!("Restore which checkpoint? {}_", escape(self.typed));
+    /// The lines of the screen from its top, none wider than it; and whether they show the whole plan
+    /// of the selected one.
+    pub fn lines(&self) -> (Vec<String>, bool) {
+        let head = format!("{} {}_", self.question, escape(self.typed));
         let mut lines = vec![self.paint.bold(&cut(&head, self.columns))];
         let room = self.rows.saturating_sub(3);
+        let is_whole;
         if self.columns >= SIDE_BY_SIDE_COLUMNS {
-            let left = self.columns / 2 - 2;
+            let left = self.columns * 3 / 5 - 2;
             let right = self.columns - left - 3;
             let list = self.list(left, room);
-            let changes = self.changes(right, room);
+            let changes;
+            (changes, is_whole) = self.changes(right, room);
             let blank =
                 |lines: &[(String, String)], at: usize| lines.get(at).cloned().unwrap_or_default();
             for at in 0..room.min(list.len().max(changes.len())) {
@@ -139,12 +182,17 @@ impl PickerFrame<'_> {
             let below = room.saturating_sub(list.len() + 1);
             lines.extend(list.into_iter().map(|(_, shown)| shown));
             lines.push(self.paint.faint(&"-".repeat(self.columns)));
-            let changes = self.changes(self.columns, below);
+            let changes;
+            (changes, is_whole) = self.changes(self.columns, below);
             lines.extend(changes.into_iter().map(|(_, shown)| shown));
         }
         lines.resize(self.rows.saturating_sub(1), String::new());
-        lines.push(self.paint.faint(&cut(KEYS, self.columns)));
-        lines
+        let enter = if is_whole { "restore" } else { "choose" };
+        let tab = "   tab: show states saved before restores";
+        let tab = if self.has_restores { tab } else { "" };
+        let keys = format!("enter: {enter}   esc: cancel   type: filter   up, down: move{tab}");
+        lines.push(self.paint.faint(&cut(&keys, self.columns)));
+        (lines, is_whole)
     }
 
     /// The choices around the selected one: each line plain, and as it is shown.
@@ -153,8 +201,14 @@ impl PickerFrame<'_> {
             let plain = cut("  nothing matches", columns);
             return vec![(plain.clone(), plain)];
         }
-        let ages = self.choices.iter().map(|choice| width(&choice.age));
-        let ages = ages.max().unwrap_or_default();
+        let widest = |of: fn(&PickerChoice) -> &String| {
+            let widths = self.choices.iter().map(|choice| width(of(choice)));
+            widths.max().unwrap_or_default()
+        };
+        let (times, sources) = (widest(|c| &c.time), widest(|c| &c.source));
+        let all = self.choices.len();
+        let is_cut = all > room && room > 2;
+        let room = room - usize::from(is_cut);
         let first = (self.at + 1).saturating_sub(room);
         let shown = self.choices.iter().enumerate().skip(first).take(room);
         let line = |(at, choice): (usize, &&PickerChoice)| {
@@ -163,8 +217,10 @@ impl PickerFrame<'_> {
                 (false, true) => "*",
                 (false, false) => " ",
             };
-            let age = padded(&choice.age, ages, true);
-            let line = format!("{lead} {}  {age}  {}", choice.id.short(), choice.words);
+            let time = padded(&choice.time, times, false);
+            let source = padded(&choice.source, sources, false);
+            let (id, words) = (choice.id.short(), &choice.words);
+            let line = format!("{lead} {id}  {time}  {source}  {words}");
             let plain = cut(&line, columns);
             let painted = match (at == self.at, choice.is_restore) {
                 (true, _) => self.paint.bold(&plain),
@@ -173,16 +229,25 @@ impl PickerFrame<'_> {
             };
             (plain, painted)
         };
-        shown.map(line).collect()
+        let mut lines: Vec<_> = shown.map(line).collect();
+        if is_cut {
+            let below = all.saturating_sub(first + room);
+            let more = cut(&format!("  … {first} above, {below} below"), columns);
+            lines.push((more.clone(), self.paint.faint(&more)));
+        }
+        lines
     }
 
-    /// What restoring the selected one would change, as far as there is room.
-    fn changes(&self, columns: usize, room: usize) -> Vec<(String, String)> {
+    /// What restoring the selected one would change, as far as there is room; and whether that is all.
+    fn changes(&self, columns: usize, room: usize) -> (Vec<(String, String)>, bool) {
         let Some(choice) = self.choices.get(self.at) else {
-            return Vec::new();
+            return (Vec::new(), false);
         };
         let mut lines = vec![choice.words.clone(), choice.about.clone()];
-        lines.extend(self.preview.lines(room));
+        let planned = self.preview.lines(room);
+        let is_wide = planned.iter().any(|line| width(line) > columns);
+        lines.extend(planned);
+        let fits = lines.len() <= room && !is_wide;
         if lines.len() > room {
             let more = lines.len() - room.saturating_sub(1);
             lines.truncate(room.saturating_sub(1));
@@ -193,7 +258,8 @@ impl PickerFrame<'_> {
             let painted = self.painted(&plain);
             (plain, painted)
         });
-        shown.take(room).collect()
+        let is_whole = fits && matches!(self.preview, Preview::Plan(_));
+        (shown.take(room).collect(), is_whole)
     }
 
     fn painted(&self, line: &str) -> String {

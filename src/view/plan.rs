@@ -11,6 +11,7 @@ use crate::ops::restore::restore_options::{DatabaseReport, Proposal, TakenStep};
 use crate::ops::warning::warning_words::thousands;
 use crate::view::databases;
 use crate::view::format::{Paint, count};
+use crate::view::table::state_words;
 
 /// Maximum number of paths of one kind in a question.
 const LISTED_PATHS: usize = 10;
@@ -78,6 +79,8 @@ pub fn question(proposal: &Proposal<'_>, paint: Paint) -> String {
         databases,
         again,
         step,
+        story,
+        named: named_by_user,
     } = proposal;
     let mut text = String::new();
     if *again {
@@ -85,16 +88,18 @@ pub fn question(proposal: &Proposal<'_>, paint: Paint) -> String {
     }
     text.push_str(&listing(plan, LISTED_PATHS, paint));
     text.push_str(&databases::listing(databases, paint));
-    text.push_str(&made_since(
-        *since,
-        "the safety checkpoint will hold",
-        LISTED_PATHS,
-    ));
+    text.push_str(&made_since(*since, *verb, Tense::Planned, LISTED_PATHS));
     let what = match (verb, step) {
         (Verb::Undo, Some(step)) => format!("Undo {}", taken(step)),
         (Verb::Redo, Some(step)) => format!("Redo {}", taken(step)),
-        (Verb::Undo | Verb::Redo, None) => format!("Go back to {}", named(target)),
-        (Verb::Restore | Verb::Resume, _) => format!("Restore {}", named(target)),
+        (Verb::Undo | Verb::Redo, None) => "Go on with the interrupted undo".to_owned(),
+        (Verb::Restore | Verb::Resume, _) => match (named_by_user, story) {
+            (Some(words), _) => format!("Go back to {words}"),
+            (None, Some((story, reason))) => {
+                format!("Go back to {}", state_words(story, reason.as_deref()))
+            }
+            (None, None) => format!("Restore {}", named(target)),
+        },
     };
     let counts = counts_with_databases(plan, databases, Tense::Planned);
     text.push_str(&format!("{what}? This will {counts}. [y/N] "));
@@ -110,12 +115,16 @@ pub fn named(checkpoint: &Checkpoint) -> String {
     )
 }
 
+/// Formats `the restore to f76ff8f6 (wave 1)`.
+pub fn restore_of(step: &TakenStep) -> String {
+    let reason = step.reason.as_ref();
+    let reason = reason.map(|reason| format!(" ({})", escape(reason)));
+    let short = step.restored.short();
+    format!("the restore to {short}{}", reason.unwrap_or_default())
+}
+
 fn taken(step: &TakenStep) -> String {
-    format!(
-        "the restore to {}, {} ago",
-        named(&step.restored),
-        age(0, step.age_ms)
-    )
+    format!("{}, {} ago", restore_of(step), age(0, step.age_ms))
 }
 
 /// Lists all paths of a plan, at most `limit` of each kind.
@@ -161,21 +170,30 @@ pub fn listing(plan: &RestorePlan, limit: usize, paint: Paint) -> String {
     text
 }
 
-/// Lists later changes that an undo or redo takes back too, and where they are kept; `since` is
+/// Lists later changes that an undo or redo takes back too, and what brings them back; `since` is
 /// `None` if they are not known.
-pub fn made_since(since: Option<&[RelPath]>, kept: &str, limit: usize) -> String {
-    let Some(since) = since else {
-        return format!(
-            "changes since that step are unknown, because its checkpoint no longer exists; {kept} them all\n"
-        );
+pub fn made_since(since: Option<&[RelPath]>, verb: Verb, tense: Tense, limit: usize) -> String {
+    let (verb, back) = match verb {
+        Verb::Redo => ("redo", "undo"),
+        _ => ("undo", "redo"),
     };
-    if since.is_empty() {
-        return String::new();
-    }
-    format!(
-        "changed since that step: {}; {kept} them\n",
-        and_more(since, limit)
-    )
+    let (what, them) = match since {
+        Some([]) => return String::new(),
+        Some([one]) => (format!("{one} changed since"), "it"),
+        Some(since) => (format!("changed since: {}", and_more(since, limit)), "them"),
+        None => {
+            let why = "because its checkpoint no longer exists";
+            (
+                format!("changes since that step are unknown, {why}"),
+                "them",
+            )
+        }
+    };
+    let overwrites = match tense {
+        Tense::Planned => format!("{verb} overwrites {them}, "),
+        Tense::Done => String::new(),
+    };
+    format!("{what}; {overwrites}{back} brings {them} back\n")
 }
 
 /// What an undo or redo that needs consent does, in one line, for a refusal.

@@ -1,6 +1,5 @@
 //! `prune` as text and as JSON.
 
-use crate::base::cut_list::and_more;
 use crate::base::text::escape;
 use crate::model::checkpoint::keep_policy::KeepReason;
 use crate::model::checkpoint::retention::Evicted;
@@ -10,19 +9,6 @@ use crate::view::envelope::envelope;
 use crate::view::format::{count, size};
 use crate::view::parts::{CheckpointRef, Dropped, dropped};
 use crate::view::words::{Output, eviction_lines};
-
-/// Maximum number of checkpoints named in a refusal.
-const NAMED_CHECKPOINTS: usize = 5;
-
-/// Summarizes what a command line drops beyond the configured policy, for a refusal.
-pub fn stake(gone: &[Evicted]) -> String {
-    let named: Vec<String> = gone.iter().map(Evicted::named).collect();
-    format!(
-        "drop {} that the configuration keeps: {}",
-        count(gone.len(), "checkpoint", "checkpoints"),
-        and_more(&named, NAMED_CHECKPOINTS),
-    )
-}
 
 pub fn question(gone: &[Evicted]) -> String {
     format!(

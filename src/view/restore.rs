@@ -31,7 +31,8 @@ pub const SINCE_SHOWN: usize = 10;
 
 /// Names the plan of a dry run, and the command that carries out just this one.
 pub fn plan_named(digest: &str, command: CommandWords) -> String {
-    format!("plan {digest}; just this: {}\n", placed_command(command))
+    let command = placed_command(command);
+    format!("plan {digest}, refused if anything changes meanwhile; to do exactly this: {command}\n")
 }
 
 /// `for_a_person`: the result goes to a terminal; a pipe gets the sentences that programs know.
@@ -91,7 +92,8 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Outp
     talk.push_str(&databases::left(&outcome.databases));
     talk.push_str(&plan::made_since(
         outcome.since.as_deref(),
-        &format!("safety checkpoint {safety} holds"),
+        outcome.verb,
+        Tense::Done,
         SINCE_SHOWN,
     ));
     talk.push_str(&stays(outcome));
@@ -104,13 +106,10 @@ fn for_person(outcome: &RestoreOutcome, done: &str) -> String {
     const NAMED_PATHS: usize = 5;
     let asked_for = asked_for(&outcome.paths, &outcome.filter);
     let target = plan::named(&outcome.target);
-    let step = outcome
-        .step
-        .as_ref()
-        .map(|step| plan::named(&step.restored));
+    let step = outcome.step.as_ref().map(plan::restore_of);
     let what = match (outcome.verb, step) {
-        (Verb::Undo, Some(restored)) => format!("Undone: the restore to {restored}"),
-        (Verb::Redo, Some(restored)) => format!("Redone: the restore to {restored}"),
+        (Verb::Undo, Some(restored)) => format!("Undone: {restored}"),
+        (Verb::Redo, Some(restored)) => format!("Redone: {restored}"),
         (Verb::Undo | Verb::Redo, None) => format!("Back at {target}"),
         (Verb::Resume, _) => format!("Finished the restore to {target}"),
         (Verb::Restore, _) if asked_for.is_empty() => format!("Restored {target}"),
@@ -144,7 +143,8 @@ fn planned(outcome: &RestoreOutcome, short: &str, reason: &str, paint: Paint) ->
     let counts = plan::counts_with_databases(&outcome.plan, &outcome.databases, Tense::Planned);
     let since = plan::made_since(
         outcome.since.as_deref(),
-        "a safety checkpoint would hold",
+        outcome.verb,
+        Tense::Planned,
         usize::MAX,
     );
     let result =

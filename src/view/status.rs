@@ -155,12 +155,8 @@ fn changed(outcome: &StatusOutcome, paint: Paint) -> String {
     }
     let more = outcome.changed.len().saturating_sub(CHANGED_SHOWN);
     if more > 0 {
-        let set = outcome.position.as_ref().map(|c| c.id);
-        let is_latest = set == outcome.latest.as_ref().map(|c| c.id);
-        let named = set.filter(|_| !is_latest);
-        let selector = named.map_or(String::new(), |id| format!("{} ", id.short()));
         text.push_str(&format!(
-            "  and {} more: 'checkpoint diff {selector}--name-status'\n",
+            "  and {} more: 'checkpoint diff --name-status'\n",
             thousands(more as u64)
         ));
     }

@@ -3,6 +3,7 @@
 use crate::base::text::escape;
 use crate::base::time::{DAY_MS, age, local_minutes};
 use crate::model::checkpoint::record::{Checkpoint, Verb};
+use crate::model::checkpoint::terms::Expiry;
 use crate::model::checkpoint::undo_stack::RestoreStory;
 use crate::model::difference::ChangeCounts;
 use crate::model::state::object_id::ObjectId;
@@ -197,12 +198,14 @@ pub fn footer(outcome: &ListOutcome, is_filtered: bool) -> String {
     }
     let marked = marked(outcome);
     if marked.is_some() && marked != listed.first().map(|c| c.id) {
-        text.push_str("* the directory stands here\n");
+        text.push_str("* you are here\n");
     } else if let (None, Some(position), false) = (marked, &outcome.position, is_filtered) {
-        text.push_str(&format!(
-            "the directory stands at {}\n",
-            position.id.short()
-        ));
+        text.push_str(&format!("you are at {}", position.id.short()));
+        text.push_str(if position.is_safety() {
+            ", saved before a restore ('checkpoint list --restores')\n"
+        } else {
+            "\n"
+        });
     }
     text
 }
@@ -275,7 +278,7 @@ fn rows(outcome: &ListOutcome, screen: Screen) -> Vec<Row> {
                     |(story, reason)| story_words(story, reason.as_deref()),
                 ),
                 escape(source),
-                notes(checkpoint),
+                notes(checkpoint, now_ms),
             ],
         }
     };
@@ -387,12 +390,19 @@ fn fitting(rows: &[Row], screen: usize) -> Vec<(Column, usize)> {
     columns
 }
 
-fn notes(checkpoint: &Checkpoint) -> String {
+fn notes(checkpoint: &Checkpoint, now_ms: i64) -> String {
+    let expiry = match checkpoint.record.terms.expiry {
+        Some(Expiry::At(end_ms)) if end_ms <= now_ms => "expired".to_owned(),
+        Some(Expiry::At(end_ms)) => format!("expires in {}", age(now_ms, end_ms)),
+        Some(Expiry::Never) => "never expires".to_owned(),
+        None => String::new(),
+    };
     let notes = [
         (checkpoint.is_partial(), "partial"),
         (checkpoint.is_scoped(), "scoped"),
         (checkpoint.pinned, "pinned"),
         (checkpoint.record.during_pending, "interrupted restore"),
+        (!expiry.is_empty(), &*expiry),
     ];
     let notes = notes.into_iter().filter(|(is_so, _)| *is_so);
     notes.map(|(_, note)| note).collect::<Vec<_>>().join(", ")

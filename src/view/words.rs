@@ -100,12 +100,12 @@ pub fn warning(warning: &Warning, paint: Paint) -> String {
         .iter()
         .map(|(path, files)| format!("{path}/ ({})", thousands(*files)))
         .collect();
-    let second = if folders.is_empty() {
+    let largest = if folders.is_empty() {
         String::new()
     } else {
-        format!("largest: {}\n", folders.join(", "))
+        format!("largest: {}; ", folders.join(", "))
     };
-    format!("{warning}\n{second}")
+    format!("{warning}\n{largest}--max-files N raises the limit\n")
 }
 
 /// Message where no store exists and none is required.
@@ -117,7 +117,7 @@ pub fn join<'p>(paths: impl Iterator<Item = &'p RelPath>) -> String {
     paths.map(RelPath::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// Formats a line for each: `evicted aab1778f (wave-1): beyond keep`.
+/// Formats a line for each: `evicted aab1778f (wave-1): beyond keep_auto`.
 pub fn evicted(evicted: &[Evicted]) -> String {
     eviction_lines("evicted", evicted)
 }
@@ -128,15 +128,20 @@ pub fn eviction_lines(verb: &str, evicted: &[Evicted]) -> String {
     evicted.iter().map(line).collect()
 }
 
-fn why_evicted(why: EvictionReason) -> &'static str {
-    match why {
+fn why_evicted(why: EvictionReason) -> String {
+    let words = match why {
         EvictionReason::OldSafety => "beyond the last 20 restores",
-        EvictionReason::Oldest => "beyond keep",
+        EvictionReason::Oldest(keep) => {
+            return format!(
+                "only the last {keep} are kept; keep = N in .checkpoint.toml keeps more"
+            );
+        }
         EvictionReason::NoRule => "no rule keeps it",
         EvictionReason::OldAutomatic => "beyond keep_auto",
         EvictionReason::StoreSize => "beyond max_store_size",
         EvictionReason::Expired => "expired",
-    }
+    };
+    words.to_owned()
 }
 
 pub fn count_files(files: u64) -> String {

@@ -30,6 +30,62 @@ fn after_a_restore_create_counts_against_what_was_restored() {
 }
 
 #[test]
+fn whatever_names_no_checkpoint_means_where_the_directory_stands() {
+    let (sandbox, one) = restored();
+    let named = |args: &[&str]| sandbox.run(args).success();
+    // Nothing has changed since the restore, in the words of every command.
+    named(&["status"]).stdout_has("changed      nothing since\n");
+    named(&["diff"]).stdout_is("");
+    named(&["create", "--max-files", "0", "-m", "x"]).stderr_has("+0 ~0 -0");
+    named(&["delete", "x", "--yes"]);
+    sandbox.restore("two").success();
+    sandbox.restore(&one).success();
+    let data = named(&["diff", "--json"]).data();
+    assert_eq!(data["from"]["short"], one);
+    named(&["show"]).stdout_has(&one);
+    named(&["ls"]).stdout_is("a\n");
+    named(&["cat", "a"]).stdout_is("one");
+    named(&["cat", "@:a"]).stdout_is("one");
+    sandbox.write("a", "edited");
+    named(&["restore", "a", "--yes"]).stdout_has(&one);
+    assert_eq!(sandbox.read("a"), "one");
+    let listed = named(&["list", "--json"]).data();
+    let rows = listed["checkpoints"].as_array().expect("rows");
+    let here: Vec<_> = rows
+        .iter()
+        .filter(|row| row["is_current"] == true)
+        .collect();
+    assert_eq!((here.len(), &here[0]["short"]), (1, &one.as_str().into()));
+}
+
+#[test]
+fn steps_back_from_where_the_directory_stands_are_counted_there() {
+    let sandbox = Sandbox::new();
+    let ids = ["one", "two", "three"].map(|text| sandbox.write("a", text).create(text));
+    sandbox.restore(&ids[1]).success();
+    let short = |selector: &str| {
+        let shown = sandbox.run(&["show", selector, "--json"]).success().data();
+        shown["checkpoint"]["short"]
+            .as_str()
+            .expect("an id")
+            .to_owned()
+    };
+    assert_eq!((short("@"), short("@~1")), (ids[1].clone(), ids[0].clone()));
+    assert_eq!(short("latest"), ids[2]);
+    sandbox.run(&["pin", "@"]).success().stdout_has(&ids[1]);
+    sandbox.run(&["show", "@~2"]).code(3);
+    // An undo stands on what was saved before the restore, which no other word names.
+    sandbox.undo().success();
+    let safety = sandbox
+        .listed()
+        .into_iter()
+        .find(|row| row["is_current"] == true);
+    assert_eq!(safety.expect("a row")["kind"], "safety");
+    assert_eq!(short("@~1"), ids[2]);
+    sandbox.run(&["diff"]).success().stdout_is("");
+}
+
+#[test]
 fn status_tells_the_drift_from_what_was_restored() {
     let (sandbox, one) = restored();
     sandbox.write("c", "c");

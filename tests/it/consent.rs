@@ -165,7 +165,7 @@ fn the_command_that_a_dry_run_prints_carries_out_just_this_plan() {
         .success();
     let (_, command) = shown
         .stderr
-        .split_once("just this: checkpoint ")
+        .split_once("to do exactly this: checkpoint ")
         .expect("a command");
     let words: Vec<&str> = command.trim().split(' ').collect();
     sandbox.run(&words).success();

@@ -13,6 +13,7 @@ use crate::source;
 
 /// Sentences that name options outside a command line, and the commands that print them.
 const SENTENCES: &[(&str, &[&str])] = &[
+    ("--max-files N raises the limit", &["create"]),
     ("which only --with-prompts pushes", &["push"]),
     (
         "'--timeout SECONDS' gives it more",

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::bench::fixtures::{files_below, write_description};
+use crate::bench::screen::screen;
+use crate::bench::terminal::dialogue;
 use crate::bench::{Run, Sandbox, Tree, limit};
 
 /// An agent at work in the sandbox.
@@ -375,6 +377,13 @@ fn a_rewind_goes_back_to_before_a_prompt_and_undo_takes_it_back() {
         .success()
         .stdout_has("prompt number 2");
     assert_eq!(listed.stdout.lines().count(), 3, "{listed}");
+    // The newest first, each with what changed in its turn.
+    let first = listed.stdout.lines().next().unwrap_or_default();
+    assert!(
+        first.starts_with("*  3  ") && first.ends_with("prompt number 3"),
+        "{listed}"
+    );
+    assert_eq!(listed.stdout.matches("+1 ~1 -0").count(), 2, "{listed}");
     for (selector, at) in [
         ("prompt:~1", 2),
         ("prompt:~3", 0),
@@ -393,6 +402,19 @@ fn a_rewind_goes_back_to_before_a_prompt_and_undo_takes_it_back() {
         .success()
         .stderr_has("/rewind");
     sandbox.tree().assert_is(&states[1], "after the rewind");
+    let listed = sandbox.run(&["rewind"]).success();
+    let here = listed.stdout.lines().find(|line| line.starts_with('*'));
+    assert!(
+        here.is_some_and(|line| line.starts_with("*  2  ")),
+        "{listed}"
+    );
+    listed.stderr_has("* you are here\n");
+    let data = sandbox.run(&["rewind", "--json"]).success().data();
+    assert_eq!(
+        (&data["position"], &data["prompts"][0]["number"]),
+        (&2.into(), &3.into())
+    );
+    assert_eq!(data["prompts"][2]["counts"]["added"], 1);
     agent.prompt("another way");
     sandbox
         .run(&["rewind"])
@@ -416,6 +438,74 @@ fn a_rewind_goes_back_to_before_a_prompt_and_undo_takes_it_back() {
         Some(4)
     );
     sandbox.run(&["list", "--session", "unknown"]).code(3);
+}
+
+#[test]
+fn a_rewind_says_whose_prompts_it_takes_back_too() {
+    let sandbox = project();
+    let (agent, other) = (
+        claude(&sandbox),
+        Agent {
+            name: "codex",
+            session: "thread",
+            ..claude(&sandbox)
+        },
+    );
+    other.prompt("before all of it");
+    for number in 1..=2 {
+        agent.prompt(&format!("mine {number}"));
+        sandbox.write("a", format!("mine {number}"));
+        other.prompt(&format!("theirs {number}"));
+        sandbox.write("b", format!("theirs {number}"));
+    }
+    let rewind = |words: &[&str]| {
+        let session = ["rewind", "--session", "session-one"];
+        sandbox.run(&[&session[..], words].concat()).success()
+    };
+    rewind(&[]).stderr_has("codex had 3 prompts here too: 'checkpoint rewind --session thread'\n");
+    let sentence =
+        |count: &str| format!("warning: this also takes back {count} of codex, session thread\n");
+    rewind(&["1", "--dry-run"]).stderr_has(&sentence("2 prompts"));
+    let data = rewind(&["2", "--dry-run", "--json"]).json();
+    assert_eq!(data["warnings"][0]["code"], "also_before");
+    let Some(run) = dialogue(
+        &sandbox,
+        "$checkpoint rewind 2 --session session-one",
+        &[("[y/N]", "n\\n")],
+    ) else {
+        return;
+    };
+    let shown = screen(&run.clone().code(4).stdout).join("\n");
+    assert!(
+        shown.contains("Go back to before prompt 2 (mine 2)?"),
+        "{run}"
+    );
+    assert_eq!(
+        shown.matches(sentence("1 prompt").trim()).count(),
+        1,
+        "{run}"
+    );
+    rewind(&["2", "--yes"]).stderr_has(&sentence("1 prompt"));
+    assert_eq!(sandbox.read("b"), "theirs 1");
+}
+
+#[test]
+fn on_a_terminal_a_prompt_is_chosen_from_the_list() {
+    let sandbox = project();
+    let agent = claude(&sandbox);
+    for number in 1..=2 {
+        agent.prompt(&format!("prompt number {number}"));
+        sandbox.write("a", format!("after {number}"));
+    }
+    let line = "stty rows 12 cols 120; $checkpoint rewind";
+    let keys = [("before which prompt", "\\033[B"), ("  write  a", "\\r")];
+    let Some(run) = dialogue(&sandbox, line, &keys) else {
+        return;
+    };
+    run.success();
+    assert_eq!(sandbox.read("a"), "1");
+    let left = dialogue(&sandbox, line, &[("before which prompt", "\\033")]);
+    left.expect("a terminal").code(4);
 }
 
 #[test]
@@ -618,7 +708,7 @@ fn many_other_sessions_and_lost_notes_hide_no_prompt() {
         .run(&["rewind"])
         .success()
         .stdout_has("important work");
-    assert!(listed.stdout.contains("   2  "), "{listed}");
+    assert!(listed.stdout.contains("  2  "), "{listed}");
 }
 
 #[test]

@@ -41,7 +41,9 @@ fn locked(sandbox: &Sandbox) -> File {
 
 fn prompts(sandbox: &Sandbox) -> Vec<Value> {
     let data = sandbox.run(&["rewind", "--json"]).success().data();
-    data["prompts"].as_array().expect("a list").clone()
+    let mut prompts = data["prompts"].as_array().expect("a list").clone();
+    prompts.reverse();
+    prompts
 }
 
 /// Names of the files in the folder for temporary files that begin so.

@@ -72,10 +72,11 @@ fn a_command_has_names_as_they_are() {
     sandbox.write("README", "1").write("it's a\nname", "1");
     sandbox.create("one");
     for name in ["README", "it's a\nname"] {
-        let refused = sandbox.run(&["restore", name, "--json"]).code(3);
+        let typed = format!("@:{name}");
+        let refused = sandbox.run(&["find", &typed, "--json"]).code(3);
         assert_eq!(
             refused.json()["error"]["command"],
-            json!(["checkpoint", "restore", "latest", name])
+            json!(["checkpoint", "find", name])
         );
     }
     sandbox.run(&["hold", "WAVE"]).success();

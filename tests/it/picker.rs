@@ -46,22 +46,15 @@ fn assert_shows(run: &Run, picture: &str, ids: &[String; 3]) {
 }
 
 #[test]
-fn what_was_typed_and_chosen_is_restored_after_a_question() {
+fn what_was_typed_is_restored_by_a_key_where_its_whole_plan_was_seen() {
     let (sandbox, ids) = story();
-    let keys = [
-        (TITLE, "DRAFT"),
-        ("  add    gone", "\\r"),
-        ("[y/N]", "y\\n"),
-    ];
+    let keys = [(TITLE, "DRAFT"), ("  add    gone", "\\r")];
     let Some(run) = chosen(&sandbox, 120, &keys) else {
         return;
     };
     assert_shows(&run, WIDE, &ids);
     let shown = screens(&run.clone().success().stdout).usual.join("\n");
-    assert!(
-        shown.contains(&format!("Restore {} (draft)?", ids[0])),
-        "the plan is shown as without the picker\n{run}"
-    );
+    assert!(!shown.contains("[y/N]"), "it was the consent\n{run}");
     assert_eq!(
         (sandbox.read("a"), sandbox.exists("new")),
         ("1".into(), false)
@@ -70,17 +63,17 @@ fn what_was_typed_and_chosen_is_restored_after_a_question() {
 
 const WIDE: &str = "
 Restore which checkpoint? DRAFT_
-> id-first  2 h  draft                                     | draft
-                                                           | 2026-03-24 10:00, test, 2 files
-                                                           | would write 2 files (1 new), delete 1 file
-                                                           |   write  a
-                                                           |   add    gone
-                                                           |   delete new
+> id-first  03-24 10:00  test  draft                                   | draft
+                                                                       | 2026-03-24 10:00, 2 h ago, test, 2 files
+                                                                       | would write 2 files (1 new), delete 1 file
+                                                                       |   write  a
+                                                                       |   add    gone
+                                                                       |   delete new
 
 
 
 
-enter: restore   esc: leave   type: filter   up, down: move   tab: restores too
+enter: restore   esc: cancel   type: filter   up, down: move
 ";
 
 #[test]
@@ -95,17 +88,17 @@ fn on_a_narrow_screen_the_changes_stand_below_the_list() {
 
 const NARROW: &str = "
 Restore which checkpoint? _
-* id-third  30 min  wave 2
-> id-2nd-_     1 h  波形: 表の幅 🎈
-  id-first     2 h  draft
+* id-third  03-24 11:30  test  wave 2
+> id-2nd-_  03-24 11:00  test  波形: 表の幅 🎈
+  id-first  03-24 10:00  test  draft
 ------------------------------------------------------------
 波形: 表の幅 🎈
-2026-03-24 11:00, test, 1 file
+2026-03-24 11:00, 1 h ago, test, 1 file
 would write 1 file, delete 1 file
   write  a
   delete new
 
-enter: restore   esc: leave   type: filter   up, down: move…
+enter: restore   esc: cancel   type: filter   up, down: move
 ";
 
 #[test]
@@ -179,7 +172,8 @@ fn restores_are_chosen_among_only_when_asked_for() {
         ("  write  a", "\\r"),
         ("[y/N]", "y\\n"),
     ];
-    let Some(run) = chosen(&sandbox, 120, &keys) else {
+    // Too narrow for the plan, so that it is asked about.
+    let Some(run) = chosen(&sandbox, 30, &keys) else {
         return;
     };
     run.success();
@@ -232,6 +226,44 @@ fn nothing_that_is_chosen_from_has_power_over_the_terminal() {
         !run.stdout.contains("\x1b]0;") && !run.stdout.contains('\u{202e}'),
         "{run}"
     );
+}
+
+#[test]
+fn a_plan_that_was_not_seen_whole_is_asked_about_and_keys_before_the_question_answer_nothing() {
+    let (sandbox, _) = story();
+    for at in 0..30 {
+        sandbox.write(format!("many/{at}"), "1");
+    }
+    // What is typed together with Enter comes before the question.
+    let keys = [
+        (TITLE, "draft"),
+        ("more lines", "\\ry\\ny\\n"),
+        ("[y/N]", "\\n"),
+    ];
+    let Some(run) = chosen(&sandbox, 120, &keys) else {
+        return;
+    };
+    run.code(4);
+    assert_eq!(sandbox.read("a"), "333");
+    let keys = [(TITLE, "draft"), ("more lines", "\\r"), ("[y/N]", "y\\n")];
+    chosen(&sandbox, 120, &keys).expect("a terminal").success();
+    assert_eq!(sandbox.read("a"), "1");
+}
+
+#[test]
+fn a_list_that_goes_on_says_so() {
+    let (sandbox, _) = story();
+    for at in 0..12 {
+        sandbox
+            .write("a", format!("{at}"))
+            .create(&format!("n {at}"));
+    }
+    let keys = [(TITLE, "\\033[B"), ("above, 7 below", "\\033")];
+    let Some(run) = chosen(&sandbox, 120, &keys) else {
+        return;
+    };
+    let shown = screens(&run.clone().code(4).stdout).other.join("\n");
+    assert!(shown.contains("… 0 above, 7 below"), "{run}");
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::bench::{Run, Sandbox};
+use crate::bench::Sandbox;
+use crate::bench::terminal::dialogue;
 
 /// Fixes the clock at an hour of a day in March 2026, UTC.
 fn at(sandbox: &Sandbox, day: u32, hour: u32) {
@@ -121,23 +122,18 @@ fn what_a_project_says_of_time_only_keeps_more() {
     assert_eq!(reasons(&sandbox), ["4.12", "4.9", "3.12", "3.9", "2.12"]);
 }
 
-/// Refused with 4 for want of consent, naming the checkpoints, with nothing changed.
-fn assert_refused(sandbox: &Sandbox, run: Run, named: &[&str]) {
-    let before = reasons(sandbox);
-    let mut run = run.code(4).stderr_has("--yes");
-    for reason in named {
-        run = run.stderr_has(&format!("({reason})"));
-    }
-    assert_eq!(reasons(sandbox), before, "{run}");
-}
-
 #[test]
-fn a_prune_that_drops_what_the_configuration_keeps_needs_consent() {
+fn a_prune_on_a_terminal_asks_before_it_drops_what_the_configuration_keeps() {
     let sandbox = four_days();
-    let run = sandbox.run(&["prune", "--keep", "6"]);
-    assert_eq!(reasons(&sandbox).len(), 8);
-    assert_refused(&sandbox, run, &["1.9", "1.12"]);
-    sandbox.run(&["prune", "--keep", "6", "--yes"]).success();
+    for (answer, left) in [("n\\n", 8), ("y\\n", 7)] {
+        let keys = [("[y/N]", answer)];
+        let Some(run) = dialogue(&sandbox, "$checkpoint prune --keep 7", &keys) else {
+            return;
+        };
+        assert!(run.stdout.contains("(1.9)"), "it names what goes\n{run}");
+        assert_eq!(reasons(&sandbox).len(), left, "{run}");
+    }
+    sandbox.run(&["prune", "--keep", "6"]).success();
     assert_eq!(reasons(&sandbox).len(), 6);
     sandbox.user_config("keep = 2\n");
     // The configured policy needs none, nor does one that keeps more.
@@ -147,20 +143,20 @@ fn a_prune_that_drops_what_the_configuration_keeps_needs_consent() {
 }
 
 #[test]
-fn a_create_that_drops_what_the_configuration_keeps_needs_consent() {
+fn a_number_to_keep_that_is_typed_is_consent_and_the_checkpoint_comes_first() {
     let sandbox = four_days();
     sandbox.write("a", "more");
-    let run = sandbox.run(&["create", "-r", "more", "--keep", "8"]);
-    assert_eq!(reasons(&sandbox).len(), 8, "nothing was made");
-    assert_refused(&sandbox, run, &["1.9"]);
     let run = sandbox
-        .run(&["create", "-r", "more", "--keep", "8", "--yes"])
+        .run(&["create", "-r", "more", "--keep", "8"])
         .success();
-    run.stderr_has("(1.9): beyond keep");
-    sandbox
-        .run(&["create", "-r", "again", "--keep", "9"])
-        .success();
-    assert_eq!(reasons(&sandbox).len(), 9);
+    run.stderr_has("(1.9): only the last 8 are kept; keep = N in .checkpoint.toml keeps more");
+    assert_eq!(reasons(&sandbox)[0], "more");
+    assert_eq!(reasons(&sandbox).len(), 8);
+    sandbox.write("a", "again");
+    if let Some(run) = dialogue(&sandbox, "$checkpoint create -m again --keep 2", &[]) {
+        run.success();
+        assert_eq!(reasons(&sandbox), ["again", "more"]);
+    }
 }
 
 #[test]

@@ -487,7 +487,7 @@ fn a_scoped_checkpoint_is_compared_within_its_scope_only() {
     sandbox
         .run(&["find", "README"])
         .success()
-        .stdout_has("README: in")
+        .stdout_has("README: newest copy in")
         .stdout_has("changed");
 }
 

@@ -1,7 +1,7 @@
 //! What `list` and `status` show on terminals of many widths, compared whole.
 
 use crate::bench::screen::screen;
-use crate::bench::terminal::at_a_terminal;
+use crate::bench::terminal::{at_a_terminal, dialogue};
 use crate::bench::{Run, Sandbox};
 
 const NOON: &str = "2026-03-24T12:00:00Z";
@@ -84,7 +84,7 @@ Today
 Yesterday
   id-first  09:00  1 d  first draft of the parser, …
 3 checkpoints; 3 restores: 'checkpoint list --restores'
-* the directory stands here
+* you are here
 ",
     ),
     (
@@ -97,7 +97,7 @@ Today
 Yesterday
   id-first  09:00  1 d  first draft of the parser, with the tes…  test
 3 checkpoints; 3 restores: 'checkpoint list --restores'
-* the directory stands here
+* you are here
 ",
     ),
     (
@@ -110,7 +110,7 @@ Today
 Yesterday
   id-first  09:00  1 d      3   3 B  first draft of the parser, with the tests that Anna asked for last…  test
 3 checkpoints; 3 restores: 'checkpoint list --restores'
-* the directory stands here
+* you are here
 ",
     ),
     (
@@ -123,7 +123,7 @@ Today
 Yesterday
   id-first  09:00  1 d      3   3 B  first draft of the parser, with the tests that Anna asked for last week  test
 3 checkpoints; 3 restores: 'checkpoint list --restores'
-* the directory stands here
+* you are here
 ",
     ),
 ];
@@ -150,7 +150,7 @@ Today
 Yesterday
   id-first  09:00  +3 ~0 -0  first draft of the par…
 3 checkpoints; 3 restores: 'checkpoint list --restores'
-* the directory stands here
+* you are here
 ",
     ),
     (
@@ -163,7 +163,7 @@ Today
 Yesterday
   id-first  09:00  1 d  +3 ~0 -0      3  first draft of the parser, with the tests that Anna asked for …  test
 3 checkpoints; 3 restores: 'checkpoint list --restores'
-* the directory stands here
+* you are here
 ",
     ),
 ];
@@ -198,7 +198,7 @@ Today
 Yesterday
   id-first  09:00     1 d  first draft of the parser, with the …  test
 3 checkpoints, 3 restores
-* the directory stands here
+* you are here
 ",
     ),
     (
@@ -214,7 +214,7 @@ Today
 Yesterday
   id-first  09:00     1 d      3   3 B  first draft of the parser, with the tests that Anna asked for l…  test
 3 checkpoints, 3 restores
-* the directory stands here
+* you are here
 ",
     ),
 ];
@@ -263,14 +263,33 @@ fn status_tells_position_changes_work_under_way_and_the_store_in_this_order() {
 }
 
 #[test]
+fn the_list_says_when_a_checkpoint_expires() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").env("NO_COLOR", "1");
+    for (when, told) in [("24h", "expires in 23 h"), ("never", "never expires")] {
+        sandbox.at("2026-03-24T10:00:00Z");
+        let made = ["create", "-m", when, "--expires", when];
+        sandbox.run(&made).success();
+        sandbox.at("2026-03-24T10:30:00Z");
+        let Some(run) = dialogue(&sandbox, "$checkpoint list", &[]) else {
+            return;
+        };
+        assert!(run.stdout.contains(told), "{run}");
+    }
+    sandbox.at("2026-03-25T11:00:00Z");
+    let run = dialogue(&sandbox, "$checkpoint list", &[]).expect("a terminal");
+    assert!(run.stdout.contains("expired"), "{run}");
+}
+
+#[test]
 fn status_names_ten_changed_files_and_the_command_for_the_others() {
-    let (sandbox, ids) = story();
+    let (sandbox, _) = story();
     for number in 10..23 {
         sandbox.write(format!("new-{number}"), "1");
     }
     let run = sandbox.run(&["status"]).success();
     assert_eq!(run.stdout.matches("\n  + new-").count(), 10, "{run}");
-    let hint = format!("diff {} --name-status", ids[1]);
+    let hint = "diff --name-status";
     let run = run.stdout_has(&format!("  and 3 more: 'checkpoint {hint}'\n"));
     let words: Vec<&str> = hint.split(' ').collect();
     let all = sandbox.run(&words).success();
@@ -292,7 +311,9 @@ fn status_tells_a_position_that_only_a_restore_recorded() {
         return;
     };
     assert!(
-        shown.ends_with(&format!("\nthe directory stands at {safety}")),
+        shown.ends_with(&format!(
+            "\nyou are at {safety}, saved before a restore ('checkpoint list --restores')"
+        )),
         "{shown}"
     );
 }

@@ -45,9 +45,9 @@ fn a_wrong_selector_says_what_was_meant() {
     let no =
         |typed: &str, hint: &str| (typed.to_owned(), format!("no checkpoint '{typed}'; {hint}"));
     let wrong = [
-        no("HEAD", "did you mean latest?"),
-        no("HEAD~1", "did you mean latest~1?"),
-        no("@^", "did you mean latest~1?"),
+        no("HEAD", "did you mean @?"),
+        no("HEAD~1", "did you mean @~1?"),
+        no("@^", "did you mean @~1?"),
         no("first", "did you mean latest~2?"),
         no("2h", &format!("did you mean {QUOTE}2h ago{QUOTE}?")),
         no("wave", "did you mean 'Wave 2: api' or 'wave 1'?"),
@@ -142,11 +142,8 @@ fn the_newest_in_a_hint_is_no_safety_checkpoint() {
 fn a_word_of_the_other_kind_is_named_with_the_command_that_is_meant() {
     let (sandbox, ids) = three();
     for (line, code, told) in [
-        ("restore|README.md", 3, "'README.md' is a path, not a checkpoint; run: checkpoint restore latest README.md".to_owned()),
-        ("restore|src/a.rs|README.md|--yes", 3, "'src/a.rs' is a path, not a checkpoint; run: checkpoint restore latest src/a.rs README.md".to_owned()),
-        ("restore|README.md|--dry-run|--exclude|src", 3, "'README.md' is a path, not a checkpoint; run: checkpoint restore latest README.md --dry-run --exclude src".to_owned()),
-        ("restore|--overlay|--glob|README.md|--|README.md", 3, "'README.md' is a path, not a checkpoint; run: checkpoint restore latest --overlay --glob README.md README.md".to_owned()),
-        ("show|README.md", 3, "'README.md' is a path, not a checkpoint; run: checkpoint show latest README.md".to_owned()),
+        ("restore|nope", 3, format!("no checkpoint and no path 'nope'; 'checkpoint list' shows them all; the newest is {}", ids[2])),
+        ("pin|README.md", 3, "'README.md' is a path, not a checkpoint; 'checkpoint list' shows the checkpoints".to_owned()),
         ("restore|wave 1|plan", 3, format!("'plan' is a checkpoint, and no path in {}; run: checkpoint diff {} {}", ids[0], ids[0], ids[2])),
         ("diff|wave 1|plan|wave 1", 3, format!("'wave 1' is a checkpoint, and no path in {}; run: checkpoint diff {} {}", ids[0], ids[0], ids[0])),
         ("diff|nope", 3, format!("no checkpoint and no path 'nope'; 'checkpoint list' shows them all; the newest is {}", ids[2])),
@@ -224,7 +221,7 @@ fn a_path_is_written_the_same_way_everywhere() {
 
 #[test]
 fn a_word_that_could_be_both_is_the_checkpoint_unless_it_stands_behind_dashes() {
-    let (sandbox, _) = three();
+    let (sandbox, ids) = three();
     sandbox.write("plan", "a file");
     sandbox.at("2026-03-24T12:44:00Z").create("later");
     sandbox.write("plan", "another");
@@ -246,11 +243,73 @@ fn a_word_that_could_be_both_is_the_checkpoint_unless_it_stands_behind_dashes() 
     for line in ["show|--|plan", "show|@|--|plan"] {
         run(&sandbox, line).success().stdout_has("later");
     }
-    run(&sandbox, "restore|--|plan")
-        .code(3)
-        .stderr_has("'plan' is a path, not a checkpoint; run: checkpoint restore latest plan\n");
+    // A restore of the wrong one would replace files.
+    let id = &ids[2];
+    check_line(
+        &run(&sandbox, "restore|plan|src|--overlay|--dry-run").code(2),
+        &format!(
+            "plan is a checkpoint and a path; 'checkpoint restore {id} src --dry-run --overlay' takes \
+             the checkpoint, 'checkpoint restore --dry-run --overlay -- plan src' the path"
+        ),
+    );
+    let words = format!("restore|{id}|src|--dry-run|--overlay");
+    run(&sandbox, &words).success();
+    run(&sandbox, "restore|--dry-run|--overlay|--|plan|src").success();
+    // Behind an option that ends the words, or as it is printed, it is plain.
+    sandbox.write(id, "a file called like a checkpoint");
+    for line in [
+        &format!("restore|{id}|--dry-run"),
+        "restore|plan|--dry-run|--",
+    ] {
+        let run = run(&sandbox, line).success();
+        assert!(run.stdout.contains(&format!("Restoring `{id}`")), "{run}");
+    }
     run(&sandbox, "restore|latest|--yes|--|plan").success();
     assert_eq!(sandbox.read("plan"), "a file");
+    sandbox.write("plan", "another").write("latest", "");
+    run(&sandbox, "restore|latest|--yes").code(2);
+    run(&sandbox, "restore|./plan|--yes").success();
+    assert_eq!(sandbox.read("plan"), "a file");
+    // Also where only the checkpoint has that path.
+    sandbox.remove("plan");
+    run(&sandbox, "restore|plan|--yes").code(2);
+    run(&sandbox, "restore|--yes|--|plan").success();
+    assert_eq!(sandbox.read("plan"), "a file");
+}
+
+#[test]
+fn paths_alone_are_restored_from_where_the_directory_stands() {
+    let (sandbox, _) = three();
+    let read = |name: &str| sandbox.read(name);
+    let old = read("README.md");
+    sandbox.write("README.md", "edited").remove("src/a.rs");
+    run(&sandbox, "restore|src/a.rs|README.md|--yes").success();
+    assert_eq!(
+        (read("README.md"), sandbox.exists("src/a.rs")),
+        (old.clone(), true)
+    );
+    sandbox.write("README.md", "edited");
+    for line in [
+        "restore|--yes|--|README.md",
+        "restore|.|--yes",
+        "restore|--glob|*.md|--yes",
+    ] {
+        sandbox.write("README.md", "edited");
+        run(&sandbox, line).success();
+        assert_eq!(read("README.md"), old, "{line}");
+    }
+    // After a restore, what was restored counts, not what was made last.
+    run(&sandbox, "restore|wave 1|--yes").success();
+    let first = read("README.md");
+    sandbox.write("README.md", "edited");
+    run(&sandbox, "restore|README.md|--yes").success();
+    assert_eq!(read("README.md"), first);
+    let out = sandbox.top().join("out").to_string_lossy().into_owned();
+    sandbox
+        .run(&["restore", "--to", &out, "README.md"])
+        .success();
+    assert_eq!(sandbox.read(format!("{out}/README.md")), first);
+    run(&sandbox, "show|README.md").success();
 }
 
 #[test]
@@ -298,15 +357,15 @@ fn a_word_of_any_bytes_is_shown_as_names_are() {
         };
         check_line(
             &run(&["restore"]),
-            &format!("no checkpoint '{shown}'; {all}"),
+            &format!("no checkpoint and no path '{shown}'; {all}"),
         );
         run(&["restore", "@"]).stderr_has(&format!("does not hold '{shown}';"));
         run(&["cat", "@"]).stderr_has(&format!("does not hold '{shown}';"));
     }
     sandbox.write("back\\slash", "1");
-    run(&sandbox, "restore|back\\slash").code(3).stderr_has(
-        r"'back\\slash' is a path, not a checkpoint; run: checkpoint restore latest 'back\slash'",
-    );
+    run(&sandbox, "pin|back\\slash")
+        .code(3)
+        .stderr_has(r"'back\\slash' is a path, not a checkpoint;");
 }
 
 #[test]

@@ -46,6 +46,35 @@ fn over_the_limit_nothing_is_made_and_the_sentence_is_said() {
 }
 
 #[test]
+fn with_require_a_script_stops_where_no_checkpoint_holds_the_present_state() {
+    let sandbox = with_files(7);
+    let over = ["create", "--require", "--max-files", "3"];
+    let run = sandbox.run(&over).code(4).stdout_is("");
+    run.stderr_has("Directory has >3 files — checkpoints disabled for performance.\n")
+        .stderr_has("; --max-files N raises the limit\n")
+        .stderr_has("checkpoint: no checkpoint holds the present state; --max-files N");
+    let run = sandbox.run(&[&over[..], &["--json"]].concat()).code(4);
+    assert_eq!(run.error_code(), "not_recorded");
+    let answer = run.json();
+    assert_eq!(answer["data"]["skipped"], "too_many_files", "{answer}");
+    let quiet = sandbox.run(&[&over[..], &["-q"]].concat()).code(4);
+    quiet.stderr_has("no checkpoint holds the present state");
+    sandbox.env("CHECKPOINT_DISABLE", "1");
+    let run = sandbox.run(&["create", "--require"]).code(4).stdout_is("");
+    run.stderr_has("CHECKPOINT_DISABLE is set");
+    sandbox.env("CHECKPOINT_DISABLE", "");
+    // What was made, or is equal, holds it; what holds a part of it is another code.
+    let made = || {
+        sandbox.at("2026-03-24T12:00:00Z");
+        let run = sandbox.run(&["create", "--require", "-m", "x"]);
+        run.success().stdout
+    };
+    assert_eq!(made(), made());
+    sandbox.run(&["hold", "x", "--for", "1h"]).success();
+    sandbox.run(&["create", "--require"]).code(4).stdout_is("");
+}
+
+#[test]
 fn the_default_limit_is_written_with_a_comma() {
     let sandbox = with_files(1001);
     let run = sandbox.run(&["create", "--max-files", "1000"]).success();

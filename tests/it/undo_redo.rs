@@ -152,7 +152,7 @@ fn an_undo_names_what_was_made_since_and_keeps_it_in_its_safety_checkpoint() {
     sandbox.restore(&one).success();
     sandbox.write("new", "made since").write("d/deep", "too");
     let dry = sandbox.run(&["undo", "--dry-run"]).success();
-    dry.stdout_has("changed since that step: d/deep, new; a safety checkpoint would hold them\n");
+    dry.stdout_has("changed since: d/deep, new; undo overwrites them, redo brings them back\n");
     let data = sandbox.run(&["undo", "--yes", "--json"]).success().data();
     assert_eq!(
         data["since"],
@@ -199,7 +199,7 @@ fn the_question_of_an_undo_names_what_was_made_since() {
         return;
     };
     run.code(4)
-        .stdout_has("changed since that step: a, new; the safety checkpoint will hold them");
+        .stdout_has("changed since: a, new; undo overwrites them, redo brings them back");
     assert_eq!(sandbox.read("new"), "made since");
 }
 
@@ -211,8 +211,38 @@ fn an_undo_of_a_restore_whose_target_is_gone_claims_no_changes() {
     sandbox.restore(&one).success();
     sandbox.run(&["delete", &one, "--yes"]).success();
     let run = sandbox.run(&["undo", "--yes"]).success();
-    run.stderr_has("changes since that step are unknown, because its checkpoint no longer exists; safety checkpoint ");
+    run.stderr_has("changes since that step are unknown, because its checkpoint no longer exists; redo brings them back\n");
     assert_eq!(sandbox.read("a"), "two");
+}
+
+#[test]
+fn a_question_names_what_was_chosen() {
+    let sandbox = Sandbox::new();
+    let one = step(&sandbox, "one");
+    step(&sandbox, "two");
+    sandbox.restore(&one).success();
+    let safety = sandbox.listed()[0]["short"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let asks = |line: &str, question: &str| {
+        let keys = [("[y/N]", "n\\n")];
+        let Some(run) = dialogue(&sandbox, line, &keys) else {
+            return;
+        };
+        assert!(run.stdout.contains(question), "{line}\n{run}");
+    };
+    sandbox.write("a", "edited");
+    let undo = format!("Undo the restore to {one}");
+    asks("$checkpoint undo", &format!("{undo} (one), "));
+    let restore = format!("$checkpoint restore {safety}");
+    asks(
+        &restore,
+        &format!("Go back to the state before the restore to {one} (one)?"),
+    );
+    // Also where that checkpoint is gone.
+    sandbox.run(&["delete", &one, "--yes"]).success();
+    asks("$checkpoint undo", &format!("{undo}, "));
 }
 
 #[test]

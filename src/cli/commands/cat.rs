@@ -9,14 +9,16 @@ use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::printer::StdoutSink;
 use crate::config::settings::OwnFile;
 use crate::error::Result;
+use crate::model::checkpoint::selector::CURRENT;
 use crate::ops::browse::cat::{self as cat_op, CatOptions};
 use crate::ops::context::Context;
 use crate::view::cat as cat_view;
 
 /// Print the content of one file of a checkpoint
 ///
-/// SEL:PATH and SEL PATH mean the same; a PATH alone is that of the latest checkpoint. The last
-/// colon that leaves an existing checkpoint and file counts. A symlink is printed as its target.
+/// SEL:PATH and SEL PATH mean the same; a PATH alone is that of @, where the directory stands. With
+/// several colons, the last one that gives an existing file is used. A symlink is printed as its
+/// target.
 #[derive(Clone, Debug, clap::Args)]
 pub struct CatArgs {
     /// Checkpoint, a colon, and a path from the current directory
@@ -25,7 +27,7 @@ pub struct CatArgs {
     /// Path, if the first word is a checkpoint alone
     #[arg(value_name = "PATH")]
     pub path: Option<OsString>,
-    /// A path alone, no checkpoint
+    /// Path, where the word could be a checkpoint too
     #[arg(value_name = "PATH", last = true, conflicts_with = "path")]
     pub only: Option<OsString>,
     /// Number of bytes at the start that are left out
@@ -39,7 +41,7 @@ pub struct CatArgs {
 impl CatArgs {
     pub fn resolve(&self) -> CatOptions {
         let path = self.only.as_ref().or(self.path.as_ref());
-        let what = self.what.clone().unwrap_or_else(|| "latest".into());
+        let what = self.what.clone().unwrap_or_else(|| CURRENT.into());
         CatOptions {
             what: what.into_encoded_bytes(),
             path: path.cloned().map(OsString::into_encoded_bytes),

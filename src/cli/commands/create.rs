@@ -19,26 +19,28 @@ use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::printer;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
-use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::checkpoint::terms::CheckpointType;
 use crate::ops::context::Context;
 use crate::ops::contract::audit::{self, AuditEnd};
 use crate::ops::contract::create_contract as contract_op;
-use crate::ops::create::apply_retention::KeepOptions;
 use crate::ops::create::command as create_op;
 use crate::ops::create::gate::GateOptions;
 use crate::ops::create::options::{CreateOptions, DedupPolicy, TermsOptions};
-use crate::ops::create::outcome::CreateOutcome;
+use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::database::backup;
 use crate::ops::warning::Warning;
 use crate::view::contract::{self as contract_view, ContractDocument, ContractForm};
 use crate::view::copies::json;
-use crate::view::create;
+use crate::view::{create, words};
 
 /// Record the directory as a new checkpoint
 ///
 /// Prints the id of the checkpoint, and nothing else, on stdout.
 #[derive(Debug, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub struct CreateArgs {
     /// Reason, as with --reason
     #[arg(value_name = "REASON", conflicts_with = "reason")]
@@ -85,6 +87,9 @@ pub struct CreateArgs {
     /// File with a JSON object to record unchanged (- reads stdin)
     #[arg(long, value_name = "FILE", help_heading = "What is recorded")]
     pub state_file: Option<PathBuf>,
+    /// Fail with 4 unless a checkpoint holds the present state at the end
+    #[arg(long)]
+    pub require: bool,
     /// Time after which a prune may drop it: 24h, a time, or never (as good as a pin)
     #[arg(long, value_name = "WHEN", help_heading = "Limits")]
     pub expires: Option<String>,
@@ -208,7 +213,6 @@ impl CreateArgs {
         self,
         scope: Option<Vec<Vec<u8>>>,
         state: Option<Vec<u8>>,
-        keep: KeepOptions,
     ) -> CreateOptions {
         let args = self;
         let terms = TermsOptions {
@@ -227,7 +231,7 @@ impl CreateArgs {
             dedup: DedupPolicy::default(),
             reason: args.reason,
             source: args.source,
-            keep,
+            keep: args.keep.agreed(),
             is_automatic: false,
             origin: None,
             gate: GateOptions {
@@ -292,11 +296,8 @@ fn create(
     let state = args.state_file.as_deref().map(lists::content).transpose()?;
     args.take_words(context, cmd.words)?;
     let (wants, has_reason) = (args.contract, args.reason.is_some());
-    let is_scoped =
-        scope.is_some() || state.is_some() || !args.state.is_empty() || !args.db.is_empty();
-    let beyond = |change: &PolicyChange| create_op::beyond(context, change, is_scoped);
-    let keep = args.keep.consented(context, cmd, &beyond)?;
-    let options = args.into_options(scope, state, keep);
+    let required = args.require;
+    let options = args.into_options(scope, state);
     let mut code = Ok(exit_code::DONE);
     let printed_at = Cell::new(None);
     let mut print = |outcome: &CreateOutcome| {
@@ -304,8 +305,19 @@ fn create(
             .contract
             .then(|| contract(context, cmd, outcome, has_reason))
             .transpose();
+        let missing = required && outcome.checkpoint.is_none();
+        let missing = missing.then(|| Error::NotRecorded {
+            disabled: outcome.skipped == Some(Skipped::Disabled),
+        });
         code = document.and_then(|document| {
-            print_outcome(context, cmd, outcome, document.as_ref(), wants.into())
+            print_outcome(
+                context,
+                cmd,
+                outcome,
+                document.as_ref(),
+                wants.into(),
+                missing.as_ref(),
+            )
         });
         *made = outcome.checkpoint.is_some() && outcome.skipped.is_none();
         printed_at.set(Some(Instant::now()));
@@ -327,21 +339,19 @@ fn print_outcome(
     outcome: &CreateOutcome,
     contract: Option<&ContractDocument>,
     form: ContractForm,
+    missing: Option<&Error>,
 ) -> Result<u8> {
     // A new checkpoint that cannot be read back is damaged.
     let is_proven = contract.is_none_or(ContractDocument::is_proven);
-    let code = if is_proven {
-        exit_code::of_create(outcome)
-    } else {
-        exit_code::DAMAGED
+    let code = match missing {
+        Some(missing) => exit_code::of_error(missing),
+        None if is_proven => exit_code::of_create(outcome),
+        None => exit_code::DAMAGED,
     };
     if cmd.printer.json {
-        cmd.printer.result(&create::json(
-            outcome,
-            &context.store_dir()?,
-            code,
-            contract,
-        ));
+        let store = context.store_dir()?;
+        let document = create::json(outcome, &store, code, contract, missing);
+        cmd.printer.result(&document);
         return Ok(code);
     }
     let mut output = create::human(outcome, cmd.started.elapsed().as_millis());
@@ -350,6 +360,10 @@ fn print_outcome(
     }
     cmd.print_output(&output, &outcome.warnings);
     cmd.insist(outcome);
+    if let Some(missing) = missing {
+        let paint = cmd.printer.err_paint();
+        cmd.printer.failure(&words::error(missing, paint));
+    }
     Ok(code)
 }
 

@@ -16,7 +16,7 @@ use crate::view::{delete as delete_view, restore};
 /// by its id; a pinned one must be unpinned first.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DeleteArgs {
-    /// Checkpoints: ids, latest, latest~N, reasons, or times such as '10m ago'
+    /// Checkpoints: ids, @, latest~N, reasons, or times such as '10m ago'
     #[arg(
         value_name = "SEL",
         required_unless_present = "all",

@@ -17,7 +17,7 @@ use crate::view::{diff as diff_view, diffstat, words};
 
 /// Compare two checkpoints, or a checkpoint with the directory
 ///
-/// Without SEL, compares the latest checkpoint with the directory; with one SEL, that checkpoint
+/// Without SEL, compares @, where it stands, with the directory; with one SEL, that checkpoint
 /// with the directory; with two, the first with the second. PATHs follow, or SEL:PATH; a word that
 /// could be both is a checkpoint, and a path behind --.
 #[derive(Clone, Debug, clap::Args)]
@@ -27,7 +27,7 @@ use crate::view::{diff as diff_view, diffstat, words};
     reason = "each is a flag of its own on the command line"
 )]
 pub struct DiffArgs {
-    /// Up to two checkpoints (an id, latest, latest~N, a reason, or a time), then paths
+    /// Up to two checkpoints (an id, @, latest~N, a reason, or a time), then paths
     #[arg(value_name = "SEL|PATH")]
     pub words: Vec<OsString>,
     /// Only these files and directories; literal names, for patterns see --glob

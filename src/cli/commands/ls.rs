@@ -16,11 +16,11 @@ use crate::view::ls;
 
 /// List the files of a checkpoint
 ///
-/// Without SEL it is the latest one. Paths are printed from the root, so that restore and cat
-/// accept them. A directory is listed one level deep; names of directories end in /.
+/// Without SEL it is @, where the directory stands. Paths are printed from the root, so that restore
+/// and cat accept them. A directory is listed one level deep; names of directories end in /.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LsArgs {
-    /// A checkpoint (an id, latest, latest~N, a reason, or a time), then paths; or SEL:PATH
+    /// A checkpoint (an id, @, latest~N, a reason, or a time), then paths; or SEL:PATH
     #[arg(value_name = "SEL|PATH")]
     pub words: Vec<OsString>,
     /// List modes and sizes too
@@ -31,7 +31,7 @@ pub struct LsArgs {
     pub recursive: bool,
     #[command(flatten)]
     pub globs: GlobArgs,
-    /// Paths alone, no checkpoint
+    /// Only these files and directories; literal names, for patterns see --glob
     #[arg(value_name = "PATH", last = true)]
     pub paths: Vec<OsString>,
 }

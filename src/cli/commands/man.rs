@@ -49,8 +49,8 @@ const SOURCE: &str = concat!("checkpoint ", env!("CARGO_PKG_VERSION"));
 const DESCRIPTION: [&str; 3] = [
     "checkpoint records a working directory in a shadow git repository of its own, and brings it back. \
      It never touches the project's own .git.",
-    "A checkpoint is named by a selector (SEL): a unique prefix of its id of at least four digits; latest, latest~N, @, \
-     @~N; an exact reason, which means the newest with it; or a time such as '10m ago' or 2026-03-24T12:45, which means \
+    "A checkpoint is named by a selector (SEL): a unique prefix of its id of at least four digits; @, where the directory \
+     stands, @~N; latest, latest~N; an exact reason, which means the newest with it; or a time such as '10m ago' or 2026-03-24T12:45, which means \
      the newest made by then: in this zone, by the end of that minute.",
     "Results go to standard output, everything else to standard error. With --json the result is one object.",
 ];

@@ -11,7 +11,7 @@ use crate::view::pin as pin_view;
 /// Protect a checkpoint from eviction and deletion
 #[derive(Clone, Debug, clap::Args)]
 pub struct PinArgs {
-    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago'
+    /// Checkpoint: an id, @, latest~N, a reason, or a time such as '10m ago'
     #[arg(value_name = "SEL", allow_hyphen_values = true)]
     pub selector: String,
 }
@@ -19,7 +19,7 @@ pub struct PinArgs {
 /// Remove the pin from a checkpoint
 #[derive(Clone, Debug, clap::Args)]
 pub struct UnpinArgs {
-    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago'
+    /// Checkpoint: an id, @, latest~N, a reason, or a time such as '10m ago'
     #[arg(value_name = "SEL", allow_hyphen_values = true)]
     pub selector: String,
 }

@@ -7,7 +7,6 @@ use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
 use crate::model::checkpoint::keep_policy::PolicyChange;
-use crate::model::checkpoint::retention::Evicted;
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::KeepOptions;
 use crate::ops::maintain::orphans::{self, OrphanOptions};
@@ -50,7 +49,7 @@ pub struct KeepArgs {
     /// Also keep those made within this time before the newest, such as 7d
     #[arg(long, value_name = "TIME", hide_short_help = true, value_parser = duration)]
     pub keep_within: Option<i64>,
-    /// Number of last automatic checkpoints to keep, as phases make them
+    /// Automatic checkpoints (hooks, phases) to keep
     #[arg(long, value_name = "N", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub keep_auto: Option<u32>,
 }
@@ -73,30 +72,32 @@ impl KeepArgs {
         }
     }
 
-    /// Asks for consent to drop what the configured policy would keep, which `beyond` returns.
+    /// Takes what was typed as consent to what it drops.
+    pub fn agreed(self) -> KeepOptions {
+        KeepOptions {
+            change: self.change(),
+            agreed: None,
+        }
+    }
+
+    /// As [`Self::agreed`], but on a terminal the user is shown what goes that the configured policy
+    /// would keep, and asked.
     ///
     /// # Errors
-    /// The user cannot be asked, or the answer was not yes.
-    pub fn consented(
-        self,
-        context: &Context,
-        cmd: &CommandContext<'_>,
-        beyond: &dyn Fn(&PolicyChange) -> Result<Vec<Evicted>>,
-    ) -> Result<KeepOptions> {
-        let change = self.change();
-        if cmd.global.yes || change == PolicyChange::default() {
-            return Ok(KeepOptions {
-                change,
-                agreed: None,
-            });
+    /// The answer was not yes.
+    fn confirmed(self, context: &Context, cmd: &CommandContext<'_>) -> Result<KeepOptions> {
+        let keep = self.agreed();
+        if cmd.global.yes || !cmd.prompt.may_ask {
+            return Ok(keep);
         }
-        let gone = beyond(&change)?;
+        let gone = prune_op::beyond(context, &keep.change)?;
         if !gone.is_empty() {
-            let (stake, question) = (prune::stake(&gone), prune::question(&gone));
-            cmd.prompt.ask(&context.interrupt, stake, &question)?;
+            let question = prune::question(&gone);
+            cmd.prompt
+                .ask(&context.interrupt, String::new(), &question)?;
         }
         let agreed = Some(gone.iter().map(|gone| gone.checkpoint.id).collect());
-        Ok(KeepOptions { change, agreed })
+        Ok(KeepOptions { agreed, ..keep })
     }
 }
 
@@ -124,13 +125,9 @@ impl RunCommand for PruneArgs {
         }
         let dry_run = self.dry_run;
         let keep = if dry_run {
-            KeepOptions {
-                change: self.keep.change(),
-                agreed: None,
-            }
+            self.keep.agreed()
         } else {
-            let beyond = |change: &PolicyChange| prune_op::beyond(context, change);
-            self.keep.consented(context, cmd, &beyond)?
+            self.keep.confirmed(context, cmd)?
         };
         let outcome = prune_op::prune(context, &PruneOptions { dry_run, keep })?;
         if cmd.printer.json {

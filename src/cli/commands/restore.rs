@@ -4,19 +4,17 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use crate::base::interrupt::Interrupt;
-use crate::base::text::escape_bytes;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::prune::KeepArgs;
 use crate::cli::commands::select_args::{GlobArgs, PlanArgs, bytes_of, with_plan};
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
-use crate::cli::terminal::picker::{self, PlanPreview};
+use crate::cli::terminal::picker::{self, PickedItem, PlanPreview};
 use crate::cli::terminal::progress;
 use crate::cli::{environment, exit_code};
 use crate::config::settings::OwnFile;
-use crate::error::sentence::CommandWords;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::keep_policy::PolicyChange;
+use crate::model::restore_plan::RestorePlan;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::{self, ListOptions};
 use crate::ops::context::Context;
@@ -26,6 +24,7 @@ use crate::ops::restore::restore_options::{Check, CommonOptions, Proposal, Resto
 use crate::ops::restore::to_directory::{RestoreToOptions, restore_to};
 use crate::ops::select::words::TypedWords;
 use crate::view::contract::ContractForm;
+use crate::view::picker::PickerChoice;
 use crate::view::restore::{self, JsonParts};
 use crate::view::{databases, plan, restore_contract as contract_view, words};
 
@@ -39,20 +38,23 @@ pub(super) const PROPERTIES: Properties = Properties {
 
 /// Restore the directory to a checkpoint
 ///
-/// Saves the present state in a safety checkpoint first; `checkpoint undo` brings it back. Leaves
-/// files alone that the checkpoint left out by its rules. Without SEL, a terminal shows a list to
-/// choose from.
+/// Saves the present state in a safety checkpoint first; `checkpoint undo` brings it back. Files that
+/// were left out of the checkpoint (ignored, secrets) stay as they are. PATHs without SEL are restored
+/// from @, where the directory stands; without any word, a terminal shows a list to choose from.
 #[derive(Clone, Debug, clap::Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
 pub struct RestoreArgs {
-    /// Checkpoint: an id, latest, latest~N, a reason, or a time; SEL:PATH names a path too
-    #[arg(value_name = "SEL")]
-    pub selector: Option<OsString>,
+    /// A checkpoint (an id, @, latest~N, a reason, or a time), then paths; or SEL:PATH
+    #[arg(value_name = "SEL|PATH")]
+    pub words: Vec<OsString>,
     /// Only these files and directories; literal names, for patterns see --glob
-    #[arg(value_name = "PATH")]
-    pub paths: Vec<OsString>,
-    /// Paths alone, no checkpoint
     #[arg(value_name = "PATH", last = true)]
     pub only: Vec<OsString>,
+    #[arg(skip)]
+    has_dashes: bool,
     #[command(flatten)]
     pub globs: GlobArgs,
     /// Write the files of the checkpoint, but delete nothing
@@ -68,7 +70,7 @@ pub struct RestoreArgs {
     #[arg(long, value_name = "CMD", conflicts_with_all = ["dry_run", "contract"], value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub check: Option<String>,
     /// Finish an interrupted restore
-    #[arg(long, conflicts_with_all = ["selector", "paths", "only", "globs", "exclude", "overlay", "restore_suid", "dry_run", "to", "check"])]
+    #[arg(long, conflicts_with_all = ["words", "only", "globs", "exclude", "overlay", "restore_suid", "dry_run", "to", "check"])]
     pub resume: bool,
     #[command(flatten)]
     pub contract: ContractArgs,
@@ -92,23 +94,18 @@ pub struct CommonArgs {
 }
 
 impl CommonArgs {
-    /// Asks for consent if `--keep` would drop what the configured policy keeps.
-    ///
-    /// # Errors
-    /// There is no consent.
-    pub fn resolve(&self, context: &Context, cmd: &CommandContext<'_>) -> Result<CommonOptions> {
-        let words = KeepArgs {
-            keep: self.keep.filter(|_| !self.dry_run),
+    pub fn resolve(&self, cmd: &CommandContext<'_>) -> CommonOptions {
+        let keep = KeepArgs {
+            keep: self.keep,
             ..KeepArgs::default()
         };
-        let beyond = |change: &PolicyChange| restore_op::beyond(context, change);
-        Ok(CommonOptions {
+        CommonOptions {
             yes: cmd.global.yes,
             dry_run: self.dry_run,
-            keep: words.consented(context, cmd, &beyond)?,
+            keep: keep.agreed(),
             reads_back: self.verify,
             plan: None,
-        })
+        }
     }
 
     /// As [`Self::resolve`], for a command that needs consent: an agent may need a plan.
@@ -122,7 +119,7 @@ impl CommonArgs {
     ) -> Result<CommonOptions> {
         Ok(CommonOptions {
             plan: self.plan.resolve(context, cmd, self.dry_run)?,
-            ..self.resolve(context, cmd)?
+            ..self.resolve(cmd)
         })
     }
 }
@@ -144,8 +141,9 @@ impl RestoreArgs {
         }
         RestoreOptions {
             words: TypedWords {
-                words: bytes_of(self.selector.into_iter().chain(self.paths).collect()),
+                words: bytes_of(self.words),
                 paths: bytes_of(self.only),
+                has_dashes: self.has_dashes,
                 options,
             },
             globs: self.globs.resolve(),
@@ -177,27 +175,8 @@ fn choose(
     cmd: &CommandContext<'_>,
     options: &RestoreOptions,
     writes_here: bool,
-) -> Result<String> {
-    let paths = &options.words.paths;
-    if !cmd.prompt.may_ask || !progress::can_draw() {
-        if let Some(path) = paths.first() {
-            // Without `--`, so that options can follow.
-            let is_option = |path: &Vec<u8>| path.starts_with(b"-");
-            let end: &[&[u8]] = if paths.iter().any(is_option) {
-                &[b"--"]
-            } else {
-                &[]
-            };
-            let words = [&b"restore"[..], b"latest"]
-                .into_iter()
-                .chain(options.words.options.iter().map(Vec::as_slice))
-                .chain(end.iter().copied());
-            let words = words.chain(paths.iter().map(Vec::as_slice));
-            return Err(Error::PathNotCheckpoint {
-                path: escape_bytes(path),
-                command: Some(CommandWords::new(words)),
-            });
-        }
+) -> Result<(String, PickedItem)> {
+    if !may_choose(cmd) {
         return Err(Error::Usage {
             what: "no checkpoint is named: 'checkpoint list' shows them".to_owned(),
         });
@@ -210,23 +189,39 @@ fn choose(
     if !outcome.exists {
         return Err(context.no_store());
     }
-    let plan = |id: ObjectId, stop: &Interrupt| {
-        let options = RestoreOptions {
-            words: TypedWords {
-                words: vec![id.to_hex().into_bytes()],
-                ..options.words.clone()
-            },
-            common: CommonOptions {
-                dry_run: true,
-                ..options.common.clone()
-            },
-            ..options.clone()
-        };
-        restore_op::preview(&context.stopped_by(stop), &options)
-    };
+    let plan = |id: ObjectId, stop: &Interrupt| preview(context, options, id, stop);
     let plan: Option<&PlanPreview<'_>> = if writes_here { Some(&plan) } else { None };
+    let choices = PickerChoice::all(&outcome, context.now_ms);
     let (interrupt, paint) = (&context.interrupt, cmd.printer.err_paint());
-    picker::choose(&outcome, context.now_ms, interrupt, paint, plan).map(ObjectId::to_hex)
+    let question = "Restore which checkpoint?";
+    let chosen = picker::choose(question, &choices, interrupt, paint, plan)?;
+    Ok((choices[chosen.at].id.to_hex(), chosen))
+}
+
+/// Whether the user can choose from a list.
+pub(super) fn may_choose(cmd: &CommandContext<'_>) -> bool {
+    cmd.prompt.may_ask && progress::can_draw()
+}
+
+/// Plans the restore of a checkpoint that the user looks at in a list.
+pub(super) fn preview(
+    context: &Context,
+    options: &RestoreOptions,
+    id: ObjectId,
+    stop: &Interrupt,
+) -> Result<RestorePlan> {
+    let options = RestoreOptions {
+        words: TypedWords {
+            words: vec![id.to_hex().into_bytes()],
+            ..options.words.clone()
+        },
+        common: CommonOptions {
+            dry_run: true,
+            ..options.common.clone()
+        },
+        ..options.clone()
+    };
+    restore_op::preview(&context.stopped_by(stop), &options)
 }
 
 impl RunCommand for RestoreArgs {
@@ -235,18 +230,23 @@ impl RunCommand for RestoreArgs {
     }
 
     fn run(mut self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        if self.selector.is_none() && !self.resume {
+        self.has_dashes = cmd.words.iter().any(|word| word == "--");
+        let is_alone = self.words.is_empty() && self.only.is_empty() && self.globs.globs.is_empty();
+        let mut chosen = None;
+        if is_alone && !self.resume {
             let options = self.clone().resolve(CommonOptions::default());
-            self.selector = Some(choose(context, cmd, &options, self.to.is_none())?.into());
+            let (id, choice) = choose(context, cmd, &options, self.to.is_none())?;
+            (self.words, chosen) = (vec![id.into()], Some(choice));
         }
         let (to, check, wants) = (self.to.take(), self.check.take(), self.contract);
         let outcome = if self.resume {
-            restore_op::resume(context, &self.common.resolve(context, cmd)?)?
+            restore_op::resume(context, &self.common.resolve(cmd))?
         } else if let Some(to) = to {
             restore_to(context, &self.resolve_to(environment::absolute(&to)?))?
         } else {
             let common = self.common.resolve_planned(context, cmd)?;
-            let mut consent = |proposal: &Proposal<'_>| cmd.consent(context, proposal);
+            let mut consent =
+                |proposal: &Proposal<'_>| cmd.consent_chosen(context, proposal, chosen.as_ref());
             restore_op::restore(context, &self.resolve(common), &mut consent)?
         };
         if wants.contract {

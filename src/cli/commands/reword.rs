@@ -13,7 +13,7 @@ use crate::view::reword as reword_view;
 /// Its id and content stay the same. Selectors find the new reason, and no longer the former one.
 #[derive(Clone, Debug, clap::Args)]
 pub struct RewordArgs {
-    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago'
+    /// Checkpoint: an id, @, latest~N, a reason, or a time such as '10m ago'
     #[arg(value_name = "SEL", allow_hyphen_values = true)]
     pub selector: String,
     /// New reason

@@ -24,13 +24,10 @@ use crate::view::{diff as diff_view, diffstat, words};
 #[derive(Debug, clap::Args)]
 #[group(skip)]
 pub struct ShowArgs {
-    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago' [default: latest]
-    #[arg(value_name = "SEL", allow_hyphen_values = true)]
-    pub selector: Option<OsString>,
+    /// A checkpoint (an id, @, latest~N, a reason, or a time), then paths; or SEL:PATH [default: @]
+    #[arg(value_name = "SEL|PATH")]
+    pub words: Vec<OsString>,
     /// Only the changes of these files and directories
-    #[arg(value_name = "PATH")]
-    pub paths: Vec<OsString>,
-    /// Paths alone, no checkpoint
     #[arg(value_name = "PATH", last = true)]
     pub only: Vec<OsString>,
     /// Show the changes as a patch
@@ -46,9 +43,8 @@ pub struct ShowArgs {
 
 impl RunCommand for ShowArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let words = self.selector.iter().chain(&self.paths).cloned().collect();
         let words = TypedWords {
-            words: bytes_of(words),
+            words: bytes_of(self.words.clone()),
             paths: bytes_of(self.only.clone()),
             ..TypedWords::default()
         };

@@ -17,7 +17,7 @@ use crate::view::undo;
 /// Saves the present state first; 'checkpoint redo' brings it back.
 #[derive(Debug, clap::Args)]
 pub struct UndoArgs {
-    /// Number of restores to undo; one with nothing left to undo counts [default: 1]
+    /// Restores to undo; one that changes nothing counts too [default: 1]
     #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: Option<u32>,
     /// List what can be undone and redone, and change nothing

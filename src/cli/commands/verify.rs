@@ -12,7 +12,7 @@ use crate::view::words;
 /// Check the store and every checkpoint in it
 #[derive(Clone, Debug, clap::Args)]
 pub struct VerifyArgs {
-    /// Checkpoint: an id, latest, latest~N, a reason, or a time such as '10m ago' [default: all]
+    /// Checkpoint: an id, @, latest~N, a reason, or a time such as '10m ago' [default: all]
     #[arg(value_name = "SEL", conflicts_with = "repair")]
     pub selector: Option<String>,
     /// Read and hash every object

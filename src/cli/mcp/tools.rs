@@ -102,13 +102,13 @@ const LOOKING: [ToolSpec; 6] = [
     ToolSpec {
         name: "checkpoint_diff",
         title: "Compare states",
-        description: "Compares the latest checkpoint with the directory, `from` with the directory, or `from` with `to`. With `patch`, the lines that changed too.",
+        description: "Compares the checkpoint at which the directory stands with it, `from` with the directory, or `from` with `to`. With `patch`, the lines that changed too.",
         effect: ToolEffect::Reads,
         answers: &["diff"],
         lists: &["changes"],
         properties: || {
             json!({
-                "from": checkpoint("Checkpoint; the latest if not given"),
+                "from": checkpoint("Checkpoint; the one at which the directory stands if not given"),
                 "to": checkpoint("Checkpoint; the directory if not given"),
                 "paths": texts("Only these files and directories, relative to the directory"),
                 "patch": flag("Also return the patch"),
@@ -327,7 +327,7 @@ fn cursor() -> Value {
 }
 
 fn checkpoint(what: &str) -> Value {
-    let forms = "the beginning of an id, latest, latest~2, a reason, a time such as `10m ago`, or prompt:~1";
+    let forms = "the beginning of an id, @ (where the directory stands), latest, latest~2, a reason, a time such as `10m ago`, or prompt:~1";
     text(&format!("{what}: {forms}"), 4_096)
 }
 

@@ -146,6 +146,18 @@ impl Drop for FullScreen {
     }
 }
 
+/// Forgets what was typed for a screen that is gone, so that it answers no question after it.
+pub fn forget_typed() {
+    // Without raw mode, a line that has no end yet would stay.
+    let _ = enable_raw_mode();
+    while event::poll(Duration::ZERO).unwrap_or(false) {
+        if event::read().is_err() {
+            break;
+        }
+    }
+    let _ = disable_raw_mode();
+}
+
 fn leave() {
     if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
         let _ = execute!(stderr(), Show, LeaveAlternateScreen);

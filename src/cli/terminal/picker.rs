@@ -1,4 +1,5 @@
-//! Lets a user choose a checkpoint from a list, with what restoring it would change beside it.
+//! Lets a user choose a checkpoint or a prompt from a list, with what going back to it would change
+//! beside it.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -11,7 +12,6 @@ use crate::cli::terminal::keyboard::{self, FullScreen, Key};
 use crate::error::{Error, Result};
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::object_id::ObjectId;
-use crate::ops::browse::list::ListOutcome;
 use crate::view::format::Paint;
 use crate::view::picker::{PickerChoice, PickerFrame, Preview};
 
@@ -23,23 +23,32 @@ const SIGINT: i32 = 2;
 /// Plans a restore of a checkpoint until it is interrupted.
 pub type PlanPreview<'p> = dyn Fn(ObjectId, &Interrupt) -> Result<RestorePlan> + Sync + 'p;
 
-/// Returns the checkpoint that the user chooses.
+/// What the user chose.
+pub struct PickedItem {
+    /// Its place among all choices.
+    pub at: usize,
+    /// The plan to restore it, if the screen showed the whole of it.
+    pub seen: Option<RestorePlan>,
+}
+
+/// Returns what the user chooses.
 ///
 /// # Errors
 /// The user leaves, a signal comes, or the terminal refuses.
 pub fn choose(
-    outcome: &ListOutcome,
-    now_ms: i64,
+    question: &str,
+    choices: &[PickerChoice],
     interrupt: &Interrupt,
     paint: Paint,
     plan: Option<&PlanPreview<'_>>,
-) -> Result<ObjectId> {
-    let choices = PickerChoice::all(outcome, now_ms);
+) -> Result<PickedItem> {
     let mut screen = FullScreen::open(interrupt, paint).map_err(refused)?;
     let (sender, receiver) = mpsc::channel();
     thread::scope(|scope| {
         let mut picker = Picker {
-            choices: &choices,
+            question,
+            choices,
+            shows_whole_plan: false,
             typed: String::new(),
             at: 0,
             shows_restores: false,
@@ -78,7 +87,9 @@ fn refused(cause: std::io::Error) -> Error {
 }
 
 struct Picker<'c> {
+    question: &'c str,
     choices: &'c [PickerChoice],
+    shows_whole_plan: bool,
     typed: String,
     /// Index of the selected one among those that match.
     at: usize,
@@ -100,6 +111,16 @@ impl<'c> Picker<'c> {
 
     fn selected(&self) -> Option<ObjectId> {
         self.matching().get(self.at).map(|choice| choice.id)
+    }
+
+    fn chosen(&mut self) -> Option<PickedItem> {
+        let chosen = self.matching().get(self.at).copied()?;
+        let at = self.choices.iter().position(|c| std::ptr::eq(c, chosen))?;
+        let seen = match self.previews.remove(&chosen.id) {
+            Some(Preview::Plan(plan)) if self.shows_whole_plan => Some(plan),
+            _ => None,
+        };
+        Some(PickedItem { at, seen })
     }
 
     /// Takes what is ready; returns the preview to start next, if none is under way. One that is
@@ -129,7 +150,7 @@ impl<'c> Picker<'c> {
         screen: &mut FullScreen,
         interrupt: &Interrupt,
         paint: Paint,
-    ) -> Result<Option<ObjectId>> {
+    ) -> Result<Option<PickedItem>> {
         self.draw(screen, paint)?;
         let key = screen.key(BETWEEN_LOOKS);
         interrupt.check()?;
@@ -142,12 +163,14 @@ impl<'c> Picker<'c> {
         }
     }
 
-    fn draw(&self, screen: &mut FullScreen, paint: Paint) -> Result<()> {
+    fn draw(&mut self, screen: &mut FullScreen, paint: Paint) -> Result<()> {
         let matching = self.matching();
         let selected = matching.get(self.at);
         let preview = selected.and_then(|choice| self.previews.get(&choice.id));
         let (columns, rows) = keyboard::size();
         let frame = PickerFrame {
+            question: self.question,
+            has_restores: self.choices.iter().any(|choice| choice.is_restore),
             typed: &self.typed,
             choices: &matching,
             at: self.at,
@@ -156,14 +179,16 @@ impl<'c> Picker<'c> {
             rows,
             paint,
         };
-        screen.draw(frame.lines()).map_err(refused)
+        let (lines, shows_whole_plan) = frame.lines();
+        self.shows_whole_plan = shows_whole_plan;
+        screen.draw(lines).map_err(refused)
     }
 
     /// Obeys a key; an error ends the choice without a checkpoint.
-    fn take(&mut self, key: Key) -> Result<Option<ObjectId>> {
+    fn take(&mut self, key: Key) -> Result<Option<PickedItem>> {
         let last = self.matching().len().saturating_sub(1);
         match key {
-            Key::Enter => return Ok(self.selected()),
+            Key::Enter => return Ok(self.chosen()),
             Key::Leave => return Err(Error::Declined),
             Key::Interrupt => return Err(Error::Interrupted { signal: SIGINT }),
             Key::Move(by) => self.at = self.at.saturating_add_signed(by).min(last),

@@ -41,7 +41,7 @@ pub enum Mismatch {
     OtherWord { meant: String },
     /// More steps back than there are checkpoints.
     TooFar { count: usize },
-    /// Steps back from the newest, where all checkpoints are scoped.
+    /// Steps back, where all checkpoints are scoped.
     AllScoped { newest: ObjectId },
     /// A time before all checkpoints.
     TooOld { oldest: ObjectId, age: String },
@@ -64,6 +64,15 @@ impl Mismatch {
         match self {
             Self::TooShort { candidates } | Self::Reasons { candidates } => candidates,
             _ => &[],
+        }
+    }
+
+    /// As it is where a path could be meant too.
+    #[must_use]
+    pub fn or_path(self) -> Self {
+        match self {
+            Self::Unknown { newest } => Self::NorPath { newest },
+            other => other,
         }
     }
 
@@ -128,16 +137,18 @@ fn other_word(query: &str, line: &Line) -> Option<Mismatch> {
         _ => git_steps(&word)?,
     };
     let count = line.rev().filter(|c| c.is_whole()).count();
+    let is_of_position = word.starts_with(['h', 'c', '@', '~', '^', '-', '{']);
+    let start = if is_of_position { "@" } else { "latest" };
     Some(match (count, steps) {
         (0, _) => Mismatch::Unknown {
             newest: newest(line),
         },
         (count, steps) if steps >= count => Mismatch::TooFar { count },
         (_, 0) => Mismatch::OtherWord {
-            meant: "latest".to_owned(),
+            meant: start.to_owned(),
         },
         (_, steps) => Mismatch::OtherWord {
-            meant: format!("latest~{steps}"),
+            meant: format!("{start}~{steps}"),
         },
     })
 }

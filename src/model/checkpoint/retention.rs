@@ -20,8 +20,8 @@ pub const KEPT_STEPS: usize = 20;
 pub enum EvictionReason {
     /// A safety checkpoint beyond the last [`KEPT_STEPS`].
     OldSafety,
-    /// The oldest, beyond the number to keep.
-    Oldest,
+    /// The oldest, beyond this number to keep.
+    Oldest(usize),
     /// None of several rules keeps it.
     NoRule,
     /// The oldest automatic one, beyond the number of these to keep.
@@ -159,7 +159,7 @@ fn judge(
         let reason = match class {
             KeepClass::Automatic => EvictionReason::OldAutomatic,
             _ if policy.has_rules_of_time() => EvictionReason::NoRule,
-            _ => EvictionReason::Oldest,
+            _ => EvictionReason::Oldest(policy.last),
         };
         for (member, mut rules) in of_class
             .iter()

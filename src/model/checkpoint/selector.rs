@@ -3,10 +3,14 @@
 use std::borrow::Cow;
 
 use crate::base::time::{self, TypedTime};
-use crate::model::checkpoint::alias;
 use crate::model::checkpoint::line::{Line, LineEntry};
 use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
 use crate::model::checkpoint::record::{Checkpoint, MIN_PREFIX};
+use crate::model::checkpoint::{alias, baseline};
+
+/// Names the checkpoint at which the directory stands; what takes a selector and is given none means
+/// this one.
+pub const CURRENT: &str = "@";
 
 /// Why a selector does not name exactly one checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +28,7 @@ pub enum SelectorProblem {
 
 /// Finds the one checkpoint that `query` names.
 ///
-/// Tries, in this order: `latest`, `latest~N`, `@`, `@~N`; digits of an id; an alias; an exact
+/// Tries, in this order: `latest`, `latest~N`; `@`, `@~N`; digits of an id; an alias; an exact
 /// reason (the newest with it); a time (the checkpoint of that very second in UTC, else the newest
 /// at or before it).
 ///
@@ -42,8 +46,12 @@ pub fn resolve<'c>(
         query: query.to_owned(),
         why,
     };
-    if let Some(steps) = steps_back(query) {
-        return latest(line, steps).ok_or_else(|| no_match(Mismatch::of_steps(line)));
+    let back_from = |start| steps_back(query, start);
+    if let Some(found) = back_from("latest")
+        .map(|steps| latest(line, steps))
+        .or_else(|| back_from(CURRENT).map(|steps| current(line, steps)))
+    {
+        return found.ok_or_else(|| no_match(Mismatch::of_steps(line)));
     }
     if let Some(found) = by_id(query, line)?.or_else(|| by_reason(query, line)) {
         return Ok(found);
@@ -62,13 +70,23 @@ pub fn latest(line: &Line, steps: usize) -> Option<Cow<'_, Checkpoint>> {
 
 /// Whether a text names a checkpoint by its place in the line: it would never be found as a reason.
 pub fn is_place(text: &str) -> bool {
-    steps_back(text).is_some()
+    let is_back_from = |start| steps_back(text, start).is_some();
+    ["latest", CURRENT].into_iter().any(is_back_from)
 }
 
-fn steps_back(query: &str) -> Option<usize> {
-    let rest = query
-        .strip_prefix("latest")
-        .or_else(|| query.strip_prefix('@'))?;
+/// Returns where the directory stands, or the whole checkpoint that many steps before that.
+fn current(line: &Line, steps: usize) -> Option<Cow<'_, Checkpoint>> {
+    let here = baseline::of(line)?;
+    let Some(steps) = steps.checked_sub(1) else {
+        return Some(here);
+    };
+    let sequence = here.record.sequence;
+    let is_earlier = |c: &Cow<'_, Checkpoint>| c.is_whole() && c.record.sequence < sequence;
+    line.rev().filter(is_earlier).nth(steps)
+}
+
+fn steps_back(query: &str, start: &str) -> Option<usize> {
+    let rest = query.strip_prefix(start)?;
     if rest.is_empty() {
         return Some(0);
     }
@@ -192,6 +210,7 @@ mod tests {
         finds("latest", 3);
         finds("@", 3);
         finds("@~", 2);
+        finds("@~2", 1);
         finds("latest~2", 1);
         finds("abcd02", 2);
         finds("ABCD04", 4);
@@ -230,15 +249,15 @@ mod tests {
             meant: meant.to_owned(),
         };
         for (query, expected) in [
-            ("HEAD", "latest"),
+            ("HEAD", "@"),
             ("newest", "latest"),
-            ("HEAD~2", "latest~2"),
-            ("HEAD^", "latest~1"),
-            ("@^^", "latest~2"),
-            ("HEAD@{1}", "latest~1"),
+            ("HEAD~2", "@~2"),
+            ("HEAD^", "@~1"),
+            ("@^^", "@~2"),
+            ("HEAD@{1}", "@~1"),
             ("latest-2", "latest~2"),
-            ("@-", "latest~1"),
-            ("~1", "latest~1"),
+            ("@-", "@~1"),
+            ("~1", "@~1"),
             ("previous", "latest~1"),
             ("first", "latest~2"),
             ("2h", &shell_word(b"2h ago")),

@@ -1,5 +1,6 @@
 //! The undo and redo stacks, derived from the safety checkpoints alone.
 
+use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::{Checkpoint, Operation, Verb};
 use crate::model::path_filter::PathFilter;
 use crate::model::state::object_id::ObjectId;
@@ -13,6 +14,8 @@ pub struct UndoStep {
     pub safety: ObjectId,
     /// The checkpoint that its restore led to, as far as that is known.
     pub target: ObjectId,
+    /// Time of that restore, in milliseconds since 1970.
+    pub time_ms: i64,
     pub paths: Vec<RelPath>,
     pub within: Option<Scope>,
     pub filter: PathFilter,
@@ -40,6 +43,9 @@ impl Steps {
                 target: consumed
                     .as_ref()
                     .map_or(operation.target, |step| step.target),
+                time_ms: consumed
+                    .as_ref()
+                    .map_or(checkpoint.record.time_ms, |step| step.time_ms),
                 paths: operation.paths.clone(),
                 within: operation.within.clone(),
                 filter: operation.filter.clone(),
@@ -85,6 +91,9 @@ fn position(stack: &[UndoStep], safety: ObjectId) -> Option<usize> {
     stack.iter().rposition(|step| step.safety == safety)
 }
 
+/// A story, and the reason of what the restore led to.
+pub type ToldStory = (RestoreStory, Option<String>);
+
 /// What a safety checkpoint tells: the restore, undo or redo that followed it, and what became of
 /// that.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,6 +109,13 @@ pub struct RestoreStory {
 }
 
 impl RestoreStory {
+    /// Tells the story of a safety checkpoint, with the reason of its target if that is kept.
+    pub fn with_reason(checkpoint: &Checkpoint, line: &Line) -> Option<ToldStory> {
+        let story = Self::of(checkpoint, line.newer())?;
+        let target = line.find(story.target);
+        Some((story, target.map(|c| c.record.reason.clone())))
+    }
+
     /// Tells the story of a safety checkpoint among all of them; `None` for other checkpoints.
     pub fn of(checkpoint: &Checkpoint, all: &[Checkpoint]) -> Option<Self> {
         let operation = checkpoint.record.operation.as_ref()?;

@@ -12,7 +12,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
-use crate::ops::select::checkpoint::{find, latest};
+use crate::ops::select::checkpoint::{current, find};
 use crate::ops::select::words::no_path;
 use crate::ops::warning::Warning;
 use crate::store::objects::object_error::ObjectError;
@@ -28,7 +28,7 @@ const ENTRIES_SHOWN: usize = 12;
 
 #[derive(Clone, Debug)]
 pub struct CatOptions {
-    /// `SEL:PATH`, or a path of the latest checkpoint.
+    /// `SEL:PATH`, or a path of the checkpoint at which the directory stands.
     pub what: Vec<u8>,
     /// A path, if `what` is a selector alone.
     pub path: Option<Vec<u8>>,
@@ -99,7 +99,7 @@ pub fn cat(context: &Context, options: &CatOptions, sink: &mut dyn Write) -> Res
 /// separator, and the longest selector that leads to a file wins. If none does, the longest
 /// selector naming a checkpoint explains the wrong path, or else the shortest explains itself.
 ///
-/// What names nothing that way may be a path of the latest checkpoint.
+/// What names nothing that way may be a path alone.
 fn locate(context: &Context, store: &Store, inventory: &Inventory, what: &[u8]) -> Result<Hit> {
     let colons: Vec<usize> = (0..what.len())
         .rev()
@@ -116,8 +116,8 @@ fn locate(context: &Context, store: &Store, inventory: &Inventory, what: &[u8]) 
             },
         }
     }
-    let whole = match latest(context, inventory) {
-        Ok(latest) if !what.is_empty() => find_entry(context, store, latest, what),
+    let whole = match current(context, inventory) {
+        Ok(current) if !what.is_empty() => find_entry(context, store, current, what),
         Ok(_) => Err(Error::Usage {
             what: "the word is empty: name a file, SEL:PATH".to_owned(),
         }),

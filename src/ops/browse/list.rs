@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::baseline;
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, DamagedCheckpoint};
-use crate::model::checkpoint::undo_stack::RestoreStory;
+use crate::model::checkpoint::undo_stack::{RestoreStory, ToldStory};
 use crate::model::difference::{ChangeCounts, TreeChange};
 use crate::model::session::origin::OriginStore;
 use crate::model::state::database::Databases;
@@ -49,7 +49,7 @@ pub struct ListOptions {
     pub paths: Vec<Vec<u8>>,
     /// Whether safety checkpoints are only counted.
     pub hides_restores: bool,
-    /// Whether restores are told, and the position of the directory is looked up.
+    /// Whether restores are told.
     pub tells: bool,
     /// Whether changes are counted, which reads trees.
     pub counts_changes: bool,
@@ -62,8 +62,8 @@ pub struct ListOutcome {
     /// Changes of each of them against its baseline, if they were to be counted and could be.
     pub changes: Vec<Option<ChangeCounts>>,
     /// Restores, undos and redos among them, with the reason of what they led to.
-    pub restores: BTreeMap<ObjectId, (RestoreStory, Option<String>)>,
-    /// The checkpoint that the directory was last set to.
+    pub restores: BTreeMap<ObjectId, ToldStory>,
+    /// The checkpoint that the directory was last set to; `None` of a remote.
     pub position: Option<Checkpoint>,
     pub damaged: Vec<DamagedCheckpoint>,
     /// Number of checkpoints that are no safety checkpoints.
@@ -105,9 +105,12 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
         let safeties = line.newer().iter().filter(|c| c.is_safety());
         outcome.hidden = safeties.filter(|c| options.accepts(c)).count();
     }
-    if options.tells {
+    if options.remote.is_none() {
         outcome.position = baseline::of(line).map(Cow::into_owned);
-        outcome.restores = restores(line, &outcome.checkpoints);
+    }
+    if options.tells {
+        let told = |c: &Checkpoint| Some((c.id, RestoreStory::with_reason(c, line)?));
+        outcome.restores = outcome.checkpoints.iter().filter_map(told).collect();
     }
     outcome.warnings = reader_warnings(context, &store, &inventory)?;
     outcome.warnings.extend(rows.warnings);
@@ -179,19 +182,6 @@ impl ListOptions {
         };
         *self != all
     }
-}
-
-/// Tells the restores among some checkpoints.
-fn restores(
-    line: &Line,
-    listed: &[Checkpoint],
-) -> BTreeMap<ObjectId, (RestoreStory, Option<String>)> {
-    let told = listed.iter().filter_map(|c| {
-        let story = RestoreStory::of(c, line.newer())?;
-        let reason = line.find(story.target).map(|c| c.record.reason.clone());
-        Some((c.id, (story, reason)))
-    });
-    told.collect()
 }
 
 /// The rows of a list as they are read, newest first.
@@ -367,12 +357,12 @@ pub fn files(context: &Context, checkpoint: &Checkpoint) -> Result<Vec<RelPath>>
     Ok(snapshot.files.into_keys().collect())
 }
 
-/// Shows a checkpoint, by default the latest, limited to paths if any are named.
+/// Shows a checkpoint, by default where the directory stands, limited to paths if any are named.
 pub fn show(context: &Context, words: &TypedWords) -> Result<ShowOutcome> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let lookup = Lookup::new(context, &store, &inventory);
-    let (checkpoint, paths) = lookup.read_one("show", words)?;
+    let (checkpoint, paths) = lookup.read_one(words)?;
     let fetched = if inventory.checkpoints.holds(checkpoint.id) {
         FetchedCheckpoints::default()
     } else {

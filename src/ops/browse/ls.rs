@@ -9,9 +9,8 @@ use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::lazy_snapshot::{DirFilter, LazySnapshot};
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths::limits;
-use crate::ops::select::checkpoint::latest;
 use crate::ops::select::globs::Globs;
-use crate::ops::select::words::{Lookup, Named, Takes, TypedWords};
+use crate::ops::select::words::{Lookup, TypedWords};
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 
@@ -51,12 +50,7 @@ pub fn ls(context: &Context, options: &LsOptions) -> Result<LsOutcome> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let lookup = Lookup::new(context, &store, &inventory);
-    let Named {
-        mut checkpoints,
-        paths,
-    } = lookup.read(&options.words, Takes::UpTo(1))?;
-    let checkpoint = checkpoints.pop();
-    let checkpoint = checkpoint.map_or_else(|| latest(context, &inventory), Ok)?;
+    let (checkpoint, paths) = lookup.read_one(&options.words)?;
     for path in &paths {
         if !lookup.holds(&checkpoint, path)? {
             return Err(lookup.missing_path(checkpoint.id, path));

@@ -1,14 +1,21 @@
 //! `rewind`: the prompts of a session, and the checkpoints of the states before them.
 
+use std::borrow::Cow;
+use std::cmp::Reverse;
+
+use crate::base::text::escape;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
+use crate::model::checkpoint::baseline;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::difference::ChangeCounts;
 use crate::model::session::notes::{AgentSession, PromptNote};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::{no_session, reader_warnings};
 use crate::ops::context::Context;
 use crate::ops::select::timeline::Timeline;
 use crate::ops::warning::Warning;
+use crate::store::trees::tree_memo::TreeMemo;
 
 /// The prompts of one session.
 #[derive(Debug)]
@@ -16,9 +23,24 @@ pub struct PromptsOutcome {
     pub session: AgentSession,
     /// Whether the session was named, so that it has to be named again.
     pub is_named: bool,
-    /// In their order; the checkpoint is missing where none was made, or it was dropped.
-    pub prompts: Vec<(PromptNote, Option<Checkpoint>)>,
+    /// Newest first.
+    pub prompts: Vec<ListedPrompt>,
+    /// The checkpoint at which the directory stands, and the newest prompt before which it was so.
+    pub here: Option<Checkpoint>,
+    pub position: Option<u32>,
+    /// The other sessions in this directory that have prompts, newest first.
+    pub others: Vec<AgentSession>,
     pub warnings: Vec<Warning>,
+}
+
+/// A prompt, and the states around it.
+#[derive(Debug)]
+pub struct ListedPrompt {
+    pub note: PromptNote,
+    /// `None` where no checkpoint was made, or it was dropped.
+    pub before: Option<Checkpoint>,
+    /// What changed from there to the end of its turn, if both are known.
+    pub changes: Option<ChangeCounts>,
 }
 
 /// Returns the prompts of a session, by default of the newest.
@@ -32,19 +54,50 @@ pub fn prompts(context: &Context, session: Option<&str>) -> Result<PromptsOutcom
     let found = match session {
         Some(typed) => timeline.session(typed).ok_or_else(|| no_session(typed))?,
         None => timeline.newest().ok_or_else(|| Error::NothingFound {
-            what: "no agent gave a prompt in this directory yet".to_owned(),
-            hint: Sentence::new("'checkpoint help agents' says how agents are set up", &[]),
+            what: "no agent session recorded here".to_owned(),
+            hint: Sentence::new("'checkpoint setup' sets an agent up", &[]),
         })?,
     };
-    let prompts = found.prompts.iter().map(|prompt| {
-        let before = timeline.before(prompt);
-        (prompt.clone(), before.map(std::borrow::Cow::into_owned))
+    let line = &inventory.checkpoints;
+    let mut memo = TreeMemo::new(store.objects());
+    let mut changes = |before: &Checkpoint, after: &Checkpoint| {
+        let found = memo.diff(Some(before.tree), Some(after.tree), &|_| true);
+        found.ok().as_deref().map(ChangeCounts::of)
+    };
+    let prompts = found.prompts.iter().enumerate().map(|(at, prompt)| {
+        let before = timeline.before(prompt).map(Cow::into_owned);
+        let next = found.prompts.get(at + 1);
+        let next = next.filter(|next| next.rewound_to.is_none());
+        let end = timeline.end_of(&found.id, prompt);
+        let after = end.or_else(|| timeline.before(next?));
+        ListedPrompt {
+            changes: before.as_ref().zip(after).and_then(|(b, a)| changes(b, &a)),
+            note: prompt.clone(),
+            before,
+        }
     });
+    let mut prompts: Vec<ListedPrompt> = prompts.collect();
+    prompts.reverse();
+    let here = baseline::of(line).map(Cow::into_owned);
+    let is_here = |prompt: &&ListedPrompt| {
+        let both = prompt.before.as_ref().zip(here.as_ref());
+        both.is_some_and(|(before, here)| before.id == here.id || before.holds_the_same(here))
+    };
+    let position = prompts
+        .iter()
+        .find(is_here)
+        .map(|prompt| prompt.note.number);
+    let others = timeline.with_prompts().filter(|other| other.id != found.id);
+    let mut others: Vec<AgentSession> = others.cloned().collect();
+    others.sort_by_key(|other| Reverse(other.last_ms));
     Ok(PromptsOutcome {
-        prompts: prompts.collect(),
         is_named: session.is_some(),
         session: found.clone(),
         warnings: reader_warnings(context, &store, &inventory)?,
+        prompts,
+        here,
+        position,
+        others,
     })
 }
 
@@ -52,17 +105,17 @@ pub fn prompts(context: &Context, session: Option<&str>) -> Result<PromptsOutcom
 ///
 /// # Errors
 /// There is no such prompt, or no checkpoint of the state before it.
-pub fn before(known: &PromptsOutcome, number: u32) -> Result<ObjectId> {
+pub fn before(known: &PromptsOutcome, number: u32) -> Result<(&ListedPrompt, ObjectId)> {
     let mut prompts = known.prompts.iter();
-    let Some((prompt, before)) = prompts.find(|(prompt, _)| prompt.number == number) else {
+    let Some(prompt) = prompts.find(|prompt| prompt.note.number == number) else {
         return Err(Error::NothingFound {
             what: format!("this session has no prompt {number}"),
             hint: Sentence::new("'checkpoint rewind' lists the prompts", &[]),
         });
     };
-    let before = before.as_ref().map(|checkpoint| checkpoint.id);
+    let before = prompt.before.as_ref().map(|before| (prompt, before.id));
     before.ok_or_else(|| Error::NothingFound {
-        what: match prompt.checkpoint {
+        what: match prompt.note.checkpoint {
             None => format!("nothing was recorded before prompt {number}"),
             Some(_) => format!("no checkpoint is kept of the state before prompt {number}"),
         },
@@ -72,12 +125,12 @@ pub fn before(known: &PromptsOutcome, number: u32) -> Result<ObjectId> {
 
 /// Names the nearest earlier prompt that can be gone back to.
 fn earlier(known: &PromptsOutcome, number: u32) -> Sentence {
-    let mut earlier = known.prompts.iter().rev();
-    let nearest = earlier.find(|(prompt, before)| prompt.number < number && before.is_some());
-    let Some((nearest, _)) = nearest else {
+    let mut earlier = known.prompts.iter();
+    let nearest = earlier.find(|prompt| prompt.note.number < number && prompt.before.is_some());
+    let Some(nearest) = nearest else {
         return Sentence::new("'checkpoint rewind' lists the prompts", &[]);
     };
-    let number = nearest.number.to_string();
+    let number = nearest.note.number.to_string();
     let command = known.rewind_command(&number);
     Sentence::default()
         .then_command(command)
@@ -85,6 +138,21 @@ fn earlier(known: &PromptsOutcome, number: u32) -> Sentence {
 }
 
 impl PromptsOutcome {
+    /// What going back to before a prompt takes back of other sessions in this directory.
+    pub fn also_before(&self, number: u32) -> Vec<Warning> {
+        let mut prompts = self.prompts.iter();
+        let prompt = prompts.find(|prompt| prompt.note.number == number);
+        let since_ms = prompt.map_or(i64::MAX, |prompt| prompt.note.time_ms);
+        let also = self.others.iter().map(|other| Warning::AlsoBefore {
+            of: format!("{}, session {}", escape(&other.agent), escape(&other.id)),
+            prompts: (other.prompts.iter())
+                .filter(|prompt| prompt.time_ms >= since_ms)
+                .count(),
+        });
+        let is_none = |warning: &Warning| matches!(warning, Warning::AlsoBefore { prompts: 0, .. });
+        also.filter(|warning| !is_none(warning)).collect()
+    }
+
     /// Returns the command that goes back to before a prompt of this session.
     pub fn rewind_command(&self, number: &str) -> CommandWords {
         let mut words = vec!["rewind", number];

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::selector::latest;
-use crate::model::checkpoint::undo_stack::RestoreStory;
+use crate::model::checkpoint::undo_stack::{RestoreStory, ToldStory};
 use crate::model::checkpoint::{baseline, retention};
 use crate::model::difference::{ChangeCounts, ChangeKind};
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
@@ -56,7 +56,7 @@ pub struct StatusOutcome {
     pub position: Option<Checkpoint>,
     /// If the position is a safety checkpoint: the restore before which it was made, and the reason
     /// of what that led to.
-    pub position_story: Option<(RestoreStory, Option<String>)>,
+    pub position_story: Option<ToldStory>,
     pub drift: Option<ChangeCounts>,
     /// The files that differ from the baseline, by path.
     pub changed: Vec<(RelPath, ChangeKind)>,
@@ -138,11 +138,8 @@ fn describe_store(
         let mut equal = newer.filter(|c| c.is_whole() && set.is_safety() && c.holds_the_same(set));
         equal.next().unwrap_or(set).clone()
     });
-    outcome.position_story = outcome.position.as_ref().and_then(|set| {
-        let told = RestoreStory::of(set, checkpoints.newer())?;
-        let reason = checkpoints.find(told.target);
-        Some((told, reason.map(|c| c.record.reason.clone())))
-    });
+    let told = |set: &Checkpoint| RestoreStory::with_reason(set, checkpoints);
+    outcome.position_story = outcome.position.as_ref().and_then(told);
     let known = |id| (id, inventory.get(id).map(Cow::into_owned));
     outcome.pending = pending
         .as_ref()

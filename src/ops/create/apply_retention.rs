@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use crate::error::Result;
 use crate::model::checkpoint::keep_policy::{Policy, PolicyChange};
 use crate::model::checkpoint::line::Line;
-use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::retention::{self, Evicted, EvictionReason, RetentionPlan};
 use crate::model::session::provenance::Moment;
 use crate::model::state::object_id::ObjectId;
@@ -43,44 +42,6 @@ impl KeepOptions {
     fn is_change(&self) -> bool {
         self.change != PolicyChange::default()
     }
-}
-
-/// [`retention::plan`] or [`retention::plan_prune`].
-type PlanBy = dyn Fn(&Line, &Policy, i64, &[ObjectId]) -> RetentionPlan;
-
-/// Returns what a call would drop that the configured policy keeps. `coming` is a checkpoint that
-/// the call makes first, if it makes one.
-///
-/// # Errors
-/// The store cannot be read.
-pub fn beyond_policy(
-    context: &Context,
-    change: &PolicyChange,
-    plan: &PlanBy,
-    coming: Option<&dyn Fn(&Checkpoint) -> Checkpoint>,
-) -> Result<Vec<Evicted>> {
-    let configured = context.settings.keep;
-    let asked = configured.changed(change);
-    let Some(store) = context.find_store()?.filter(|_| asked != configured) else {
-        return Ok(Vec::new());
-    };
-    let mut inventory = store.inventory()?;
-    let coming = inventory
-        .newest()
-        .zip(coming)
-        .map(|(newest, coming)| coming(newest));
-    if let Some(coming) = coming {
-        inventory.checkpoints.push(coming);
-    }
-    let pending = session::pending_unlocked(&store, &inventory.checkpoints)?;
-    let needed = session::needed(context, &store, pending.as_ref());
-    let line = &inventory.checkpoints;
-    let usual: HashSet<ObjectId> = plan(line, &configured, context.now_ms, &needed)
-        .ids()
-        .collect();
-    let mut beyond = plan(line, &asked, context.now_ms, &needed).evict;
-    beyond.retain(|(id, _)| !usual.contains(id));
-    Ok(named(&inventory, &beyond))
 }
 
 /// What follows the commit point: eviction, `main`, manifest, stat cache. Failures undo nothing.
@@ -154,10 +115,8 @@ fn evict(
 ) -> Result<Vec<Evicted>> {
     let needed = session::needed(context, locked.store(), pending);
     let line = &locked.inventory().checkpoints;
-    let plan_by = |policy: &Policy| retention::plan(line, policy, context.now_ms, &needed);
-    let mut plan = plan_by(&keep.policy(context));
+    let mut plan = retention::plan(line, &keep.policy(context), context.now_ms, &needed);
     plan.evict_first(&is_before_tool(line));
-    keep.limit(&mut plan, || plan_by(&context.settings.keep));
     drop_planned(locked, &plan.evict)
 }
 

@@ -1,16 +1,10 @@
 //! `create`: captures the working directory and records it.
 
 use crate::error::{Error, Result};
-use crate::model::checkpoint::keep_policy::PolicyChange;
-use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage};
-use crate::model::checkpoint::retention::{self, Evicted};
-use crate::model::checkpoint::terms::CheckpointTerms;
-use crate::model::state::object_id::ObjectId;
 use crate::ops::capture::gather::gather;
 use crate::ops::capture::pipeline::CaptureOutcome;
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
-use crate::ops::create::apply_retention::beyond_policy;
 use crate::ops::create::gate::Gate;
 use crate::ops::create::options::{CreateOptions, ResolvedOptions, resolve};
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
@@ -47,31 +41,6 @@ pub fn create(
         Err(Error::StoreGone { .. }) => attempt(),
         other => other,
     }
-}
-
-/// Returns what a `create` would drop by `change` that the configured policy keeps.
-///
-/// # Errors
-/// The store cannot be read.
-pub fn beyond(context: &Context, change: &PolicyChange, is_scoped: bool) -> Result<Vec<Evicted>> {
-    let coming = |newest: &Checkpoint| {
-        let mut coming = Checkpoint {
-            id: ObjectId::from_bytes([0; 20]),
-            pinned: false,
-            ..newest.clone()
-        };
-        let record = &mut coming.record;
-        (record.sequence, record.time_ms) = (record.sequence + 1, context.now_ms);
-        (record.kind, record.operation) = (CheckpointKind::Regular, None);
-        record.coverage = if is_scoped {
-            Coverage::Scoped
-        } else {
-            Coverage::Complete
-        };
-        record.terms = CheckpointTerms::default();
-        coming
-    };
-    beyond_policy(context, change, &retention::plan, Some(&coming))
 }
 
 /// Like [`create`] under a lock already held, without plain copies and housekeeping.

@@ -1,6 +1,6 @@
 //! `prune`: applies retention, frees the space of unreachable objects and merges packs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::base::progress::WorkPhase;
 use crate::error::{Error, Result};
@@ -11,9 +11,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::retention::{self, Evicted, RetentionPlan};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
-use crate::ops::create::apply_retention::{
-    KeepOptions, beyond_policy, drop_planned, is_before_tool, named,
-};
+use crate::ops::create::apply_retention::{KeepOptions, drop_planned, is_before_tool, named};
 use crate::ops::maintain::delete::refuse_damage;
 use crate::ops::maintain::delete_store::clear_leftovers;
 use crate::ops::maintain::size_limit;
@@ -70,7 +68,20 @@ impl PruneOutcome {
 /// # Errors
 /// The store cannot be read.
 pub fn beyond(context: &Context, change: &PolicyChange) -> Result<Vec<Evicted>> {
-    beyond_policy(context, change, &retention::plan_prune, None)
+    let configured = context.settings.keep;
+    let asked = configured.changed(change);
+    let Some(store) = context.find_store()?.filter(|_| asked != configured) else {
+        return Ok(Vec::new());
+    };
+    let inventory = store.inventory()?;
+    let line = &inventory.checkpoints;
+    let pending = session::pending_unlocked(&store, line)?;
+    let needed = session::needed(context, &store, pending.as_ref());
+    let plan = |policy| retention::plan_prune(line, policy, context.now_ms, &needed);
+    let usual: HashSet<ObjectId> = plan(&configured).ids().collect();
+    let mut beyond = plan(&asked).evict;
+    beyond.retain(|(id, _)| !usual.contains(id));
+    Ok(named(&inventory, &beyond))
 }
 
 pub fn prune(context: &Context, options: &PruneOptions) -> Result<PruneOutcome> {

@@ -4,17 +4,14 @@ use std::borrow::Cow;
 
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, Verb};
-use crate::model::checkpoint::retention::{self, Evicted};
-use crate::model::checkpoint::undo_stack::{Steps, UndoStep};
+use crate::model::checkpoint::undo_stack::{RestoreStory, Steps, UndoStep};
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::pipeline::Sink;
 use crate::ops::context::Context;
-use crate::ops::create::apply_retention::beyond_policy;
 use crate::ops::restore::planned_restore::capture_and_plan;
 use crate::ops::restore::restore_options::{
     CommonOptions, Consent, Proposal, Request, RestoreOutcome, TakenStep,
@@ -43,14 +40,6 @@ pub struct RestoreOptions {
     pub common: CommonOptions,
 }
 
-/// Returns what a restore would drop by `change` that the configured policy keeps.
-///
-/// # Errors
-/// The store cannot be read.
-pub fn beyond(context: &Context, change: &PolicyChange) -> Result<Vec<Evicted>> {
-    beyond_policy(context, change, &retention::plan, None)
-}
-
 /// Returns the failure of patterns that match no path of a checkpoint.
 pub fn no_path_matches(checkpoint: &Checkpoint) -> Error {
     let short = checkpoint.id.short();
@@ -67,14 +56,18 @@ pub fn restore(
     consent: &mut Consent<'_>,
 ) -> Result<RestoreOutcome> {
     options.words.check_paths(&context.root)?;
-    if options.words.words.first().is_none_or(Vec::is_empty) {
+    if options.words.words.first().is_some_and(Vec::is_empty) {
         return Err(Error::Usage {
             what: "the selector is empty: no checkpoint is named".into(),
         });
     }
     let found = FoundStore::of(context, &options.common)?;
     let (checkpoint, request) = found.request(options)?;
-    let mut outcome = found.run(&request, consent)?;
+    let story = RestoreStory::with_reason(&checkpoint, &found.inventory.checkpoints);
+    let mut outcome = found.run(&request, &mut |proposal| {
+        let story = story.as_ref();
+        consent(&Proposal { story, ..*proposal })
+    })?;
     let is_of_nothing = outcome.plan.is_of_nothing() && outcome.databases.is_empty();
     if request.scope.filter.only.is_some() && is_of_nothing {
         return Err(no_path_matches(&checkpoint));
@@ -154,7 +147,10 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
     let found = FoundStore::of(context, &common)?;
     let Some(pending) = session::pending_unlocked(&found.store, &found.inventory.checkpoints)?
     else {
-        return Err(Error::NothingToTakeBack { verb: "resume" });
+        return Err(Error::NothingToTakeBack {
+            verb: "resume",
+            had_restores: true,
+        });
     };
     let Pending::Known(journal) = &pending else {
         let why =
@@ -249,7 +245,7 @@ impl<'c> FoundStore<'c> {
         self.refuse_pending()?;
         let filter = options.globs.parse(&self.context.root)?;
         let lookup = Lookup::new(self.context, &self.store, &self.inventory);
-        let (checkpoint, paths) = lookup.read_one("restore", &options.words)?;
+        let (checkpoint, paths) = lookup.read_restored(&options.words)?;
         let spared = self.context.own_files(Some(&self.store));
         spared.refuse(&paths)?;
         let target = Target::load(&self.store, &checkpoint)?.sparing(spared);
@@ -319,11 +315,12 @@ impl<'c> FoundStore<'c> {
     ) -> Result<Option<RestoreOutcome>> {
         steps.truncate(steps.len().saturating_sub(passed));
         self.refuse_to_pass_damage(steps.last())?;
-        let step = steps.pop().ok_or(Error::NothingToTakeBack {
+        let step = steps.pop().ok_or_else(|| Error::NothingToTakeBack {
             verb: verb.into_str(),
+            had_restores: self.inventory.checkpoints.safety_count() > 0,
         })?;
         let target = self.target(step.safety)?;
-        let taken = self.restored_before(&target.checkpoint);
+        let taken = self.taken(step.target, step.time_ms);
         let scope = RestoreScope {
             paths: step.paths,
             within: step.within,
@@ -338,14 +335,8 @@ impl<'c> FoundStore<'c> {
             settles: false,
             passed,
         };
-        let mut outcome = self.run_step(&request, &mut |proposal| {
-            consent(&Proposal {
-                step: taken.as_ref(),
-                ..*proposal
-            })
-        })?;
+        let mut outcome = self.run_taken(&request, Some(taken), consent)?;
         if let Some(outcome) = &mut outcome {
-            outcome.step = taken;
             let beyond = steps.pop().filter(|_| outcome.is_nothing_to_do());
             outcome.beyond = beyond
                 .and_then(|step| self.inventory.get(step.safety))
@@ -384,24 +375,32 @@ impl<'c> FoundStore<'c> {
         })
     }
 
-    /// Returns the restore before which a safety checkpoint was made; of an undo or redo, the
-    /// restore that it concerned.
-    fn restored_before(&self, safety: &Checkpoint) -> Option<TakenStep> {
-        let mut at = Cow::Borrowed(safety);
-        loop {
-            let operation = at.record.operation.as_ref()?;
-            let next = self.inventory.get(operation.target)?;
-            if matches!(operation.verb, Verb::Restore | Verb::Resume) {
-                return Some(TakenStep {
-                    restored: next.into_owned(),
-                    age_ms: self.context.now_ms.saturating_sub(at.record.time_ms),
-                });
-            }
-            if next.record.sequence >= at.record.sequence {
-                return None;
-            }
-            at = Cow::Owned(next.into_owned());
+    /// Names a restore that is taken back or repeated.
+    fn taken(&self, restored: ObjectId, time_ms: i64) -> TakenStep {
+        let own = self.inventory.get(restored).map(Cow::into_owned);
+        let found = own.or_else(|| self.store.find_fetched(restored));
+        TakenStep {
+            restored,
+            reason: found.map(|found| found.record.reason),
+            age_ms: self.context.now_ms.saturating_sub(time_ms),
         }
+    }
+
+    /// Runs a request that takes back or repeats a restore, which the question names.
+    fn run_taken(
+        &self,
+        request: &Request<'_>,
+        taken: Option<TakenStep>,
+        consent: &mut Consent<'_>,
+    ) -> Result<Option<RestoreOutcome>> {
+        let mut outcome = self.run_step(request, &mut |proposal| {
+            let step = taken.as_ref();
+            consent(&Proposal { step, ..*proposal })
+        })?;
+        if let Some(outcome) = &mut outcome {
+            outcome.step = taken;
+        }
+        Ok(outcome)
     }
 
     /// Goes back from an interrupted restore. One that was itself an undo is finished instead.
@@ -432,6 +431,14 @@ impl<'c> FoundStore<'c> {
                 (*safety, scope(paths, within, filter))
             }
         };
+        let taken = match &pending {
+            Pending::Known(journal) if !journal.settles => {
+                let safety = self.inventory.get(journal.safety);
+                let time_ms = safety.map_or(self.context.now_ms, |c| c.record.time_ms);
+                Some(self.taken(journal.target, time_ms))
+            }
+            _ => None,
+        };
         let target = self.target(back_to)?;
         let request = Request {
             verb: Verb::Undo,
@@ -441,6 +448,7 @@ impl<'c> FoundStore<'c> {
             settles: true,
             passed: 0,
         };
-        self.run(&request, consent)
+        let outcome = self.run_taken(&request, taken, consent)?;
+        outcome.ok_or_else(|| Error::unexpected("an interrupted restore is not taken meanwhile"))
     }
 }

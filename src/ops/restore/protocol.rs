@@ -81,6 +81,8 @@ pub fn restore(
                 databases: &databases,
                 again,
                 step: None,
+                story: None,
+                named: None,
             })?;
         }
         let mut session = session::begin(context, store)?;
@@ -190,6 +192,7 @@ fn check_still_there(session: &Session<'_>, request: &Request) -> Result<()> {
         (Some(now), _) => Err(now.refusal()),
         (None, Some(_)) => Err(Error::NothingToTakeBack {
             verb: request.verb.into_str(),
+            had_restores: true,
         }),
     }
 }

@@ -6,10 +6,12 @@ use std::path::PathBuf;
 use crate::error::Result;
 use crate::model::checkpoint::record::{Checkpoint, Verb};
 use crate::model::checkpoint::retention::Evicted;
+use crate::model::checkpoint::undo_stack::ToldStory;
 use crate::model::command_end::CommandEnd;
 use crate::model::path_filter::PathFilter;
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::Database;
+use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::create::apply_retention::KeepOptions;
 use crate::ops::restore::target::Target;
@@ -40,12 +42,18 @@ pub struct Proposal<'p> {
     pub again: bool,
     /// See [`RestoreOutcome::step`].
     pub step: Option<&'p TakenStep>,
+    /// Of a safety checkpoint that is restored.
+    pub story: Option<&'p ToldStory>,
+    /// What the user named, if not the target itself: `before prompt 2 (…)`.
+    pub named: Option<&'p str>,
 }
 
 /// The restore that an undo takes back or a redo repeats.
 #[derive(Clone, Debug)]
 pub struct TakenStep {
-    pub restored: Checkpoint,
+    pub restored: ObjectId,
+    /// The reason of what was restored; `None` if it is gone.
+    pub reason: Option<String>,
     pub age_ms: i64,
 }
 
@@ -63,7 +71,7 @@ pub struct RestoreOutcome {
     /// step being taken back. The safety checkpoint holds them. `None` if the state after that step
     /// is gone.
     pub since: Option<Vec<RelPath>>,
-    /// For undo and redo; `None` if the restore is not known any more.
+    /// For undo and redo; `None` if the restore is not known.
     pub step: Option<TakenStep>,
     /// Target of the next step, if an undo or a redo had nothing to do.
     pub beyond: Option<Checkpoint>,

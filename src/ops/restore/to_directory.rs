@@ -37,7 +37,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let lookup = Lookup::new(context, &store, &inventory);
-    let (checkpoint, paths) = lookup.read_one("restore", &options.words)?;
+    let (checkpoint, paths) = lookup.read_restored(&options.words)?;
     let target = Target::load(&store, &checkpoint)?;
     lookup.check_held(&target, &paths)?;
     let destination = Destination::resolve(&options.to)?;

@@ -28,7 +28,6 @@ pub fn find(context: &Context, inventory: &Inventory, query: &str) -> Result<Che
         Error::NoSuchCheckpoint { .. } if path_in_directory(context, query).is_some() => {
             Err(Error::PathNotCheckpoint {
                 path: escape(query),
-                command: None,
             })
         }
         other => Err(other),
@@ -132,13 +131,12 @@ pub fn certain(inventory: &Inventory, query: &str, found: Checkpoint) -> Result<
     })
 }
 
-/// Finds `latest`.
+/// Finds the checkpoint at which the directory stands.
 ///
 /// # Errors
 /// There is none.
-pub fn latest(context: &Context, inventory: &Inventory) -> Result<Checkpoint> {
-    let latest = selector::latest(&inventory.checkpoints, 0).map(Cow::into_owned);
-    latest.map_or_else(|| find(context, inventory, "latest"), Ok)
+pub fn current(context: &Context, inventory: &Inventory) -> Result<Checkpoint> {
+    find(context, inventory, selector::CURRENT)
 }
 
 /// Returns the error for a selector. A damaged checkpoint has no readable reason or time, so any of

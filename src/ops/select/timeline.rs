@@ -67,12 +67,27 @@ impl<'c> Timeline<'c> {
     /// Returns the session of the agent in whose shell this runs, or else the one with the newest
     /// prompt.
     pub fn newest(&self) -> Option<&AgentSession> {
-        let has_prompts = |session: &&AgentSession| !session.prompts.is_empty();
         let current = self.current.as_deref().and_then(|name| self.exact(name));
-        let all = self.sessions.iter().filter(has_prompts);
-        current
-            .filter(has_prompts)
-            .or_else(|| all.max_by_key(|session| last_prompt_ms(session)))
+        let current = current.filter(|session| !session.prompts.is_empty());
+        let all = self.with_prompts();
+        current.or_else(|| all.max_by_key(|session| last_prompt_ms(session)))
+    }
+
+    /// Returns the sessions that have prompts.
+    pub fn with_prompts(&self) -> impl Iterator<Item = &AgentSession> {
+        let sessions = self.sessions.iter();
+        sessions.filter(|session| !session.prompts.is_empty())
+    }
+
+    /// Returns the last checkpoint that was made after a prompt, in its turn.
+    pub fn end_of(&self, session: &str, prompt: &PromptNote) -> Option<Cow<'c, Checkpoint>> {
+        let number = format!("#{}", prompt.number);
+        let name = prompt.id.as_deref().unwrap_or(&number);
+        self.line.rev().find(|checkpoint| {
+            let of = &checkpoint.record.provenance;
+            let is_in_turn = of.session.as_deref() == Some(session);
+            is_in_turn && of.prompt.as_deref() == Some(name) && of.event != Some(Moment::Prompt)
+        })
     }
 
     /// Returns the checkpoint of the state before a prompt; `None` if there is none any more.

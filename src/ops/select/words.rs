@@ -1,13 +1,16 @@
 //! Tells selectors and paths apart among the words of a command: `SEL`, `SEL:PATH` and plain PATHs.
 //!
-//! A word that could be either means the checkpoint; behind `--` it means the path.
+//! A word that could be either means the checkpoint, but a restore refuses it; behind `--` it means
+//! the path.
 
+use crate::base::shell_word::shell_word;
 use crate::base::text::escape_bytes;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
+use crate::model::checkpoint::alias;
 use crate::model::checkpoint::mismatch::Mismatch;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::checkpoint::selector::SelectorProblem;
+use crate::model::checkpoint::selector::{CURRENT, SelectorProblem};
 use crate::model::state::database::Database;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -15,7 +18,7 @@ use crate::ops::capture::lazy_snapshot::LazySnapshot;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::restore::target::Target;
-use crate::ops::select::checkpoint::{certain, explain, latest, path_in_directory, resolve};
+use crate::ops::select::checkpoint::{certain, current, explain, path_in_directory, resolve};
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::worktree::root::Root;
@@ -25,6 +28,8 @@ use crate::worktree::root::Root;
 pub struct TypedWords {
     pub words: Vec<Vec<u8>>,
     pub paths: Vec<Vec<u8>>,
+    /// Whether `--` was typed: no word before it is a path alone.
+    pub has_dashes: bool,
     /// Options without which a suggested command would do something else.
     pub options: Vec<Vec<u8>>,
 }
@@ -58,15 +63,6 @@ pub struct Named {
     pub paths: Vec<RelPath>,
 }
 
-/// How many checkpoints a command takes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Takes {
-    /// Exactly one, named first: the command changes something.
-    One { command: &'static str },
-    /// At most this number; without any, the command means the latest.
-    UpTo(usize),
-}
-
 /// A single word.
 enum Meaning {
     Checkpoint(Box<Checkpoint>),
@@ -90,29 +86,25 @@ impl<'s> Lookup<'s> {
         }
     }
 
-    /// Reads the words of a command.
+    /// Reads the words of a command that takes up to `most` checkpoints, then paths.
     ///
     /// # Errors
-    /// A word names nothing, or a checkpoint where a path is needed, or the other way round.
-    pub fn read(&self, given: &TypedWords, takes: Takes) -> Result<Named> {
+    /// A word names nothing, or a checkpoint where a path is needed.
+    pub fn read(&self, given: &TypedWords, most: usize) -> Result<Named> {
         let mut named = Named {
             checkpoints: Vec::new(),
             paths: restore_paths::parse(&self.context.root, &given.paths)?,
         };
-        let most = match takes {
-            Takes::One { .. } => 1,
-            Takes::UpTo(most) => most,
-        };
         let (mut has_paths, mut inside) = (false, None);
-        for (at, word) in given.words.iter().enumerate() {
+        for word in &given.words {
             if has_paths || named.checkpoints.len() == most {
                 named.paths.push(self.path(word, &named)?);
                 has_paths = true;
                 continue;
             }
-            match (self.meaning(word, &named, takes)?, takes) {
-                (Meaning::Checkpoint(found), _) => named.checkpoints.push(*found),
-                (Meaning::Inside(found, path), _) => {
+            match self.meaning(word, &named)? {
+                Meaning::Checkpoint(found) => named.checkpoints.push(*found),
+                Meaning::Inside(found, path) => {
                     let before = inside.replace(path.clone());
                     if before.is_some_and(|before| before != path) {
                         return Err(Error::Usage {
@@ -122,18 +114,9 @@ impl<'s> Lookup<'s> {
                     named.checkpoints.push(*found);
                     named.paths.push(path);
                 }
-                (Meaning::Path(path), Takes::UpTo(_)) => {
+                Meaning::Path(path) => {
                     named.paths.push(path);
                     has_paths = true;
-                }
-                (Meaning::Path(_), Takes::One { command }) => {
-                    let rest = given.words[at..].iter().chain(&given.options);
-                    let rest = rest.map(Vec::as_slice);
-                    let words = [command.as_bytes(), b"latest"].into_iter();
-                    return Err(Error::PathNotCheckpoint {
-                        path: escape_bytes(word),
-                        command: Some(CommandWords::new(words.chain(rest))),
-                    });
                 }
             }
         }
@@ -143,22 +126,56 @@ impl<'s> Lookup<'s> {
     }
 
     /// Reads the words of a command that takes one checkpoint, `SEL` or `SEL:PATH`, and paths;
-    /// without any word it is the latest.
+    /// without a checkpoint it is where the directory stands.
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn read_one(
-        &self,
-        command: &'static str,
-        given: &TypedWords,
-    ) -> Result<(Checkpoint, Vec<RelPath>)> {
+    pub fn read_one(&self, given: &TypedWords) -> Result<(Checkpoint, Vec<RelPath>)> {
         let Named {
             mut checkpoints,
             paths,
-        } = self.read(given, Takes::One { command })?;
+        } = self.read(given, 1)?;
         let checkpoint = checkpoints.pop();
-        let checkpoint = checkpoint.map_or_else(|| latest(self.context, self.inventory), Ok)?;
+        let checkpoint = checkpoint.map_or_else(|| current(self.context, self.inventory), Ok)?;
         Ok((checkpoint, paths))
+    }
+
+    /// As [`Self::read_one`], for a restore: of a word that is both a checkpoint and a path, the
+    /// wrong one would replace files.
+    ///
+    /// # Errors
+    /// As [`Self::read_one`], or the first word is both.
+    pub fn read_restored(&self, given: &TypedWords) -> Result<(Checkpoint, Vec<RelPath>)> {
+        let word = given.words.first().filter(|_| !given.has_dashes);
+        match word.and_then(|word| self.unclear(word, given)) {
+            Some(unclear) => Err(unclear),
+            None => self.read_one(given),
+        }
+    }
+
+    /// Returns the error for a word that is both. What is printed of a checkpoint names it, whatever
+    /// files are called so.
+    fn unclear(&self, word: &[u8], given: &TypedWords) -> Option<Error> {
+        let typed = std::str::from_utf8(word).ok()?;
+        let short = self.resolve(typed).ok()?.id.short();
+        let is_printed = typed.starts_with(&short) || alias::is_alias(typed);
+        if is_printed || typed.starts_with(CURRENT) {
+            return None;
+        }
+        self.known_path(word, &Named::default()).ok().flatten()?;
+        let rest = given.words[1..].iter().chain(&given.options);
+        let [restore, short, dashes] = [b"restore".to_vec(), short.into(), b"--".to_vec()];
+        let checkpoint = [&restore, &short].into_iter().chain(rest);
+        let path = [&restore].into_iter().chain(&given.options);
+        let path = path.chain([&dashes]).chain(&given.words);
+        Some(Error::UnclearWords {
+            what: format!("{} is a checkpoint and a path", shell_word(word)),
+            hint: Sentence::default()
+                .then_command(CommandWords::new(checkpoint))
+                .then(" takes the checkpoint, ")
+                .then_command(CommandWords::new(path))
+                .then(" the path"),
+        })
     }
 
     /// Checks that the target of a restore holds every path, before anything changes.
@@ -231,7 +248,7 @@ impl<'s> Lookup<'s> {
         resolve(self.context, self.inventory, word)
     }
 
-    fn meaning(&self, word: &[u8], named: &Named, takes: Takes) -> Result<Meaning> {
+    fn meaning(&self, word: &[u8], named: &Named) -> Result<Meaning> {
         let typed = std::str::from_utf8(word);
         let problem = match typed.map(|typed| self.resolve(typed)) {
             Ok(Ok(found)) => {
@@ -259,17 +276,14 @@ impl<'s> Lookup<'s> {
             return Err(ambiguous);
         }
         let problem = match problem {
-            Some(SelectorProblem::NoMatch {
-                query,
-                why: Mismatch::Unknown { newest },
-            }) if matches!(takes, Takes::UpTo(_)) => SelectorProblem::NoMatch {
-                query,
-                why: Mismatch::NorPath { newest },
-            },
+            Some(SelectorProblem::NoMatch { query, why }) => {
+                let why = why.or_path();
+                SelectorProblem::NoMatch { query, why }
+            }
             Some(problem) => problem,
             None => {
                 let query = escape_bytes(word);
-                let why = Mismatch::of(&query, &self.inventory.checkpoints);
+                let why = Mismatch::of(&query, &self.inventory.checkpoints).or_path();
                 return Err(Error::NoSuchCheckpoint { query, why });
             }
         };
@@ -323,7 +337,7 @@ impl<'s> Lookup<'s> {
             return Ok(Some(path));
         }
         let newest = match named.checkpoints.as_slice() {
-            [] => latest(self.context, self.inventory).ok(),
+            [] => current(self.context, self.inventory).ok(),
             _ => None,
         };
         for checkpoint in named.checkpoints.iter().chain(&newest) {

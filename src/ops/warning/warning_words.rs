@@ -17,6 +17,7 @@ use crate::ops::warning::run_warning::RunWarning;
 const COPY_INSIDE: &str =
     "the copy is in the working directory, so the next create captures it too";
 
+const MANIFEST_REBUILT: &str = "the manifest was damaged or missing, and was rebuilt";
 const JOURNAL_UNREADABLE: &str = "the journal of an interrupted restore cannot be read: 'checkpoint undo' goes back to before it";
 const EMPTY_AFTER_FILES: &str = "this checkpoint is empty, but the one before it had files";
 const MANIFEST_REBUILT: &str = "the manifest was damaged or missing, and was rebuilt";
@@ -39,6 +40,7 @@ impl Warning {
                 format!("unchanged since {short} ({reason}) a moment ago: no new checkpoint")
             }
             Self::TooManyFiles { limit, .. } => too_many(*limit),
+            Self::AlsoBefore { of, prompts } => also_before(of, *prompts),
             Self::OfRun(warning) => return warning.sentence(),
             Self::Disabled => "checkpoints are switched off by CHECKPOINT_DISABLE".to_owned(),
             Self::NotCaptured { path, why } => not_captured(path, why),
@@ -155,6 +157,11 @@ fn rewords_unreadable(why: &str) -> Sentence {
          'checkpoint verify --repair' puts it aside",
         &[&why],
     )
+}
+
+fn also_before(of: &str, prompts: usize) -> String {
+    let plural = if prompts == 1 { "" } else { "s" };
+    format!("this also takes back {prompts} prompt{plural} of {of}")
 }
 
 fn too_many(limit: u64) -> String {

@@ -15,15 +15,15 @@ use crate::ops::browse::diff::version::{FileVersion, LoadedVersion, SeenFile};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
-use crate::ops::select::checkpoint::latest;
+use crate::ops::select::checkpoint::current;
 use crate::ops::select::globs::Globs;
-use crate::ops::select::words::{Lookup, Named, Takes, TypedWords};
+use crate::ops::select::words::{Lookup, Named, TypedWords};
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 
 #[derive(Clone, Debug)]
 pub struct DiffOptions {
-    /// None: `latest` against the working directory; one: that checkpoint against it; two: the
+    /// None: where the directory stands against the working directory; one: that checkpoint against it; two: the
     /// first against the other.
     pub words: TypedWords,
     pub globs: Globs,
@@ -92,10 +92,10 @@ pub fn diff(
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let lookup = Lookup::new(context, &store, &inventory);
-    let Named { checkpoints, paths } = lookup.read(&options.words, Takes::UpTo(2))?;
+    let Named { checkpoints, paths } = lookup.read(&options.words, 2)?;
     let mut checkpoints = checkpoints.into_iter();
     let from = checkpoints.next();
-    let from = from.map_or_else(|| latest(context, &inventory), Ok)?;
+    let from = from.map_or_else(|| current(context, &inventory), Ok)?;
     let to = checkpoints.next();
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     let partial = [Some(&from), to.as_ref()]
