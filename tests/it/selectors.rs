@@ -153,7 +153,7 @@ fn a_word_of_the_other_kind_is_named_with_the_command_that_is_meant() {
         ("find|plan", 3, format!("no checkpoint holds 'plan'; it names a checkpoint itself; run: checkpoint show {}", ids[2])),
         ("find|@:src/a.rs", 3, "'@:src/a.rs' names a path of one checkpoint, and all are searched here; run: checkpoint find src/a.rs".to_owned()),
         ("diff|@:README.md|@~1:src", 2, "two checkpoints are compared in the same path; see 'checkpoint diff --help'".to_owned()),
-        ("restore|@:../x", 2, "PATH '../x' has '..' in it; see 'checkpoint restore --help'".to_owned()),
+        ("restore|@:../x", 2, "PATH '../x' has '..' in it and leads out of the root; see 'checkpoint restore --help'".to_owned()),
     ] {
         let run = run(&sandbox, line).code(code).stdout_is("");
         check_line(&run, &told);
