@@ -17,7 +17,6 @@ use crate::ops::warning::run_warning::RunWarning;
 const COPY_INSIDE: &str =
     "the copy is in the working directory, so the next create captures it too";
 
-const MANIFEST_REBUILT: &str = "the manifest was damaged or missing, and was rebuilt";
 const JOURNAL_UNREADABLE: &str = "the journal of an interrupted restore cannot be read: 'checkpoint undo' goes back to before it";
 const EMPTY_AFTER_FILES: &str = "this checkpoint is empty, but the one before it had files";
 const MANIFEST_REBUILT: &str = "the manifest was damaged or missing, and was rebuilt";
