@@ -9,7 +9,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::default_rules::{DEFAULT_STORE_LIST, IGNORE_FILE, RECIPE_LIST};
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
 use crate::model::state::database::{Database, Databases, Held};
-use crate::model::state::entry::{Entry, WhyNot};
+use crate::model::state::entry::{Entry, Kind, WhyNot};
 use crate::model::state::listing::Listing;
 use crate::model::state::meta::{Meta, RuleRecord};
 use crate::model::state::object_id::ObjectId;
@@ -155,12 +155,9 @@ impl<'s> Target<'s> {
             };
             found.unwrap_or(false)
         });
-        let would_capture = |is_dir| {
-            self.rules
-                .would_capture(path, is_dir, size_bytes, &|dir| self.ignore_file_of(dir))
-        };
-        // What was left out as a directory may have become a link or a file since.
-        seen || would_capture(is_dir) && (is_dir || would_capture(true))
+        seen || self
+            .rules
+            .would_capture(path, is_dir, size_bytes, &|dir| self.ignore_file_of(dir))
     }
 
     fn ignore_file_of(&self, dir: &RelPath) -> Option<Vec<u8>> {
@@ -244,8 +241,14 @@ impl<'s> Target<'s> {
         // Plain git records no empty directory, so one that is empty now may have existed then.
         let unknowable =
             self.checkpoint.adopted && is_dir && below(&present.files, path).next().is_none();
-        let size_bytes = present.files.get(path).map_or(0, |entry| entry.size_bytes);
-        !unknowable && !self.spares(path) && self.would_hold(path, is_dir, size_bytes)
+        let found = present.files.get(path);
+        let size_bytes = found.map_or(0, |entry| entry.size_bytes);
+        // A directory that was left out may have become a link since.
+        let is_link = found.is_some_and(|entry| entry.kind == Kind::Symlink);
+        !unknowable
+            && !self.spares(path)
+            && self.would_hold(path, is_dir, size_bytes)
+            && (!is_link || self.would_hold(path, true, 0))
     }
 
     /// Checks that everything a plan would write is there and whole, so that only feasible plans
