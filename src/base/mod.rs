@@ -10,6 +10,7 @@ pub mod mutex;
 pub mod progress;
 pub mod quoting;
 pub mod random_name;
+pub mod read_regular;
 pub mod shell_word;
 pub mod text;
 pub mod threads;

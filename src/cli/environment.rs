@@ -51,7 +51,7 @@ pub fn read() -> Environment {
         copilot_home: path("COPILOT_HOME"),
         xdg_config_home: path("XDG_CONFIG_HOME").filter(|path| path.is_absolute()),
         source: text("CHECKPOINT_SOURCE"),
-        disabled: text("CHECKPOINT_DISABLE").is_some_and(|value| value == "1"),
+        disabled: text("CHECKPOINT_DISABLE").is_some_and(|value| !is_no(&value)),
         session: text("CLAUDE_CODE_SESSION_ID"),
         agent: agent(),
         logical_dir: path("PWD"),
@@ -61,14 +61,22 @@ pub fn read() -> Environment {
     }
 }
 
-/// Recognizes the agent in whose shell this process runs; a variable that is `0` or `false` says no.
+/// Whether the value of a switch says no; whatever else it is set to says yes.
+fn is_no(value: &str) -> bool {
+    matches!(
+        &*value.to_ascii_lowercase(),
+        "" | "0" | "false" | "no" | "off"
+    )
+}
+
+/// Recognizes the agent in whose shell this process runs.
 #[expect(
     clippy::disallowed_methods,
     reason = "this is the door to the environment"
 )]
 fn agent() -> Option<AgentEnvironment> {
     let text = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
-    let is_set = |name: &str| text(name).is_some_and(|value| value != "0" && value != "false");
+    let is_set = |name: &str| text(name).is_some_and(|value| !is_no(&value));
     let (_, name, session) = AGENT_VARIABLES
         .into_iter()
         .find(|(variable, ..)| is_set(variable))?;

@@ -77,6 +77,7 @@ pub fn of_error(error: &Error) -> u8 {
         | Error::Declined
         | Error::Conflict { .. }
         | Error::DotGitPath { .. }
+        | Error::LinkedPath { .. }
         | Error::WorkflowFile { .. }
         | Error::RestorePending { .. }
         | Error::RestoreNeverBegan { .. }

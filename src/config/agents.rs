@@ -47,7 +47,7 @@ pub enum AutoCheckpoints {
 impl AgentSettings {
     /// Keeps to what a file may forbid that cannot be read as it is meant.
     pub fn stay_strict(&mut self, problems: &[ConfigProblem]) {
-        let may_say = |key: &str| problems.iter().any(|bad| bad.mentions(key));
+        let may_say = |key: &str| problems.iter().any(|bad| bad.may_be_of(key));
         if may_say("agent_restore") {
             self.agent_restore = AgentConsent::Plan;
         }

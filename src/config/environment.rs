@@ -24,7 +24,7 @@ pub struct Environment {
     pub xdg_config_home: Option<PathBuf>,
     /// `CHECKPOINT_SOURCE`
     pub source: Option<String>,
-    /// `CHECKPOINT_DISABLE=1`
+    /// `CHECKPOINT_DISABLE`
     pub disabled: bool,
     /// `CLAUDE_CODE_SESSION_ID`
     pub session: Option<String>,

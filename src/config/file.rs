@@ -1,13 +1,29 @@
 //! Reads one configuration file, reports unknown keys and yields its values. The door to TOML.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use toml::de::DeTable;
 
+use crate::base::read_regular;
 use crate::base::text::edit_distance;
 use crate::base::time::parse_span;
 use crate::error::Error;
 
+/// Key of the patterns that a file leaves out.
+pub const EXCLUDE: &str = "exclude";
+/// Keys without which more is recorded or allowed.
+const PROTECTING: [&str; 6] = [
+    "agent_restore",
+    "auto",
+    EXCLUDE,
+    "max_file_size",
+    "max_files",
+    "prompts",
+];
+/// Upper bound on the wrong letters by which an unknown key is taken for a known one.
+const MOST_SLIPS: usize = 2;
 /// Upper bound on the size of a configuration file, in bytes; a larger file is refused.
 const LARGEST_CONFIG_BYTES: u64 = 1 << 20;
 
@@ -17,6 +33,8 @@ pub struct ConfigFile {
     path: PathBuf,
     table: toml::Table,
     pub problems: Vec<ConfigProblem>,
+    /// Whether a key that is unknown may have been meant to say what to keep.
+    pub doubts_keep: bool,
 }
 
 impl ConfigFile {
@@ -48,56 +66,135 @@ impl ConfigFile {
             })
             .ok()
     }
+
+    /// Takes the patterns to exclude. What can match nothing is reported, and the others count.
+    pub fn excludes(&mut self) -> Option<Vec<String>> {
+        let found = match self.table.remove(EXCLUDE)? {
+            toml::Value::Array(found) => found,
+            other => vec![other],
+        };
+        let (good, bad_ones): (Vec<_>, Vec<_>) = found.into_iter().partition(is_pattern);
+        if let Some(one) = bad_ones.first() {
+            let shown = one
+                .as_str()
+                .map_or(one.type_str().to_owned(), |text| format!("'{text}'"));
+            let what =
+                format!("{EXCLUDE}: {shown} is no pattern as in .gitignore, such as 'private/'");
+            self.problems.push(ConfigProblem {
+                key: Some(EXCLUDE),
+                ..bad(&self.path, &what)
+            });
+        }
+        let text = |one: toml::Value| one.as_str().map(str::to_owned);
+        Some(good.into_iter().filter_map(text).collect())
+    }
 }
 
-/// Reads a file; `None` if it does not exist. Keys not in `known` become remarks; `user_keys` are
-/// those allowed at least in the user's own file.
+/// Whether a value is a pattern that can match a path below the root.
+fn is_pattern(value: &toml::Value) -> bool {
+    value.as_str().is_some_and(|text| {
+        let leads_nowhere = ["./", "../", "~", "\\\\"]
+            .iter()
+            .any(|start| text.starts_with(start));
+        let is_open = text.rfind('[').is_some_and(|at| !text[at..].contains(']'));
+        !text.trim().is_empty() && !leads_nowhere && !is_open
+    })
+}
+
+/// Reads a file; `None` if it does not exist. Keys not in `known` become remarks, or problems where
+/// they may have been meant to protect something; `user_keys` are those allowed at least in the
+/// user's own file. Of a file that is not TOML, only readable excludes are taken.
 ///
 /// # Errors
-/// The file cannot be read or is not TOML.
+/// The file cannot be read.
 pub fn read(
     path: &Path,
-    known: &[&str],
+    known: &[&'static str],
     user_keys: &[&str],
     remarks: &mut Vec<Remark>,
 ) -> Result<Option<ConfigFile>, ConfigProblem> {
-    if std::fs::metadata(path)
-        .is_ok_and(|found| !found.is_file() || found.len() > LARGEST_CONFIG_BYTES)
-    {
-        return Err(bad(path, "this is not a configuration file"));
-    }
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(e)
-            if matches!(
-                e.kind(),
-                std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
-            ) =>
-        {
-            return Ok(None);
+    let text = match read_regular::read_linked(path, LARGEST_CONFIG_BYTES) {
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            let is_link = path.is_symlink();
+            return if is_link {
+                Err(bad(path, "it is a link to nothing"))
+            } else {
+                Ok(None)
+            };
         }
-        Err(e) => return Err(bad(path, &format!("it cannot be read: {e}"))),
+        read => read.and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other)),
     };
-    let mut table: toml::Table = text
-        .parse()
-        .map_err(|e: toml::de::Error| bad(path, &with_line(&text, &e)))?;
-    let unknown: Vec<String> = table
-        .keys()
-        .filter(|key| !known.contains(&key.as_str()))
-        .cloned()
-        .collect();
+    let text = text.map_err(|e| bad(path, &format!("it cannot be read: {e}")))?;
+    Ok(Some(parse(path, &text, known, user_keys, remarks)))
+}
+
+/// As [`read`], of a text.
+pub fn parse(
+    path: &Path,
+    text: &str,
+    known: &[&'static str],
+    user_keys: &[&str],
+    remarks: &mut Vec<Remark>,
+) -> ConfigFile {
+    let (mut table, mut problems) = match text.parse::<toml::Table>() {
+        Ok(table) => (table, Vec::new()),
+        Err(e) => (
+            readable_excludes(text),
+            vec![bad(path, &with_line(text, &e))],
+        ),
+    };
+    let is_unknown = |key: &&String| !known.contains(&key.as_str());
+    let unknown: Vec<String> = table.keys().filter(is_unknown).cloned().collect();
+    let mut doubts_keep = false;
     for key in unknown {
-        table.remove(&key);
-        remarks.push(Remark {
-            file: path.to_path_buf(),
-            text: about_unknown(&key, known, user_keys),
-        });
+        let is_table = table.remove(&key).is_some_and(|value| value.is_table());
+        let meant = nearest_key(&key, known);
+        let what = about_unknown(&key, known, user_keys);
+        doubts_keep |= meant.is_some_and(|meant| meant.starts_with("keep"));
+        let is_foreign = is_table && !user_keys.contains(&key.as_str());
+        if is_foreign || meant.is_some_and(|meant| PROTECTING.contains(&meant)) {
+            problems.push(ConfigProblem {
+                key: meant,
+                ..bad(path, &what)
+            });
+        } else {
+            remarks.push(Remark {
+                file: path.to_path_buf(),
+                text: what,
+            });
+        }
     }
-    Ok(Some(ConfigFile {
+    ConfigFile {
         path: path.to_path_buf(),
         table,
-        problems: Vec::new(),
-    }))
+        problems,
+        doubts_keep,
+    }
+}
+
+/// Returns the excludes of a text that is not TOML, as far as they can be told.
+fn readable_excludes(text: &str) -> toml::Table {
+    let (table, _) = DeTable::parse_recoverable(text);
+    let excludes = table
+        .get_ref()
+        .get(EXCLUDE)
+        .and_then(|found| found.get_ref().as_array());
+    let texts = excludes.into_iter().flat_map(|all| all.iter());
+    let texts = texts.filter_map(|one| one.get_ref().as_str().map(toml::Value::from));
+    let found: Vec<toml::Value> = texts.collect();
+    toml::Table::from_iter((!found.is_empty()).then(|| (EXCLUDE.to_owned(), found.into())))
+}
+
+/// Returns the known key that an unknown one was probably meant to be.
+fn nearest_key(key: &str, known: &[&'static str]) -> Option<&'static str> {
+    let plain = |key: &str| key.to_ascii_lowercase().replace(['_', '-'], "");
+    let typed = plain(key);
+    let is_meant = |known: &&&str| {
+        let known = plain(known);
+        edit_distance(&typed, &known) <= MOST_SLIPS.min(known.len() / 3)
+            || typed.starts_with(&known)
+    };
+    known.iter().find(is_meant).copied()
 }
 
 fn about_unknown(key: &str, known: &[&str], user_keys: &[&str]) -> String {
@@ -190,10 +287,18 @@ pub struct ConfigProblem {
 }
 
 impl ConfigProblem {
-    /// Whether the text of the file has a word; one that cannot be read may have any.
-    pub fn mentions(&self, word: &str) -> bool {
-        let text = std::fs::read(&self.file);
-        text.map_or(true, |text| String::from_utf8_lossy(&text).contains(word))
+    /// Whether it may be about a key: of a file that is not TOML, whether its text has the word; one
+    /// that cannot be read may have any.
+    pub fn may_be_of(&self, key: &str) -> bool {
+        let text = || read_regular::read_linked(&self.file, LARGEST_CONFIG_BYTES);
+        let has_word = |text: Vec<u8>| String::from_utf8_lossy(&text).contains(key);
+        self.key
+            .map_or_else(|| text().map_or(true, has_word), |known| known == key)
+    }
+
+    /// Whether more may be captured because of it.
+    pub fn is_of_capture(&self) -> bool {
+        self.key.is_none_or(|key| key == EXCLUDE)
     }
 
     /// Whether it may be about which checkpoints to keep.

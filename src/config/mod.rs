@@ -2,6 +2,7 @@
 
 pub mod agents;
 pub mod databases;
+pub mod edit;
 pub mod environment;
 pub mod file;
 pub mod keep;

@@ -33,6 +33,8 @@ pub struct Settings {
     pub databases: BTreeMap<String, DatabaseCommands>,
     /// Problems in files that did not stop the command.
     pub remarks: Vec<Remark>,
+    /// A setting that cannot be read and may say that something is not to be recorded.
+    pub unread: Option<ConfigProblem>,
 }
 
 impl Default for Settings {
@@ -50,6 +52,7 @@ impl Default for Settings {
             agents: AgentSettings::default(),
             databases: BTreeMap::new(),
             remarks: Vec::new(),
+            unread: None,
         }
     }
 }
@@ -134,6 +137,7 @@ pub fn load(root: &Path, environment: &Environment, own: OwnFile) -> Result<Sett
             settings.keep = Policy::EVERYTHING;
         }
         settings.agents.stay_strict(&problems);
+        settings.unread = problems.first().cloned();
         let ignored = problems.drain(..);
         let ignored = ignored.map(|bad| bad.remark("this command goes on without it"));
         settings.remarks.extend(ignored);
@@ -158,15 +162,25 @@ pub fn load_all(root: &Path, environment: &Environment) -> LoadedSettings {
     loaded
 }
 
-fn all_keys() -> Vec<&'static str> {
+/// Returns the keys of the user's own file.
+pub fn all_keys() -> Vec<&'static str> {
     [&USER_KEYS[..], &PROJECT_KEYS].concat()
+}
+
+/// Returns what is wrong in a text for the user's own file.
+pub fn problems_of(file: &Path, text: &str) -> Vec<ConfigProblem> {
+    let mut settings = Settings::default();
+    let keys = all_keys();
+    let mut found = file::parse(file, text, &keys, &keys, &mut settings.remarks);
+    settings.take_user(&mut found, &mut |_, _| {});
+    found.problems
 }
 
 impl LoadedSettings {
     fn read(
         &mut self,
         path: &Path,
-        known: &[&str],
+        known: &[&'static str],
         origin: &Origin,
         take: fn(&mut Settings, &mut ConfigFile, &mut Note<'_>),
     ) {
@@ -189,6 +203,9 @@ impl LoadedSettings {
                 };
                 take(&mut self.settings, &mut found, &mut note);
                 problems.append(&mut found.problems);
+                if found.doubts_keep {
+                    self.settings.keep = Policy::EVERYTHING;
+                }
             }
         }
         if let Origin::ProjectFile(_) = origin {
@@ -198,15 +215,14 @@ impl LoadedSettings {
             }
             // A project can only exclude more and keep more, and a restore must not fail because of
             // its file.
-            self.settings
-                .remarks
-                .extend(problems.into_iter().map(|bad| match bad.key {
-                    None => bad.remark(
-                        "ignored, so what it would exclude is captured, and nothing is evicted",
-                    ),
-                    Some("exclude") => bad.remark("ignored, so what it would exclude is captured"),
-                    Some(_) => bad.remark("ignored, and nothing is evicted"),
-                }));
+            let of_capture = problems.iter().find(|bad| bad.is_of_capture());
+            self.settings.unread = self.settings.unread.take().or_else(|| of_capture.cloned());
+            let remarks = problems.into_iter().map(|bad| match bad.key {
+                None => bad.remark("no checkpoint is made until then, and nothing is evicted"),
+                Some(file::EXCLUDE) => bad.remark("no checkpoint is made until then"),
+                Some(_) => bad.remark("ignored, and nothing is evicted"),
+            });
+            self.settings.remarks.extend(remarks);
         } else {
             self.problems.append(&mut problems);
         }
@@ -214,13 +230,14 @@ impl LoadedSettings {
 }
 
 impl Settings {
+    /// # Errors
+    /// A setting cannot be read, so that more could be recorded than the user wants.
+    pub fn require_readable(&self) -> Result<()> {
+        self.unread.clone().map_or(Ok(()), |bad| Err(bad.error()))
+    }
+
     fn take_user(&mut self, file: &mut ConfigFile, note: &mut Note<'_>) {
-        add(
-            &mut self.excludes,
-            file.value("exclude", Some, ""),
-            "exclude",
-            note,
-        );
+        add(&mut self.excludes, file.excludes(), file::EXCLUDE, note);
         add(
             &mut self.sensitive_allow,
             file.value("sensitive_allow", Some, ""),
@@ -282,12 +299,7 @@ impl Settings {
     }
 
     fn take_project(&mut self, file: &mut ConfigFile, note: &mut Note<'_>) {
-        add(
-            &mut self.excludes,
-            file.value("exclude", Some, ""),
-            "exclude",
-            note,
-        );
+        add(&mut self.excludes, file.excludes(), file::EXCLUDE, note);
         self.take_keep(file, note, Policy::raised);
     }
 
@@ -362,33 +374,43 @@ mod tests {
 
     #[test]
     fn what_is_wrong_in_a_projects_file_is_a_remark_and_the_rest_of_it_holds() {
-        for (bad, loses_excludes) in [
-            ("keep = [", true),
-            ("exclude = 5", true),
-            ("exclude = ['b', 5]", true),
-            ("keep = 0", false),
-            ("keep = 'x'", false),
+        for (bad, of_capture, excluded) in [
+            ("keep = [", true, vec!["a"]),
+            (
+                "exclude = ['b', 'c']\nkeep = 30 days",
+                true,
+                vec!["a", "b", "c"],
+            ),
+            ("exclude = ['b', c/]", true, vec!["a", "b", "c/"]),
+            ("exclude = 5", true, vec!["a"]),
+            ("exclude = ['b', 5]", true, vec!["a", "b"]),
+            ("exclude = ['b', './c']", true, vec!["a", "b"]),
+            ("exlude = ['b']", true, vec!["a"]),
+            ("[checkpoint]\nexclude = ['b']", true, vec!["a"]),
+            ("keep = 0", false, vec!["a"]),
+            ("keep = 'x'", false, vec!["a"]),
         ] {
             let settings = loaded("exclude = ['a']", bad).unwrap();
-            let keep = if bad.starts_with("keep") {
-                Policy::EVERYTHING
-            } else {
-                Policy::default()
-            };
+            let keep =
+                if bad.contains("keep") || bad.contains("[checkpoint]") || bad.contains("c/]") {
+                    Policy::EVERYTHING
+                } else {
+                    Policy::default()
+                };
             assert_eq!(
-                (settings.keep, settings.excludes),
-                (keep, vec!["a".to_owned()]),
+                (settings.keep, settings.excludes.clone()),
+                (keep, excluded.into_iter().map(str::to_owned).collect()),
                 "{bad}"
             );
             let [remark] = &settings.remarks[..] else {
                 panic!("{bad}: {:?}", settings.remarks)
             };
-            assert!(remark.text.contains("ignored"), "{bad}: {remark:?}");
             assert_eq!(
-                remark.text.contains("what it would exclude is captured"),
-                loses_excludes,
+                remark.text.contains("no checkpoint is made"),
+                of_capture,
                 "{bad}: {remark:?}"
             );
+            assert_eq!(settings.require_readable().is_err(), of_capture, "{bad}");
         }
         assert_eq!(
             loaded("", "keep = 0\nexclude = ['b']").unwrap().excludes,
@@ -441,6 +463,27 @@ mod tests {
         );
         assert_eq!(settings.max_file_size_bytes, Some(1 << 20));
         assert_eq!(settings.dedup_window_ms, 2000);
+        assert_eq!(settings.keep, Policy::EVERYTHING);
+    }
+
+    #[test]
+    fn a_misspelt_key_that_protects_is_an_error() {
+        for bad in [
+            "exlude = ['a']",
+            "excludes = ['a']",
+            "maxFileSize = '1 MiB'",
+            "max-files = 3",
+            "Auto = 'off'",
+            "prompt = 'off'",
+            "agent-restore = 'plan'",
+            "[settings]\nauto = 'off'",
+        ] {
+            let read = loaded(bad, "");
+            assert!(matches!(read, Err(Error::BadConfig { .. })), "{bad}");
+        }
+        for other in ["colour = 'red'", "retention = 3", "verbose = true"] {
+            assert_eq!(loaded(other, "").unwrap().remarks.len(), 1, "{other}");
+        }
     }
 
     #[test]

@@ -19,7 +19,10 @@ pub const VARIABLES: [Variable; 40] = [
         "CHECKPOINT_SOURCE",
         "the source of a checkpoint, unless --source names one",
     ),
-    public("CHECKPOINT_DISABLE", "1 makes create do nothing"),
+    public(
+        "CHECKPOINT_DISABLE",
+        "makes create do nothing, unless it is 0, false, no or off",
+    ),
     private(
         "CLAUDE_CODE_SESSION_ID",
         "the session, unless --session names one",

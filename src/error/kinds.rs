@@ -9,11 +9,14 @@ use crate::base::text::{escape, escape_line};
 use crate::base::time::{PAST_FORMS, SPAN_FORMS};
 use crate::error::problem::WorkflowProblem;
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::words::{Instead, Obstacle, alternatives, content, mismatch, no_home};
+use crate::error::words::{
+    Instead, Obstacle, alternatives, behind_link, content, mismatch, no_home,
+};
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
 use crate::model::checkpoint::selector::SelectorProblem;
 use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -180,6 +183,14 @@ pub enum Error {
     #[error("'{path}' is at or below a .git")]
     #[strum(message = "a repository's own data is never captured and never changed")]
     DotGitPath { path: String },
+    /// A scope or PATH leads through a symlink to a directory.
+    #[error("'{path}' leads through the symlink {link}, and a checkpoint holds only the link; {}", behind_link(behind.as_ref()))]
+    LinkedPath {
+        path: String,
+        link: String,
+        /// What it leads to, if that lies below the root.
+        behind: Option<RelPath>,
+    },
     /// A restore must not change a file that is written for a workflow.
     #[error("'{path}' belongs to a workflow, and a restore leaves it alone")]
     #[strum(

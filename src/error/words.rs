@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::base::shell_word::shell_word;
 use crate::base::text::escape;
 use crate::base::time::age;
 use crate::model::checkpoint::hold::Hold;
@@ -188,4 +189,12 @@ pub(super) fn content(entries: &[String]) -> String {
     } else {
         entries.join(", ")
     }
+}
+
+/// Returns the name to use instead of one that leads through a symlink.
+pub fn behind_link(behind: Option<&RelPath>) -> String {
+    let outside = || "what it leads to lies outside the root".to_owned();
+    behind.map_or_else(outside, |path| {
+        format!("name {}", shell_word(path.as_bytes()))
+    })
 }

@@ -232,13 +232,18 @@ fn without_files(snapshot: &Snapshot) -> BTreeSet<&RelPath> {
 }
 
 /// Drops directories that contain another one of the list.
-fn innermost<'p>(sorted: impl Iterator<Item = &'p RelPath>) -> Vec<RelPath> {
-    let mut kept: Vec<RelPath> = Vec::new();
-    for path in sorted {
-        kept.retain(|above| !path.is_at_or_below(above));
-        kept.push(path.clone());
+fn innermost<'p>(dirs: impl Iterator<Item = &'p RelPath>) -> Vec<RelPath> {
+    let all: Vec<&RelPath> = dirs.collect();
+    let mut holders = BTreeSet::new();
+    for path in &all {
+        let mut above = path.ancestors();
+        while above.next().is_some_and(|holder| holders.insert(holder)) {}
     }
-    kept
+    let is_innermost = |path: &&&RelPath| !holders.contains(**path);
+    all.iter()
+        .filter(is_innermost)
+        .map(|path| (*path).clone())
+        .collect()
 }
 
 fn compare_uncaptured(

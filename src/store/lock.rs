@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::base::progress::{Progress, WorkPhase};
+use crate::base::read_regular;
 use crate::error::{Error, Result};
 use crate::store::files::atomic_file;
 
@@ -128,8 +129,7 @@ fn wait_for(file: &mut File, path: &Path, started: Instant, wait: &LockWait) -> 
 fn is_still_at(file: &File, path: &Path) -> Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
     let ours = file.metadata().map_err(Error::io("look at", path))?;
-    let there =
-        crate::store::files::read_regular::lstat(path).map_err(Error::io("look at", path))?;
+    let there = read_regular::lstat(path).map_err(Error::io("look at", path))?;
     Ok(there.is_some_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())))
 }
 
@@ -145,7 +145,7 @@ fn is_still_at(_file: &File, _path: &Path) -> Result<bool> {
 
 /// Whether a process holds the lock. A lock file that is missing or unreadable counts as free.
 pub fn is_held(path: &Path) -> bool {
-    File::open(path)
+    read_regular::open(path)
         .is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 

@@ -23,11 +23,9 @@ pub fn human(outcome: &ConfigOutcome, paint: Paint) -> Output {
     let variables: Vec<Row> = outcome
         .variables
         .iter()
-        .map(|(variable, value)| {
-            let shown = value
-                .as_ref()
-                .map_or("not set".to_owned(), |value| escape_line(value));
-            (variable.name.to_owned(), shown, variable.purpose.to_owned())
+        .filter_map(|(variable, value)| {
+            let shown = escape_line(value.as_ref()?);
+            Some((variable.name.to_owned(), shown, variable.purpose.to_owned()))
         })
         .collect();
     let parts = [
@@ -172,7 +170,7 @@ struct VariableJson {
 }
 
 /// If a file is bad, the document is a failure that still has all data.
-pub fn json(outcome: &ConfigOutcome, exit: u8) -> String {
+pub fn json(command: &str, outcome: &ConfigOutcome, exit: u8) -> String {
     let shown = |path: &std::path::Path| path.display().to_string();
     let variables = outcome.variables.iter();
     let files = outcome.files.iter();
@@ -198,7 +196,7 @@ pub fn json(outcome: &ConfigOutcome, exit: u8) -> String {
         problems: outcome.problems.iter().map(ToString::to_string).collect(),
     };
     let failure = outcome.problems.first();
-    partial("config", exit, &data, &outcome.warnings, failure)
+    partial(command, exit, &data, &outcome.warnings, failure)
 }
 
 fn setting_json(setting: &Setting) -> SettingJson {

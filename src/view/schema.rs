@@ -36,12 +36,13 @@ pub struct SchemaAnswer {
 }
 
 /// Every answer; `usage` is that of a command line without a command.
-const ANSWERS: [(&str, Schema); 52] = [
+const ANSWERS: [(&str, Schema); 53] = [
     ("bisect", envelope::schema::<bisect::BisectAnswer>),
     ("cat", envelope::schema::<cat::CatAnswer>),
     ("clone", envelope::schema::<remote::CloneAnswer>),
     ("completions", envelope::schema::<TextAnswer>),
     ("config", envelope::schema::<config::ConfigAnswer>),
+    ("config.set", envelope::schema::<config::ConfigAnswer>),
     ("create", envelope::schema::<create::CreateAnswer>),
     ("delete", envelope::schema::<delete::DeleteAnswer>),
     ("diff", envelope::schema::<diff::DiffAnswer>),

@@ -82,7 +82,8 @@ fn is_closed_wal(live: &Path) -> bool {
     let mut head = [0; READ_VERSION_AT + 1];
     let mut log = live.as_os_str().to_owned();
     log.push("-wal");
-    let read = std::fs::File::open(live).and_then(|mut file| file.read_exact(&mut head));
+    let read =
+        crate::base::read_regular::open(live).and_then(|mut file| file.read_exact(&mut head));
     read.is_ok() && head[READ_VERSION_AT] == 2 && std::fs::symlink_metadata(log).is_err()
 }
 

@@ -192,7 +192,7 @@ fn a_root_with_hostile_characters_is_quoted() {
 #[test]
 fn the_hash_is_computed_again_by_verify_and_by_the_shell() {
     let Some(sandbox) = project() else { return };
-    sandbox.symlink("src/link", "api");
+    sandbox.symlink("src/link", "../config");
     sandbox.chmod("config/production.yaml", 0o755);
     let args = [
         "create",

@@ -326,3 +326,33 @@ fn hooks_that_call_another_program_or_stand_twice_are_named_with_their_mend() {
     let text = sandbox.read(claude.join("settings.json"));
     assert!(!text.contains("hook --agent"), "{text}");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_place_of_a_small_file_blocks_nobody() {
+    let sandbox = project();
+    let config = ".config/checkpoint/config.toml";
+    let files = [
+        config,
+        ".codex/hooks.json",
+        ".codex/config.toml",
+        ".claude/settings.json",
+    ];
+    for file in files {
+        let path = sandbox.home().join(file);
+        let _ = fs::remove_file(&path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+        sandbox.fifo(&path);
+    }
+    for args in [
+        &["doctor"][..],
+        &["doctor", "--fix"],
+        &["list"],
+        &["config"],
+        &["setup", "codex", "--print"],
+    ] {
+        // Whatever it says, it ends: the sandbox limits the time.
+        let _ = sandbox.run(args);
+    }
+    sandbox.run(&["create"]).code(1).stderr_has("config.toml");
+}

@@ -89,3 +89,30 @@ fn an_undo_that_deletes_many_names_grows_with_their_number() {
         "in the program: undo {undo:?}, first create {create:?}"
     );
 }
+
+/// Many empty directories in one: nothing may compare or move each for each other.
+#[test]
+fn empty_directories_grow_with_their_number() {
+    let sandbox = Sandbox::new();
+    sandbox.write("other", "1").create("empty");
+    for number in 0..2 * NAMES_THAT_GO {
+        sandbox.mkdir(format!("d/{number:06}"));
+    }
+    let create = spent(&sandbox, &["create", "--max-files", "0", "-r", "full"]);
+    let most = create * MOST_TIMES_A_CREATE + Duration::from_secs(1);
+    for args in [
+        &["diff", "empty", "--stat"][..],
+        &["status"],
+        &["restore", "empty", "--yes"],
+        &["undo", "--yes"],
+        &["diff", "empty", "full"],
+        &["ls", "full", "d"],
+    ] {
+        let [spent, _] = times(&sandbox, args);
+        assert!(
+            spent <= most,
+            "{args:?}: {spent:?}, first create: {create:?}"
+        );
+    }
+    assert!(sandbox.exists("d/000000"));
+}

@@ -332,9 +332,16 @@ fn what_lies_behind_a_symlink_is_not_guarded_and_what_has_no_bytes_is() {
         .fifo("pipe")
         .symlink("dangling", "nowhere");
     let id = sandbox.create("whole");
-    let (message, _) = refused(&sandbox, &["--scope", "link/a.py"]);
-    assert!(message.contains("symlink"), "{message}");
-    for held in ["link", "pipe", "dangling"] {
+    for (scope, behind) in [
+        ("link/a.py", " src/a.py"),
+        ("link", " src"),
+        ("link/*", " src"),
+    ] {
+        let (message, _) = refused_as((4, "linked_path"), &sandbox, &["--scope", scope]);
+        assert!(message.contains("symlink link"), "{message}");
+        assert!(message.ends_with(behind), "{message}");
+    }
+    for held in ["pipe", "dangling"] {
         assert_eq!(passed(&sandbox, &["--scope", held]), id, "{held}");
     }
     sandbox

@@ -69,7 +69,7 @@ fn project() -> Sandbox {
     sandbox
 }
 
-fn claude(sandbox: &Sandbox) -> Agent<'_> {
+pub fn claude(sandbox: &Sandbox) -> Agent<'_> {
     Agent {
         sandbox,
         name: "claude",
@@ -759,15 +759,20 @@ fn a_document_with_half_a_letter_or_a_mark_before_it_is_read() {
 }
 
 #[test]
-fn a_configuration_that_cannot_be_read_records_no_words_it_may_forbid() {
+fn a_configuration_that_cannot_be_read_records_nothing_it_may_forbid() {
     let sandbox = project();
     sandbox.user_config("prompts = \"off\"\nkeep = 10O\n");
-    claude(&sandbox).prompt("very private words");
-    assert_eq!(reasons(&sandbox), ["before: prompt 1"]);
-    let failed = json!({ "error": "very private words are refused" });
-    sandbox.write("a", "2");
-    claude(&sandbox).event("StopFailure", &failed);
-    assert_eq!(reasons(&sandbox)[1], "turn failed (turn-failed)");
+    let told = claude(&sandbox).prompt("very private words");
+    let _ = told
+        .stdout_has("nothing was recorded")
+        .stdout_has("config.toml");
+    sandbox.user_config("");
+    sandbox.create("made later");
+    for file in files_below(&sandbox.store()) {
+        let bytes = fs::read(&file).expect("it can be read");
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains("private words"), "{}", file.display());
+    }
 }
 
 #[test]

@@ -208,7 +208,7 @@ fn a_fifo_in_place_of_the_configuration_is_told_and_nobody_waits() {
     sandbox.write("a", "1").fifo(".checkpoint.toml");
     sandbox
         .run(&["create"])
-        .success()
+        .code(1)
         .stderr_has(".checkpoint.toml");
     sandbox.user_config("").remove(".checkpoint.toml");
     let config = sandbox.home().join(".config/checkpoint/config.toml");

@@ -608,3 +608,39 @@ fn files_that_the_program_keeps_in_the_root_are_never_captured_nor_changed() {
     );
     sandbox.run(&["create", "--scope", ".audit"]).code(3);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_scope_that_is_a_link_is_refused_with_the_name_behind_it() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("real/f", "1")
+        .symlink("lib", "real")
+        .create("whole");
+    for typed in ["lib", "lib/", "lib/f", "lib/*.rs"] {
+        for command in ["create", "guard"] {
+            let run = sandbox.run(&[command, "--scope", typed]).code(4);
+            let _ = run.stderr_has("holds only the link").stderr_has("real");
+        }
+    }
+    sandbox
+        .run(&["create", "--scope", "lib/", "--contract"])
+        .code(4);
+    for args in [
+        &["restore", "whole", "lib/", "--yes"][..],
+        &["diff", "whole", "--", "lib/"],
+    ] {
+        sandbox.run(args).code(4).stderr_has("real");
+    }
+    // With what is behind it, it is held.
+    sandbox
+        .run(&["create", "--scope", "lib", "--scope", "real"])
+        .success();
+    let outside = sandbox.top().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    sandbox.symlink("out", &outside);
+    sandbox
+        .run(&["create", "--scope", "out/x"])
+        .code(4)
+        .stderr_has("outside the root");
+}

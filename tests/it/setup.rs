@@ -353,7 +353,7 @@ fn a_file_that_cannot_be_edited_is_left_alone_and_named_and_others_go_on() {
     sandbox
         .run(&["setup", "codex", "--yes"])
         .code(1)
-        .stdout_has("no regular file");
+        .stdout_has("not a regular file");
 }
 
 #[test]

@@ -541,3 +541,19 @@ fn an_unchanged_tree_costs_few_instructions() {
     );
     assert!(many <= INSTRUCTIONS_IN_ALL, "{many} instructions in all");
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_large_file_that_is_unchanged_is_not_read_for_ever() {
+    let sandbox = Sandbox::new();
+    let file = std::fs::File::create(sandbox.path("large")).expect("a file");
+    // So large that at ten megabytes a second its writing would take half a minute.
+    file.set_len(300 << 20).expect("a sparse file");
+    sandbox.real_clock().create("one");
+    sandbox.create("two");
+    let Some(trace) = trace(&sandbox, &["create", "-r", "three"]) else {
+        return skipped("no strace");
+    };
+    let read = trace.opened(sandbox.root(), "large");
+    assert!(read.is_empty(), "{read:?}");
+}

@@ -13,6 +13,7 @@ use crate::agent::setup::managed;
 use crate::agent::setup::places::SetupPlaces;
 use crate::agent::setup::plan::{AgentPlan, SettingsChange, SetupRequest, plan};
 use crate::agent::setup::record::{self, SetupRecord};
+use crate::base::read_regular;
 use crate::base::text::{escape, escape_line, escape_path};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
@@ -198,7 +199,7 @@ fn flaw(change: &SettingsChange, plan: &AgentPlan, program: &str) -> Option<Stri
 fn trust(places: &SetupPlaces) -> Option<HealthCheck> {
     let folder = places.folder(AgentName::Codex);
     let hooks = folder.join("hooks.json");
-    let settings = std::fs::read_to_string(folder.join("config.toml")).unwrap_or_default();
+    let settings = read_regular::read_linked_text(&folder.join("config.toml")).unwrap_or_default();
     let is_trusted = settings.contains("trusted_hash")
         && settings.contains(&*hooks.to_string_lossy().replace('\\', "\\\\"));
     let mut check = HealthCheck::note("codex", "passes over our hooks until they are trusted");

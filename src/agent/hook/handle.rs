@@ -201,11 +201,12 @@ fn work(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) -> Res
         event.moment,
         Moment::SubagentStart | Moment::SubagentEnd | Moment::SessionEnd
     );
-    let store = if makes_store {
+    let store = if makes_store && context.settings.unread.is_none() {
         open_usable(context, false)?
     } else if let Some(store) = context.find_store()? {
         store
     } else {
+        context.settings.require_readable()?;
         return Ok(Handled::done("no store"));
     };
     let done = {

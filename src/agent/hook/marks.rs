@@ -115,7 +115,7 @@ impl Beginning {
     pub fn read(&self, now_ms: i64) -> Option<PathBuf> {
         let root = PathBuf::from(read_own(&self.0)?);
         let now = Duration::from_millis(u64::try_from(now_ms).ok()?);
-        let _ = File::open(&self.0).and_then(|mark| mark.set_modified(UNIX_EPOCH + now));
+        let _ = read_regular::open(&self.0).and_then(|mark| mark.set_modified(UNIX_EPOCH + now));
         root.is_absolute().then_some(root)
     }
 

@@ -11,6 +11,7 @@ use crate::agent::dialect::event::AgentName;
 use crate::agent::setup::agent_files::{self, FileContent};
 use crate::agent::setup::plan::{AgentPlan, LeftAlone, SettingsChange, SetupRequest};
 use crate::agent::setup::record::{self, RecordedFile, SetupRecord};
+use crate::base::read_regular;
 use crate::error::{Error, Result};
 use crate::store::files::atomic_file::{self, TemporaryFile};
 
@@ -265,8 +266,7 @@ fn forget(change: &SettingsChange, open: &mut OpenRecord) -> Result<()> {
 
 /// Returns the text of a file; `None` if there is none.
 fn text_of(path: &Path) -> Option<String> {
-    let is_file = path.metadata().is_ok_and(|found| found.is_file());
-    std::fs::read_to_string(path).ok().filter(|_| is_file)
+    read_regular::read_linked_text(path).ok()
 }
 
 /// The permissions of a file that is written.
@@ -277,6 +277,11 @@ enum Mode<'p> {
     /// As those of another file.
     Of(&'p Path),
     Private,
+}
+
+/// Writes a file of the user's with the permissions that it has.
+pub fn write_settings(path: &Path, text: &str) -> Result<()> {
+    write(path, text, Mode::Kept)
 }
 
 /// Writes a file through a link, whole or not at all. A failure names it, not the temporary file.

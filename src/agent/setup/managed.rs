@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::agent::setup::json_edit::JsonEdit;
+use crate::base::read_regular;
 
 /// A managed setting that forbids something of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +61,7 @@ pub fn leeway(folder: &Path) -> Leeway {
     drop_ins.sort();
     let files = std::iter::once(folder.join("managed-settings.json")).chain(drop_ins);
     let values = files.filter_map(|path| {
-        let text = std::fs::read_to_string(&path).ok()?;
+        let text = read_regular::read_linked_text(&path).ok()?;
         let value = JsonEdit::read(&text).ok()?.value().ok()?;
         Some((path, value))
     });

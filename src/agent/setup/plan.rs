@@ -10,6 +10,7 @@ use crate::agent::setup::managed::{self, Leeway};
 use crate::agent::setup::places::SetupPlaces;
 use crate::agent::setup::record::{RecordedFile, SetupRecord};
 use crate::agent::setup::shared_entries::SharedEntries;
+use crate::base::read_regular;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -392,13 +393,8 @@ fn is_written(known: Option<&RecordedFile>, found: &str) -> bool {
 /// Looks at a file that others write too; a link is followed.
 fn read_text(path: &Path) -> SettingsText {
     let unusable = |why: String| SettingsText::Unusable(why);
-    match path.metadata() {
-        Ok(found) if !found.is_file() => unusable("it is no regular file".to_owned()),
-        Ok(_) => match std::fs::read(path).map(String::from_utf8) {
-            Ok(Ok(text)) => SettingsText::Text(text),
-            Ok(Err(_)) => unusable("it is not UTF-8".to_owned()),
-            Err(why) => unusable(why.to_string()),
-        },
+    match read_regular::read_linked_text(path) {
+        Ok(text) => SettingsText::Text(text),
         Err(why) if matches!(why.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             if path.symlink_metadata().is_ok() {
                 return unusable("it is a link to nothing".to_owned());

@@ -1,24 +1,75 @@
 //! `config`: works without a store, with a bad file, and without a base.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
+use clap::Subcommand;
+
+use crate::agent::setup::act;
+use crate::base::read_regular;
+use crate::base::text::{escape, escape_path};
 use crate::cli::command_context::{self, CommandContext, print_answer};
 use crate::cli::global::{Color, GlobalArgs};
 use crate::cli::run::RunAnywhere;
 use crate::cli::{environment, exit_code};
-use crate::config::environment::{ColorChoice, Environment, Origin, base_and_origin};
+use crate::config::edit;
+use crate::config::environment::{ColorChoice, Environment, Origin, base_and_origin, no_base};
 use crate::error::{Error, Result};
 use crate::ops::browse::config::{self as config_op, ConfigOptions, Setting, SettingValue};
 use crate::ops::find_root::RootSearch;
+use crate::view::words::Output;
 use crate::view::{config as config_view, words};
 
-/// Show each setting and its origin
+/// Show each setting and its origin, or set one
+///
+/// --json shows the environment variables that are not set too.
 #[derive(Clone, Debug, clap::Args)]
-pub struct ConfigArgs {}
+pub struct ConfigArgs {
+    #[command(subcommand)]
+    pub command: Option<ConfigCommand>,
+}
+
+#[derive(Clone, Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Set a key in your own file
+    ///
+    /// Comments and all other lines stay. A list is replaced, not extended.
+    Set {
+        #[arg(value_name = "KEY")]
+        key: String,
+        /// The value as in the file; quotes may be left out
+        #[arg(value_name = "VALUE", allow_hyphen_values = true)]
+        value: String,
+    },
+}
+
+/// Writes the value, and returns what to say of it.
+fn set(environment: &Environment, key: &str, value: &str) -> Result<String> {
+    let dir = environment
+        .config_dir
+        .as_ref()
+        .ok_or_else(|| no_base(environment))?;
+    let file = dir.join("config.toml");
+    let text = match read_regular::read_linked_text(&file) {
+        Err(cause) if cause.kind() == ErrorKind::NotFound => String::new(),
+        read => read.map_err(Error::io("read", &file))?,
+    };
+    let (text, written) = edit::set(&file, &text, key, value)?;
+    act::write_settings(&file, &text)?;
+    Ok(format!(
+        "{}: {key} = {}\n",
+        escape_path(&file),
+        escape(&written)
+    ))
+}
 
 impl RunAnywhere for ConfigArgs {
     fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
+        let said = match &self.command {
+            Some(ConfigCommand::Set { key, value }) => Some(set(&environment, key, value)?),
+            None => None,
+        };
         let global = cmd.global;
         let base = base_and_origin(global.base.as_deref(), &environment);
         let base = base
@@ -41,10 +92,21 @@ impl RunAnywhere for ConfigArgs {
             .problems
             .first()
             .map_or(exit_code::DONE, exit_code::of_error);
-        let words = || config_view::human(&outcome, cmd.printer.out_paint());
+        let name = if said.is_some() {
+            "config.set"
+        } else {
+            "config"
+        };
+        let words = || match said {
+            Some(talk) => Output {
+                talk,
+                ..Output::default()
+            },
+            None => config_view::human(&outcome, cmd.printer.out_paint()),
+        };
         print_answer(
             cmd,
-            || config_view::json(&outcome, code),
+            || config_view::json(name, &outcome, code),
             words,
             &outcome.warnings,
         );

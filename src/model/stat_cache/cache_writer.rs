@@ -2,6 +2,7 @@
 
 use crate::model::stat_cache::cached_block::{
     DECIDED_BY_NAMES, DIR_BYTES, FILE_BYTES, FILES_IN_BASE, HAS_TREE, HIDDEN_RULES, NO_ID,
+    UNSETTLED,
 };
 use crate::model::stat_cache::cached_listing::CachedListing;
 use crate::model::stat_cache::racy::is_racy;
@@ -120,17 +121,12 @@ impl Block {
             let stat = &file.stat;
             let out = &mut self.files;
             put_times(out, [stat.ino, stat.size_bytes], stat);
-            put_numbers(
-                out,
-                &[stat.mode, u32::try_from(stat.links).unwrap_or(u32::MAX)],
-            );
-            // A racy file gets no id, so that it is read again.
+            // A racy file is read again; its id helps to settle whether that found the same.
             let is_sure = !file.racy && !is_racy(stat, self.started_ns);
-            out.extend(
-                file.id
-                    .filter(|_| is_sure)
-                    .map_or(NO_ID, |id| *id.as_bytes()),
-            );
+            let flag = if is_sure { 0 } else { UNSETTLED };
+            let links = u32::try_from(stat.links).unwrap_or(u32::MAX);
+            put_numbers(out, &[stat.mode | flag, links]);
+            out.extend(file.id.map_or(NO_ID, |id| *id.as_bytes()));
             put_numbers(out, &[name_at]);
         }
         Some((first, files.len()))

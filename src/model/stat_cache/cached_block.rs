@@ -16,6 +16,8 @@ const SIZES_BYTES: usize = 20;
 pub(in crate::model) const DIR_BYTES: usize = 108;
 pub(in crate::model) const FILE_BYTES: usize = 64;
 pub(in crate::model) const NO_ID: [u8; 20] = [0; 20];
+/// Bit of a file's mode, beyond all real ones: the id is of a read that alone settles nothing.
+pub(in crate::model) const UNSETTLED: u32 = 1 << 31;
 
 /// Flag: an unchanged stat of the directory means unchanged names and verdicts.
 pub(in crate::model) const DECIDED_BY_NAMES: u32 = 1;
@@ -157,7 +159,8 @@ impl CachedBlock {
             .get(at.saturating_add(FILE_BYTES)..)
             .and_then(<[u8]>::first_chunk::<FILE_BYTES>);
         let name_end = next.map_or(self.file_names, |next| u32_in(next, 60) as usize);
-        let mode = u32_in(record, 32);
+        let flagged_mode = u32_in(record, 32);
+        let (mode, is_settled) = (flagged_mode & !UNSETTLED, flagged_mode & UNSETTLED == 0);
         let stat = Stat {
             dev: 0,
             ino: u64_in(record, 0),
@@ -177,8 +180,9 @@ impl CachedBlock {
             name,
             kind,
             stat,
-            id: id_at(record, 40),
+            id: id_at(record, 40).filter(|_| is_settled),
             racy: false,
+            earlier: id_at(record, 40),
         }
     }
 }

@@ -59,6 +59,13 @@ impl CachedListing {
         self.base.dir_count() + self.base.file_count()
     }
 
+    /// Returns the blob id that the last scan read of a file that has had this stat since then.
+    pub fn earlier_read(&self, dir: usize, name: &[u8], stat: &Stat) -> Option<ObjectId> {
+        let files = self.dir(dir)?.files();
+        let known = files.get(name)?;
+        known.earlier.filter(|_| stat.same_content_as(&known.stat))
+    }
+
     /// Returns the bytes of the patch; empty if there is none.
     pub fn patch_bytes(&self) -> &[u8] {
         self.patch.as_ref().map_or(&[], |patch| patch.as_bytes())

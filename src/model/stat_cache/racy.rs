@@ -9,6 +9,8 @@ use crate::model::state::stat::Stat;
 const COARSE_TICK_NS: i64 = 2_000_000_000;
 /// Slowest write speed assumed, ten megabytes per second.
 const SLOWEST_WRITE_NS_PER_BYTE: i64 = 100;
+/// Upper bound on the time that one write is given by its size alone.
+const LONGEST_WRITE_NS: i64 = 2 * SECOND_NS;
 
 /// Whether a file may change after its stat without a change of its timestamps, because they are
 /// not older than `started_ns`, when the scan began. A time in the future is never older.
@@ -24,10 +26,12 @@ pub fn is_racy(stat: &Stat, started_ns: i64) -> bool {
 
 /// Whether a write begun before `started_ns` may still have been going on then: a file is stamped
 /// before its bytes are copied, so a read in the middle lacks the rest without a later timestamp.
+/// A later read that finds the same content under the same stamps settles that.
 pub fn may_be_half_written(stat: &Stat, started_ns: i64) -> bool {
     let longest_ns = i64::try_from(stat.size_bytes)
         .unwrap_or(i64::MAX)
-        .saturating_mul(SLOWEST_WRITE_NS_PER_BYTE);
+        .saturating_mul(SLOWEST_WRITE_NS_PER_BYTE)
+        .min(LONGEST_WRITE_NS);
     stat.mtime_ns.saturating_add(longest_ns) >= started_ns
 }
 
@@ -46,6 +50,8 @@ mod tests {
         assert!(!may_be_half_written(&stat(0, 1 << 20), 110_000_000));
         assert!(!may_be_half_written(&stat(0, 100), 20_000));
         assert!(may_be_half_written(&stat(i64::MAX, u64::MAX), i64::MAX));
+        assert!(may_be_half_written(&stat(0, u64::MAX), 2 * SECOND_NS));
+        assert!(!may_be_half_written(&stat(0, u64::MAX), 2 * SECOND_NS + 1));
     }
 
     #[test]

@@ -113,5 +113,6 @@ fn view(file: &ListedFile) -> FileView<'_> {
         stat: file.stat,
         id: file.id,
         racy: file.racy,
+        earlier: None,
     }
 }

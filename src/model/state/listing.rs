@@ -79,18 +79,21 @@ impl Listing {
         paths
     }
 
-    /// Returns the place of a name among the children of a directory, or where to insert it.
-    pub fn child_place(&self, above: usize, name: &[u8]) -> Result<usize, usize> {
-        self.dirs[above]
-            .dirs
-            .binary_search_by(|child| (*self.dirs[*child].name).cmp(name))
+    /// Puts new directories among the children of one, all at once: each alone would move the
+    /// others.
+    pub fn add_children(&mut self, above: usize, new: impl IntoIterator<Item = usize>) {
+        let mut children = std::mem::take(&mut self.dirs[above].dirs);
+        children.extend(new);
+        children.sort_by(|one, other| self.dirs[*one].name.cmp(&self.dirs[*other].name));
+        self.dirs[above].dirs = children;
     }
 
     /// Returns the index of a subdirectory.
     pub fn child(&self, above: usize, name: &[u8]) -> Option<usize> {
-        self.child_place(above, name)
-            .ok()
-            .map(|place| self.dirs[above].dirs[place])
+        let children = &self.dirs[above].dirs;
+        let named = |child: &usize| (*self.dirs[*child].name).cmp(name);
+        let place = children.binary_search_by(named).ok()?;
+        Some(children[place])
     }
 
     /// Returns the index of the directory at a path.

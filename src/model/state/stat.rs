@@ -68,6 +68,8 @@ pub struct FileView<'f> {
     pub id: Option<ObjectId>,
     /// See [`ListedFile::racy`].
     pub racy: bool,
+    /// In the stat cache: blob id by the last read, even if it alone does not settle the content.
+    pub earlier: Option<ObjectId>,
 }
 
 impl FileView<'_> {
@@ -78,6 +80,7 @@ impl FileView<'_> {
             stat,
             id,
             racy,
+            earlier: _,
         } = self;
         ListedFile {
             name: name.into(),

@@ -1,16 +1,19 @@
 //! Reads every file of a listing whose blob id is unknown, on several threads if worthwhile.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::base::progress::WorkPhase;
 use crate::base::threads;
 use crate::base::threads::work_queue;
 use crate::error::Result;
+use crate::model::stat_cache::cached_listing::CachedListing;
 use crate::model::stat_cache::racy::may_be_half_written;
 use crate::model::state::entry::{STREAM_FROM_BYTES, WhyNot};
 use crate::model::state::listing::{ListedDir, Listing};
+use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
-use crate::model::state::stat::{ListedFile, ListedUncaptured, Name};
+use crate::model::state::stat::{ListedFile, ListedUncaptured, Name, Stat};
 use crate::ops::capture::interruptible::InterruptibleSink;
 use crate::ops::capture::key_watch::{Admission, KeyWatch};
 use crate::ops::capture::sink::{Sink, ThreadSink};
@@ -31,6 +34,8 @@ const ALONE_BYTES: u64 = 1 << 20;
 /// Files of one directory.
 struct Batch<'l> {
     dir: usize,
+    /// Number of the directory in the stat cache.
+    cached: Option<usize>,
     path: RelPath,
     files: &'l mut [ListedFile],
     bytes: u64,
@@ -65,15 +70,19 @@ pub fn hash_files(
     if paths.is_empty() {
         return Ok(());
     }
-    let started_ns = listing.started_ns;
+    let before = EarlierScan {
+        started_ns: listing.started_ns,
+        cached: listing.cached.clone(),
+    };
     let mut batches = Vec::new();
     let mut paths = paths.into_iter().peekable();
     for (index, dir) in listing.dirs.iter_mut().enumerate() {
         if let Some((_, path)) = paths.next_if(|(dir, _)| *dir == index) {
-            split(index, &path, dir.files.listed_mut(), &mut batches);
+            let files = dir.files.listed_mut();
+            split((index, dir.cached), &path, files, &mut batches);
         }
     }
-    let mut met = read_batches(context, worktree, admission, started_ns, batches, sink)?;
+    let mut met = read_batches(context, worktree, admission, before, batches, sink)?;
     met.sort_unstable();
     for of_one_dir in met.chunk_by(|a, b| a.dir == b.dir) {
         settle(listing, of_one_dir, warnings);
@@ -93,7 +102,7 @@ fn paths_with_unknown(listing: &mut Listing) -> Vec<(usize, RelPath)> {
 }
 
 fn split<'l>(
-    dir: usize,
+    (dir, cached): (usize, Option<usize>),
     path: &RelPath,
     mut files: &'l mut [ListedFile],
     batches: &mut Vec<Batch<'l>>,
@@ -112,6 +121,7 @@ fn split<'l>(
         files = rest;
         batches.push(Batch {
             dir,
+            cached,
             path: path.clone(),
             files: batch,
             bytes,
@@ -123,7 +133,7 @@ fn read_batches(
     context: &Context,
     worktree: &WorkTree,
     admission: &Admission<'_>,
-    started_ns: i64,
+    before: EarlierScan,
     mut batches: Vec<Batch<'_>>,
     sink: &mut Sink<'_, '_>,
 ) -> Result<Vec<FileFact>> {
@@ -145,7 +155,7 @@ fn read_batches(
         context,
         worktree,
         admission,
-        started_ns,
+        before,
     };
     let sinks = sink.split(workers)?;
     let met = work_queue::run(
@@ -160,7 +170,23 @@ struct BatchReader<'r> {
     context: &'r Context,
     worktree: &'r WorkTree,
     admission: &'r Admission<'r>,
+    before: EarlierScan,
+}
+
+/// What tells whether one read of a file settles its content.
+struct EarlierScan {
+    /// When this scan began.
     started_ns: i64,
+    cached: Option<Arc<CachedListing>>,
+}
+
+impl EarlierScan {
+    /// Whether a write may be under way, and no earlier scan found the same. What is in the stat
+    /// cache was read before this scan began.
+    fn leaves_open(&self, dir: Option<usize>, name: &[u8], stat: &Stat, id: ObjectId) -> bool {
+        let earlier = || self.cached.as_ref()?.earlier_read(dir?, name, stat);
+        may_be_half_written(stat, self.started_ns) && earlier() != Some(id)
+    }
 }
 
 impl BatchReader<'_> {
@@ -179,7 +205,7 @@ impl BatchReader<'_> {
             if file.id.is_some() {
                 continue;
             }
-            let fate = self.read_one(dir.as_ref(), &batch.path, file, &mut sink)?;
+            let fate = self.read_one(dir.as_ref(), (batch.cached, &batch.path), file, &mut sink)?;
             self.context.progress.add(1, 0);
             self.context.check_interrupt()?;
             met.extend(fate.map(|fate| FileFact {
@@ -194,7 +220,7 @@ impl BatchReader<'_> {
     fn read_one(
         &self,
         dir: Option<&Dir>,
-        path: &RelPath,
+        (cached, path): (Option<usize>, &RelPath),
         file: &mut ListedFile,
         sink: &mut dyn BlobSink,
     ) -> Result<Option<FileFate>> {
@@ -220,7 +246,8 @@ impl BatchReader<'_> {
                 racy,
             } => {
                 (file.id, file.stat, file.kind) = (Some(id), stat, kind);
-                file.racy = racy || is_unsure || may_be_half_written(&stat, self.started_ns);
+                let is_open = || self.before.leaves_open(cached, &file.name, &stat, id);
+                file.racy = racy || is_unsure || is_open();
                 racy.then_some(FileFate::Unsteady)
             }
             ReadOutcome::Vanished | ReadOutcome::NotAFile => Some(FileFate::Gone),
@@ -263,5 +290,51 @@ fn settle(listing: &mut Listing, met: &[FileFact], warnings: &mut Vec<Warning>) 
             .make_listed()
             .retain(|file| !out.contains(&*file.name));
         dir.uncaptured.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::stat_cache::cache_writer;
+    use crate::model::stat_cache::cached_block::CachedBlock;
+    use crate::model::state::entry::Kind;
+
+    #[test]
+    fn a_second_read_that_finds_the_same_under_the_same_stamps_settles_it() {
+        let [one, other] = [1, 2].map(|byte| ObjectId::from_bytes([byte; 20]));
+        let stat = Stat {
+            size_bytes: 1 << 30,
+            mtime_ns: 5,
+            ..Stat::default()
+        };
+        let mut listing = Listing::of_empty_root(Stat::default(), 9);
+        let name = b"large".as_slice();
+        listing.dirs[0].files = vec![ListedFile {
+            name: name.into(),
+            kind: Kind::File,
+            stat,
+            id: Some(one),
+            racy: true,
+        }]
+        .into();
+        let bytes = cache_writer::base(&listing).unwrap();
+        let end = bytes.len();
+        let block = CachedBlock::parse(bytes, 0, end).unwrap();
+        let cached = CachedListing::new(block, None).unwrap();
+        assert_eq!(cached.dir(0).unwrap().files().get(name).unwrap().id, None);
+        let before = EarlierScan {
+            started_ns: 9,
+            cached: Some(Arc::new(cached)),
+        };
+        assert!(!before.leaves_open(Some(0), name, &stat, one));
+        assert!(before.leaves_open(Some(0), name, &stat, other));
+        assert!(before.leaves_open(Some(0), b"other", &stat, one));
+        assert!(before.leaves_open(None, name, &stat, one));
+        let later = Stat {
+            ctime_ns: 1,
+            ..stat
+        };
+        assert!(before.leaves_open(Some(0), name, &later, one));
     }
 }

@@ -11,7 +11,7 @@ use crate::model::state::scope::{Scope, ScopePart};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::gather;
 use crate::ops::context::Context;
-use crate::ops::contract::guard_cover::{covers, edited, lacks, link_above, unmatched};
+use crate::ops::contract::guard_cover::{covers, edited, lacks, unmatched};
 use crate::ops::create::options;
 use crate::ops::maintain::repair::check_with_retries;
 use crate::ops::warning::Warning;
@@ -205,13 +205,6 @@ fn unguarded(context: &Context, wanted: &GuardedPath, what: String) -> Error {
             command: Some(CommandWords::new(command(context, "create", None))),
         };
     };
-    if let Some(link) = behind_link(context, parts) {
-        let what = format!("{what}; name what the symlink {link} leads to");
-        return Error::Unguarded {
-            what,
-            command: None,
-        };
-    }
     let scope = capturable(context, parts);
     let create = command(context, "create", Some(&scope));
     let found = match gather::preview_scope(context, &scope, &[]) {
@@ -293,15 +286,6 @@ fn by_names(
     Some((CommandWords::new(guard), first?))
 }
 
-/// Returns the symlink above a path of a scope; no checkpoint can hold the path under that name.
-fn behind_link(context: &Context, parts: &[ScopePart]) -> Option<RelPath> {
-    let work = WorkTree::open_root(&context.root).ok()?;
-    parts
-        .iter()
-        .filter_map(ScopePart::as_path)
-        .find_map(|path| link_above(&work, path).ok()?)
-}
-
 /// Error if no checkpoint covers the scope; a path that does not exist is in none of them.
 fn of_none(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     let is_absent = |work: &WorkTree, part: &&ScopePart| {
@@ -311,9 +295,7 @@ fn of_none(context: &Context, wanted: &GuardedPath, what: String) -> Error {
     let work = WorkTree::open_root(&context.root).ok();
     let parts = wanted.scope.as_ref().map(Scope::parts).unwrap_or_default();
     match work.and_then(|work| parts.iter().find(|part| is_absent(&work, part))) {
-        Some(absent) if behind_link(context, parts).is_none() => {
-            matches_nothing(context, wanted, absent, "a checkpoint")
-        }
+        Some(absent) => matches_nothing(context, wanted, absent, "a checkpoint"),
         _ => unguarded(context, wanted, what),
     }
 }

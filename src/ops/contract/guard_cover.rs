@@ -16,7 +16,6 @@ use crate::ops::select::globs::Globs;
 use crate::ops::select::words::TypedWords;
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::repository::Store;
-use crate::worktree::sys::{ItemKind, kind_of};
 use crate::worktree::tree_handle::WorkTree;
 
 /// Maximum number of uncovered paths that a refusal names.
@@ -60,11 +59,6 @@ pub fn lacks(
     let work = WorkTree::open_root(&context.root)?;
     let state = LazySnapshot::new(store, checkpoint.tree, meta);
     for path in wanted.parts().iter().filter_map(ScopePart::as_path) {
-        if let Some(link) = link_above(&work, path)? {
-            return Ok(Some(format!(
-                "'{path}', which is behind the symlink {link}"
-            )));
-        }
         let held = || is_held(&state, path).map_err(|why| store.damage(checkpoint.id, why));
         if work.stat(path)?.is_some() && !held()? {
             return Ok(Some(format!("'{path}'")));
@@ -143,22 +137,6 @@ pub fn unmatched<'s>(
         };
         if !is_matched {
             return Ok(Some(part));
-        }
-    }
-    Ok(None)
-}
-
-/// Returns the symlink above a path, if any: checkpoints do not follow symlinks.
-///
-/// # Errors
-/// The directory cannot be examined.
-pub fn link_above(work: &WorkTree, path: &RelPath) -> Result<Option<RelPath>> {
-    for above in path.ancestors() {
-        if work
-            .stat(&above)?
-            .is_some_and(|found| kind_of(&found) == ItemKind::Symlink)
-        {
-            return Ok(Some(above));
         }
     }
     Ok(None)

@@ -129,6 +129,7 @@ pub fn resolve(
             vec![Warning::Disabled],
         )));
     }
+    context.settings.require_readable()?;
     if !context.root.exists() {
         return Err(Error::RootMissing {
             root: context.root.path().to_path_buf(),
@@ -275,18 +276,19 @@ fn parse_state_document(options: &TermsOptions) -> Result<Option<StateDocument>>
 }
 
 /// # Errors
-/// Wrong usage: no part at all, or an invalid one.
+/// Wrong usage: no part at all, or an invalid one. A part leads through a symlink.
 pub fn parse_scope(root: &Root, typed: &[Vec<u8>]) -> Result<Scope> {
     if typed.is_empty() {
         return Err(Error::Usage {
             what: "the scope is empty: no path and no pattern is named".to_owned(),
         });
     }
-    typed
-        .iter()
-        .map(|part| parse_part(root, part))
-        .collect::<Result<_>>()
-        .map(Scope::new)
+    let parts = typed.iter().map(|part| parse_part(root, part));
+    let scope = Scope::new(parts.collect::<Result<_>>()?);
+    for part in scope.parts() {
+        restore_paths::refuse_linked(root, &part.top(), &|behind| scope.covers(behind))?;
+    }
+    Ok(scope)
 }
 
 /// Takes a name with glob marks literally if it exists on disk.

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::base::progress::WorkPhase;
+use crate::base::read_regular;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::keep_policy::{KeepReason, Policy, PolicyChange};
 use crate::model::checkpoint::line::Line;
@@ -297,6 +298,6 @@ fn retained(inventory: &Inventory, plan: &RetentionPlan) -> Vec<Retained> {
 }
 
 fn rows(store: &Store) -> usize {
-    let text = std::fs::read(store.layout().manifest()).unwrap_or_default();
+    let text = read_regular::read(&store.layout().manifest()).unwrap_or_default();
     manifest::ids(&String::from_utf8_lossy(&text)).len()
 }

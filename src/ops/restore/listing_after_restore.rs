@@ -26,16 +26,13 @@ pub fn after(
     for (dir, names) in by_dir(plan.delete.keys().map(|path| (path, path.name()))) {
         remove_files(&mut listing, &dir, &names.into_iter().collect());
     }
-    for path in plan
-        .remove_dirs
-        .iter()
-        .rev()
-        .filter(|path| !left.contains(path))
-    {
-        remove_dir(&mut listing, path);
+    let left: HashSet<&RelPath> = left.iter().collect();
+    let gone = plan.remove_dirs.iter().filter(|path| !left.contains(path));
+    for (dir, names) in by_dir(gone.map(|path| (path, path.name()))) {
+        remove_dirs(&mut listing, &dir, &names.into_iter().collect());
     }
-    for path in plan.make_dirs.keys() {
-        make_dir(&mut listing, path);
+    for (dir, names) in by_dir(plan.make_dirs.keys().map(|path| (path, path.name()))) {
+        make_dirs(&mut listing, &dir, &names);
     }
     for (dir, files) in by_dir(written.iter().map(|file| (&file.path, file))) {
         if let Some(at) = change(&mut listing, &dir) {
@@ -89,28 +86,29 @@ fn remove_files(listing: &mut Listing, dir: &RelPath, names: &HashSet<&[u8]>) {
         .retain(|file| !goes(file));
 }
 
-fn remove_dir(listing: &mut Listing, path: &RelPath) {
-    let Some(at) = change(listing, &path.parent().unwrap_or_default()) else {
+fn remove_dirs(listing: &mut Listing, above: &RelPath, names: &HashSet<&[u8]>) {
+    let Some(at) = change(listing, above) else {
         return;
     };
-    if let Ok(found) = listing.child_place(at, path.name()) {
-        listing.dirs[at].dirs.remove(found);
-        came_or_went(listing);
-    }
+    let mut children = std::mem::take(&mut listing.dirs[at].dirs);
+    children.retain(|child| !names.contains(&*listing.dirs[*child].name));
+    listing.dirs[at].dirs = children;
+    came_or_went(listing);
 }
 
-fn make_dir(listing: &mut Listing, path: &RelPath) {
-    let Some(at) = change(listing, &path.parent().unwrap_or_default()) else {
+fn make_dirs(listing: &mut Listing, above: &RelPath, names: &[&[u8]]) {
+    let Some(at) = change(listing, above) else {
         return;
     };
-    if let Err(place) = listing.child_place(at, path.name()) {
-        let index = listing.dirs.len();
-        listing
-            .dirs
-            .push(ListedDir::empty(at, path.name().into(), Stat::default()));
-        listing.dirs[at].dirs.insert(place, index);
-        came_or_went(listing);
+    let first = listing.dirs.len();
+    for name in names {
+        if listing.child(at, name).is_none() {
+            let made = ListedDir::empty(at, (*name).into(), Stat::default());
+            listing.dirs.push(made);
+        }
     }
+    listing.add_children(at, first..listing.dirs.len());
+    came_or_went(listing);
 }
 
 /// Notes that directories were added or removed: the stat cache cannot be patched then.

@@ -7,7 +7,9 @@ use std::path::Path;
 use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
 use crate::model::state::rel_path::{RelPath, is_dot_git};
-use crate::worktree::root::Root;
+use crate::worktree::root::{Root, canonical};
+use crate::worktree::sys::{ItemKind, kind_of};
+use crate::worktree::tree_handle::WorkTree;
 
 /// Parses paths as typed by the user.
 pub fn parse(root: &Root, typed: &[Vec<u8>]) -> Result<Vec<RelPath>> {
@@ -54,7 +56,48 @@ fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
     if names.iter().any(|name| is_dot_git(name)) {
         return Err(Error::DotGitPath { path: shown() });
     }
-    RelPath::new(&names.join(&b'/')).map_err(|why| wrong(&why.to_string()))
+    let path = RelPath::new(&names.join(&b'/')).map_err(|why| wrong(&why.to_string()))?;
+    if typed.ends_with(b"/") || typed.ends_with(b"/.") {
+        refuse_linked(root, &path, &|_| false)?;
+    }
+    Ok(path)
+}
+
+/// Refuses a path at or behind a symlink to a directory, whose content no checkpoint holds under
+/// that name, unless what is behind it `is_held` by its own.
+///
+/// # Errors
+/// [`Error::LinkedPath`], with that name.
+pub fn refuse_linked(
+    root: &Root,
+    path: &RelPath,
+    is_held: &dyn Fn(&RelPath) -> bool,
+) -> Result<()> {
+    let Ok(work) = WorkTree::open_root(root) else {
+        return Ok(());
+    };
+    let is_link = |path: &RelPath| {
+        let found = work.stat(path).ok().flatten();
+        found.is_some_and(|found| kind_of(&found) == ItemKind::Symlink)
+    };
+    let Some(link) = path.self_and_ancestors().filter(is_link).last() else {
+        return Ok(());
+    };
+    let there = canonical(&work.shown(path)).ok();
+    let is_dir = there.as_ref().is_some_and(|there| there.is_dir());
+    let below = there
+        .as_ref()
+        .and_then(|there| there.strip_prefix(root.path()).ok());
+    let behind = below
+        .and_then(|below| RelPath::new(&with_slashes(below.as_os_str().as_encoded_bytes())).ok());
+    if (link == *path && !is_dir) || behind.as_ref().is_some_and(is_held) {
+        return Ok(());
+    }
+    Err(Error::LinkedPath {
+        path: path.to_string(),
+        link: link.to_string(),
+        behind,
+    })
 }
 
 fn split(typed: &[u8]) -> impl Iterator<Item = &[u8]> {

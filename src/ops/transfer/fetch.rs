@@ -1,7 +1,6 @@
 //! `fetch`: brings the checkpoints that others pushed to a remote, beside those of this store.
 
-use std::fs::File;
-
+use crate::base::read_regular;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::line::{Line, LineEntry};
 use crate::model::checkpoint::record::Checkpoint;
@@ -205,7 +204,7 @@ fn take_over(
     }
     let mut quarantine = Quarantine::begin(&git.transport.quarantine())?;
     for path in git.transport.packs()? {
-        let mut pack = File::open(&path).map_err(Error::io("open", &path))?;
+        let mut pack = read_regular::open(&path).map_err(Error::io("open", &path))?;
         quarantine.take_pack(&mut pack, &name, &check, progress)?;
     }
     let _shield = context.interrupt.shield();

@@ -1,8 +1,6 @@
 //! Recovery when the lock is taken: refs named only by the manifest or packs, and leftovers of
 //! killed processes.
 
-use std::fs::File;
-
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::{Checkpoint, DamagedCheckpoint};
 use crate::model::state::object_id::ObjectId;
@@ -269,7 +267,7 @@ impl ManifestState {
 
 fn read_manifest(store: &Store, inventory: &Inventory) -> Result<ManifestState> {
     let path = store.layout().manifest();
-    match File::open(&path).and_then(|file| inventory.read_manifest(file)) {
+    match read_regular::open(&path).and_then(|file| inventory.read_manifest(file)) {
         Ok(text) => Ok(text.map_or(ManifestState::Unreadable, ManifestState::Readable)),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(ManifestState::Missing),
         Err(e) => Err(Error::io("read", &path)(e)),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::atomic_file;
+use crate::store::files::{atomic_file, read_regular};
 use crate::store::objects::loose_files;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_list::Pack;
@@ -48,7 +48,7 @@ pub fn copy_readable(
         } else {
             if unreadable == Unreadable::Stops {
                 for path in [&pack.index_path, &pack.pack_path] {
-                    match std::fs::read(path) {
+                    match read_regular::read(path) {
                         // A missing file will not be readable the next time either.
                         Err(cause)
                             if matches!(

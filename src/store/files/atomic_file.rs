@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::base::random_name::random_hex;
+use crate::base::read_regular;
 use crate::base::windows::retry::while_in_use;
 use crate::error::{Error, Result};
 
@@ -177,7 +178,7 @@ pub fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
     }
     let directory = parent_of(to);
     let temporary = TemporaryFile::create(directory, TMP_PREFIX, "-")?;
-    let mut source = File::open(from).map_err(Error::io("open", from))?;
+    let mut source = read_regular::open(from).map_err(Error::io("open", from))?;
     std::io::copy(&mut source, &mut temporary.file()).map_err(Error::io("copy", from))?;
     temporary.sync()?;
     temporary.publish(to)

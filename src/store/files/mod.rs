@@ -3,5 +3,6 @@
 pub mod atomic_file;
 pub mod checksummed_text;
 pub mod directories;
-pub mod read_regular;
 pub mod scratch;
+
+pub use crate::base::read_regular;

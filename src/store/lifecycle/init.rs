@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::model::default_rules::DEFAULT_STORE_LIST;
-use crate::store::files::{atomic_file, directories};
+use crate::store::files::{atomic_file, directories, read_regular};
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
 
@@ -85,7 +85,7 @@ pub fn write_founding_files(layout: &Layout, description: &Description) -> Resul
 
 /// Writes a constant file without a flush: every writer restores one lost in a power cut.
 fn ensure_file(aside: &Path, path: &Path, expected: &[u8]) -> Result<()> {
-    match std::fs::read(path) {
+    match read_regular::read(path) {
         Ok(found) if found == expected => Ok(()),
         Ok(_) => atomic_file::replace_derived(aside, path, expected),
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {

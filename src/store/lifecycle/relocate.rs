@@ -5,13 +5,12 @@
 //! store that its description names, and the next attempt continues.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
 use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
-use crate::store::files::{atomic_file, directories};
+use crate::store::files::{atomic_file, directories, read_regular};
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
 use crate::store::lifecycle::removal::{Detached, StoreRemoval};
@@ -157,7 +156,7 @@ fn link_or_copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 fn has_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
-    let (mut one, mut other) = (File::open(one)?, File::open(other)?);
+    let (mut one, mut other) = (read_regular::open(one)?, read_regular::open(other)?);
     if one.metadata()?.len() != other.metadata()?.len() {
         return Ok(false);
     }

@@ -1,12 +1,11 @@
 //! `main` and the manifest, brought up to date with the inventory.
 
 use std::collections::HashSet;
-use std::fs::File;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::manifest;
 use crate::model::state::object_id::ObjectId;
-use crate::store::files::atomic_file;
+use crate::store::files::{atomic_file, read_regular};
 use crate::store::locked::LockedStore;
 use crate::store::refs::packed_seal::KnownRows;
 use crate::store::refs::ref_files;
@@ -16,7 +15,7 @@ impl LockedStore<'_> {
     pub fn write_derived(&self) -> Result<()> {
         self.write_main()?;
         let path = self.store().layout().manifest();
-        let found = File::open(&path).and_then(|file| self.inventory.read_manifest(file));
+        let found = read_regular::open(&path).and_then(|file| self.inventory.read_manifest(file));
         if let Ok(Some(found)) = found
             && let added = self.inventory.manifest_after(&found)
             && let Some(added) = added.strip_prefix(&found.rest)
@@ -72,7 +71,7 @@ impl LockedStore<'_> {
     }
 
     pub(super) fn read_manifest(&self) -> String {
-        let found = std::fs::read(self.store().layout().manifest()).unwrap_or_default();
+        let found = read_regular::read(&self.store().layout().manifest()).unwrap_or_default();
         String::from_utf8(found)
             .unwrap_or_else(|bad| String::from_utf8_lossy(bad.as_bytes()).into_owned())
     }

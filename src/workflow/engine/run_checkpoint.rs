@@ -31,6 +31,10 @@ pub fn snapshot(
     reason: &str,
     dedup: DedupPolicy,
 ) -> Result<RunCheckpoint> {
+    if context.settings.unread.is_some() {
+        // The transition counts, and the warning on the settings says that no checkpoint is made.
+        return Ok(RunCheckpoint::default());
+    }
     let options = CreateOptions {
         reason: Some(reason.to_owned()),
         source: Some(workflow.kind.clone()),

@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::base::read_regular;
 use crate::error::{Error, Result};
 use crate::model::git_index::{self, IndexNames};
 use crate::model::stat_cache::racy::is_racy;
@@ -65,7 +66,7 @@ impl Repository {
             let file = dir.join(".gitignore");
             // Like git, a link is not followed.
             let is_plain = file.symlink_metadata().is_ok_and(|found| found.is_file());
-            let text = is_plain.then(|| read_regular(&file, MAX_IGNORE_BYTES).ok()?)??;
+            let text = is_plain.then(|| read_plain(&file, MAX_IGNORE_BYTES).ok()?)??;
             let way = slashed(root.strip_prefix(dir).ok()?)?;
             Some(IgnoreFileAbove { way, text })
         };
@@ -99,7 +100,7 @@ impl Repository {
 
 /// Returns the directory that a repository shares with its linked worktrees.
 fn common_dir(git_dir: &Path) -> PathBuf {
-    let named = read_regular(&git_dir.join("commondir"), MAX_LINK_BYTES);
+    let named = read_plain(&git_dir.join("commondir"), MAX_LINK_BYTES);
     let named = named
         .ok()
         .flatten()
@@ -217,7 +218,7 @@ pub(in crate::worktree) fn has_conflicts(git_dir: &Path) -> bool {
 }
 
 fn read_index(path: &Path) -> Result<Option<IndexNames>> {
-    let Some(bytes) = read_regular(path, MAX_INDEX_BYTES)? else {
+    let Some(bytes) = read_plain(path, MAX_INDEX_BYTES)? else {
         return Ok(None);
     };
     git_index::parse(&bytes)
@@ -235,7 +236,7 @@ pub(in crate::worktree) fn git_dir(root: &Path) -> Result<Option<PathBuf>> {
         Err(error) if is_absent(&error) => return Ok(None),
         Err(error) => return Err(Error::io("read", &dot_git)(error)),
     }
-    let text = read_regular(&dot_git, MAX_LINK_BYTES)?.unwrap_or_default();
+    let text = read_plain(&dot_git, MAX_LINK_BYTES)?.unwrap_or_default();
     let named = text
         .strip_prefix(b"gitdir: ")
         .ok_or_else(|| unusable(&dot_git, "it names no git directory"))?;
@@ -249,22 +250,12 @@ pub(in crate::worktree) fn git_dir(root: &Path) -> Result<Option<PathBuf>> {
 }
 
 /// Reads a regular file; `None` if it does not exist. A FIFO is not opened, as that would block.
-pub(in crate::worktree) fn read_regular(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>> {
-    match fs::metadata(path) {
-        Ok(found) if found.is_file() => {}
-        Ok(_) => return Err(unusable(path, "it is not a regular file")),
-        Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(Error::io("read", path)(error)),
+pub(in crate::worktree) fn read_plain(path: &Path, max_bytes: u64) -> Result<Option<Vec<u8>>> {
+    match read_regular::read_linked(path, max_bytes) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if is_absent(&error) => Ok(None),
+        Err(error) => Err(Error::io("read", path)(error)),
     }
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(Error::io("read", path))?;
-    file.take(max_bytes + 1)
-        .read_to_end(&mut bytes)
-        .map_err(Error::io("read", path))?;
-    if bytes.len() as u64 > max_bytes {
-        return Err(unusable(path, "it is too large"));
-    }
-    Ok(Some(bytes))
 }
 
 fn is_absent(error: &io::Error) -> bool {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::worktree::git::find_index::{git_dir, has_conflicts, read_regular};
+use crate::worktree::git::find_index::{git_dir, has_conflicts, read_plain};
 
 /// Upper bound in bytes on a file read here; enough for the `packed-refs` of a large repository.
 const LONGEST_BYTES: u64 = 64 << 20;
@@ -96,7 +96,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 fn text(path: &Path) -> Option<String> {
-    String::from_utf8(read_regular(path, LONGEST_BYTES).ok()??).ok()
+    String::from_utf8(read_plain(path, LONGEST_BYTES).ok()??).ok()
 }
 
 #[cfg(test)]

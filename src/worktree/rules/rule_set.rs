@@ -9,7 +9,7 @@ use crate::model::state::entry::WhyNot;
 use crate::model::state::meta::IgnoreFileAbove;
 use crate::model::state::rel_path::{RelPath, is_dot_git};
 use crate::worktree::files::state_file;
-use crate::worktree::git::find_index::{Repository, read_regular};
+use crate::worktree::git::find_index::{Repository, read_plain};
 use crate::worktree::rules::chain::Cover;
 use crate::worktree::rules::pattern::Subject;
 use crate::worktree::rules::pattern_list::PatternList;
@@ -485,7 +485,7 @@ fn patterns_above(files: Vec<IgnoreFileAbove>) -> Vec<PatternsAbove> {
 
 /// Whether a directory has a valid tag of <https://bford.info/cachedir/>.
 fn is_cache(dir: &Path) -> bool {
-    let tag = read_regular(&dir.join(TAG_NAME), MAX_TAG_BYTES);
+    let tag = read_plain(&dir.join(TAG_NAME), MAX_TAG_BYTES);
     tag.is_ok_and(|text| text.is_some_and(|text| text.starts_with(CACHE_SIGNATURE)))
 }
 

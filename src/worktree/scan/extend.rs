@@ -1,6 +1,6 @@
 //! Adds single paths that a rule left out to a listing, so that a safety checkpoint can hold them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::error::Result;
 use crate::model::state::entry::{Kind, WhyNot};
@@ -26,7 +26,7 @@ const NOT_SCANNED: &str = "not scanned";
 /// # Errors
 /// No descriptors left.
 pub fn add_paths(work: &WorkTree, listing: &mut Listing, paths: &[RelPath]) -> Result<()> {
-    let mut added = Added::new();
+    let mut added = Added::default();
     for path in paths {
         if path.is_root() || path.components().any(is_dot_git) {
             continue;
@@ -38,14 +38,27 @@ pub fn add_paths(work: &WorkTree, listing: &mut Listing, paths: &[RelPath]) -> R
             return Err(work.io("read", path, error));
         }
     }
-    for (at, files) in added {
+    let mut dirs: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for ((above, _), index) in added.dirs {
+        dirs.entry(above).or_default().push(index);
+    }
+    for (above, new) in dirs {
+        listing.add_children(above, new);
+    }
+    for (at, files) in added.files {
         settle(listing, at, files);
     }
     Ok(())
 }
 
-/// Directories with additions and the added files, sorted in once at the end.
-type Added = BTreeMap<usize, Vec<ListedFile>>;
+/// What was added, sorted in once at the end.
+#[derive(Default)]
+struct Added {
+    /// By the index of their directory, which may have new directories alone.
+    files: BTreeMap<usize, Vec<ListedFile>>,
+    /// Indexes of directories, by that of the one above and name.
+    dirs: HashMap<(usize, Name), usize>,
+}
 
 fn settle(listing: &mut Listing, at: usize, added: Vec<ListedFile>) {
     let is_dir: HashSet<Name> = listing.dirs[at]
@@ -86,7 +99,8 @@ fn add_path(
     let mut opened: Option<Dir> = None;
     for name in way.components() {
         reached = reached.join(name);
-        if let Some(known) = listing.child(at, name) {
+        let added_before = || added.dirs.get(&(at, Name::from(name))).copied();
+        if let Some(known) = listing.child(at, name).or_else(added_before) {
             at = known;
             continue;
         }
@@ -99,7 +113,8 @@ fn add_path(
         };
         match add_uncaptured_dir(work, listing, at, name, &dir)? {
             Some(index) => {
-                added.entry(at).or_default();
+                added.files.entry(at).or_default();
+                added.dirs.insert((at, name.into()), index);
                 at = index;
             }
             None => return Ok(()),
@@ -109,7 +124,7 @@ fn add_path(
     if kind != ItemKind::Dir
         && let Some(file) = file_to_add(listing, at, &last, path.name())?
     {
-        added.entry(at).or_default().push(file);
+        added.files.entry(at).or_default().push(file);
     }
     Ok(())
 }
@@ -164,11 +179,6 @@ fn add_uncaptured_dir(
         );
     }
     listing.dirs.push(listed);
-    let names = &listing.dirs;
-    let place = names[above]
-        .dirs
-        .partition_point(|sibling| *names[*sibling].name < *name);
-    listing.dirs[above].dirs.insert(place, index);
     Ok(Some(index))
 }
 

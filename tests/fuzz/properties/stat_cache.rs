@@ -145,6 +145,10 @@ fn same(dir: &ListedDir, cached: &CachedListing, number: usize) {
                 .filter(|id| *id.as_bytes() != [0; 20] && !written.racy),
             read.id
         );
+        assert_eq!(
+            written.id.filter(|id| *id.as_bytes() != [0; 20]),
+            read.earlier
+        );
     }
 }
 

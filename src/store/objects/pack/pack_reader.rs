@@ -5,6 +5,7 @@ use std::path::Path;
 use std::{fmt, io};
 
 use crate::base::malformed::Malformed;
+use crate::base::read_regular;
 use crate::store::objects::deflate::zlib::{self, EntryCrc, StreamError, StreamInflater};
 use crate::store::objects::object_hash::ObjectKind;
 
@@ -90,7 +91,7 @@ impl PackReader {
     /// # Errors
     /// The file cannot be opened, or is no pack of a known version.
     pub fn open(path: &Path) -> Result<Self, ReadError> {
-        let file = File::open(path)?;
+        let file = read_regular::open(path)?;
         let len = file.metadata()?.len();
         let reader = Self {
             file,
@@ -113,7 +114,7 @@ impl PackReader {
     /// # Errors
     /// The file cannot be opened.
     pub fn open_damaged(path: &Path) -> Result<Self, ReadError> {
-        let file = File::open(path)?;
+        let file = read_regular::open(path)?;
         let len = file.metadata()?.len();
         Ok(Self {
             file,

@@ -1,4 +1,4 @@
-//! Reads regular files only; a FIFO in place of one does not block.
+//! Reads regular files only; a FIFO in place of one does not block. The one door to small files.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read as _};
@@ -24,12 +24,29 @@ pub fn lstat(path: &Path) -> io::Result<Option<Metadata>> {
 /// # Errors
 /// The file is missing, not a regular file or larger than [`UPTO_BYTES`] (`InvalidData`), or cannot be read.
 pub fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = open(path)?;
+    read_opened(open(path)?, UPTO_BYTES)
+}
+
+/// Reads a file of the user's, to which a link may lead.
+///
+/// # Errors
+/// As [`read`]; `InvalidData` also for one of more bytes than `most`.
+pub fn read_linked(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    read_opened(open_linked(path)?, most)
+}
+
+/// # Errors
+/// As [`read_linked`]; `InvalidData` also for text that is not UTF-8.
+pub fn read_linked_text(path: &Path) -> io::Result<String> {
+    text(read_linked(path, UPTO_BYTES)?)
+}
+
+fn read_opened(mut file: File, most: u64) -> io::Result<Vec<u8>> {
     let found = file.metadata()?;
     if !found.is_file() {
         return Err(not_plain());
     }
-    if found.len() > UPTO_BYTES {
+    if found.len() > most {
         return Err(io::Error::new(ErrorKind::InvalidData, "it is too large"));
     }
     let mut bytes = vec![0; usize::try_from(found.len()).map_err(io::Error::other)?];
@@ -51,13 +68,7 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 /// As [`read`], but the kind of the file is not checked.
 #[cfg(unix)]
 pub fn open(path: &Path) -> io::Result<File> {
-    use rustix::fs::OFlags;
-    use std::os::unix::fs::OpenOptionsExt as _;
-
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY)
-        .bits()
-        .cast_signed();
-    let opened = File::options().read(true).custom_flags(flags).open(path);
+    let opened = open_with(path, rustix::fs::OFlags::NOFOLLOW);
     opened.map_err(|cause| match cause.kind() {
         ErrorKind::NotFound => cause,
         _ => match std::fs::symlink_metadata(path) {
@@ -65,6 +76,23 @@ pub fn open(path: &Path) -> io::Result<File> {
             _ => cause,
         },
     })
+}
+
+/// Opens a file, to which a link may lead, without blocking; its kind is not checked.
+#[cfg(unix)]
+fn open_linked(path: &Path) -> io::Result<File> {
+    open_with(path, rustix::fs::OFlags::empty())
+}
+
+#[cfg(unix)]
+fn open_with(path: &Path, more: rustix::fs::OFlags) -> io::Result<File> {
+    use rustix::fs::OFlags;
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | more;
+    let mut options = File::options();
+    let options = options.read(true).custom_flags(flags.bits().cast_signed());
+    options.open(path)
 }
 
 #[cfg(not(unix))]
@@ -76,11 +104,23 @@ pub fn open(path: &Path) -> io::Result<File> {
     }
 }
 
+#[cfg(not(unix))]
+fn open_linked(path: &Path) -> io::Result<File> {
+    if std::fs::metadata(path)?.is_file() {
+        File::open(path)
+    } else {
+        Err(not_plain())
+    }
+}
+
 /// # Errors
 /// As [`read`]; `InvalidData` also for text that is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
-    String::from_utf8(read(path)?)
-        .map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
+    text(read(path)?)
+}
+
+fn text(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8"))
 }
 
 /// Whether a file belongs to the user of this process.
@@ -109,12 +149,9 @@ mod tests {
         let link = place.path().join("link");
         std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
         for path in [link.as_path(), place.path(), Path::new("/dev/zero")] {
-            assert_eq!(
-                read(path).unwrap_err().kind(),
-                ErrorKind::InvalidData,
-                "{}",
-                path.display()
-            );
+            let refused = [read(path), read_linked(path, UPTO_BYTES)];
+            let kinds = refused.map(|read| read.unwrap_err().kind());
+            assert_eq!(kinds, [ErrorKind::InvalidData; 2], "{}", path.display());
         }
         assert_eq!(
             read(&place.path().join("none")).unwrap_err().kind(),
@@ -127,5 +164,11 @@ mod tests {
             .unwrap();
         assert_eq!(read(&huge).unwrap_err().kind(), ErrorKind::InvalidData);
         assert!(lstat(&link.join("below")).unwrap().is_none());
+        std::fs::write(place.path().join("f"), "1").unwrap();
+        let linked = place.path().join("linked");
+        std::os::unix::fs::symlink("f", &linked).unwrap();
+        assert_eq!(read_linked(&linked, 1).unwrap(), b"1");
+        let refused = [read(&linked), read_linked(&linked, 0)];
+        assert!(refused.iter().all(Result::is_err));
     }
 }

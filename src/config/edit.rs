@@ -1,0 +1,125 @@
+//! Sets one key in the text of a configuration file; comments and all else stay.
+
+use std::path::Path;
+
+use toml::de::DeTable;
+
+use crate::config::settings::{all_keys, problems_of};
+use crate::error::{Error, Result};
+
+/// Returns the text with the value set, and the value as it is written there: quotes may be left
+/// out by the user, and brackets around one item of a list.
+///
+/// # Errors
+/// The key is none that is set in one line, or the value is bad. The text has an error that leaves
+/// the effect open.
+pub fn set(file: &Path, text: &str, key: &str, typed: &str) -> Result<(String, String)> {
+    let keys: Vec<&str> = all_keys()
+        .into_iter()
+        .filter(|key| *key != "database")
+        .collect();
+    if !keys.contains(&key) {
+        return Err(Error::Usage {
+            what: format!("'{key}' is no key; those are {}", keys.join(", ")),
+        });
+    }
+    let quoted = format!("\"{}\"", typed.replace('\\', "\\\\").replace('"', "\\\""));
+    let listed = format!("[{quoted}]");
+    let mut complaint = None;
+    for value in [typed, &quoted, &listed] {
+        let line = format!("{key} = {value}\n");
+        let problems = problems_of(file, &line);
+        let is_one = line
+            .parse::<toml::Table>()
+            .is_ok_and(|table| table.len() == 1);
+        match problems.into_iter().find(|problem| problem.key.is_some()) {
+            None if is_one && !value.contains(['\n', '\r', '#']) => {
+                return Ok((put(file, text, key, value)?, value.to_owned()));
+            }
+            found => complaint = complaint.or(found),
+        }
+    }
+    Err(Error::Usage {
+        what: complaint.map_or(format!("'{typed}' is no value of {key}"), |bad| bad.what),
+    })
+}
+
+fn put(file: &Path, text: &str, key: &str, value: &str) -> Result<String> {
+    let mut new = text.to_owned();
+    let (table, _) = DeTable::parse_recoverable(text);
+    let line = format!("{key} = {value}\n");
+    if let Some(found) = table.get_ref().get(key) {
+        new.replace_range(found.span(), value);
+    } else if table
+        .get_ref()
+        .values()
+        .any(|value| value.get_ref().is_table())
+    {
+        // What follows the head of a table belongs to it.
+        new.insert_str(0, &line);
+    } else {
+        let is_open = !(text.is_empty() || text.ends_with('\n'));
+        new.push_str(if is_open { "\n" } else { "" });
+        new.push_str(&line);
+    }
+    let mut problems = problems_of(file, &new).into_iter();
+    let problem = problems.find(|problem| problem.key.is_none_or(|of| of == key));
+    problem.map_or(Ok(new), |problem| Err(problem.error()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text_after(text: &str, key: &str, typed: &str) -> Result<String> {
+        set(Path::new("config.toml"), text, key, typed).map(|(text, _)| text)
+    }
+
+    #[test]
+    fn one_value_changes_and_all_else_stays() {
+        for (before, key, typed, after) in [
+            ("", "keep", "100", "keep = 100\n"),
+            (
+                "# mine\nkeep = 5 # few\n",
+                "keep",
+                "7",
+                "# mine\nkeep = 7 # few\n",
+            ),
+            ("keep = 5", "auto", "off", "keep = 5\nauto = \"off\"\n"),
+            ("", "max_file_size", "1 MiB", "max_file_size = \"1 MiB\"\n"),
+            ("", "exclude", "a\\ b/", "exclude = \"a\\\\ b/\"\n"),
+            (
+                "exclude = [\n  'a', # x\n]\n",
+                "exclude",
+                "['b', \"c\"]",
+                "exclude = ['b', \"c\"]\n",
+            ),
+            (
+                "[database.x]\ndump = 'd'\nrestore = 'r'\n",
+                "audit",
+                "true",
+                "audit = true\n[database.x]\ndump = 'd'\nrestore = 'r'\n",
+            ),
+            ("keep = 0\n", "keep", "3", "keep = 3\n"),
+        ] {
+            assert_eq!(text_after(before, key, typed).unwrap(), after, "{before}");
+        }
+    }
+
+    #[test]
+    fn what_would_not_be_read_as_it_is_meant_is_refused() {
+        for (before, key, typed) in [
+            ("", "kepp", "3"),
+            ("", "database", "x"),
+            ("", "keep", "many"),
+            ("", "keep", "0"),
+            ("", "auto", "Off"),
+            ("", "keep", "3\naudit = true"),
+            ("", "exclude", "./a"),
+            ("keep = [\n", "audit", "true"),
+            ("[settings]\nauto = 'off'\n", "audit", "true"),
+        ] {
+            assert!(text_after(before, key, typed).is_err(), "{key} {typed}");
+        }
+    }
+}
