@@ -238,6 +238,7 @@ pub fn git(interrupt: &Interrupt, asked: &GitCommand<'_>) -> Result<GitEnd> {
         std::io::ErrorKind::NotFound => Error::GitMissing,
         _ => Error::io("start", Path::new("git"))(why),
     })?;
+    let watched = child.stdin.take();
     let (open, output) = mpsc::channel();
     let stdout = child.stdout.take().map(|pipe| gather(pipe, open.clone()));
     let stderr = child.stderr.take().map(|pipe| gather(pipe, open));
@@ -247,6 +248,13 @@ pub fn git(interrupt: &Interrupt, asked: &GitCommand<'_>) -> Result<GitEnd> {
     };
     let status = children.wait(&mut child, asked.limit, Some(&output));
     let status = status.map_err(Error::io("wait for", Path::new("git")))?;
+    if let Some(mut watched) = watched {
+        // A watcher that was killed with git needs no word.
+        let _ = watched.write_all(b"\n");
+        if status.code() == Some(NO_PROGRAM) {
+            return Err(Error::GitMissing);
+        }
+    }
     let [stdout, stderr] =
         [stdout, stderr].map(|pipe| pipe.as_ref().map(gathered).unwrap_or_default());
     interrupt.check()?;
@@ -260,8 +268,21 @@ pub fn git(interrupt: &Interrupt, asked: &GitCommand<'_>) -> Result<GitEnd> {
     })
 }
 
+/// Starts its arguments, and ends them with all that they started if its stdin is closed without a
+/// line: this process was killed then.
+#[cfg(unix)]
+const WATCHED: &str =
+    "exec 3<&0 </dev/null; (read -r ended <&3 || kill 0) >/dev/null 2>&1 & exec \"$@\" 3<&-";
+/// Exit code of a shell that finds no program of a name.
+const NO_PROGRAM: i32 = 127;
+
 fn remote_git(asked: &GitCommand<'_>, may_ask: bool) -> Command {
     let mut command = Command::new("git");
+    #[cfg(unix)]
+    if !may_ask {
+        command = Command::new("/bin/sh");
+        command.args(["-c", WATCHED, "sh", "git"]);
+    }
     for setting in REMOTE_SETTINGS {
         command.args(["-c", setting]);
     }
@@ -290,7 +311,10 @@ fn remote_git(asked: &GitCommand<'_>, may_ask: bool) -> Command {
         command.env("SSH_ASKPASS_REQUIRE", "force");
         command.env("SSH_ASKPASS", "false");
         #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        {
+            command.stdin(Stdio::piped());
+            std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        }
     }
     command
 }

@@ -7,6 +7,7 @@ use crate::ops::create::copies::Copies;
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::maintain::orphans::OrphansOutcome;
 use crate::ops::restore::restore_options::{DatabaseFate, RestoreOutcome};
+use crate::ops::warning::Warning;
 use crate::workflow::rules::advice::Advice;
 
 pub const DONE: u8 = 0;
@@ -122,6 +123,15 @@ pub fn of_create(outcome: &CreateOutcome) -> u8 {
         .as_ref()
         .filter(|_| outcome.skipped != Some(Skipped::Dedup));
     if made.is_some() && outcome.is_partial() {
+        PARTIAL
+    } else {
+        DONE
+    }
+}
+
+/// Partial if one of several checkpoints or lines was left behind.
+pub fn of_transfer(warnings: &[Warning]) -> u8 {
+    if warnings.iter().any(Warning::leaves_something) {
         PARTIAL
     } else {
         DONE

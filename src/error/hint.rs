@@ -50,6 +50,14 @@ impl Error {
             | Self::DamageFound { hint, .. } => hint.clone(),
             Self::InterruptedLate { hint, .. } => return hint.clone(),
             Self::StoppedAfter { hint, .. } => hint.clone()?.map_text(more_changed),
+            Self::RemoteFailed {
+                of_push: true,
+                remote,
+                ..
+            } => Sentence::new(
+                "nothing was sent; fix this, then run 'checkpoint push {}' again",
+                &[remote],
+            ),
             Self::Pinned { id } => {
                 Sentence::new("'checkpoint unpin {}' removes the pin", &[&id.short()])
             }

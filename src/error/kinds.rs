@@ -298,12 +298,13 @@ pub enum Error {
     NotOwn { selector: String },
     /// A remote cannot be reached, or refuses.
     #[error("the remote {remote} ({url}): {why}")]
-    #[strum(message = "nothing was changed here; mend that, then run the command again")]
+    #[strum(message = "nothing was changed here; fix this, then run the command again")]
     RemoteFailed {
         remote: String,
         url: String,
-        /// What git said last.
+        /// What git said last; several lines begin with a line break.
         why: String,
+        of_push: bool,
     },
     #[error("{store} has format {found}; this program writes {supported}")]
     #[strum(message = "use the newer program that wrote it")]

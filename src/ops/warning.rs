@@ -184,6 +184,18 @@ pub enum Warning {
         id: ObjectId,
         why: String,
     },
+    /// One of several checkpoints was neither sent nor taken.
+    LeftBehind {
+        id: ObjectId,
+        why: String,
+    },
+    /// One of several lines of a remote is bad.
+    LineNotTaken {
+        remote: String,
+        /// Its ref there.
+        line: String,
+        why: String,
+    },
 }
 
 impl Warning {
@@ -204,6 +216,11 @@ impl Warning {
     /// Returns the stable code in JSON: the name of the variant, unless another is given there.
     pub fn code(&self) -> &'static str {
         self.into()
+    }
+
+    /// Whether what was asked for was done in part only.
+    pub fn leaves_something(&self) -> bool {
+        matches!(self, Self::LeftBehind { .. } | Self::LineNotTaken { .. })
     }
 
     pub fn path(&self) -> Option<&RelPath> {

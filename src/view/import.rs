@@ -28,16 +28,20 @@ pub fn human(outcome: &ImportOutcome) -> Output {
         let left = count(taken.safety_left, "safety checkpoint", "safety checkpoints");
         result.push_str(&format!("Left out: {left}, which only --safety imports.\n"));
     }
-    if outcome.too_many > 0 {
-        let many = count(outcome.too_many, "checkpoint", "checkpoints");
-        result.push_str(&format!(
-            "The next create evicts {many}, as the settings say; 'checkpoint pin SEL' keeps one.\n"
-        ));
-    }
+    result.push_str(&will_evict(outcome.too_many));
     Output {
         result,
         talk: String::new(),
     }
+}
+
+/// Says what the next `create` evicts.
+pub fn will_evict(number: usize) -> String {
+    if number == 0 {
+        return String::new();
+    }
+    let many = count(number, "checkpoint", "checkpoints");
+    format!("The next create evicts {many}, as the settings say; 'checkpoint pin SEL' keeps one.\n")
 }
 
 fn origin(origin: &OriginStore) -> String {

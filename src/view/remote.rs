@@ -11,6 +11,7 @@ use crate::ops::transfer::remote::{RemoteOutcome, RemoteRow};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::count;
+use crate::view::import::will_evict;
 use crate::view::parts::CheckpointRef;
 use crate::view::words::Output;
 
@@ -21,7 +22,9 @@ pub fn human(command: &str, outcome: &RemoteOutcome) -> Output {
         let url = escape(url);
         match command {
             "remote.add" => format!("Remote {name} is {url}\n"),
-            "remote.remove" => format!("Forgot {name} ({url}); what is there stays there\n"),
+            "remote.remove" => format!(
+                "Removed {name} ({url}) from this store; nothing was deleted on the server\n"
+            ),
             _ if *lines > 0 => format!(
                 "{name}  {url}  ({} fetched)\n",
                 count(*lines, "line", "lines")
@@ -215,11 +218,12 @@ pub fn cloned(outcome: &CloneOutcome, directory: &Path) -> Output {
     let restored = &outcome.restored;
     Output {
         result: format!(
-            "Cloned {} into {}, restored to {} ({})\n",
+            "Cloned {} into {}, restored to {} ({})\n{}",
             checkpoints(outcome.checkpoints.len()),
             escape_path(directory),
             restored.id.short(),
-            escape(&restored.record.reason)
+            escape(&restored.record.reason),
+            will_evict(outcome.too_many)
         ),
         talk: String::new(),
     }
@@ -233,6 +237,8 @@ pub struct CloneAnswer {
     checkpoints: Vec<CheckpointRef>,
     /// The one whose files are in the directory.
     restored: CheckpointRef,
+    /// Number of checkpoints that the next create will evict.
+    to_be_evicted: usize,
 }
 
 pub fn clone_json(outcome: &CloneOutcome, directory: &Path) -> String {
@@ -240,6 +246,7 @@ pub fn clone_json(outcome: &CloneOutcome, directory: &Path) -> String {
         directory: directory.display().to_string(),
         checkpoints: outcome.checkpoints.iter().map(CheckpointRef::new).collect(),
         restored: CheckpointRef::new(&outcome.restored),
+        to_be_evicted: outcome.too_many,
     };
     envelope("clone", 0, &data, &outcome.warnings)
 }

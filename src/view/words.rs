@@ -65,10 +65,21 @@ pub fn hint(error: &Error) -> Option<Sentence> {
     }
 }
 
-/// Formats a failure in one line: what, which path or id, what to do next.
+/// Formats a failure, in one line but for what git says: what, which path or id, what to do next.
 pub fn error(error: &Error, paint: Paint) -> String {
-    let what = escape_line(&message(error));
-    let line = advised(&what, hint(error).as_ref());
+    let message = message(error);
+    let what = match error {
+        // Git's own lines, which are escaped.
+        Error::RemoteFailed { .. } => {
+            let lines = message.lines().map(|line| escape_line(line.trim_end()));
+            lines.collect::<Vec<_>>().join("\n  ")
+        }
+        _ => escape_line(&message),
+    };
+    let line = match hint(error) {
+        Some(advice) if what.contains('\n') => format!("{what}\n{advice}"),
+        advice => advised(&what, advice.as_ref()),
+    };
     format!("{} {line}\n", paint.red("checkpoint:"))
 }
 

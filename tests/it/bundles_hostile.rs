@@ -377,3 +377,50 @@ fn what_is_no_bundle_is_refused_in_words() {
     sandbox.run(&["import", "nowhere"]).code(1);
     sandbox.run(&["import", "."]).code(1);
 }
+
+/// A good checkpoint, and one that no store can restore.
+#[test]
+fn one_bad_checkpoint_does_not_bar_the_others() {
+    type Make = fn(&mut Pack) -> String;
+    let bad: [(&str, Make); 4] = [
+        ("over 255", |pack| {
+            let blob = pack.add(ObjectKind::Blob, b"y");
+            let tree = pack.tree(&[("100644", &"x".repeat(300), &blob)]);
+            pack.commit(&tree, &[])
+        }),
+        ("2000 levels", |pack| {
+            let mut tree = pack.tree(&[]);
+            for _ in 0..2010 {
+                tree = pack.tree(&[("40000", "d", &tree)]);
+            }
+            pack.commit(&tree, &[])
+        }),
+        ("makes no sense", |pack| {
+            let (tree, blob) = (pack.tree(&[]), pack.add(ObjectKind::Blob, b"y"));
+            let meta = pack.add(ObjectKind::Blob, b"checkpoint-meta 1\n");
+            let databases = pack.tree(&[("100644", "file:..%2Foutside%2Fdb", &blob)]);
+            let beside = pack.tree(&[
+                ("40000", "databases", &databases),
+                ("100644", "meta", &meta),
+            ]);
+            pack.commit(&tree, &[("Meta", &beside)])
+        }),
+        ("absurd time", |pack| {
+            let tree = pack.tree(&[]);
+            pack.commit(&tree, &[("Time-Ms", "253402300800000")])
+        }),
+    ];
+    for (why, make) in bad {
+        let (sandbox, mut pack) = (Sandbox::new(), Pack::default());
+        let blob = pack.add(ObjectKind::Blob, b"x");
+        let tree = pack.tree(&[("100644", "file", &blob)]);
+        let good = pack.commit(&tree, &[]);
+        let id = make(&mut pack);
+        let run = import(&sandbox, &pack.bundle(&(named(&good) + &named(&id)))).code(5);
+        run.stderr_has(&format!("checkpoint {} was left out", &id[..8]))
+            .stderr_has(why)
+            .stdout_has("Imported 1 checkpoint");
+        assert_eq!(sandbox.listed_ids(), [&good[..8]]);
+        sandbox.run(&["verify", "--full"]).success();
+    }
+}

@@ -295,3 +295,24 @@ fn three_hundred_levels_come_and_go() {
     sandbox.undo().success();
     sandbox.tree().assert_is(&tree, "after the undo");
 }
+
+#[cfg(unix)]
+#[test]
+fn what_lies_too_deep_for_others_is_left_out_and_named() {
+    let (sandbox, to) = (Sandbox::new(), Sandbox::new());
+    let deep: PathBuf = std::iter::repeat_n("d", 2003).collect();
+    sandbox.write(deep.join("f"), "deep");
+    sandbox.write("a", "1");
+    let run = sandbox.run(&["create", "deep"]).code(5);
+    run.stderr_has("2000 levels");
+    sandbox.run(&["verify", "--full"]).success();
+    let bundle = sandbox.top().join("x.bundle");
+    let bundle = bundle.to_str().expect("a plain path");
+    sandbox.run(&["export", "-o", bundle]).success();
+    to.run(&["import", bundle]).success();
+    let removed = std::process::Command::new("rm")
+        .arg("-rf")
+        .arg(sandbox.root().join("d"))
+        .status();
+    assert!(removed.is_ok_and(|status| status.success()));
+}

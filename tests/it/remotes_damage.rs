@@ -194,3 +194,83 @@ fn the_last_checkpoint_can_be_taken_off_a_remote() {
         .stdout_has("Removed 1 former line there");
     assert_eq!(remote.refs(), "");
 }
+
+#[test]
+fn a_bad_line_does_not_bar_the_others() {
+    let Some((stage, _)) = Stage::new() else {
+        return;
+    };
+    let Stage { remote, to, .. } = &stage;
+    let line = stage.line_of(to);
+    let names = stage.lines().into_iter().map(|(_, name)| name);
+    let good = names.into_iter().find(|name| *name != line);
+    let good = good.expect("another line");
+    let git = remote.git();
+    let missing = git.filter(&["hash-object", "-w", "--stdin"], b"soon gone");
+    let missing = String::from_utf8(missing).expect("an id");
+    let entry = format!("100644 blob {}\trefs\n", missing.trim());
+    let tree = String::from_utf8(git.filter(&["mktree"], entry.as_bytes())).expect("an id");
+    let who = ["-c", "user.name=x", "-c", "user.email=x", "commit-tree"];
+    let other = git.output(&[&who[..], &["-m", "x", tree.trim()]].concat());
+    git.run(&["update-ref", &line, other.trim()]);
+    let (folder, name) = missing.trim().split_at(2);
+    let object = remote.place().join("objects").join(folder).join(name);
+    // Git sends the first, and fails at the second.
+    for is_gone in [false, true] {
+        if is_gone {
+            std::fs::remove_file(&object).expect("it is removed");
+        }
+        let third = Sandbox::new();
+        third.write("x", "x");
+        third.create("x");
+        remote.add_to(&third);
+        for _ in 0..2 {
+            let run = third.run(&["fetch"]).code(5);
+            run.stderr_has(&format!("{line} of origin was not taken"))
+                .stderr_has(&format!("checkpoint remote drop origin {line}"));
+            third.run(&["show", "origin/two"]).success();
+        }
+        let cloned = Sandbox::bare();
+        remote.reach_from(&cloned);
+        let clone = ["clone", remote.url(), &text(cloned.root())];
+        let run = cloned.run_in(cloned.home(), &clone).code(5);
+        run.stderr_has(&format!("remote drop origin {line}"));
+        assert_eq!(cloned.read("b"), "two");
+        cloned.run(&["verify", "--full"]).success();
+    }
+    git.run(&["update-ref", "-d", &good]);
+    let alone = Sandbox::bare();
+    remote.reach_from(&alone);
+    let run = alone.run_in(alone.home(), &["clone", remote.url(), &text(alone.root())]);
+    assert!(!run.stderr.contains("remote drop"), "{run}");
+    assert!(matches!(run.code, 1 | 6), "{run}");
+}
+
+#[test]
+fn one_damaged_checkpoint_is_left_out_of_a_push_and_an_export() {
+    let from = Sandbox::new();
+    let Some(remote) = Remote::bare_directory(&from) else {
+        return;
+    };
+    from.write("a", "one");
+    let one = from.create("one");
+    let packs = damaged::packs_of(&from.store());
+    from.write("a", "two");
+    from.create("two");
+    for pack in &packs {
+        std::fs::remove_file(pack).expect("it is removed");
+    }
+    remote.add_to(&from);
+    let left = format!("checkpoint {one} was left out");
+    from.run(&["push"]).code(5).stderr_has(&left);
+    from.run(&["push"]).code(5).stderr_has(&left);
+    let bundle = text(&from.top().join("x.bundle"));
+    let run = from.run(&["export", "-o", &bundle]).code(5);
+    run.stderr_has(&left);
+    let to = Sandbox::new();
+    to.run(&["import", &bundle]).success();
+    remote.add_to(&to);
+    to.run(&["fetch"]).success();
+    to.run(&["show", "origin/two"]).success();
+    to.run(&["show", "origin/one"]).code(3);
+}

@@ -355,3 +355,123 @@ fn a_full_disk_here_or_there_leaves_all_as_it_was() {
     sandbox.run(&["fetch"]).success();
     assert_eq!(reasons(&sandbox, &["--remote", "origin"])[0], "big");
 }
+
+#[test]
+fn a_clone_keeps_all_and_says_what_will_go() {
+    let from = Sandbox::new();
+    let Some(remote) = Remote::bare_directory(&from) else {
+        return;
+    };
+    from.user_config("keep = 500\n");
+    for nth in 0..60 {
+        from.write("a", nth.to_string());
+        from.create(&format!("n{nth}"));
+    }
+    remote.add_to(&from);
+    from.run(&["push"]).success();
+    let to = Sandbox::bare();
+    remote.reach_from(&to);
+    let clone = ["clone", remote.url(), &text(to.root())];
+    let run = to.run_in(to.home(), &clone).success();
+    run.stdout_has("Cloned 60 checkpoints")
+        .stdout_has("The next create evicts 10 checkpoints");
+    assert_eq!(reasons(&to, &["--kind", "checkpoint"]).len(), 60);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_among_the_objects_is_named_and_not_waited_for() {
+    let Some((sandbox, _remote)) = project(Remote::bare_directory) else {
+        return;
+    };
+    let index = fixtures::files_below(&sandbox.store().join("objects/pack"));
+    let index = index
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|end| end == "idx"));
+    let index = index.expect("an index");
+    std::fs::remove_file(&index).expect("it is removed");
+    let made = std::process::Command::new("mkfifo").arg(&index).status();
+    assert!(made.expect("mkfifo").success());
+    let name = index
+        .file_name()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned();
+    for command in ["push", "fetch"] {
+        let run = sandbox.run(&[command]).code(6);
+        run.stderr_has(&name)
+            .stderr_has("checkpoint verify --repair");
+    }
+    sandbox.run(&["verify", "--repair"]).success();
+    sandbox.run(&["push"]).success();
+}
+
+/// A git that never ends, and where it notes its number.
+#[cfg(unix)]
+fn endless_git(sandbox: &Sandbox) -> std::path::PathBuf {
+    let bin = sandbox.top().join("bin");
+    std::fs::create_dir_all(&bin).expect("a folder");
+    let note = bin.join("number");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let script = format!(
+        "#!/bin/sh\nPATH='{path}'\nsleep 1000 &\necho $$ $! >'{0}.part'\nmv '{0}.part' '{0}'\nwait\n",
+        text(&note)
+    );
+    std::fs::write(bin.join("git"), script).expect("it is written");
+    os::set_mode(&bin.join("git"), 0o755).expect("a mode");
+    sandbox.env("PATH", format!("{}:{path}", text(&bin)));
+    note
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn git_ends_with_the_process_that_started_it() {
+    let Some((sandbox, _remote)) = project(Remote::bare_directory) else {
+        return;
+    };
+    sandbox.write("a", "two");
+    sandbox.create("two");
+    let note = endless_git(&sandbox);
+    let mut child = sandbox.command(&[], &["push"]).spawn().expect("it starts");
+    let wait = |is_so: &dyn Fn() -> bool| {
+        (0..300).any(|_| {
+            thread::sleep(Duration::from_millis(50));
+            is_so()
+        })
+    };
+    assert!(wait(&|| note.exists()), "git was started");
+    os::kill(child.id());
+    child.wait().expect("it ended");
+    let numbers = std::fs::read_to_string(&note).expect("numbers");
+    let is_gone = |number: &str| {
+        let state = std::fs::read_to_string(format!("/proc/{number}/stat"));
+        state.map_or(true, |state| state.contains(") Z "))
+    };
+    for number in numbers.split_whitespace() {
+        assert!(wait(&|| is_gone(number)), "{number} goes on");
+    }
+}
+
+#[test]
+fn a_push_waits_a_little_for_one_that_is_still_at_it() {
+    let Some((sandbox, remote)) = project(Remote::bare_directory) else {
+        return;
+    };
+    sandbox.write("a", "two");
+    sandbox.create("two");
+    let line = remote.refs().split_whitespace().nth(1).map(str::to_owned);
+    let lock = remote.place().join(line.expect("a line") + ".lock");
+    std::fs::write(&lock, "").expect("it is written");
+    let failed = sandbox.run(&["push"]).code(1);
+    assert!(failed.stderr.lines().count() > 2, "{failed}");
+    failed
+        .stderr_has("cannot lock ref")
+        .stderr_has("nothing was sent; fix this, then run 'checkpoint push origin' again");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(1500));
+            std::fs::remove_file(&lock).expect("it is removed");
+        });
+        sandbox.run(&["push"]).success();
+    });
+}

@@ -88,7 +88,7 @@ impl CloneArgs {
             &outcome.warnings,
         );
         cmd.print_pending_warnings(&context);
-        Ok(exit_code::DONE)
+        Ok(exit_code::of_transfer(&outcome.warnings))
     }
 }
 

@@ -80,6 +80,6 @@ impl RunCommand for ExportBundleArgs {
             let said = export_view::human(&outcome, &self.output);
             cmd.print_output(&said, &outcome.warnings);
         }
-        Ok(exit_code::DONE)
+        Ok(exit_code::of_transfer(&outcome.warnings))
     }
 }

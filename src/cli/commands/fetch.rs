@@ -12,8 +12,9 @@ use crate::view::remote as remote_view;
 /// Bring what others pushed to a remote
 ///
 /// Its checkpoints stand beside yours: 'checkpoint list --remote NAME' lists them, and NAME/latest
-/// or NAME/ID names one to show, diff or restore. They count for nothing, and no policy evicts them.
-/// Everything is checked first: one bad object, and nothing of it is added.
+/// or NAME/ID names one to show, diff or restore. They do not count
+/// towards your limits and are never removed automatically. Everything is checked first: a bad line
+/// stays there and is named.
 #[derive(Clone, Debug, clap::Args)]
 pub struct FetchArgs {
     /// Remote [default: the only one, or origin]
@@ -51,6 +52,6 @@ impl RunCommand for FetchArgs {
             || remote_view::fetched(&outcome),
             &outcome.warnings,
         );
-        Ok(exit_code::DONE)
+        Ok(exit_code::of_transfer(&outcome.warnings))
     }
 }

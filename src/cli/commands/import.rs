@@ -18,8 +18,8 @@ const READ_BYTES: usize = 1 << 20;
 
 /// Add the checkpoints of a file made by export
 ///
-/// Everything is checked first: one bad object, and nothing is added. Ids stay, what is here
-/// already is skipped, and the order is that of the times. Files of the directory do not
+/// Everything is checked first: a bad checkpoint is left out and named. Ids stay, what is here
+/// already is passed over, and the order is that of the times. Files of the directory do not
 /// change; 'checkpoint restore' brings them.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ImportBundleArgs {
@@ -70,6 +70,6 @@ impl RunCommand for ImportBundleArgs {
             || import_view::human(&outcome),
             &outcome.warnings,
         );
-        Ok(exit_code::DONE)
+        Ok(exit_code::of_transfer(&outcome.warnings))
     }
 }

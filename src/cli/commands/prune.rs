@@ -76,7 +76,7 @@ impl KeepArgs {
     pub fn agreed(self) -> KeepOptions {
         KeepOptions {
             change: self.change(),
-            agreed: None,
+            ..KeepOptions::default()
         }
     }
 

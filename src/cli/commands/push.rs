@@ -19,7 +19,7 @@ pub struct PushArgs {
     /// Remote [default: the only one, or origin]
     #[arg(value_name = "NAME")]
     pub name: Option<String>,
-    /// Begin anew there, without what was evicted here
+    /// Replace the remote's copy: what was deleted here is deleted there
     #[arg(long)]
     pub prune: bool,
     /// Also checkpoints that keep the text of a prompt
@@ -52,6 +52,6 @@ impl RunCommand for PushArgs {
             || remote_view::pushed(&outcome),
             &outcome.warnings,
         );
-        Ok(exit_code::DONE)
+        Ok(exit_code::of_transfer(&outcome.warnings))
     }
 }

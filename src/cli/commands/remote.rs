@@ -46,7 +46,7 @@ pub enum RemoteCommand {
         #[arg(value_name = "NAME")]
         name: String,
     },
-    /// Remove a line at a remote, such as a bad one or one of a machine that is gone
+    /// Remove one machine's checkpoints from a remote
     ///
     /// What was fetched of it stays here. A store that wrote it and is in use writes it anew at its
     /// next push. 'git ls-remote URL' shows all lines.

@@ -6,6 +6,7 @@ pub mod baseline;
 pub mod bisection;
 pub mod hold;
 pub mod keep_policy;
+pub mod limits;
 pub mod line;
 pub mod manifest;
 pub mod message;

@@ -23,6 +23,8 @@ pub struct KeepOptions {
     pub change: PolicyChange,
     /// The checkpoints that may go although the configured policy keeps them; `None`: all.
     pub agreed: Option<Vec<ObjectId>>,
+    /// Whether all stay, whatever the policy says.
+    pub evicts_nothing: bool,
 }
 
 impl KeepOptions {
@@ -113,6 +115,9 @@ fn evict(
     keep: &KeepOptions,
     pending: Option<&Pending>,
 ) -> Result<Vec<Evicted>> {
+    if keep.evicts_nothing {
+        return Ok(Vec::new());
+    }
     let needed = session::needed(context, locked.store(), pending);
     let line = &locked.inventory().checkpoints;
     let mut plan = retention::plan(line, &keep.policy(context), context.now_ms, &needed);

@@ -7,11 +7,13 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::context::Context;
+use crate::ops::create::apply_retention::KeepOptions;
 use crate::ops::restore::commands::{self, RestoreOptions};
 use crate::ops::restore::restore_options::CommonOptions;
 use crate::ops::select::words::TypedWords;
 use crate::ops::session;
 use crate::ops::transfer::fetch::{self, FetchOptions};
+use crate::ops::transfer::import;
 use crate::ops::transfer::remote;
 use crate::ops::transfer::remote_git::GitLimits;
 use crate::ops::warning::Warning;
@@ -26,6 +28,8 @@ pub struct CloneOutcome {
     /// Those of the remote, now of this store, oldest first.
     pub checkpoints: Vec<Checkpoint>,
     pub restored: Checkpoint,
+    /// Checkpoints beyond what the policy keeps, of which the next `create` evicts the oldest.
+    pub too_many: usize,
     pub warnings: Vec<Warning>,
 }
 
@@ -44,10 +48,11 @@ pub fn clone(context: &Context, url: &str, here: &Path, limits: GitLimits) -> Re
         refetch: false,
         limits,
     };
-    let fetched = bring(context, &options, &mut warnings).inspect_err(|_| {
+    let fetched = bring(context, &options, &mut warnings).map_err(|why| {
         if is_new {
             remove_empty(context);
         }
+        without_store(why, is_new)
     })?;
     let store = context.require_store()?;
     {
@@ -62,6 +67,10 @@ pub fn clone(context: &Context, url: &str, here: &Path, limits: GitLimits) -> Re
             words: TypedWords::of_checkpoint(checkpoint.id.to_hex()),
             common: CommonOptions {
                 yes: true,
+                keep: KeepOptions {
+                    evicts_nothing: true,
+                    ..KeepOptions::default()
+                },
                 ..CommonOptions::default()
             },
             ..RestoreOptions::default()
@@ -74,6 +83,7 @@ pub fn clone(context: &Context, url: &str, here: &Path, limits: GitLimits) -> Re
     Ok(CloneOutcome {
         checkpoints: fetched.checkpoints.iter().cloned().collect(),
         restored,
+        too_many: import::too_many(context, &session::begin(context, &store)?),
         warnings,
     })
 }
@@ -93,6 +103,19 @@ fn bring(
         });
     }
     Ok(fetched)
+}
+
+/// Names a step that can be taken where no store is.
+fn without_store(why: Error, is_new: bool) -> Error {
+    match why {
+        Error::DamageFound { what, .. } if is_new => Error::DamageFound {
+            what,
+            hint: Sentence::text(
+                "nothing was cloned; a push from where it was made brings it again",
+            ),
+        },
+        other => other,
+    }
 }
 
 /// Removes a store into which nothing came; one that stays does no harm.

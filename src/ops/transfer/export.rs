@@ -1,10 +1,12 @@
 //! `export`: writes checkpoints into a git bundle.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use crate::base::text::escape_path;
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::line::LineEntry;
 use crate::model::checkpoint::record::Checkpoint;
@@ -13,6 +15,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::select::checkpoint;
 use crate::ops::warning::Warning;
+use crate::store::damage::check::CheckOptions;
 use crate::store::files::atomic_file::{TMP_PREFIX, TemporaryFile, sync_directory};
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
@@ -40,6 +43,8 @@ pub struct ExportOutcome {
     pub runs: usize,
     /// Checkpoints left out because they have the text of a prompt.
     pub prompts_left: Vec<ObjectId>,
+    /// Checkpoints left out because they are damaged or nobody could take them, and why.
+    pub bad: Vec<(ObjectId, String)>,
     pub since: Option<ObjectId>,
     pub size: BundleSize,
     pub warnings: Vec<Warning>,
@@ -64,7 +69,7 @@ pub fn export(
 ) -> Result<ExportOutcome> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
-    let (mut outcome, header) = contents(context, &store, &inventory, options)?;
+    let (mut outcome, header) = contents(context, &store, &inventory, options, &BTreeSet::new())?;
     if outcome.checkpoints.is_empty() {
         return Err(nothing(&outcome));
     }
@@ -80,14 +85,33 @@ pub fn export(
     Ok(outcome)
 }
 
-/// Finds the checkpoints and runs that are asked for, and their refs.
+/// Finds the checkpoints and runs that are asked for, and their refs. All but those that are `there`
+/// are checked as the other side does.
 pub(super) fn contents(
     context: &Context,
     store: &Store,
     inventory: &Inventory,
     options: &ExportBundleOptions,
+    there: &BTreeSet<ObjectId>,
 ) -> Result<(ExportOutcome, BundleHeader)> {
     let mut outcome = choose(context, store, inventory, options)?;
+    let check = CheckOptions {
+        full: false,
+        check_interrupt: &|| context.check_interrupt(),
+        progress: &context.progress,
+    };
+    outcome.bad = store.take_out_bad(&mut outcome.checkpoints, there, &check)?;
+    if options.selectors.is_empty() {
+        let lost = inventory.damaged.iter();
+        let lost =
+            lost.filter_map(|one| Some((one.id.commit()?, format!("is damaged: {}", one.why))));
+        let new = lost.filter(|(id, _)| !there.contains(id));
+        outcome.bad.extend(new);
+    }
+    let left = |(id, why): (_, String)| Warning::LeftBehind { id, why };
+    outcome
+        .warnings
+        .extend(outcome.bad.iter().cloned().map(left));
     let runs = if options.selectors.is_empty() {
         runs(store)?
     } else {
@@ -123,7 +147,9 @@ fn choose(
     chosen.dedup_by_key(|c| c.id);
     let (mut kept, mut prompts_left) = (Vec::new(), Vec::new());
     for checkpoint in chosen {
-        if options.with_prompts || store.extras(&checkpoint)?.prompt.is_none() {
+        // What cannot be read is found by the check.
+        let extras = store.extras(&checkpoint);
+        if options.with_prompts || extras.map_or(true, |extras| extras.prompt.is_none()) {
             kept.push(checkpoint);
         } else {
             prompts_left.push(checkpoint.id);
@@ -134,8 +160,9 @@ fn choose(
         checkpoints: kept,
         runs: 0,
         since: since.map(|since| since.id),
+        bad: Vec::new(),
         size: BundleSize::default(),
-        warnings: Warning::damaged(&inventory.damaged).into_iter().collect(),
+        warnings: Vec::new(),
     })
 }
 
@@ -193,6 +220,12 @@ fn roots(header: &BundleHeader) -> Vec<ObjectId> {
 }
 
 fn nothing(outcome: &ExportOutcome) -> Error {
+    if let Some((id, why)) = outcome.bad.first() {
+        return Error::DamageFound {
+            what: format!("checkpoint {} {why}; nothing was written", id.short()),
+            hint: Sentence::new("'checkpoint verify --full' lists all damage", &[]),
+        };
+    }
     let what = match (outcome.prompts_left.len(), outcome.since) {
         (0, None) => "there is no checkpoint to export; nothing was written".to_owned(),
         (0, Some(since)) => format!(
@@ -206,7 +239,7 @@ fn nothing(outcome: &ExportOutcome) -> Error {
     };
     Error::NothingFound {
         what,
-        hint: crate::error::sentence::Sentence::new("'checkpoint list' shows the checkpoints", &[]),
+        hint: Sentence::new("'checkpoint list' shows the checkpoints", &[]),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `fetch`: brings the checkpoints that others pushed to a remote, beside those of this store.
 
 use crate::base::read_regular;
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::line::{Line, LineEntry};
 use crate::model::checkpoint::record::Checkpoint;
@@ -9,12 +10,13 @@ use crate::ops::session;
 use crate::ops::transfer::remote;
 use crate::ops::transfer::remote_git::{GitLimits, RemoteGit, Tips};
 use crate::ops::warning::Warning;
+use crate::ops::warning::warning_words::DROP_HINT;
 use crate::store::damage::check::CheckOptions;
 use crate::store::repository::Store;
-use crate::store::transfer::fetched::{FetchedCheckpoints, IncomingLines};
+use crate::store::transfer::fetched::{BadLine, FetchedCheckpoints, IncomingLines};
 use crate::store::transfer::receive::Quarantine;
 use crate::store::transfer::remotes::{self, LineName, Remote};
-use crate::store::transfer::tree_extent::BoundedTree;
+use crate::store::trees::tree_extent::BoundedTree;
 
 /// Newest checkpoints of this store that are named to the server: it sends nothing that they have.
 const NAMED: usize = 8;
@@ -50,33 +52,43 @@ pub struct FetchOutcome {
 }
 
 /// Fetches all lines of a remote but those of this store. Everything is checked before any of it is
-/// in the store.
+/// in the store; a bad line is left there, and named.
 ///
 /// # Errors
-/// There is no such remote, git is missing or fails, or what came is damaged or forbidden: then
-/// nothing of it is here.
+/// There is no such remote, git is missing or fails, or all lines are damaged or forbidden: then
+/// nothing of them is here.
 pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> {
     let store = context.require_store()?;
     let remote = remote::named(&store, options.name.as_deref())?;
     let git = RemoteGit::open(context, &store, &remote, options.limits)?;
     let noted = remotes::fetched(store.layout(), &remote.name)?;
-    let attempt = |refetch| {
-        let brought = bring(context, &store, &git, (&remote, &noted), refetch)?;
-        let warnings = take_over(context, &store, &git, &remote, &brought)?;
-        Ok((brought, warnings))
-    };
-    let took = match attempt(options.refetch) {
-        Err(why) if !options.refetch && may_be_damaged_here(&why) => attempt(true),
-        took => took,
-    };
+    let mut bad = Vec::new();
+    let took = good_lines(&mut bad, options.refetch, &git, |refetch, bad| {
+        let brought = bring(context, &store, &git, (&remote, &noted), (refetch, bad))?;
+        let took = take_over(context, &store, &git, &remote, &brought)?;
+        Ok(took.map(|warnings| (brought, warnings)))
+    });
     let cleared = git.transport.clear();
     let (brought, mut warnings) = took?;
     cleared?;
+    let own = own_lines(&store, &remote);
+    let is_bad = |line: &LineName| bad.iter().any(|(bad, _)| bad == line);
+    let is_good = |line: &LineName| !own.contains(line) && !is_bad(line);
+    if !brought.there.keys().any(is_good)
+        && let Some((line, why)) = bad.first()
+    {
+        return Err(nothing_good(&remote.name, line, why));
+    }
+    warnings.extend(bad.iter().map(|(line, why)| Warning::LineNotTaken {
+        remote: remote.name.clone(),
+        line: line.on_server(),
+        why: why.clone(),
+    }));
     let (there, before) = (&brought.there, &brought.here);
     let now = remotes::fetched(store.layout(), &remote.name)?;
     let mut gone: Vec<&LineName> = now
         .keys()
-        .filter(|line| !there.contains_key(*line))
+        .filter(|line| !there.contains_key(*line) && !is_bad(line))
         .collect();
     let mut forgotten = 0;
     if options.prune && !gone.is_empty() {
@@ -98,9 +110,7 @@ pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> 
         is_again: brought.is_again,
         added,
         total: all.len(),
-        has_own: own_lines(&store, &remote)
-            .iter()
-            .any(|line| there.contains_key(line)),
+        has_own: own.iter().any(|line| there.contains_key(line)),
         gone: gone.len(),
         forgotten,
         warnings,
@@ -108,7 +118,50 @@ pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> 
     })
 }
 
-/// Whether what failed may be due to objects that are lost here: git was told that they are here.
+/// Tries until what comes is good: with everything, as objects may be lost here of which git was told
+/// that they are here; without the lines that are bad then too.
+fn good_lines<T>(
+    bad: &mut Vec<BadLine>,
+    refetch: bool,
+    git: &RemoteGit<'_>,
+    attempt: impl Fn(bool, &[BadLine]) -> Result<Result<T, Vec<BadLine>>>,
+) -> Result<T> {
+    let (mut is_again, mut was_again, mut is_asked) = (refetch, refetch, false);
+    loop {
+        let found = match attempt(is_again, bad) {
+            Ok(Ok(took)) => return Ok(took),
+            Ok(Err(found)) => found,
+            Err(why) if !was_again && may_be_damaged_here(&why) => Vec::new(),
+            // Git brings all or nothing.
+            Err(why @ Error::RemoteFailed { .. }) if !is_asked => {
+                is_asked = true;
+                let found = git.unfetchable()?;
+                if found.is_empty() {
+                    return Err(why);
+                }
+                was_again = true;
+                found
+            }
+            Err(why) => return Err(why),
+        };
+        if was_again {
+            bad.extend(found);
+        }
+        (is_again, was_again) = (!was_again || refetch, true);
+    }
+}
+
+fn nothing_good(remote: &str, line: &LineName, why: &str) -> Error {
+    let line = line.on_server();
+    Error::DamageFound {
+        what: format!(
+            "what the remote {remote} has in {line} was not taken: {why}; nothing of it was added"
+        ),
+        hint: Sentence::new(DROP_HINT, &[&remote, &line]),
+    }
+}
+
+/// Whether what failed may be due to objects that are lost here.
 fn may_be_damaged_here(why: &Error) -> bool {
     match why {
         Error::DamageFound { .. } | Error::BadBundle { .. } => true,
@@ -136,9 +189,12 @@ fn bring(
     store: &Store,
     git: &RemoteGit<'_>,
     (remote, noted): (&Remote, &Tips),
-    refetch: bool,
+    (refetch, bad): (bool, &[BadLine]),
 ) -> Result<Brought> {
+    let bad = bad.iter().map(|(line, _)| line.clone());
     let mut here = FetchedCheckpoints::default();
+    git.transport.clear()?;
+    git.transport.hide_store(false)?;
     if refetch {
         here = store.fetched(&remote.name).unwrap_or_default();
     } else {
@@ -152,7 +208,11 @@ fn bring(
         git.transport.set_known(noted, &own)?;
         let (there, before) = std::thread::scope(|scope| {
             let reader = scope.spawn(|| store.fetched(&remote.name));
-            (git.fetch(&own_lines(store, remote)), reader.join())
+            let left: Vec<_> = own_lines(store, remote)
+                .into_iter()
+                .chain(bad.clone())
+                .collect();
+            (git.fetch(&left), reader.join())
         });
         if let Ok(Ok(before)) = before {
             return Ok(Brought {
@@ -166,10 +226,10 @@ fn bring(
     }
     context.check_interrupt()?;
     git.transport.clear()?;
-    git.transport.hide_store()?;
+    git.transport.hide_store(true)?;
     Ok(Brought {
         // Also what this store pushed, which may have lost it since.
-        there: git.fetch(&[])?,
+        there: git.fetch(&bad.collect::<Vec<_>>())?,
         known: Tips::new(),
         here,
         before: FetchedCheckpoints::default(),
@@ -190,7 +250,7 @@ fn take_over(
     git: &RemoteGit<'_>,
     remote: &Remote,
     brought: &Brought,
-) -> Result<Vec<Warning>> {
+) -> Result<Result<Vec<Warning>, Vec<BadLine>>> {
     let before = &brought.before;
     let changed: Tips = (brought.there.iter())
         .filter(|(line, tip)| brought.known.get(*line) != Some(*tip))
@@ -200,7 +260,7 @@ fn take_over(
     let check = || context.check_interrupt();
     let progress = &context.progress;
     if changed.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Ok(Vec::new()));
     }
     let mut quarantine = Quarantine::begin(&git.transport.quarantine())?;
     for path in git.transport.packs()? {
@@ -226,9 +286,15 @@ fn take_over(
         progress,
     };
     let locked = &session.locked;
-    let newest = locked.take_over_lines(&mut quarantine, &incoming, &options)?;
-    if let Some(newest) = newest {
-        git.transport.note_checked_tree(newest)?;
-    }
-    Ok(std::mem::take(&mut session.warnings))
+    Ok(
+        match locked.take_over_lines(&mut quarantine, &incoming, &options)? {
+            Err(bad) => Err(bad),
+            Ok(newest) => {
+                if let Some(newest) = newest {
+                    git.transport.note_checked_tree(newest)?;
+                }
+                Ok(std::mem::take(&mut session.warnings))
+            }
+        },
+    )
 }

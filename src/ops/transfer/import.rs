@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::model::checkpoint::retention;
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
-use crate::ops::session;
+use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::transfer::receive::{self, Received};
 use crate::store::transfer::take_over::{BundleTaken, TakeOverOptions};
@@ -52,7 +52,7 @@ pub fn import(
         safety: options.with_safety,
         check_run: context.workflows.check_run,
     };
-    let taken = session
+    let mut taken = session
         .locked
         .take_over_bundle(&mut received, &with, &check, progress)?;
     let mut warnings = std::mem::take(&mut session.warnings);
@@ -62,15 +62,20 @@ pub fn import(
     let session = session::begin(context, &store)?;
     session.locked.write_derived()?;
     warnings.extend(context.pending_warnings.take());
-    let (line, policy) = (
-        &session.locked.inventory().checkpoints,
-        &context.settings.keep,
-    );
-    let needed = (context.workflows.needed)(&store);
-    let plan = retention::plan(line, policy, context.now_ms, &needed);
+    let left = |(id, why): (_, String)| Warning::LeftBehind { id, why };
+    warnings.extend(std::mem::take(&mut taken.bad).into_iter().map(left));
     Ok(ImportOutcome {
         taken,
-        too_many: plan.evict.len(),
+        too_many: too_many(context, &session),
         warnings,
     })
+}
+
+/// Counts the checkpoints that the next `create` evicts.
+pub(super) fn too_many(context: &Context, session: &Session<'_>) -> usize {
+    let locked = &session.locked;
+    let needed = (context.workflows.needed)(locked.store());
+    let line = &locked.inventory().checkpoints;
+    let plan = retention::plan(line, &context.settings.keep, context.now_ms, &needed);
+    plan.evict.len()
 }

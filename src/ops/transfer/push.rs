@@ -146,14 +146,22 @@ impl Push<'_> {
         session.locked.write_remotes(&all)
     }
 
-    fn wanted(&self) -> Result<Wanted> {
+    /// What is to be on the line after this state of it.
+    fn wanted(&self, former: &LineState) -> Result<Wanted> {
+        let there = former.checkpoints();
         let options = ExportBundleOptions {
             with_prompts: self.options.with_prompts,
             host: self.options.host.clone(),
             ..ExportBundleOptions::default()
         };
         let inventory = self.store.inventory()?;
-        let (outcome, header) = export::contents(self.context, self.store, &inventory, &options)?;
+        let (outcome, header) =
+            export::contents(self.context, self.store, &inventory, &options, &there)?;
+        if let ([], true, Some((id, _))) =
+            (&*outcome.checkpoints, there.is_empty(), outcome.bad.first())
+        {
+            return Err(self.damaged(&id.short()));
+        }
         Ok(Wanted {
             state: LineState::of(header.refs),
             outcome: PushOutcome {
@@ -172,9 +180,9 @@ impl Push<'_> {
 
     /// Sends one carrier after `known`. `None` if another process was faster.
     fn send(&self, known: Option<&PushRecord>) -> Result<Option<PushOutcome>> {
-        let wanted = self.wanted()?;
-        let mut outcome = wanted.outcome;
         let former = known.map(|known| known.state.clone()).unwrap_or_default();
+        let wanted = self.wanted(&former)?;
+        let mut outcome = wanted.outcome;
         let pushed = former.checkpoints();
         outcome.prompts_left.retain(|id| !pushed.contains(id));
         let is_chained = self.git.takes_increments();
@@ -321,17 +329,20 @@ impl Push<'_> {
         let Some(damaged) = report.damaged.first() else {
             return Ok(());
         };
+        Err(self.damaged(&damaged.id.short()))
+    }
+
+    fn damaged(&self, short: &str) -> Error {
         let name = &self.remote.name;
-        Err(Error::DamageFound {
+        Error::DamageFound {
             what: format!(
-                "checkpoint {} is damaged here, and may be whole at {name}; nothing was pushed",
-                damaged.id.short()
+                "checkpoint {short} is damaged here, and may be whole at {name}; nothing was pushed"
             ),
             hint: Sentence::new(
                 "'checkpoint fetch {} --refetch' brings what is there, 'checkpoint verify' lists the damage",
                 &[name],
             ),
-        })
+        }
     }
 
     /// Sends all to a new line, then removes the former one, unless another process wrote it since:
@@ -340,7 +351,7 @@ impl Push<'_> {
         self.refuse_damage(None)?;
         let known = self.recognize()?;
         let former = self.line(0)?;
-        let wanted = self.wanted()?;
+        let wanted = self.wanted(&LineState::default())?;
         let mut outcome = if wanted.checkpoints.is_empty() && known.is_some() {
             wanted.outcome
         } else {

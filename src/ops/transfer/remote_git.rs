@@ -10,11 +10,15 @@ use crate::ops::context::{Context, GitCommand, GitEnd};
 use crate::ops::transfer::remote;
 use crate::ops::transfer::remote_url::RemoteUrl;
 use crate::store::repository::Store;
+use crate::store::transfer::fetched::BadLine;
 use crate::store::transfer::remotes::{LineName, Remote};
 use crate::store::transfer::transport::{FETCHED, Transport};
 
+/// What git says of a ref that another process is writing there, and how long that is waited for.
+const LOCKED: [&str; 2] = ["cannot lock ref", "failed to update ref"];
+const LOCK_PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 /// Lines of git's output that are shown of a failure.
-const LAST_LINES: usize = 4;
+const LAST_LINES: usize = 10;
 
 /// How long git may take, and whether it may ask.
 #[derive(Clone, Copy, Debug)]
@@ -94,12 +98,35 @@ impl<'c> RemoteGit<'c> {
             "--recurse-submodules=no",
             &lease,
         ];
-        let end = self.git(&[&push[..], &["--", &self.url.text, &what]].concat())?;
+        let push = [&push[..], &["--", &self.url.text, &what]].concat();
+        let mut end = self.git(&push)?;
+        for pause in LOCK_PAUSES {
+            // The git of a push that was killed may still be at it there.
+            let is_locked = LOCKED
+                .iter()
+                .any(|word| end.stdout.contains(word) || end.stderr.contains(word));
+            if end.is_success || !is_locked {
+                break;
+            }
+            std::thread::sleep(pause);
+            self.context.check_interrupt()?;
+            end = self.git(&push)?;
+        }
         let is_stale = |line: &str| line.starts_with('!') && line.ends_with("(stale info)");
         if !end.is_success && end.stdout.lines().any(is_stale) {
             return Ok(Pushed::Stale);
         }
-        let said = self.succeeded(end)?;
+        let said = self.succeeded(end).map_err(|why| match why {
+            Error::RemoteFailed {
+                remote, url, why, ..
+            } => Error::RemoteFailed {
+                remote,
+                url,
+                why,
+                of_push: !carrier.is_empty(),
+            },
+            other => other,
+        })?;
         if said.contains(&name) {
             return Ok(Pushed::Done);
         }
@@ -126,6 +153,23 @@ impl<'c> RemoteGit<'c> {
         let end = self.git(&fetch.into_iter().chain(refspecs).collect::<Vec<_>>())?;
         self.succeeded(end)?;
         self.transport.fetched()
+    }
+
+    /// Asks for each line alone, and returns those that git cannot bring, unless it brings none.
+    pub fn unfetchable(&self) -> Result<Vec<BadLine>> {
+        let there = self.lines()?;
+        let mut bad = Vec::new();
+        for line in there.keys() {
+            let others = there.keys().filter(|other| *other != line);
+            match self.fetch(&others.cloned().collect::<Vec<_>>()) {
+                Err(Error::RemoteFailed { why, .. }) => bad.push((line.clone(), why)),
+                fetched => drop(fetched?),
+            }
+        }
+        if bad.len() == there.len() {
+            bad.clear();
+        }
+        Ok(bad)
     }
 
     /// The name of a line of this store.
@@ -161,7 +205,8 @@ impl<'c> RemoteGit<'c> {
             .collect();
         Err(self.failure(match said.as_slice() {
             [] => "git failed without a word".to_owned(),
-            said => said.join("; "),
+            [one] => one.clone(),
+            said => format!("\n{}", said.join("\n")),
         }))
     }
 
@@ -170,6 +215,7 @@ impl<'c> RemoteGit<'c> {
             remote: self.name.clone(),
             url: escape(&self.url.shown()),
             why,
+            of_push: false,
         }
     }
 }

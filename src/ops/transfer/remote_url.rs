@@ -91,7 +91,9 @@ impl RemoteUrl {
 
     /// The password between `user:` and `@`.
     fn password(&self) -> Option<&str> {
-        let (_, rest) = self.text.split_once("://")?;
+        let (_, address) = split_helper(&self.text);
+        scheme(address)?;
+        let (_, rest) = address.split_once("://").unwrap_or(("", address));
         let authority = rest.split('/').next()?;
         let (user, _) = authority.rsplit_once('@')?;
         let (_, password) = user.split_once(':')?;
@@ -198,6 +200,12 @@ mod tests {
         let url = parse("https://me:s3cret@host/x").unwrap();
         assert_eq!(url.shown(), "https://me:***@host/x");
         assert_eq!(url.masked("fatal: s3cret"), "fatal: ***");
+        for (typed, shown) in [
+            ("me:s3cret@host:x.git", "me:***@host:x.git"),
+            ("gcrypt::me:s3cret@host:x/y", "gcrypt::me:***@host:x/y"),
+        ] {
+            assert_eq!(parse(typed).unwrap().shown(), shown);
+        }
         for typed in ["https://me@host/x", "https://host/a:b@c", "git@host:x"] {
             assert_eq!(parse(typed).unwrap().shown(), typed);
         }

@@ -14,6 +14,9 @@ use crate::model::state::rel_path::RelPath;
 use crate::ops::warning::Warning;
 use crate::ops::warning::run_warning::RunWarning;
 
+/// What is done about a bad line of a remote.
+pub const DROP_HINT: &str = "'checkpoint remote drop {} {}' removes it there; a push from where it was made brings it again";
+
 const COPY_INSIDE: &str =
     "the copy is in the working directory, so the next create captures it too";
 
@@ -89,14 +92,14 @@ impl Warning {
             Self::StoreTooNew { found } => too_new(*found),
             Self::CopyInsideRoot => COPY_INSIDE.to_owned(),
             Self::RewordsUnreadable { why } => return rewords_unreadable(why),
-            Self::HoldsUnreadable { why } => {
-                format!("no hold is active: their file is damaged: {why}")
-            }
+            Self::HoldsUnreadable { why } => holds_unreadable(why),
             Self::AuditFailed { why } => {
                 format!("this create is missing from the audit trail: {why}")
             }
             Self::CopiesNotMade { id, why } => return without_copies(*id, why),
             Self::DatabaseSkipped { name } => return skipped(name),
+            Self::LeftBehind { id, why } => return left_behind(*id, why),
+            Self::LineNotTaken { remote, line, why } => return line_not_taken(remote, line, why),
             Self::PassedOver { id, why } => format!("checkpoint {} was skipped: {why}", id.short()),
         };
         Sentence::text(text)
@@ -161,6 +164,20 @@ fn rewords_unreadable(why: &str) -> Sentence {
 fn also_before(of: &str, prompts: usize) -> String {
     let plural = if prompts == 1 { "" } else { "s" };
     format!("this also takes back {prompts} prompt{plural} of {of}")
+}
+
+fn holds_unreadable(why: &str) -> String {
+    format!("no hold is active: their file is damaged: {why}")
+}
+
+fn left_behind(id: ObjectId, why: &str) -> Sentence {
+    let hint = "checkpoint {} was left out, it {}; 'checkpoint verify' says more";
+    Sentence::new(hint, &[&id.short(), &escape(why)])
+}
+
+fn line_not_taken(remote: &str, line: &str, why: &str) -> Sentence {
+    let text = format!("{line} of {remote} was not taken: {}; ", escape(why));
+    Sentence::text(text).then_sentence(Sentence::new(DROP_HINT, &[&remote, &line]))
 }
 
 fn too_many(limit: u64) -> String {

@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
+use crate::model::checkpoint::limits::{self, LONGEST_LINK_BYTES, MOST_ENTRIES, MOST_LEVELS};
 use crate::model::state::meta::{Meta, contradiction};
 use crate::model::state::object_id::ObjectId;
+use crate::model::state::rel_path::RelPath;
 use crate::store::damage::check::{CheckOptions, CheckReport, Fault, FaultyCheckpoint};
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::object_hash::ObjectKind;
@@ -12,13 +14,12 @@ use crate::store::objects::odb::Objects;
 use crate::store::refs::commit_codec;
 use crate::store::refs::commit_reader::read_checkpoint;
 use crate::store::trees::convert;
+use crate::store::trees::database_tree;
 use crate::store::trees::meta_tree::{self, CheckpointExtras};
 use crate::store::trees::tree_codec::{MODE_GITLINK, MODE_SYMLINK, TreeEntry};
+use crate::store::trees::tree_extent::TreeExtents;
 use crate::store::trees::tree_memo::TreeMemo;
 use crate::store::trees::tree_walk::TreeWalk;
-
-/// Upper bound on what a link can name, in bytes: `PATH_MAX` of Linux, the largest there is.
-const LONGEST_LINK_BYTES: u64 = 4095;
 
 /// Checks checkpoints one after the other; shared objects are checked once.
 pub struct CheckpointChecker<'c> {
@@ -26,6 +27,7 @@ pub struct CheckpointChecker<'c> {
     options: &'c CheckOptions<'c>,
     /// Trees without a fault in them, and blobs that were checked before.
     clean: HashSet<ObjectId>,
+    extents: TreeExtents,
     blobs: HashMap<ObjectId, Option<String>>,
     counted: HashSet<ObjectId>,
 }
@@ -36,14 +38,16 @@ impl<'c> CheckpointChecker<'c> {
             objects,
             options,
             clean: HashSet::new(),
+            extents: TreeExtents::default(),
             blobs: HashMap::new(),
             counted: HashSet::new(),
         }
     }
 
-    /// Takes trees and blobs for clean that were checked before.
-    pub fn trust(&mut self, checked: &HashSet<ObjectId>) {
-        self.clean.extend(checked);
+    /// Takes over what a comparison with checked trees found.
+    pub fn trust(&mut self, extents: TreeExtents) {
+        self.clean.extend(&extents.unchanged);
+        self.extents = extents;
     }
 
     /// Checks a checkpoint and adds its faults to the report.
@@ -55,10 +59,12 @@ impl<'c> CheckpointChecker<'c> {
         let mut faults = Vec::new();
         let reason = match read_checkpoint(self.objects, id) {
             Ok(checkpoint) => {
-                if let Some(CheckpointExtras { meta, .. }) =
+                faults.extend(limits::record_problem(&checkpoint.record).map(fault_of));
+                if let Some(CheckpointExtras { meta, extras }) =
                     self.check_meta(checkpoint.meta, &mut faults, report)
                 {
                     self.check_agreement(&meta, checkpoint.tree, &mut faults);
+                    self.check_databases(extras.databases, &mut faults);
                     let is_tree = |id: &ObjectId| {
                         let kind = self.objects.kind_and_size_of(id);
                         kind.is_ok_and(|(kind, _)| kind == Some(ObjectKind::Tree))
@@ -71,9 +77,8 @@ impl<'c> CheckpointChecker<'c> {
             }
             Err(why) => {
                 faults.push(Fault {
-                    path: None,
                     object: Some(id),
-                    why: why.to_string(),
+                    ..fault_of(why)
                 });
                 None
             }
@@ -141,7 +146,7 @@ impl<'c> CheckpointChecker<'c> {
         report: &mut CheckReport,
     ) -> Result<()> {
         let mut found = Vec::new();
-        self.check_tree(id, &mut found, report)?;
+        self.check_tree(id, false, &mut found, report)?;
         let told = |fault: Fault| {
             let place = fault.path.unwrap_or_default();
             Fault {
@@ -154,11 +159,29 @@ impl<'c> CheckpointChecker<'c> {
         Ok(())
     }
 
-    /// Checks that directories known only to the meta are not files in the tree. Ignores unreadable
-    /// trees, reported elsewhere.
+    fn check_databases(&self, tree: Option<ObjectId>, faults: &mut Vec<Fault>) {
+        match database_tree::read(self.objects, tree) {
+            Err(why) => faults.push(fault_of(why)),
+            Ok(databases) => {
+                let paths = databases.keys().filter_map(|database| database.path());
+                let wrong = paths.filter_map(limits::path_problem);
+                faults.extend(wrong.map(|why| fault_of(format!("a database: {why}"))));
+            }
+        }
+    }
+
+    /// Checks that directories known only to the meta can be made, and are not files in the tree.
+    /// Ignores unreadable trees, reported elsewhere.
     fn check_agreement(&self, meta: &Meta, tree: ObjectId, faults: &mut Vec<Fault>) {
         let mut memo = TreeMemo::new(self.objects);
         for path in meta.bare_dirs() {
+            if let Some(why) = limits::path_problem(&path) {
+                faults.push(Fault {
+                    path: Some(path),
+                    ..fault_of(why)
+                });
+                continue;
+            }
             let Ok(Some(entry)) = memo.entry_at(tree, &path) else {
                 continue;
             };
@@ -196,7 +219,7 @@ impl<'c> CheckpointChecker<'c> {
             });
             match parsed {
                 Ok(parts) => {
-                    self.check_tree(parts.tree, faults, report)?;
+                    self.check_tree(parts.tree, true, faults, report)?;
                     pending.extend(parts.parents);
                 }
                 Err(why) => {
@@ -212,20 +235,37 @@ impl<'c> CheckpointChecker<'c> {
         Ok(())
     }
 
+    /// `is_written` says that a restore makes files of these names.
     fn check_tree(
         &mut self,
         root: ObjectId,
+        is_written: bool,
         faults: &mut Vec<Fault>,
         report: &mut CheckReport,
     ) -> Result<()> {
+        let stop = self.options.check_interrupt;
+        if !self.clean.contains(&root) && !self.extents.is_within(self.objects, root, stop)? {
+            faults.push(fault_of(format!(
+                "a tree in it has over {MOST_ENTRIES} entries or {MOST_LEVELS} levels"
+            )));
+            return Ok(());
+        }
+        let name_problem = |path: &RelPath| {
+            let why = limits::name_problem(path.name()).filter(|_| is_written)?;
+            Some(Fault {
+                path: Some(path.clone()),
+                ..fault_of(why)
+            })
+        };
         let before = faults.len();
         let mut visited = Vec::new();
         let mut walk = TreeWalk::of(root);
         while let Some((dir, id)) = walk.next_tree() {
+            faults.extend(name_problem(&dir));
             if self.clean.contains(&id) {
                 continue;
             }
-            (self.options.check_interrupt)()?;
+            stop()?;
             visited.push(id);
             let entries = match convert::read_tree(self.objects, id) {
                 Ok(entries) => entries,
@@ -240,6 +280,7 @@ impl<'c> CheckpointChecker<'c> {
             };
             self.count(id, 0, report);
             for (path, entry) in walk.enter(&dir, &entries) {
+                faults.extend(name_problem(&path));
                 if entry.mode != MODE_GITLINK
                     && let Some(why) = self
                         .check_blob(entry.id, report)
@@ -308,5 +349,13 @@ impl<'c> CheckpointChecker<'c> {
             report.bytes += bytes;
             self.options.progress.add(1, bytes);
         }
+    }
+}
+
+fn fault_of(why: impl std::fmt::Display) -> Fault {
+    Fault {
+        path: None,
+        object: None,
+        why: why.to_string(),
     }
 }

@@ -1,8 +1,8 @@
 //! Checks what came from elsewhere before any of it is added to the store: every checkpoint and every
-//! run down to its objects, and that each ref leads to what it names.
+//! run down to its objects, and that each ref leads to what it names. What goes elsewhere is checked
+//! likewise.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::ops::Range;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::base::malformed::Malformed;
 use crate::error::Result;
@@ -16,20 +16,55 @@ use crate::store::repository::Store;
 use crate::store::runs::{run_reader, run_refs};
 use crate::store::transfer::header::{BundleHeader, BundleRef};
 use crate::store::transfer::receive::bad;
-
-/// Upper bound on a sequence number: more of them must have room above it.
-const LARGEST_SEQUENCE: u64 = 1 << 53;
-
-/// The times that fit the forms of times, in milliseconds since 1970: of the years 1 to 9999.
-const TIMES_MS: Range<i64> = -62_135_596_800_000..253_402_300_800_000;
+use crate::store::trees::tree_extent::{BoundedTree, TreeExtents};
 
 /// Says what is wrong with the state of a run.
 pub type CheckRun = fn(&Store, ObjectId) -> Result<(), Malformed>;
+
+/// Trees that are compared with one that was checked.
+const MOST_COMPARED: usize = 100_000;
+
+impl Store {
+    /// Takes out those that another store would refuse, and returns them; what is `there` already was
+    /// checked.
+    ///
+    /// # Errors
+    /// The caller asked to stop.
+    pub fn take_out_bad(
+        &self,
+        checkpoints: &mut Vec<Checkpoint>,
+        there: &BTreeSet<ObjectId>,
+        options: &CheckOptions<'_>,
+    ) -> Result<Vec<(ObjectId, String)>> {
+        let (objects, stop) = (self.objects(), options.check_interrupt);
+        let is_there = |c: &&Checkpoint| there.contains(&c.id);
+        let near = checkpoints.iter().rfind(is_there).map(|c| BoundedTree {
+            tree: c.tree,
+            entries: c.record.files,
+            is_checked: true,
+        });
+        let new = checkpoints.iter().filter(|c| !is_there(c));
+        let new: Vec<(ObjectId, ObjectId)> = new.map(|c| (c.id, c.tree)).collect();
+        let trees: Vec<ObjectId> = new.iter().map(|(_, tree)| *tree).collect();
+        let mut extents = TreeExtents::new(MOST_COMPARED);
+        extents.follow(objects, &trees, near, stop)?;
+        let mut checker = CheckpointChecker::new(objects, options);
+        checker.trust(extents);
+        let mut bad = Vec::new();
+        for (id, _) in new {
+            bad.extend(check_one(&mut checker, id)?.map(|why| (id, why)));
+        }
+        checkpoints.retain(|c| bad.iter().all(|(bad, _)| *bad != c.id));
+        Ok(bad)
+    }
+}
 
 /// What was found sound.
 #[derive(Default)]
 pub(super) struct SoundParts {
     pub checkpoints: Vec<Checkpoint>,
+    /// Those that are damaged or forbidden, and why.
+    pub bad: Vec<(ObjectId, String)>,
     /// Number of runs.
     pub runs: usize,
 }
@@ -39,46 +74,45 @@ pub(super) struct IncomingChecker<'c> {
     pub quarantine: &'c Store,
     /// Checkpoints that were checked before.
     pub checked: &'c BTreeMap<ObjectId, Checkpoint>,
-    /// Trees and blobs that were.
-    pub unchanged: &'c HashSet<ObjectId>,
     pub check_run: CheckRun,
-    pub options: &'c CheckOptions<'c>,
 }
 
 impl IncomingChecker<'_> {
     /// Checks all that a header names; `name` stands for its origin in messages.
     ///
     /// # Errors
-    /// Something is damaged, missing or forbidden, or a signal came.
-    pub fn check(&self, header: &BundleHeader, name: &str) -> Result<SoundParts> {
-        let objects = self.quarantine.objects();
-        let mut checker = CheckpointChecker::new(objects, self.options);
-        checker.trust(self.unchanged);
-        let mut reader = CommitReader::new(objects);
+    /// All checkpoints, a run or a ref are damaged or forbidden, or a signal came.
+    pub fn check(
+        &self,
+        checker: &mut CheckpointChecker<'_>,
+        header: &BundleHeader,
+        name: &str,
+    ) -> Result<SoundParts> {
+        let mut reader = CommitReader::new(self.quarantine.objects());
         let mut sound = SoundParts::default();
         for id in header.checkpoints() {
             if let Some(checked) = self.checked.get(&id) {
                 sound.checkpoints.push(checked.clone());
                 continue;
             }
-            check_one(&mut checker, id, name)?;
-            let checkpoint = reader.checkpoint(id).map_err(|why| bad(name, why))?;
-            if checkpoint.record.sequence > LARGEST_SEQUENCE {
-                return Err(bad(name, "it has an absurd sequence number"));
+            if let Some(why) = check_one(checker, id)? {
+                sound.bad.push((id, why));
+                continue;
             }
-            if !TIMES_MS.contains(&checkpoint.record.time_ms) {
-                return Err(bad(name, "it has an absurd time"));
+            let checkpoint = reader.checkpoint(id).map_err(|why| bad(name, why))?;
+            if reader.newest_format() > message::CHECKPOINT_FORMAT {
+                return Err(bad(name, "a newer program made it; update this one"));
             }
             sound.checkpoints.push(checkpoint);
         }
-        if reader.newest_format() > message::CHECKPOINT_FORMAT {
-            return Err(bad(name, "a newer program made it; update this one"));
+        if let ([], [(id, why), ..]) = (&*sound.checkpoints, &*sound.bad) {
+            return Err(bad(name, format!("its checkpoint {} {why}", id.short())));
         }
-        check_values(header, &sound.checkpoints)
+        check_values(header, &sound)
             .map_err(|one| bad(name, format!("its ref {one} leads nowhere")))?;
         for one in &header.refs {
             if let BundleRef::Run(namespace, run, tip) = one {
-                self.check_run(&mut checker, *tip)?
+                self.check_run(checker, *tip)?
                     .map_err(|why| bad(name, format!("its workflow {run} is damaged: {why}")))?;
                 run_refs::write(self.quarantine.layout(), *namespace, run, *tip)?;
                 sound.runs += 1;
@@ -102,38 +136,36 @@ impl IncomingChecker<'_> {
     }
 }
 
-fn check_one(checker: &mut CheckpointChecker<'_>, id: ObjectId, name: &str) -> Result<()> {
+/// Says what is wrong with a checkpoint.
+///
+/// # Errors
+/// The caller asked to stop.
+fn check_one(checker: &mut CheckpointChecker<'_>, id: ObjectId) -> Result<Option<String>> {
     let mut report = CheckReport::default();
     checker.check(id, &mut report)?;
-    let Some(faulty) = report.damaged.pop() else {
-        return Ok(());
-    };
-    let why = faulty.faults.first().map(|fault| match &fault.path {
-        Some(path) => format!("{path}: {}", fault.why),
-        None => fault.why.clone(),
-    });
-    let why = why.unwrap_or_default();
-    Err(bad(
-        name,
-        format!("its checkpoint {} is damaged: {why}", id.short()),
-    ))
+    let fault = report
+        .damaged
+        .pop()
+        .and_then(|one| one.faults.into_iter().next());
+    Ok(fault.map(|fault| match fault.path {
+        Some(path) => format!("is damaged: {path}: {}", fault.why),
+        None => format!("is damaged: {}", fault.why),
+    }))
 }
 
 /// Checks that refs which name a checkpoint name one of these, and a meta the right one. Returns
 /// the first that does not.
-fn check_values<'h>(
-    header: &'h BundleHeader,
-    checkpoints: &[Checkpoint],
-) -> Result<(), &'h BundleRef> {
+fn check_values<'h>(header: &'h BundleHeader, sound: &SoundParts) -> Result<(), &'h BundleRef> {
     let metas: HashMap<ObjectId, Option<ObjectId>> =
-        checkpoints.iter().map(|c| (c.id, c.meta)).collect();
+        (sound.checkpoints.iter()).map(|c| (c.id, c.meta)).collect();
+    let is_bad = |id| sound.bad.iter().any(|(bad, _)| *bad == id);
     let is_right = |one: &&BundleRef| match one {
-        BundleRef::Meta(id, meta) => metas.get(id) == Some(&Some(*meta)),
+        BundleRef::Meta(id, meta) => metas.get(id) == Some(&Some(*meta)) || is_bad(*id),
         BundleRef::Checkpoint(id)
         | BundleRef::Pin(id)
         | BundleRef::Reason(id, _)
         | BundleRef::Origin(_, id)
-        | BundleRef::OriginOf(_, id) => metas.contains_key(id),
+        | BundleRef::OriginOf(_, id) => metas.contains_key(id) || is_bad(*id),
         // A branch of a store may be older than its checkpoints.
         BundleRef::Branch(..) | BundleRef::Run(..) => true,
     };

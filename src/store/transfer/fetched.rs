@@ -11,6 +11,7 @@ use crate::model::checkpoint::record::Checkpoint;
 use crate::model::session::origin::OriginStore;
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::check::CheckOptions;
+use crate::store::damage::check_checkpoints::CheckpointChecker;
 use crate::store::lifecycle::relocate;
 use crate::store::locked::LockedStore;
 use crate::store::objects::odb::Objects;
@@ -22,10 +23,10 @@ use crate::store::transfer::check_incoming::{CheckRun, IncomingChecker};
 use crate::store::transfer::header::{BundleHeader, BundleRef};
 use crate::store::transfer::line_cache;
 use crate::store::transfer::line_state::LineState;
-use crate::store::transfer::receive::{Quarantine, bad};
+use crate::store::transfer::receive::Quarantine;
 use crate::store::transfer::remotes::{self, LineName};
 use crate::store::transfer::take_over::BundleTaken;
-use crate::store::transfer::tree_extent::BoundedTree;
+use crate::store::trees::tree_extent::{BoundedTree, TreeExtents};
 
 /// What was fetched from a remote.
 #[derive(Clone, Debug, Default)]
@@ -134,6 +135,9 @@ fn note(
     }
 }
 
+/// A line of which nothing is taken, and why.
+pub type BadLine = (LineName, String);
+
 /// Lines that git fetched.
 pub struct IncomingLines<'i> {
     pub remote: &'i str,
@@ -152,46 +156,54 @@ pub struct IncomingLines<'i> {
 
 impl LockedStore<'_> {
     /// Takes over lines whose packs are in quarantine. Returns the newest of the trees that came, to
-    /// be the next `near`.
+    /// be the next `near`; or the lines that are damaged or have what is forbidden: then nothing is
+    /// added.
     ///
     /// # Errors
-    /// A line is damaged or has what is forbidden: nothing is added. Or a file cannot be written.
+    /// A file cannot be written, or a signal came.
     pub fn take_over_lines(
         &self,
         quarantine: &mut Quarantine,
         incoming: &IncomingLines<'_>,
         options: &CheckOptions<'_>,
-    ) -> Result<Option<BoundedTree>> {
+    ) -> Result<Result<Option<BoundedTree>, Vec<BadLine>>> {
         let IncomingLines { remote, before, .. } = incoming;
-        let from = format!("what the remote {remote} has");
         quarantine.link_objects_of(self)?;
         let mut states = incoming.here.states.clone();
-        let mut lines = Vec::new();
+        let (mut lines, mut bad) = (Vec::new(), Vec::new());
+        let objects = quarantine.store.objects();
         for (line, tip) in incoming.tips {
-            let state = carrier::read_line(quarantine.store.objects(), *tip, &before.states);
-            let state = state.map_err(|why| bad_line(remote, line)(bad(&from, why)))?;
-            lines.push((line, state.to_header()));
-            states.insert(*tip, state);
+            match carrier::read_line(objects, *tip, &before.states) {
+                Ok(state) => {
+                    lines.push((line, state.to_header()));
+                    states.insert(*tip, state);
+                }
+                Err(why) => bad.push((line.clone(), why.to_string())),
+            }
         }
-        let roots = new_trees(quarantine.store.objects(), &lines, before);
+        let roots = new_trees(objects, &lines, before);
+        let mut extents = TreeExtents::new(2 * quarantine.count + 1000);
         let interrupt = options.check_interrupt;
-        let extents = quarantine
-            .check_extents(&from, &roots, incoming.near, interrupt)
-            .map_err(|(line, why)| match line {
-                Some(line) => bad_line(remote, line)(why),
-                None => why,
-            })?;
+        let newest = extents.follow(objects, &roots, incoming.near, interrupt)?;
+        let mut whole = CheckpointChecker::new(objects, options);
+        whole.trust(extents);
         let checker = IncomingChecker {
             quarantine: &quarantine.store,
             checked: &before.stored,
-            unchanged: &extents.unchanged,
             check_run: incoming.check_run,
-            options,
         };
-        for (line, header) in &lines {
-            checker
-                .check(header, &from)
-                .map_err(bad_line(remote, line))?;
+        for (line, header) in lines {
+            match checker.check(&mut whole, &header, "") {
+                Ok(sound) => bad.extend(sound.bad.first().map(|(id, why)| {
+                    let why = format!("its checkpoint {} {why}", id.short());
+                    (line.clone(), why)
+                })),
+                Err(Error::BadBundle { why, .. }) => bad.push((line.clone(), why)),
+                Err(why) => return Err(why),
+            }
+        }
+        if !bad.is_empty() {
+            return Ok(Err(bad));
         }
         // A store without a manifest takes every commit for a checkpoint.
         self.write_derived()?;
@@ -214,7 +226,7 @@ impl LockedStore<'_> {
         let now = remotes::fetched(into, remote)?;
         states.retain(|tip, _| now.values().any(|now| now == tip));
         line_cache::write(into, remote, &states)?;
-        Ok(extents.newest)
+        Ok(Ok(newest))
     }
 
     /// Makes fetched checkpoints and runs those of this store, as an import does.
@@ -266,35 +278,19 @@ fn lacks_any(states: &BTreeMap<ObjectId, LineState>, tip: ObjectId, old: &LineSt
     !old.checkpoints().is_subset(&now.unwrap_or_default())
 }
 
-/// Names the line of which something is bad, and how it is mended.
-fn bad_line(remote: &str, line: &LineName) -> impl Fn(Error) -> Error {
-    let (remote, line) = (remote.to_owned(), line.on_server());
-    let what = format!("what the remote {remote} has in {line} was not taken");
-    move |why| match why {
-        Error::BadBundle { why, .. } => Error::DamageFound {
-            what: format!("{what}: {why}; nothing of it was added"),
-            hint: Sentence::new(
-                "'checkpoint remote drop {} {}' removes it there; a push from where it was made brings it again",
-                &[&remote, &line],
-            ),
-        },
-        other => other,
-    }
-}
-
 /// The trees of checkpoints that are new, by time; what cannot be read is named by the check.
-fn new_trees<'l>(
+fn new_trees(
     objects: &Objects,
-    lines: &[(&'l LineName, BundleHeader)],
+    lines: &[(&LineName, BundleHeader)],
     before: &FetchedCheckpoints,
-) -> Vec<(ObjectId, &'l LineName)> {
+) -> Vec<ObjectId> {
     let (mut reader, mut trees) = (CommitReader::new(objects), BTreeMap::new());
-    for (line, header) in lines {
+    for (_, header) in lines {
         let new = header
             .checkpoints()
             .filter(|id| !before.stored.contains_key(id));
         let read = new.filter_map(|id| reader.checkpoint(id).ok());
-        trees.extend(read.map(|c| ((c.record.time_ms, c.id), (c.tree, *line))));
+        trees.extend(read.map(|c| ((c.record.time_ms, c.id), c.tree)));
     }
     trees.into_values().collect()
 }

@@ -14,5 +14,4 @@ pub mod receive;
 pub mod remotes;
 pub mod take_over;
 pub mod transport;
-pub mod tree_extent;
 pub mod write_bundle;

@@ -1,13 +1,11 @@
 //! Takes a bundle into a quarantine: a store of its own in a scratch directory, with every object
 //! of the pack read and hashed. Nothing of it is in the store yet.
 
-use std::collections::HashSet;
 use std::io::{BufRead, Read, Write as _};
 use std::path::Path;
 
 use crate::base::progress::{Progress, WorkPhase};
 use crate::error::{Error, Result};
-use crate::model::state::object_id::ObjectId;
 use crate::store::files::atomic_file::{self, TemporaryFile};
 use crate::store::files::directories;
 use crate::store::files::scratch::Scratch;
@@ -18,23 +16,12 @@ use crate::store::objects::pack::pack_reader::{PIECE_BYTES, PackReader, ReadErro
 use crate::store::objects::pack::pack_walk;
 use crate::store::repository::Store;
 use crate::store::transfer::header::{BundleHeader, HeaderError};
-use crate::store::transfer::remotes::LineName;
-use crate::store::transfer::tree_extent::{BoundedTree, MOST_ENTRIES, MOST_LEVELS, TreeExtents};
 
 /// Objects from elsewhere, in a store of their own.
 pub struct Quarantine {
     pub(super) store: Store,
-    /// Number of objects that came, and the trees among them.
-    count: usize,
-    trees: Vec<ObjectId>,
-}
-
-/// What a check of extents found.
-pub(super) struct CheckedExtents {
-    /// The last tree that it was asked about.
-    pub newest: Option<BoundedTree>,
-    /// Trees and blobs that were checked before.
-    pub unchanged: HashSet<ObjectId>,
+    /// Number of objects that came.
+    pub(super) count: usize,
 }
 
 /// A bundle in quarantine.
@@ -70,8 +57,6 @@ impl Received {
     ) -> Result<Self> {
         let mut quarantine = Quarantine::begin(scratch.dir())?;
         quarantine.take_pack(input, name, check_interrupt, progress)?;
-        let extents = quarantine.check_extents(name, &[], None, check_interrupt);
-        extents.map_err(|(_, why)| why)?;
         Ok(Self {
             header,
             quarantine,
@@ -89,7 +74,6 @@ impl Quarantine {
         Ok(Self {
             store: Store::make_scratch(dir.join("store"))?,
             count: 0,
-            trees: Vec::new(),
         })
     }
 
@@ -143,7 +127,6 @@ impl Quarantine {
             self.store.objects().refresh()?;
         }
         self.count += walk.entries.len();
-        self.trees.append(&mut walk.trees);
         Ok(())
     }
 
@@ -156,47 +139,6 @@ impl Quarantine {
             atomic_file::link_or_copy(&loose_files::path_of(&from.objects(), &id), &to)?;
         }
         self.store.borrow_packs_of(store.store())
-    }
-
-    /// Refuses trees that stand for more files than a directory can have. `roots` are those of new
-    /// checkpoints, by time, and `near` is like the first of them.
-    ///
-    /// # Errors
-    /// There is one, with its line if that is known; or a signal came.
-    pub(super) fn check_extents<'l>(
-        &self,
-        name: &str,
-        roots: &[(ObjectId, &'l LineName)],
-        mut near: Option<BoundedTree>,
-        check_interrupt: &dyn Fn() -> Result<()>,
-    ) -> Result<CheckedExtents, (Option<&'l LineName>, Error)> {
-        let objects = self.store.objects();
-        let mut extents = TreeExtents::new(2 * self.count + 1000);
-        let too_large = || {
-            let why =
-                format!("a tree in it has over {MOST_ENTRIES} entries or {MOST_LEVELS} levels");
-            bad(name, why)
-        };
-        let stopped = |why| (None, why);
-        for (root, line) in roots {
-            let entries = extents.entries_near(objects, *root, near, check_interrupt);
-            let entries = entries.map_err(stopped)?;
-            near = Some(BoundedTree {
-                tree: *root,
-                entries: entries.ok_or_else(|| (Some(*line), too_large()))?,
-                is_checked: false,
-            });
-        }
-        for tree in &self.trees {
-            let is_within = extents.is_within(objects, *tree, check_interrupt);
-            if !is_within.map_err(stopped)? {
-                return Err(stopped(too_large()));
-            }
-        }
-        Ok(CheckedExtents {
-            newest: near,
-            unchanged: extents.unchanged,
-        })
     }
 }
 

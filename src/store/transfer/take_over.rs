@@ -1,7 +1,7 @@
 //! Adds a received bundle to the store once it is checked: the pack is put in place, then each
 //! checkpoint gets its refs. A kill leaves whole checkpoints; the next import adds the others.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::base::progress::Progress;
 use crate::error::{Error, Result};
@@ -34,6 +34,8 @@ pub struct BundleTaken {
     pub healed: Vec<Checkpoint>,
     /// Safety checkpoints that were left out.
     pub safety_left: usize,
+    /// Those that were not taken, and why.
+    pub bad: Vec<(ObjectId, String)>,
     pub runs: usize,
     pub origin: Option<OriginStore>,
 }
@@ -68,8 +70,8 @@ impl LockedStore<'_> {
     /// Adds the checkpoints, pins and runs of a bundle. The caller updates what is derived.
     ///
     /// # Errors
-    /// A part of the bundle is missing, damaged or forbidden: nothing of it is added. Or a file
-    /// cannot be written.
+    /// All checkpoints of the bundle, a run or a ref of it are missing, damaged or forbidden: nothing
+    /// of it is added. Or a file cannot be written.
     pub fn take_over_bundle(
         &mut self,
         received: &mut Received,
@@ -89,13 +91,13 @@ impl LockedStore<'_> {
         let checker = IncomingChecker {
             quarantine,
             checked: &BTreeMap::new(),
-            unchanged: &HashSet::new(),
             check_run: with.check_run,
-            options: &options,
         };
-        let sound = checker.check(&received.header, name)?;
+        let mut whole = CheckpointChecker::new(quarantine.objects(), &options);
+        let sound = checker.check(&mut whole, &received.header, name)?;
         let mut taken = BundleTaken {
             added: sound.checkpoints,
+            bad: sound.bad,
             runs: sound.runs,
             origin: received.header.origin().cloned(),
             ..BundleTaken::default()

@@ -4,6 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::base::text::escape_path;
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::{atomic_file, checksummed_text, directories, read_regular, scratch};
@@ -16,7 +18,7 @@ use crate::store::refs::commit_codec;
 use crate::store::repository::Store;
 use crate::store::transfer::line_state::LineState;
 use crate::store::transfer::remotes::{self, LineName};
-use crate::store::transfer::tree_extent::BoundedTree;
+use crate::store::trees::tree_extent::BoundedTree;
 
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n";
 /// Names no branch that exists.
@@ -42,6 +44,27 @@ pub struct Transport {
     _lock: LockGuard,
 }
 
+/// Refuses what git, which reads all objects of the store, would wait for.
+fn refuse_pipes(folder: &Path) -> Result<()> {
+    for entry in folder.read_dir().map_err(Error::io("read", folder))? {
+        let path = entry.map_err(Error::io("read", folder))?.path();
+        // What is gone meanwhile is no pipe.
+        let found = path.metadata().ok();
+        if found.as_ref().is_some_and(std::fs::Metadata::is_dir) {
+            refuse_pipes(&path)?;
+        } else if found.is_some_and(|found| !found.is_file()) {
+            return Err(Error::DamageFound {
+                what: format!(
+                    "{} is no plain file, and git would wait for it; nothing was changed",
+                    escape_path(&path)
+                ),
+                hint: Sentence::new("'checkpoint verify --repair' sets it aside", &[]),
+            });
+        }
+    }
+    Ok(())
+}
+
 /// What was pushed last to a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PushRecord {
@@ -57,6 +80,7 @@ impl Transport {
     /// It cannot be made, or stays locked.
     pub fn open(store: &Store, remote: &str, wait: LockWait, holder: &str) -> Result<Self> {
         let layout = store.layout();
+        refuse_pipes(&layout.objects())?;
         let dir = layout.transport(remote);
         let packs = dir.join("objects").join("pack");
         let info = dir.join("objects").join("info");
@@ -142,12 +166,12 @@ impl Transport {
         atomic_file::replace_derived(&self.dir, &self.dir.join("packed-refs"), text.as_bytes())
     }
 
-    /// Hides the objects of the store from git until the next [`Self::open`]: it fetches all of them.
+    /// Hides the objects of the store from git, so that it fetches all of them, or shows them again.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn hide_store(&self) -> Result<()> {
-        self.set_alternates("")
+    pub fn hide_store(&self, is_hidden: bool) -> Result<()> {
+        self.set_alternates(if is_hidden { "" } else { ALTERNATES })
     }
 
     fn set_alternates(&self, text: &str) -> Result<()> {

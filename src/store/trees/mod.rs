@@ -5,5 +5,6 @@ pub mod database_tree;
 pub mod digest;
 pub mod meta_tree;
 pub mod tree_codec;
+pub mod tree_extent;
 pub mod tree_memo;
 pub mod tree_walk;

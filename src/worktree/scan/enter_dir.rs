@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::base::threads;
 use crate::base::threads::work_queue::{self, WorkQueue};
 use crate::error::Result;
+use crate::model::checkpoint::limits::{self, MOST_LEVELS};
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::stat_cache::cached_listing::CachedDir;
 use crate::model::state::entry::WhyNot;
@@ -47,6 +48,10 @@ impl Walk<'_> {
         let Some(top) = self.stack.last() else {
             return Ok(());
         };
+        if self.path.components().count() + self.stack.len() >= MOST_LEVELS {
+            self.leave(pending.name, WhyNot::Unreadable(limits::too_deep()));
+            return Ok(());
+        }
         let Some(above) = top.handle.clone() else {
             let why = WhyNot::Unreadable("its directory was replaced during the scan".into());
             self.leave(pending.name, why);

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use crate::model::checkpoint::limits;
 use crate::model::default_rules::IGNORE_FILE;
 use crate::model::state::entry::{Kind, WhyNot};
 use crate::model::state::files::Files;
@@ -119,6 +120,10 @@ impl<'a> DirScan<'a> {
         }
         if is_dot_git(&name) {
             self.leave(name, WhyNot::ReservedName, kind);
+            return Ok(());
+        }
+        if let Some(why) = limits::name_problem(&name) {
+            self.leave(name, WhyNot::Unreadable(why), kind);
             return Ok(());
         }
         if kind == ItemKind::Dir && stage_removal::is_stage_name(&name) {

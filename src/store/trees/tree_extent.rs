@@ -4,15 +4,11 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
+use crate::model::checkpoint::limits::{MOST_ENTRIES, MOST_LEVELS};
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::object_error::ReadFailure;
 use crate::store::objects::odb::Objects;
 use crate::store::trees::tree_codec::{self, MODE_DIRECTORY, TreeEntry};
-
-/// Most entries of a tree that is imported, with all below it.
-pub const MOST_ENTRIES: u64 = 4_000_000;
-/// Most levels of it.
-pub const MOST_LEVELS: u32 = 2000;
 
 /// A tree, and an upper bound on its entries with all below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +34,7 @@ pub struct TreeExtents {
 #[derive(Clone, Copy, Debug, Default)]
 struct Extent {
     entries: u64,
-    levels: u32,
+    levels: usize,
 }
 
 impl TreeExtents {
@@ -67,12 +63,37 @@ impl TreeExtents {
         Ok(self.of(objects, root, check_interrupt)?.is_some())
     }
 
+    /// Compares each tree with the one before it; `near` is like the first. Returns the last that is
+    /// within the bounds.
+    ///
+    /// # Errors
+    /// That of `check_interrupt`.
+    pub fn follow(
+        &mut self,
+        objects: &Objects,
+        roots: &[ObjectId],
+        mut near: Option<BoundedTree>,
+        check_interrupt: &dyn Fn() -> Result<()>,
+    ) -> Result<Option<BoundedTree>> {
+        for root in roots {
+            let entries = self.entries_near(objects, *root, near, check_interrupt)?;
+            near = entries.map_or(near, |entries| {
+                Some(BoundedTree {
+                    tree: *root,
+                    entries,
+                    is_checked: false,
+                })
+            });
+        }
+        Ok(near)
+    }
+
     /// Returns a bound on the entries of a tree; `None` if it is not within the bounds. What `near`
     /// has in the same place is not read.
     ///
     /// # Errors
     /// That of `check_interrupt`.
-    pub fn entries_near(
+    fn entries_near(
         &mut self,
         objects: &Objects,
         root: ObjectId,
@@ -151,7 +172,7 @@ impl TreeExtents {
         loop {
             if let Some(id) = next.take() {
                 check_interrupt()?;
-                if open.len() as u64 >= u64::from(MOST_LEVELS) {
+                if open.len() >= MOST_LEVELS {
                     return Ok(None);
                 }
                 let (entries, below) = read(objects, id).unwrap_or_default();
