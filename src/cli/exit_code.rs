@@ -156,14 +156,17 @@ pub fn unanswered(code: u8, failed: u8) -> u8 {
     }
 }
 
-/// Partial if a database failed, or unreadable paths remain.
+/// Partial if a database failed, or unreadable paths remain; of a dry run, if they would.
 pub fn of_restore(outcome: &RestoreOutcome) -> u8 {
     let failed = outcome
         .databases
         .iter()
         .any(|report| matches!(report.fate, DatabaseFate::Failed(_)));
-    let stays = !outcome.dry_run && !outcome.plan.unreadable.is_empty();
-    if failed || stays { PARTIAL } else { DONE }
+    if failed || !outcome.plan.unreadable.is_empty() {
+        PARTIAL
+    } else {
+        DONE
+    }
 }
 
 /// Damage first, then differences, then partial; `asked` is `--exit-code`.

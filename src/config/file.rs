@@ -147,11 +147,14 @@ pub fn parse(
     let unknown: Vec<String> = table.keys().filter(is_unknown).cloned().collect();
     let mut doubts_keep = false;
     for key in unknown {
-        let is_table = table.remove(&key).is_some_and(|value| value.is_table());
+        let value = table.remove(&key);
         let meant = nearest_key(&key, known);
+        // Settings under a head, or patterns under a name that we do not know.
+        let has_more =
+            value.is_some_and(|value| value.is_table() || (value.is_array() && meant.is_none()));
         let what = about_unknown(&key, known, user_keys);
         doubts_keep |= meant.is_some_and(|meant| meant.starts_with("keep"));
-        let is_foreign = is_table && !user_keys.contains(&key.as_str());
+        let is_foreign = has_more && !user_keys.contains(&key.as_str());
         if is_foreign || meant.is_some_and(|meant| PROTECTING.contains(&meant)) {
             problems.push(ConfigProblem {
                 key: meant,

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::base::read_regular;
 use crate::config::agents::AgentSettings;
 use crate::config::databases::{self, DatabaseCommands};
 use crate::config::environment::{Environment, Origin};
@@ -157,6 +158,11 @@ pub fn load_all(root: &Path, environment: &Environment) -> LoadedSettings {
         loaded.read(&path, &all_keys(), &origin, Settings::take_user);
     }
     let path = root.join(".checkpoint.toml");
+    // A root that cannot be entered is refused as such.
+    let is_closed = |e: &std::io::Error| e.kind() == std::io::ErrorKind::PermissionDenied;
+    if read_regular::lstat(&path).is_err_and(|e| is_closed(&e)) {
+        return loaded;
+    }
     let origin = Origin::ProjectFile(path.clone());
     loaded.read(&path, &PROJECT_KEYS, &origin, Settings::take_project);
     loaded
@@ -477,6 +483,7 @@ mod tests {
             "prompt = 'off'",
             "agent-restore = 'plan'",
             "[settings]\nauto = 'off'",
+            "ignore = ['private/']",
         ] {
             let read = loaded(bad, "");
             assert!(matches!(read, Err(Error::BadConfig { .. })), "{bad}");

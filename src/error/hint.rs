@@ -46,6 +46,7 @@ impl Error {
             Self::NothingToTakeBack { had_restores, .. } => nothing_left(*had_restores),
             Self::NoStore { instead, .. } => without_store(instead),
             Self::NothingFound { hint, .. }
+            | Self::Conflict { hint, .. }
             | Self::UnclearWords { hint, .. }
             | Self::DamageFound { hint, .. } => hint.clone(),
             Self::InterruptedLate { hint, .. } => return hint.clone(),

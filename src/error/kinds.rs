@@ -175,10 +175,12 @@ pub enum Error {
         hint: Option<Sentence>,
         cause: Box<Error>,
     },
-    /// Something uncaptured is in the way of the target; nothing was changed.
-    #[error("not restored, because no checkpoint would hold what is at {}", list(.obstacles))]
-    #[strum(message = "nothing was changed; move these away, or restore other PATHs")]
-    Conflict { obstacles: Vec<Obstacle> },
+    /// Something is in the way of the target, or may not be changed; nothing was changed.
+    #[error("not restored because of {}", list(.obstacles))]
+    Conflict {
+        obstacles: Vec<Obstacle>,
+        hint: Sentence,
+    },
     /// A path is at or below a `.git`.
     #[error("'{path}' is at or below a .git")]
     #[strum(message = "a repository's own data is never captured and never changed")]

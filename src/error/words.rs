@@ -8,7 +8,7 @@ use crate::base::time::age;
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::mismatch::{Candidate, Mismatch};
 use crate::model::command_end::CommandEnd;
-use crate::model::restore_plan::Blocker;
+use crate::model::restore_plan::{Blocker, Refusal};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
 
@@ -36,15 +36,29 @@ pub struct Obstacle {
 impl From<(RelPath, Blocker)> for Obstacle {
     fn from((path, blocker): (RelPath, Blocker)) -> Self {
         let why = match &blocker {
-            Blocker::Uncaptured(why) => why.as_ref().map_or("not captured", WhyNot::in_words),
-            Blocker::File => "a file, and a directory is needed there",
-            Blocker::Directory => {
-                "a directory whose content is to stay, and a file is needed there"
+            Blocker::Uncaptured(why) => {
+                let why = why.as_ref().map_or("not captured", WhyNot::in_words);
+                format!("{why}, which no checkpoint would hold")
             }
+            Blocker::File => "a file, and a directory is needed there".to_owned(),
+            Blocker::Directory => {
+                "a directory whose content is to stay, and a file is needed there".to_owned()
+            }
+            Blocker::Refused(refusal) => refusal.in_words().to_owned(),
+            Blocker::Parted(other) => format!("an SQLite database is no use if {other} stays"),
         };
-        Self {
-            path,
-            why: why.to_owned(),
+        Self { path, why }
+    }
+}
+
+impl Refusal {
+    fn in_words(self) -> &'static str {
+        match self {
+            Self::ReadOnly => "on a file system that is read-only",
+            Self::Directory => "this user may not change names in this directory",
+            Self::OtherOwner => "belongs to another user",
+            Self::Frozen => "immutable, see lsattr",
+            Self::Mounted => "another file is mounted there",
         }
     }
 }

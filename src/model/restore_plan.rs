@@ -31,6 +31,21 @@ pub enum Blocker {
     File,
     /// A directory where a file is needed, and an overlay deletes nothing.
     Directory,
+    /// The system would refuse the change.
+    Refused(Refusal),
+    /// It belongs to an SQLite database, of which this file would stay as it is.
+    Parted(RelPath),
+}
+
+/// Why the system refuses to change a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    ReadOnly,
+    /// Names in this directory cannot be changed.
+    Directory,
+    OtherOwner,
+    Frozen,
+    Mounted,
 }
 
 /// Everything that a restore would change or leave alone.

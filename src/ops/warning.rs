@@ -43,6 +43,10 @@ pub enum Warning {
     ChangedWhileRead {
         path: RelPath,
     },
+    /// A program has this database open; as a file it may not be whole.
+    DatabaseInUse {
+        path: RelPath,
+    },
     #[strum(serialize = "ref_restored")]
     RefsRestored {
         ids: Vec<ObjectId>,
@@ -227,6 +231,7 @@ impl Warning {
         match self {
             Self::NotCaptured { path, .. }
             | Self::ChangedWhileRead { path }
+            | Self::DatabaseInUse { path }
             | Self::DamagedFile { path, .. } => Some(path),
             _ => None,
         }

@@ -87,7 +87,7 @@ impl ErrorJson {
                 let shown = candidates.iter().map(|path| path.display().to_string());
                 failed.store_dirs = Some(shown.collect());
             }
-            Error::Conflict { obstacles } | Error::ChangedMeanwhile { obstacles } => {
+            Error::Conflict { obstacles, .. } | Error::ChangedMeanwhile { obstacles } => {
                 let named = obstacles
                     .iter()
                     .map(|one| PathReason::plain(&one.path, one.why.clone()));

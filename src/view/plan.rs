@@ -210,11 +210,15 @@ pub fn stake(proposal: &Proposal<'_>) -> String {
 }
 
 /// Formats one line for each path left unchanged because it cannot be read.
-pub fn unreadable(plan: &RestorePlan, paint: Paint) -> String {
+pub fn unreadable(plan: &RestorePlan, tense: Tense, paint: Paint) -> String {
+    let (stayed, rest) = match tense {
+        Tense::Planned => ("would be left unchanged", "would be restored"),
+        Tense::Done => ("was left unchanged", "is restored"),
+    };
     let line = |(path, why): (&RelPath, &WhyNot)| {
         let prefix = paint.red("checkpoint:");
         format!(
-            "{prefix} {path} was left unchanged: {}; everything else is restored\n",
+            "{prefix} {path} {stayed}: {}; everything else {rest}\n",
             why.in_words()
         )
     };

@@ -22,6 +22,7 @@ const SENTENCES: &[(&str, &[&str])] = &[
     ("which only --with-prompts exports", &["export"]),
     ("which only --safety imports", &["import"]),
     ("--base names another place", &["create", "workflow init"]),
+    ("restore all but these with --exclude", &["restore"]),
     ("--dry-run shows one step", &["undo"]),
     ("give another --id", &["workflow init"]),
     ("--program must end in checkpoint", &["plugin emit"]),

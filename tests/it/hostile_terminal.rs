@@ -56,7 +56,9 @@ fn commands() -> Vec<Vec<String>> {
 
 fn project() -> Sandbox {
     let sandbox = Sandbox::rooted_at(HOSTILE);
-    sandbox.env("NO_COLOR", "1").write(HOSTILE, "1");
+    // What a pager itself sends to the terminal is not of interest.
+    sandbox.env("PAGER", "cat").env("NO_COLOR", "1");
+    sandbox.write(HOSTILE, "1");
     sandbox.write(
         ".checkpoint.toml",
         r#""a\u001b[2J\u009b\u202e\nroot  /forged" = 1"#,

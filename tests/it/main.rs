@@ -37,6 +37,8 @@ mod bundles;
 mod bundles_hostile;
 mod cat;
 mod check;
+#[cfg(feature = "sqlite")]
+mod companions;
 mod completions;
 mod config;
 mod consent;
@@ -106,6 +108,7 @@ mod nested_repos;
 mod newer_formats;
 mod no_forgotten_files;
 mod nothing_to_do;
+mod obstacles;
 mod orphaned;
 mod owners;
 #[cfg(unix)]

@@ -69,19 +69,67 @@ fn worktrees_are_known_by_any_form_of_link_and_other_repositories_are_not() {
     }
     sandbox.write("relative/.git", "gitdir: ../bare.git/worktrees/relative\n");
     sandbox.write("moved/.git", "gitdir: /gone/bare.git/worktrees/moved\n");
+    sandbox.write(
+        "of-sub/.git",
+        "gitdir: ../bare.git/modules/sub/worktrees/x\n",
+    );
+    sandbox
+        .write("of-sub/file", "x")
+        .write("worktrees/s/file", "x");
+    let link = "gitdir: ../../bare.git/modules/worktrees/s\n";
+    sandbox.write("worktrees/s/.git", link);
+    sandbox.write(
+        "bare.git/modules/worktrees/s/HEAD",
+        "ref: refs/heads/main\n",
+    );
     sandbox.write("sub/.git", "gitdir: ../bare.git/modules/sub\n");
     sandbox.write("bare.git/modules/sub/HEAD", "ref: refs/heads/main\n");
     sandbox.write("sub/file", "x").write("own/file", "x");
     repository(&sandbox, "own/.git");
     sandbox.create("all");
     let held = held(&sandbox, "all");
-    for out in ["absolute/file", "moved/file", "relative/file"] {
+    for out in [
+        "absolute/file",
+        "moved/file",
+        "relative/file",
+        "of-sub/file",
+    ] {
         assert!(!held.contains(out), "{out}: {held}");
     }
-    assert!(
-        held.contains("sub/file") && held.contains("own/file"),
-        "{held}"
+    for name in ["\nsub/file", "own/file", "worktrees/s/file"] {
+        assert!(held.contains(name), "{name}: {held}");
+    }
+}
+
+#[test]
+fn the_main_worktree_below_a_linked_one_is_left_out_too() {
+    let sandbox = Sandbox::bare();
+    repository(&sandbox, "main/.git");
+    add_worktree(&sandbox, "main/.git", ".", "top");
+    sandbox.write("main/work", "hours").write("a", "1");
+    sandbox.create("all");
+    assert_eq!(held(&sandbox, "all"), "a\n");
+}
+
+#[test]
+fn a_worktree_in_a_folder_that_is_ignored_today_is_not_written_by_a_restore() {
+    let sandbox = Sandbox::bare();
+    repository(&sandbox, ".git");
+    sandbox
+        .write("trees/wt/work", "plain")
+        .write("trees/wt/gone", "plain");
+    let before = sandbox.write("a", "1").create("plain directories");
+    sandbox
+        .remove("trees/wt/gone")
+        .write(".gitignore", "trees/\n");
+    add_worktree(&sandbox, ".git", "trees/wt", "wt");
+    sandbox.write("trees/wt/work", "hours").write("a", "2");
+    assert_eq!(
+        sandbox.restore_data(&[&before])["left_alone"][0]["path"],
+        "trees/wt"
     );
+    assert_eq!(sandbox.read("trees/wt/work"), "hours");
+    assert!(!sandbox.exists("trees/wt/gone") && sandbox.read("a") == "1");
 }
 
 #[test]
@@ -89,6 +137,12 @@ fn a_cache_is_left_out_by_its_tag_unless_it_is_named_or_the_tag_is_none() {
     const TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n# by a tool\n";
     let sandbox = Sandbox::new();
     sandbox.write("c/CACHEDIR.TAG", TAG).write("c/big", "b");
+    #[cfg(unix)]
+    {
+        sandbox.mkdir("by_link").write("by_link/file", "f");
+        std::os::unix::fs::symlink("../c/CACHEDIR.TAG", sandbox.path("by_link/CACHEDIR.TAG"))
+            .unwrap();
+    }
     sandbox
         .write("d/CACHEDIR.TAG", "no tag")
         .write("d/file", "f");
@@ -98,6 +152,11 @@ fn a_cache_is_left_out_by_its_tag_unless_it_is_named_or_the_tag_is_none() {
     assert!(
         !listed.contains("c/big") && listed.contains("d/file"),
         "{listed}"
+    );
+    #[cfg(unix)]
+    assert!(
+        listed.contains("by_link/file"),
+        "a link is no tag: {listed}"
     );
     sandbox.write("d/CACHEDIR.TAG", TAG);
     sandbox.create("two");
@@ -225,4 +284,80 @@ fn a_root_that_the_repository_around_it_ignores_is_none_of_it() {
         .run(&["-C", &place, "create", "-r", "one"])
         .success();
     assert!(held_in(&sandbox, &root, "one").contains("file"));
+}
+
+#[test]
+fn a_package_leaves_out_what_git_ignores_in_it() {
+    let sandbox = Sandbox::bare();
+    let Some(git) = Git::find(sandbox.root()) else {
+        return;
+    };
+    git.run(&["init", "-q", "."]).success();
+    sandbox
+        .write(
+            ".gitignore",
+            "/p/w/one\np/*/two\n*.o\n!keep.o\n**/deep/*.x\nthree/\n/w\n",
+        )
+        .write("p/.gitignore", "w/four\n/five\n!*.x\nw/sub/\n")
+        .write("p/w/.gitignore", "!three/\nsix\n!/a.o\n");
+    let names = [
+        "one", "two", "a.o", "b.o", "keep.o", "four", "five", "six", "deep/y.x", "deep/z",
+        "three/in", "sub/in", "w", "x/one", "x/two", "x/four", "x/b.o", "x/keep.o", "x/w/four",
+    ];
+    for name in names {
+        sandbox.write(format!("p/w/{name}"), name);
+    }
+    let root = sandbox.path("p/w");
+    let place = root.display().to_string();
+    sandbox
+        .run(&["-C", &place, "create", "-r", "one"])
+        .success();
+    let held = held_in(&sandbox, &root, "one");
+    let mut ignored = 0;
+    for name in names {
+        let path = format!("p/w/{name}");
+        let by_git = git.run(&["check-ignore", "-q", "--no-index", &path]).code == 0;
+        ignored += usize::from(by_git);
+        assert_eq!(held.lines().any(|line| line == name), !by_git, "{name}");
+    }
+    assert!(ignored > 5 && ignored < names.len() - 5, "{ignored}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_repository_of_another_user_around_a_root_has_no_say() {
+    if !crate::bench::os::is_root() {
+        return crate::bench::skipped("needs to give files away");
+    }
+    let sandbox = Sandbox::bare();
+    repository(&sandbox, ".git");
+    sandbox.write(".gitignore", "*.rs\n").write("p/a.rs", "1");
+    crate::bench::os::chown(sandbox.path(".git"), Some(12345), None).unwrap();
+    let root = sandbox.path("p");
+    let place = root.display().to_string();
+    sandbox.run(&["-C", &place, "create", "-r", "x"]).success();
+    assert_eq!(held_in(&sandbox, &root, "x"), "a.rs\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_volume_keeps_its_lost_and_found_and_is_no_part_of_a_repository_around_it() {
+    let sandbox = Sandbox::bare();
+    repository(&sandbox, ".git");
+    sandbox.write(".gitignore", "file\n").mkdir("volume");
+    let script = r#"
+        mount -t tmpfs none volume || exit 99
+        cd volume; mkdir -m 700 lost+found deep; mkdir deep/lost+found
+        echo 1 > lost+found/x; echo 1 > deep/lost+found/y; echo 1 > file
+        "$0" create -r one > /dev/null
+        "$0" ls one --recursive; rm file; echo 2 > lost+found/x
+        "$0" restore one --yes > /dev/null; cat lost+found/x"#;
+    let run = sandbox.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-ec", script], &[]);
+    if run.code == 99 || run.stderr.contains("unshare failed") {
+        return crate::bench::skipped("needs the right to mount");
+    }
+    let run = run
+        .success()
+        .stdout_is("deep/\ndeep/lost+found/\ndeep/lost+found/y\nfile\n2\n");
+    run.stderr_has("left out: lost+found/");
 }

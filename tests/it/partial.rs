@@ -107,8 +107,9 @@ fn a_restore_leaves_unreadable_things_where_they_are_and_names_them_with_exit_5(
     sandbox.chmod("closed-file", 0).chmod("closed-dir", 0);
     sandbox
         .run_under(wrapper, &["restore", &id, "--dry-run"])
-        .success()
-        .stdout_has("keep   closed-dir");
+        .code(5)
+        .stdout_has("keep   closed-dir")
+        .stderr_has("closed-dir would be left unchanged");
     let run = sandbox
         .run_under(wrapper, &["restore", &id, "--yes", "--json"])
         .code(5);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use crate::bench::remote::{Remote, text};
 use crate::bench::sample::Draw;
-use crate::bench::{Sandbox, cases, fixtures, os, strace};
+use crate::bench::{Sandbox, cases, fixtures, limit, os, strace};
 
 /// Calls before which a kill leaves something half done.
 const CHANGES: &str = "openat,write,rename,renameat,renameat2,unlink,unlinkat,mkdir,fsync,execve";
@@ -432,7 +432,7 @@ fn git_ends_with_the_process_that_started_it() {
     sandbox.write("a", "two");
     sandbox.create("two");
     let note = endless_git(&sandbox);
-    let mut child = sandbox.command(&[], &["push"]).spawn().expect("it starts");
+    let child = sandbox.command(&[], &["push"]).spawn().expect("it starts");
     let wait = |is_so: &dyn Fn() -> bool| {
         (0..300).any(|_| {
             thread::sleep(Duration::from_millis(50));
@@ -441,7 +441,7 @@ fn git_ends_with_the_process_that_started_it() {
     };
     assert!(wait(&|| note.exists()), "git was started");
     os::kill(child.id());
-    child.wait().expect("it ended");
+    limit::output_of("push", child);
     let numbers = std::fs::read_to_string(&note).expect("numbers");
     let is_gone = |number: &str| {
         let state = std::fs::read_to_string(format!("/proc/{number}/stat"));

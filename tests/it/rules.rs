@@ -120,7 +120,7 @@ fn excludes_come_from_the_user_and_from_the_project() {
 }
 
 #[test]
-fn rules_above_the_root_and_of_the_repository_are_not_read() {
+fn rules_above_the_repository_and_in_its_settings_are_not_read() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.top().join(".gitignore"), "*\n").expect("a file can be written");
     std::fs::create_dir_all(sandbox.path(".git/info")).expect("a directory can be made");

@@ -617,7 +617,7 @@ fn a_scope_that_is_a_link_is_refused_with_the_name_behind_it() {
         .write("real/f", "1")
         .symlink("lib", "real")
         .create("whole");
-    for typed in ["lib", "lib/", "lib/f", "lib/*.rs"] {
+    for typed in ["lib", "lib/", "lib/f", "lib/new", "lib/*.rs"] {
         for command in ["create", "guard"] {
             let run = sandbox.run(&[command, "--scope", typed]).code(4);
             let _ = run.stderr_has("holds only the link").stderr_has("real");

@@ -411,9 +411,9 @@ fn a_file_larger_than_the_memory_that_may_be_used_comes_back() {
             .run_under(&["/bin/sh", "-c", script], args)
             .success()
     };
-    limited(&["create", "-r", "large"]);
+    limited(&["create", "-r", "one"]);
     std::fs::write(&path, "small").expect("a file can be written");
-    limited(&["restore", "large", "--yes"]);
+    limited(&["restore", "one", "--yes"]);
     limited(&["verify", "--full"]);
     let (found, zeros) = (
         std::fs::read(&path).expect("a file can be read"),

@@ -25,6 +25,7 @@ use crate::ops::restore::to_directory::{RestoreToOptions, restore_to};
 use crate::ops::select::words::TypedWords;
 use crate::view::contract::ContractForm;
 use crate::view::picker::PickerChoice;
+use crate::view::plan::Tense;
 use crate::view::restore::{self, JsonParts};
 use crate::view::{databases, plan, restore_contract as contract_view, words};
 
@@ -383,9 +384,18 @@ pub(super) fn print_restored(
 
 /// Prints failures beside the answer, because the other files are restored by then.
 fn print_failures(cmd: &CommandContext<'_>, outcome: &RestoreOutcome) {
+    let tense = if outcome.dry_run {
+        Tense::Planned
+    } else {
+        Tense::Done
+    };
     let way_on = "everything else is restored; 'checkpoint undo' takes it back";
     let mut failures = databases::failures(&outcome.databases, way_on, cmd.printer.err_paint());
-    failures.push_str(&plan::unreadable(&outcome.plan, cmd.printer.err_paint()));
+    failures.push_str(&plan::unreadable(
+        &outcome.plan,
+        tense,
+        cmd.printer.err_paint(),
+    ));
     if !failures.is_empty() {
         cmd.printer.failure(&failures);
     }

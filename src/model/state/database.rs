@@ -30,8 +30,9 @@ const FILE: &str = "file:";
 const NAMED: &str = "named:";
 const ABSENT: &str = "absent:";
 
-/// Suffixes of SQLite's companion files.
-const COMPANIONS: [&[u8]; 3] = [b"-wal", b"-shm", b"-journal"];
+/// Suffixes of SQLite's logs, and of its index of one.
+const LOGS: [&[u8]; 2] = [b"-wal", b"-journal"];
+const INDEX: &[u8] = b"-shm";
 
 impl Database {
     pub fn path(&self) -> Option<&RelPath> {
@@ -68,11 +69,23 @@ impl Database {
             return Vec::new();
         };
         let parent = path.parent().unwrap_or_default();
-        let beside = COMPANIONS
-            .iter()
-            .map(|suffix| parent.join(&[path.name(), suffix].concat()));
-        std::iter::once(path.clone()).chain(beside).collect()
+        let index = parent.join(&[path.name(), INDEX].concat());
+        [vec![path.clone(), index], logs_of(path)].concat()
     }
+}
+
+/// Returns the logs of a database that is this file, without which it is not whole.
+pub fn logs_of(base: &RelPath) -> Vec<RelPath> {
+    let parent = base.parent().unwrap_or_default();
+    let log = |suffix: &&[u8]| parent.join(&[base.name(), suffix].concat());
+    LOGS.iter().map(log).collect()
+}
+
+/// Returns the database to which a file belongs as a log, going by its name.
+pub fn base_of_log(path: &RelPath) -> Option<RelPath> {
+    let name = LOGS.iter().find_map(|log| path.name().strip_suffix(*log));
+    let name = name.filter(|name| !name.is_empty())?;
+    Some(path.parent()?.join(name))
 }
 
 impl fmt::Display for Database {

@@ -204,7 +204,7 @@ impl Capturing<'_> {
         let in_spite = in_spite_of_rules(&self.listing, also, make_room);
         self.tree = None;
         self.in_spite.extend(also.iter().cloned());
-        add_paths(self.worktree, &mut self.listing, &in_spite)
+        add_paths(self.worktree, &self.rules, &mut self.listing, &in_spite)
     }
 
     /// Reads every file whose blob id is unknown.

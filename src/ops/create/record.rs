@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::baseline;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, Coverage, Operation, Record};
 use crate::model::checkpoint::terms::CheckpointTerms;
+use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::gather::CapturedScope;
 use crate::ops::capture::left_out::LeftOut;
 use crate::ops::capture::pipeline::Captured;
@@ -15,6 +16,7 @@ use crate::ops::create::apply_retention::{KeepOptions, apply_retention};
 use crate::ops::create::options::{PromptOrigin, ResolvedOptions};
 use crate::ops::create::outcome::{CreateCounts, CreateOutcome};
 use crate::ops::maintain::moved::{self, Moved};
+use crate::ops::restore::companions;
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::store::objects::object_hash::ObjectKind;
@@ -65,9 +67,8 @@ pub fn record<'s>(
         &captured,
         &mut warnings,
     );
-    let left_out = LeftOut::of(&captured.listing);
-    let left_out_changed =
-        session.locked.store().left_out().as_deref() != Some(&left_out.to_text());
+    let (left_out, left_out_told) =
+        note_left_out(context, session, &checkpoint, &captured, &mut warnings);
     let evicted = apply_retention(
         context,
         &mut session.locked,
@@ -76,27 +77,56 @@ pub fn record<'s>(
         &captured,
         &mut warnings,
     );
-    // The report on a scope is incomplete, so it is shown each time and not saved for comparison.
-    if left_out_changed && !checkpoint.is_scoped() {
-        let noted = session.locked.write_left_out(&left_out.to_text());
-        warnings.extend(
-            noted
-                .err()
-                .map(Warning::bookkeeping("noting what was left out")),
-        );
-    }
     Ok(CreateOutcome {
         checkpoint: Some(checkpoint),
         requested_reason,
         counts,
         left_out,
-        left_out_told: left_out_changed,
+        left_out_told,
         meta: captured.meta,
         evicted,
         content: sum,
         warnings,
         ..CreateOutcome::default()
     })
+}
+
+/// Begins the line of a database that was told to be in use.
+const IN_USE: &str = "in-use ";
+
+/// Returns what was left out, and whether that differs from what was noted; notes it, with the
+/// databases in use, each of which is told once.
+fn note_left_out(
+    context: &Context,
+    session: &mut Session<'_>,
+    checkpoint: &Checkpoint,
+    captured: &Captured,
+    warnings: &mut Vec<Warning>,
+) -> (LeftOut, bool) {
+    let left_out = LeftOut::of(&captured.listing);
+    let noted = session.locked.store().left_out();
+    let lines = noted.as_deref().unwrap_or_default().split_inclusive('\n');
+    let (mut told, known): (Vec<&str>, Vec<&str>) =
+        lines.partition(|line| line.starts_with(IN_USE));
+    let is_other = noted.is_none() || known.concat() != left_out.to_text();
+    let mut in_use = companions::in_use(&context.root, &captured.listing);
+    let line = |path: &RelPath| format!("{IN_USE}{path}\n");
+    in_use.retain(|path| !told.contains(&&*line(path)));
+    let new: Vec<String> = in_use.iter().map(line).collect();
+    told.extend(new.iter().map(String::as_str));
+    // The report on a scope is incomplete, so it is shown each time and not saved for comparison.
+    if (is_other || !new.is_empty()) && !checkpoint.is_scoped() {
+        let text = left_out.to_text() + &told.concat();
+        let written = session.locked.write_left_out(&text);
+        let failed = Warning::bookkeeping("noting what was left out");
+        warnings.extend(written.err().map(failed));
+    }
+    warnings.extend(
+        in_use
+            .into_iter()
+            .map(|path| Warning::DatabaseInUse { path }),
+    );
+    (left_out, is_other)
 }
 
 /// Adds the text of the prompt, which is no part of the state.

@@ -168,6 +168,7 @@ pub fn resume(context: &Context, common: &CommonOptions) -> Result<RestoreOutcom
         scope,
         pending: Some(pending.clone()),
         settles,
+        words: Vec::new(),
         passed: 0,
     };
     found.run(&request, &mut |_| Ok(()))
@@ -249,7 +250,7 @@ impl<'c> FoundStore<'c> {
         let spared = self.context.own_files(Some(&self.store));
         spared.refuse(&paths)?;
         let target = Target::load(&self.store, &checkpoint)?.sparing(spared);
-        lookup.check_held(&target, &paths)?;
+        lookup.check_known(&target, &paths)?;
         let scope = RestoreScope {
             paths: restore_paths::limits(paths),
             within: checkpoint.record.terms.scope.clone(),
@@ -263,6 +264,7 @@ impl<'c> FoundStore<'c> {
             scope,
             pending: None,
             settles: false,
+            words: options.words.again(),
             passed: 0,
         };
         Ok((checkpoint, request))
@@ -321,6 +323,20 @@ impl<'c> FoundStore<'c> {
         })?;
         let target = self.target(step.safety)?;
         let taken = self.taken(step.target, step.time_ms);
+        let root = &self.context.root;
+        let again = TypedWords {
+            paths: step
+                .paths
+                .iter()
+                .map(|path| restore_paths::as_typed(root, path))
+                .collect(),
+            ..TypedWords::of_checkpoint(step.safety.short())
+        };
+        let words = if step.filter.is_empty() {
+            again.again()
+        } else {
+            Vec::new()
+        };
         let scope = RestoreScope {
             paths: step.paths,
             within: step.within,
@@ -333,6 +349,7 @@ impl<'c> FoundStore<'c> {
             scope,
             pending: None,
             settles: false,
+            words,
             passed,
         };
         let mut outcome = self.run_taken(&request, Some(taken), consent)?;
@@ -446,6 +463,7 @@ impl<'c> FoundStore<'c> {
             scope,
             pending: Some(pending),
             settles: true,
+            words: Vec::new(),
             passed: 0,
         };
         let outcome = self.run_taken(&request, taken, consent)?;

@@ -1,6 +1,7 @@
 //! `restore`, `undo`, `redo` and `restore --resume`: the protocol of every restore, and its steps.
 
 pub mod commands;
+pub mod companions;
 pub mod directory_steps;
 pub mod execute;
 pub mod listing_after_restore;

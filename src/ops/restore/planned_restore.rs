@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Verb;
-use crate::model::restore_plan::{RestorePlan, RestoreScope};
+use crate::model::restore_plan::{Blocker, RestorePlan, RestoreScope};
 use crate::model::state::entry::{Entry, RWX_BITS, WhyNot};
 use crate::model::state::listing::Listing;
 use crate::model::state::meta::Meta;
@@ -16,11 +16,13 @@ use crate::ops::capture::dir_filter;
 use crate::ops::capture::lazy_snapshot::DirFilter;
 use crate::ops::capture::pipeline::{self, Begun, CaptureOptions, Captured, Capturing, Sink};
 use crate::ops::context::Context;
+use crate::ops::restore::companions;
 use crate::ops::restore::restore_options::Request;
 use crate::ops::restore::target::Target;
 use crate::store::repository::Store;
 use crate::store::trees::digest;
 use crate::store::trees::meta_tree::{self, Extras};
+use crate::worktree::apply::refusals::refusals;
 use crate::worktree::scan::shared::STORES_RULE;
 use crate::worktree::tree_handle::WorkTree;
 
@@ -60,17 +62,24 @@ pub fn capture_and_plan(
         }
     };
     capturing.exclude(&target.files_of_databases());
-    let of_others = of_others_in(capturing.listing());
     let mut filter = read_and_compare(&mut capturing, request, &mut sink)?;
     let mut held = target.snapshot(&filter)?;
-    let mut spared = take_out(&of_others, &mut held);
+    let mut spared = take_out(&of_others_in(capturing.listing()), &mut held);
     if extend(&mut capturing, store, request, &held, &filter)? {
         filter = read_and_compare(&mut capturing, request, &mut sink)?;
         held = target.snapshot(&filter)?;
-        spared = take_out(&of_others, &mut held);
+        spared = take_out(&of_others_in(capturing.listing()), &mut held);
     }
     let captured = capturing.finish(&mut sink)?;
     let mut planned = plan(request, captured, &filter, held)?;
+    let states = (&planned.snapshot, &planned.wanted);
+    let parted = companions::parted(&worktree, store, states, &planned.plan);
+    let refused = refusals(&worktree, &planned.plan).into_iter();
+    let refused = refused.map(|(path, why)| (path, Blocker::Refused(why)));
+    planned
+        .plan
+        .conflicts
+        .extend(parted.into_iter().chain(refused));
     let scope = &request.scope;
     let is_asked_for = |store: &RelPath| {
         scope.covers(store) || scope.paths.iter().any(|path| path.is_at_or_below(store))

@@ -1,13 +1,15 @@
 //! The order of every restore: capture, plan, show, ask, lock, capture again, safety checkpoint,
 //! stage, journal, apply.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::base::random_name::random_hex;
+use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Obstacle, Result};
 use crate::model::checkpoint::record::{Checkpoint, Operation, Verb};
 use crate::model::checkpoint::undo_stack::Steps;
-use crate::model::restore_plan::{RestorePlan, RestoreScope};
+use crate::model::restore_plan::{Blocker, RestorePlan, RestoreScope};
+use crate::model::state::database::base_of_log;
 use crate::model::state::entry::Entry;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -26,6 +28,7 @@ use crate::ops::restore::restore_job::RestoreJob;
 use crate::ops::restore::restore_options::{
     CommonOptions, Consent, DatabaseReport, Proposal, Request, RestoreOutcome,
 };
+use crate::ops::restore::restore_paths::escaped;
 use crate::ops::restore::target::Target;
 use crate::ops::restore::verify_written::{Verified, hash_of};
 use crate::ops::restore::{execute, listing_after_restore};
@@ -56,7 +59,7 @@ pub fn restore(
     if common.dry_run || !common.yes || !context.root.exists() {
         let first = capture_and_plan(context, store, request, Sink::HashOnly)?;
         let digest = plan_digest(context, request, &first.captured)?;
-        (shown, since) = (refuse_conflicts(first.plan)?, first.since);
+        (shown, since) = (refuse_conflicts(request, first.plan)?, first.since);
         request
             .target
             .check_contents(store, &shown, &request.scope, &context.interrupt)?;
@@ -100,7 +103,7 @@ pub fn restore(
                 root::remove_empty(context.root.path());
             }
         })?;
-        let plan = refuse_conflicts(present.plan.clone())?;
+        let plan = refuse_conflicts(request, present.plan.clone())?;
         if plan != shown && !common.yes {
             (shown, since, again) = (plan, present.since, true);
             continue;
@@ -157,13 +160,61 @@ fn make_root(
     Ok(true)
 }
 
-fn refuse_conflicts(plan: RestorePlan) -> Result<RestorePlan> {
+fn refuse_conflicts(request: &Request<'_>, plan: RestorePlan) -> Result<RestorePlan> {
     if plan.conflicts.is_empty() {
         return Ok(plan);
     }
     Err(Error::Conflict {
+        hint: without_conflicts(request, &plan),
         obstacles: plan.conflicts.into_iter().map(Obstacle::from).collect(),
     })
+}
+
+/// Returns the command that restores everything but what is in the way.
+fn without_conflicts(request: &Request<'_>, plan: &RestorePlan) -> Sentence {
+    const NAMED: usize = 10;
+    let conflicts = &plan.conflicts;
+    if conflicts.iter().any(|(path, _)| path.is_root()) {
+        let elsewhere = "nothing was changed; 'checkpoint restore {} --to DIR' writes elsewhere";
+        return Sentence::new(elsewhere, &[&request.target.id().short()]);
+    }
+    let hint = if request.words.is_empty() {
+        Sentence::text("nothing was changed; move these away, then run this again")
+    } else if conflicts.len() > NAMED {
+        Sentence::text(
+            "nothing was changed; move these away, or restore all but these with --exclude",
+        )
+    } else {
+        // What is to be written there needs the place of all that is in it.
+        let cause = |(path, _): &(RelPath, Blocker)| {
+            let above = path
+                .ancestors()
+                .filter(|above| plan.write.contains_key(above));
+            above.last().unwrap_or_else(|| path.clone())
+        };
+        let causes: BTreeSet<RelPath> = conflicts.iter().map(cause).collect();
+        let exclude = causes
+            .iter()
+            .flat_map(|path| [b"--exclude".to_vec(), [b"/", &*escaped(path)].concat()]);
+        let at = request.words.iter().position(|word| word == b"--");
+        let (before, behind) = request.words.split_at(at.unwrap_or(request.words.len()));
+        let words = before
+            .iter()
+            .cloned()
+            .chain(exclude)
+            .chain(behind.iter().cloned());
+        Sentence::text("nothing was changed; move these away, or leave them out: ")
+            .then_command(CommandWords::new(words))
+    };
+    let base = conflicts.iter().find_map(|(path, why)| match why {
+        Blocker::Parted(_) => Some(base_of_log(path).unwrap_or_else(|| path.clone())),
+        _ => None,
+    });
+    let whole = "; 'checkpoint create --db {}' holds a database with its log";
+    match base {
+        Some(base) => hint.then_sentence(Sentence::new(whole, &[&base.as_bytes()])),
+        None => hint,
+    }
 }
 
 /// Whether the step of an undo or redo is not the one at hand any more.

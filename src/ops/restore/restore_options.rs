@@ -153,6 +153,8 @@ pub struct Request<'s> {
     pub pending: Option<Pending>,
     /// See [`Journal::settles`].
     pub settles: bool,
+    /// The words of a command that does the same, to which options can be added.
+    pub words: Vec<Vec<u8>>,
     /// Number of newer steps that an undo passes over, because it has nothing to do for them.
     pub passed: usize,
 }

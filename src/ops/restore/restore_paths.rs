@@ -83,7 +83,14 @@ pub fn refuse_linked(
     let Some(link) = path.self_and_ancestors().filter(is_link).last() else {
         return Ok(());
     };
-    let there = canonical(&work.shown(path)).ok();
+    // What is named may not exist yet.
+    let rest = path.components().skip(link.components().count());
+    let from_link = || {
+        let top = canonical(&work.shown(&link)).ok()?;
+        let below = rest.map(|name| String::from_utf8_lossy(name).into_owned());
+        Some(below.fold(top, |above, name| above.join(name)))
+    };
+    let there = canonical(&work.shown(path)).ok().or_else(from_link);
     let is_dir = there.as_ref().is_some_and(|there| there.is_dir());
     let below = there
         .as_ref()
@@ -127,15 +134,20 @@ pub fn pattern<'t>(root: &Root, typed: &'t [u8]) -> Cow<'t, [u8]> {
     let Some((above, names)) = climbed(root, typed).filter(|_| !is_of_root) else {
         return typed.into();
     };
-    let escaped = |byte: &u8| match byte {
-        b'*' | b'?' | b'[' | b']' | b'\\' => vec![b'\\', *byte],
-        byte => vec![*byte],
-    };
-    let above: Vec<u8> = above.as_bytes().iter().flat_map(escaped).collect();
+    let above = escaped(&above);
     let is_name = matches!(&*names, [_] | [_, b""]);
     let start = [&*above].into_iter().filter(|above| !above.is_empty());
     let start = start.chain(is_name.then_some(&b"**"[..]));
     start.chain(names).collect::<Vec<_>>().join(&b'/').into()
+}
+
+/// Returns a pattern that matches a path alone.
+pub fn escaped(path: &RelPath) -> Vec<u8> {
+    let escaped = |byte: &u8| match byte {
+        b'*' | b'?' | b'[' | b']' | b'\\' => vec![b'\\', *byte],
+        byte => vec![*byte],
+    };
+    path.as_bytes().iter().flat_map(escaped).collect()
 }
 
 /// Returns a path as it can be typed in the current directory.

@@ -22,6 +22,7 @@ use crate::ops::select::checkpoint::{certain, current, explain, path_in_director
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::worktree::root::Root;
+use crate::worktree::tree_handle::WorkTree;
 
 /// The words as typed, and the paths behind `--`.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +42,14 @@ impl TypedWords {
             words: vec![selector.into()],
             ..Self::default()
         }
+    }
+
+    /// Returns the words of a restore of the same.
+    pub fn again(&self) -> Vec<Vec<u8>> {
+        let before = [b"restore".to_vec()].into_iter().chain(self.words.clone());
+        let before = before.chain(self.options.clone());
+        let end = (!self.paths.is_empty()).then(|| b"--".to_vec());
+        before.chain(end).chain(self.paths.clone()).collect()
     }
 
     /// Checks the form of all paths, those after the first word.
@@ -178,7 +187,26 @@ impl<'s> Lookup<'s> {
         })
     }
 
-    /// Checks that the target of a restore holds every path, before anything changes.
+    /// Checks that every path of a restore is in its target or in the directory, before anything
+    /// changes: what is new since then goes.
+    ///
+    /// # Errors
+    /// It is in neither.
+    pub fn check_known(&self, target: &Target<'_>, paths: &[RelPath]) -> Result<()> {
+        let is_there = |path: &RelPath| {
+            let work = WorkTree::open_root(&self.context.root);
+            work.and_then(|work| work.stat(path))
+                .is_ok_and(|stat| stat.is_some())
+        };
+        let gone: Vec<RelPath> = paths
+            .iter()
+            .filter(|path| !is_there(path))
+            .cloned()
+            .collect();
+        self.check_held(target, &gone)
+    }
+
+    /// Checks that a checkpoint that is written elsewhere holds every path.
     ///
     /// # Errors
     /// It does not.

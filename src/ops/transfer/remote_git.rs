@@ -162,7 +162,13 @@ impl<'c> RemoteGit<'c> {
         for line in there.keys() {
             let others = there.keys().filter(|other| *other != line);
             match self.fetch(&others.cloned().collect::<Vec<_>>()) {
-                Err(Error::RemoteFailed { why, .. }) => bad.push((line.clone(), why)),
+                // Else it failed here, such as for want of room.
+                Err(Error::RemoteFailed { why, .. })
+                    if why.contains("remote: ") || why.contains("upload-pack") =>
+                {
+                    bad.push((line.clone(), why));
+                }
+                Err(failed @ Error::RemoteFailed { .. }) => return Err(failed),
                 fetched => drop(fetched?),
             }
         }

@@ -49,6 +49,7 @@ impl Warning {
             Self::ChangedWhileRead { path } => {
                 format!("{path} changed while it was read; captured as last seen")
             }
+            Self::DatabaseInUse { path } => return in_use(path),
             Self::RefsLost { ids } => refs_lost(ids),
             Self::RefsRestored { ids } => refs_restored(ids),
             Self::ManifestRebuilt => MANIFEST_REBUILT.to_owned(),
@@ -276,6 +277,13 @@ fn skipped(name: &str) -> Sentence {
     Sentence::new(
         "database {} is not a file, so it was skipped; 'checkpoint cat SEL:@db/{}' prints its content",
         &[&escape(name), &name],
+    )
+}
+
+fn in_use(path: &RelPath) -> Sentence {
+    Sentence::new(
+        "{} is a database in use, and may not be whole as a file; 'checkpoint create --db {}' holds it whole",
+        &[&path.to_string(), &path.as_bytes()],
     )
 }
 

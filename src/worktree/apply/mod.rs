@@ -5,6 +5,7 @@ mod case_folding;
 mod dir_opener;
 mod forward;
 pub mod materialize;
+pub mod refusals;
 mod rollback;
 pub mod stage;
 pub mod stage_removal;

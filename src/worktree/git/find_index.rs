@@ -33,27 +33,29 @@ pub struct Repository {
 
 impl Repository {
     /// Finds the repository around a root, as git does: the nearest directory upwards with a `.git`
-    /// that has a HEAD or an index, on the same file system.
+    /// that has a HEAD or an index, on the same file system. As for git, one above the root that is
+    /// neither the superuser's nor of the root's owner is none.
     ///
     /// # Errors
     /// The `.git` of the root itself cannot be read.
     pub fn containing(root: &Path) -> Result<Option<Self>> {
-        let mut device = None;
+        let device = |dir: &Path| sys::stat_path(dir).ok().map(|stat| stat.dev);
+        let own = device(root);
         for top in root.ancestors() {
+            if top != root && device(top) != own {
+                break;
+            }
             let git_dir = match git_dir(top) {
                 Err(error) if top == root => return Err(error),
                 found => found.ok().flatten(),
             };
             let has = |dir: &Path, name| dir.join(name).symlink_metadata().is_ok();
             if let Some(git_dir) = git_dir.filter(|dir| has(dir, "HEAD") || has(dir, "index")) {
+                let owner = sys::owner(&top.join(".git"));
+                let is_trusted = top == root || [sys::owner(root), Some(0)].contains(&owner);
                 let top = top.to_path_buf();
-                return Ok(Some(Self { top, git_dir }));
+                return Ok(is_trusted.then_some(Self { top, git_dir }));
             }
-            let here = sys::stat_path(top).ok().map(|stat| stat.dev);
-            if device.is_some() && device != here {
-                break;
-            }
-            device = here;
         }
         Ok(None)
     }
@@ -73,7 +75,8 @@ impl Repository {
         within.filter_map(read).collect()
     }
 
-    /// Whether the `.git` of a directory makes it a working tree of this repository.
+    /// Whether the `.git` of a directory makes it a working tree of this repository, or a linked
+    /// one of a submodule.
     pub fn has_worktree(&self, dir: &Path) -> bool {
         let Ok(Some(of_dir)) = git_dir(dir) else {
             return false;
@@ -81,7 +84,11 @@ impl Repository {
         let common = common_dir(&self.git_dir);
         let is_common = |dir: &Path| is_same_dir(dir, &common);
         let entries = of_dir.parent().filter(|dir| dir.ends_with("worktrees"));
-        let is_linked = entries.and_then(Path::parent).is_some_and(is_common);
+        let holder = entries.and_then(Path::parent);
+        let is_linked = holder.is_some_and(|holder| {
+            let is_submodule = || holder.join("HEAD").exists() && is_below(holder, &common);
+            is_common(holder) || is_submodule()
+        });
         // The whole repository may have been moved: the link then still has the former place.
         let is_moved = || {
             let name = of_dir.file_name().filter(|_| entries.is_some());
@@ -106,6 +113,13 @@ fn common_dir(git_dir: &Path) -> PathBuf {
         .flatten()
         .and_then(|text| path_from(text.trim_ascii_end()));
     named.map_or_else(|| git_dir.to_path_buf(), |named| git_dir.join(named))
+}
+
+fn is_below(dir: &Path, other: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    real(dir)
+        .zip(real(other))
+        .is_some_and(|(dir, other)| dir.starts_with(other))
 }
 
 fn is_same_dir(one: &Path, other: &Path) -> bool {

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::base::text;
-use crate::model::state::entry::WhyNot;
 use crate::model::state::meta::IgnoreFileAbove;
 use crate::model::state::rel_path::{RelPath, is_dot_git};
 use crate::worktree::files::state_file;
@@ -14,7 +13,7 @@ use crate::worktree::rules::chain::Cover;
 use crate::worktree::rules::pattern::Subject;
 use crate::worktree::rules::pattern_list::PatternList;
 use crate::worktree::rules::secrets::{self, Sensitive};
-use crate::worktree::sys::Item;
+use crate::worktree::sys::{Item, ItemKind};
 
 pub use crate::worktree::rules::chain::DirRules;
 pub use crate::worktree::rules::secrets::{Peek, may_be_secret};
@@ -113,14 +112,18 @@ impl Rules {
         }
     }
 
-    /// Why a directory with these names stays out, whatever is in it. `path` leads to it from the
-    /// root, `dir` is the same for the system.
-    pub fn owner_of(&self, path: &RelPath, dir: &Path, items: &[Item]) -> Option<WhyNot> {
-        let has = |name: &[u8]| items.iter().any(|item| *item.name == *name);
-        let repository = self.repository.as_ref().filter(|_| has(b".git"));
-        if repository.is_some_and(|repository| repository.has_worktree(dir)) {
-            return Some(WhyNot::Worktree);
-        }
+    /// Whether a directory with these names is another working tree of the project's repository.
+    pub fn is_worktree(&self, dir: &Path, items: &[Item]) -> bool {
+        let is_repository = || items.iter().any(|item| *item.name == *b".git");
+        let own = self.repository.as_ref();
+        own.is_some_and(|own| is_repository() && own.has_worktree(dir))
+    }
+
+    /// Whether a directory with these names is tagged as a cache, and nothing in it is named by the
+    /// user or tracked. `path` leads to it from the root, `dir` is the same for the system.
+    pub fn is_cache(&self, path: &RelPath, dir: &Path, items: &[Item]) -> bool {
+        let is_plain = |kind| matches!(kind, ItemKind::File | ItemKind::Unknown);
+        let is_tag = |item: &Item| *item.name == *CACHE_TAG && is_plain(item.kind);
         let is_wanted = || {
             let path = path.as_bytes();
             let is_named = |named: &RelPath| named.as_bytes() == path;
@@ -128,7 +131,7 @@ impl Rules {
                 || self.is_any_named_below(path)
                 || self.tracked.any_below(path)
         };
-        (has(CACHE_TAG) && is_cache(dir) && !is_wanted()).then_some(WhyNot::Cache)
+        items.iter().any(is_tag) && is_cache(dir) && !is_wanted()
     }
 
     /// Returns the user's limit in bytes; larger files are not captured.

@@ -91,7 +91,7 @@ impl Walk<'_> {
             return false;
         }
         let root = self.shared.work.shown(&RelPath::root());
-        sys::is_of_system(&root.join(LOST_AND_FOUND))
+        sys::owner(&root.join(LOST_AND_FOUND)) == Some(0)
             && root.parent().is_some_and(|above| {
                 Dir::open_root(above).is_ok_and(|above| {
                     let stat = above.stat_with_mount();
@@ -176,18 +176,20 @@ impl Walk<'_> {
 
     /// Why a directory with these names stays out, if it is not the project's.
     fn owner_of(&self, index: usize, items: &[Item]) -> Option<WhyNot> {
+        let is_marked = |item: &Item| *item.name == *b".git" || *item.name == *CACHE_TAG;
         if scan_dir::is_store(items) {
             return Some(WhyNot::LeftOut(STORES_RULE.into()));
         }
-        if !items
-            .iter()
-            .any(|item| *item.name == *b".git" || *item.name == *CACHE_TAG)
-        {
+        if !items.iter().any(is_marked) {
             return None;
         }
         let path = self.path_of(index);
         let dir = self.shared.work.shown(&path);
-        self.shared.rules.owner_of(&path, &dir, items)
+        let rules = self.shared.rules;
+        if rules.is_worktree(&dir, items) {
+            return Some(WhyNot::Worktree);
+        }
+        rules.is_cache(&path, &dir, items).then_some(WhyNot::Cache)
     }
 
     /// Opens a directory for reading, notes its stat again and lists it.

@@ -7,6 +7,7 @@ use crate::model::state::entry::{Kind, WhyNot};
 use crate::model::state::listing::{ListedDir, Listing};
 use crate::model::state::rel_path::{RelPath, is_dot_git};
 use crate::model::state::stat::{ListedFile, ListedUncaptured, Name};
+use crate::worktree::rules::rule_set::Rules;
 use crate::worktree::scan::scan_dir::{insert_uncaptured, is_store};
 use crate::worktree::scan::shared::STORES_RULE;
 use crate::worktree::sys::{self, Access, Dir, ItemKind};
@@ -20,19 +21,24 @@ const NOT_SCANNED: &str = "not scanned";
 ///
 /// Left-out parent directories are added too, but hold only the added paths: all else in them is
 /// recorded as uncaptured, under the rule that left the directory out. Not added: the content of
-/// mounts, unreadable directories and stores, anything at or below a `.git`, and paths whose kind
+/// mounts, unreadable directories, stores and other worktrees, anything at or below a `.git`, and paths whose kind
 /// changed since the listing, so that no name is both file and directory.
 ///
 /// # Errors
 /// No descriptors left.
-pub fn add_paths(work: &WorkTree, listing: &mut Listing, paths: &[RelPath]) -> Result<()> {
+pub fn add_paths(
+    work: &WorkTree,
+    rules: &Rules,
+    listing: &mut Listing,
+    paths: &[RelPath],
+) -> Result<()> {
     let mut added = Added::default();
     for path in paths {
         if path.is_root() || path.components().any(is_dot_git) {
             continue;
         }
         // Other errors mean unreadable or gone; the plan goes by what the listing has.
-        if let Err(error) = add_path(work, listing, path, &mut added)
+        if let Err(error) = add_path(work, rules, listing, path, &mut added)
             && sys::is_exhausted(&error)
         {
             return Err(work.io("read", path, error));
@@ -82,6 +88,7 @@ fn settle(listing: &mut Listing, at: usize, added: Vec<ListedFile>) {
 
 fn add_path(
     work: &WorkTree,
+    rules: &Rules,
     listing: &mut Listing,
     path: &RelPath,
     added: &mut Added,
@@ -111,7 +118,7 @@ fn add_path(
             Some(above) => above.open_child(name, Access::Read)?,
             None => work.root().open_below(&reached, Access::Read)?,
         };
-        match add_uncaptured_dir(work, listing, at, name, &dir)? {
+        match add_uncaptured_dir(work, rules, listing, at, name, &dir)? {
             Some(index) => {
                 added.files.entry(at).or_default();
                 added.dirs.insert((at, name.into()), index);
@@ -129,9 +136,11 @@ fn add_path(
     Ok(())
 }
 
-/// Adds a directory to the listing with all its entries uncaptured; `None` if it must stay out.
+/// Adds a directory to the listing with all its entries uncaptured; `None` if it must stay out. One
+/// with an owner of its own is noted as such.
 fn add_uncaptured_dir(
     work: &WorkTree,
+    rules: &Rules,
     listing: &mut Listing,
     above: usize,
     name: &[u8],
@@ -142,7 +151,8 @@ fn add_uncaptured_dir(
         .binary_search_by(|item| (*item.name).cmp(name));
     let why = match found.map(|at| listing.dirs[above].uncaptured[at].why.clone()) {
         Ok(WhyNot::LeftOut(rule)) if rule == STORES_RULE => return Ok(None),
-        Ok(why @ (WhyNot::LeftOut(_) | WhyNot::Secret(_) | WhyNot::Cache)) => why,
+        Ok(why @ (WhyNot::LeftOut(_) | WhyNot::Secret(_))) => why,
+        Ok(why @ WhyNot::Cache) => WhyNot::LeftOut(why.in_words().into()),
         Ok(_) => return Ok(None),
         Err(_) => WhyNot::LeftOut(NOT_SCANNED.into()),
     };
@@ -151,7 +161,17 @@ fn add_uncaptured_dir(
         return Ok(None);
     }
     let mut items = dir.list()?;
-    if is_store(&items) {
+    let place = || work.shown(&listing.path_of(above).join(name));
+    let owner = if is_store(&items) {
+        Some(WhyNot::LeftOut(STORES_RULE.into()))
+    } else {
+        let is_worktree = rules.is_worktree(&place(), &items);
+        is_worktree.then_some(WhyNot::Worktree)
+    };
+    if let Some(owner) = owner {
+        if let Ok(at) = found {
+            listing.dirs[above].uncaptured[at].why = owner;
+        }
         return Ok(None);
     }
     let index = listing.dirs.len();
@@ -222,6 +242,7 @@ fn file_to_add(
 mod tests {
     use super::*;
     use crate::model::state::stat::Stat;
+    use crate::worktree::rules::rule_set::RuleSources;
     use crate::worktree::scan::scan_dir::insert_file;
 
     fn place() -> (tempfile::TempDir, WorkTree, Listing) {
@@ -246,7 +267,13 @@ mod tests {
         std::fs::create_dir(temp.path().join("d")).unwrap();
         std::fs::write(temp.path().join("d/f"), "1").unwrap();
         for path in [&b"d"[..], b"d/f"] {
-            add_paths(&work, &mut listing, &[RelPath::new(path).unwrap()]).unwrap();
+            add_paths(
+                &work,
+                &Rules::new(RuleSources::default()),
+                &mut listing,
+                &[RelPath::new(path).unwrap()],
+            )
+            .unwrap();
             assert_eq!(listing.dirs.len(), 1);
         }
     }
@@ -259,7 +286,13 @@ mod tests {
             .push(ListedDir::empty(0, Name::from(&b"d"[..]), Stat::default()));
         listing.dirs[0].dirs.push(1);
         std::fs::write(temp.path().join("d"), "1").unwrap();
-        add_paths(&work, &mut listing, &[RelPath::new(b"d").unwrap()]).unwrap();
+        add_paths(
+            &work,
+            &Rules::new(RuleSources::default()),
+            &mut listing,
+            &[RelPath::new(b"d").unwrap()],
+        )
+        .unwrap();
         assert!(listing.dirs[0].files.get(b"d").is_none());
     }
 }

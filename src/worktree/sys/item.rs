@@ -48,6 +48,18 @@ pub enum Access {
     Search,
 }
 
+/// Who may change an entry, and what keeps everybody from it; where a system does not tell, nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rights {
+    pub stat: Stat,
+    /// Whether this user counts as its owner.
+    pub is_owned: bool,
+    /// Nothing of it can be changed, or it can only be added to.
+    pub is_frozen: bool,
+    /// Another file or directory is mounted on it.
+    pub is_mounted: bool,
+}
+
 /// Whether both are the same file or directory, regardless of content.
 pub fn is_same_place(one: &Stat, other: &Stat) -> bool {
     one.dev == other.dev && one.ino == other.ino

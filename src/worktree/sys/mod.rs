@@ -12,6 +12,8 @@ mod portable;
 #[cfg(all(unix, not(checkpoint_portable)))]
 mod unix;
 #[cfg(all(unix, not(checkpoint_portable)))]
+mod unix_rights;
+#[cfg(all(unix, not(checkpoint_portable)))]
 mod unix_stat;
 #[cfg(all(unix, not(checkpoint_portable)))]
 mod unix_sync;
@@ -20,7 +22,7 @@ use crate::model::state::stat::Stat;
 
 pub use exchange::SWAP_SUFFIX;
 pub use io_error::{is_absent, reason};
-pub use item::{Access, Item, ItemKind, is_same_place, kind_of, sort_items};
+pub use item::{Access, Item, ItemKind, Rights, is_same_place, kind_of, sort_items};
 
 #[cfg(not(unix))]
 pub use portable::identity;
@@ -34,15 +36,16 @@ pub use unix::{Dir, is_exhausted, is_symlink_error, set_file_mode};
 #[cfg(all(unix, not(checkpoint_portable)))]
 pub use unix_stat::{coarse_now_ns, fine_now_ns, stat_file, stat_path};
 
-/// Whether a path is owned by the superuser; never on Windows.
-pub fn is_of_system(path: &std::path::Path) -> bool {
-    #[cfg(unix)]
-    let found = path
-        .symlink_metadata()
-        .is_ok_and(|found| std::os::unix::fs::MetadataExt::uid(&found) == 0);
-    #[cfg(not(unix))]
-    let found = path.as_os_str().is_empty();
-    found
+/// Returns the number of the user who owns a path, zero for the superuser.
+#[cfg(unix)]
+pub fn owner(path: &std::path::Path) -> Option<u32> {
+    let found = path.symlink_metadata().ok()?;
+    Some(std::os::unix::fs::MetadataExt::uid(&found))
+}
+
+#[cfg(not(unix))]
+pub fn owner(_path: &std::path::Path) -> Option<u32> {
+    None
 }
 
 /// Returns the stat of an entry with the number of its links, which Windows tells of open files.

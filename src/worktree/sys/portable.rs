@@ -13,7 +13,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use winapi_util::file::information;
 
 use super::exchange::exchange_by_renames;
-use super::item::{Access, Item, ItemKind, is_same_place, kind_of};
+use super::item::{Access, Item, ItemKind, Rights, is_same_place, kind_of};
 use crate::base::time::SECOND_NS;
 use crate::base::windows::retry::while_in_use;
 use crate::base::windows::verbatim::verbatim_path;
@@ -105,6 +105,19 @@ impl Dir {
 
     pub fn stat_child(&self, name: &[u8]) -> io::Result<Stat> {
         stat_at(&self.child(name)?)
+    }
+
+    /// Whoever may change an entry here, only the change tells.
+    pub fn rights(&self, name: Option<&[u8]>) -> io::Result<Rights> {
+        Ok(Rights {
+            stat: name.map_or_else(|| self.stat(), |name| self.stat_child(name))?,
+            is_owned: true,
+            ..Rights::default()
+        })
+    }
+
+    pub fn refusal_to_write(&self) -> Option<io::Error> {
+        None
     }
 
     /// Opens a regular file for reading, with its stat.

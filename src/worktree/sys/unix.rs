@@ -22,7 +22,7 @@ pub struct Dir {
     pub(super) fd: OwnedFd,
 }
 
-const NEVER_FOLLOW: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
+pub(super) const NEVER_FOLLOW: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
 const TO_APPEND: OFlags = NEVER_FOLLOW
     .union(OFlags::WRONLY)
     .union(OFlags::APPEND)

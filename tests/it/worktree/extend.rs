@@ -14,6 +14,10 @@ use checkpoint::worktree::tree_handle::WorkTree;
 
 use super::path;
 
+fn no_rules() -> Rules {
+    Rules::new(RuleSources::default())
+}
+
 /// Scans with stand-in rules, which leave out what ends in `--out`.
 fn listed(root: &Path) -> (WorkTree, Listing) {
     let work = WorkTree::open(root).unwrap();
@@ -78,7 +82,7 @@ fn a_left_out_directory_comes_in_with_only_what_was_asked_for() {
         "d--out/none",
         "d--out/sub/.git/HEAD",
     ];
-    add_paths(&work, &mut listing, &asked.map(path)).unwrap();
+    add_paths(&work, &no_rules(), &mut listing, &asked.map(path)).unwrap();
     let expected = [
         "d .",
         "d d--out",
@@ -119,13 +123,20 @@ fn nothing_behind_a_symlink_or_of_another_kind_is_added() {
     let before = shape(&listing);
     add_paths(
         &work,
+        &no_rules(),
         &mut listing,
         &["l--out/f", "p--out", "d--out/none"].map(path),
     )
     .unwrap();
     assert_eq!(shape(&listing), before);
     // A symlink and a directory themselves are added when they are asked for.
-    add_paths(&work, &mut listing, &["l--out", "d--out"].map(path)).unwrap();
+    add_paths(
+        &work,
+        &no_rules(),
+        &mut listing,
+        &["l--out", "d--out"].map(path),
+    )
+    .unwrap();
     let mut after = before;
     for (from, to) in [
         ("left-out l--out", "f l--out"),

@@ -1,0 +1,112 @@
+//! SQLite databases as files: the log beside one belongs to it, and neither is whole alone.
+
+use std::collections::BTreeSet;
+use std::io::Read as _;
+
+use crate::model::restore_plan::{Blocker, RestorePlan};
+use crate::model::state::database::{base_of_log, logs_of};
+use crate::model::state::listing::Listing;
+use crate::model::state::rel_path::RelPath;
+use crate::model::state::snapshot::Snapshot;
+use crate::store::repository::Store;
+use crate::worktree::root::Root;
+use crate::worktree::sys::Access;
+use crate::worktree::tree_handle::{StatReader, WorkTree};
+
+const MAGIC: &[u8] = b"SQLite format 3\0";
+/// A database is whole pages, of which this is the smallest.
+const PAGE_BYTES: u64 = 512;
+
+/// Returns what a plan changes of a database while a log, or the database of a log, would be another
+/// than in the target.
+pub fn parted(
+    work: &WorkTree,
+    store: &Store,
+    (present, wanted): (&Snapshot, &Snapshot),
+    plan: &RestorePlan,
+) -> Vec<(RelPath, Blocker)> {
+    let is_changed =
+        |path: &RelPath| plan.write.contains_key(path) || plan.delete.contains_key(path);
+    let may_be_one = |path: &RelPath| {
+        let size = present.files.get(path).map_or(0, |entry| entry.size_bytes);
+        size % PAGE_BYTES == 0
+    };
+    let mut bases = BTreeSet::new();
+    for path in plan.write.keys().chain(plan.delete.keys()) {
+        match base_of_log(path) {
+            Some(base) => bases.insert(base),
+            None => may_be_one(path) && bases.insert(path.clone()),
+        };
+    }
+    let mut reader = StatReader::new(work);
+    let mut found = Vec::new();
+    for base in bases {
+        let files = [vec![base.clone()], logs_of(&base)].concat();
+        let mut other_log = None;
+        for file in files.iter().filter(|file| !is_changed(file)) {
+            let then = wanted.files.get(file).map(|entry| entry.id);
+            let now = present.files.get(file).map(|entry| entry.id);
+            let stat = reader.stat(file).unwrap_or_default();
+            let is_there = stat.is_some_and(|stat| stat.size_bytes > 0);
+            if (is_there || then.is_some()) && (now.is_none() || now != then) {
+                other_log = Some(file);
+            }
+        }
+        if let Some(other) = other_log
+            && is_database(work, store, &base, wanted)
+        {
+            let concerned = files.iter().filter(|file| is_changed(file));
+            found.extend(concerned.map(|file| (file.clone(), Blocker::Parted(other.clone()))));
+        }
+    }
+    found
+}
+
+fn is_database(work: &WorkTree, store: &Store, path: &RelPath, wanted: &Snapshot) -> bool {
+    let held = || {
+        let entry = wanted.files.get(path)?;
+        store.objects().read(&entry.id).ok().map(|(_, bytes)| bytes)
+    };
+    begins_as_database(work, path) || held().is_some_and(|bytes| bytes.starts_with(MAGIC))
+}
+
+fn begins_as_database(work: &WorkTree, path: &RelPath) -> bool {
+    let mut head = [0; MAGIC.len()];
+    let dir = work
+        .root()
+        .open_below(&path.parent().unwrap_or_default(), Access::Search);
+    let opened = dir.and_then(|dir| dir.open_file(path.name()));
+    opened
+        .and_then(|(mut file, _)| file.read_exact(&mut head))
+        .is_ok()
+        && head == *MAGIC
+}
+
+/// Returns the captured databases beside which a log with content lies: a program has them open.
+pub fn in_use(root: &Root, listing: &Listing) -> Vec<RelPath> {
+    let mut logs = Vec::new();
+    for (index, dir) in listing.dirs.iter().enumerate() {
+        let files = dir.files.iter().map(|file| file.name);
+        let names = files.chain(dir.uncaptured.iter().map(|item| &*item.name));
+        let is_log = |name: &&[u8]| name.ends_with(b"-wal") || name.ends_with(b"-journal");
+        logs.extend(
+            names
+                .filter(is_log)
+                .map(|name| listing.path_of(index).join(name)),
+        );
+    }
+    if logs.is_empty() {
+        return Vec::new();
+    }
+    let Ok(work) = WorkTree::open_root(root) else {
+        return Vec::new();
+    };
+    let has_content = |log: &RelPath| {
+        let stat = work.stat(log).unwrap_or_default();
+        stat.is_some_and(|stat| stat.size_bytes > 0)
+    };
+    let bases = logs.iter().filter(|log| has_content(log));
+    let bases: BTreeSet<RelPath> = bases.filter_map(base_of_log).collect();
+    let is_one = |base: &RelPath| listing.file(base).is_some() && begins_as_database(&work, base);
+    bases.into_iter().filter(is_one).collect()
+}
