@@ -22,6 +22,7 @@ use crate::ops::select::checkpoint::{certain, current, explain, path_in_director
 use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::worktree::root::Root;
+use crate::worktree::rules::rule_set::may_be_secret;
 use crate::worktree::tree_handle::WorkTree;
 
 /// The words as typed, and the paths behind `--`.
@@ -194,9 +195,11 @@ impl<'s> Lookup<'s> {
     /// It is in neither.
     pub fn check_known(&self, target: &Target<'_>, paths: &[RelPath]) -> Result<()> {
         let is_there = |path: &RelPath| {
+            let dir = path.parent().unwrap_or_default();
             let work = WorkTree::open_root(&self.context.root);
-            work.and_then(|work| work.stat(path))
-                .is_ok_and(|stat| stat.is_some())
+            let found = work.and_then(|work| work.stat(path));
+            // A secret is in no checkpoint, so no plan deletes it.
+            found.is_ok_and(|stat| stat.is_some()) && !may_be_secret(dir.name(), path.name())
         };
         let gone: Vec<RelPath> = paths
             .iter()
