@@ -5,8 +5,8 @@ use std::path::{Component, Path, PathBuf};
 use crate::error::Result;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::restore::restore_paths::with_slashes;
-use crate::store::files::read_regular;
 use crate::store::layout::store_dir;
+use crate::worktree::git::find_index::Repository;
 use crate::worktree::root::{Root, canonical, identity};
 
 /// Where a caller acts: in the root that a directory belongs to.
@@ -97,19 +97,8 @@ fn has_repository(dir: &Path) -> bool {
 
 /// Whether a directory is a linked worktree of the repository in which another directory lies.
 pub fn is_worktree_of(dir: &Path, other: &Path) -> bool {
-    let own = other.ancestors().find_map(repository_of);
-    dir.join(".git").is_file() && own.is_some() && repository_of(dir) == own
-}
-
-/// Returns the repository of which a directory is the top, or a linked worktree.
-fn repository_of(dir: &Path) -> Option<PathBuf> {
-    let dot_git = dir.join(".git");
-    if dot_git.is_dir() {
-        return canonical(&dot_git).ok();
-    }
-    let link = read_regular::read_text(&dot_git).ok()?.replace('\\', "/");
-    let (repository, _) = link.strip_prefix("gitdir:")?.rsplit_once("/worktrees/")?;
-    canonical(&dir.join(repository.trim_start())).ok()
+    let own = Repository::containing(other).ok().flatten();
+    dir.join(".git").is_file() && own.is_some_and(|own| own.has_worktree(dir))
 }
 
 /// Returns the canonical path of a directory; what is gone of it is added as it was named.

@@ -39,7 +39,8 @@ impl World {
             let main = self.path("app/.git/worktrees/w");
             fs::write(dot_git, format!("gitdir: {}\n", main.display())).expect("a file");
         } else {
-            fs::create_dir(dot_git).expect("a directory");
+            fs::create_dir(&dot_git).expect("a directory");
+            fs::write(dot_git.join("HEAD"), "ref: refs/heads/main\n").expect("a file");
         }
     }
 
@@ -348,6 +349,7 @@ fn a_linked_worktree_below_a_project_is_worked_on_for_itself() {
 fn a_worktree_of_another_repository_belongs_to_the_project_around_it() {
     let world = World::new(&["all/app/.git/worktrees/w", "all/tree/src"]);
     let link = world.path("all/app/.git/worktrees/w");
+    fs::write(world.path("all/app/.git/HEAD"), "ref: refs/heads/main\n").expect("a file");
     fs::write(
         world.path("all/tree/.git"),
         format!("gitdir: {}\n", link.display()),

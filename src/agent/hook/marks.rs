@@ -1,5 +1,5 @@
 //! What is left in the folder for temporary files, since there may be no store that can be written:
-//! marks of what a user was told in a session, prompts that could not be noted, and where the session
+//! marks of what a session has shown its user, prompts that could not be noted, and where the session
 //! began.
 
 use std::fs::{File, OpenOptions};

@@ -49,7 +49,7 @@ pub struct ListOptions {
     pub paths: Vec<Vec<u8>>,
     /// Whether safety checkpoints are only counted.
     pub hides_restores: bool,
-    /// Whether restores are told.
+    /// Whether restores are shown.
     pub tells: bool,
     /// Whether changes are counted, which reads trees.
     pub counts_changes: bool,

@@ -91,11 +91,11 @@ pub fn record<'s>(
     })
 }
 
-/// Begins the line of a database that was told to be in use.
+/// Begins the line of a database that the user was warned of.
 const IN_USE: &str = "in-use ";
 
 /// Returns what was left out, and whether that differs from what was noted; notes it, with the
-/// databases in use, each of which is told once.
+/// databases in use, with one warning for each.
 fn note_left_out(
     context: &Context,
     session: &mut Session<'_>,

@@ -43,7 +43,7 @@ pub struct ExportOutcome {
     pub runs: usize,
     /// Checkpoints left out because they have the text of a prompt.
     pub prompts_left: Vec<ObjectId>,
-    /// Checkpoints left out because they are damaged or nobody could take them, and why.
+    /// Checkpoints left out because they are damaged or no other store would take them, and why.
     pub bad: Vec<(ObjectId, String)>,
     pub since: Option<ObjectId>,
     pub size: BundleSize,

@@ -118,7 +118,7 @@ pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> 
     })
 }
 
-/// Tries until what comes is good: with everything, as objects may be lost here of which git was told
+/// Tries until what comes is good: with everything, as objects that git counts on may be lost here
 /// that they are here; without the lines that are bad then too.
 fn good_lines<T>(
     bad: &mut Vec<BadLine>,

@@ -107,7 +107,7 @@ impl Dir {
         stat_at(&self.child(name)?)
     }
 
-    /// Whoever may change an entry here, only the change tells.
+    /// Who may change an entry is known here only by trying.
     pub fn rights(&self, name: Option<&[u8]>) -> io::Result<Rights> {
         Ok(Rights {
             stat: name.map_or_else(|| self.stat(), |name| self.stat_child(name))?,
