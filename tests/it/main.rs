@@ -172,6 +172,8 @@ mod source;
 mod specials;
 mod status;
 mod statusline;
+#[cfg(target_os = "linux")]
+mod store_moves;
 mod store_objects;
 mod stores_in_tree;
 mod sweep;

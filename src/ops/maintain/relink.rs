@@ -215,7 +215,7 @@ fn carry_out(
             return Err(pending.refusal());
         }
         relocate::take_over(&locked, &session.locked)?;
-        leftover = Some(relocate::trade(locked, session.locked, &description)?);
+        leftover = relocate::trade(locked, session.locked, &description)?;
     } else {
         relocate::move_to(locked, &outcome.store, &description)?;
     }

@@ -2,15 +2,17 @@
 //!
 //! The new store is built in `<name>.fresh-<16 hex>`, where the mark tells its progress. The
 //! exchange is one step where the system allows it. Then the damaged one, which has no mark, has
-//! the new one's name, and is renamed to `<name>.corrupt-<time>`.
+//! the new one's name, and is renamed to `<name>.corrupt-<time>`. A store that the system does not
+//! rename (a mount point, a lower layer of an overlay) is copied the same way, then emptied.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use crate::base::random_name::{is_random_hex, random_hex};
 use crate::base::time::compact_utc;
 use crate::error::{Error, Result};
-use crate::store::files::{atomic_file, read_regular};
+use crate::store::files::{atomic_file, directories, read_regular};
 use crate::store::layout::Layout;
 use crate::store::lock;
 use crate::store::objects::loose_files::names_in;
@@ -103,18 +105,88 @@ fn siblings(place: &Path, mark: &str) -> Vec<PathBuf> {
 /// Puts a complete new store into place, keeping the old one as `kept`.
 ///
 /// # Errors
-/// A rename failed. Then both stores exist, and the next writer settles them.
+/// A step failed. Then both stores exist, and the next writer settles them.
 pub fn put_in_place(fresh: &Path, place: &Path, kept: &Path) -> Result<()> {
     let parent = place.parent().unwrap_or(place);
     if atomic_file::exchange(fresh, place)? {
         atomic_file::sync_directory(parent)?;
         atomic_file::rename(fresh, kept)?;
     } else {
-        atomic_file::rename(place, kept)?;
+        move_store(place, kept)?;
         atomic_file::sync_directory(parent)?;
-        atomic_file::rename(fresh, place)?;
+        put(fresh, place)?;
     }
     atomic_file::sync_directory(parent)
+}
+
+/// Renames a store; where the system cannot, copies it, and empties the old one when the copy is
+/// durable.
+///
+/// # Errors
+/// A step failed. Until the copy is whole, the store is where it was.
+pub fn move_store(from: &Path, to: &Path) -> Result<()> {
+    let Err(failed) = atomic_file::rename(from, to) else {
+        return Ok(());
+    };
+    if !cannot_be_renamed(&failed) {
+        return Err(failed);
+    }
+    let fresh = fresh_path(to);
+    copy_store(from, &fresh)?;
+    put(&fresh, to)?;
+    remove_mark(&Layout::new(to.to_path_buf()))?;
+    empty(from)
+}
+
+/// Whether an error says that this directory is only moved by a copy.
+pub fn cannot_be_renamed(error: &Error) -> bool {
+    let kinds = [ErrorKind::CrossesDevices, ErrorKind::ResourceBusy];
+    matches!(error, Error::Io { source, .. } if kinds.contains(&source.kind()))
+}
+
+/// Renames a whole new store to its place, or fills the empty mount point that is there.
+fn put(fresh: &Path, place: &Path) -> Result<()> {
+    match atomic_file::rename(fresh, place) {
+        Err(failed) if cannot_be_renamed(&failed) => {
+            copy_store(fresh, place)?;
+            remove_store(fresh)
+        }
+        done => done,
+    }
+}
+
+/// Copies a store, which is marked as unfinished until all of it is durable.
+fn copy_store(from: &Path, to: &Path) -> Result<()> {
+    let layout = Layout::new(to.to_path_buf());
+    directories::create_private(&layout.own())?;
+    set_mark(&layout, Mark::BeingMade)?;
+    copy_files(from, to, &layout.salvage_mark())?;
+    set_mark(&layout, Mark::Whole)
+}
+
+fn copy_files(from: &Path, to: &Path, mark: &Path) -> Result<()> {
+    directories::create_private(to)?;
+    for name in names_in(from)? {
+        let (old, new) = (from.join(&name), to.join(&name));
+        let found = old.symlink_metadata().map_err(Error::io("read", &old))?;
+        if found.is_dir() {
+            copy_files(&old, &new, mark)?;
+        } else if new != mark {
+            atomic_file::link_or_copy(&old, &new)?;
+        }
+    }
+    atomic_file::sync_directory(to)
+}
+
+/// Removes a store that was copied, or all in it where its directory is a mount point.
+///
+/// # Errors
+/// Something in it cannot be removed.
+pub fn empty(store: &Path) -> Result<()> {
+    match remove_store(store) {
+        Err(failed) if cannot_be_renamed(&failed) && is_hollow(store) => Ok(()),
+        done => done,
+    }
 }
 
 /// Cleans up after killed salvages of a store; leaves one alone that runs for longer than `wait`.
@@ -124,7 +196,8 @@ pub fn put_in_place(fresh: &Path, place: &Path, kept: &Path) -> Result<()> {
 pub fn settle(place: &Path, wait: Duration) -> Result<()> {
     let left = siblings(place, FRESH_MARK);
     let layout = Layout::new(place.to_path_buf());
-    if left.is_empty() && mark_of(place).is_none() {
+    let mark = mark_of(place);
+    if left.is_empty() && mark.is_none() {
         return Ok(());
     }
     let Some(parent) = place.parent() else {
@@ -140,6 +213,11 @@ pub fn settle(place: &Path, wait: Duration) -> Result<()> {
         match mark_of(path) {
             Some(Mark::Whole) if place.symlink_metadata().is_err() => {
                 atomic_file::rename(path, place)?;
+            }
+            // The place is a mount point, and filling it was interrupted.
+            Some(Mark::Whole) if mark == Some(Mark::BeingMade) || is_hollow(place) => {
+                empty(place)?;
+                put(path, place)?;
             }
             Some(Mark::BeingMade) => remove_store(path)?,
             None if is_hollow(path) => remove_store(path)?,
@@ -189,11 +267,18 @@ fn changed_ms(path: &Path) -> i64 {
     i64::try_from(since.as_millis()).unwrap_or_default()
 }
 
-/// Removes a half-made store, all of which the damaged one holds too.
+/// Removes a store, all of which another one holds too, or that nobody wants any more.
+///
+/// # Errors
+/// A file cannot be removed.
 #[expect(
     clippy::disallowed_methods,
-    reason = "the directory was made by a salvage of ours and never used"
+    reason = "the directory is a store, and nothing in it is the user's"
 )]
 pub fn remove_store(path: &Path) -> Result<()> {
-    std::fs::remove_dir_all(path).map_err(Error::io("remove", path))
+    match std::fs::remove_dir_all(path) {
+        // Another process may be removing the same leftover.
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io("remove", path)(e)),
+        _ => Ok(()),
+    }
 }

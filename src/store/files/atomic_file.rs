@@ -144,7 +144,8 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
     while_in_use(|| std::fs::rename(from, to)).map_err(Error::io("rename into place", to))
 }
 
-/// Exchanges two names of any kind in one step; `false` where the system cannot do that.
+/// Exchanges two names of any kind in one step; `false` where the system cannot do that, or not for
+/// these.
 ///
 /// # Errors
 /// The exchange failed; both names are as before.
@@ -154,7 +155,14 @@ pub fn exchange(one: &Path, other: &Path) -> Result<bool> {
     use rustix::io::Errno;
     match renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE) {
         Ok(()) => Ok(true),
-        Err(Errno::NOSYS | Errno::INVAL | Errno::PERM | Errno::OPNOTSUPP) => Ok(false),
+        Err(
+            Errno::NOSYS
+            | Errno::INVAL
+            | Errno::PERM
+            | Errno::OPNOTSUPP
+            | Errno::XDEV
+            | Errno::BUSY,
+        ) => Ok(false),
         Err(cause) => Err(Error::io("exchange", other)(cause.into())),
     }
 }

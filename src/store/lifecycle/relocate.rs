@@ -10,6 +10,7 @@ use std::path::Path;
 
 use crate::base::random_name::random_hex;
 use crate::error::{Error, Result};
+use crate::store::damage::replace_store;
 use crate::store::files::{atomic_file, directories, read_regular};
 use crate::store::layout::Layout;
 use crate::store::lifecycle::description::Description;
@@ -174,40 +175,43 @@ fn has_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
 }
 
 /// Exchanges the places of two stores, in one step where the system can, so that the place is never
-/// seen empty. The other store, no longer needed, is detached.
+/// seen empty. The other store, no longer needed, is detached, or removed where it cannot be renamed.
 ///
 /// # Errors
-/// A rename failed. Both stores exist; a second attempt continues.
+/// A rename failed. This store exists, with all of the other one; a second attempt continues.
 pub fn trade(
     store: LockedStore<'_>,
     other: LockedStore<'_>,
     description: &Description,
-) -> Result<Detached> {
+) -> Result<Option<Detached>> {
     let (old, place) = (
         store.store().dir().to_path_buf(),
         other.store().dir().to_path_buf(),
     );
     if !atomic_file::exchange(&old, &place)? {
-        let detached = StoreRemoval::of_locked(other).detach()?;
+        let mut detached = Some(StoreRemoval::of_locked(other).detach()?);
+        if let Some(in_the_way) = detached.take_if(|detached| detached.is_at(&place)) {
+            in_the_way.remove()?;
+        }
         return move_to(store, &place, description).map(|()| detached);
     }
     for folder in [place.parent(), old.parent()].into_iter().flatten() {
         atomic_file::sync_directory(folder)?;
     }
     description.write(&Layout::new(place))?;
-    StoreRemoval::of_locked_at(other, old).detach()
+    StoreRemoval::of_locked_at(other, old).detach().map(Some)
 }
 
-/// Renames a store to `place`, which must be free, and describes it as the store of another root.
+/// Moves a store to `place`, which must be free, and describes it as the store of another root.
 ///
 /// # Errors
-/// The rename failed; the store is where it was.
+/// The move failed; the store is where it was.
 pub fn move_to(store: LockedStore<'_>, place: &Path, description: &Description) -> Result<()> {
     if let Some(folder) = place.parent() {
         directories::create_private(folder)?;
     }
     let old = store.store().dir().to_path_buf();
-    atomic_file::rename(&old, place)?;
+    replace_store::move_store(&old, place)?;
     for folder in [place.parent(), old.parent()].into_iter().flatten() {
         atomic_file::sync_directory(folder)?;
     }

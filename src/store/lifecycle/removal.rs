@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::base::random_name::random_hex;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::store::damage::replace_store;
 use crate::store::files::atomic_file;
 use crate::store::layout::{Layout, NAME_DIGITS};
@@ -26,7 +26,7 @@ pub struct StoreRemoval {
     lock: Option<LockGuard>,
 }
 
-/// A directory that is no longer a store.
+/// A directory that is no longer a store, or no longer wanted where it cannot be renamed.
 #[derive(Debug)]
 pub struct Detached {
     aside: PathBuf,
@@ -86,7 +86,8 @@ impl StoreRemoval {
         }))
     }
 
-    /// Renames the directory. From here on the store is gone, even after a kill.
+    /// Renames the directory. From here on the store is gone, even after a kill; only one that the
+    /// system does not rename is still to be removed where it is.
     ///
     /// # Errors
     /// The rename failed; the store is as before.
@@ -97,10 +98,13 @@ impl StoreRemoval {
             .and_then(|name| name.to_str())
             .unwrap_or_default();
         let stem = name.get(..NAME_DIGITS).unwrap_or(name);
-        let aside = self
+        let mut aside = self
             .dir
             .with_file_name(format!("{stem}{DELETED_MARK}{}", random_hex()));
-        atomic_file::rename(&self.dir, &aside)?;
+        match atomic_file::rename(&self.dir, &aside) {
+            Err(failed) if replace_store::cannot_be_renamed(&failed) => aside = self.dir,
+            done => done?,
+        }
         if let Some(parent) = aside.parent() {
             atomic_file::sync_directory(parent)?;
         }
@@ -112,13 +116,18 @@ impl StoreRemoval {
 }
 
 impl Detached {
+    /// Whether the directory is still at this place.
+    pub fn is_at(&self, place: &Path) -> bool {
+        self.aside == place
+    }
+
     /// # Errors
     /// A file cannot be removed; the next [`clear_leftovers`] tries again.
     pub fn remove(self) -> Result<()> {
         let Self { aside, lock } = self;
         // Windows removes no directory in which a file is open.
         let lock = lock.filter(|_| cfg!(unix));
-        remove_tree(&aside)?;
+        replace_store::empty(&aside)?;
         drop(lock);
         Ok(())
     }
@@ -130,7 +139,8 @@ impl Detached {
 /// The folder cannot be listed, or a leftover cannot be removed.
 pub fn clear_leftovers(folder: &Path, of: Option<&Path>) -> Result<()> {
     let all = leftovers(folder, of)?;
-    all.iter().try_for_each(|path| remove_tree(path))
+    all.iter()
+        .try_for_each(|path| replace_store::remove_store(path))
 }
 
 /// Returns what removals left behind in a folder of stores; `of` limits that to one store.
@@ -164,21 +174,9 @@ pub fn clear_unfinished(place: &Path, wait: Duration) -> Result<()> {
     let _nobody_else = lock::acquire_directory(folder, wait)?;
     left.iter().try_for_each(|path| {
         if ownership::is_own_directory(path)? {
-            remove_tree(path)
+            replace_store::remove_store(path)
         } else {
             Ok(())
         }
     })
-}
-
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the directory was a store, and nothing in it is the user's"
-)]
-fn remove_tree(dir: &Path) -> Result<()> {
-    match std::fs::remove_dir_all(dir) {
-        // Another process may be removing the same leftover.
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", dir)(e)),
-        _ => Ok(()),
-    }
 }
