@@ -97,7 +97,7 @@ const ANSWERS: [(&str, Schema); 53] = [
 ];
 
 /// The answers of `workflow`, `phase` and `task`; those without a word are of wrong usage.
-const RUN_ANSWERS: [(&str, Schema); 38] = [
+const RUN_ANSWERS: [(&str, Schema); 35] = [
     ("phase", envelope::schema::<()>),
     ("phase.approve", envelope::schema::<runs::StepAnswer>),
     ("phase.done", envelope::schema::<runs::StepAnswer>),
@@ -117,7 +117,6 @@ const RUN_ANSWERS: [(&str, Schema); 38] = [
     ("workflow.archive", envelope::schema::<runs::EndAnswer>),
     ("workflow.cleanup", envelope::schema::<runs::EndAnswer>),
     ("workflow.delete", envelope::schema::<runs::EndAnswer>),
-    ("workflow.diff", envelope::schema::<runs::RunDiffAnswer>),
     ("workflow.export", envelope::schema::<runs::DocumentAnswer>),
     ("workflow.import", envelope::schema::<runs::RunStepAnswer>),
     ("workflow.init", envelope::schema::<runs::RunStepAnswer>),
@@ -137,12 +136,7 @@ const RUN_ANSWERS: [(&str, Schema); 38] = [
     ("workflow.resume", envelope::schema::<runs::ResumeAnswer>),
     ("workflow.rewind", envelope::schema::<runs::RewindAnswer>),
     ("workflow.set", envelope::schema::<runs::RunStepAnswer>),
-    ("workflow.shims", envelope::schema::<runs::ShimsAnswer>),
     ("workflow.show", envelope::schema::<runs::RunShowAnswer>),
-    (
-        "workflow.skeleton",
-        envelope::schema::<runs::DocumentAnswer>,
-    ),
     ("workflow.status", envelope::schema::<runs::RunStatusAnswer>),
     (
         "workflow.validate",

@@ -1,4 +1,4 @@
-//! `workflow status`, `list`, `show`, `next`, `diff`, `validate` and `lint`: they only look.
+//! `workflow status`, `list`, `show`, `next`, `validate` and `lint`: they only look.
 
 use std::path::PathBuf;
 
@@ -59,17 +59,6 @@ pub struct NextArgs {
     /// another command exits with 1
     #[arg(long, conflicts_with = "parallel")]
     pub id: bool,
-}
-
-/// Compare two states of a run
-#[derive(Clone, Debug, clap::Args)]
-pub struct WorkflowDiffArgs {
-    /// Revisions: beginnings of ids, @ or @~N [default: the last two]
-    #[arg(value_name = "REVISION", num_args = 0..=2)]
-    pub revisions: Vec<String>,
-    /// Run [default: the newest open one]
-    #[arg(short = 'w', long, value_name = "WORKFLOW")]
-    pub workflow: Option<String>,
 }
 
 pub fn status(
@@ -176,15 +165,4 @@ pub fn lint(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Resu
     let words = || listing::linted(&run.workflow, &findings);
     print_answer(cmd, || runs_json::lint(&run, &findings, code), words, &[]);
     Ok(code)
-}
-
-pub fn diff(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowDiffArgs) -> Result<u8> {
-    let compared = report::diff(context, args.workflow.as_deref(), &args.revisions)?;
-    print_answer(
-        cmd,
-        || runs_json::diff(&compared),
-        || listing::diff(&compared),
-        &compared.warnings,
-    );
-    Ok(exit_code::DONE)
 }
