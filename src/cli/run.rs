@@ -38,8 +38,14 @@ impl Properties {
 
 /// A command that acts on a directory.
 pub trait RunCommand: Sized {
+    /// As in [`Properties`].
+    const MAY_TAKE_LONG: bool = false;
+
     fn properties(&self) -> Properties {
-        Properties::USUAL
+        Properties {
+            may_take_long: Self::MAY_TAKE_LONG,
+            ..Properties::USUAL
+        }
     }
 
     /// Runs the command and returns its exit code.

@@ -2,10 +2,10 @@
 
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::contract::hold::{self as hold_op, HoldOptions};
+use crate::ops::contract::hold as hold_op;
 use crate::view::hold as hold_view;
 
 /// Refuse new checkpoints until the hold is released
@@ -30,25 +30,11 @@ pub struct ReleaseArgs {
     pub name: Option<String>,
 }
 
-impl From<&HoldArgs> for HoldOptions {
-    fn from(args: &HoldArgs) -> Self {
-        Self {
-            name: args.name.clone(),
-            span: args.span.clone(),
-        }
-    }
-}
-
 impl RunCommand for HoldArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let outcome = hold_op::hold(context, &(&self).into())?;
+        let outcome = hold_op::hold(context, self.name, self.span.as_deref())?;
         print_answer(
             cmd,
             || hold_view::hold_json(&outcome),
@@ -60,12 +46,7 @@ impl RunCommand for HoldArgs {
 }
 
 impl RunCommand for ReleaseArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = hold_op::release(context, self.name.as_deref())?;

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::KeepOptions;
-use crate::ops::maintain::orphans::{self, OrphanOptions};
+use crate::ops::maintain::orphans;
 use crate::ops::maintain::prune::{self as prune_op, PruneOptions};
 use crate::ops::maintain::stores::KnownStore;
 use crate::view::words::Output;
@@ -101,15 +101,6 @@ impl KeepArgs {
     }
 }
 
-impl PruneArgs {
-    pub fn resolve_orphaned(self, yes: bool) -> OrphanOptions {
-        OrphanOptions {
-            yes,
-            dry_run: self.dry_run,
-        }
-    }
-}
-
 impl RunCommand for PruneArgs {
     fn properties(&self) -> Properties {
         Properties {
@@ -148,8 +139,7 @@ fn prune_orphaned(context: &Context, cmd: &CommandContext<'_>, args: PruneArgs) 
         cmd.prompt
             .ask(&context.interrupt, stores_view::stake(stores), &question)
     };
-    let outcome =
-        orphans::prune_orphaned(context, args.resolve_orphaned(cmd.global.yes), &mut ask)?;
+    let outcome = orphans::prune_orphaned(context, cmd.global.yes, args.dry_run, &mut ask)?;
     let code = exit_code::of_orphans(&outcome);
     if cmd.printer.json {
         cmd.printer

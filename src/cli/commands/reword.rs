@@ -5,7 +5,7 @@ use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::maintain::reword::{self as reword_op, RewordOptions};
+use crate::ops::maintain::reword as reword_op;
 use crate::view::reword as reword_view;
 
 /// Give a checkpoint another reason
@@ -23,11 +23,7 @@ pub struct RewordArgs {
 
 impl RunCommand for RewordArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let options = RewordOptions {
-            selector: self.selector,
-            reason: self.reason,
-        };
-        let outcome = reword_op::reword(context, &options)?;
+        let outcome = reword_op::reword(context, &self.selector, &self.reason)?;
         print_answer(
             cmd,
             || reword_view::json(&outcome),

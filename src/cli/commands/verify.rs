@@ -2,7 +2,7 @@
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::verify::{self as verify_op, VerifyOptions};
@@ -34,12 +34,7 @@ impl From<&VerifyArgs> for VerifyOptions {
 }
 
 impl RunCommand for VerifyArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = verify_op::verify(context, &(&self).into())?;
