@@ -109,7 +109,7 @@ fn commands_in(text: &str) -> Vec<String> {
     let second = text
         .strip_prefix("checkpoint ")
         .and_then(|rest| rest.split(' ').next());
-    if second.is_some_and(|word| parse::command_name(word).is_some()) {
+    if second.is_some_and(|word| parse::command().find_subcommand(word).is_some()) {
         found.push(text.to_owned());
     }
     found

@@ -138,7 +138,7 @@ const DOORS: [(&str, &[&str]); 36] = [
         ],
     ),
     ("terminal_size", &["cli/terminal/printer"]),
-    ("thiserror", &["error", "workflow/words/"]),
+    ("thiserror", &["error", "store/objects/", "workflow/words/"]),
     ("tokio", &["cli/mcp/"]),
     ("serde_yaml_ng", &["agent/setup/servers/yaml_section"]),
     ("toml", &["config", "agent/setup/servers/toml_section"]),

@@ -1,7 +1,6 @@
 //! `hold` and `release`: keep checkpoints from being made for a while.
 
-use crate::cli::command_context::{CommandContext, print_answer};
-use crate::cli::exit_code;
+use crate::cli::command_context::{CommandContext, answer};
 use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
@@ -35,13 +34,12 @@ impl RunCommand for HoldArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = hold_op::hold(context, self.name, self.span.as_deref())?;
-        print_answer(
+        answer(
             cmd,
             || hold_view::hold_json(&outcome),
             || hold_view::hold(&outcome),
             &outcome.warnings,
-        );
-        Ok(exit_code::DONE)
+        )
     }
 }
 
@@ -50,12 +48,11 @@ impl RunCommand for ReleaseArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = hold_op::release(context, self.name.as_deref())?;
-        print_answer(
+        answer(
             cmd,
             || hold_view::release_json(&outcome),
             || hold_view::release(&outcome),
             &outcome.warnings,
-        );
-        Ok(exit_code::DONE)
+        )
     }
 }

@@ -1,7 +1,6 @@
 //! `pin` and `unpin`: exempt a checkpoint from retention, or end that.
 
-use crate::cli::command_context::{CommandContext, print_answer};
-use crate::cli::exit_code;
+use crate::cli::command_context::{CommandContext, answer};
 use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
@@ -43,11 +42,10 @@ impl RunCommand for UnpinArgs {
 fn run(context: &Context, cmd: &CommandContext<'_>, selector: &str, pinned: bool) -> Result<u8> {
     let outcome = pin_op::set_pinned(context, selector, pinned)?;
     let command = if pinned { "pin" } else { "unpin" };
-    print_answer(
+    answer(
         cmd,
         || pin_view::json(command, &outcome),
         || pin_view::human(&outcome),
         &outcome.warnings,
-    );
-    Ok(exit_code::DONE)
+    )
 }

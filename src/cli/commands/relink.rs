@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::{CommandContext, answer};
+use crate::cli::environment;
 use crate::cli::run::{Properties, RunCommand};
-use crate::cli::{environment, exit_code};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::relink::{self as relink_op, RelinkOptions, Relinking};
@@ -49,12 +49,11 @@ impl RunCommand for RelinkArgs {
             )
         };
         let outcome = relink_op::relink(context, &options, &mut ask)?;
-        print_answer(
+        answer(
             cmd,
             || relink_view::json(&outcome),
             || relink_view::human(&outcome),
             &outcome.warnings,
-        );
-        Ok(exit_code::DONE)
+        )
     }
 }

@@ -1,7 +1,6 @@
 //! `reword`: gives a checkpoint another reason.
 
-use crate::cli::command_context::{CommandContext, print_answer};
-use crate::cli::exit_code;
+use crate::cli::command_context::{CommandContext, answer};
 use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
@@ -24,12 +23,11 @@ pub struct RewordArgs {
 impl RunCommand for RewordArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = reword_op::reword(context, &self.selector, &self.reason)?;
-        print_answer(
+        answer(
             cmd,
             || reword_view::json(&outcome),
             || reword_view::human(&outcome),
             &outcome.warnings,
-        );
-        Ok(exit_code::DONE)
+        )
     }
 }

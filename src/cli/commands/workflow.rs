@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use crate::base::time;
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::{CommandContext, answer, print_answer};
 use crate::cli::commands::lists;
 use crate::cli::commands::phase::{RunArgs, StepArgs, print_step};
 use crate::cli::commands::select_args::PlanArgs;
@@ -380,13 +380,12 @@ fn rewind(context: &Context, cmd: &CommandContext<'_>, args: &RewindArgs) -> Res
             .iter()
             .flat_map(|state| state.warnings.clone()),
     );
-    print_answer(
+    answer(
         cmd,
         || runs_json::rewind(&outcome, exit_code::DONE),
         || workflow_view::rewind(&outcome),
         &warnings,
-    );
-    Ok(exit_code::DONE)
+    )
 }
 
 fn mini(context: &Context, cmd: &CommandContext<'_>, args: &MiniCommitArgs) -> Result<u8> {
@@ -413,13 +412,12 @@ fn mini(context: &Context, cmd: &CommandContext<'_>, args: &MiniCommitArgs) -> R
         .as_ref()
         .map(|step| step.warnings.clone())
         .unwrap_or_default();
-    print_answer(
+    answer(
         cmd,
         || runs_json::mini_commit(&outcome),
         || workflow_view::mini_commit(&outcome),
         &warnings,
-    );
-    Ok(exit_code::DONE)
+    )
 }
 
 fn archive(context: &Context, cmd: &CommandContext<'_>, name: &str, args: &RunArgs) -> Result<u8> {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::base::text::escape;
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::{CommandContext, answer, print_answer};
 use crate::cli::commands::lists;
 use crate::cli::commands::phase::RunArgs;
 use crate::cli::exit_code;
@@ -71,24 +71,22 @@ pub fn status(
         None => report::status(context, args.run.name(), true)?,
     };
     let document = || runs_json::status("workflow.status", &status, exit_code::DONE);
-    print_answer(
+    answer(
         cmd,
         document,
         || workflow_view::status(&status, context.now_ms, cmd.printer.for_a_person()),
         &status.warnings,
-    );
-    Ok(exit_code::DONE)
+    )
 }
 
 pub fn list(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowListArgs) -> Result<u8> {
     let listed = report::list(context, args.kind.as_deref(), args.all)?;
-    print_answer(
+    answer(
         cmd,
         || runs_json::list(&listed),
         || listing::list(&listed, cmd.printer.for_a_person()),
         &listed.warnings,
-    );
-    Ok(exit_code::DONE)
+    )
 }
 
 pub fn show(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowShowArgs) -> Result<u8> {
@@ -103,8 +101,7 @@ pub fn show(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowShowArgs
             listing::show(&shown, cmd.printer.for_a_person())
         }
     };
-    print_answer(cmd, || runs_json::show(&shown), words, &shown.warnings);
-    Ok(exit_code::DONE)
+    answer(cmd, || runs_json::show(&shown), words, &shown.warnings)
 }
 
 pub fn next(context: &Context, cmd: &CommandContext<'_>, args: &NextArgs) -> Result<u8> {

@@ -1,7 +1,5 @@
 //! Hashes: ids of objects with collision detection, and the plain SHA-1 of packs and indexes.
 
-use std::fmt;
-
 use sha1::Digest as _;
 
 use crate::model::state::object_id::ObjectId;
@@ -16,16 +14,9 @@ pub enum ObjectKind {
 }
 
 /// The content bears the mark of a SHA-1 collision attack, so its id would not be unique.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the content is part of a SHA-1 collision attack")]
 pub struct Collision;
-
-impl fmt::Display for Collision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the content is part of a SHA-1 collision attack")
-    }
-}
-
-impl std::error::Error for Collision {}
 
 /// Computes the id of an object whose content comes in pieces.
 pub struct ObjectHasher {

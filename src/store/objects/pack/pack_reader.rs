@@ -1,8 +1,8 @@
 //! Reads one pack file: its entries by offset, whole, in pieces or raw. Resolves no deltas.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
-use std::{fmt, io};
 
 use crate::base::malformed::Malformed;
 use crate::base::read_regular;
@@ -46,21 +46,13 @@ pub struct EntryHeader {
 }
 
 /// The reason why an entry could not be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub enum ReadError {
     Damaged(String),
     Io(io::Error),
     /// The receiver of the bytes failed, not the pack.
     Sink(io::Error),
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Damaged(why) => f.write_str(why),
-            Self::Io(cause) | Self::Sink(cause) => cause.fmt(f),
-        }
-    }
 }
 
 impl From<io::Error> for ReadError {
