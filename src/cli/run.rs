@@ -38,12 +38,16 @@ impl Properties {
 
 /// A command that acts on a directory.
 pub trait RunCommand: Sized {
-    /// As in [`Properties`].
+    // As in [`Properties`].
     const MAY_TAKE_LONG: bool = false;
+    const HAS_DRY_RUN: bool = false;
+    const OWN_FILE: OwnFile = OwnFile::MustBeGood;
 
     fn properties(&self) -> Properties {
         Properties {
             may_take_long: Self::MAY_TAKE_LONG,
+            has_dry_run: Self::HAS_DRY_RUN,
+            own_file: Self::OWN_FILE,
             ..Properties::USUAL
         }
     }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::cli::terminal::printer::StdoutSink;
 use crate::config::settings::OwnFile;
 use crate::error::Result;
@@ -92,12 +92,7 @@ fn drop_cut_letter(bytes: &mut Vec<u8>) {
 }
 
 impl RunCommand for CatArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            own_file: OwnFile::MayBeBad,
-            ..Properties::USUAL
-        }
-    }
+    const OWN_FILE: OwnFile = OwnFile::MayBeBad;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         if cmd.printer.json {

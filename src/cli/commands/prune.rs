@@ -4,7 +4,7 @@ use crate::base::malformed::Malformed;
 use crate::base::time::parse_span;
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::ops::context::Context;
@@ -102,13 +102,8 @@ impl KeepArgs {
 }
 
 impl RunCommand for PruneArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            has_dry_run: true,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
+    const HAS_DRY_RUN: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         if self.orphaned {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::cli::command_context::{CommandContext, answer};
 use crate::cli::environment;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::relink::{self as relink_op, RelinkOptions, Relinking};
@@ -25,13 +25,8 @@ pub struct RelinkArgs {
 }
 
 impl RunCommand for RelinkArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            has_dry_run: true,
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const HAS_DRY_RUN: bool = true;
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let old_root = environment::absolute(&self.old_path)?;
