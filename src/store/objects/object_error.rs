@@ -66,5 +66,5 @@ impl From<Malformed> for ReadFailure {
     }
 }
 
-/// Kind and content; the kind of a tag is `None`.
-pub type AnyObject = (Option<ObjectKind>, Vec<u8>);
+/// Kind and content.
+pub type AnyObject = (ObjectKind, Vec<u8>);

@@ -30,7 +30,6 @@ const STREAM_START_BYTES: usize = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     Object(ObjectKind),
-    Tag,
     /// Made from another object; see `pack_delta`.
     Delta,
 }
@@ -362,7 +361,7 @@ pub fn check_structure_size(kind: ObjectKind, size: u64) -> Result<(), ReadError
 fn check_size(header: &EntryHeader) -> Result<(), ReadError> {
     match header.kind {
         EntryKind::Object(kind) => check_structure_size(kind, header.size),
-        EntryKind::Tag | EntryKind::Delta => Ok(()),
+        EntryKind::Delta => Ok(()),
     }
 }
 
@@ -372,13 +371,13 @@ fn too_large(size: u64) -> ReadError {
     ))
 }
 
-/// Encodes the header of an undeltified entry; `None` is a tag.
-pub fn encode_header(kind: impl Into<Option<ObjectKind>>, size: u64) -> Vec<u8> {
-    let number = match kind.into() {
-        Some(ObjectKind::Commit) => 1,
-        Some(ObjectKind::Tree) => 2,
-        Some(ObjectKind::Blob) => 3,
-        None => 4,
+/// Encodes the header of an undeltified entry.
+pub fn encode_header(kind: ObjectKind, size: u64) -> Vec<u8> {
+    let number = match kind {
+        ObjectKind::Commit => 1,
+        ObjectKind::Tree => 2,
+        ObjectKind::Blob => 3,
+        ObjectKind::Tag => 4,
     };
     encode_start(number, size)
 }
@@ -404,7 +403,7 @@ fn parse_header(bytes: &[u8]) -> Result<EntryHeader, ReadError> {
         1 => EntryKind::Object(ObjectKind::Commit),
         2 => EntryKind::Object(ObjectKind::Tree),
         3 => EntryKind::Object(ObjectKind::Blob),
-        4 => EntryKind::Tag,
+        4 => EntryKind::Object(ObjectKind::Tag),
         6 | 7 => EntryKind::Delta,
         _ => return Err(damaged("an entry has an unknown kind")),
     };
@@ -438,7 +437,12 @@ mod tests {
     #[test]
     fn headers_are_read_as_they_are_written() {
         for size in [0, 1, 15, 16, 2047, 2048, u64::from(u32::MAX), SANE_SIZE] {
-            for kind in [ObjectKind::Blob, ObjectKind::Tree, ObjectKind::Commit] {
+            for kind in [
+                ObjectKind::Blob,
+                ObjectKind::Tree,
+                ObjectKind::Commit,
+                ObjectKind::Tag,
+            ] {
                 let bytes = encode_header(kind, size);
                 let header = parse_header(&bytes).unwrap();
                 assert_eq!(
