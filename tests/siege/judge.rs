@@ -30,19 +30,24 @@ pub fn judge(stage: &Stage<'_>, said: &Said, trial: usize, tally: &Tally) -> Res
     if stage.scenario.facet.is_some() {
         tally.companions.fetch_add(1, Ordering::Relaxed);
     }
-    match said {
+    let typed = match said {
         Said::Done(run) if run.code == 101 || run.code >= 128 => {
             return Err(format!("it fell over: {run}"));
         }
         Said::Done(run) if run.code != 0 => type_in(stage, run, trial, tally)?,
-        _ => {}
-    }
+        _ => None,
+    };
+    let is_in_part = typed.is_some_and(|command| command.contains(" --exclude "));
     if stage.scenario.is_unusable_before {
         // Nothing can read such a store; the create below is the way out.
         let _ = field.run(&[], &["create", "-r", "way out", "-q"]);
     }
     let was_pending = settled(stage, trial, tally)?;
-    working_directory(stage, said, was_pending, tally)?;
+    if is_in_part {
+        restored_in_part(stage)?;
+    } else {
+        working_directory(stage, said, was_pending, tally)?;
+    }
     // What it printed of a restore that was settled since is no longer so.
     if let Said::Done(run) = said
         && run.code == 0
@@ -94,16 +99,23 @@ fn made_afterwards(stage: &Stage<'_>, trial: usize, tally: &Tally) -> Result<Run
     }
 }
 
-/// Types in one of the commands that a run printed.
-fn type_in(stage: &Stage<'_>, run: &Run, trial: usize, tally: &Tally) -> Result<(), String> {
+/// Types in one of the commands that a run printed, and returns it.
+fn type_in(
+    stage: &Stage<'_>,
+    run: &Run,
+    trial: usize,
+    tally: &Tally,
+) -> Result<Option<String>, String> {
     let commands = printed::commands(run);
     // Where the store is unusable, a create is the only way on.
     if commands.is_empty() || stage.scenario.is_unusable_before {
-        return Ok(());
+        return Ok(None);
     }
     tally.typed.fetch_add(1, Ordering::Relaxed);
-    let typed = printed::follow(&stage.field, &commands[trial % commands.len()]);
-    typed.map_err(|why| format!("{why}\nafter {run}"))
+    let command = &commands[trial % commands.len()];
+    let typed = printed::follow(&stage.field, command);
+    typed.map_err(|why| format!("{why}\nafter {run}"))?;
+    Ok(Some(command.clone()))
 }
 
 /// Checks that an interrupted restore is reported and leads on or back; returns whether there was
@@ -144,6 +156,10 @@ fn working_directory(
                 tally.restores.fetch_add(1, Ordering::Relaxed);
             }
             match &stage.target {
+                Some(_) if now.facet != stage.after.facet => Err(format!(
+                    "it said it was done: {}: {run}",
+                    now.against(&stage.after)
+                )),
                 Some(target) => target::reached(target, &captured(&now.tree), run),
                 None if told(run) || now == stage.after => Ok(()),
                 None => Err(format!(
@@ -160,16 +176,35 @@ fn working_directory(
             let facet = [&stage.before, &stage.after]
                 .iter()
                 .any(|state| now.facet == state.facet);
+            let report = match said {
+                Said::Done(run) => run.to_string(),
+                Said::Nothing => String::new(),
+            };
             if tree && facet {
                 Ok(())
             } else {
                 Err(format!(
-                    "neither as before nor as after: {}",
+                    "neither as before nor as after: {}: {report}",
                     now.against(&stage.before)
                 ))
             }
         }
     }
+}
+
+/// Checks that each path is in its old or new state, after a printed command that leaves some out.
+fn restored_in_part(stage: &Stage<'_>) -> Result<(), String> {
+    let now = Picture::of(stage.scenario, &stage.field).tree;
+    let states = [&stage.before.tree, &stage.after.tree];
+    let paths = states.iter().flat_map(|state| state.nodes.keys());
+    for path in paths.chain(now.nodes.keys()) {
+        let is_in = |state: &&Tree| state.nodes.get(path) == now.nodes.get(path);
+        if !states.iter().any(is_in) {
+            let name = path.escape_ascii();
+            return Err(format!("{name} is neither as before nor as after"));
+        }
+    }
+    Ok(())
 }
 
 fn every_state(stage: &Stage<'_>, trial: usize) -> Result<(), String> {

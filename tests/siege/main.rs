@@ -40,6 +40,7 @@ mod kill;
 mod ladder;
 mod mounts;
 mod options;
+mod owners;
 mod packing;
 mod parallel;
 mod power;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::bench::{Tree, damaged, tree::at_or_below};
 use crate::companions;
 use crate::field::Field;
+use crate::owners;
 use crate::packing;
 
 pub struct Scenario {
@@ -72,7 +73,7 @@ impl Picture {
 const CREATE: &[&str] = &["create", "-r", "new"];
 const RESTORE: &[&str] = &["restore", "one", "--yes"];
 
-pub const SCENARIOS: [Scenario; 26] = [
+pub const SCENARIOS: [Scenario; 31] = [
     // Bounded ones come first, so that they get their share of the time.
     Scenario {
         target: Some("one"),
@@ -135,6 +136,32 @@ pub const SCENARIOS: [Scenario; 26] = [
         in_full: false,
         ..Scenario::new("export", companions::travelling, companions::EXPORT)
     },
+    beside_a_worktree("create beside a worktree", CREATE, None),
+    beside_a_worktree("restore beside a worktree", RESTORE, Some("one")),
+    Scenario {
+        facet: Some(owners::nested),
+        target: Some("four"),
+        in_full: false,
+        ..Scenario::new(
+            "restore around a nested root",
+            owners::around_a_nested_root,
+            &["restore", "four", "--yes"],
+        )
+    },
+    Scenario {
+        facet: Some(owners::nested),
+        in_full: false,
+        ..Scenario::new(
+            "create in a nested root",
+            owners::around_a_nested_root,
+            &["-C", owners::NESTED, "create", "-r", "inner new"],
+        )
+    },
+    with_database(
+        "restore of a database with its log",
+        owners::with_a_log,
+        &["restore", "logged", "--yes"],
+    ),
     Scenario {
         in_full: false,
         ..Scenario::new("create that packs refs", packing::about_to_pack, CREATE)
@@ -216,6 +243,20 @@ const fn with_database(
         facet: Some(companions::rows),
         in_full: false,
         ..Scenario::new(name, prepare, args)
+    }
+}
+
+const fn beside_a_worktree(
+    name: &'static str,
+    args: &'static [&'static str],
+    target: Option<&'static str>,
+) -> Scenario {
+    Scenario {
+        apart: &[owners::WORKTREES],
+        facet: Some(owners::worktree),
+        target,
+        in_full: false,
+        ..Scenario::new(name, owners::beside_a_worktree, args)
     }
 }
 
@@ -307,7 +348,12 @@ fn known(field: &Field, scenario: &Scenario) -> BTreeMap<String, Tree> {
 
 /// Full ids and reasons of all checkpoints, newest first; none where the store cannot be listed.
 pub fn checkpoints(field: &Field) -> Vec<(String, String)> {
-    let run = field.run(&[], &["list", "--json"]);
+    checkpoints_in(field, ".")
+}
+
+/// Those of a directory below, with a store of its own.
+pub fn checkpoints_in(field: &Field, dir: &str) -> Vec<(String, String)> {
+    let run = field.run(&[], &["-C", dir, "list", "--json"]);
     if run.code != 0 && run.code != 5 {
         return Vec::new();
     }

@@ -38,7 +38,9 @@ pub fn effective_rules(
     let store_list = store.map_or_else(|| built_in.to_vec(), Store::exclusion_list);
     let settings = &context.settings;
     let sensitive_allow = [settings.sensitive_allow.as_slice(), include_sensitive].concat();
-    let repository = Repository::containing(context.root.path()).ok().flatten();
+    let root = context.root.path();
+    let repository =
+        Repository::containing(root).unwrap_or_else(|_| Some(Repository::unread(root)));
     let record = RuleRecord {
         store_list: (store_list != built_in).then(|| store_list.clone()),
         excludes: settings.excludes.clone(),
@@ -46,7 +48,7 @@ pub fn effective_rules(
         max_file_size_bytes: settings.max_file_size_bytes,
         above: repository
             .as_ref()
-            .map(|found| found.ignore_files_above(context.root.path()))
+            .map(|found| found.ignore_files_above(root))
             .unwrap_or_default(),
     };
     let own_files = context.own_files(store).paths().to_vec();

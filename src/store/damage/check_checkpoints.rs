@@ -28,6 +28,9 @@ pub struct CheckpointChecker<'c> {
     /// Trees without a fault in them, and blobs that were checked before.
     clean: HashSet<ObjectId>,
     extents: TreeExtents,
+    /// Whether trees must be walked by path: after the first fault in one, or if an extent can be
+    /// known of a tree that was not checked.
+    walks: bool,
     blobs: HashMap<ObjectId, Option<String>>,
     counted: HashSet<ObjectId>,
 }
@@ -39,6 +42,7 @@ impl<'c> CheckpointChecker<'c> {
             options,
             clean: HashSet::new(),
             extents: TreeExtents::default(),
+            walks: false,
             blobs: HashMap::new(),
             counted: HashSet::new(),
         }
@@ -48,6 +52,7 @@ impl<'c> CheckpointChecker<'c> {
     pub fn trust(&mut self, extents: TreeExtents) {
         self.clean.extend(&extents.unchanged);
         self.extents = extents;
+        self.walks = true;
     }
 
     /// Checks a checkpoint and adds its faults to the report.
@@ -243,13 +248,48 @@ impl<'c> CheckpointChecker<'c> {
         faults: &mut Vec<Fault>,
         report: &mut CheckReport,
     ) -> Result<()> {
+        if self.clean.contains(&root) {
+            return Ok(());
+        }
         let stop = self.options.check_interrupt;
-        if !self.clean.contains(&root) && !self.extents.is_within(self.objects, root, stop)? {
+        let mut extents = std::mem::take(&mut self.extents);
+        let is_within = extents.is_within(root, stop, &mut |id| self.check_entries(id, report));
+        self.extents = extents;
+        if !is_within? {
             faults.push(fault_of(format!(
                 "a tree in it has over {MOST_ENTRIES} entries or {MOST_LEVELS} levels"
             )));
-            return Ok(());
+        } else if self.walks {
+            self.walk_tree(root, is_written, faults, report)?;
         }
+        Ok(())
+    }
+
+    /// Checks the entries of one tree without their paths; returns how many it has, and the trees
+    /// among them. What is wrong is found again by [`Self::walk_tree`], which knows the paths.
+    fn check_entries(&mut self, id: ObjectId, report: &mut CheckReport) -> (u64, Vec<ObjectId>) {
+        let Ok(entries) = convert::read_tree(self.objects, id) else {
+            self.walks = true;
+            return Default::default();
+        };
+        self.count(id, 0, report);
+        let mut below = Vec::new();
+        for entry in &entries {
+            let is_file = !entry.is_directory() && entry.mode != MODE_GITLINK;
+            below.extend(entry.is_directory().then_some(entry.id));
+            self.walks |= limits::name_problem(&entry.name).is_some()
+                || is_file && self.check_file(entry, report).is_some();
+        }
+        (entries.len() as u64, below)
+    }
+
+    fn walk_tree(
+        &mut self,
+        root: ObjectId,
+        is_written: bool,
+        faults: &mut Vec<Fault>,
+        report: &mut CheckReport,
+    ) -> Result<()> {
         let name_problem = |path: &RelPath| {
             let why = limits::name_problem(path.name()).filter(|_| is_written)?;
             Some(Fault {
@@ -265,7 +305,7 @@ impl<'c> CheckpointChecker<'c> {
             if self.clean.contains(&id) {
                 continue;
             }
-            stop()?;
+            (self.options.check_interrupt)()?;
             visited.push(id);
             let entries = match convert::read_tree(self.objects, id) {
                 Ok(entries) => entries,
@@ -282,9 +322,7 @@ impl<'c> CheckpointChecker<'c> {
             for (path, entry) in walk.enter(&dir, &entries) {
                 faults.extend(name_problem(&path));
                 if entry.mode != MODE_GITLINK
-                    && let Some(why) = self
-                        .check_blob(entry.id, report)
-                        .or_else(|| self.check_link(entry))
+                    && let Some(why) = self.check_file(entry, report)
                 {
                     faults.push(Fault {
                         path: Some(path),
@@ -298,6 +336,11 @@ impl<'c> CheckpointChecker<'c> {
             self.clean.extend(visited);
         }
         Ok(())
+    }
+
+    fn check_file(&mut self, entry: &TreeEntry, report: &mut CheckReport) -> Option<String> {
+        let blob = self.check_blob(entry.id, report);
+        blob.or_else(|| self.check_link(entry))
     }
 
     /// What makes an entry a link that no system can have, if it is one.

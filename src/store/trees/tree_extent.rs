@@ -46,21 +46,21 @@ impl TreeExtents {
         }
     }
 
-    /// Whether a tree is within the bounds; each tree is read once. One that cannot be read counts
-    /// as empty: the check of the checkpoint names it.
+    /// Whether a tree is within the bounds. `read` is called once for each tree that is not known
+    /// yet, and returns how many entries it has and the trees among them.
     ///
     /// # Errors
     /// That of `check_interrupt`.
     pub fn is_within(
         &mut self,
-        objects: &Objects,
         root: ObjectId,
         check_interrupt: &dyn Fn() -> Result<()>,
+        read: &mut dyn FnMut(ObjectId) -> (u64, Vec<ObjectId>),
     ) -> Result<bool> {
         if self.compared.contains(&root) {
             return Ok(true);
         }
-        Ok(self.of(objects, root, check_interrupt)?.is_some())
+        Ok(self.of(root, check_interrupt, read)?.is_some())
     }
 
     /// Compares each tree with the one before it; `near` is like the first. Returns the last that is
@@ -105,7 +105,7 @@ impl TreeExtents {
         {
             return Ok(Some(entries));
         }
-        let extent = self.of(objects, root, check_interrupt)?;
+        let extent = self.of(root, check_interrupt, &mut |id| read(objects, id))?;
         Ok(extent.map(|extent| extent.entries))
     }
 
@@ -143,7 +143,8 @@ impl TreeExtents {
                         open.push((entry.id, same.id, level + 1));
                     }
                     _ if entry.is_directory() => {
-                        let below = self.of(objects, entry.id, check_interrupt)?;
+                        let read = &mut |id| read(objects, id);
+                        let below = self.of(entry.id, check_interrupt, read)?;
                         let Some(below) = below.filter(|e| level + e.levels <= MOST_LEVELS) else {
                             return Ok(None);
                         };
@@ -163,9 +164,9 @@ impl TreeExtents {
     /// The extent of a tree; `None` if it is not within the bounds.
     fn of(
         &mut self,
-        objects: &Objects,
         root: ObjectId,
         check_interrupt: &dyn Fn() -> Result<()>,
+        read: &mut dyn FnMut(ObjectId) -> (u64, Vec<ObjectId>),
     ) -> Result<Option<Extent>> {
         let mut open: Vec<(ObjectId, Vec<ObjectId>, Extent)> = Vec::new();
         let mut next = Some(root).filter(|root| !self.known.contains_key(root));
@@ -175,7 +176,7 @@ impl TreeExtents {
                 if open.len() >= MOST_LEVELS {
                     return Ok(None);
                 }
-                let (entries, below) = read(objects, id).unwrap_or_default();
+                let (entries, below) = read(id);
                 open.push((id, below, Extent { entries, levels: 1 }));
             }
             let Some((id, below, extent)) = open.last_mut() else {
@@ -212,14 +213,20 @@ fn parse(objects: &Objects, id: ObjectId) -> Option<Vec<TreeEntry>> {
     tree_codec::parse(&objects.read(&id).ok()?.1).ok()
 }
 
-/// The number of entries of a tree, and the trees in it.
-fn read(objects: &Objects, id: ObjectId) -> Result<(u64, Vec<ObjectId>), ReadFailure> {
-    let (_, bytes) = objects.read(&id)?;
-    let (mut entries, mut below) = (0, Vec::new());
-    for line in tree_codec::lines(&bytes) {
-        let line = line?;
-        entries += 1;
-        below.extend((line.mode == MODE_DIRECTORY).then_some(line.id));
-    }
-    Ok((entries, below))
+/// The number of entries of a tree, and the trees in it. One that cannot be read counts as empty: the
+/// check of the checkpoint names it.
+fn read(objects: &Objects, id: ObjectId) -> (u64, Vec<ObjectId>) {
+    let lines = |bytes: &[u8]| -> Result<_, ReadFailure> {
+        let (mut entries, mut below) = (0, Vec::new());
+        for line in tree_codec::lines(bytes) {
+            let line = line?;
+            entries += 1;
+            below.extend((line.mode == MODE_DIRECTORY).then_some(line.id));
+        }
+        Ok((entries, below))
+    };
+    let bytes = objects.read(&id).map_err(ReadFailure::from);
+    bytes
+        .and_then(|(_, bytes)| lines(&bytes))
+        .unwrap_or_default()
 }

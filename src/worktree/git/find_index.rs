@@ -49,7 +49,7 @@ impl Repository {
                 Err(error) if top == root => return Err(error),
                 found => found.ok().flatten(),
             };
-            let has = |dir: &Path, name| dir.join(name).symlink_metadata().is_ok();
+            let has = |dir: &Path, name| !matches!(read_regular::lstat(&dir.join(name)), Ok(None));
             if let Some(git_dir) = git_dir.filter(|dir| has(dir, "HEAD") || has(dir, "index")) {
                 let owner = sys::owner(&top.join(".git"));
                 let is_trusted = top == root || [sys::owner(root), Some(0)].contains(&owner);
@@ -58,6 +58,12 @@ impl Repository {
             }
         }
         Ok(None)
+    }
+
+    /// The repository that a root is taken for whose `.git` cannot be read.
+    pub fn unread(root: &Path) -> Self {
+        let (top, git_dir) = (root.to_path_buf(), root.join(".git"));
+        Self { top, git_dir }
     }
 
     /// Returns the `.gitignore` files between its top and a root in it, nearest first.
@@ -76,12 +82,16 @@ impl Repository {
     }
 
     /// Whether the `.git` of a directory makes it a working tree of this repository, or a linked
-    /// one of a submodule.
+    /// one of a submodule. If that cannot be read, it may be one.
     pub fn has_worktree(&self, dir: &Path) -> bool {
-        let Ok(Some(of_dir)) = git_dir(dir) else {
-            return false;
+        let of_dir = match linked_git_dir(dir) {
+            Ok(Some(of_dir)) => of_dir,
+            Ok(None) => return false,
+            Err(error) => return error.kind() != io::ErrorKind::InvalidData,
         };
-        let common = common_dir(&self.git_dir);
+        let Ok(common) = common_dir(&self.git_dir) else {
+            return !dir.join(".git").is_dir();
+        };
         let is_common = |dir: &Path| is_same_dir(dir, &common);
         let entries = of_dir.parent().filter(|dir| dir.ends_with("worktrees"));
         let holder = entries.and_then(Path::parent);
@@ -106,13 +116,10 @@ impl Repository {
 }
 
 /// Returns the directory that a repository shares with its linked worktrees.
-fn common_dir(git_dir: &Path) -> PathBuf {
-    let named = read_plain(&git_dir.join("commondir"), MAX_LINK_BYTES);
-    let named = named
-        .ok()
-        .flatten()
-        .and_then(|text| path_from(text.trim_ascii_end()));
-    named.map_or_else(|| git_dir.to_path_buf(), |named| git_dir.join(named))
+fn common_dir(git_dir: &Path) -> Result<PathBuf> {
+    let named = read_plain(&git_dir.join("commondir"), MAX_LINK_BYTES)?;
+    let named = named.and_then(|text| path_from(text.trim_ascii_end()));
+    Ok(named.map_or_else(|| git_dir.to_path_buf(), |named| git_dir.join(named)))
 }
 
 fn is_below(dir: &Path, other: &Path) -> bool {
@@ -122,11 +129,12 @@ fn is_below(dir: &Path, other: &Path) -> bool {
         .is_some_and(|(dir, other)| dir.starts_with(other))
 }
 
+/// Whether two paths lead to one place, or may do so.
 fn is_same_dir(one: &Path, other: &Path) -> bool {
-    let stat = |path| sys::stat_path(path).ok();
-    stat(one)
-        .zip(stat(other))
-        .is_some_and(|(one, other)| sys::is_same_place(&one, &other))
+    match (sys::stat_path(one), sys::stat_path(other)) {
+        (Ok(one), Ok(other)) => sys::is_same_place(&one, &other),
+        (Err(error), _) | (_, Err(error)) => !is_absent(&error),
+    }
 }
 
 /// Returns a relative path with slashes.
@@ -243,23 +251,29 @@ fn read_index(path: &Path) -> Result<Option<IndexNames>> {
 /// Returns the repository's directory: `.git` itself, or the target of a `.git` file in a linked
 /// worktree or submodule.
 pub(in crate::worktree) fn git_dir(root: &Path) -> Result<Option<PathBuf>> {
+    linked_git_dir(root).map_err(Error::io("read", &root.join(".git")))
+}
+
+/// As [`git_dir`]; what is there and leads nowhere is `InvalidData`.
+fn linked_git_dir(root: &Path) -> io::Result<Option<PathBuf>> {
     let dot_git = root.join(".git");
-    match fs::metadata(&dot_git) {
+    let text = match fs::metadata(&dot_git) {
         Ok(found) if found.is_dir() => return Ok(Some(dot_git)),
-        Ok(_) => {}
+        Ok(_) => read_regular::read_linked(&dot_git, MAX_LINK_BYTES),
+        Err(error) => Err(error),
+    };
+    let text = match text {
         Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(Error::io("read", &dot_git)(error)),
-    }
-    let text = read_plain(&dot_git, MAX_LINK_BYTES)?.unwrap_or_default();
-    let named = text
-        .strip_prefix(b"gitdir: ")
-        .ok_or_else(|| unusable(&dot_git, "it names no git directory"))?;
+        text => text?,
+    };
+    let invalid = |why| io::Error::new(io::ErrorKind::InvalidData, why);
+    let named = text.strip_prefix(b"gitdir: ");
+    let named = named.ok_or_else(|| invalid("it names no git directory"))?;
     let end = named
         .iter()
         .rposition(|byte| !matches!(byte, b'\n' | b'\r'))
         .map_or(0, |at| at + 1);
-    let named =
-        path_from(&named[..end]).ok_or_else(|| unusable(&dot_git, "its path is not UTF-8"))?;
+    let named = path_from(&named[..end]).ok_or_else(|| invalid("its path is not UTF-8"))?;
     Ok(Some(root.join(named)))
 }
 
@@ -328,5 +342,24 @@ mod tests {
         assert_eq!(load(dir.path()).unwrap(), Tracked::none());
         fs::write(&dot_git, "something else").unwrap();
         assert!(load(dir.path()).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_directory_whose_link_cannot_be_read_may_be_a_worktree() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join(".git/worktrees/one")).unwrap();
+        let own = Repository::unread(dir.path());
+        let below = dir.path().join("below");
+        fs::create_dir(&below).unwrap();
+        assert!(!own.has_worktree(&below));
+        let dot_git = below.join(".git");
+        fs::write(&dot_git, "something else").unwrap();
+        assert!(!own.has_worktree(&below));
+        fs::write(&dot_git, "gitdir: ../.git/worktrees/one\n").unwrap();
+        assert!(own.has_worktree(&below));
+        fs::remove_file(&dot_git).unwrap();
+        std::os::unix::fs::symlink(".git", &dot_git).unwrap();
+        assert!(own.has_worktree(&below), "a link to itself cannot be read");
     }
 }
