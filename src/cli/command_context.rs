@@ -10,6 +10,7 @@ use crate::base::interrupt::Interrupt;
 use crate::base::progress::Progress;
 use crate::cli::child::{self, Children};
 use crate::cli::environment;
+use crate::cli::exit_code;
 use crate::cli::global::GlobalArgs;
 use crate::cli::terminal::keyboard;
 use crate::cli::terminal::picker::PickedItem;
@@ -171,6 +172,17 @@ pub fn print_answer(
     } else {
         cmd.print_output(&words(), warnings);
     }
+}
+
+/// As [`print_answer`], where all was done.
+pub fn answer(
+    cmd: &CommandContext<'_>,
+    document: impl FnOnce() -> String,
+    words: impl FnOnce() -> Output,
+    warnings: &[Warning],
+) -> Result<u8> {
+    print_answer(cmd, document, words, warnings);
+    Ok(exit_code::DONE)
 }
 
 /// Returns where a command acts.

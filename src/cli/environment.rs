@@ -10,7 +10,7 @@ use crate::cli::global::COMPLETE_VARIABLE;
 use crate::config::environment::{
     AGENT_VARIABLES, AgentEnvironment, ColorChoice, Environment, platform_config_dir,
 };
-use crate::config::variables::{VARIABLES, Variable};
+use crate::config::variables::{self, Variable};
 use crate::error::{Error, Result};
 
 /// Upper bound on the size of a time zone file in bytes; real ones have a few thousand.
@@ -119,10 +119,10 @@ fn can_be_read(zone: &str) -> bool {
     reason = "this is the door to the environment"
 )]
 pub fn variables() -> Vec<(Variable, Option<String>)> {
-    let look = |variable: &Variable| {
+    let look = |variable: Variable| {
         let value = env::var_os(variable.name).map(|value| value.to_string_lossy().into_owned());
         (
-            *variable,
+            variable,
             value.map(|value| {
                 if variable.is_private {
                     "set".to_owned()
@@ -132,7 +132,7 @@ pub fn variables() -> Vec<(Variable, Option<String>)> {
             }),
         )
     };
-    VARIABLES.iter().map(look).collect()
+    variables::variables().map(look).collect()
 }
 
 /// Returns milliseconds since 1970. `CHECKPOINT_NOW` fixes the clock, for tests.

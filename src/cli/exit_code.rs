@@ -26,26 +26,6 @@ pub const BUSY: u8 = 7;
 /// Added to the number of the signal that interrupted the work.
 const SIGNALLED: i32 = 128;
 
-/// Meanings of the codes.
-pub const MEANINGS: [(&str, &str); 10] = [
-    ("0", "done, also when nothing was to be done by design"),
-    ("1", "failed"),
-    ("2", "wrong usage"),
-    (
-        "3",
-        "no such checkpoint, store or path, or an ambiguous one",
-    ),
-    ("4", "a decision is needed or was refused"),
-    ("5", "done in part; the rest is listed"),
-    (
-        "6",
-        "what was asked for is damaged, or the store is newer than this program",
-    ),
-    ("7", "busy: another process held the store for too long"),
-    ("130", "interrupted by SIGINT"),
-    ("143", "ended by SIGTERM"),
-];
-
 pub fn of_error(error: &Error) -> u8 {
     match error {
         Error::Usage { .. }

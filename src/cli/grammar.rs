@@ -168,6 +168,7 @@ pub fn with_help(whole: Grammar) -> Grammar {
             arg.hide(is_global)
         })
         .mut_subcommands(|command| described(command, ""))
+        .after_long_help("Topics: checkpoint help topics")
 }
 
 fn described(command: Grammar, above: &str) -> Grammar {

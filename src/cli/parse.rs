@@ -73,13 +73,6 @@ pub fn command() -> Grammar {
     <Cli as clap::CommandFactory>::command()
 }
 
-/// Returns the name of a command, if the word is one.
-pub fn command_name(word: &str) -> Option<String> {
-    command()
-        .find_subcommand(word)
-        .map(|found| found.get_name().to_owned())
-}
-
 /// Returns the command at hand as far as a wrong line names one, such as `checkpoint workflow init`.
 pub fn help_of(args: &[OsString]) -> String {
     let whole = command();

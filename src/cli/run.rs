@@ -38,8 +38,18 @@ impl Properties {
 
 /// A command that acts on a directory.
 pub trait RunCommand: Sized {
+    // As in [`Properties`].
+    const MAY_TAKE_LONG: bool = false;
+    const HAS_DRY_RUN: bool = false;
+    const OWN_FILE: OwnFile = OwnFile::MustBeGood;
+
     fn properties(&self) -> Properties {
-        Properties::USUAL
+        Properties {
+            may_take_long: Self::MAY_TAKE_LONG,
+            has_dry_run: Self::HAS_DRY_RUN,
+            own_file: Self::OWN_FILE,
+            ..Properties::USUAL
+        }
     }
 
     /// Runs the command and returns its exit code.

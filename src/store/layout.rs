@@ -79,6 +79,21 @@ fn path_bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_encoded_bytes()
 }
 
+/// Makes a function of [`Layout`] for each path, and one for all files with a fixed name.
+macro_rules! paths {
+    ($($(#[$other_doc:meta])* $other:ident $other_path:literal,)* ; $($(#[$doc:meta])* $file:ident $path:literal,)*) => {
+        impl Layout {
+            $($(#[$other_doc])* pub fn $other(&self) -> PathBuf { self.below($other_path) })*
+            $($(#[$doc])* pub fn $file(&self) -> PathBuf { self.below($path) })*
+
+            /// Returns every file with a fixed name.
+            pub fn files(&self) -> Vec<PathBuf> {
+                vec![$(self.$file()),*]
+            }
+        }
+    };
+}
+
 /// Paths inside one store.
 #[derive(Clone, Debug)]
 pub struct Layout {
@@ -103,206 +118,16 @@ impl Layout {
         }
     }
 
-    pub fn head(&self) -> PathBuf {
-        self.dir.join("HEAD")
-    }
-
-    pub fn config(&self) -> PathBuf {
-        self.dir.join("config")
-    }
-
-    pub fn attributes(&self) -> PathBuf {
-        self.dir.join("info").join("attributes")
-    }
-
-    pub fn objects(&self) -> PathBuf {
-        self.dir.join("objects")
-    }
-
-    /// A file that keeps `objects/info/` non-empty, lest Claude Code's clean-up remove it.
-    pub fn objects_keeper(&self) -> PathBuf {
-        self.objects().join("info").join("keep")
-    }
-
-    pub fn packs(&self) -> PathBuf {
-        self.objects().join("pack")
-    }
-
-    pub fn refs(&self) -> PathBuf {
-        self.dir.join("refs")
-    }
-
-    pub fn packed_refs(&self) -> PathBuf {
-        self.dir.join("packed-refs")
-    }
-
-    pub fn packed_refs_lock(&self) -> PathBuf {
-        self.dir.join("packed-refs.lock")
-    }
-
-    /// Plain git's own index, where it is used with a work tree on this store.
-    pub fn git_index(&self) -> PathBuf {
-        self.dir.join("index")
-    }
-
-    pub fn exclusion_list(&self) -> PathBuf {
-        self.dir.join(".gitignore")
-    }
-
-    pub fn manifest(&self) -> PathBuf {
-        self.dir.join("checkpoint-manifest.md")
-    }
-
-    pub fn own(&self) -> PathBuf {
-        self.dir.join("checkpoint")
-    }
-
-    pub fn description(&self) -> PathBuf {
-        self.own().join("description")
-    }
-
-    pub fn lock(&self) -> PathBuf {
-        self.own().join("lock")
-    }
-
-    pub fn journal(&self) -> PathBuf {
-        self.own().join("journal")
-    }
-
-    pub fn stat_cache(&self) -> PathBuf {
-        self.own().join("stat-cache")
-    }
-
-    pub fn stat_cache_patch(&self) -> PathBuf {
-        self.own().join("stat-cache-patch")
-    }
-
-    pub fn commits(&self) -> PathBuf {
-        self.own().join("commits")
-    }
-
-    pub fn packed_commits(&self) -> PathBuf {
-        self.own().join("packed-commits")
-    }
-
-    pub fn packed_seal(&self) -> PathBuf {
-        self.own().join("packed-seal")
-    }
-
-    /// Names the kept copies that may hold checkpoints which the store lacks.
-    pub fn left_behind(&self) -> PathBuf {
-        self.own().join("left-behind")
-    }
-
-    pub fn left_out(&self) -> PathBuf {
-        self.own().join("left-out")
-    }
-
-    /// Marks a store that is being made by a salvage, until it takes the place of the damaged one.
-    pub fn salvage_mark(&self) -> PathBuf {
-        self.own().join("salvage")
-    }
-
-    pub fn size_gate(&self) -> PathBuf {
-        self.own().join("size-gate")
-    }
-
-    pub fn rewords(&self) -> PathBuf {
-        self.own().join("rewords")
-    }
-
-    pub fn origins(&self) -> PathBuf {
-        self.own().join("origins")
-    }
-
-    pub fn remotes(&self) -> PathBuf {
-        self.own().join("remotes")
+    /// `name` has slashes on every system.
+    fn below(&self, name: &str) -> PathBuf {
+        let mut path = self.dir.clone();
+        path.extend(name.split('/'));
+        path
     }
 
     /// The repository by which git talks to a remote.
     pub fn transport(&self, remote: &str) -> PathBuf {
         self.own().join("transport").join(remote)
-    }
-
-    pub fn agent_sessions(&self) -> PathBuf {
-        self.own().join("agent-sessions")
-    }
-
-    /// The log of the hooks that agents ran.
-    pub fn hook_log(&self) -> PathBuf {
-        self.own().join("hook-log")
-    }
-
-    /// The part of the log before the present one.
-    pub fn former_hook_log(&self) -> PathBuf {
-        self.own().join("hook-log-former")
-    }
-
-    pub fn holds(&self) -> PathBuf {
-        self.own().join("holds")
-    }
-
-    /// Lists the files of the project that were last written for runs.
-    pub fn projected(&self) -> PathBuf {
-        self.own().join("projected")
-    }
-
-    pub fn workflow_roll(&self) -> PathBuf {
-        self.own().join("workflows")
-    }
-
-    pub fn rejected_bases(&self) -> PathBuf {
-        self.own().join("unlike")
-    }
-
-    pub fn adopted(&self) -> PathBuf {
-        self.own().join("adopted")
-    }
-
-    pub fn last_gc(&self) -> PathBuf {
-        self.own().join("tidied")
-    }
-
-    pub fn main(&self) -> PathBuf {
-        self.refs().join("heads").join("main")
-    }
-
-    /// Returns every file with a fixed name.
-    pub fn files(&self) -> Vec<PathBuf> {
-        vec![
-            self.head(),
-            self.config(),
-            self.attributes(),
-            self.objects_keeper(),
-            self.packed_refs(),
-            self.main(),
-            self.exclusion_list(),
-            self.manifest(),
-            self.description(),
-            self.lock(),
-            self.journal(),
-            self.stat_cache(),
-            self.stat_cache_patch(),
-            self.commits(),
-            self.packed_commits(),
-            self.packed_seal(),
-            self.left_out(),
-            self.left_behind(),
-            self.size_gate(),
-            self.holds(),
-            self.agent_sessions(),
-            self.hook_log(),
-            self.former_hook_log(),
-            self.rewords(),
-            self.origins(),
-            self.remotes(),
-            self.projected(),
-            self.workflow_roll(),
-            self.adopted(),
-            self.rejected_bases(),
-            self.last_gc(),
-            self.salvage_mark(),
-        ]
     }
 
     /// Returns the directories of a store, parents first.
@@ -322,6 +147,57 @@ impl Layout {
             self.own(),
         ]
     }
+}
+
+paths! {
+    // Directories, and files of git that come and go.
+    objects "objects",
+    packs "objects/pack",
+    refs "refs",
+    packed_refs_lock "packed-refs.lock",
+    /// Plain git's own index, where it is used with a work tree on this store.
+    git_index "index",
+    own "checkpoint",
+    ;
+    // Files with a fixed name.
+    head "HEAD",
+    config "config",
+    attributes "info/attributes",
+    /// A file that keeps `objects/info/` non-empty, lest Claude Code's clean-up remove it.
+    objects_keeper "objects/info/keep",
+    packed_refs "packed-refs",
+    exclusion_list ".gitignore",
+    manifest "checkpoint-manifest.md",
+    description "checkpoint/description",
+    lock "checkpoint/lock",
+    journal "checkpoint/journal",
+    stat_cache "checkpoint/stat-cache",
+    stat_cache_patch "checkpoint/stat-cache-patch",
+    commits "checkpoint/commits",
+    packed_commits "checkpoint/packed-commits",
+    packed_seal "checkpoint/packed-seal",
+    /// Names the kept copies that may hold checkpoints which the store lacks.
+    left_behind "checkpoint/left-behind",
+    left_out "checkpoint/left-out",
+    /// Marks a store that is being made by a salvage, until it takes the place of the damaged one.
+    salvage_mark "checkpoint/salvage",
+    size_gate "checkpoint/size-gate",
+    rewords "checkpoint/rewords",
+    origins "checkpoint/origins",
+    remotes "checkpoint/remotes",
+    agent_sessions "checkpoint/agent-sessions",
+    /// The log of the hooks that agents ran.
+    hook_log "checkpoint/hook-log",
+    /// The part of the log before the present one.
+    former_hook_log "checkpoint/hook-log-former",
+    holds "checkpoint/holds",
+    /// Lists the files of the project that were last written for runs.
+    projected "checkpoint/projected",
+    workflow_roll "checkpoint/workflows",
+    rejected_bases "checkpoint/unlike",
+    adopted "checkpoint/adopted",
+    last_gc "checkpoint/tidied",
+    main "refs/heads/main",
 }
 
 #[cfg(test)]

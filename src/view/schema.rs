@@ -35,124 +35,115 @@ pub struct SchemaAnswer {
     schema: Option<Value>,
 }
 
+macro_rules! answers {
+    ($($name:literal $answer:ty,)*) => { [$(($name, envelope::schema::<$answer> as Schema)),*] };
+}
+
+/// A file, not an answer.
+const COPIES: (&str, Schema) = ("copies", |_| document::schema::<copies::CopiesManifest>());
+
 /// Every answer; `usage` is that of a command line without a command.
-const ANSWERS: [(&str, Schema); 53] = [
-    ("bisect", envelope::schema::<bisect::BisectAnswer>),
-    ("cat", envelope::schema::<cat::CatAnswer>),
-    ("clone", envelope::schema::<remote::CloneAnswer>),
-    ("completions", envelope::schema::<TextAnswer>),
-    ("config", envelope::schema::<config::ConfigAnswer>),
-    ("config.set", envelope::schema::<config::ConfigAnswer>),
-    ("create", envelope::schema::<create::CreateAnswer>),
-    ("delete", envelope::schema::<delete::DeleteAnswer>),
-    ("diff", envelope::schema::<diff::DiffAnswer>),
-    ("doctor", envelope::schema::<doctor::DoctorAnswer>),
-    ("export", envelope::schema::<export::ExportAnswer>),
-    ("fetch", envelope::schema::<remote::FetchAnswer>),
-    ("find", envelope::schema::<find::FindAnswer>),
-    ("guard", envelope::schema::<guard::GuardAnswer>),
-    ("help", envelope::schema::<TextAnswer>),
-    ("hook", envelope::schema::<()>),
-    ("hold", envelope::schema::<hold::HoldAnswer>),
-    ("import", envelope::schema::<import::ImportAnswer>),
-    ("list", envelope::schema::<list::ListAnswer>),
-    ("list_all", envelope::schema::<stores::ListAllAnswer>),
-    ("man", envelope::schema::<TextAnswer>),
-    ("mcp", envelope::schema::<()>),
-    ("ls", envelope::schema::<ls::LsAnswer>),
-    ("pin", envelope::schema::<pin::PinAnswer>),
-    ("plugin", envelope::schema::<()>),
-    ("plugin.emit", envelope::schema::<setup::PluginEmitAnswer>),
-    ("prompt", envelope::schema::<TextAnswer>),
-    ("prune", envelope::schema::<prune::PruneAnswer>),
-    (
-        "prune_orphaned",
-        envelope::schema::<stores::PruneOrphanedAnswer>,
-    ),
-    ("push", envelope::schema::<remote::PushAnswer>),
-    ("redo", envelope::schema::<restore::RestoreAnswer>),
-    ("release", envelope::schema::<hold::ReleaseAnswer>),
-    ("relink", envelope::schema::<relink::RelinkAnswer>),
-    ("remote", envelope::schema::<()>),
-    ("remote.add", envelope::schema::<remote::RemoteAnswer>),
-    ("remote.list", envelope::schema::<remote::RemoteAnswer>),
-    ("remote.remove", envelope::schema::<remote::RemoteAnswer>),
-    ("remote.drop", envelope::schema::<remote::DroppedLineAnswer>),
-    ("restore", envelope::schema::<restore::RestoreAnswer>),
-    ("rewind", envelope::schema::<restore::RestoreAnswer>),
-    ("rewind.list", envelope::schema::<rewind::RewindListAnswer>),
-    ("reword", envelope::schema::<reword::RewordAnswer>),
-    ("schema", envelope::schema::<SchemaAnswer>),
-    ("setup", envelope::schema::<setup::SetupAnswer>),
-    ("show", envelope::schema::<show::ShowAnswer>),
-    ("status", envelope::schema::<status::StatusAnswer>),
-    ("statusline", envelope::schema::<TextAnswer>),
-    ("undo", envelope::schema::<restore::RestoreAnswer>),
-    ("undo.list", envelope::schema::<undo::UndoListAnswer>),
-    ("unpin", envelope::schema::<pin::PinAnswer>),
-    ("usage", envelope::schema::<()>),
-    ("verify", envelope::schema::<verify::VerifyAnswer>),
-    // A file, not an answer.
-    ("copies", |_| document::schema::<copies::CopiesManifest>()),
-];
+const ANSWERS: &[(&str, Schema)] = &answers! {
+    "bisect" bisect::BisectAnswer,
+    "cat" cat::CatAnswer,
+    "clone" remote::CloneAnswer,
+    "completions" TextAnswer,
+    "config" config::ConfigAnswer,
+    "config.set" config::ConfigAnswer,
+    "create" create::CreateAnswer,
+    "delete" delete::DeleteAnswer,
+    "diff" diff::DiffAnswer,
+    "doctor" doctor::DoctorAnswer,
+    "export" export::ExportAnswer,
+    "fetch" remote::FetchAnswer,
+    "find" find::FindAnswer,
+    "guard" guard::GuardAnswer,
+    "help" TextAnswer,
+    "hook" (),
+    "hold" hold::HoldAnswer,
+    "import" import::ImportAnswer,
+    "list" list::ListAnswer,
+    "list_all" stores::ListAllAnswer,
+    "man" TextAnswer,
+    "mcp" (),
+    "ls" ls::LsAnswer,
+    "pin" pin::PinAnswer,
+    "plugin" (),
+    "plugin.emit" setup::PluginEmitAnswer,
+    "prompt" TextAnswer,
+    "prune" prune::PruneAnswer,
+    "prune_orphaned" stores::PruneOrphanedAnswer,
+    "push" remote::PushAnswer,
+    "redo" restore::RestoreAnswer,
+    "release" hold::ReleaseAnswer,
+    "relink" relink::RelinkAnswer,
+    "remote" (),
+    "remote.add" remote::RemoteAnswer,
+    "remote.list" remote::RemoteAnswer,
+    "remote.remove" remote::RemoteAnswer,
+    "remote.drop" remote::DroppedLineAnswer,
+    "restore" restore::RestoreAnswer,
+    "rewind" restore::RestoreAnswer,
+    "rewind.list" rewind::RewindListAnswer,
+    "reword" reword::RewordAnswer,
+    "schema" SchemaAnswer,
+    "setup" setup::SetupAnswer,
+    "show" show::ShowAnswer,
+    "status" status::StatusAnswer,
+    "statusline" TextAnswer,
+    "undo" restore::RestoreAnswer,
+    "undo.list" undo::UndoListAnswer,
+    "unpin" pin::PinAnswer,
+    "usage" (),
+    "verify" verify::VerifyAnswer,
+};
 
 /// The answers of `workflow`, `phase` and `task`; those without a word are of wrong usage.
-const RUN_ANSWERS: [(&str, Schema); 38] = [
-    ("phase", envelope::schema::<()>),
-    ("phase.approve", envelope::schema::<runs::StepAnswer>),
-    ("phase.done", envelope::schema::<runs::StepAnswer>),
-    ("phase.fail", envelope::schema::<runs::StepAnswer>),
-    ("phase.progress", envelope::schema::<runs::StepAnswer>),
-    ("phase.skip", envelope::schema::<runs::StepAnswer>),
-    ("phase.start", envelope::schema::<runs::StepAnswer>),
-    ("task", envelope::schema::<()>),
-    ("task.add", envelope::schema::<runs::StepAnswer>),
-    ("task.done", envelope::schema::<runs::StepAnswer>),
-    ("task.fail", envelope::schema::<runs::StepAnswer>),
-    ("task.list", envelope::schema::<runs::TaskListAnswer>),
-    ("task.reset", envelope::schema::<runs::StepAnswer>),
-    ("task.start", envelope::schema::<runs::StepAnswer>),
-    ("workflow", envelope::schema::<()>),
-    ("workflow.abandon", envelope::schema::<runs::RunStepAnswer>),
-    ("workflow.archive", envelope::schema::<runs::EndAnswer>),
-    ("workflow.cleanup", envelope::schema::<runs::EndAnswer>),
-    ("workflow.delete", envelope::schema::<runs::EndAnswer>),
-    ("workflow.diff", envelope::schema::<runs::RunDiffAnswer>),
-    ("workflow.export", envelope::schema::<runs::DocumentAnswer>),
-    ("workflow.import", envelope::schema::<runs::RunStepAnswer>),
-    ("workflow.init", envelope::schema::<runs::RunStepAnswer>),
-    (
-        "workflow.interrupt",
-        envelope::schema::<runs::RunStepAnswer>,
-    ),
-    ("workflow.lint", envelope::schema::<runs::LintAnswer>),
-    ("workflow.list", envelope::schema::<runs::RunListAnswer>),
-    (
-        "workflow.mini_commit",
-        envelope::schema::<runs::MiniCommitAnswer>,
-    ),
-    ("workflow.next", envelope::schema::<runs::NextAnswer>),
-    ("workflow.note", envelope::schema::<runs::RunStepAnswer>),
-    ("workflow.recover", envelope::schema::<runs::RecoverAnswer>),
-    ("workflow.resume", envelope::schema::<runs::ResumeAnswer>),
-    ("workflow.rewind", envelope::schema::<runs::RewindAnswer>),
-    ("workflow.set", envelope::schema::<runs::RunStepAnswer>),
-    ("workflow.shims", envelope::schema::<runs::ShimsAnswer>),
-    ("workflow.show", envelope::schema::<runs::RunShowAnswer>),
-    (
-        "workflow.skeleton",
-        envelope::schema::<runs::DocumentAnswer>,
-    ),
-    ("workflow.status", envelope::schema::<runs::RunStatusAnswer>),
-    (
-        "workflow.validate",
-        envelope::schema::<runs::RunStatusAnswer>,
-    ),
-];
+const RUN_ANSWERS: &[(&str, Schema)] = &answers! {
+    "phase" (),
+    "phase.approve" runs::StepAnswer,
+    "phase.done" runs::StepAnswer,
+    "phase.fail" runs::StepAnswer,
+    "phase.progress" runs::StepAnswer,
+    "phase.skip" runs::StepAnswer,
+    "phase.start" runs::StepAnswer,
+    "task" (),
+    "task.add" runs::StepAnswer,
+    "task.done" runs::StepAnswer,
+    "task.fail" runs::StepAnswer,
+    "task.list" runs::TaskListAnswer,
+    "task.reset" runs::StepAnswer,
+    "task.start" runs::StepAnswer,
+    "workflow" (),
+    "workflow.abandon" runs::RunStepAnswer,
+    "workflow.archive" runs::EndAnswer,
+    "workflow.cleanup" runs::EndAnswer,
+    "workflow.delete" runs::EndAnswer,
+    "workflow.export" runs::DocumentAnswer,
+    "workflow.import" runs::RunStepAnswer,
+    "workflow.init" runs::RunStepAnswer,
+    "workflow.interrupt" runs::RunStepAnswer,
+    "workflow.lint" runs::LintAnswer,
+    "workflow.list" runs::RunListAnswer,
+    "workflow.mini_commit" runs::MiniCommitAnswer,
+    "workflow.next" runs::NextAnswer,
+    "workflow.note" runs::RunStepAnswer,
+    "workflow.recover" runs::RecoverAnswer,
+    "workflow.resume" runs::ResumeAnswer,
+    "workflow.rewind" runs::RewindAnswer,
+    "workflow.set" runs::RunStepAnswer,
+    "workflow.show" runs::RunShowAnswer,
+    "workflow.status" runs::RunStatusAnswer,
+    "workflow.validate" runs::RunStatusAnswer,
+};
+
+fn all() -> impl Iterator<Item = &'static (&'static str, Schema)> {
+    ANSWERS.iter().chain(RUN_ANSWERS).chain([&COPIES])
+}
 
 /// Returns the names of all schemas.
 pub fn names() -> Vec<&'static str> {
-    let answers = ANSWERS.iter().chain(&RUN_ANSWERS).map(|(name, _)| *name);
+    let answers = all().map(|(name, _)| *name);
     let mut names: Vec<&str> = DOCUMENTS
         .iter()
         .map(|(name, _)| *name)
@@ -173,8 +164,7 @@ pub fn text(name: &str) -> Option<String> {
 
 /// Returns the schema of an answer; `None` if there is none of that name.
 pub fn of_answer(name: &str) -> Option<Value> {
-    let mut answers = ANSWERS.iter().chain(&RUN_ANSWERS);
-    let (_, schema) = answers.find(|(known, _)| *known == name)?;
+    let (_, schema) = all().find(|(known, _)| *known == name)?;
     Some(schema(name))
 }
 

@@ -66,6 +66,7 @@ impl Pack {
             ObjectKind::Commit => 1,
             ObjectKind::Tree => 2,
             ObjectKind::Blob => 3,
+            ObjectKind::Tag => 4,
         };
         let mut entry = entry_header(number, content.len() as u64);
         entry.extend(stored(content));

@@ -312,7 +312,7 @@ fn help_of_a_topic_is_its_page_and_one_page_names_all_topics() {
     for (topic, title) in topics::titles() {
         assert!(overview.contains(topic) && overview.contains(title));
         assert!(
-            parse::command_name(topic).is_none(),
+            parse::command().find_subcommand(topic).is_none(),
             "{topic} is a command as well"
         );
         let run = sandbox.run(&["help", topic]).success();

@@ -7,24 +7,18 @@ use crate::bench::{Run, Sandbox, skipped};
 use crate::help::commands;
 
 #[test]
-fn the_main_page_has_every_command_code_variable_and_file() {
+fn the_main_page_names_every_command_and_where_more_is() {
     let sandbox = Sandbox::new();
     let page = sandbox.run(&["man"]).success().stdout.replace("\\-", "-");
     for words in commands().iter().filter(|words| words.len() == 1) {
+        let is_hidden = ["man", "schema", "phase", "task"].contains(&&*words[0]);
         let name = format!("checkpoint-{}(1)", words[0]);
-        assert!(page.contains(&name), "{name} is not in the page");
+        assert!(
+            page.contains(&name) || is_hidden,
+            "{name} is not in the page"
+        );
     }
-    for text in [
-        "EXIT STATUS",
-        "CHECKPOINT_HOME",
-        "COLUMNS",
-        "config.toml",
-        "max_store_size",
-        "143",
-        "--lock-timeout",
-        "EXAMPLES",
-        "SEE ALSO",
-    ] {
+    for text in ["--lock-timeout", "--version", "checkpoint help topics"] {
         assert!(page.contains(text), "{text} is not in the page");
     }
 }
@@ -45,11 +39,12 @@ fn every_command_has_a_page_with_examples_that_man_renders_without_a_warning() {
             .run(&[&["man"], &line[..]].concat())
             .success()
             .stdout_is(&page);
-        for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "EXAMPLES", "SEE ALSO"] {
+        for section in ["NAME", "SYNOPSIS", "DESCRIPTION", "EXTRA"] {
             let is_there = page.contains(&format!(".SH {section}\n"))
                 || page.contains(&format!(".SH \"{section}\"\n"));
             assert!(is_there, "{name} has no {section}\n{page}");
         }
+        assert!(page.contains("\nExamples:\n  "), "{page}");
         names.push(name);
     }
     assert_eq!(run.stdout.lines().count(), names.len());

@@ -63,13 +63,11 @@ fn each_command_answers_with_one_object_of_its_schema() {
     ask("workflow list");
     ask("workflow show --raw");
     assert_eq!(ask("workflow next --parallel")["ready"][0]["id"], "two");
-    for name in ["diff", "validate", "lint", "recover", "mini-commit"] {
+    for name in ["validate", "lint", "recover", "mini-commit"] {
         ask(&format!("workflow {name}"));
     }
     let exported = ask("workflow export");
     assert_eq!(exported["document"]["checkpoint_id"], "w");
-    ask("workflow skeleton");
-    ask("workflow shims --into utils");
     ask("workflow rewind one --state --yes");
     ask("phase skip one");
     ask("workflow abandon");

@@ -1,21 +1,13 @@
-//! `workflow shims`: small scripts that skills name; each passes its arguments to the program.
+//! The small scripts that skills call, as the page about workflows prints them.
 
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::bench::{Run, Sandbox, fixtures};
+use crate::bench::{Run, Sandbox};
 
 const DIR: &str = ".claude/utils";
-const NAMES: [&str; 6] = [
-    "cleanup-checkpoints.sh",
-    "init-pipeline.sh",
-    "list-checkpoints.sh",
-    "load-checkpoint.sh",
-    "save-checkpoint.sh",
-    "show-status.sh",
-];
 
 /// A project with the program on the search path, as the scripts need it.
 fn story() -> Sandbox {
@@ -26,7 +18,19 @@ fn story() -> Sandbox {
         .display()
         .to_string();
     sandbox.env("PATH", format!("{dir}:/usr/bin:/bin"));
-    sandbox.run(&["workflow", "shims", "--into", DIR]).success();
+    let page = include_str!("../../src/docs/workflows.md");
+    let block = page.split("```sh\n").nth(1).expect("the scripts");
+    let block = block.split("```").next().expect("its end");
+    let scripts: Vec<&str> = block.split("# ").skip(1).collect();
+    assert_eq!(scripts.len(), 6);
+    for script in scripts {
+        let (name, _) = script.split_once(' ').expect("a name");
+        let (_, lines) = script.split_once('\n').expect("lines");
+        let path = format!("{DIR}/{name}");
+        sandbox
+            .write(&path, format!("#!/bin/sh\n{lines}"))
+            .chmod(&path, 0o755);
+    }
     sandbox
 }
 
@@ -44,44 +48,6 @@ fn shim(sandbox: &Sandbox, name: &str, args: &[&str]) -> Run {
 
 fn document(run: &Run) -> Value {
     serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("no JSON: {error}\n{run}"))
-}
-
-#[cfg(unix)]
-#[test]
-fn six_scripts_of_two_lines_are_written_and_others_are_left() {
-    let sandbox = story();
-    for name in NAMES {
-        let path = format!("{DIR}/{name}");
-        let text = sandbox.read(&path);
-        let lines: Vec<&str> = text.lines().collect();
-        assert!(
-            lines.len() == 2
-                && lines[0] == "#!/bin/sh"
-                && lines[1].contains("checkpoint workflow "),
-            "{text}"
-        );
-        assert_eq!(
-            fixtures::mode_of(&sandbox.path(&path)) & 0o111,
-            0o111,
-            "{name}"
-        );
-    }
-    let files = fixtures::files_below(&sandbox.path(DIR));
-    assert_eq!(files.len(), NAMES.len(), "{files:?}");
-    let path = format!("{DIR}/show-status.sh");
-    sandbox.write(&path, "mine");
-    sandbox
-        .run(&["workflow", "shims", "--into", DIR])
-        .code(4)
-        .stderr_has("show-status.sh");
-    assert_eq!(sandbox.read(&path), "mine");
-    sandbox
-        .run(&["workflow", "shims", "--into", DIR, "--force"])
-        .success();
-    assert!(sandbox.read(&path).contains("workflow status"));
-    sandbox
-        .run(&["workflow", "shims", "--into", "../out"])
-        .code(2);
 }
 
 #[cfg(unix)]

@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::selector;
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
-use crate::ops::maintain::verify::{self, VerifyOptions};
+use crate::ops::maintain::verify;
 use crate::ops::session::{self, Pending};
 use crate::store::files::atomic_file::{self, TemporaryFile};
 use crate::store::repository::Store;
@@ -200,7 +200,7 @@ fn of_store(
 
 /// Checks the store without reading its objects; `what` describes it.
 fn soundness(context: &Context, what: String) -> Result<Vec<HealthCheck>> {
-    let report = verify::verify(context, &VerifyOptions::default())?.report;
+    let report = verify::verify(context, None, false, false)?.report;
     let derived = report.derived.iter().map(|finding| {
         let what = format!("{}: {}", escape_path(&finding.file), finding.why);
         HealthCheck {

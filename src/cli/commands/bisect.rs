@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::error::Result;
-use crate::ops::browse::bisect::{self as bisect_op, BisectOptions};
+use crate::ops::browse::bisect as bisect_op;
 use crate::ops::context::Context;
 use crate::view::bisect as bisect_view;
 
@@ -28,28 +28,15 @@ pub struct BisectArgs {
     pub command: Vec<OsString>,
 }
 
-impl From<&BisectArgs> for BisectOptions {
-    fn from(args: &BisectArgs) -> Self {
-        Self {
-            good: args.good.clone(),
-            bad: args.bad.clone(),
-        }
-    }
-}
-
 impl RunCommand for BisectArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let children = cmd.children(context);
         let outcome = bisect_op::bisect(
             context,
-            &(&self).into(),
+            &self.good,
+            &self.bad,
             &mut |dir, scratch| children.program(&self.command, dir, scratch),
             &mut |tested| cmd.printer.talk(&bisect_view::tested(tested)),
         )?;

@@ -1,16 +1,16 @@
 //! `cat`: prints one file of a checkpoint.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::cli::terminal::printer::StdoutSink;
 use crate::config::settings::OwnFile;
 use crate::error::Result;
 use crate::model::checkpoint::selector::CURRENT;
-use crate::ops::browse::cat::{self as cat_op, CatOptions};
+use crate::ops::browse::cat as cat_op;
 use crate::ops::context::Context;
 use crate::view::cat as cat_view;
 
@@ -39,13 +39,11 @@ pub struct CatArgs {
 }
 
 impl CatArgs {
-    pub fn resolve(&self) -> CatOptions {
+    fn print_to(&self, context: &Context, sink: &mut dyn Write) -> Result<cat_op::CatOutcome> {
         let path = self.only.as_ref().or(self.path.as_ref());
-        let what = self.what.clone().unwrap_or_else(|| CURRENT.into());
-        CatOptions {
-            what: what.into_encoded_bytes(),
-            path: path.cloned().map(OsString::into_encoded_bytes),
-        }
+        let what = self.what.as_deref().unwrap_or(OsStr::new(CURRENT));
+        let path = path.map(|path| path.as_encoded_bytes());
+        cat_op::cat(context, what.as_encoded_bytes(), path, &mut self.part(sink))
     }
 
     fn part<'s>(&self, sink: &'s mut dyn Write) -> ContentPart<'s> {
@@ -94,17 +92,12 @@ fn drop_cut_letter(bytes: &mut Vec<u8>) {
 }
 
 impl RunCommand for CatArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            own_file: OwnFile::MayBeBad,
-            ..Properties::USUAL
-        }
-    }
+    const OWN_FILE: OwnFile = OwnFile::MayBeBad;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         if cmd.printer.json {
             let mut bytes = Vec::new();
-            let outcome = cat_op::cat(context, &self.resolve(), &mut self.part(&mut bytes))?;
+            let outcome = self.print_to(context, &mut bytes)?;
             if self.bytes.is_some() {
                 drop_cut_letter(&mut bytes);
             }
@@ -112,7 +105,7 @@ impl RunCommand for CatArgs {
             return Ok(exit_code::DONE);
         }
         let mut sink = StdoutSink::new(cmd.printer);
-        let outcome = cat_op::cat(context, &self.resolve(), &mut self.part(&mut sink))?;
+        let outcome = self.print_to(context, &mut sink)?;
         sink.finish();
         cmd.warn(&outcome.warnings);
         Ok(exit_code::DONE)

@@ -3,7 +3,7 @@
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::select_args::{PlanArgs, with_plan};
 use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::delete::{self as delete_op, DeleteOptions, DeleteOutcome, Deletion};
@@ -57,13 +57,8 @@ impl DeleteArgs {
 }
 
 impl RunCommand for DeleteArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            has_dry_run: true,
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const HAS_DRY_RUN: bool = true;
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let yes = cmd.global.yes;

@@ -5,7 +5,7 @@ use crate::agent::doctor::check::HealthState;
 use crate::agent::doctor::store_checks;
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::commands::setup;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::cli::{environment, exit_code};
 use crate::config::settings::OwnFile;
 use crate::error::Result;
@@ -23,13 +23,8 @@ pub struct DoctorArgs {
 }
 
 impl RunCommand for DoctorArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            own_file: OwnFile::MayBeBad,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
+    const OWN_FILE: OwnFile = OwnFile::MayBeBad;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let mut outcome = store_checks::examine(context, self.fix)?;

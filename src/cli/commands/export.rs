@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::cli::command_context::CommandContext;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::cli::terminal::printer::StdoutSink;
 use crate::cli::{environment, exit_code};
 use crate::error::{Error, Result};
@@ -35,12 +35,7 @@ pub struct ExportBundleArgs {
 }
 
 impl RunCommand for ExportBundleArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let is_stream = self.output.as_os_str() == "-";

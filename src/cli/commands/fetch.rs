@@ -3,7 +3,7 @@
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::commands::remote::GitArgs;
 use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::transfer::fetch::{self as fetch_op, FetchOptions};
@@ -31,12 +31,7 @@ pub struct FetchArgs {
 }
 
 impl RunCommand for FetchArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let options = FetchOptions {

@@ -3,9 +3,8 @@
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::{CommandContext, answer};
 use crate::cli::commands::select_args::PeriodArgs;
-use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::browse::find::find_path::{self as find_op, FindOptions};
@@ -85,7 +84,6 @@ impl RunCommand for FindArgs {
                 )
             }
         };
-        print_answer(cmd, || document, || said, &warnings);
-        Ok(exit_code::DONE)
+        answer(cmd, || document, || said, &warnings)
     }
 }

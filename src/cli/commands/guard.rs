@@ -2,13 +2,12 @@
 
 use std::ffi::OsString;
 
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::{CommandContext, answer};
 use crate::cli::commands::lists;
-use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::contract::guard::{self as guard_op, GuardOptions};
+use crate::ops::contract::guard as guard_op;
 use crate::view::guard as guard_view;
 
 /// Check that a recent and complete checkpoint covers a change
@@ -34,20 +33,13 @@ impl RunCommand for GuardArgs {
         let scope = (!self.scope.is_empty())
             .then(|| lists::expand(&self.scope))
             .transpose()?;
-        let outcome = guard_op::guard(
-            context,
-            &GuardOptions {
-                scope,
-                max_age: self.max_age,
-                exact: self.exact,
-            },
-        )?;
-        print_answer(
+        let (scope, max_age) = (scope.as_deref(), self.max_age.as_deref());
+        let outcome = guard_op::guard(context, scope, max_age, self.exact)?;
+        answer(
             cmd,
             || guard_view::json(&outcome),
             || guard_view::human(&outcome, context.now_ms),
             &outcome.warnings,
-        );
-        Ok(exit_code::DONE)
+        )
     }
 }

@@ -1,11 +1,10 @@
 //! `hold` and `release`: keep checkpoints from being made for a while.
 
-use crate::cli::command_context::{CommandContext, print_answer};
-use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::command_context::{CommandContext, answer};
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::contract::hold::{self as hold_op, HoldOptions};
+use crate::ops::contract::hold as hold_op;
 use crate::view::hold as hold_view;
 
 /// Refuse new checkpoints until the hold is released
@@ -30,51 +29,30 @@ pub struct ReleaseArgs {
     pub name: Option<String>,
 }
 
-impl From<&HoldArgs> for HoldOptions {
-    fn from(args: &HoldArgs) -> Self {
-        Self {
-            name: args.name.clone(),
-            span: args.span.clone(),
-        }
-    }
-}
-
 impl RunCommand for HoldArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let outcome = hold_op::hold(context, &(&self).into())?;
-        print_answer(
+        let outcome = hold_op::hold(context, self.name, self.span.as_deref())?;
+        answer(
             cmd,
             || hold_view::hold_json(&outcome),
             || hold_view::hold(&outcome),
             &outcome.warnings,
-        );
-        Ok(exit_code::DONE)
+        )
     }
 }
 
 impl RunCommand for ReleaseArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let outcome = hold_op::release(context, self.name.as_deref())?;
-        print_answer(
+        answer(
             cmd,
             || hold_view::release_json(&outcome),
             || hold_view::release(&outcome),
             &outcome.warnings,
-        );
-        Ok(exit_code::DONE)
+        )
     }
 }

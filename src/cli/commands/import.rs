@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use crate::base::text::escape_path;
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::transfer::import::{self as import_op, ImportBundleOptions};
@@ -35,12 +35,7 @@ pub struct ImportBundleArgs {
 }
 
 impl RunCommand for ImportBundleArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let is_stream = self.file.as_os_str() == "-";

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::select_args::PeriodArgs;
 use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::config::settings::OwnFile;
 use crate::error::Result;
 use crate::model::checkpoint::record::CheckpointKind;
@@ -100,12 +100,7 @@ impl ListArgs {
 }
 
 impl RunCommand for ListArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            own_file: OwnFile::MayBeBad,
-            ..Properties::USUAL
-        }
-    }
+    const OWN_FILE: OwnFile = OwnFile::MayBeBad;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         if self.all {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::select_args::{GlobArgs, bytes_of};
 use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::cli::terminal::pager::PagerOutput;
 use crate::config::settings::OwnFile;
 use crate::error::Result;
@@ -37,12 +37,7 @@ pub struct LsArgs {
 }
 
 impl RunCommand for LsArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            own_file: OwnFile::MayBeBad,
-            ..Properties::USUAL
-        }
-    }
+    const OWN_FILE: OwnFile = OwnFile::MayBeBad;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let options = LsOptions {

@@ -3,7 +3,7 @@
 
 use clap::Subcommand;
 
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::{CommandContext, answer};
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
@@ -442,13 +442,12 @@ fn task(context: &Context, cmd: &CommandContext<'_>, args: &TaskArgs) -> Result<
     };
     let status = report::status(context, args.workflow.as_deref(), false)?;
     let phase = args.phase.as_deref();
-    print_answer(
+    answer(
         cmd,
         || runs_json::tasks(&status, phase),
         || listing::tasks(&status, phase),
         &status.warnings,
-    );
-    Ok(exit_code::DONE)
+    )
 }
 
 /// Prints a transition. The exit code is partial if a profile file could not be written.

@@ -1,11 +1,10 @@
 //! `pin` and `unpin`: exempt a checkpoint from retention, or end that.
 
-use crate::cli::command_context::{CommandContext, print_answer};
-use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::command_context::{CommandContext, answer};
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::maintain::pin::{self as pin_op, PinOptions};
+use crate::ops::maintain::pin as pin_op;
 use crate::view::pin as pin_view;
 
 /// Protect a checkpoint from eviction and deletion
@@ -24,62 +23,29 @@ pub struct UnpinArgs {
     pub selector: String,
 }
 
-impl From<&PinArgs> for PinOptions {
-    fn from(args: &PinArgs) -> Self {
-        Self {
-            selector: args.selector.clone(),
-            pin: true,
-        }
-    }
-}
-
-impl From<&UnpinArgs> for PinOptions {
-    fn from(args: &UnpinArgs) -> Self {
-        Self {
-            selector: args.selector.clone(),
-            pin: false,
-        }
-    }
-}
-
 impl RunCommand for PinArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        run(context, cmd, "pin", &(&self).into())
+        run(context, cmd, &self.selector, true)
     }
 }
 
 impl RunCommand for UnpinArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        run(context, cmd, "unpin", &(&self).into())
+        run(context, cmd, &self.selector, false)
     }
 }
 
-fn run(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    command: &str,
-    options: &PinOptions,
-) -> Result<u8> {
-    let outcome = pin_op::pin(context, options)?;
-    print_answer(
+fn run(context: &Context, cmd: &CommandContext<'_>, selector: &str, pinned: bool) -> Result<u8> {
+    let outcome = pin_op::set_pinned(context, selector, pinned)?;
+    let command = if pinned { "pin" } else { "unpin" };
+    answer(
         cmd,
         || pin_view::json(command, &outcome),
         || pin_view::human(&outcome),
         &outcome.warnings,
-    );
-    Ok(exit_code::DONE)
+    )
 }

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::agent::setup::act;
 use crate::agent::setup::command_line::is_our_name;
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::{CommandContext, answer};
 use crate::cli::commands::setup;
+use crate::cli::environment;
 use crate::cli::run::RunAnywhere;
-use crate::cli::{environment, exit_code};
 use crate::config::environment::Environment;
 use crate::error::{Error, Result};
 use crate::view::setup as setup_view;
@@ -45,13 +45,12 @@ impl RunAnywhere for PluginArgs {
             None => setup::program(cmd)?,
         };
         let files = act::emit_plugin(&environment::absolute(&args.folder)?, &program)?;
-        print_answer(
+        answer(
             cmd,
             || setup_view::emitted_json(&files),
             || setup_view::emitted(&files),
             &[],
-        );
-        Ok(exit_code::DONE)
+        )
     }
 }
 

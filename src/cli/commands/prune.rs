@@ -4,12 +4,12 @@ use crate::base::malformed::Malformed;
 use crate::base::time::parse_span;
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::KeepOptions;
-use crate::ops::maintain::orphans::{self, OrphanOptions};
+use crate::ops::maintain::orphans;
 use crate::ops::maintain::prune::{self as prune_op, PruneOptions};
 use crate::ops::maintain::stores::KnownStore;
 use crate::view::words::Output;
@@ -101,23 +101,9 @@ impl KeepArgs {
     }
 }
 
-impl PruneArgs {
-    pub fn resolve_orphaned(self, yes: bool) -> OrphanOptions {
-        OrphanOptions {
-            yes,
-            dry_run: self.dry_run,
-        }
-    }
-}
-
 impl RunCommand for PruneArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            has_dry_run: true,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
+    const HAS_DRY_RUN: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         if self.orphaned {
@@ -148,8 +134,7 @@ fn prune_orphaned(context: &Context, cmd: &CommandContext<'_>, args: PruneArgs) 
         cmd.prompt
             .ask(&context.interrupt, stores_view::stake(stores), &question)
     };
-    let outcome =
-        orphans::prune_orphaned(context, args.resolve_orphaned(cmd.global.yes), &mut ask)?;
+    let outcome = orphans::prune_orphaned(context, cmd.global.yes, args.dry_run, &mut ask)?;
     let code = exit_code::of_orphans(&outcome);
     if cmd.printer.json {
         cmd.printer

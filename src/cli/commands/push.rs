@@ -2,7 +2,7 @@
 
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::commands::remote::GitArgs;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::cli::{environment, exit_code};
 use crate::error::Result;
 use crate::ops::context::Context;
@@ -30,12 +30,7 @@ pub struct PushArgs {
 }
 
 impl RunCommand for PushArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let options = PushOptions {

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::cli::command_context::{CommandContext, print_answer};
-use crate::cli::run::{Properties, RunCommand};
-use crate::cli::{environment, exit_code};
+use crate::cli::command_context::{CommandContext, answer};
+use crate::cli::environment;
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::maintain::relink::{self as relink_op, RelinkOptions, Relinking};
@@ -25,13 +25,8 @@ pub struct RelinkArgs {
 }
 
 impl RunCommand for RelinkArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            has_dry_run: true,
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const HAS_DRY_RUN: bool = true;
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let old_root = environment::absolute(&self.old_path)?;
@@ -49,12 +44,11 @@ impl RunCommand for RelinkArgs {
             )
         };
         let outcome = relink_op::relink(context, &options, &mut ask)?;
-        print_answer(
+        answer(
             cmd,
             || relink_view::json(&outcome),
             || relink_view::human(&outcome),
             &outcome.warnings,
-        );
-        Ok(exit_code::DONE)
+        )
     }
 }

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use clap::Subcommand;
 
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::{CommandContext, answer};
+use crate::cli::environment;
 use crate::cli::run::{Properties, RunCommand};
-use crate::cli::{environment, exit_code};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::transfer::drop_line;
@@ -88,13 +88,12 @@ impl RunCommand for RemoteArgs {
                 return drop_at_remote(context, cmd, (name, line), git.limits(cmd));
             }
         };
-        print_answer(
+        answer(
             cmd,
             || remote_view::json(name, &outcome),
             || remote_view::human(name, &outcome),
             &outcome.warnings,
-        );
-        Ok(exit_code::DONE)
+        )
     }
 }
 
@@ -112,13 +111,12 @@ fn drop_at_remote(
         cmd.prompt.ask(&context.interrupt, what, &question)
     };
     let outcome = drop_line::drop_line(context, name, line, limits, &mut ask)?;
-    print_answer(
+    answer(
         cmd,
         || remote_view::dropped_json(&outcome),
         || remote_view::dropped(&outcome),
         &[],
-    );
-    Ok(exit_code::DONE)
+    )
 }
 
 /// Options of the commands that run git.

@@ -1,11 +1,10 @@
 //! `reword`: gives a checkpoint another reason.
 
-use crate::cli::command_context::{CommandContext, print_answer};
-use crate::cli::exit_code;
+use crate::cli::command_context::{CommandContext, answer};
 use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::maintain::reword::{self as reword_op, RewordOptions};
+use crate::ops::maintain::reword as reword_op;
 use crate::view::reword as reword_view;
 
 /// Give a checkpoint another reason
@@ -23,17 +22,12 @@ pub struct RewordArgs {
 
 impl RunCommand for RewordArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let options = RewordOptions {
-            selector: self.selector,
-            reason: self.reason,
-        };
-        let outcome = reword_op::reword(context, &options)?;
-        print_answer(
+        let outcome = reword_op::reword(context, &self.selector, &self.reason)?;
+        answer(
             cmd,
             || reword_view::json(&outcome),
             || reword_view::human(&outcome),
             &outcome.warnings,
-        );
-        Ok(exit_code::DONE)
+        )
     }
 }

@@ -4,7 +4,7 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
-use crate::ops::browse::status::{self as status_op, StatusOptions};
+use crate::ops::browse::status as status_op;
 use crate::ops::context::Context;
 use crate::view::status::{self, StatusView};
 use crate::workflow::engine::report;
@@ -17,12 +17,6 @@ pub struct StatusArgs {
     pub brief: bool,
 }
 
-impl From<StatusArgs> for StatusOptions {
-    fn from(args: StatusArgs) -> Self {
-        Self { brief: args.brief }
-    }
-}
-
 impl RunCommand for StatusArgs {
     fn properties(&self) -> Properties {
         Properties {
@@ -32,7 +26,7 @@ impl RunCommand for StatusArgs {
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let outcome = status_op::status(context, self.into())?;
+        let outcome = status_op::status(context, self.brief)?;
         if cmd.printer.json {
             cmd.printer
                 .result(&status::json(&outcome, cmd.global.verbose));

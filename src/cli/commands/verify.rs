@@ -2,10 +2,10 @@
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
-use crate::cli::run::{Properties, RunCommand};
+use crate::cli::run::RunCommand;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::maintain::verify::{self as verify_op, VerifyOptions};
+use crate::ops::maintain::verify as verify_op;
 use crate::view::verify as verify_view;
 use crate::view::words;
 
@@ -23,26 +23,11 @@ pub struct VerifyArgs {
     pub repair: bool,
 }
 
-impl From<&VerifyArgs> for VerifyOptions {
-    fn from(args: &VerifyArgs) -> Self {
-        Self {
-            selector: args.selector.clone(),
-            full: args.full,
-            repair: args.repair,
-        }
-    }
-}
-
 impl RunCommand for VerifyArgs {
-    fn properties(&self) -> Properties {
-        Properties {
-            may_take_long: true,
-            ..Properties::USUAL
-        }
-    }
+    const MAY_TAKE_LONG: bool = true;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let outcome = verify_op::verify(context, &(&self).into())?;
+        let outcome = verify_op::verify(context, self.selector.as_deref(), self.full, self.repair)?;
         let code = if outcome.is_whole() {
             exit_code::DONE
         } else {

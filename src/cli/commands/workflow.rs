@@ -5,15 +5,13 @@ use std::path::PathBuf;
 use clap::Subcommand;
 
 use crate::base::time;
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::{CommandContext, answer, print_answer};
 use crate::cli::commands::lists;
 use crate::cli::commands::phase::{RunArgs, StepArgs, print_step};
 use crate::cli::commands::select_args::PlanArgs;
-use crate::cli::commands::workflow_documents::{
-    self, ExportArgs, ImportArgs, ShimsArgs, SkeletonArgs,
-};
+use crate::cli::commands::workflow_documents::{self, ExportArgs, ImportArgs};
 use crate::cli::commands::workflow_report::{
-    self, NextArgs, WorkflowDiffArgs, WorkflowListArgs, WorkflowShowArgs, WorkflowStatusArgs,
+    self, NextArgs, WorkflowListArgs, WorkflowShowArgs, WorkflowStatusArgs,
 };
 use crate::cli::commands::workflow_resume::{self, RecoverArgs, ResumeArgs};
 use crate::cli::exit_code;
@@ -55,8 +53,6 @@ pub enum WorkflowCommand {
     Show(WorkflowShowArgs),
     #[command(hide = true)]
     Set(SetArgs),
-    #[command(hide = true)]
-    Diff(WorkflowDiffArgs),
     /// Check the plan, order, times, tasks and outputs of a run
     #[command(hide = true)]
     Validate(RunArgs),
@@ -82,10 +78,6 @@ pub enum WorkflowCommand {
     Import(ImportArgs),
     #[command(hide = true)]
     Export(ExportArgs),
-    #[command(hide = true)]
-    Skeleton(SkeletonArgs),
-    #[command(hide = true)]
-    Shims(ShimsArgs),
 }
 
 /// Start a run
@@ -270,7 +262,6 @@ fn run(context: &Context, cmd: &CommandContext<'_>, command: WorkflowCommand) ->
         WorkflowCommand::Set(args) => set(context, cmd, &args),
         WorkflowCommand::Note(args) => note(context, cmd, args),
         WorkflowCommand::Interrupt(args) => interrupt(context, cmd, args),
-        WorkflowCommand::Diff(args) => workflow_report::diff(context, cmd, &args),
         WorkflowCommand::Validate(args) => workflow_report::validate(context, cmd, &args),
         WorkflowCommand::Lint(args) => workflow_report::lint(context, cmd, &args),
         WorkflowCommand::MiniCommit(args) => mini(context, cmd, &args),
@@ -280,8 +271,6 @@ fn run(context: &Context, cmd: &CommandContext<'_>, command: WorkflowCommand) ->
         WorkflowCommand::Cleanup(args) => cleanup(context, cmd, &args),
         WorkflowCommand::Import(args) => workflow_documents::import(context, cmd, &args),
         WorkflowCommand::Export(args) => workflow_documents::export(context, cmd, &args),
-        WorkflowCommand::Skeleton(args) => Ok(workflow_documents::skeleton(context, cmd, &args)),
-        WorkflowCommand::Shims(args) => workflow_documents::shims(context, cmd, &args),
     }
 }
 
@@ -391,13 +380,12 @@ fn rewind(context: &Context, cmd: &CommandContext<'_>, args: &RewindArgs) -> Res
             .iter()
             .flat_map(|state| state.warnings.clone()),
     );
-    print_answer(
+    answer(
         cmd,
         || runs_json::rewind(&outcome, exit_code::DONE),
         || workflow_view::rewind(&outcome),
         &warnings,
-    );
-    Ok(exit_code::DONE)
+    )
 }
 
 fn mini(context: &Context, cmd: &CommandContext<'_>, args: &MiniCommitArgs) -> Result<u8> {
@@ -424,13 +412,12 @@ fn mini(context: &Context, cmd: &CommandContext<'_>, args: &MiniCommitArgs) -> R
         .as_ref()
         .map(|step| step.warnings.clone())
         .unwrap_or_default();
-    print_answer(
+    answer(
         cmd,
         || runs_json::mini_commit(&outcome),
         || workflow_view::mini_commit(&outcome),
         &warnings,
-    );
-    Ok(exit_code::DONE)
+    )
 }
 
 fn archive(context: &Context, cmd: &CommandContext<'_>, name: &str, args: &RunArgs) -> Result<u8> {

@@ -1,9 +1,9 @@
-//! `workflow status`, `list`, `show`, `next`, `diff`, `validate` and `lint`: they only look.
+//! `workflow status`, `list`, `show`, `next`, `validate` and `lint`: they only look.
 
 use std::path::PathBuf;
 
 use crate::base::text::escape;
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::{CommandContext, answer, print_answer};
 use crate::cli::commands::lists;
 use crate::cli::commands::phase::RunArgs;
 use crate::cli::exit_code;
@@ -61,17 +61,6 @@ pub struct NextArgs {
     pub id: bool,
 }
 
-/// Compare two states of a run
-#[derive(Clone, Debug, clap::Args)]
-pub struct WorkflowDiffArgs {
-    /// Revisions: beginnings of ids, @ or @~N [default: the last two]
-    #[arg(value_name = "REVISION", num_args = 0..=2)]
-    pub revisions: Vec<String>,
-    /// Run [default: the newest open one]
-    #[arg(short = 'w', long, value_name = "WORKFLOW")]
-    pub workflow: Option<String>,
-}
-
 pub fn status(
     context: &Context,
     cmd: &CommandContext<'_>,
@@ -82,24 +71,22 @@ pub fn status(
         None => report::status(context, args.run.name(), true)?,
     };
     let document = || runs_json::status("workflow.status", &status, exit_code::DONE);
-    print_answer(
+    answer(
         cmd,
         document,
         || workflow_view::status(&status, context.now_ms, cmd.printer.for_a_person()),
         &status.warnings,
-    );
-    Ok(exit_code::DONE)
+    )
 }
 
 pub fn list(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowListArgs) -> Result<u8> {
     let listed = report::list(context, args.kind.as_deref(), args.all)?;
-    print_answer(
+    answer(
         cmd,
         || runs_json::list(&listed),
         || listing::list(&listed, cmd.printer.for_a_person()),
         &listed.warnings,
-    );
-    Ok(exit_code::DONE)
+    )
 }
 
 pub fn show(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowShowArgs) -> Result<u8> {
@@ -114,8 +101,7 @@ pub fn show(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowShowArgs
             listing::show(&shown, cmd.printer.for_a_person())
         }
     };
-    print_answer(cmd, || runs_json::show(&shown), words, &shown.warnings);
-    Ok(exit_code::DONE)
+    answer(cmd, || runs_json::show(&shown), words, &shown.warnings)
 }
 
 pub fn next(context: &Context, cmd: &CommandContext<'_>, args: &NextArgs) -> Result<u8> {
@@ -176,15 +162,4 @@ pub fn lint(context: &Context, cmd: &CommandContext<'_>, args: &RunArgs) -> Resu
     let words = || listing::linted(&run.workflow, &findings);
     print_answer(cmd, || runs_json::lint(&run, &findings, code), words, &[]);
     Ok(code)
-}
-
-pub fn diff(context: &Context, cmd: &CommandContext<'_>, args: &WorkflowDiffArgs) -> Result<u8> {
-    let compared = report::diff(context, args.workflow.as_deref(), &args.revisions)?;
-    print_answer(
-        cmd,
-        || runs_json::diff(&compared),
-        || listing::diff(&compared),
-        &compared.warnings,
-    );
-    Ok(exit_code::DONE)
 }

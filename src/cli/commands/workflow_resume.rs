@@ -1,6 +1,6 @@
 //! `workflow resume` and `workflow recover`: the commands that ask.
 
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::{CommandContext, answer};
 use crate::cli::commands::phase::RunArgs;
 use crate::cli::exit_code;
 use crate::error::{Error, Result};
@@ -83,13 +83,12 @@ pub fn resume(context: &Context, cmd: &CommandContext<'_>, args: &ResumeArgs) ->
         other => other,
     })?;
     let words = || workflow_view::resume(&outcome, args.choose.is_none(), context.now_ms);
-    print_answer(
+    answer(
         cmd,
         || runs_json::resume(&outcome),
         words,
         &outcome.warnings,
-    );
-    Ok(exit_code::DONE)
+    )
 }
 
 /// Settles conflicts first; returns whether there is nothing left to resume. A file without an
@@ -163,13 +162,12 @@ pub fn recover(context: &Context, cmd: &CommandContext<'_>, args: &RecoverArgs) 
         warnings,
     } = repair_run::repair(context, &options, args.dry_run)?;
     let words = || workflow_view::recovered(run.workflow.named(), &what, args.dry_run);
-    print_answer(
+    answer(
         cmd,
         || runs_json::recover(&run, &what, args.dry_run, &warnings),
         words,
         &warnings,
-    );
-    Ok(exit_code::DONE)
+    )
 }
 
 /// Shows a file that could not be imported, and asks how to settle the conflict.
@@ -228,11 +226,10 @@ fn side(conflict: &Conflict, answer: &str) -> Option<Take> {
 
 fn settled(context: &Context, cmd: &CommandContext<'_>, path: &str, side: Take) -> Result<u8> {
     let outcome = repair_run::resolve_conflict(context, &StepOptions::default(), path, side)?;
-    print_answer(
+    answer(
         cmd,
         || runs_json::settled(path, &outcome),
         || workflow_view::settled(path, side, &outcome),
         &outcome.warnings,
-    );
-    Ok(exit_code::DONE)
+    )
 }

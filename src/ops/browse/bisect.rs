@@ -25,12 +25,6 @@ const CANNOT_RUN: [i32; 2] = [126, 127];
 /// Lowest exit code that means an abnormal end rather than a failed test.
 const FIRST_ABNORMAL: i32 = 128;
 
-#[derive(Clone, Debug, Default)]
-pub struct BisectOptions {
-    pub good: String,
-    pub bad: String,
-}
-
 #[derive(Debug)]
 pub struct BisectOutcome {
     /// Oldest first: one, or several if the command could not tell, among them the first bad one.
@@ -67,7 +61,8 @@ pub type Progress<'p> = dyn FnMut(&TestedCheckpoint) + 'p;
 
 pub fn bisect(
     context: &Context,
-    options: &BisectOptions,
+    good: &str,
+    bad: &str,
     command: &mut Command<'_>,
     progress: &mut Progress<'_>,
 ) -> Result<BisectOutcome> {
@@ -76,8 +71,8 @@ pub fn bisect(
     let (scratch, row, warnings) = {
         let session = session::begin(context, &store)?;
         let inventory = session.locked.inventory();
-        let good = find(context, inventory, &options.good)?;
-        let bad = find(context, inventory, &options.bad)?;
+        let good = find(context, inventory, good)?;
+        let bad = find(context, inventory, bad)?;
         let row = row(&inventory.checkpoints, &good, &bad)?;
         (session.locked.begin_scratch()?, row, session.warnings)
     };

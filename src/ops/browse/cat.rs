@@ -26,14 +26,6 @@ pub const DATABASE_PREFIX: &[u8] = b"@db/";
 /// Maximum number of directory entries that an error lists.
 const ENTRIES_SHOWN: usize = 12;
 
-#[derive(Clone, Debug)]
-pub struct CatOptions {
-    /// `SEL:PATH`, or a path of the checkpoint at which the directory stands.
-    pub what: Vec<u8>,
-    /// A path, if `what` is a selector alone.
-    pub path: Option<Vec<u8>>,
-}
-
 /// Names the values of a checkpoint in place of a path; a file of that name is `./@state`.
 const STATE_WORD: &[u8] = b"@state";
 
@@ -57,19 +49,27 @@ struct Hit {
 
 /// Writes the content to `sink`. A damaged small file writes nothing; of a large one, the start may
 /// already be written. A closed pipe is not a failure.
-pub fn cat(context: &Context, options: &CatOptions, sink: &mut dyn Write) -> Result<CatOutcome> {
+///
+/// `what` is `SEL:PATH`, or a path of the checkpoint at which the directory stands; with `path` it is
+/// a selector alone.
+pub fn cat(
+    context: &Context,
+    what: &[u8],
+    path: Option<&[u8]>,
+    sink: &mut dyn Write,
+) -> Result<CatOutcome> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let Hit {
         checkpoint,
         path,
         entry,
-    } = match &options.path {
+    } = match path {
         Some(path) => {
-            let checkpoint = name(context, &inventory, &options.what)?;
+            let checkpoint = name(context, &inventory, what)?;
             find_entry(context, &store, checkpoint, path)?
         }
-        None => locate(context, &store, &inventory, &options.what)?,
+        None => locate(context, &store, &inventory, what)?,
     };
     let size_bytes = match store.objects().stream_blob(&entry.id, sink) {
         Ok(size_bytes) => size_bytes,

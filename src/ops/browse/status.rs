@@ -30,12 +30,6 @@ use crate::store::layout::dir_hash;
 use crate::store::repository::Store;
 use crate::worktree::tree_handle::WorkTree;
 
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StatusOptions {
-    /// Skip what takes time: drift and size.
-    pub brief: bool,
-}
-
 #[derive(Debug)]
 pub struct StatusOutcome {
     pub root: PathBuf,
@@ -72,7 +66,7 @@ pub struct StatusOutcome {
     pub warnings: Vec<Warning>,
 }
 
-pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome> {
+pub fn status(context: &Context, brief: bool) -> Result<StatusOutcome> {
     let dir = context.store_dir()?;
     let layout = crate::store::layout::Layout::new(dir.clone());
     let mut outcome = StatusOutcome {
@@ -103,9 +97,9 @@ pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome
     };
     outcome.damaged_copies = damaged_copies_of(&outcome.store)?;
     if let Some(store) = context.find_store()? {
-        describe_store(context, &store, options, &mut outcome)?;
+        describe_store(context, &store, brief, &mut outcome)?;
     } else {
-        let moved = if options.brief {
+        let moved = if brief {
             moved::find_moved_stores(context, &mut |_| Ok(false))?
         } else {
             moved::find_without_capture(context)?
@@ -120,7 +114,7 @@ pub fn status(context: &Context, options: StatusOptions) -> Result<StatusOutcome
 fn describe_store(
     context: &Context,
     store: &Store,
-    options: StatusOptions,
+    brief: bool,
     outcome: &mut StatusOutcome,
 ) -> Result<()> {
     let inventory = store.inventory()?;
@@ -160,7 +154,7 @@ fn describe_store(
     if let Some(partial) = outcome.latest.as_ref().filter(|latest| latest.is_partial()) {
         outcome.warnings.push(Warning::IsPartial { id: partial.id });
     }
-    if !options.brief {
+    if !brief {
         outcome.store_bytes = Some(bytes_below(store.dir()));
         let over = size_limit::warning_before_prune(
             context,

@@ -24,16 +24,6 @@ const USUAL_AGE_MS: i64 = 30 * MINUTE_MS;
 /// Tolerated difference between two clocks, in milliseconds.
 const CLOCK_SLACK_MS: i64 = MINUTE_MS;
 
-#[derive(Clone, Debug, Default)]
-pub struct GuardOptions {
-    /// Paths and patterns as typed; `None` for the whole directory.
-    pub scope: Option<Vec<Vec<u8>>>,
-    /// Maximum age as typed.
-    pub max_age: Option<String>,
-    /// Whether what is there now must be held.
-    pub exact: bool,
-}
-
 #[derive(Debug)]
 pub struct GuardOutcome {
     pub checkpoint: Checkpoint,
@@ -50,19 +40,22 @@ struct GuardedPath {
 
 /// # Errors
 /// [`Error::Unguarded`] if there is none, with the command that makes one.
-pub fn guard(context: &Context, options: &GuardOptions) -> Result<GuardOutcome> {
-    let scope = options
-        .scope
-        .as_ref()
+///
+/// `scope` and `max_age` are as typed; without a scope it is the whole directory. `exact`: what is
+/// there now must be held.
+pub fn guard(
+    context: &Context,
+    scope: Option<&[Vec<u8>]>,
+    max_age: Option<&str>,
+    exact: bool,
+) -> Result<GuardOutcome> {
+    let scope = scope
         .map(|typed| options::parse_scope(&context.root, typed))
         .transpose()?;
     let wanted = GuardedPath {
         scope,
-        max_age_ms: options
-            .max_age
-            .as_deref()
-            .map_or(Ok(USUAL_AGE_MS), parse_age)?,
-        exact: options.exact,
+        max_age_ms: max_age.map_or(Ok(USUAL_AGE_MS), parse_age)?,
+        exact,
     };
     if !context.root.exists() {
         return Err(Error::RootMissing {

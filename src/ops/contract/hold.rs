@@ -8,13 +8,6 @@ use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 
-#[derive(Clone, Debug)]
-pub struct HoldOptions {
-    pub name: String,
-    /// Duration as typed.
-    pub span: Option<String>,
-}
-
 #[derive(Debug)]
 pub struct HoldOutcome {
     pub hold: Hold,
@@ -32,12 +25,12 @@ pub struct ReleaseOutcome {
     pub warnings: Vec<Warning>,
 }
 
-pub fn hold(context: &Context, options: &HoldOptions) -> Result<HoldOutcome> {
-    let name = options.name.clone();
+/// `span` is as typed.
+pub fn hold(context: &Context, name: String, span: Option<&str>) -> Result<HoldOutcome> {
     check_name(&name).map_err(|why| Error::Usage {
         what: format!("'{name}' is not a valid name of a hold: {why}"),
     })?;
-    let span_ms = options.span.as_deref().map_or(Ok(USUAL_MS), parse_span)?;
+    let span_ms = span.map_or(Ok(USUAL_MS), parse_span)?;
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
     let mut holds = active_holds(context, &store, &mut session.warnings);

@@ -10,12 +10,6 @@ use crate::store::layout::Layout;
 use crate::store::lifecycle::description::{STORE_FORMAT, format_of};
 use crate::store::lifecycle::removal::{self, StoreRemoval};
 
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OrphanOptions {
-    pub yes: bool,
-    pub dry_run: bool,
-}
-
 /// Shows what would be removed and asks for consent. An error ends the command.
 pub type OrphanConsent<'c> = dyn FnMut(&[KnownStore]) -> Result<()> + 'c;
 
@@ -31,7 +25,8 @@ pub struct OrphansOutcome {
 
 pub fn prune_orphaned(
     context: &Context,
-    options: OrphanOptions,
+    yes: bool,
+    dry_run: bool,
     consent: &mut OrphanConsent<'_>,
 ) -> Result<OrphansOutcome> {
     let is_orphan = |store: &KnownStore| store.kept_copy || store.root_state == RootState::Gone;
@@ -43,14 +38,14 @@ pub fn prune_orphaned(
     let mut outcome = OrphansOutcome {
         removed: Vec::new(),
         left: Vec::new(),
-        dry_run: options.dry_run,
+        dry_run,
         warnings,
     };
-    if options.dry_run {
+    if dry_run {
         outcome.removed = orphans;
         return Ok(outcome);
     }
-    if !orphans.is_empty() && !options.yes {
+    if !orphans.is_empty() && !yes {
         consent(&orphans)?;
     }
     for orphan in orphans {

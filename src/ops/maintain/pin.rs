@@ -7,13 +7,6 @@ use crate::ops::select::checkpoint::find_own;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 
-#[derive(Clone, Debug)]
-pub struct PinOptions {
-    pub selector: String,
-    /// Pin if true, unpin if false.
-    pub pin: bool,
-}
-
 #[derive(Debug)]
 pub struct PinOutcome {
     /// The checkpoint after the change.
@@ -23,12 +16,13 @@ pub struct PinOutcome {
     pub warnings: Vec<Warning>,
 }
 
-pub fn pin(context: &Context, options: &PinOptions) -> Result<PinOutcome> {
+/// Pins or unpins.
+pub fn set_pinned(context: &Context, selector: &str, pinned: bool) -> Result<PinOutcome> {
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
-    let mut checkpoint = find_own(context, session.locked.inventory(), &options.selector)?;
-    let changed = session.locked.set_pinned(checkpoint.id, options.pin)?;
-    checkpoint.pinned = options.pin;
+    let mut checkpoint = find_own(context, session.locked.inventory(), selector)?;
+    let changed = session.locked.set_pinned(checkpoint.id, pinned)?;
+    checkpoint.pinned = pinned;
     Ok(PinOutcome {
         checkpoint,
         changed,

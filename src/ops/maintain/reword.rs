@@ -8,12 +8,6 @@ use crate::ops::select::checkpoint::find_own;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 
-#[derive(Clone, Debug)]
-pub struct RewordOptions {
-    pub selector: String,
-    pub reason: String,
-}
-
 #[derive(Debug)]
 pub struct RewordOutcome {
     /// The checkpoint after the change.
@@ -29,13 +23,13 @@ impl RewordOutcome {
     }
 }
 
-pub fn reword(context: &Context, options: &RewordOptions) -> Result<RewordOutcome> {
-    let reason = checked_text(Some(&options.reason), "", "reason")?;
+pub fn reword(context: &Context, selector: &str, reason: &str) -> Result<RewordOutcome> {
+    let reason = checked_text(Some(reason), "", "reason")?;
     check_names_nothing_else(context, &reason)?;
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
     let inventory = session.locked.inventory();
-    let mut checkpoint = find_own(context, inventory, &options.selector)?;
+    let mut checkpoint = find_own(context, inventory, selector)?;
     let before = std::mem::replace(&mut checkpoint.record.reason, reason);
     if before != checkpoint.record.reason {
         let reason = checkpoint.record.reason.as_str();

@@ -20,15 +20,6 @@ pub use crate::store::damage::check::FaultyCheckpoint;
 pub use crate::store::damage::check::FileFinding;
 pub use crate::store::damage::salvage::Salvaged;
 
-#[derive(Clone, Debug, Default)]
-pub struct VerifyOptions {
-    /// Check only this checkpoint.
-    pub selector: Option<String>,
-    /// Read and hash every object.
-    pub full: bool,
-    pub repair: bool,
-}
-
 #[derive(Debug, Default)]
 pub struct VerifyOutcome {
     /// Whether there is a store for this root.
@@ -52,23 +43,27 @@ impl VerifyOutcome {
     }
 }
 
-pub fn verify(context: &Context, options: &VerifyOptions) -> Result<VerifyOutcome> {
-    if options.repair {
+/// Checks the store, or only one checkpoint; `full` reads and hashes every object.
+pub fn verify(
+    context: &Context,
+    selector: Option<&str>,
+    full: bool,
+    repair: bool,
+) -> Result<VerifyOutcome> {
+    if repair {
         return verify_and_repair(context);
     }
     let Some(mut store) = context.find_store()? else {
-        return match options.selector {
+        return match selector {
             Some(_) => Err(context.no_store()),
             None => Ok(VerifyOutcome::default()),
         };
     };
     let inventory = store.inventory()?;
-    let only = options
-        .selector
-        .as_ref()
+    let only = selector
         .map(|query| resolve(context, &inventory, query))
         .transpose()?;
-    let report = check_with_retries(context, &mut store, only.as_ref(), options.full)?;
+    let report = check_with_retries(context, &mut store, only.as_ref(), full)?;
     let inventory = store.inventory()?;
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     // Reported here as findings instead.

@@ -72,7 +72,7 @@ impl<'c> CheckpointChecker<'c> {
                     self.check_databases(extras.databases, &mut faults);
                     let is_tree = |id: &ObjectId| {
                         let kind = self.objects.kind_and_size_of(id);
-                        kind.is_ok_and(|(kind, _)| kind == Some(ObjectKind::Tree))
+                        kind.is_ok_and(|(kind, _)| kind == ObjectKind::Tree)
                     };
                     if let Some(tree) = checkpoint.meta.filter(is_tree) {
                         self.check_extras(tree, &mut faults, report)?;
@@ -374,7 +374,7 @@ impl<'c> CheckpointChecker<'c> {
                 .kind_and_size_of(&id)
                 .map_err(|e| e.to_string())
                 .and_then(|(kind, size)| match kind {
-                    Some(ObjectKind::Blob) => Ok(size),
+                    ObjectKind::Blob => Ok(size),
                     _ => Err(format!("object {id} is not a blob")),
                 })
         };

@@ -142,7 +142,7 @@ fn copy_entry(pack: &Pack, id: &ObjectId, writer: &mut PackWriter<'_>) -> Result
     let copied = match (pack.header(id), pack.place_of(id), pack.reader()) {
         (
             Ok(Some(EntryHeader {
-                kind: EntryKind::Object(_) | EntryKind::Tag,
+                kind: EntryKind::Object(_),
                 ..
             })),
             Ok(Some((entry, end))),

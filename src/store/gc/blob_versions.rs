@@ -28,7 +28,7 @@ fn is_large(catalogue: &Catalogue<'_>, id: &ObjectId) -> bool {
     let found = catalogue.kind_and_size(id);
     matches!(
         found,
-        Some((Some(ObjectKind::Blob), SMALLEST_BYTES..=LARGEST_BYTES))
+        Some((ObjectKind::Blob, SMALLEST_BYTES..=LARGEST_BYTES))
     )
 }
 

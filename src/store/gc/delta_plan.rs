@@ -91,7 +91,7 @@ fn version(pack: &Pack, entry: &IndexEntry) -> Option<BlobVersion> {
     let end = index.end_of(entry.offset, reader.entries_end());
     let base = match reader.header(entry.offset, end).ok()?.kind {
         EntryKind::Delta => Some(base_id(pack, entry.offset)?),
-        EntryKind::Object(_) | EntryKind::Tag => None,
+        EntryKind::Object(_) => None,
     };
     Some(BlobVersion {
         entry: *entry,

@@ -105,12 +105,12 @@ impl<'s> Reach<'s> {
     fn read_one(&self, id: ObjectId, links: &mut Links) -> Result<(), ReadFailure> {
         let (kind, bytes) = self.catalogue.read(&id)?;
         match kind {
-            Some(ObjectKind::Blob) => {}
-            None => links
+            ObjectKind::Blob => {}
+            ObjectKind::Tag => links
                 .to_read
                 .push(commit_codec::tagged(&bytes).ok_or("it is a tag that names nothing")?),
-            Some(ObjectKind::Commit) => self.read_commit(&bytes, links)?,
-            Some(ObjectKind::Tree) => {
+            ObjectKind::Commit => self.read_commit(&bytes, links)?,
+            ObjectKind::Tree => {
                 for line in tree_codec::lines(&bytes) {
                     let line = line?;
                     match line.mode {

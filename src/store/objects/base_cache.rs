@@ -48,11 +48,12 @@ impl BaseCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::objects::object_hash::ObjectKind;
 
     #[test]
     fn the_last_ones_are_kept_and_memory_is_bounded() {
         let cache = BaseCache::default();
-        let content = |len: usize| Arc::new((None, vec![0; len]));
+        let content = |len: usize| Arc::new((ObjectKind::Blob, vec![0; len]));
         for offset in 0..5 {
             cache.put(offset, content(CACHED_BYTES / 3));
         }

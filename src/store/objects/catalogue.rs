@@ -52,7 +52,7 @@ impl<'o> Catalogue<'o> {
         }
     }
 
-    /// Kind and content of an object; the kind of a tag is `None`. For an undeltified entry the
+    /// Kind and content of an object. For an undeltified entry the
     /// checksum in the index is enough: its hash was verified when it was written. Otherwise other
     /// copies are searched too.
     ///
@@ -73,8 +73,8 @@ impl<'o> Catalogue<'o> {
         let end = pack.index()?.end_of(entry.offset, reader.entries_end());
         let (header, content) = reader.content_by_crc(entry.offset, end, entry.crc)?;
         Ok(match header.kind {
-            EntryKind::Object(kind) => Some((Some(kind), content)),
-            EntryKind::Tag | EntryKind::Delta => None,
+            EntryKind::Object(kind) => Some((kind, content)),
+            EntryKind::Delta => None,
         })
     }
 
@@ -99,7 +99,7 @@ impl<'o> Catalogue<'o> {
     }
 
     /// Kind and size, from headers alone; `None` if no pack has the object.
-    pub fn kind_and_size(&self, id: &ObjectId) -> Option<(Option<ObjectKind>, u64)> {
+    pub fn kind_and_size(&self, id: &ObjectId) -> Option<(ObjectKind, u64)> {
         self.find(id)?.0.kind_and_size(id).ok()?
     }
 }

@@ -4,7 +4,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::gc::pack_usage::base_id;
 use crate::store::objects::loose_files;
 use crate::store::objects::object_error::AnyObject;
-use crate::store::objects::object_hash::hash_any;
+use crate::store::objects::object_hash::hash_object;
 use crate::store::objects::odb::Objects;
 use crate::store::objects::pack::pack_list::Pack;
 use crate::store::objects::pack::pack_reader::EntryKind;
@@ -30,7 +30,7 @@ impl Objects {
                 .undeltified(&base)
                 .or_else(|| self.rebuild_at(&base, depth + 1))?;
             let content = delta::apply(&base, &delta).ok()?;
-            (hash_any(kind, &content) == Ok(*id)).then_some((kind, content))
+            (hash_object(kind, &content) == Ok(*id)).then_some((kind, content))
         })
     }
 

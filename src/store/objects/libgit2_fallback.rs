@@ -50,7 +50,7 @@ impl Foreign {
             *proven = Some(Proven { files, odb });
         }
         let object = proven.as_ref()?.odb.as_ref()?.read(oid).ok()?;
-        Some((known_kind(object.kind()), object.data().to_vec()))
+        Some((known_kind(object.kind())?, object.data().to_vec()))
     }
 
     /// Whether libgit2 can read here safely: it trusts an index and maps beyond the end of the
@@ -104,6 +104,7 @@ fn known_kind(kind: git2::ObjectType) -> Option<ObjectKind> {
         git2::ObjectType::Blob => Some(ObjectKind::Blob),
         git2::ObjectType::Tree => Some(ObjectKind::Tree),
         git2::ObjectType::Commit => Some(ObjectKind::Commit),
-        _ => None,
+        git2::ObjectType::Tag => Some(ObjectKind::Tag),
+        git2::ObjectType::Any => None,
     }
 }

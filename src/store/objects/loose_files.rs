@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::store::files::read_regular;
 use crate::store::objects::deflate::zlib;
-use crate::store::objects::object_error::ReadFailure;
-use crate::store::objects::object_hash::{ObjectHasher, ObjectKind};
+use crate::store::objects::object_error::{AnyObject, ReadFailure};
+use crate::store::objects::object_hash::{ObjectKind, hash_object};
 
 /// Largest loose object that is read into memory; git streams larger files into packs.
 const LARGEST_LOOSE_BYTES: u64 = 2 << 30;
@@ -62,17 +62,13 @@ pub fn list(objects_dir: &Path) -> Result<Vec<ObjectId>> {
     Ok(ids)
 }
 
-/// Reads the kind and content of a loose object; the kind of a tag, which is never part of a
-/// checkpoint, is `None`.
+/// Reads the kind and content of a loose object.
 ///
 /// It does not use libgit2, which loops forever on a truncated loose object.
 ///
 /// # Errors
 /// The object is missing, damaged, or does not match its name.
-pub fn read(
-    objects_dir: &Path,
-    id: &ObjectId,
-) -> Result<(Option<ObjectKind>, Vec<u8>), ReadFailure> {
+pub fn read(objects_dir: &Path, id: &ObjectId) -> Result<AnyObject, ReadFailure> {
     let stream =
         read_regular::read(&path_of(objects_dir, id)).map_err(|cause| cause.to_string())?;
     let mut bytes = zlib::inflate_unsized(&stream, LARGEST_LOOSE_BYTES)?;
@@ -87,10 +83,9 @@ pub fn read(
     if size.parse() != Ok(content.len()) {
         return Err("it has another size than it declares".into());
     }
-    let mut hasher = ObjectHasher::named(kind, content.len() as u64);
-    hasher.update(&content);
-    match hasher.finish() {
-        Ok(found) if found == *id => Ok((kind.parse().ok(), content)),
+    let kind: ObjectKind = kind.parse().map_err(|_| "it has an unknown kind")?;
+    match hash_object(kind, &content) {
+        Ok(found) if found == *id => Ok((kind, content)),
         Ok(found) => Err(format!("its content hashes to {found}").into()),
         Err(collision) => Err(collision.to_string().into()),
     }

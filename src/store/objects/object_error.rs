@@ -1,6 +1,6 @@
 //! The errors of reading objects, and of what they make up.
 
-use std::{fmt, io};
+use std::io;
 
 use crate::base::malformed::Malformed;
 use crate::error::Error;
@@ -8,30 +8,21 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::objects::object_hash::ObjectKind;
 
 /// The reason why an object could not be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
     /// No pack and no loose file has the object.
+    #[error("object {0} is missing")]
     Missing(ObjectId),
     /// No copy of the object is intact.
+    #[error("object {id} is corrupt: {why}")]
     Corrupt { id: ObjectId, why: String },
     /// The store could not be read at the moment.
+    #[error("{0}")]
     Io(Error),
     /// The receiver of the content failed, not the store.
+    #[error("cannot hand on an object: {0}")]
     Sink(io::Error),
 }
-
-impl fmt::Display for ObjectError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing(id) => write!(f, "object {id} is missing"),
-            Self::Corrupt { id, why } => write!(f, "object {id} is corrupt: {why}"),
-            Self::Io(cause) => cause.fmt(f),
-            Self::Sink(cause) => write!(f, "cannot hand on an object: {cause}"),
-        }
-    }
-}
-
-impl std::error::Error for ObjectError {}
 
 impl From<ObjectError> for Error {
     fn from(cause: ObjectError) -> Self {
@@ -53,7 +44,8 @@ impl From<ObjectError> for Error {
 }
 
 /// The reason why a tree, a checkpoint or a run could not be read from its objects, in words.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
 pub struct ReadFailure(String);
 
 impl<T: Into<String>> From<T> for ReadFailure {
@@ -74,13 +66,5 @@ impl From<Malformed> for ReadFailure {
     }
 }
 
-impl fmt::Display for ReadFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for ReadFailure {}
-
-/// Kind and content; the kind of a tag is `None`.
-pub type AnyObject = (Option<ObjectKind>, Vec<u8>);
+/// Kind and content.
+pub type AnyObject = (ObjectKind, Vec<u8>);

@@ -1,31 +1,23 @@
 //! Hashes: ids of objects with collision detection, and the plain SHA-1 of packs and indexes.
 
-use std::fmt;
-
 use sha1::Digest as _;
 
 use crate::model::state::object_id::ObjectId;
 
-/// The object kinds of a checkpoint, named as in the header that git hashes with the content.
+/// The kinds of objects, of which no checkpoint has a tag, named as in the header that git hashes with the content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, strum::EnumString, strum::IntoStaticStr)]
 #[strum(const_into_str, serialize_all = "snake_case")]
 pub enum ObjectKind {
     Blob,
     Tree,
     Commit,
+    Tag,
 }
 
 /// The content bears the mark of a SHA-1 collision attack, so its id would not be unique.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the content is part of a SHA-1 collision attack")]
 pub struct Collision;
-
-impl fmt::Display for Collision {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the content is part of a SHA-1 collision attack")
-    }
-}
-
-impl std::error::Error for Collision {}
 
 /// Computes the id of an object whose content comes in pieces.
 pub struct ObjectHasher {
@@ -35,15 +27,10 @@ pub struct ObjectHasher {
 impl ObjectHasher {
     /// `len` is the length of the whole content in bytes; it is hashed too.
     pub fn new(kind: ObjectKind, len: u64) -> Self {
-        Self::named(kind.into_str(), len)
-    }
-
-    /// Creates a hasher by git's name of the kind, including kinds that no checkpoint has.
-    pub fn named(kind: &str, len: u64) -> Self {
         let mut hasher = Self {
             state: sha1dc::Hasher::new(),
         };
-        hasher.update(format!("{kind} {len}\0").as_bytes());
+        hasher.update(format!("{} {len}\0", kind.into_str()).as_bytes());
         hasher
     }
 
@@ -75,19 +62,6 @@ impl ObjectHasher {
 /// [`Collision`], as [`ObjectHasher::finish`].
 pub fn hash_object(kind: ObjectKind, content: &[u8]) -> Result<ObjectId, Collision> {
     let mut hasher = ObjectHasher::new(kind, content.len() as u64);
-    hasher.update(content);
-    hasher.finish()
-}
-
-/// Computes the id of any object; `None` is a tag.
-///
-/// # Errors
-/// [`Collision`], as [`ObjectHasher::finish`].
-pub fn hash_any(kind: Option<ObjectKind>, content: &[u8]) -> Result<ObjectId, Collision> {
-    let mut hasher = ObjectHasher::named(
-        kind.as_ref().map_or("tag", ObjectKind::into_str),
-        content.len() as u64,
-    );
     hasher.update(content);
     hasher.finish()
 }

@@ -11,7 +11,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::objects::libgit2_fallback::Foreign;
 use crate::store::objects::object_error::AnyObject;
 use crate::store::objects::object_error::ReadFailure;
-use crate::store::objects::object_hash::{ObjectKind, hash_any};
+use crate::store::objects::object_hash::{ObjectKind, hash_object};
 use crate::store::objects::pack::pack_list::{self, Pack, PackHit, PackStamp};
 use crate::store::objects::pack::pack_reader::{
     EntryHeader, EntryKind, ReadError, check_structure_size,
@@ -192,13 +192,13 @@ impl Objects {
     /// The object is missing, has no intact copy, or the store cannot be read.
     pub fn read(&self, id: &ObjectId) -> ObjectResult<(ObjectKind, Vec<u8>)> {
         let (kind, content) = self.read_any(id)?;
-        Ok((
-            kind.ok_or_else(|| corrupt(id, "it is neither blob nor tree nor commit"))?,
-            content,
-        ))
+        if kind == ObjectKind::Tag {
+            return Err(corrupt(id, "it is neither blob nor tree nor commit"));
+        }
+        Ok((kind, content))
     }
 
-    /// As [`Self::read`], including tags, whose kind is `None`.
+    /// As [`Self::read`], including tags.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -221,7 +221,7 @@ impl Objects {
     ) -> ObjectResult<Option<AnyObject>> {
         self.first_copy(id, |pack| {
             Ok(match pack.read(id)? {
-                Some(PackHit::Object(kind, content)) => Copy::Whole((Some(kind), content)),
+                Some(PackHit::Object(kind, content)) => Copy::Whole((kind, content)),
                 Some(PackHit::Delta) => Copy::Foreign,
                 None => Copy::None,
             })
@@ -236,27 +236,22 @@ impl Objects {
         self.kind_and_size_of(id).map(|(_, size)| size)
     }
 
-    /// The kind, `None` for a tag, and the size in bytes, from the header alone.
+    /// The kind and the size in bytes, from the header alone.
     ///
     /// # Errors
     /// As [`Self::size`].
-    pub fn kind_and_size_of(&self, id: &ObjectId) -> ObjectResult<(Option<ObjectKind>, u64)> {
+    pub fn kind_and_size_of(&self, id: &ObjectId) -> ObjectResult<(ObjectKind, u64)> {
         self.with_retry(|| self.kind_and_size(id))
     }
 
-    fn kind_and_size(&self, id: &ObjectId) -> ObjectResult<(Option<ObjectKind>, u64)> {
+    fn kind_and_size(&self, id: &ObjectId) -> ObjectResult<(ObjectKind, u64)> {
         let found = self.first_copy(id, |pack| {
             Ok(match pack.header(id)? {
                 Some(EntryHeader {
                     kind: EntryKind::Object(kind),
                     size,
                     ..
-                }) => Copy::Whole((Some(kind), size)),
-                Some(EntryHeader {
-                    kind: EntryKind::Tag,
-                    size,
-                    ..
-                }) => Copy::Whole((None, size)),
+                }) => Copy::Whole((kind, size)),
                 Some(_) => pack
                     .kind_and_size(id)
                     .ok()
@@ -320,7 +315,7 @@ impl Objects {
         self.make_packs_readable();
         let mut ids = self.by_prefix("");
         ids.retain(|id| match self.kind_and_size(id) {
-            Ok((kind, _)) => kind == Some(ObjectKind::Commit),
+            Ok((kind, _)) => kind == ObjectKind::Commit,
             Err(ObjectError::Io(cause)) => {
                 self.remember_unread(cause);
                 false
@@ -376,7 +371,7 @@ impl Objects {
         &self,
         id: &ObjectId,
         failure: Option<ObjectError>,
-    ) -> ObjectResult<(Option<ObjectKind>, u64)> {
+    ) -> ObjectResult<(ObjectKind, u64)> {
         self.foreign(id, failure)
             .map(|((kind, content), _)| (kind, content.len() as u64))
     }
@@ -384,15 +379,13 @@ impl Objects {
     fn read_foreign(&self, id: &ObjectId, failure: Option<ObjectError>) -> ObjectResult<AnyObject> {
         let ((kind, content), proven) = self.foreign(id, failure)?;
         let size = content.len() as u64;
-        if let Some(Err(ReadError::Damaged(why))) =
-            kind.map(|kind| check_structure_size(kind, size))
-        {
+        if let Err(ReadError::Damaged(why)) = check_structure_size(kind, size) {
             return Err(corrupt(id, why));
         }
         if proven {
             return Ok((kind, content));
         }
-        match hash_any(kind, &content) {
+        match hash_object(kind, &content) {
             Ok(found) if found == *id => Ok((kind, content)),
             Ok(found) => Err(corrupt(id, format!("its content hashes to {found}"))),
             Err(collision) => Err(corrupt(id, collision.to_string())),

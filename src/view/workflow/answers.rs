@@ -194,22 +194,6 @@ pub struct LogRow {
     pub time: TimeText,
 }
 
-/// What differs between two states of a run.
-#[derive(Serialize, JsonSchema)]
-pub struct RunDiffAnswer {
-    pub from_revision: String,
-    pub to_revision: String,
-    pub differences: Vec<DifferenceJson>,
-}
-
-/// A value that differs; null where it is not set.
-#[derive(Serialize, JsonSchema)]
-pub struct DifferenceJson {
-    pub place: String,
-    pub before: Option<Value>,
-    pub after: Option<Value>,
-}
-
 /// What `workflow lint` suggests.
 #[derive(Serialize, JsonSchema)]
 pub struct LintAnswer {
@@ -289,14 +273,6 @@ pub struct MiniCommitAnswer {
 pub struct DocumentAnswer {
     pub document: Value,
     pub troubles: Vec<TroubleJson>,
-}
-
-/// Scripts that were written.
-#[derive(Serialize, JsonSchema)]
-pub struct ShimsAnswer {
-    pub scripts: Vec<String>,
-    /// Files of others that stay.
-    pub left: Vec<String>,
 }
 
 /// The tasks of a run.

@@ -12,21 +12,19 @@ use crate::view::parts::{ChangeJson, CheckpointRef, TimeText, dropped};
 use crate::view::place::{placed, placed_command};
 use crate::view::restore;
 use crate::view::workflow::answers::{
-    AdviceJson, DifferenceJson, DocumentAnswer, DriftJson, EndAnswer, EventJson, FindingJson,
-    LintAnswer, LogRow, LostRunJson, MiniCommitAnswer, NextAnswer, RecoverAnswer, ReportJson,
-    ResumeAnswer, RewindAnswer, RewoundFiles, RunDiffAnswer, RunListAnswer, RunRow, RunShowAnswer,
-    RunStatusAnswer, RunStepAnswer, ShimsAnswer, StatusParts, StepAnswer, TaskListAnswer,
-    TroubleJson, Undecided,
+    AdviceJson, DocumentAnswer, DriftJson, EndAnswer, EventJson, FindingJson, LintAnswer, LogRow,
+    LostRunJson, MiniCommitAnswer, NextAnswer, RecoverAnswer, ReportJson, ResumeAnswer,
+    RewindAnswer, RewoundFiles, RunListAnswer, RunRow, RunShowAnswer, RunStatusAnswer,
+    RunStepAnswer, StatusParts, StepAnswer, TaskListAnswer, TroubleJson, Undecided,
 };
 use crate::view::workflow::questions;
 use crate::view::workflow::run_json::{PhaseJson, RunJson, TaskJson};
 use crate::workflow::documents::conflict::Conflict;
 use crate::workflow::documents::drift::FileDrift;
-use crate::workflow::documents::shims::ShimsOutcome;
 use crate::workflow::engine::import_export::Exported;
 use crate::workflow::engine::make_mini_commit::MiniOutcome;
 use crate::workflow::engine::repair_run::ConflictOutcome;
-use crate::workflow::engine::report::{Compared, Listed, Shown, Status};
+use crate::workflow::engine::report::{Listed, Shown, Status};
 use crate::workflow::engine::resume::ResumeOutcome;
 use crate::workflow::engine::rewind::RewindOutcome;
 use crate::workflow::engine::run_lifecycle::EndOutcome;
@@ -146,20 +144,6 @@ pub fn show(shown: &Shown) -> String {
     envelope("workflow.show", 0, &data, &shown.warnings)
 }
 
-pub fn diff(compared: &Compared) -> String {
-    let differences = compared.differences.iter().map(|one| DifferenceJson {
-        place: one.place.clone(),
-        before: one.before.clone(),
-        after: one.after.clone(),
-    });
-    let data = RunDiffAnswer {
-        from_revision: compared.from.clone(),
-        to_revision: compared.to.clone(),
-        differences: differences.collect(),
-    };
-    envelope("workflow.diff", 0, &data, &compared.warnings)
-}
-
 pub fn lint(found: &Run, findings: &[Finding], exit: u8) -> String {
     let data = LintAnswer {
         id: found.id().to_owned(),
@@ -249,20 +233,12 @@ pub fn mini_commit(outcome: &MiniOutcome) -> String {
 }
 
 /// Returns the exported document.
-pub fn document(command: &str, exported: &Exported) -> String {
+pub fn document(exported: &Exported) -> String {
     let data = DocumentAnswer {
         document: parse(exported.text.as_bytes()).unwrap_or_default(),
         troubles: troubles(&exported.conflicts),
     };
-    envelope(command, 0, &data, &exported.warnings)
-}
-
-pub fn shims(outcome: &ShimsOutcome, exit: u8) -> String {
-    let data = ShimsAnswer {
-        scripts: outcome.written.clone(),
-        left: outcome.left.clone(),
-    };
-    envelope("workflow.shims", exit, &data, &[])
+    envelope("workflow.export", 0, &data, &exported.warnings)
 }
 
 pub fn tasks(status: &Status, only: Option<&str>) -> String {

@@ -6,7 +6,7 @@ use crate::view::columns::aligned;
 use crate::view::words::Output;
 use crate::view::workflow::findings::{conflicts, finding};
 use crate::view::workflow::summary;
-use crate::workflow::engine::report::{Compared, Listed, Shown, Status};
+use crate::workflow::engine::report::{Listed, Shown, Status};
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::phase::Task;
 use crate::workflow::rules::workflow::Workflow;
@@ -89,17 +89,6 @@ pub fn show(shown: &Shown, for_a_person: bool) -> Output {
     Output {
         result,
         talk: broken.unwrap_or_default() + &conflicts(&shown.conflicts),
-    }
-}
-
-pub fn diff(compared: &Compared) -> Output {
-    let lines = compared
-        .differences
-        .iter()
-        .map(|one| format!("{}\n", escape(&one.in_words())));
-    Output {
-        result: lines.collect(),
-        talk: String::new(),
     }
 }
 

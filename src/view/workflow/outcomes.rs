@@ -5,7 +5,6 @@ use crate::base::time::{self, rfc3339_seconds};
 use crate::view::words::{Output, evicted};
 use crate::view::workflow::findings::{findings, remarks};
 use crate::view::workflow::{questions, summary};
-use crate::workflow::documents::shims::ShimsOutcome;
 use crate::workflow::engine::make_mini_commit::MiniOutcome;
 use crate::workflow::engine::repair_run::{ConflictOutcome, Take};
 use crate::workflow::engine::report::Status;
@@ -327,20 +326,5 @@ pub fn mini_commit(outcome: &MiniOutcome) -> Output {
     Output {
         result: format!("{}\n", message.trim_end()),
         talk: format!("{made}{commit}"),
-    }
-}
-
-pub fn shims(outcome: &ShimsOutcome) -> Output {
-    let result = outcome
-        .written
-        .iter()
-        .map(|path| format!("{path}\n"))
-        .collect();
-    let left = outcome.left.iter().map(|path| {
-        format!("{path} was written by another program and was left; --force overwrites it\n")
-    });
-    Output {
-        result,
-        talk: left.collect(),
     }
 }

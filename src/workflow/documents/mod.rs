@@ -8,5 +8,4 @@ pub mod git_ignored;
 pub mod import_edits;
 pub mod leftovers;
 pub mod run_owner;
-pub mod shims;
 pub mod write_documents;

@@ -347,21 +347,3 @@ fn text_of(context: &Context, store: &Store, options: &ExportOptions) -> Result<
         }
     }
 }
-
-/// Renders an empty pipeline state, as skills that use the format begin with.
-pub fn skeleton(context: &Context, branch: Option<&str>) -> String {
-    let head = || crate::worktree::git::git_head::read(context.root.path())?.branch;
-    let now = rfc3339_seconds(context.now_ms);
-    find_documents::render(&json!({
-        "completed_phases": [],
-        "current_phase": null,
-        "remaining_phases": [],
-        "context_summary": {
-            "branch": branch.map(str::to_owned).or_else(head).unwrap_or_default(),
-            "key_decisions": [],
-            "file_paths": [],
-        },
-        "created_at": now,
-        "updated_at": now,
-    }))
-}

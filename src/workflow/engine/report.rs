@@ -1,6 +1,6 @@
-//! Read-only reports on runs: status, list, log, and comparison of two states.
+//! Read-only reports on runs: status, list and log.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
@@ -11,14 +11,12 @@ use crate::workflow::engine::observe;
 use crate::workflow::engine::runs::{LostRun, Run, Runs};
 use crate::workflow::plan;
 use crate::workflow::rules::advice::{self, Advice};
-use crate::workflow::rules::compare::{self, ValueDifference};
 use crate::workflow::rules::event::Event;
 use crate::workflow::rules::finding::Finding;
 use crate::workflow::rules::observation::Observations;
 use crate::workflow::rules::recover::{self, Repair};
 use crate::workflow::rules::validate::{self, ValidationReport};
 use crate::workflow::rules::workflow::Workflow;
-use crate::workflow::words::run_error::RunError;
 
 /// Maximum number of transitions read from a log.
 const LONGEST_LOG: usize = 100_000;
@@ -215,68 +213,6 @@ pub fn show(context: &Context, named: Option<&str>, limit: Option<usize>) -> Res
         broken: line.broken,
         run,
         conflicts,
-        warnings,
-    })
-}
-
-#[derive(Debug)]
-pub struct Compared {
-    pub from: String,
-    pub to: String,
-    pub differences: Vec<ValueDifference>,
-    pub warnings: Vec<Warning>,
-}
-
-/// Compares two states of a run: by default the last two; with one revision, it and the newest.
-///
-/// # Errors
-/// There is no such run or revision.
-pub fn diff(context: &Context, named: Option<&str>, revisions: &[String]) -> Result<Compared> {
-    let Imported {
-        store,
-        conflicts,
-        warnings,
-    } = open_imported(context)?;
-    let run = pick(&store, named, &conflicts)?;
-    let line = store.workflow_line(run.tip, LONGEST_LOG).transitions;
-    let find = |words: &str| -> Result<usize> {
-        let found = line
-            .iter()
-            .position(|transition| transition.commit.to_hex().starts_with(words));
-        let back = words
-            .strip_prefix("@~")
-            .and_then(|count| count.parse().ok())
-            .or((words == "@").then_some(0));
-        let no_such = || RunError::NoSuchRevision {
-            run: run.workflow.named().to_owned(),
-            revision: words.to_owned(),
-        };
-        Ok(found
-            .or(back.filter(|at| *at < line.len()))
-            .ok_or_else(no_such)?)
-    };
-    let (from, to) = match revisions {
-        [] => (1.min(line.len() - 1), 0),
-        [from] => (find(from)?, 0),
-        [from, to, ..] => (find(from)?, find(to)?),
-    };
-    let state = |at: usize| -> Result<Workflow> {
-        let revision = store.workflow_revision(line[at].commit)?;
-        let what = || {
-            format!(
-                "revision {} of workflow {}",
-                line[at].commit.short(),
-                run.workflow.named()
-            )
-        };
-        Workflow::from_json(&revision.state).map_err(|why| Error::damaged(what(), why))
-    };
-    let differences = compare::compare(&state(from)?, &state(to)?);
-    let name = |at: usize| line[at].commit.to_hex();
-    Ok(Compared {
-        from: name(from),
-        to: name(to),
-        differences,
         warnings,
     })
 }

@@ -3,7 +3,6 @@
 pub mod advice;
 pub mod change;
 pub mod choices;
-pub mod compare;
 pub mod derived;
 pub mod event;
 pub mod finding;

@@ -20,8 +20,6 @@ pub enum InputError {
     Phase { given: String, flaw: String },
     #[error("a workflow needs phases: give --plan, --preset or --phase")]
     NoPhases,
-    #[error("--into is empty")]
-    NoDirectory,
 }
 
 impl From<InputError> for Error {

@@ -40,9 +40,6 @@ pub enum RunError {
     #[error("there is no task {0}")]
     #[strum(message = "'checkpoint task list' lists them")]
     NoSuchTask(String),
-    #[error("workflow {run} has no revision '{revision}'")]
-    #[strum(message = "'checkpoint workflow show' lists them")]
-    NoSuchRevision { run: String, revision: String },
     #[error("no checkpoint was made before phase {phase}")]
     #[strum(message = "--state rewinds the state without the files")]
     NoCheckpoint { phase: String },
@@ -284,7 +281,6 @@ impl RunError {
             | Self::UnknownPhase(_)
             | Self::NeverBegun { .. }
             | Self::NoSuchTask(_)
-            | Self::NoSuchRevision { .. }
             | Self::NoCheckpoint { .. }
             | Self::CheckpointGone { .. }
             | Self::NothingToSettle { .. }

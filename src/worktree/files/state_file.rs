@@ -124,19 +124,6 @@ pub fn move_any(work: &WorkTree, from: &RelPath, to: &RelPath) -> Result<bool> {
     Ok(true)
 }
 
-/// As [`replace`], and makes the file executable for all who may read it.
-///
-/// # Errors
-/// As [`replace`].
-pub fn replace_program(work: &WorkTree, path: &RelPath, bytes: &[u8]) -> Result<()> {
-    replace(work, path, bytes)?;
-    let failed = |error| work.io("set the mode of", path, error);
-    let dir = make_parent(work, path)?;
-    let mode = dir.stat_child(path.name()).map_err(failed)?.mode;
-    dir.chmod_child(path.name(), (mode | (mode & 0o444) >> 2) & 0o777)
-        .map_err(failed)
-}
-
 /// Removes a directory if it is empty; returns whether it did.
 ///
 /// # Errors

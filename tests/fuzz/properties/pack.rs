@@ -8,7 +8,7 @@ use checkpoint::model::state::object_id::ObjectId;
 use checkpoint::store::objects::base_cache::BaseCache;
 use checkpoint::store::objects::deflate::zlib::Deflater;
 use checkpoint::store::objects::object_hash::ObjectKind;
-use checkpoint::store::objects::object_hash::hash_any;
+use checkpoint::store::objects::object_hash::hash_object;
 use checkpoint::store::objects::object_hash::trailer_of;
 use checkpoint::store::objects::pack::pack_delta::Places;
 use checkpoint::store::objects::pack::pack_delta::{self};
@@ -98,7 +98,7 @@ fn holds_what_it_says(reader: &PackReader, found: &PackWalk) {
     for entry in &found.entries {
         let content = pack_delta::resolve(reader, entry.offset, &places, &cache)
             .expect("the walk has read it");
-        assert_eq!(hash_any(content.0, &content.1), Ok(entry.id));
+        assert_eq!(hash_object(content.0, &content.1), Ok(entry.id));
         let (kind, size) =
             pack_delta::kind_and_size(reader, entry.offset, &places).expect("the walk has read it");
         assert_eq!((kind, size), (content.0, content.1.len() as u64));
@@ -137,13 +137,13 @@ fn built(draw: &mut Draw<'_>) -> (Vec<IndexEntry>, Vec<IndexEntry>, Vec<u8>) {
         let id = match choice {
             0..=3 => {
                 let kind = [
-                    Some(ObjectKind::Blob),
-                    Some(ObjectKind::Tree),
-                    Some(ObjectKind::Commit),
-                    None,
+                    ObjectKind::Blob,
+                    ObjectKind::Tree,
+                    ObjectKind::Commit,
+                    ObjectKind::Tag,
                 ][choice];
                 body.extend(pack_reader::encode_header(kind, content.len() as u64));
-                hash_any(kind, &content).expect("no attack")
+                hash_object(kind, &content).expect("no attack")
             }
             4 => {
                 let back = all

@@ -69,8 +69,7 @@ pub fn base_of(reader: &PackReader, offset: u64) -> Result<(Base, EntryHeader), 
     ))
 }
 
-/// Kind and content of the entry at `offset`, deltified or not; the kind of a tag is `None`. The
-/// hash is not verified.
+/// Kind and content of the entry at `offset`, deltified or not. The hash is not verified.
 ///
 /// # Errors
 /// A part of the chain is damaged, or its base is not in this pack.
@@ -89,8 +88,7 @@ pub fn resolve(
         let end = (places.end_of)(at);
         let (header, content) = reader.content(at, end)?;
         match header.kind {
-            EntryKind::Object(kind) => break Arc::new((Some(kind), content)),
-            EntryKind::Tag => break Arc::new((None, inflated(reader, at, end, &header)?)),
+            EntryKind::Object(kind) => break Arc::new((kind, content)),
             EntryKind::Delta if deltas.len() == LONGEST_READABLE_CHAIN => {
                 return Err(damaged("a chain of deltas has no end"));
             }
@@ -131,14 +129,13 @@ pub fn kind_and_size(
     reader: &PackReader,
     offset: u64,
     places: &Places<'_>,
-) -> Result<(Option<ObjectKind>, u64), ReadError> {
+) -> Result<(ObjectKind, u64), ReadError> {
     let (mut at, mut size) = (offset, None);
     for _ in 0..LONGEST_READABLE_CHAIN {
         let end = (places.end_of)(at);
         let header = reader.header(at, end)?;
         let kind = match header.kind {
-            EntryKind::Object(kind) => Some(kind),
-            EntryKind::Tag => None,
+            EntryKind::Object(kind) => kind,
             EntryKind::Delta => {
                 let (base, header) = base_of(reader, at)?;
                 if size.is_none() {

@@ -1,6 +1,6 @@
 //! The error of adding an object to a pack.
 
-use std::{fmt, io};
+use std::io;
 
 use crate::error::Error;
 use crate::store::objects::object_hash::Collision;
@@ -8,27 +8,18 @@ use crate::store::objects::object_hash::Collision;
 pub type PackResult<T> = std::result::Result<T, PackError>;
 
 /// The reason why an object was not added; the pack is unchanged.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub enum PackError {
     /// The content bears the mark of a collision attack.
+    #[error("{}", Collision)]
     Collision,
     /// The content could not be read to its end, or a copied entry does not match its checksum.
+    #[error("cannot read the content: {0}")]
     Source(io::Error),
     /// The pack could not be written.
+    #[error("{0}")]
     Store(Error),
 }
-
-impl fmt::Display for PackError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Collision => Collision.fmt(f),
-            Self::Source(cause) => write!(f, "cannot read the content: {cause}"),
-            Self::Store(cause) => cause.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for PackError {}
 
 impl From<Error> for PackError {
     fn from(cause: Error) -> Self {

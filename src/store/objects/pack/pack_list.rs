@@ -12,7 +12,7 @@ use crate::model::state::object_id::ObjectId;
 use crate::store::files::read_regular;
 use crate::store::objects::base_cache::{BaseCache, Shared};
 use crate::store::objects::loose_files::names_in;
-use crate::store::objects::object_hash::{ObjectHasher, ObjectKind, hash_any, hash_object};
+use crate::store::objects::object_hash::{ObjectHasher, ObjectKind, hash_object};
 use crate::store::objects::pack::pack_delta::{self, Places};
 use crate::store::objects::pack::pack_index::{IndexEntry, PackIndex};
 use crate::store::objects::pack::pack_reader::{
@@ -188,8 +188,7 @@ impl Pack {
         Ok(Some(PackHit::Object(kind, content)))
     }
 
-    /// Reads an object, resolving deltas within this pack, and verifies its hash. The kind of a tag
-    /// is `None`.
+    /// Reads an object, resolving deltas within this pack, and verifies its hash.
     ///
     /// # Errors
     /// As [`Self::read`].
@@ -198,7 +197,7 @@ impl Pack {
             return Ok(None);
         };
         let found = self.resolve(entry.offset)?;
-        check_hash(id, hash_any(found.0, &found.1).ok())?;
+        check_hash(id, hash_object(found.0, &found.1).ok())?;
         Ok(Some(found))
     }
 
@@ -213,15 +212,14 @@ impl Pack {
         })
     }
 
-    /// Kind and size in bytes of an object, also of a delta, without building it; the kind of a tag
-    /// is `None`.
+    /// Kind and size in bytes of an object, also of a delta, without building it.
     ///
     /// # Errors
     /// As [`Self::read`].
     pub fn kind_and_size(
         &self,
         id: &ObjectId,
-    ) -> std::result::Result<Option<(Option<ObjectKind>, u64)>, ReadError> {
+    ) -> std::result::Result<Option<(ObjectKind, u64)>, ReadError> {
         let (index, reader) = (self.index()?, self.reader()?);
         let Some(entry) = index.find(id) else {
             return Ok(None);
@@ -270,19 +268,6 @@ impl Pack {
         }
     }
 
-    fn is_tag_intact(&self, id: &ObjectId, header: &EntryHeader) -> bool {
-        let mut hasher = ObjectHasher::named("tag", header.size);
-        let streamed = self.place_of(id).and_then(|place| {
-            let (entry, end) = place.ok_or_else(|| ReadError::Damaged("the tag is gone".into()))?;
-            self.reader()?
-                .stream(entry.offset, end, header, &mut |piece| {
-                    hasher.update(piece);
-                    Ok(())
-                })
-        });
-        streamed.is_ok() && hasher.finish() == Ok(*id)
-    }
-
     /// Whether the copy in this pack is undeltified and intact.
     pub fn has_undeltified(&self, id: &ObjectId) -> bool {
         match self.header(id) {
@@ -294,7 +279,6 @@ impl Pack {
                     self.stream(id, &header, &mut |_| Ok(())).is_ok()
                 }
             }
-            Ok(Some(header)) if header.kind == EntryKind::Tag => self.is_tag_intact(id, &header),
             _ => false,
         }
     }

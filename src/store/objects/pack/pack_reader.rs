@@ -1,8 +1,8 @@
 //! Reads one pack file: its entries by offset, whole, in pieces or raw. Resolves no deltas.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
-use std::{fmt, io};
 
 use crate::base::malformed::Malformed;
 use crate::base::read_regular;
@@ -30,7 +30,6 @@ const STREAM_START_BYTES: usize = 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     Object(ObjectKind),
-    Tag,
     /// Made from another object; see `pack_delta`.
     Delta,
 }
@@ -46,21 +45,13 @@ pub struct EntryHeader {
 }
 
 /// The reason why an entry could not be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
 pub enum ReadError {
     Damaged(String),
     Io(io::Error),
     /// The receiver of the bytes failed, not the pack.
     Sink(io::Error),
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Damaged(why) => f.write_str(why),
-            Self::Io(cause) | Self::Sink(cause) => cause.fmt(f),
-        }
-    }
 }
 
 impl From<io::Error> for ReadError {
@@ -370,7 +361,7 @@ pub fn check_structure_size(kind: ObjectKind, size: u64) -> Result<(), ReadError
 fn check_size(header: &EntryHeader) -> Result<(), ReadError> {
     match header.kind {
         EntryKind::Object(kind) => check_structure_size(kind, header.size),
-        EntryKind::Tag | EntryKind::Delta => Ok(()),
+        EntryKind::Delta => Ok(()),
     }
 }
 
@@ -380,13 +371,13 @@ fn too_large(size: u64) -> ReadError {
     ))
 }
 
-/// Encodes the header of an undeltified entry; `None` is a tag.
-pub fn encode_header(kind: impl Into<Option<ObjectKind>>, size: u64) -> Vec<u8> {
-    let number = match kind.into() {
-        Some(ObjectKind::Commit) => 1,
-        Some(ObjectKind::Tree) => 2,
-        Some(ObjectKind::Blob) => 3,
-        None => 4,
+/// Encodes the header of an undeltified entry.
+pub fn encode_header(kind: ObjectKind, size: u64) -> Vec<u8> {
+    let number = match kind {
+        ObjectKind::Commit => 1,
+        ObjectKind::Tree => 2,
+        ObjectKind::Blob => 3,
+        ObjectKind::Tag => 4,
     };
     encode_start(number, size)
 }
@@ -412,7 +403,7 @@ fn parse_header(bytes: &[u8]) -> Result<EntryHeader, ReadError> {
         1 => EntryKind::Object(ObjectKind::Commit),
         2 => EntryKind::Object(ObjectKind::Tree),
         3 => EntryKind::Object(ObjectKind::Blob),
-        4 => EntryKind::Tag,
+        4 => EntryKind::Object(ObjectKind::Tag),
         6 | 7 => EntryKind::Delta,
         _ => return Err(damaged("an entry has an unknown kind")),
     };
@@ -446,7 +437,12 @@ mod tests {
     #[test]
     fn headers_are_read_as_they_are_written() {
         for size in [0, 1, 15, 16, 2047, 2048, u64::from(u32::MAX), SANE_SIZE] {
-            for kind in [ObjectKind::Blob, ObjectKind::Tree, ObjectKind::Commit] {
+            for kind in [
+                ObjectKind::Blob,
+                ObjectKind::Tree,
+                ObjectKind::Commit,
+                ObjectKind::Tag,
+            ] {
                 let bytes = encode_header(kind, size);
                 let header = parse_header(&bytes).unwrap();
                 assert_eq!(

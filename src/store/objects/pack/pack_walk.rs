@@ -6,7 +6,7 @@ use std::io;
 use crate::model::state::object_id::ObjectId;
 use crate::store::objects::base_cache::BaseCache;
 use crate::store::objects::deflate::zlib::{EntryCrc, StreamInflater};
-use crate::store::objects::object_hash::{ObjectHasher, ObjectKind, TrailerHasher, hash_any};
+use crate::store::objects::object_hash::{ObjectHasher, ObjectKind, TrailerHasher, hash_object};
 use crate::store::objects::pack::delta;
 use crate::store::objects::pack::pack_delta::{self, Base, Places};
 use crate::store::objects::pack::pack_index::IndexEntry;
@@ -124,7 +124,7 @@ fn check_foreign(
     let header = reader.header(offset, reader.entries_end())?;
     match header.kind {
         EntryKind::Object(ObjectKind::Blob) => Ok(()),
-        EntryKind::Object(_) | EntryKind::Tag => check_memory(header.size, FOREIGN_UPTO_BYTES),
+        EntryKind::Object(_) => check_memory(header.size, FOREIGN_UPTO_BYTES),
         EntryKind::Delta => {
             let (base, header) = pack_delta::base_of(reader, offset)?;
             let start = offset + header.len as u64;
@@ -187,12 +187,11 @@ fn read_entry(reader: &PackReader, offset: u64, found: &mut WalkedEntry) -> Resu
     let (skipped, kind) = match header.kind {
         EntryKind::Object(kind) => {
             check_structure_size(kind, header.size)?;
-            (header.len, Some(kind.into_str()))
+            (header.len, Some(kind))
         }
-        EntryKind::Tag => (header.len, Some("tag")),
         EntryKind::Delta => (pack_delta::base_of(reader, offset)?.1.len, None),
     };
-    let mut hasher = kind.map(|name| ObjectHasher::named(name, header.size));
+    let mut hasher = kind.map(|kind| ObjectHasher::new(kind, header.size));
     let mut inflater = StreamInflater::new(header.size);
     let mut crc = EntryCrc::default();
     // Most entries are small, and deflated they are hardly larger.
@@ -320,8 +319,8 @@ fn resolve_deltas(
         let (mut made, mut trees) = (Vec::new(), Vec::new());
         waiting.retain(|(offset, crc)| {
             let resolved = pack_delta::resolve(reader, *offset, &places, &cache).ok();
-            let kind = resolved.as_ref().and_then(|found| found.0);
-            let id = resolved.and_then(|found| hash_any(found.0, &found.1).ok());
+            let kind = resolved.as_ref().map(|found| found.0);
+            let id = resolved.and_then(|found| hash_object(found.0, &found.1).ok());
             trees.extend(id.filter(|_| kind == Some(ObjectKind::Tree)));
             made.extend(id.map(|id| IndexEntry {
                 id,

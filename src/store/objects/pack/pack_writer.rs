@@ -110,7 +110,7 @@ impl<'k> PackWriter<'k> {
         {
             return Ok(id);
         }
-        self.append(id, Some(kind), content)?;
+        self.append(id, kind, content)?;
         Ok(id)
     }
 
@@ -135,10 +135,10 @@ impl<'k> PackWriter<'k> {
         is_cheap
     }
 
-    fn append(&mut self, id: ObjectId, kind: Option<ObjectKind>, content: &[u8]) -> PackResult<()> {
+    fn append(&mut self, id: ObjectId, kind: ObjectKind, content: &[u8]) -> PackResult<()> {
         let offset = self.bytes_written();
         let header = pack_reader::encode_header(kind, content.len() as u64);
-        let is_commit = kind == Some(ObjectKind::Commit);
+        let is_commit = kind == ObjectKind::Commit;
         let stream = if is_commit {
             self.deflater.store(content)
         } else {
@@ -235,16 +235,11 @@ impl<'k> PackWriter<'k> {
         Ok((id, crc.sum()))
     }
 
-    /// Writes an object again that the store has, just read from it; kind `None` is a tag.
+    /// Writes an object again that the store has, just read from it.
     ///
     /// # Errors
     /// See [`PackError`].
-    pub fn rewrite(
-        &mut self,
-        id: ObjectId,
-        kind: Option<ObjectKind>,
-        content: &[u8],
-    ) -> PackResult<()> {
+    pub fn rewrite(&mut self, id: ObjectId, kind: ObjectKind, content: &[u8]) -> PackResult<()> {
         if self.entries.contains_key(&id) {
             return Ok(());
         }

@@ -77,10 +77,9 @@ fn check_one(pack: &Pack, entry: &IndexEntry) -> Result<(), ReadError> {
             sum_of(kind.into_str(), &content)
         }
         EntryKind::Object(kind) => sum_of_stream(reader, entry, end, &header, kind.into_str())?,
-        EntryKind::Tag => sum_of_stream(reader, entry, end, &header, "tag")?,
         EntryKind::Delta => {
             let made = pack.resolve(entry.offset)?;
-            sum_of(made.0.map_or("tag", |kind| kind.into_str()), &made.1)
+            sum_of(made.0.into_str(), &made.1)
         }
     };
     let right = sum == *entry.id.as_bytes();
