@@ -29,14 +29,6 @@ use crate::view::plan::Tense;
 use crate::view::restore::{self, JsonParts};
 use crate::view::{databases, plan, restore_contract as contract_view, words};
 
-/// Properties shared by `restore`, `undo` and `redo`.
-pub(super) const PROPERTIES: Properties = Properties {
-    may_take_long: true,
-    has_dry_run: true,
-    own_file: OwnFile::MayBeBad,
-    ..Properties::USUAL
-};
-
 /// Restore the directory to a checkpoint
 ///
 /// Saves the present state in a safety checkpoint first; `checkpoint undo` brings it back. Files that
@@ -74,8 +66,6 @@ pub struct RestoreArgs {
     #[arg(long, conflicts_with_all = ["words", "only", "globs", "exclude", "overlay", "restore_suid", "dry_run", "to", "check"])]
     pub resume: bool,
     #[command(flatten)]
-    pub contract: ContractArgs,
-    #[command(flatten)]
     pub common: CommonArgs,
 }
 
@@ -92,9 +82,22 @@ pub struct CommonArgs {
     pub verify: bool,
     #[command(flatten)]
     pub plan: PlanArgs,
+    #[command(flatten)]
+    pub contract: ContractArgs,
 }
 
 impl CommonArgs {
+    /// Properties of all commands that restore.
+    pub fn properties(&self) -> Properties {
+        Properties {
+            may_take_long: true,
+            has_dry_run: true,
+            own_file: OwnFile::MayBeBad,
+            contract: self.contract.wanted(),
+            ..Properties::USUAL
+        }
+    }
+
     pub fn resolve(&self, cmd: &CommandContext<'_>) -> CommonOptions {
         let keep = KeepArgs {
             keep: self.keep,
@@ -227,7 +230,7 @@ pub(super) fn preview(
 
 impl RunCommand for RestoreArgs {
     fn properties(&self) -> Properties {
-        PROPERTIES
+        self.common.properties()
     }
 
     fn run(mut self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -239,7 +242,7 @@ impl RunCommand for RestoreArgs {
             let (id, choice) = choose(context, cmd, &options, self.to.is_none())?;
             (self.words, chosen) = (vec![id.into()], Some(choice));
         }
-        let (to, check, wants) = (self.to.take(), self.check.take(), self.contract);
+        let (to, check, wants) = (self.to.take(), self.check.take(), self.common.contract);
         let outcome = if self.resume {
             restore_op::resume(context, &self.common.resolve(cmd))?
         } else if let Some(to) = to {
@@ -250,14 +253,10 @@ impl RunCommand for RestoreArgs {
                 |proposal: &Proposal<'_>| cmd.consent_chosen(context, proposal, chosen.as_ref());
             restore_op::restore(context, &self.resolve(common), &mut consent)?
         };
-        if wants.contract {
-            return print_contract(context, cmd, &outcome, wants.into());
+        match check {
+            Some(command) => print_checked(context, cmd, outcome, command),
+            None => print_restored(context, cmd, "restore", wants, &outcome),
         }
-        if let Some(command) = check {
-            return print_checked(context, cmd, outcome, command);
-        }
-        let values = restore_contract::values(context, &outcome)?;
-        Ok(print_restored(cmd, "restore", &outcome, values.as_deref()))
     }
 }
 
@@ -265,6 +264,7 @@ impl RunCommand for RestoreArgs {
 fn print_contract(
     context: &Context,
     cmd: &CommandContext<'_>,
+    command: &str,
     outcome: &RestoreOutcome,
     form: ContractForm,
 ) -> Result<u8> {
@@ -285,7 +285,7 @@ fn print_contract(
             contract: Some(&document),
         };
         cmd.printer
-            .result(&restore::json("restore", outcome, code, given));
+            .result(&restore::json(command, outcome, code, given));
         print_failures(cmd, outcome);
         return Ok(code);
     }
@@ -304,7 +304,7 @@ fn print_checked(
     command: String,
 ) -> Result<u8> {
     if !cmd.printer.json {
-        print_restored(cmd, "restore", &outcome, None);
+        print_restored(context, cmd, "restore", ContractArgs::default(), &outcome)?;
     }
     let dir = outcome.to.as_deref().unwrap_or(context.root.path());
     let _shield = context.interrupt.shield();
@@ -349,11 +349,17 @@ fn print_checked(
 }
 
 pub(super) fn print_restored(
+    context: &Context,
     cmd: &CommandContext<'_>,
     command: &str,
+    wants: ContractArgs,
     outcome: &RestoreOutcome,
-    values: Option<&str>,
-) -> u8 {
+) -> Result<u8> {
+    if let Some(form) = wants.wanted() {
+        return print_contract(context, cmd, command, outcome, form);
+    }
+    let values = restore_contract::values(context, outcome)?;
+    let values = values.as_deref();
     let code = exit_code::of_restore(outcome);
     if cmd.printer.json {
         let given = JsonParts {
@@ -379,7 +385,7 @@ pub(super) fn print_restored(
         cmd.print_output(&said, &outcome.warnings);
     }
     print_failures(cmd, outcome);
-    code
+    Ok(code)
 }
 
 /// Prints failures beside the answer, because the other files are restored by then.
