@@ -22,7 +22,6 @@ use crate::ops::maintain::moved;
 use crate::ops::warning::Warning;
 use crate::view::contract::{ContractDocument, ContractForm};
 use crate::view::error_json::ErrorJson;
-use crate::view::format::Paint;
 use crate::view::place::PlaceWords;
 use crate::view::{envelope, place, words};
 

@@ -1,13 +1,19 @@
 //! `ls` as text and as JSON.
 
+use crate::base::text::escape_bytes;
 use crate::model::state::entry::Kind;
+use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::ls::{LsEntry, LsOutcome};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::parts::{CheckpointRef, PathName, paths};
 
-/// One path a line; with modes and sizes if `long`.
-pub fn text(outcome: &LsOutcome, long: bool) -> String {
+/// One path a line, as it is called `from_here`; with modes and sizes if `long`.
+pub fn text(
+    outcome: &LsOutcome,
+    from_here: &dyn Fn(&RelPath) -> Vec<u8>,
+    long: bool,
+) -> String {
     let size = |entry: &LsEntry| match entry.size_bytes {
         Some(bytes) => bytes.to_string(),
         None => "-".to_owned(),
@@ -16,14 +22,21 @@ pub fn text(outcome: &LsOutcome, long: bool) -> String {
     let width = width.unwrap_or_default();
     let line = |entry: &LsEntry| {
         let slash = if entry.kind.is_none() { "/" } else { "" };
+        let path = escape_bytes(&from_here(&entry.path));
         if long {
             let (mode, size) = (mode(entry), size(entry));
-            format!("{mode}  {size:>width$}  {}{slash}\n", entry.path)
+            format!("{mode}  {size:>width$}  {path}{slash}\n")
         } else {
-            format!("{}{slash}\n", entry.path)
+            format!("{path}{slash}\n")
         }
     };
     outcome.entries.iter().map(line).collect()
+}
+
+/// `-z`: paths alone, each as it is and ended by NUL.
+pub fn ended_by_nul(outcome: &LsOutcome, from_here: &dyn Fn(&RelPath) -> Vec<u8>) -> Vec<u8> {
+    let paths = outcome.entries.iter().map(|entry| from_here(&entry.path));
+    paths.flat_map(|path| [path, vec![0]].concat()).collect()
 }
 
 pub fn nothing(outcome: &LsOutcome) -> String {

@@ -78,6 +78,11 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Outp
                 "Restored `{path}` from checkpoint `{short}` ({reason}).\n"
             ));
         }
+        if outcome.paths.is_empty() {
+            result.push_str(&format!(
+                "Safety checkpoint created at `{safety}` — use this to undo the restore.\n"
+            ));
+        }
     }
     if !for_a_person {
         let back = match outcome.verb {
@@ -87,7 +92,12 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Outp
             Verb::Undo => "'checkpoint redo' repeats it".to_owned(),
             _ => "'checkpoint undo' takes it back".to_owned(),
         };
-        talk = format!("{done}; {back}\n");
+        let saved = if outcome.paths.is_empty() {
+            String::new()
+        } else {
+            format!("safety checkpoint {safety}; ")
+        };
+        talk = format!("{done}; {saved}{back}\n");
     }
     talk.push_str(&databases::left(&outcome.databases));
     talk.push_str(&plan::made_since(

@@ -1,6 +1,7 @@
 //! `diff`: a patch, a table of counts, or names.
 
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::select_args::{GlobArgs, bytes_of};
@@ -8,9 +9,12 @@ use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::pager::PagerOutput;
 use crate::error::Result;
+use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::diff::compare::{self as diff_op, DiffOptions};
 use crate::ops::browse::diff::file_diff::{Detail, PatchOptions};
 use crate::ops::context::Context;
+use crate::ops::restore::restore_paths;
+use crate::ops::select::globs::Globs;
 use crate::ops::select::words::TypedWords;
 use crate::view::patch::{self, PatchStyle};
 use crate::view::{diff as diff_view, diffstat, words};
@@ -50,10 +54,16 @@ pub struct DiffArgs {
     /// Include binary content in the patch, for 'git apply'
     #[arg(long)]
     pub binary: bool,
-    /// Number of unchanged lines around each change
-    #[arg(short = 'U', long, value_name = "N", default_value_t = 3)]
-    pub unified: u32,
+    /// Number of unchanged lines around each change [default: 3]
+    #[arg(short = 'U', long, value_name = "N")]
+    pub unified: Option<u32>,
+    /// End each name with NUL and print it as it is, for 'restore @-'
+    #[arg(short = 'z', requires = "form", conflicts_with = "stat")]
+    pub z: bool,
 }
+
+/// Unchanged lines around a change.
+const USUAL_CONTEXT: u32 = 3;
 
 /// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,8 +91,10 @@ impl DiffArgs {
     }
 
     pub fn resolve(&self, form: DiffForm) -> DiffOptions {
+        let has_patch = self.binary || self.unified.is_some();
         let detail = match form {
             DiffForm::Patch => Detail::Patch,
+            DiffForm::Json if has_patch => Detail::Patch,
             DiffForm::Stat | DiffForm::Json => Detail::Counts,
             DiffForm::NameOnly | DiffForm::NameStatus => Detail::Names,
         };
@@ -95,11 +107,46 @@ impl DiffArgs {
             globs: self.globs.clone().resolve(),
             patch: PatchOptions {
                 detail,
-                context: self.unified,
+                context: self.unified.unwrap_or(USUAL_CONTEXT),
                 binary: self.binary,
             },
         }
     }
+}
+
+fn style(cmd: &CommandContext<'_>) -> PatchStyle {
+    PatchStyle {
+        paint: cmd.printer.out_paint(),
+        is_for_terminal: cmd.printer.for_a_person(),
+    }
+}
+
+fn pager(context: &Context, cmd: &CommandContext<'_>) -> PagerOutput {
+    let chosen = context.environment.pager.as_deref();
+    PagerOutput::new(cmd.printer, chosen, &context.interrupt)
+}
+
+/// Shows the lines in which the directory differs from a checkpoint.
+pub(super) fn page(context: &Context, cmd: &CommandContext<'_>, id: ObjectId) -> Result<()> {
+    let patch = PatchOptions {
+        detail: Detail::Patch,
+        context: USUAL_CONTEXT,
+        binary: false,
+    };
+    let (words, globs) = (TypedWords::of_checkpoint(id.to_hex()), Globs::default());
+    let options = DiffOptions {
+        words,
+        globs,
+        patch,
+    };
+    let mut output = pager(context, cmd);
+    let outcome = diff_op::diff(context, &options, &mut |file| {
+        output.write(&patch::render(file, style(cmd)))
+    })?;
+    if outcome.files.is_empty() {
+        let _ = output.write(b"no file differs\n")?;
+    }
+    output.finish()
 }
 
 impl RunCommand for DiffArgs {
@@ -118,28 +165,32 @@ impl RunCommand for DiffArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let form = self.form(cmd.printer.json);
-        let paint = cmd.printer.out_paint();
-        let style = PatchStyle {
-            paint,
-            is_for_terminal: cmd.printer.for_a_person(),
+        let (style, mut output) = (style(cmd), pager(context, cmd));
+        let (options, mut patch) = (self.resolve(form), Vec::new());
+        let mut receiver = |file: &_| {
+            let part = patch::render(file, style);
+            if form != DiffForm::Json {
+                return output.write(&part);
+            }
+            patch.extend(part);
+            Ok(ControlFlow::Continue(()))
         };
-        let mut output = PagerOutput::new(
-            cmd.printer,
-            context.environment.pager.as_deref(),
-            &context.interrupt,
-        );
-        let mut receiver = |file: &_| output.write(&patch::render(file, style));
-        let outcome = diff_op::diff(context, &self.resolve(form), &mut receiver)?;
+        let outcome = diff_op::diff(context, &options, &mut receiver)?;
         let code = exit_code::of_diff(&outcome, self.exit_code);
         let failure = outcome.failure();
+        let from_here = |path: &_| restore_paths::from_here(&context.root, path);
+        let names = |letters| diff_view::names(&outcome.files, &from_here, letters, self.z);
         let text = match form {
-            DiffForm::Patch => String::new(),
-            DiffForm::Stat => diffstat::render(&outcome.files, paint),
-            DiffForm::NameOnly => diff_view::names(&outcome.files),
-            DiffForm::NameStatus => diff_view::name_status(&outcome.files),
-            DiffForm::Json => diff_view::json(&outcome, code, failure.as_ref()),
+            DiffForm::Patch => Vec::new(),
+            DiffForm::Stat => diffstat::render(&outcome.files, style.paint).into(),
+            DiffForm::NameOnly => names(false),
+            DiffForm::NameStatus => names(true),
+            DiffForm::Json => {
+                let patch = (options.patch.detail == Detail::Patch).then_some(&*patch);
+                diff_view::json(&outcome, patch, code, failure.as_ref()).into()
+            }
         };
-        let _ = output.write(text.as_bytes())?;
+        let _ = output.write(&text)?;
         output.finish()?;
         cmd.printer.failure(&diff_view::missing(&outcome));
         cmd.printer

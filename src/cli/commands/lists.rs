@@ -24,6 +24,11 @@ pub fn expand(typed: &[OsString]) -> Result<Vec<Vec<u8>>> {
     Ok(all)
 }
 
+/// Whether a word names a list, and not a checkpoint: `@`, `@~2` and `@:PATH` do.
+pub fn is_list(word: &[u8]) -> bool {
+    matches!(word, [b'@', first, ..] if !b"~:".contains(first))
+}
+
 /// Reads a file, or standard input for `-`.
 ///
 /// # Errors
@@ -34,7 +39,8 @@ pub fn content(file: &Path) -> Result<Vec<u8>> {
             ErrorKind::NotFound => Error::NothingFound {
                 what: format!("{} does not exist", escape_path(file)),
                 hint: Sentence::text(
-                    "nothing was changed; the name is relative to the current directory, not to -C",
+                    "nothing was changed; the name is relative to the current directory, not to -C, \
+                     and a path that begins with @ is typed with ./ before it",
                 ),
             },
             _ => Error::io("read", file)(cause),

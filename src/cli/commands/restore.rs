@@ -5,14 +5,16 @@ use std::path::PathBuf;
 
 use crate::base::interrupt::Interrupt;
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::{diff, lists};
 use crate::cli::commands::prune::KeepArgs;
 use crate::cli::commands::select_args::{GlobArgs, PlanArgs, bytes_of, with_plan};
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
-use crate::cli::terminal::picker::{self, PickedItem, PlanPreview};
+use crate::cli::terminal::picker::{self, PickedItem, PlanPreview, ShowLines};
 use crate::cli::terminal::progress;
 use crate::cli::{environment, exit_code};
 use crate::config::settings::OwnFile;
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::object_id::ObjectId;
@@ -34,6 +36,7 @@ use crate::view::{databases, plan, restore_contract as contract_view, words};
 /// Saves the present state in a safety checkpoint first; `checkpoint undo` brings it back. Files that
 /// were left out of the checkpoint (ignored, secrets) stay as they are. PATHs without SEL are restored
 /// from @, where the directory stands; without any word, a terminal shows a list to choose from.
+/// @FILE stands for the paths in a file (@- for those of stdin): one a line, or each ended by NUL.
 #[derive(Clone, Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -48,6 +51,11 @@ pub struct RestoreArgs {
     pub only: Vec<OsString>,
     #[arg(skip)]
     has_dashes: bool,
+    /// `@FILE`, and the paths in it.
+    #[arg(skip)]
+    lists: Vec<OsString>,
+    #[arg(skip)]
+    listed: Vec<Vec<u8>>,
     #[command(flatten)]
     pub globs: GlobArgs,
     /// Write the files of the checkpoint, but delete nothing
@@ -136,6 +144,7 @@ impl RestoreArgs {
         ];
         let given = flags.into_iter().filter(|(_, is_given)| *is_given);
         let mut options: Vec<Vec<u8>> = given.map(|(flag, _)| flag.into()).collect();
+        options.extend(bytes_of(self.lists));
         for (name, patterns) in [
             ("--glob", &self.globs.globs),
             ("--exclude", &self.globs.exclude),
@@ -147,6 +156,7 @@ impl RestoreArgs {
             words: TypedWords {
                 words: bytes_of(self.words),
                 paths: bytes_of(self.only),
+                listed: self.listed,
                 has_dashes: self.has_dashes,
                 options,
             },
@@ -155,6 +165,20 @@ impl RestoreArgs {
             special_bits: self.restore_suid,
             common,
         }
+    }
+
+    /// Takes the lists out of the words before `--`, and reads the paths in them.
+    fn take_lists(&mut self) -> Result<()> {
+        let is_list = |word: &OsString| lists::is_list(word.as_encoded_bytes());
+        (self.lists, self.words) = self.words.drain(..).partition(is_list);
+        self.listed = lists::expand(&self.lists)?;
+        if self.listed.is_empty() && !self.lists.is_empty() {
+            return Err(Error::NothingFound {
+                what: "the list names no path".to_owned(),
+                hint: Sentence::text("nothing was changed"),
+            });
+        }
+        Ok(())
     }
 
     /// As `resolve`, for another directory, given by its absolute path.
@@ -198,13 +222,23 @@ fn choose(
     let choices = PickerChoice::all(&outcome, context.now_ms);
     let (interrupt, paint) = (&context.interrupt, cmd.printer.err_paint());
     let question = "Restore which checkpoint?";
-    let chosen = picker::choose(question, &choices, interrupt, paint, plan)?;
+    let show = |id: ObjectId| show_lines(context, cmd, id);
+    let show: Option<&ShowLines<'_>> = if cmd.printer.can_page() { Some(&show) } else { None };
+    let chosen = picker::choose(question, &choices, interrupt, paint, plan, show)?;
     Ok((choices[chosen.at].id.to_hex(), chosen))
 }
 
 /// Whether the user can choose from a list.
 pub(super) fn may_choose(cmd: &CommandContext<'_>) -> bool {
     cmd.prompt.may_ask && progress::can_draw()
+}
+
+/// Shows in a pager what a choice would change.
+pub(super) fn show_lines(context: &Context, cmd: &CommandContext<'_>, id: ObjectId) {
+    if let Err(why) = diff::page(context, cmd, id) {
+        let paint = cmd.printer.err_paint();
+        cmd.printer.failure(&words::error(&why, paint));
+    }
 }
 
 /// Plans the restore of a checkpoint that the user looks at in a list.
@@ -235,7 +269,8 @@ impl RunCommand for RestoreArgs {
 
     fn run(mut self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         self.has_dashes = cmd.words.iter().any(|word| word == "--");
-        let is_alone = self.words.is_empty() && self.only.is_empty() && self.globs.globs.is_empty();
+        self.take_lists()?;
+        let is_alone = self.words.is_empty() && self.listed.is_empty() && self.only.is_empty() && self.globs.globs.is_empty();
         let mut chosen = None;
         if is_alone && !self.resume {
             let options = self.clone().resolve(CommonOptions::default());

@@ -2,7 +2,7 @@
 
 use crate::base::interrupt::Interrupt;
 use crate::cli::command_context::{CommandContext, print_answer};
-use crate::cli::commands::restore::{CommonArgs, may_choose, preview, print_restored};
+use crate::cli::commands::restore::{CommonArgs, may_choose, preview, print_restored, show_lines};
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::picker::{self, PickedItem};
@@ -104,6 +104,7 @@ fn choose(
     let plan = |id: ObjectId, stop: &Interrupt| preview(context, &options, id, stop);
     let (interrupt, paint) = (&context.interrupt, cmd.printer.err_paint());
     let question = "Go back to before which prompt?";
-    let chosen = picker::choose(question, &choices, interrupt, paint, Some(&plan))?;
+    let show = |id: ObjectId| show_lines(context, cmd, id);
+    let chosen = picker::choose(question, &choices, interrupt, paint, Some(&plan), Some(&show))?;
     Ok(Some((numbers[chosen.at], chosen)))
 }

@@ -30,6 +30,8 @@ use crate::worktree::tree_handle::WorkTree;
 pub struct TypedWords {
     pub words: Vec<Vec<u8>>,
     pub paths: Vec<Vec<u8>>,
+    /// The paths of lists; `options` name the lists.
+    pub listed: Vec<Vec<u8>>,
     /// Whether `--` was typed: no word before it is a path alone.
     pub has_dashes: bool,
     /// Options without which a suggested command would do something else.
@@ -58,7 +60,8 @@ impl TypedWords {
     /// # Errors
     /// One of them cannot be a path.
     pub fn check_paths(&self, root: &Root) -> Result<()> {
-        for paths in [self.words.get(1..).unwrap_or_default(), &self.paths] {
+        let words = self.words.get(1..).unwrap_or_default();
+        for paths in [words, &self.paths, &self.listed] {
             restore_paths::parse(root, paths)?;
         }
         Ok(())
@@ -101,9 +104,10 @@ impl<'s> Lookup<'s> {
     /// # Errors
     /// A word names nothing, or a checkpoint where a path is needed.
     pub fn read(&self, given: &TypedWords, most: usize) -> Result<Named> {
+        let typed = [&*given.paths, &*given.listed].concat();
         let mut named = Named {
             checkpoints: Vec::new(),
-            paths: restore_paths::parse(&self.context.root, &given.paths)?,
+            paths: restore_paths::parse(&self.context.root, &typed)?,
         };
         let (mut has_paths, mut inside) = (false, None);
         for word in &given.words {
