@@ -92,9 +92,9 @@ pub fn asked_for(command: &str, words: &[OsString]) -> Option<ContractForm> {
 pub fn anchor(words: &[OsString]) -> String {
     let program = environment::program(words);
     let rest = words.iter().skip(1).map(|word| word.as_encoded_bytes());
-    let reads_input = rest
-        .clone()
-        .any(|word| matches!(word, b"-" | b"@-") || word.ends_with(b"=-") || word.ends_with(b"=@-"));
+    let reads_input = rest.clone().any(|word| {
+        matches!(word, b"-" | b"@-") || word.ends_with(b"=-") || word.ends_with(b"=@-")
+    });
     let command = shell_line(std::iter::once(program.as_bytes()).chain(rest));
     match environment::absolute(Path::new(".")) {
         Ok(here) if !reads_input => {

@@ -239,5 +239,12 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
     let contract = contract::asked_for(command, args)
         .map(|form| (contract::refused(command, args, &error), form));
     let printer = Printer::for_a_program(args.iter().any(|arg| arg == "--json"));
-    report(printer, command, exit_code::USAGE, &error, contract.as_ref(), &[])
+    report(
+        printer,
+        command,
+        exit_code::USAGE,
+        &error,
+        contract.as_ref(),
+        &[],
+    )
 }

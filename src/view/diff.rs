@@ -21,7 +21,11 @@ pub fn names(
     has_letters: bool,
     ends_with_nul: bool,
 ) -> Vec<u8> {
-    let (gap, end) = if ends_with_nul { ("\0", "\0") } else { ("\t", "\n") };
+    let (gap, end) = if ends_with_nul {
+        ("\0", "\0")
+    } else {
+        ("\t", "\n")
+    };
     let line = |file: &FileDiff| {
         let mut path = from_here(&file.path);
         if !ends_with_nul {

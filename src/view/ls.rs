@@ -9,11 +9,7 @@ use crate::view::envelope::envelope;
 use crate::view::parts::{CheckpointRef, PathName, paths};
 
 /// One path a line, as it is called `from_here`; with modes and sizes if `long`.
-pub fn text(
-    outcome: &LsOutcome,
-    from_here: &dyn Fn(&RelPath) -> Vec<u8>,
-    long: bool,
-) -> String {
+pub fn text(outcome: &LsOutcome, from_here: &dyn Fn(&RelPath) -> Vec<u8>, long: bool) -> String {
     let size = |entry: &LsEntry| match entry.size_bytes {
         Some(bytes) => bytes.to_string(),
         None => "-".to_owned(),
@@ -35,8 +31,11 @@ pub fn text(
 
 /// `-z`: paths alone, each as it is and ended by NUL.
 pub fn ended_by_nul(outcome: &LsOutcome, from_here: &dyn Fn(&RelPath) -> Vec<u8>) -> Vec<u8> {
-    let paths = outcome.entries.iter().map(|entry| from_here(&entry.path));
-    paths.flat_map(|path| [path, vec![0]].concat()).collect()
+    let path = |entry: &LsEntry| {
+        let end: &[u8] = if entry.kind.is_none() { b"/\0" } else { b"\0" };
+        [&*from_here(&entry.path), end].concat()
+    };
+    outcome.entries.iter().flat_map(path).collect()
 }
 
 pub fn nothing(outcome: &LsOutcome) -> String {

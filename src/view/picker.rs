@@ -192,7 +192,11 @@ impl PickerFrame<'_> {
         let enter = if is_whole { "restore" } else { "choose" };
         let tab = "   tab: show states saved before restores";
         let tab = if self.has_restores { tab } else { "" };
-        let right = if self.has_lines { "   right: lines" } else { "" };
+        let right = if self.has_lines {
+            "   right: lines"
+        } else {
+            ""
+        };
         let keys =
             format!("enter: {enter}{right}   esc: cancel   type: filter   up, down: move{tab}");
         lines.push(self.paint.faint(&cut(&keys, self.columns)));

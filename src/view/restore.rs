@@ -57,48 +57,12 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Outp
         }
         return Output { result, talk };
     }
-    let safety = outcome
-        .safety
-        .as_ref()
-        .map(|safety| safety.id.short())
-        .unwrap_or_default();
     let done = plan::counts_with_databases(&outcome.plan, &outcome.databases, Tense::Done);
-    let (mut result, mut talk) = (String::new(), String::new());
-    let asked_for = asked_for(&outcome.paths, &outcome.filter);
-    if for_a_person {
-        result = for_person(outcome, &done);
-    } else if asked_for.is_empty() || outcome.verb != Verb::Restore {
-        result = format!(
-            "Restored to checkpoint `{short}` ({reason}). \
-             Safety checkpoint created at `{safety}` — use this to undo the restore.\n"
-        );
+    let (result, mut talk) = if for_a_person {
+        (for_person(outcome, &done), String::new())
     } else {
-        for path in &asked_for {
-            result.push_str(&format!(
-                "Restored `{path}` from checkpoint `{short}` ({reason}).\n"
-            ));
-        }
-        if outcome.paths.is_empty() {
-            result.push_str(&format!(
-                "Safety checkpoint created at `{safety}` — use this to undo the restore.\n"
-            ));
-        }
-    }
-    if !for_a_person {
-        let back = match outcome.verb {
-            Verb::Undo if outcome.calls_off => {
-                format!("'checkpoint restore {safety}' brings back what was here")
-            }
-            Verb::Undo => "'checkpoint redo' repeats it".to_owned(),
-            _ => "'checkpoint undo' takes it back".to_owned(),
-        };
-        let saved = if outcome.paths.is_empty() {
-            String::new()
-        } else {
-            format!("safety checkpoint {safety}; ")
-        };
-        talk = format!("{done}; {saved}{back}\n");
-    }
+        for_program(outcome, &done)
+    };
     talk.push_str(&databases::left(&outcome.databases));
     talk.push_str(&plan::made_since(
         outcome.since.as_deref(),
@@ -109,6 +73,39 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Outp
     talk.push_str(&stays(outcome));
     talk.push_str(&evicted(&outcome.evicted));
     Output { result, talk }
+}
+
+/// Formats the sentences that programs know, and the talk beside them.
+fn for_program(outcome: &RestoreOutcome, done: &str) -> (String, String) {
+    let (short, reason) = (
+        outcome.target.id.short(),
+        escape(&outcome.target.record.reason),
+    );
+    let safety = outcome.safety.as_ref().map(|safety| safety.id.short());
+    let safety = safety.unwrap_or_default();
+    let saved =
+        format!("Safety checkpoint created at `{safety}` — use this to undo the restore.\n");
+    let asked_for = asked_for(&outcome.paths, &outcome.filter);
+    let restored =
+        |path: &String| format!("Restored `{path}` from checkpoint `{short}` ({reason}).\n");
+    let (result, named) = if asked_for.is_empty() || outcome.verb != Verb::Restore {
+        let whole = format!("Restored to checkpoint `{short}` ({reason}). {saved}");
+        (whole, String::new())
+    } else if outcome.paths.is_empty() {
+        let parts = asked_for.iter().map(restored);
+        (parts.chain([saved]).collect(), String::new())
+    } else {
+        let parts = asked_for.iter().map(restored);
+        (parts.collect(), format!("safety checkpoint {safety}; "))
+    };
+    let back = match outcome.verb {
+        Verb::Undo if outcome.calls_off => {
+            format!("'checkpoint restore {safety}' brings back what was here")
+        }
+        Verb::Undo => "'checkpoint redo' repeats it".to_owned(),
+        _ => "'checkpoint undo' takes it back".to_owned(),
+    };
+    (result, format!("{done}; {named}{back}\n"))
 }
 
 /// Formats what was done, how much, and the way back.

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use crate::base::interrupt::Interrupt;
 use crate::cli::command_context::CommandContext;
-use crate::cli::commands::{diff, lists};
 use crate::cli::commands::prune::KeepArgs;
 use crate::cli::commands::select_args::{GlobArgs, PlanArgs, bytes_of, with_plan};
+use crate::cli::commands::{diff, lists};
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::picker::{self, PickedItem, PlanPreview, ShowLines};
@@ -223,7 +223,11 @@ fn choose(
     let (interrupt, paint) = (&context.interrupt, cmd.printer.err_paint());
     let question = "Restore which checkpoint?";
     let show = |id: ObjectId| show_lines(context, cmd, id);
-    let show: Option<&ShowLines<'_>> = if cmd.printer.can_page() { Some(&show) } else { None };
+    let show: Option<&ShowLines<'_>> = if cmd.printer.can_page() {
+        Some(&show)
+    } else {
+        None
+    };
     let chosen = picker::choose(question, &choices, interrupt, paint, plan, show)?;
     Ok((choices[chosen.at].id.to_hex(), chosen))
 }
@@ -270,7 +274,10 @@ impl RunCommand for RestoreArgs {
     fn run(mut self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         self.has_dashes = cmd.words.iter().any(|word| word == "--");
         self.take_lists()?;
-        let is_alone = self.words.is_empty() && self.listed.is_empty() && self.only.is_empty() && self.globs.globs.is_empty();
+        let is_alone = self.words.is_empty()
+            && self.listed.is_empty()
+            && self.only.is_empty()
+            && self.globs.globs.is_empty();
         let mut chosen = None;
         if is_alone && !self.resume {
             let options = self.clone().resolve(CommonOptions::default());

@@ -105,6 +105,13 @@ fn choose(
     let (interrupt, paint) = (&context.interrupt, cmd.printer.err_paint());
     let question = "Go back to before which prompt?";
     let show = |id: ObjectId| show_lines(context, cmd, id);
-    let chosen = picker::choose(question, &choices, interrupt, paint, Some(&plan), Some(&show))?;
+    let chosen = picker::choose(
+        question,
+        &choices,
+        interrupt,
+        paint,
+        Some(&plan),
+        Some(&show),
+    )?;
     Ok(Some((numbers[chosen.at], chosen)))
 }

@@ -16,6 +16,8 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::lazy_snapshot::LazySnapshot;
 use crate::ops::context::Context;
+use crate::ops::database::backup;
+use crate::ops::find_root::is_worktree_of;
 use crate::ops::restore::restore_paths;
 use crate::ops::restore::target::Target;
 use crate::ops::select::checkpoint::{certain, current, explain, path_in_directory, resolve};
@@ -196,8 +198,11 @@ impl<'s> Lookup<'s> {
     /// changes: what is new since then goes.
     ///
     /// # Errors
-    /// It is in neither.
+    /// It is in neither, or in a linked worktree.
     pub fn check_known(&self, target: &Target<'_>, paths: &[RelPath]) -> Result<()> {
+        if let Some(refused) = paths.iter().find_map(|path| self.in_worktree(path)) {
+            return Err(refused);
+        }
         let is_there = |path: &RelPath| {
             let dir = path.parent().unwrap_or_default();
             let work = WorkTree::open_root(&self.context.root);
@@ -226,8 +231,27 @@ impl<'s> Lookup<'s> {
         Ok(())
     }
 
+    /// Returns the error for a path in a linked worktree, which no restore of this root changes.
+    fn in_worktree(&self, path: &RelPath) -> Option<Error> {
+        let root = &self.context.root;
+        let shown = |path: &RelPath| escape_bytes(&restore_paths::from_here(root, path));
+        let dir = |path: &RelPath| backup::live(self.context, path);
+        let is_one = |above: &RelPath| is_worktree_of(&dir(above), root.path());
+        let mut above = path.self_and_ancestors().filter(|above| !above.is_root());
+        let worktree = above.find(is_one)?;
+        let (path, name) = (shown(path), shown(&worktree));
+        let dir = dir(&worktree).into_os_string().into_encoded_bytes();
+        Some(Error::NothingFound {
+            what: format!("{path} is in the linked worktree {name}, which has its own checkpoints"),
+            hint: Sentence::new("'checkpoint -C {} list' lists those", &[&dir]),
+        })
+    }
+
     /// Returns the error for a path that a checkpoint does not hold.
     pub fn missing_path(&self, checkpoint: ObjectId, path: &RelPath) -> Error {
+        if let Some(refused) = self.in_worktree(path) {
+            return refused;
+        }
         let other = path.as_utf8().and_then(|word| self.resolve(word).ok());
         match other {
             Some(other) => Error::CheckpointNotPath {
@@ -307,8 +331,9 @@ impl<'s> Lookup<'s> {
             }
             return Err(self.missing_path(found.id, &path));
         }
-        if let Some(ambiguous) = self.ambiguous(word) {
-            return Err(ambiguous);
+        let in_worktree = || self.in_worktree(&self.parse(word).ok()?);
+        if let Some(refused) = self.ambiguous(word).or_else(in_worktree) {
+            return Err(refused);
         }
         let problem = match problem {
             Some(SelectorProblem::NoMatch { query, why }) => {

@@ -87,7 +87,9 @@ impl RemoteUrl {
     pub fn masked(&self, text: &str) -> String {
         let secrets = secrets(&self.text).into_iter().map(|at| &self.text[at]);
         let is_telling = |secret: &&str| secret.len() >= SHORTEST_TELLING;
-        secrets.filter(is_telling).fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
+        secrets
+            .filter(is_telling)
+            .fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
     }
 }
 
@@ -119,11 +121,15 @@ fn secrets(url: &str) -> Vec<Range<usize>> {
     let password = colon.filter(|colon| *colon < user && !is_port(*colon));
     let password = password.and_then(|colon| Some(colon + 1..rest.rfind('@')?));
     let password = password.filter(|at| at.start <= at.end);
-    let user = ..password.as_ref().map_or(user, |password| password.start - 1);
+    let user = ..password
+        .as_ref()
+        .map_or(user, |password| password.start - 1);
     let is_web = !matches!(scheme, "ssh" | "git+ssh" | "ssh+git" | "git" | "file");
     let token = authority.get(user).filter(|user| is_web && is_token(user));
     let end = password.as_ref().map_or(0, |password| password.end);
-    let query = rest[end..].find(['?', '#']).map_or(rest.len(), |at| end + at + 1);
+    let query = rest[end..]
+        .find(['?', '#'])
+        .map_or(rest.len(), |at| end + at + 1);
     let mut at = query;
     let values = rest[query..].split(['&', '#', '?']).map(|part| {
         let value = part.find('=').map_or(0, |equals| equals + 1);
@@ -251,15 +257,27 @@ mod tests {
             ("ssh://me:s3/cret@host/x", "ssh://me:***@host/x"),
             ("https://ghp_0aB@host/x", "https://***@host/x"),
             ("https://TOKEN:@host/x", "https://***:@host/x"),
-            ("https://T0KEN:x-oauth-basic@host/x", "https://***:***@host/x"),
-            ("https://abcdefghijklmnopqrstuvwxyz@host/x", "https://***@host/x"),
-            ("https://host/x?access_token=s3cret", "https://host/x?access_token=***"),
+            (
+                "https://T0KEN:x-oauth-basic@host/x",
+                "https://***:***@host/x",
+            ),
+            (
+                "https://abcdefghijklmnopqrstuvwxyz@host/x",
+                "https://***@host/x",
+            ),
+            (
+                "https://host/x?access_token=s3cret",
+                "https://host/x?access_token=***",
+            ),
             (
                 "https://me:pw@host/x?a=s3cret&b=&c=more#d",
                 "https://me:***@host/x?a=***&b=&c=***#***",
             ),
             ("https://host/x?s3cret", "https://host/x?***"),
-            ("gcrypt::https://T0K@host/x?t=s3c", "gcrypt::https://***@host/x?t=***"),
+            (
+                "gcrypt::https://T0K@host/x?t=s3c",
+                "gcrypt::https://***@host/x?t=***",
+            ),
         ] {
             assert_eq!(parse(typed).unwrap().shown(), shown);
         }
