@@ -32,10 +32,9 @@ impl NamedDirs {
         let with_worktree = |project: PathBuf| {
             let worktree = linked_worktree(&current, &project);
             // What is done in one beside the project may be done in both.
-            let is_below = |worktree: &PathBuf| worktree.starts_with(&project);
-            let is_alone = worktree.as_ref().is_some_and(is_below);
-            let project = (!is_alone).then_some(project);
-            project.into_iter().chain(worktree)
+            let is_beside = |worktree: &PathBuf| !worktree.starts_with(&project);
+            let counts = worktree.as_ref().is_none_or(is_beside);
+            counts.then_some(project).into_iter().chain(worktree)
         };
         let places = projects.into_iter().flat_map(with_worktree);
         places.map(Place::searched).collect()

@@ -21,11 +21,7 @@ pub fn names(
     has_letters: bool,
     ends_with_nul: bool,
 ) -> Vec<u8> {
-    let (gap, end) = if ends_with_nul {
-        ("\0", "\0")
-    } else {
-        ("\t", "\n")
-    };
+    let [gap, end] = [["\t", "\n"], ["\0"; 2]][usize::from(ends_with_nul)];
     let line = |file: &FileDiff| {
         let mut path = from_here(&file.path);
         if !ends_with_nul {

@@ -8,8 +8,14 @@ use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::parts::{CheckpointRef, PathName, paths};
 
-/// One path a line, as it is called `from_here`; with modes and sizes if `long`.
-pub fn text(outcome: &LsOutcome, from_here: &dyn Fn(&RelPath) -> Vec<u8>, long: bool) -> String {
+/// One path a line, as it is called `from_here`; with modes and sizes if `long`. With `z` as it is,
+/// ended by NUL.
+pub fn text(
+    outcome: &LsOutcome,
+    from_here: &dyn Fn(&RelPath) -> Vec<u8>,
+    long: bool,
+    z: bool,
+) -> Vec<u8> {
     let size = |entry: &LsEntry| match entry.size_bytes {
         Some(bytes) => bytes.to_string(),
         None => "-".to_owned(),
@@ -18,24 +24,15 @@ pub fn text(outcome: &LsOutcome, from_here: &dyn Fn(&RelPath) -> Vec<u8>, long: 
     let width = width.unwrap_or_default();
     let line = |entry: &LsEntry| {
         let slash = if entry.kind.is_none() { "/" } else { "" };
-        let path = escape_bytes(&from_here(&entry.path));
-        if long {
-            let (mode, size) = (mode(entry), size(entry));
-            format!("{mode}  {size:>width$}  {path}{slash}\n")
-        } else {
-            format!("{path}{slash}\n")
+        let path = from_here(&entry.path);
+        if z {
+            return [&*path, slash.as_bytes(), b"\0"].concat();
         }
+        let columns = long.then(|| format!("{}  {:>width$}  ", mode(entry), size(entry)));
+        let (columns, path) = (columns.unwrap_or_default(), escape_bytes(&path));
+        format!("{columns}{path}{slash}\n").into_bytes()
     };
-    outcome.entries.iter().map(line).collect()
-}
-
-/// `-z`: paths alone, each as it is and ended by NUL.
-pub fn ended_by_nul(outcome: &LsOutcome, from_here: &dyn Fn(&RelPath) -> Vec<u8>) -> Vec<u8> {
-    let path = |entry: &LsEntry| {
-        let end: &[u8] = if entry.kind.is_none() { b"/\0" } else { b"\0" };
-        [&*from_here(&entry.path), end].concat()
-    };
-    outcome.entries.iter().flat_map(path).collect()
+    outcome.entries.iter().flat_map(line).collect()
 }
 
 pub fn nothing(outcome: &LsOutcome) -> String {

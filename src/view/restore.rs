@@ -77,26 +77,24 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Outp
 
 /// Formats the sentences that programs know, and the talk beside them.
 fn for_program(outcome: &RestoreOutcome, done: &str) -> (String, String) {
-    let (short, reason) = (
-        outcome.target.id.short(),
-        escape(&outcome.target.record.reason),
-    );
-    let safety = outcome.safety.as_ref().map(|safety| safety.id.short());
-    let safety = safety.unwrap_or_default();
+    let (target, safety) = (&outcome.target, outcome.safety.as_ref());
+    let (short, reason) = (target.id.short(), escape(&target.record.reason));
+    let safety = safety.map(|safety| safety.id.short()).unwrap_or_default();
     let saved =
         format!("Safety checkpoint created at `{safety}` — use this to undo the restore.\n");
-    let asked_for = asked_for(&outcome.paths, &outcome.filter);
-    let restored =
-        |path: &String| format!("Restored `{path}` from checkpoint `{short}` ({reason}).\n");
-    let (result, named) = if asked_for.is_empty() || outcome.verb != Verb::Restore {
-        let whole = format!("Restored to checkpoint `{short}` ({reason}). {saved}");
-        (whole, String::new())
+    let from = format!("from checkpoint `{short}` ({reason}).\n");
+    let asked_for = asked_for(&outcome.paths, &outcome.filter).into_iter();
+    let parts: String = asked_for
+        .map(|path| format!("Restored `{path}` {from}"))
+        .collect();
+    let mut named = String::new();
+    let result = if parts.is_empty() || outcome.verb != Verb::Restore {
+        format!("Restored to checkpoint `{short}` ({reason}). {saved}")
     } else if outcome.paths.is_empty() {
-        let parts = asked_for.iter().map(restored);
-        (parts.chain([saved]).collect(), String::new())
+        parts + &saved
     } else {
-        let parts = asked_for.iter().map(restored);
-        (parts.collect(), format!("safety checkpoint {safety}; "))
+        named = format!("safety checkpoint {safety}; ");
+        parts
     };
     let back = match outcome.verb {
         Verb::Undo if outcome.calls_off => {

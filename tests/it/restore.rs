@@ -493,7 +493,7 @@ fn lost_files_of_any_name_are_restored_from_a_list() {
     sandbox.write("stay", "2").write("empty", "\n");
     sandbox
         .run(&["restore", "@empty", "--yes"])
-        .code(3)
+        .code(2)
         .stderr_has("names no path");
     sandbox
         .run(&["restore", "@gone", "--yes"])

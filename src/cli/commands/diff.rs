@@ -9,12 +9,10 @@ use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::pager::PagerOutput;
 use crate::error::Result;
-use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::diff::compare::{self as diff_op, DiffOptions};
 use crate::ops::browse::diff::file_diff::{Detail, PatchOptions};
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
-use crate::ops::select::globs::Globs;
 use crate::ops::select::words::TypedWords;
 use crate::view::patch::{self, PatchStyle};
 use crate::view::{diff as diff_view, diffstat, words};
@@ -24,7 +22,7 @@ use crate::view::{diff as diff_view, diffstat, words};
 /// Without SEL, compares @, where it stands, with the directory; with one SEL, that checkpoint
 /// with the directory; with two, the first with the second. PATHs follow, or SEL:PATH; a word that
 /// could be both is a checkpoint, and a path behind --.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 #[group(skip)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -61,9 +59,6 @@ pub struct DiffArgs {
     #[arg(short = 'z', requires = "form", conflicts_with = "stat")]
     pub z: bool,
 }
-
-/// Unchanged lines around a change.
-const USUAL_CONTEXT: u32 = 3;
 
 /// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,46 +102,11 @@ impl DiffArgs {
             globs: self.globs.clone().resolve(),
             patch: PatchOptions {
                 detail,
-                context: self.unified.unwrap_or(USUAL_CONTEXT),
+                context: self.unified.unwrap_or(3),
                 binary: self.binary,
             },
         }
     }
-}
-
-fn style(cmd: &CommandContext<'_>) -> PatchStyle {
-    PatchStyle {
-        paint: cmd.printer.out_paint(),
-        is_for_terminal: cmd.printer.for_a_person(),
-    }
-}
-
-fn pager(context: &Context, cmd: &CommandContext<'_>) -> PagerOutput {
-    let chosen = context.environment.pager.as_deref();
-    PagerOutput::new(cmd.printer, chosen, &context.interrupt)
-}
-
-/// Shows the lines in which the directory differs from a checkpoint.
-pub(super) fn page(context: &Context, cmd: &CommandContext<'_>, id: ObjectId) -> Result<()> {
-    let patch = PatchOptions {
-        detail: Detail::Patch,
-        context: USUAL_CONTEXT,
-        binary: false,
-    };
-    let (words, globs) = (TypedWords::of_checkpoint(id.to_hex()), Globs::default());
-    let options = DiffOptions {
-        words,
-        globs,
-        patch,
-    };
-    let mut output = pager(context, cmd);
-    let outcome = diff_op::diff(context, &options, &mut |file| {
-        output.write(&patch::render(file, style(cmd)))
-    })?;
-    if outcome.files.is_empty() {
-        let _ = output.write(b"no file differs\n")?;
-    }
-    output.finish()
 }
 
 impl RunCommand for DiffArgs {
@@ -165,7 +125,12 @@ impl RunCommand for DiffArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let form = self.form(cmd.printer.json);
-        let (style, mut output) = (style(cmd), pager(context, cmd));
+        let style = PatchStyle {
+            paint: cmd.printer.out_paint(),
+            is_for_terminal: cmd.printer.for_a_person(),
+        };
+        let chosen = context.environment.pager.as_deref();
+        let mut output = PagerOutput::new(cmd.printer, chosen, &context.interrupt);
         let (options, mut patch) = (self.resolve(form), Vec::new());
         let mut receiver = |file: &_| {
             let part = patch::render(file, style);

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// Expands each list in place. Items end with a newline, or with NUL if the list contains one.
 ///
 /// # Errors
-/// A file cannot be read.
+/// A file cannot be read, or there is nothing in the lists.
 pub fn expand(typed: &[OsString]) -> Result<Vec<Vec<u8>>> {
     let mut all = Vec::new();
     for item in typed {
@@ -20,6 +20,11 @@ pub fn expand(typed: &[OsString]) -> Result<Vec<Vec<u8>>> {
             [b'@', ..] => all.extend(items(&content(file_named(item)?)?)),
             plain => all.push(plain.to_vec()),
         }
+    }
+    if all.is_empty() && !typed.is_empty() {
+        return Err(Error::Usage {
+            what: "the list names no path".to_owned(),
+        });
     }
     Ok(all)
 }

@@ -67,12 +67,7 @@ impl RunCommand for LsArgs {
         let pager = context.environment.pager.as_deref();
         let mut output = PagerOutput::new(cmd.printer, pager, &context.interrupt);
         let from_here = |path: &_| restore_paths::from_here(&context.root, path);
-        let text = if self.z {
-            ls::ended_by_nul(&outcome, &from_here)
-        } else {
-            ls::text(&outcome, &from_here, self.long).into_bytes()
-        };
-        let _ = output.write(&text)?;
+        let _ = output.write(&ls::text(&outcome, &from_here, self.long, self.z))?;
         output.finish()?;
         if outcome.entries.is_empty() {
             cmd.printer.talk(&ls::nothing(&outcome));

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 
 use crate::base::interrupt::Interrupt;
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::diff::DiffArgs;
+use crate::cli::commands::lists;
 use crate::cli::commands::prune::KeepArgs;
 use crate::cli::commands::select_args::{GlobArgs, PlanArgs, bytes_of, with_plan};
-use crate::cli::commands::{diff, lists};
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::picker::{self, PickedItem, PlanPreview, ShowLines};
 use crate::cli::terminal::progress;
 use crate::cli::{environment, exit_code};
 use crate::config::settings::OwnFile;
-use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::restore_plan::RestorePlan;
 use crate::model::state::object_id::ObjectId;
@@ -25,7 +25,6 @@ use crate::ops::restore::commands::{self as restore_op, RestoreOptions};
 use crate::ops::restore::restore_options::{Check, CommonOptions, Proposal, RestoreOutcome};
 use crate::ops::restore::to_directory::{RestoreToOptions, restore_to};
 use crate::ops::select::words::TypedWords;
-use crate::view::contract::ContractForm;
 use crate::view::picker::PickerChoice;
 use crate::view::plan::Tense;
 use crate::view::restore::{self, JsonParts};
@@ -167,20 +166,6 @@ impl RestoreArgs {
         }
     }
 
-    /// Takes the lists out of the words before `--`, and reads the paths in them.
-    fn take_lists(&mut self) -> Result<()> {
-        let is_list = |word: &OsString| lists::is_list(word.as_encoded_bytes());
-        (self.lists, self.words) = self.words.drain(..).partition(is_list);
-        self.listed = lists::expand(&self.lists)?;
-        if self.listed.is_empty() && !self.lists.is_empty() {
-            return Err(Error::NothingFound {
-                what: "the list names no path".to_owned(),
-                hint: Sentence::text("nothing was changed"),
-            });
-        }
-        Ok(())
-    }
-
     /// As `resolve`, for another directory, given by its absolute path.
     pub fn resolve_to(self, to: PathBuf) -> RestoreToOptions {
         let dry_run = self.common.dry_run;
@@ -239,9 +224,11 @@ pub(super) fn may_choose(cmd: &CommandContext<'_>) -> bool {
 
 /// Shows in a pager what a choice would change.
 pub(super) fn show_lines(context: &Context, cmd: &CommandContext<'_>, id: ObjectId) {
-    if let Err(why) = diff::page(context, cmd, id) {
-        let paint = cmd.printer.err_paint();
-        cmd.printer.failure(&words::error(&why, paint));
+    let mut args = DiffArgs::default();
+    args.words.push(id.to_hex().into());
+    if let Err(why) = args.run(context, cmd) {
+        let error = words::error(&why, cmd.printer.err_paint());
+        cmd.printer.failure(&error);
     }
 }
 
@@ -273,7 +260,9 @@ impl RunCommand for RestoreArgs {
 
     fn run(mut self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         self.has_dashes = cmd.words.iter().any(|word| word == "--");
-        self.take_lists()?;
+        let is_list = |word: &OsString| lists::is_list(word.as_encoded_bytes());
+        (self.lists, self.words) = self.words.drain(..).partition(is_list);
+        self.listed = lists::expand(&self.lists)?;
         let is_alone = self.words.is_empty()
             && self.listed.is_empty()
             && self.only.is_empty()
@@ -300,42 +289,6 @@ impl RunCommand for RestoreArgs {
             None => print_restored(context, cmd, "restore", wants, &outcome),
         }
     }
-}
-
-/// Prints the contract of a restore, reading the files again; on a mismatch it exits as partial.
-fn print_contract(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    command: &str,
-    outcome: &RestoreOutcome,
-    form: ContractForm,
-) -> Result<u8> {
-    let contract = restore_contract::of_restore(context, outcome)?;
-    let values = restore_contract::values(context, outcome)?;
-    let words = Words::of(context, cmd);
-    let document =
-        contract_view::document(outcome, &contract, values.as_deref(), &words.call(context));
-    let is_match = contract.is_match() || outcome.dry_run || contract.is_values_alone;
-    let code = if is_match {
-        exit_code::of_restore(outcome)
-    } else {
-        exit_code::PARTIAL
-    };
-    if cmd.printer.json {
-        let given = JsonParts {
-            values: values.as_deref(),
-            contract: Some(&document),
-        };
-        cmd.printer
-            .result(&restore::json(command, outcome, code, given));
-        print_failures(cmd, outcome);
-        return Ok(code);
-    }
-    let mut said = restore::human(outcome, cmd.printer.out_paint(), false);
-    said.result = document.text(form);
-    cmd.print_output(&said, &outcome.warnings);
-    print_failures(cmd, outcome);
-    Ok(code)
 }
 
 /// Runs the check; the restore is printed before, or in JSON together with the check.
@@ -390,6 +343,8 @@ fn print_checked(
     Ok(code)
 }
 
+/// Prints what was done, with its contract if there shall be one: it reads the files again, and exits
+/// as partial on a mismatch.
 pub(super) fn print_restored(
     context: &Context,
     cmd: &CommandContext<'_>,
@@ -397,29 +352,37 @@ pub(super) fn print_restored(
     wants: ContractArgs,
     outcome: &RestoreOutcome,
 ) -> Result<u8> {
-    if let Some(form) = wants.wanted() {
-        return print_contract(context, cmd, command, outcome, form);
-    }
     let values = restore_contract::values(context, outcome)?;
     let values = values.as_deref();
-    let code = exit_code::of_restore(outcome);
-    if cmd.printer.json {
-        let given = JsonParts {
+    let (mut code, mut contract) = (exit_code::of_restore(outcome), None);
+    if wants.contract {
+        let facts = restore_contract::of_restore(context, outcome)?;
+        if !(facts.is_match() || outcome.dry_run || facts.is_values_alone) {
+            code = exit_code::PARTIAL;
+        }
+        let call = Words::of(context, cmd);
+        contract = Some(contract_view::document(
+            outcome,
+            &facts,
             values,
-            contract: None,
-        };
+            &call.call(context),
+        ));
+    }
+    let contract = contract.as_ref();
+    if cmd.printer.json {
+        let given = JsonParts { values, contract };
         cmd.printer
             .result(&restore::json(command, outcome, code, given));
     } else {
         let paint = cmd.printer.out_paint();
-        let said = outcome
-            .to
-            .as_ref()
-            .map(|to| restore::restore_to(outcome, to, paint));
-        let mut said =
-            said.unwrap_or_else(|| restore::human(outcome, paint, cmd.printer.for_a_person()));
-        said.result
-            .push_str(&values.map(restore::values).unwrap_or_default());
+        let to = outcome.to.as_ref();
+        let said = to.map(|to| restore::restore_to(outcome, to, paint));
+        let for_a_person = cmd.printer.for_a_person();
+        let mut said = said.unwrap_or_else(|| restore::human(outcome, paint, for_a_person));
+        match contract {
+            Some(contract) => said.result = contract.text(wants.format.into()),
+            None => (said.result).push_str(&values.map(restore::values).unwrap_or_default()),
+        }
         if let Some(digest) = &outcome.plan_digest {
             let command = with_plan(cmd, digest);
             said.talk.push_str(&restore::plan_named(digest, command));

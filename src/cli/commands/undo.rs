@@ -61,10 +61,8 @@ impl RunCommand for UndoArgs {
         }
         let common = self.common.resolve_planned(context, cmd)?;
         // One document for all steps.
-        let (contract, at_end) = (
-            self.common.contract,
-            cmd.printer.json || self.common.contract.contract,
-        );
+        let contract = self.common.contract;
+        let at_end = cmd.printer.json || contract.contract;
         let (mut code, mut passed, mut whole) = (exit_code::DONE, 0, None::<RestoreOutcome>);
         for done in 0..steps {
             let mut consent = |proposal: &Proposal<'_>| cmd.consent(context, proposal);
@@ -86,10 +84,8 @@ impl RunCommand for UndoArgs {
                 None => whole = Some(outcome),
             }
         }
-        match whole.filter(|_| at_end) {
-            Some(whole) => print_restored(context, cmd, "undo", contract, &whole),
-            None => Ok(code),
-        }
+        let print = |whole| print_restored(context, cmd, "undo", contract, &whole);
+        whole.filter(|_| at_end).map_or(Ok(code), print)
     }
 }
 

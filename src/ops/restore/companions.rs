@@ -89,10 +89,9 @@ pub const IN_USE: &str = "in-use ";
 /// Warns of databases to be written that were recorded in use, and whose log the checkpoint lacks.
 pub fn without_log(store: &Store, wanted: &Snapshot, plan: &RestorePlan) -> Vec<Warning> {
     let noted = store.left_out().unwrap_or_default();
-    let was_in_use = |path: &&RelPath| {
-        let mut names = noted.lines().filter_map(|line| line.strip_prefix(IN_USE));
-        names.any(|name| name == path.to_string())
-    };
+    let names = noted.lines().filter_map(|line| line.strip_prefix(IN_USE));
+    let names: BTreeSet<&str> = names.collect();
+    let was_in_use = |path: &&RelPath| !names.is_empty() && names.contains(&*path.to_string());
     let has_log = |path: &RelPath| {
         logs_of(path)
             .iter()

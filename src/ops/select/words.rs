@@ -234,13 +234,13 @@ impl<'s> Lookup<'s> {
     /// Returns the error for a path in a linked worktree, which no restore of this root changes.
     fn in_worktree(&self, path: &RelPath) -> Option<Error> {
         let root = &self.context.root;
-        let shown = |path: &RelPath| escape_bytes(&restore_paths::from_here(root, path));
-        let dir = |path: &RelPath| backup::live(self.context, path);
-        let is_one = |above: &RelPath| is_worktree_of(&dir(above), root.path());
-        let mut above = path.self_and_ancestors().filter(|above| !above.is_root());
-        let worktree = above.find(is_one)?;
-        let (path, name) = (shown(path), shown(&worktree));
-        let dir = dir(&worktree).into_os_string().into_encoded_bytes();
+        let mut dirs = path.self_and_ancestors().filter(|dir| !dir.is_root());
+        let is_one = |dir: &RelPath| is_worktree_of(&backup::live(self.context, dir), root.path());
+        let worktree = dirs.find(is_one)?;
+        let [path, name] =
+            [path, &worktree].map(|path| escape_bytes(&restore_paths::from_here(root, path)));
+        let dir = backup::live(self.context, &worktree);
+        let dir = dir.as_os_str().as_encoded_bytes();
         Some(Error::NothingFound {
             what: format!("{path} is in the linked worktree {name}, which has its own checkpoints"),
             hint: Sentence::new("'checkpoint -C {} list' lists those", &[&dir]),

@@ -86,6 +86,8 @@ impl RemoteUrl {
     /// Masks in what git says what lets someone in.
     pub fn masked(&self, text: &str) -> String {
         let secrets = secrets(&self.text).into_iter().map(|at| &self.text[at]);
+        // Where signs should be escaped, git takes a part of a password for something else.
+        let secrets = secrets.flat_map(|all| [all].into_iter().chain(all.split(['/', '@', ':'])));
         let is_telling = |secret: &&str| secret.len() >= SHORTEST_TELLING;
         secrets
             .filter(is_telling)
@@ -119,17 +121,13 @@ fn secrets(url: &str) -> Vec<Range<usize>> {
     };
     let user = authority.find('@').unwrap_or(usize::MAX);
     let password = colon.filter(|colon| *colon < user && !is_port(*colon));
-    let password = password.and_then(|colon| Some(colon + 1..rest.rfind('@')?));
-    let password = password.filter(|at| at.start <= at.end);
-    let user = ..password
-        .as_ref()
-        .map_or(user, |password| password.start - 1);
+    let password = password.and_then(|at| Some(at + 1..at + 1 + rest[at + 1..].rfind('@')?));
+    let user = ..password.as_ref().map_or(user, |at| at.start - 1);
     let is_web = !matches!(scheme, "ssh" | "git+ssh" | "ssh+git" | "git" | "file");
     let token = authority.get(user).filter(|user| is_web && is_token(user));
-    let end = password.as_ref().map_or(0, |password| password.end);
-    let query = rest[end..]
-        .find(['?', '#'])
-        .map_or(rest.len(), |at| end + at + 1);
+    let end = password.as_ref().map_or(0, |at| at.end);
+    let query = rest[end..].find(['?', '#']);
+    let query = query.map_or(rest.len(), |at| end + at + 1);
     let mut at = query;
     let values = rest[query..].split(['&', '#', '?']).map(|part| {
         let value = part.find('=').map_or(0, |equals| equals + 1);
