@@ -29,16 +29,22 @@ impl NamedDirs {
         if projects.is_empty() {
             projects.push(known.map_or_else(|| current.clone(), plain));
         }
-        let of_worktree = |project: PathBuf| worktree_below(&project, &current).unwrap_or(project);
-        let projects = projects.into_iter().map(of_worktree);
-        projects.map(Place::searched).collect()
+        let with_worktree = |project: PathBuf| {
+            let worktree = linked_worktree(&current, &project);
+            // What is done in one beside the project may be done in both.
+            let is_beside = |worktree: &PathBuf| !worktree.starts_with(&project);
+            let counts = worktree.as_ref().is_none_or(is_beside);
+            counts.then_some(project).into_iter().chain(worktree)
+        };
+        let places = projects.into_iter().flat_map(with_worktree);
+        places.map(Place::searched).collect()
     }
 }
 
-/// Returns the linked worktree of a project's repository in which a directory below the project
-/// lies: the project's own checkpoints leave it out.
-fn worktree_below(project: &Path, current: &Path) -> Option<PathBuf> {
-    let is_below = |dir: &&Path| dir.starts_with(project) && *dir != project;
-    let mut dirs = current.ancestors().take_while(is_below);
+/// Returns the linked worktree of a project's repository in which a directory lies: the project's own
+/// checkpoints leave it out, if it is not beside the project anyway.
+fn linked_worktree(current: &Path, project: &Path) -> Option<PathBuf> {
+    let is_other = |dir: &&Path| !project.starts_with(dir);
+    let mut dirs = current.ancestors().take_while(is_other);
     Some(dirs.find(|dir| is_worktree_of(dir, project))?.to_path_buf())
 }

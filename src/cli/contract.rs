@@ -9,10 +9,11 @@ use crate::cli::environment;
 use crate::error::Error;
 use crate::ops::context::Context;
 use crate::view::contract::{Call, ContractDocument, ContractForm, nothing_made};
+use crate::view::restore_contract::nothing_restored;
 use crate::view::words::{self, advised};
 
-/// Flattened into `create` and `restore`.
-#[derive(Clone, Copy, Debug, clap::Args)]
+/// Flattened into `create`, `restore` and its kin.
+#[derive(Clone, Copy, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Agent contract")]
 pub struct ContractArgs {
     /// Print a report of what was done, verified against the checkpoint, for agents
@@ -66,10 +67,24 @@ impl Words {
     }
 }
 
-/// Returns the contract of a `create` that made no checkpoint.
-pub fn refused(words: &[OsString], error: &Error) -> ContractDocument {
+/// Returns the contract of a call that failed.
+pub fn refused(command: &str, words: &[OsString], error: &Error) -> ContractDocument {
     let why = advised(&words::message(error), words::hint(error).as_ref());
-    nothing_made(&why, &anchor(words))
+    match command {
+        "create" => nothing_made(&why, &anchor(words)),
+        _ => nothing_restored(&why, &anchor(words)),
+    }
+}
+
+/// Returns the form of the contract that a line asks for which cannot be parsed.
+pub fn asked_for(command: &str, words: &[OsString]) -> Option<ContractForm> {
+    let has_contract = ["create", "restore", "undo", "redo", "rewind"].contains(&command);
+    let mut options = words.iter().take_while(|word| *word != "--");
+    let is_wanted = has_contract && options.any(|word| word == "--contract");
+    let is_json = |pair: &[OsString]| pair[0] == "--format" && pair[1] == "json";
+    let is_json = words.contains(&"--format=json".into()) || words.windows(2).any(is_json);
+    let format = is_json.then_some(Format::Json);
+    is_wanted.then(|| ContractForm::from(format))
 }
 
 /// Returns a command that repeats the call from any directory, or just its words if it read
@@ -77,9 +92,9 @@ pub fn refused(words: &[OsString], error: &Error) -> ContractDocument {
 pub fn anchor(words: &[OsString]) -> String {
     let program = environment::program(words);
     let rest = words.iter().skip(1).map(|word| word.as_encoded_bytes());
-    let reads_input = rest
-        .clone()
-        .any(|word| word == b"-" || word.ends_with(b"=-"));
+    let reads_input = rest.clone().any(|word| {
+        matches!(word, b"-" | b"@-") || word.ends_with(b"=-") || word.ends_with(b"=@-")
+    });
     let command = shell_line(std::iter::once(program.as_bytes()).chain(rest));
     match environment::absolute(Path::new(".")) {
         Ok(here) if !reads_input => {
@@ -90,9 +105,16 @@ pub fn anchor(words: &[OsString]) -> String {
     }
 }
 
-impl From<ContractArgs> for ContractForm {
-    fn from(args: ContractArgs) -> Self {
-        match args.format {
+impl ContractArgs {
+    /// The form of the contract, if there shall be one.
+    pub fn wanted(self) -> Option<ContractForm> {
+        self.contract.then(|| self.format.into())
+    }
+}
+
+impl From<Option<Format>> for ContractForm {
+    fn from(format: Option<Format>) -> Self {
+        match format {
             None | Some(Format::Yaml) => Self::Yaml,
             Some(Format::Json) => Self::Json,
         }

@@ -22,7 +22,6 @@ use crate::ops::maintain::moved;
 use crate::ops::warning::Warning;
 use crate::view::contract::{ContractDocument, ContractForm};
 use crate::view::error_json::ErrorJson;
-use crate::view::format::Paint;
 use crate::view::place::PlaceWords;
 use crate::view::{envelope, place, words};
 
@@ -160,7 +159,7 @@ impl Invocation<'_> {
                 place::set_help_of(parse::help_of(self.args));
             }
             let contract = properties.contract;
-            let contract = contract.map(|form| (contract::refused(self.args, &error), form));
+            let contract = contract.map(|form| (contract::refused(name, self.args, &error), form));
             report(printer, name, failed, &error, contract.as_ref(), &warnings)
         });
         (code, failed)
@@ -233,24 +232,19 @@ fn refuse(args: &[OsString], refusal: &ParseRefusal) -> u8 {
     let command = command.as_deref();
     let meant = refusal.meant.as_ref();
     place::set_help_of(meant.map_or(help_of.clone(), |meant| format!("checkpoint {meant}")));
-    let has = |flag: &str| args.iter().any(|arg| arg == flag);
     let error = Error::Usage {
         what: refusal.text.clone(),
     };
-    let contract =
-        (command == Some("create") && has("--contract")).then(|| contract::refused(args, &error));
-    if has("--json") {
-        let command = command.unwrap_or("usage");
-        let failed = ErrorJson::new(&error, contract.as_ref());
-        printer::to_stdout(&envelope::failure(command, exit_code::USAGE, failed, &[]));
-    } else if let Some(contract) = contract {
-        let form = if has("json") || has("--format=json") {
-            ContractForm::Json
-        } else {
-            ContractForm::Yaml
-        };
-        printer::to_stdout(&contract.text(form));
-    }
-    printer::to_stderr(&words::error(&error, Paint::default()), Paint::default());
-    exit_code::USAGE
+    let command = command.unwrap_or("usage");
+    let contract = contract::asked_for(command, args)
+        .map(|form| (contract::refused(command, args, &error), form));
+    let printer = Printer::for_a_program(args.iter().any(|arg| arg == "--json"));
+    report(
+        printer,
+        command,
+        exit_code::USAGE,
+        &error,
+        contract.as_ref(),
+        &[],
+    )
 }

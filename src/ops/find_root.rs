@@ -97,8 +97,8 @@ fn has_repository(dir: &Path) -> bool {
 
 /// Whether a directory is a linked worktree of the repository in which another directory lies.
 pub fn is_worktree_of(dir: &Path, other: &Path) -> bool {
-    let own = Repository::containing(other).ok().flatten();
-    dir.join(".git").is_file() && own.is_some_and(|own| own.has_worktree(dir))
+    let own = || Repository::containing(other).ok().flatten();
+    dir.join(".git").is_file() && own().is_some_and(|own| own.has_worktree(dir))
 }
 
 /// Returns the canonical path of a directory; what is gone of it is added as it was named.

@@ -47,6 +47,10 @@ pub enum Warning {
     DatabaseInUse {
         path: RelPath,
     },
+    /// A database is restored that was in use, without its log.
+    LogNotHeld {
+        path: RelPath,
+    },
     #[strum(serialize = "ref_restored")]
     RefsRestored {
         ids: Vec<ObjectId>,
@@ -232,6 +236,7 @@ impl Warning {
             Self::NotCaptured { path, .. }
             | Self::ChangedWhileRead { path }
             | Self::DatabaseInUse { path }
+            | Self::LogNotHeld { path }
             | Self::DamagedFile { path, .. } => Some(path),
             _ => None,
         }

@@ -13,24 +13,24 @@ use crate::view::envelope::partial;
 use crate::view::format::count;
 use crate::view::parts::{ChangeJson, CheckpointRef, PathReason};
 
-/// `--name-only`
-pub fn names(files: &[FileDiff]) -> String {
-    files
-        .iter()
-        .map(|file| format!("{}\n", quoted("", file.path.as_bytes())))
-        .collect()
-}
-
-/// `--name-status`
-pub fn name_status(files: &[FileDiff]) -> String {
+/// `--name-only` and `--name-status`: paths as they are called `from_here`, each on a line or, with
+/// `-z`, as it is and ended by NUL.
+pub fn names(
+    files: &[FileDiff],
+    from_here: &dyn Fn(&RelPath) -> Vec<u8>,
+    has_letters: bool,
+    ends_with_nul: bool,
+) -> Vec<u8> {
+    let [gap, end] = [["\t", "\n"], ["\0"; 2]][usize::from(ends_with_nul)];
     let line = |file: &FileDiff| {
-        format!(
-            "{}\t{}\n",
-            file.change.letter(),
-            quoted("", file.path.as_bytes())
-        )
+        let mut path = from_here(&file.path);
+        if !ends_with_nul {
+            path = quoted("", &path).into_bytes();
+        }
+        let letter = has_letters.then(|| format!("{}{gap}", file.change.letter()));
+        [letter.unwrap_or_default().into_bytes(), path, end.into()].concat()
     };
-    files.iter().map(line).collect()
+    files.iter().flat_map(line).collect()
 }
 
 /// Describes paths that are missing from the result; always shown.
@@ -147,6 +147,8 @@ pub struct DiffAnswer {
     other: OtherChanges,
     /// Paths that could not be read, or whose content is not known.
     not_compared: Vec<PathReason>,
+    /// With `-U` or `--binary`: the patch, in which what is not UTF-8 is replaced; else null.
+    patch: Option<String>,
 }
 
 /// A file that differs.
@@ -193,7 +195,12 @@ struct UncapturedChange {
 }
 
 /// `failure` is set if a part could not be read; the rest is included all the same.
-pub fn json(outcome: &DiffOutcome, exit: u8, failure: Option<&Error>) -> String {
+pub fn json(
+    outcome: &DiffOutcome,
+    patch: Option<&[u8]>,
+    exit: u8,
+    failure: Option<&Error>,
+) -> String {
     let not_compared = outcome.not_compared.iter();
     let data = DiffAnswer {
         from: CheckpointRef::new(&outcome.from),
@@ -203,6 +210,7 @@ pub fn json(outcome: &DiffOutcome, exit: u8, failure: Option<&Error>) -> String 
         not_compared: not_compared
             .map(|(path, why)| PathReason::new(path, why))
             .collect(),
+        patch: patch.map(|patch| String::from_utf8_lossy(patch).into_owned()),
     };
     partial("diff", exit, &data, &outcome.warnings, failure)
 }

@@ -54,7 +54,6 @@ pub fn status_line(hold: &Hold) -> String {
 #[derive(Serialize, JsonSchema)]
 pub struct HoldJson {
     name: String,
-    holder: String,
     begins_at: TimeText,
     ends_at: TimeText,
 }
@@ -63,7 +62,6 @@ impl HoldJson {
     pub fn new(hold: &Hold) -> Self {
         Self {
             name: hold.name.clone(),
-            holder: hold.holder.clone(),
             begins_at: TimeText::new(hold.begin_ms),
             ends_at: TimeText::new(hold.end_ms),
         }

@@ -1,13 +1,21 @@
 //! `ls` as text and as JSON.
 
+use crate::base::text::escape_bytes;
 use crate::model::state::entry::Kind;
+use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::ls::{LsEntry, LsOutcome};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::parts::{CheckpointRef, PathName, paths};
 
-/// One path a line; with modes and sizes if `long`.
-pub fn text(outcome: &LsOutcome, long: bool) -> String {
+/// One path a line, as it is called `from_here`; with modes and sizes if `long`. With `z` as it is,
+/// ended by NUL.
+pub fn text(
+    outcome: &LsOutcome,
+    from_here: &dyn Fn(&RelPath) -> Vec<u8>,
+    long: bool,
+    z: bool,
+) -> Vec<u8> {
     let size = |entry: &LsEntry| match entry.size_bytes {
         Some(bytes) => bytes.to_string(),
         None => "-".to_owned(),
@@ -16,14 +24,15 @@ pub fn text(outcome: &LsOutcome, long: bool) -> String {
     let width = width.unwrap_or_default();
     let line = |entry: &LsEntry| {
         let slash = if entry.kind.is_none() { "/" } else { "" };
-        if long {
-            let (mode, size) = (mode(entry), size(entry));
-            format!("{mode}  {size:>width$}  {}{slash}\n", entry.path)
-        } else {
-            format!("{}{slash}\n", entry.path)
+        let path = from_here(&entry.path);
+        if z {
+            return [&*path, slash.as_bytes(), b"\0"].concat();
         }
+        let columns = long.then(|| format!("{}  {:>width$}  ", mode(entry), size(entry)));
+        let (columns, path) = (columns.unwrap_or_default(), escape_bytes(&path));
+        format!("{columns}{path}{slash}\n").into_bytes()
     };
-    outcome.entries.iter().map(line).collect()
+    outcome.entries.iter().flat_map(line).collect()
 }
 
 pub fn nothing(outcome: &LsOutcome) -> String {

@@ -143,6 +143,8 @@ impl Preview {
 pub struct PickerFrame<'p> {
     pub question: &'p str,
     pub typed: &'p str,
+    /// Whether the lines of the changes can be shown.
+    pub has_lines: bool,
     /// Whether some of all choices are states saved before restores.
     pub has_restores: bool,
     /// Those that match what was typed.
@@ -190,7 +192,13 @@ impl PickerFrame<'_> {
         let enter = if is_whole { "restore" } else { "choose" };
         let tab = "   tab: show states saved before restores";
         let tab = if self.has_restores { tab } else { "" };
-        let keys = format!("enter: {enter}   esc: cancel   type: filter   up, down: move{tab}");
+        let right = if self.has_lines {
+            "   right: lines"
+        } else {
+            ""
+        };
+        let keys =
+            format!("enter: {enter}{right}   esc: cancel   type: filter   up, down: move{tab}");
         lines.push(self.paint.faint(&cut(&keys, self.columns)));
         (lines, is_whole)
     }

@@ -52,7 +52,7 @@ pub struct RemoteAnswer {
 #[derive(Serialize, JsonSchema)]
 struct RemoteJson {
     name: String,
-    /// Without a password.
+    /// Without passwords and tokens.
     url: String,
     /// Number of lines that were fetched: one for each store that pushed.
     fetched_lines: usize,

@@ -57,38 +57,12 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Outp
         }
         return Output { result, talk };
     }
-    let safety = outcome
-        .safety
-        .as_ref()
-        .map(|safety| safety.id.short())
-        .unwrap_or_default();
     let done = plan::counts_with_databases(&outcome.plan, &outcome.databases, Tense::Done);
-    let (mut result, mut talk) = (String::new(), String::new());
-    let asked_for = asked_for(&outcome.paths, &outcome.filter);
-    if for_a_person {
-        result = for_person(outcome, &done);
-    } else if asked_for.is_empty() || outcome.verb != Verb::Restore {
-        result = format!(
-            "Restored to checkpoint `{short}` ({reason}). \
-             Safety checkpoint created at `{safety}` — use this to undo the restore.\n"
-        );
+    let (result, mut talk) = if for_a_person {
+        (for_person(outcome, &done), String::new())
     } else {
-        for path in &asked_for {
-            result.push_str(&format!(
-                "Restored `{path}` from checkpoint `{short}` ({reason}).\n"
-            ));
-        }
-    }
-    if !for_a_person {
-        let back = match outcome.verb {
-            Verb::Undo if outcome.calls_off => {
-                format!("'checkpoint restore {safety}' brings back what was here")
-            }
-            Verb::Undo => "'checkpoint redo' repeats it".to_owned(),
-            _ => "'checkpoint undo' takes it back".to_owned(),
-        };
-        talk = format!("{done}; {back}\n");
-    }
+        for_program(outcome, &done)
+    };
     talk.push_str(&databases::left(&outcome.databases));
     talk.push_str(&plan::made_since(
         outcome.since.as_deref(),
@@ -99,6 +73,37 @@ pub fn human(outcome: &RestoreOutcome, paint: Paint, for_a_person: bool) -> Outp
     talk.push_str(&stays(outcome));
     talk.push_str(&evicted(&outcome.evicted));
     Output { result, talk }
+}
+
+/// Formats the sentences that programs know, and the talk beside them.
+fn for_program(outcome: &RestoreOutcome, done: &str) -> (String, String) {
+    let (target, safety) = (&outcome.target, outcome.safety.as_ref());
+    let (short, reason) = (target.id.short(), escape(&target.record.reason));
+    let safety = safety.map(|safety| safety.id.short()).unwrap_or_default();
+    let saved =
+        format!("Safety checkpoint created at `{safety}` — use this to undo the restore.\n");
+    let from = format!("from checkpoint `{short}` ({reason}).\n");
+    let asked_for = asked_for(&outcome.paths, &outcome.filter).into_iter();
+    let parts: String = asked_for
+        .map(|path| format!("Restored `{path}` {from}"))
+        .collect();
+    let mut named = String::new();
+    let result = if parts.is_empty() || outcome.verb != Verb::Restore {
+        format!("Restored to checkpoint `{short}` ({reason}). {saved}")
+    } else if outcome.paths.is_empty() {
+        parts + &saved
+    } else {
+        named = format!("safety checkpoint {safety}; ");
+        parts
+    };
+    let back = match outcome.verb {
+        Verb::Undo if outcome.calls_off => {
+            format!("'checkpoint restore {safety}' brings back what was here")
+        }
+        Verb::Undo => "'checkpoint redo' repeats it".to_owned(),
+        _ => "'checkpoint undo' takes it back".to_owned(),
+    };
+    (result, format!("{done}; {named}{back}\n"))
 }
 
 /// Formats what was done, how much, and the way back.

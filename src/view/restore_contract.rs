@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::base::json::parse;
 use crate::base::time::rfc3339_seconds;
 use crate::model::checkpoint::alias;
+use crate::model::checkpoint::record::Verb;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::contract::restore_contract::RestoreContract;
 use crate::ops::restore::restore_options::RestoreOutcome;
@@ -22,6 +23,11 @@ pub fn document(
     let target = &outcome.target;
     let id = alias::of(target);
     let safety = outcome.safety.as_ref().map(|safety| safety.id.short());
+    let back = |safety: &String| match outcome.verb {
+        Verb::Undo if outcome.calls_off => call.line(&["restore", safety, "--yes", "--contract"]),
+        Verb::Undo => call.line(&["redo", "--yes", "--contract"]),
+        _ => call.line(&["undo", "--yes", "--contract"]),
+    };
     let mut value = json!({
         "rolled_back": contract.is_match() && !outcome.dry_run,
         "restored_to": {
@@ -30,7 +36,7 @@ pub fn document(
             "created_at": rfc3339_seconds(target.record.time_ms),
         },
         "safety_checkpoint": safety,
-        "undo_command": safety.is_some().then(|| call.line(&["undo", "--yes"])),
+        "undo_command": safety.as_ref().map(back),
         "changes_reverted": changes(outcome),
         "verification": {
             "expected": contract.expected.as_ref().ok().map(|sum| &sum.hash),
@@ -45,6 +51,22 @@ pub fn document(
         value["state"] = parse(values.as_bytes()).unwrap_or_default();
     }
     ContractDocument::new(value, contract.is_match())
+}
+
+/// A contract for a call that restored nothing; `anchor` names the call.
+pub fn nothing_restored(why: &str, anchor: &str) -> ContractDocument {
+    let value = json!({
+        "rolled_back": false,
+        "restored_to": null,
+        "safety_checkpoint": null,
+        "undo_command": null,
+        "changes_reverted": [],
+        "verification": {"expected": null, "actual": null, "match": false},
+        "confidence": 0.0,
+        "evidence_anchors": [anchor],
+        "assumptions": [why],
+    });
+    ContractDocument::new(value, true)
 }
 
 fn changes(outcome: &RestoreOutcome) -> Vec<Value> {

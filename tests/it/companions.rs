@@ -93,3 +93,29 @@ fn a_file_that_is_no_database_needs_no_companion() {
     sandbox.restore("base").success();
     assert_eq!(sandbox.read("notes"), "1".repeat(512));
 }
+
+#[test]
+fn a_database_that_was_in_use_and_comes_without_its_log_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write(".gitignore", "*-wal\n*-shm\n")
+        .write("a", "1");
+    died(&sandbox);
+    let id = sandbox.create("base");
+    let told = "dev.db was recorded in use and without its log";
+    let to = sandbox.top().join("to");
+    let to = to.to_str().expect("UTF-8");
+    let run = sandbox.run(&["restore", &id, "--to", to]).success();
+    run.stderr_has(told).stderr_has("create --db dev.db");
+    let dry = sandbox.run(&["restore", &id, "--to", "other", "--dry-run", "--json"]);
+    assert_eq!(dry.success().json()["warnings"][0]["code"], "log_not_held");
+    let a = sandbox.top().join("a");
+    let a = a.to_str().expect("UTF-8");
+    let run = sandbox.run(&["restore", &id, "a", "--to", a]).success();
+    assert!(!run.stderr.contains(told), "{run}");
+    for name in ["dev.db", "dev.db-wal", "a"] {
+        sandbox.remove(name);
+    }
+    let run = sandbox.run(&["restore", &id, "--yes"]).success();
+    assert_eq!(run.stderr.matches(told).count(), 1, "{run}");
+}

@@ -829,3 +829,77 @@ fn the_files_of_the_scope_are_named_as_they_are() {
     let document = contract(&sandbox, &["create", "--contract", "--scope", "."]);
     assert_eq!(document["checkpoint"]["scope"]["files"], json!(names));
 }
+
+#[test]
+fn every_restore_answers_with_a_contract_refused_or_not() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    let id = sandbox.create("base");
+    sandbox.write("a", "2");
+    let one_document = |args: &[&str], code: i32| -> Value {
+        let run = sandbox.run(&[args, &["--contract"]].concat()).code(code);
+        let begins = |line: &&str| line.starts_with("rolled_back: ");
+        assert_eq!(run.stdout.lines().filter(begins).count(), 1, "{run}");
+        let args = [args, &["--contract", "--format", "json"]].concat();
+        let run = sandbox.run(&args).code(code);
+        let document = serde_json::from_str(&run.stdout).expect("one document");
+        assert_valid(&sandbox, "restore-contract", &document);
+        document
+    };
+    for (args, code, why) in [
+        (&["restore", "nothing"][..], 3, "no checkpoint and no path"),
+        (&["restore", &id], 4, "--yes"),
+        (&["restore", &id, "--bogus"], 2, "there is no option"),
+        (&["restore", "--to", "x", &id], 2, "--contract"),
+        (&["restore", "-C", "gone", &id], 3, "gone"),
+        (&["undo"], 3, "undo"),
+        (&["undo", "many"], 2, "many"),
+        (&["redo"], 3, "redo"),
+        (&["rewind", "--yes"], 3, ""),
+        (&["rewind", "0"], 2, "0"),
+    ] {
+        let refused = one_document(args, code);
+        assert_eq!(refused["rolled_back"], false, "{args:?}");
+        assert_eq!(refused["restored_to"], json!(null), "{args:?}");
+        assert!(
+            texts(&refused, "assumptions").concat().contains(why),
+            "{refused}"
+        );
+        let both = sandbox
+            .run(&[args, &["--contract", "--json"]].concat())
+            .code(code);
+        assert_eq!(
+            both.json()["error"]["contract"]["rolled_back"],
+            false,
+            "{both}"
+        );
+    }
+    let planned = sandbox
+        .run(&["restore", &id, "--dry-run", "--json"])
+        .success();
+    assert_eq!(planned.data()["nothing_to_do"], false);
+    let done = ["restore", &id, "--yes", "--contract", "--format", "json"];
+    let mut document: Value =
+        serde_json::from_str(&sandbox.run(&done).success().stdout).expect("a document");
+    let planned = sandbox
+        .run(&["restore", &id, "--dry-run", "--json"])
+        .success();
+    assert_eq!(
+        planned.data()["nothing_to_do"],
+        true,
+        "there is nothing left"
+    );
+    for (text, verb) in [("2", "undo"), ("1", "redo"), ("2", "undo")] {
+        let back = document["undo_command"].as_str().expect("a command");
+        assert!(
+            back.contains(&format!(" {verb} --yes --contract")),
+            "{back}"
+        );
+        let line = format!("{back} --format json");
+        let run = run_printed(&sandbox, &line).success();
+        document = serde_json::from_str(&run.stdout).expect("a document");
+        assert_valid(&sandbox, "restore-contract", &document);
+        assert_eq!(document["rolled_back"], true, "{document}");
+        assert_eq!(sandbox.read("a"), text, "{verb}");
+    }
+}

@@ -477,3 +477,25 @@ fn diff_and_cat_write_nothing() {
         .success()
         .stdout_is("1\n");
 }
+
+#[test]
+fn a_document_has_the_patch_that_is_asked_for() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1\n2\n3\n");
+    sandbox.create("first");
+    sandbox.write("a", "1\n2\nx\n");
+    let data = |args: &[&str]| {
+        sandbox
+            .run(&[&["diff", "--json"], args].concat())
+            .success()
+            .data()
+    };
+    assert!(data(&[])["patch"].is_null());
+    let patch = data(&["-U0"])["patch"]
+        .as_str()
+        .expect("a patch")
+        .to_owned();
+    assert!(patch.ends_with("@@ -3 +3 @@\n-3\n+x\n"), "{patch}");
+    assert_eq!(sandbox.run(&["diff", "-U0"]).success().stdout, patch);
+    assert_eq!(data(&["-U0"])["changes"][0]["insertions"], 1);
+}

@@ -46,6 +46,31 @@ fn a_linked_worktree_is_left_out_of_capture_and_restore_and_named() {
 }
 
 #[test]
+fn a_path_in_a_linked_worktree_is_refused_with_its_name() {
+    let sandbox = Sandbox::bare();
+    repository(&sandbox, ".git");
+    sandbox.write("a", "1");
+    add_worktree(&sandbox, ".git", "wt", "wt");
+    sandbox.write("wt/f", "1");
+    let id = sandbox.create("base");
+    for path in ["wt/f", "wt", "wt/gone"] {
+        for words in [
+            &["restore", path, "--yes"][..],
+            &["restore", &id, path, "--yes"],
+        ] {
+            let run = sandbox.run(words).code(3);
+            run.stderr_has("is in the linked worktree wt")
+                .stderr_has(&format!("-C {} list", sandbox.path("wt").display()));
+        }
+    }
+    sandbox.write("lost", "wt/gone\n");
+    sandbox
+        .run(&["restore", "@lost", "--yes"])
+        .code(3)
+        .stderr_has("linked worktree wt");
+}
+
+#[test]
 fn what_an_older_checkpoint_has_at_the_place_of_a_worktree_is_not_written() {
     let sandbox = Sandbox::bare();
     repository(&sandbox, ".git");

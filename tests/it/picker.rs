@@ -73,7 +73,7 @@ Restore which checkpoint? DRAFT_
 
 
 
-enter: restore   esc: cancel   type: filter   up, down: move
+enter: restore   right: lines   esc: cancel   type: filter   up, down: move
 ";
 
 #[test]
@@ -98,7 +98,7 @@ would write 1 file, delete 1 file
   write  a
   delete new
 
-enter: restore   esc: cancel   type: filter   up, down: move
+enter: restore   right: lines   esc: cancel   type: filter …
 ";
 
 #[test]
@@ -278,4 +278,29 @@ fn another_directory_is_written_without_a_look_at_this_one() {
     run.success();
     assert_eq!(sandbox.read(out.join("gone")), "1");
     assert_eq!(sandbox.read("a"), "333");
+}
+
+#[test]
+fn a_key_shows_the_lines_of_the_change_and_comes_back() {
+    let (sandbox, _) = story();
+    sandbox.env("PAGER", "cat");
+    let keys = [
+        (TITLE, "draft"),
+        ("  add    gone", "\\033[C"),
+        ("any key: back", "x"),
+        ("  add    gone", "\\033"),
+    ];
+    let Some(run) = chosen(&sandbox, 120, &keys) else {
+        return;
+    };
+    let run = run.code(4);
+    assert!(
+        run.stdout.contains("-1") && run.stdout.contains("+333"),
+        "{run}"
+    );
+    let shown = screens(&run.stdout).other.join("\n");
+    assert!(
+        shown.contains("draft_") && shown.contains("right: lines"),
+        "{shown}"
+    );
 }

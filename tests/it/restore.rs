@@ -432,3 +432,87 @@ fn files_named_like_those_of_a_bare_repository_come_back() {
     sandbox.restore(&id).success();
     sandbox.tree().assert_is(&tree, "after the restore");
 }
+
+#[cfg(unix)]
+#[test]
+fn lost_files_of_any_name_are_restored_from_a_list() {
+    use crate::bench::limit;
+
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("draft", "1")
+        .write("stay", "1")
+        .write("sub/deep/x", "1");
+    for name in [
+        "@types",
+        "-rf",
+        "a b",
+        "new\nline",
+        "*",
+        "q\"uote",
+        "caf\u{e9}",
+        "@~1",
+    ] {
+        sandbox.write(format!("sub/{name}"), "1");
+    }
+    let id = sandbox.create("draft");
+    sandbox.write("stay", "2").remove("draft").remove("sub");
+    std::fs::create_dir(sandbox.path("sub")).unwrap();
+    let names = ["diff", &id, "--name-only", "-z"];
+    let listed = sandbox.run_in(&sandbox.path("sub"), &[&names[..], &["."]].concat());
+    let listed = listed.success().stdout;
+    assert!(
+        listed.contains("new\nline\0") && listed.contains("deep/x\0"),
+        "{listed:?}"
+    );
+    let mut command = sandbox.command(&[], &["restore", &id, "@-", "--yes"]);
+    command.current_dir(sandbox.path("sub"));
+    let run = limit::output_fed(&mut command, listed.as_bytes()).expect("it starts");
+    assert!(
+        run.status.success(),
+        "{}",
+        String::from_utf8_lossy(&run.stderr)
+    );
+    assert_eq!(sandbox.read("stay"), "2");
+    let left = sandbox.run(&["diff", "--name-status", "-z"]).success();
+    left.stdout_is("D\0draft\0M\0stay\0");
+    let all = sandbox
+        .run(&["ls", &id, "-R", "-z", "sub"])
+        .success()
+        .stdout;
+    assert_eq!(all.matches('\0').count(), 10, "{all:?}");
+    assert!(all.contains("sub/deep/\0"), "{all:?}");
+    // An item is a path, whatever checkpoint is called so.
+    sandbox.write("lost", "draft\r\n./stay\n");
+    let told = sandbox.run(&["restore", "@lost", "--yes"]).success();
+    told.stdout_has("`draft`").stderr_has("safety checkpoint ");
+    assert_eq!(
+        (sandbox.read("draft"), sandbox.read("stay")),
+        ("1".into(), "1".into())
+    );
+    sandbox.write("stay", "2").write("empty", "\n");
+    sandbox
+        .run(&["restore", "@empty", "--yes"])
+        .code(2)
+        .stderr_has("names no path");
+    sandbox
+        .run(&["restore", "@gone", "--yes"])
+        .code(3)
+        .stderr_has("gone does not exist");
+    assert_eq!(sandbox.read("stay"), "2");
+    sandbox
+        .run(&["restore", "--yes", "--glob", "st*"])
+        .code(0)
+        .stdout_has("`st*`");
+    sandbox.write("stay", "3");
+    let told = sandbox
+        .run(&["restore", &id, "--yes", "--glob", "st*"])
+        .success();
+    told.stdout_has("Safety checkpoint created at `");
+    for word in ["--", "./sub/@types"] {
+        sandbox.remove("sub/@types");
+        let words = ["restore", "--yes", word, "sub/@types"];
+        sandbox.run(&words).success();
+        assert!(sandbox.exists("sub/@types"));
+    }
+}

@@ -346,6 +346,35 @@ fn a_linked_worktree_below_a_project_is_worked_on_for_itself() {
 }
 
 #[test]
+fn a_linked_worktree_beside_a_project_is_recorded_too() {
+    for name in EVENTS {
+        let world = World::new(&["app/src", "app-worktree/src", "other"]);
+        world.begin_repository("app");
+        world.begin_repository("app-worktree");
+        world.begin_repository("other");
+        world.begin_store("app");
+        world.0.env("CLAUDE_PROJECT_DIR", world.path("app"));
+        world.change(&["app", "app-worktree"]);
+        let event = json!({ "cwd": world.path("app-worktree/src") });
+        world.event("claude", name, &event);
+        assert_eq!(world.stores(), ["app", "app-worktree"], "{name}");
+        assert_eq!(
+            (world.count("app"), world.count("app-worktree")),
+            (2, 1),
+            "{name}"
+        );
+        // One of no repository of ours is passed through.
+        world.change(&["app"]);
+        world.event(
+            "claude",
+            name,
+            &json!({ "cwd": world.path("other"), "prompt": "two" }),
+        );
+        assert_eq!(world.stores(), ["app", "app-worktree"], "{name}");
+    }
+}
+
+#[test]
 fn a_worktree_of_another_repository_belongs_to_the_project_around_it() {
     let world = World::new(&["all/app/.git/worktrees/w", "all/tree/src"]);
     let link = world.path("all/app/.git/worktrees/w");
@@ -407,7 +436,7 @@ fn paths_and_patterns_begin_at_the_current_directory() {
         .stdout_is("1");
     run(&["ls", "of the root", "."])
         .success()
-        .stdout_has("src/a");
+        .stdout_is("a\ndeep/\n");
     run(&["list", "--path", "deep/b.rs"])
         .success()
         .stdout_has("of the root");
@@ -418,7 +447,7 @@ fn paths_and_patterns_begin_at_the_current_directory() {
     let found = run(&["find", "of the root:deep/b.rs", "--json"]).code(3);
     assert_eq!(
         found.json()["error"]["command"],
-        json!(["checkpoint", "find", "../src/deep/b.rs"])
+        json!(["checkpoint", "find", "deep/b.rs"])
     );
     sandbox.write("top.rs", "2").write("src/deep/b.rs", "2");
     run(&["restore", "of the root", "--glob", "*.rs", "--yes"]).success();
@@ -451,7 +480,14 @@ fn paths_and_patterns_begin_at_the_current_directory() {
     sandbox.run(&["guard", "--scope", "src/deep"]).success();
     run(&["guard", "--scope", "../top.rs", "--exact"])
         .code(4)
+        .stderr_has("'../top.rs'")
         .stderr_has("create --scope top.rs");
+    sandbox.write("src/a", "3");
+    let told = run(&["guard", "--scope", "a", "--exact"]).code(4);
+    assert!(
+        told.stderr.contains("'a'") && !told.stderr.contains("'src/a'"),
+        "{told}"
+    );
 }
 
 #[test]

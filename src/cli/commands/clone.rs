@@ -118,6 +118,9 @@ fn make(directory: &Path) -> Result<bool> {
 
 /// The last part of a URL, without `.git`.
 fn last_part(url: &str) -> Option<PathBuf> {
+    // A query may have a token in it.
+    let is_path = !url.contains("://");
+    let url = url.split(|c| !is_path && "?#".contains(c)).next()?;
     let url = url.trim_end_matches(['/', '\\']);
     let url = url
         .strip_suffix(".git")

@@ -252,10 +252,9 @@ const TIDY_TIME: Duration = Duration::from_millis(200);
 
 impl RunCommand for CreateArgs {
     fn properties(&self) -> Properties {
-        let contract = self.contract.contract.then(|| self.contract.into());
         Properties {
             may_take_long: true,
-            contract,
+            contract: self.contract.wanted(),
             ..Properties::USUAL
         }
     }
@@ -315,7 +314,7 @@ fn create(
                 cmd,
                 outcome,
                 document.as_ref(),
-                wants.into(),
+                wants.format.into(),
                 missing.as_ref(),
             )
         });

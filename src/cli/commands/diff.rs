@@ -1,6 +1,7 @@
 //! `diff`: a patch, a table of counts, or names.
 
 use std::ffi::OsString;
+use std::ops::ControlFlow;
 
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::select_args::{GlobArgs, bytes_of};
@@ -11,6 +12,7 @@ use crate::error::Result;
 use crate::ops::browse::diff::compare::{self as diff_op, DiffOptions};
 use crate::ops::browse::diff::file_diff::{Detail, PatchOptions};
 use crate::ops::context::Context;
+use crate::ops::restore::restore_paths;
 use crate::ops::select::words::TypedWords;
 use crate::view::patch::{self, PatchStyle};
 use crate::view::{diff as diff_view, diffstat, words};
@@ -20,7 +22,7 @@ use crate::view::{diff as diff_view, diffstat, words};
 /// Without SEL, compares @, where it stands, with the directory; with one SEL, that checkpoint
 /// with the directory; with two, the first with the second. PATHs follow, or SEL:PATH; a word that
 /// could be both is a checkpoint, and a path behind --.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 #[group(skip)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -50,9 +52,12 @@ pub struct DiffArgs {
     /// Include binary content in the patch, for 'git apply'
     #[arg(long)]
     pub binary: bool,
-    /// Number of unchanged lines around each change
-    #[arg(short = 'U', long, value_name = "N", default_value_t = 3)]
-    pub unified: u32,
+    /// Number of unchanged lines around each change [default: 3]
+    #[arg(short = 'U', long, value_name = "N")]
+    pub unified: Option<u32>,
+    /// End each name with NUL and print it as it is, for 'restore @-'
+    #[arg(short = 'z', requires = "form", conflicts_with = "stat")]
+    pub z: bool,
 }
 
 /// Output format.
@@ -81,8 +86,10 @@ impl DiffArgs {
     }
 
     pub fn resolve(&self, form: DiffForm) -> DiffOptions {
+        let has_patch = self.binary || self.unified.is_some();
         let detail = match form {
             DiffForm::Patch => Detail::Patch,
+            DiffForm::Json if has_patch => Detail::Patch,
             DiffForm::Stat | DiffForm::Json => Detail::Counts,
             DiffForm::NameOnly | DiffForm::NameStatus => Detail::Names,
         };
@@ -95,7 +102,7 @@ impl DiffArgs {
             globs: self.globs.clone().resolve(),
             patch: PatchOptions {
                 detail,
-                context: self.unified,
+                context: self.unified.unwrap_or(3),
                 binary: self.binary,
             },
         }
@@ -118,28 +125,37 @@ impl RunCommand for DiffArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let form = self.form(cmd.printer.json);
-        let paint = cmd.printer.out_paint();
         let style = PatchStyle {
-            paint,
+            paint: cmd.printer.out_paint(),
             is_for_terminal: cmd.printer.for_a_person(),
         };
-        let mut output = PagerOutput::new(
-            cmd.printer,
-            context.environment.pager.as_deref(),
-            &context.interrupt,
-        );
-        let mut receiver = |file: &_| output.write(&patch::render(file, style));
-        let outcome = diff_op::diff(context, &self.resolve(form), &mut receiver)?;
+        let chosen = context.environment.pager.as_deref();
+        let mut output = PagerOutput::new(cmd.printer, chosen, &context.interrupt);
+        let (options, mut patch) = (self.resolve(form), Vec::new());
+        let mut receiver = |file: &_| {
+            let part = patch::render(file, style);
+            if form != DiffForm::Json {
+                return output.write(&part);
+            }
+            patch.extend(part);
+            Ok(ControlFlow::Continue(()))
+        };
+        let outcome = diff_op::diff(context, &options, &mut receiver)?;
         let code = exit_code::of_diff(&outcome, self.exit_code);
         let failure = outcome.failure();
+        let from_here = |path: &_| restore_paths::from_here(&context.root, path);
+        let names = |letters| diff_view::names(&outcome.files, &from_here, letters, self.z);
         let text = match form {
-            DiffForm::Patch => String::new(),
-            DiffForm::Stat => diffstat::render(&outcome.files, paint),
-            DiffForm::NameOnly => diff_view::names(&outcome.files),
-            DiffForm::NameStatus => diff_view::name_status(&outcome.files),
-            DiffForm::Json => diff_view::json(&outcome, code, failure.as_ref()),
+            DiffForm::Patch => Vec::new(),
+            DiffForm::Stat => diffstat::render(&outcome.files, style.paint).into(),
+            DiffForm::NameOnly => names(false),
+            DiffForm::NameStatus => names(true),
+            DiffForm::Json => {
+                let patch = (options.patch.detail == Detail::Patch).then_some(&*patch);
+                diff_view::json(&outcome, patch, code, failure.as_ref()).into()
+            }
         };
-        let _ = output.write(text.as_bytes())?;
+        let _ = output.write(&text)?;
         output.finish()?;
         cmd.printer.failure(&diff_view::missing(&outcome));
         cmd.printer

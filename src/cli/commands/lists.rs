@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// Expands each list in place. Items end with a newline, or with NUL if the list contains one.
 ///
 /// # Errors
-/// A file cannot be read.
+/// A file cannot be read, or there is nothing in the lists.
 pub fn expand(typed: &[OsString]) -> Result<Vec<Vec<u8>>> {
     let mut all = Vec::new();
     for item in typed {
@@ -21,7 +21,17 @@ pub fn expand(typed: &[OsString]) -> Result<Vec<Vec<u8>>> {
             plain => all.push(plain.to_vec()),
         }
     }
+    if all.is_empty() && !typed.is_empty() {
+        return Err(Error::Usage {
+            what: "the list names no path".to_owned(),
+        });
+    }
     Ok(all)
+}
+
+/// Whether a word names a list, and not a checkpoint: `@`, `@~2` and `@:PATH` do.
+pub fn is_list(word: &[u8]) -> bool {
+    matches!(word, [b'@', first, ..] if !b"~:".contains(first))
 }
 
 /// Reads a file, or standard input for `-`.
@@ -34,7 +44,8 @@ pub fn content(file: &Path) -> Result<Vec<u8>> {
             ErrorKind::NotFound => Error::NothingFound {
                 what: format!("{} does not exist", escape_path(file)),
                 hint: Sentence::text(
-                    "nothing was changed; the name is relative to the current directory, not to -C",
+                    "nothing was changed; the name is relative to the current directory, not to -C, \
+                     and a path that begins with @ is typed with ./ before it",
                 ),
             },
             _ => Error::io("read", file)(cause),

@@ -11,13 +11,14 @@ use crate::config::settings::OwnFile;
 use crate::error::Result;
 use crate::ops::browse::ls::{self as ls_op, LsOptions};
 use crate::ops::context::Context;
+use crate::ops::restore::restore_paths;
 use crate::ops::select::words::TypedWords;
 use crate::view::ls;
 
 /// List the files of a checkpoint
 ///
-/// Without SEL it is @, where the directory stands. Paths are printed from the root, so that restore
-/// and cat accept them. A directory is listed one level deep; names of directories end in /.
+/// Without SEL it is @, where the directory stands. Paths are printed as restore and cat accept them in
+/// the current directory. A directory is listed one level deep; names of directories end in /.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LsArgs {
     /// A checkpoint (an id, @, latest~N, a reason, or a time), then paths; or SEL:PATH
@@ -26,6 +27,9 @@ pub struct LsArgs {
     /// List modes and sizes too
     #[arg(short, long)]
     pub long: bool,
+    /// End each path with NUL and print it as it is, for 'restore @-'
+    #[arg(short = 'z', conflicts_with = "long")]
+    pub z: bool,
     /// List everything below, not only what is directly in a directory
     #[arg(short = 'R', long)]
     pub recursive: bool,
@@ -57,7 +61,8 @@ impl RunCommand for LsArgs {
         }
         let pager = context.environment.pager.as_deref();
         let mut output = PagerOutput::new(cmd.printer, pager, &context.interrupt);
-        let _ = output.write(ls::text(&outcome, self.long).as_bytes())?;
+        let from_here = |path: &_| restore_paths::from_here(&context.root, path);
+        let _ = output.write(&ls::text(&outcome, &from_here, self.long, self.z))?;
         output.finish()?;
         if outcome.entries.is_empty() {
             cmd.printer.talk(&ls::nothing(&outcome));

@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use crate::base::interrupt::Interrupt;
 use crate::cli::command_context::CommandContext;
+use crate::cli::commands::diff::DiffArgs;
+use crate::cli::commands::lists;
 use crate::cli::commands::prune::KeepArgs;
 use crate::cli::commands::select_args::{GlobArgs, PlanArgs, bytes_of, with_plan};
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
-use crate::cli::terminal::picker::{self, PickedItem, PlanPreview};
+use crate::cli::terminal::picker::{self, PickedItem, PlanPreview, ShowLines};
 use crate::cli::terminal::progress;
 use crate::cli::{environment, exit_code};
 use crate::config::settings::OwnFile;
@@ -23,25 +25,17 @@ use crate::ops::restore::commands::{self as restore_op, RestoreOptions};
 use crate::ops::restore::restore_options::{Check, CommonOptions, Proposal, RestoreOutcome};
 use crate::ops::restore::to_directory::{RestoreToOptions, restore_to};
 use crate::ops::select::words::TypedWords;
-use crate::view::contract::ContractForm;
 use crate::view::picker::PickerChoice;
 use crate::view::plan::Tense;
 use crate::view::restore::{self, JsonParts};
 use crate::view::{databases, plan, restore_contract as contract_view, words};
-
-/// Properties shared by `restore`, `undo` and `redo`.
-pub(super) const PROPERTIES: Properties = Properties {
-    may_take_long: true,
-    has_dry_run: true,
-    own_file: OwnFile::MayBeBad,
-    ..Properties::USUAL
-};
 
 /// Restore the directory to a checkpoint
 ///
 /// Saves the present state in a safety checkpoint first; `checkpoint undo` brings it back. Files that
 /// were left out of the checkpoint (ignored, secrets) stay as they are. PATHs without SEL are restored
 /// from @, where the directory stands; without any word, a terminal shows a list to choose from.
+/// @FILE stands for the paths in a file (@- for those of stdin): one a line, or each ended by NUL.
 #[derive(Clone, Debug, clap::Args)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -56,6 +50,11 @@ pub struct RestoreArgs {
     pub only: Vec<OsString>,
     #[arg(skip)]
     has_dashes: bool,
+    /// `@FILE`, and the paths in it.
+    #[arg(skip)]
+    lists: Vec<OsString>,
+    #[arg(skip)]
+    listed: Vec<Vec<u8>>,
     #[command(flatten)]
     pub globs: GlobArgs,
     /// Write the files of the checkpoint, but delete nothing
@@ -74,8 +73,6 @@ pub struct RestoreArgs {
     #[arg(long, conflicts_with_all = ["words", "only", "globs", "exclude", "overlay", "restore_suid", "dry_run", "to", "check"])]
     pub resume: bool,
     #[command(flatten)]
-    pub contract: ContractArgs,
-    #[command(flatten)]
     pub common: CommonArgs,
 }
 
@@ -92,9 +89,22 @@ pub struct CommonArgs {
     pub verify: bool,
     #[command(flatten)]
     pub plan: PlanArgs,
+    #[command(flatten)]
+    pub contract: ContractArgs,
 }
 
 impl CommonArgs {
+    /// Properties of all commands that restore.
+    pub fn properties(&self) -> Properties {
+        Properties {
+            may_take_long: true,
+            has_dry_run: true,
+            own_file: OwnFile::MayBeBad,
+            contract: self.contract.wanted(),
+            ..Properties::USUAL
+        }
+    }
+
     pub fn resolve(&self, cmd: &CommandContext<'_>) -> CommonOptions {
         let keep = KeepArgs {
             keep: self.keep,
@@ -133,6 +143,7 @@ impl RestoreArgs {
         ];
         let given = flags.into_iter().filter(|(_, is_given)| *is_given);
         let mut options: Vec<Vec<u8>> = given.map(|(flag, _)| flag.into()).collect();
+        options.extend(bytes_of(self.lists));
         for (name, patterns) in [
             ("--glob", &self.globs.globs),
             ("--exclude", &self.globs.exclude),
@@ -144,6 +155,7 @@ impl RestoreArgs {
             words: TypedWords {
                 words: bytes_of(self.words),
                 paths: bytes_of(self.only),
+                listed: self.listed,
                 has_dashes: self.has_dashes,
                 options,
             },
@@ -195,13 +207,29 @@ fn choose(
     let choices = PickerChoice::all(&outcome, context.now_ms);
     let (interrupt, paint) = (&context.interrupt, cmd.printer.err_paint());
     let question = "Restore which checkpoint?";
-    let chosen = picker::choose(question, &choices, interrupt, paint, plan)?;
+    let show = |id: ObjectId| show_lines(context, cmd, id);
+    let show: Option<&ShowLines<'_>> = if cmd.printer.can_page() {
+        Some(&show)
+    } else {
+        None
+    };
+    let chosen = picker::choose(question, &choices, interrupt, paint, plan, show)?;
     Ok((choices[chosen.at].id.to_hex(), chosen))
 }
 
 /// Whether the user can choose from a list.
 pub(super) fn may_choose(cmd: &CommandContext<'_>) -> bool {
     cmd.prompt.may_ask && progress::can_draw()
+}
+
+/// Shows in a pager what a choice would change.
+pub(super) fn show_lines(context: &Context, cmd: &CommandContext<'_>, id: ObjectId) {
+    let mut args = DiffArgs::default();
+    args.words.push(id.to_hex().into());
+    if let Err(why) = args.run(context, cmd) {
+        let error = words::error(&why, cmd.printer.err_paint());
+        cmd.printer.failure(&error);
+    }
 }
 
 /// Plans the restore of a checkpoint that the user looks at in a list.
@@ -227,19 +255,25 @@ pub(super) fn preview(
 
 impl RunCommand for RestoreArgs {
     fn properties(&self) -> Properties {
-        PROPERTIES
+        self.common.properties()
     }
 
     fn run(mut self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         self.has_dashes = cmd.words.iter().any(|word| word == "--");
-        let is_alone = self.words.is_empty() && self.only.is_empty() && self.globs.globs.is_empty();
+        let is_list = |word: &OsString| lists::is_list(word.as_encoded_bytes());
+        (self.lists, self.words) = self.words.drain(..).partition(is_list);
+        self.listed = lists::expand(&self.lists)?;
+        let is_alone = self.words.is_empty()
+            && self.listed.is_empty()
+            && self.only.is_empty()
+            && self.globs.globs.is_empty();
         let mut chosen = None;
         if is_alone && !self.resume {
             let options = self.clone().resolve(CommonOptions::default());
             let (id, choice) = choose(context, cmd, &options, self.to.is_none())?;
             (self.words, chosen) = (vec![id.into()], Some(choice));
         }
-        let (to, check, wants) = (self.to.take(), self.check.take(), self.contract);
+        let (to, check, wants) = (self.to.take(), self.check.take(), self.common.contract);
         let outcome = if self.resume {
             restore_op::resume(context, &self.common.resolve(cmd))?
         } else if let Some(to) = to {
@@ -250,50 +284,11 @@ impl RunCommand for RestoreArgs {
                 |proposal: &Proposal<'_>| cmd.consent_chosen(context, proposal, chosen.as_ref());
             restore_op::restore(context, &self.resolve(common), &mut consent)?
         };
-        if wants.contract {
-            return print_contract(context, cmd, &outcome, wants.into());
+        match check {
+            Some(command) => print_checked(context, cmd, outcome, command),
+            None => print_restored(context, cmd, "restore", wants, &outcome),
         }
-        if let Some(command) = check {
-            return print_checked(context, cmd, outcome, command);
-        }
-        let values = restore_contract::values(context, &outcome)?;
-        Ok(print_restored(cmd, "restore", &outcome, values.as_deref()))
     }
-}
-
-/// Prints the contract of a restore, reading the files again; on a mismatch it exits as partial.
-fn print_contract(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    outcome: &RestoreOutcome,
-    form: ContractForm,
-) -> Result<u8> {
-    let contract = restore_contract::of_restore(context, outcome)?;
-    let values = restore_contract::values(context, outcome)?;
-    let words = Words::of(context, cmd);
-    let document =
-        contract_view::document(outcome, &contract, values.as_deref(), &words.call(context));
-    let is_match = contract.is_match() || outcome.dry_run || contract.is_values_alone;
-    let code = if is_match {
-        exit_code::of_restore(outcome)
-    } else {
-        exit_code::PARTIAL
-    };
-    if cmd.printer.json {
-        let given = JsonParts {
-            values: values.as_deref(),
-            contract: Some(&document),
-        };
-        cmd.printer
-            .result(&restore::json("restore", outcome, code, given));
-        print_failures(cmd, outcome);
-        return Ok(code);
-    }
-    let mut said = restore::human(outcome, cmd.printer.out_paint(), false);
-    said.result = document.text(form);
-    cmd.print_output(&said, &outcome.warnings);
-    print_failures(cmd, outcome);
-    Ok(code)
 }
 
 /// Runs the check; the restore is printed before, or in JSON together with the check.
@@ -304,7 +299,7 @@ fn print_checked(
     command: String,
 ) -> Result<u8> {
     if !cmd.printer.json {
-        print_restored(cmd, "restore", &outcome, None);
+        print_restored(context, cmd, "restore", ContractArgs::default(), &outcome)?;
     }
     let dir = outcome.to.as_deref().unwrap_or(context.root.path());
     let _shield = context.interrupt.shield();
@@ -348,30 +343,46 @@ fn print_checked(
     Ok(code)
 }
 
+/// Prints what was done, with its contract if there shall be one: it reads the files again, and exits
+/// as partial on a mismatch.
 pub(super) fn print_restored(
+    context: &Context,
     cmd: &CommandContext<'_>,
     command: &str,
+    wants: ContractArgs,
     outcome: &RestoreOutcome,
-    values: Option<&str>,
-) -> u8 {
-    let code = exit_code::of_restore(outcome);
-    if cmd.printer.json {
-        let given = JsonParts {
+) -> Result<u8> {
+    let values = restore_contract::values(context, outcome)?;
+    let values = values.as_deref();
+    let (mut code, mut contract) = (exit_code::of_restore(outcome), None);
+    if wants.contract {
+        let facts = restore_contract::of_restore(context, outcome)?;
+        if !(facts.is_match() || outcome.dry_run || facts.is_values_alone) {
+            code = exit_code::PARTIAL;
+        }
+        let call = Words::of(context, cmd);
+        contract = Some(contract_view::document(
+            outcome,
+            &facts,
             values,
-            contract: None,
-        };
+            &call.call(context),
+        ));
+    }
+    let contract = contract.as_ref();
+    if cmd.printer.json {
+        let given = JsonParts { values, contract };
         cmd.printer
             .result(&restore::json(command, outcome, code, given));
     } else {
         let paint = cmd.printer.out_paint();
-        let said = outcome
-            .to
-            .as_ref()
-            .map(|to| restore::restore_to(outcome, to, paint));
-        let mut said =
-            said.unwrap_or_else(|| restore::human(outcome, paint, cmd.printer.for_a_person()));
-        said.result
-            .push_str(&values.map(restore::values).unwrap_or_default());
+        let to = outcome.to.as_ref();
+        let said = to.map(|to| restore::restore_to(outcome, to, paint));
+        let for_a_person = cmd.printer.for_a_person();
+        let mut said = said.unwrap_or_else(|| restore::human(outcome, paint, for_a_person));
+        match contract {
+            Some(contract) => said.result = contract.text(wants.format.into()),
+            None => (said.result).push_str(&values.map(restore::values).unwrap_or_default()),
+        }
         if let Some(digest) = &outcome.plan_digest {
             let command = with_plan(cmd, digest);
             said.talk.push_str(&restore::plan_named(digest, command));
@@ -379,7 +390,7 @@ pub(super) fn print_restored(
         cmd.print_output(&said, &outcome.warnings);
     }
     print_failures(cmd, outcome);
-    code
+    Ok(code)
 }
 
 /// Prints failures beside the answer, because the other files are restored by then.

@@ -2,11 +2,11 @@
 
 use crate::base::interrupt::Interrupt;
 use crate::cli::command_context::{CommandContext, print_answer};
-use crate::cli::commands::restore::{CommonArgs, PROPERTIES, may_choose, preview, print_restored};
+use crate::cli::commands::restore::{CommonArgs, may_choose, preview, print_restored, show_lines};
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::cli::terminal::picker::{self, PickedItem};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::prompts::{self, PromptsOutcome, prompts};
 use crate::ops::context::Context;
@@ -37,7 +37,7 @@ impl RunCommand for PromptRewindArgs {
     fn properties(&self) -> Properties {
         Properties {
             name: self.prompt.is_none().then_some("rewind.list"),
-            ..PROPERTIES
+            ..self.common.properties()
         }
     }
 
@@ -49,6 +49,11 @@ impl RunCommand for PromptRewindArgs {
         };
         let number = chosen.as_ref().map(|(number, _)| *number);
         let Some(number) = self.prompt.or(number) else {
+            if self.common.contract.contract {
+                return Err(Error::Usage {
+                    what: "--contract needs N, the number of a prompt".to_owned(),
+                });
+            }
             print_answer(
                 cmd,
                 || rewind::json(&known),
@@ -72,7 +77,8 @@ impl RunCommand for PromptRewindArgs {
         };
         let mut outcome = restore_op::restore(context, &options, &mut consent)?;
         outcome.warnings.extend(also);
-        let code = print_restored(cmd, "rewind", &outcome, None);
+        let contract = self.common.contract;
+        let code = print_restored(context, cmd, "rewind", contract, &outcome)?;
         if !outcome.dry_run {
             cmd.printer
                 .talk(&rewind::conversation(&known.session.agent));
@@ -98,6 +104,14 @@ fn choose(
     let plan = |id: ObjectId, stop: &Interrupt| preview(context, &options, id, stop);
     let (interrupt, paint) = (&context.interrupt, cmd.printer.err_paint());
     let question = "Go back to before which prompt?";
-    let chosen = picker::choose(question, &choices, interrupt, paint, Some(&plan))?;
+    let show = |id: ObjectId| show_lines(context, cmd, id);
+    let chosen = picker::choose(
+        question,
+        &choices,
+        interrupt,
+        paint,
+        Some(&plan),
+        Some(&show),
+    )?;
     Ok(Some((numbers[chosen.at], chosen)))
 }

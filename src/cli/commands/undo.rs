@@ -1,7 +1,7 @@
 //! `undo` and `redo`.
 
 use crate::cli::command_context::{CommandContext, print_answer};
-use crate::cli::commands::restore::{CommonArgs, PROPERTIES, print_restored};
+use crate::cli::commands::restore::{CommonArgs, print_restored};
 use crate::cli::exit_code;
 use crate::cli::run::{Properties, RunCommand};
 use crate::error::sentence::Sentence;
@@ -21,7 +21,7 @@ pub struct UndoArgs {
     #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: Option<u32>,
     /// List what can be undone and redone, and change nothing
-    #[arg(long, conflicts_with_all = ["steps", "dry_run", "keep", "verify"])]
+    #[arg(long, conflicts_with_all = ["steps", "dry_run", "keep", "verify", "contract"])]
     pub list: bool,
     #[command(flatten)]
     pub common: CommonArgs,
@@ -40,7 +40,7 @@ impl RunCommand for UndoArgs {
     fn properties(&self) -> Properties {
         Properties {
             name: self.list.then_some("undo.list"),
-            ..PROPERTIES
+            ..self.common.properties()
         }
     }
 
@@ -60,6 +60,9 @@ impl RunCommand for UndoArgs {
             self.refuse_too_many(context, steps as usize)?;
         }
         let common = self.common.resolve_planned(context, cmd)?;
+        // One document for all steps.
+        let contract = self.common.contract;
+        let at_end = cmd.printer.json || contract.contract;
         let (mut code, mut passed, mut whole) = (exit_code::DONE, 0, None::<RestoreOutcome>);
         for done in 0..steps {
             let mut consent = |proposal: &Proposal<'_>| cmd.consent(context, proposal);
@@ -73,16 +76,16 @@ impl RunCommand for UndoArgs {
             if done + 1 < steps {
                 outcome.beyond = None;
             }
-            if !cmd.printer.json {
-                code = code.max(print_restored(cmd, "undo", &outcome, None));
+            if !at_end {
+                code = code.max(print_restored(context, cmd, "undo", contract, &outcome)?);
             }
             match &mut whole {
                 Some(whole) => whole.add(outcome),
                 None => whole = Some(outcome),
             }
         }
-        let whole = whole.filter(|_| cmd.printer.json);
-        Ok(whole.map_or(code, |whole| print_restored(cmd, "undo", &whole, None)))
+        let print = |whole| print_restored(context, cmd, "undo", contract, &whole);
+        whole.filter(|_| at_end).map_or(Ok(code), print)
     }
 }
 
@@ -129,7 +132,7 @@ impl UndoArgs {
 
 impl RunCommand for RedoArgs {
     fn properties(&self) -> Properties {
-        PROPERTIES
+        self.common.properties()
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
@@ -137,6 +140,6 @@ impl RunCommand for RedoArgs {
         let outcome = restore_op::redo(context, &common, &mut |proposal| {
             cmd.consent(context, proposal)
         })?;
-        Ok(print_restored(cmd, "redo", &outcome, None))
+        print_restored(context, cmd, "redo", self.common.contract, &outcome)
     }
 }

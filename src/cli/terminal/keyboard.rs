@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, IsTerminal as _, Write as _, stderr, stdin};
 use std::sync::Once;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossterm::cursor::{Hide, MoveTo, Show};
 use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
@@ -32,6 +32,7 @@ pub enum Key {
     ClearAll,
     Enter,
     Tab,
+    Right,
     Leave,
     Interrupt,
     Other,
@@ -39,6 +40,9 @@ pub enum Key {
 
 /// Lines that a page key moves by.
 const PAGE_LINES: isize = 10;
+
+/// What ended sooner was no pager that somebody closed.
+const READING_TIME: Duration = Duration::from_millis(400);
 
 /// Terminal in raw mode with a screen of its own, until dropped.
 pub struct FullScreen {
@@ -68,9 +72,26 @@ impl FullScreen {
             _shield: interrupt.shield(),
             _hidden: progress::hide(),
         };
-        enable_raw_mode()?;
-        execute!(stderr(), EnterAlternateScreen, Hide)?;
+        enter()?;
         Ok(screen)
+    }
+
+    /// Gives the terminal to something else for a while, and waits for a key where that may have
+    /// ended at once.
+    ///
+    /// # Errors
+    /// The terminal refuses.
+    pub fn aside(&mut self, other: impl FnOnce()) -> io::Result<()> {
+        leave();
+        let begun = Instant::now();
+        other();
+        if begun.elapsed() < READING_TIME {
+            enable_raw_mode()?;
+            stderr().write_all(b"(any key: back)")?;
+            while self.key(Duration::from_secs(1))?.is_none() {}
+        }
+        self.drawn.clear();
+        enter()
     }
 
     /// Draws all lines of the screen, unless they are there already.
@@ -158,6 +179,11 @@ pub fn forget_typed() {
     let _ = disable_raw_mode();
 }
 
+fn enter() -> io::Result<()> {
+    enable_raw_mode()?;
+    execute!(stderr(), EnterAlternateScreen, Hide)
+}
+
 fn leave() {
     if crossterm::terminal::is_raw_mode_enabled().unwrap_or(false) {
         let _ = execute!(stderr(), Show, LeaveAlternateScreen);
@@ -185,6 +211,7 @@ fn key_of(event: Event) -> Key {
         KeyCode::Down => Key::Move(1),
         KeyCode::PageUp => Key::Move(-PAGE_LINES),
         KeyCode::PageDown => Key::Move(PAGE_LINES),
+        KeyCode::Right => Key::Right,
         KeyCode::Home => Key::First,
         KeyCode::End => Key::Last,
         KeyCode::Backspace => Key::Backspace,

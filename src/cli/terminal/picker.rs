@@ -23,6 +23,9 @@ const SIGINT: i32 = 2;
 /// Plans a restore of a checkpoint until it is interrupted.
 pub type PlanPreview<'p> = dyn Fn(ObjectId, &Interrupt) -> Result<RestorePlan> + Sync + 'p;
 
+/// Shows the lines in which the directory differs from a checkpoint.
+pub type ShowLines<'p> = dyn Fn(ObjectId) + 'p;
+
 /// What the user chose.
 pub struct PickedItem {
     /// Its place among all choices.
@@ -41,6 +44,7 @@ pub fn choose(
     interrupt: &Interrupt,
     paint: Paint,
     plan: Option<&PlanPreview<'_>>,
+    show: Option<&ShowLines<'_>>,
 ) -> Result<PickedItem> {
     let mut screen = FullScreen::open(interrupt, paint).map_err(refused)?;
     let (sender, receiver) = mpsc::channel();
@@ -48,6 +52,7 @@ pub fn choose(
         let mut picker = Picker {
             question,
             choices,
+            show,
             shows_whole_plan: false,
             typed: String::new(),
             at: 0,
@@ -89,6 +94,8 @@ fn refused(cause: std::io::Error) -> Error {
 struct Picker<'c> {
     question: &'c str,
     choices: &'c [PickerChoice],
+    /// If a pager can be used.
+    show: Option<&'c ShowLines<'c>>,
     shows_whole_plan: bool,
     typed: String,
     /// Index of the selected one among those that match.
@@ -154,7 +161,11 @@ impl<'c> Picker<'c> {
         self.draw(screen, paint)?;
         let key = screen.key(BETWEEN_LOOKS);
         interrupt.check()?;
-        key.map_err(refused)?.map_or(Ok(None), |key| self.take(key))
+        let key = key.map_err(refused)?;
+        if let (Some(Key::Right), Some(show), Some(id)) = (key, self.show, self.selected()) {
+            screen.aside(|| show(id)).map_err(refused)?;
+        }
+        key.map_or(Ok(None), |key| self.take(key))
     }
 
     fn stop(&self) {
@@ -170,6 +181,7 @@ impl<'c> Picker<'c> {
         let (columns, rows) = keyboard::size();
         let frame = PickerFrame {
             question: self.question,
+            has_lines: self.show.is_some(),
             has_restores: self.choices.iter().any(|choice| choice.is_restore),
             typed: &self.typed,
             choices: &matching,
@@ -205,7 +217,7 @@ impl<'c> Picker<'c> {
                 let place = self.matching().iter().position(|c| Some(c.id) == selected);
                 self.at = place.unwrap_or_default();
             }
-            Key::Other => {}
+            Key::Right | Key::Other => {}
         }
         Ok(None)
     }

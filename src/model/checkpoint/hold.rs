@@ -12,8 +12,6 @@ const LONGEST_NAME: usize = 128;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
     pub name: String,
-    /// The holder, in words.
-    pub holder: String,
     /// Milliseconds since 1970.
     pub begin_ms: i64,
     /// Milliseconds since 1970; from then on the hold has no effect.
@@ -29,20 +27,15 @@ impl Hold {
 
     /// Encodes the hold as one field of a line-based document.
     pub fn to_field(&self) -> String {
-        let (name, holder) = (
-            percent_encode(self.name.as_bytes()),
-            percent_encode(self.holder.as_bytes()),
-        );
-        format!("{} {} {name} {holder}", self.begin_ms, self.end_ms)
+        let name = percent_encode(self.name.as_bytes());
+        format!("{} {} {name}", self.begin_ms, self.end_ms)
     }
 
     pub fn from_field(field: &str) -> Option<Self> {
         let mut words = field.split(' ');
         let (begin_ms, end_ms) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
-        let mut text = || String::from_utf8(percent_decode(words.next()?)?).ok();
         let hold = Self {
-            name: text()?,
-            holder: text()?,
+            name: String::from_utf8(percent_decode(words.next()?)?).ok()?,
             begin_ms,
             end_ms,
         };
@@ -76,7 +69,6 @@ mod tests {
     fn hold(begin_ms: i64, end_ms: i64) -> Hold {
         Hold {
             name: "wave 3%".to_owned(),
-            holder: "process 7 (checkpoint hold)".to_owned(),
             begin_ms,
             end_ms,
         }
@@ -110,7 +102,7 @@ mod tests {
         ] {
             assert_eq!(Hold::from_field(&bad.to_field()), None, "{bad:?}");
         }
-        for bad in ["", "5 6 a", "5 6 a b c", "x 6 a b", "5 6 -a b"] {
+        for bad in ["", "5 6", "5 6 a b", "x 6 a", "5 6 -a"] {
             assert_eq!(Hold::from_field(bad), None, "{bad}");
         }
     }

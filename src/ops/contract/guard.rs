@@ -11,7 +11,7 @@ use crate::model::state::scope::{Scope, ScopePart};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::capture::gather;
 use crate::ops::context::Context;
-use crate::ops::contract::guard_cover::{covers, edited, lacks, unmatched};
+use crate::ops::contract::guard_cover::{covers, edited, lacks, named, unmatched};
 use crate::ops::create::options;
 use crate::ops::maintain::repair::check_with_retries;
 use crate::ops::warning::Warning;
@@ -94,13 +94,16 @@ pub fn guard(
                 warnings,
             });
         };
-        let covered = shown(wanted.scope.as_ref());
+        let covered = shown(context, wanted.scope.as_ref());
         refusal.get_or_insert(format!("the newest checkpoint that covers {covered} {why}"));
     }
     let nothing = || match candidates.as_slice() {
         [] if inventory.all_damaged().is_empty() => "there is no checkpoint".to_owned(),
         [] => "no checkpoint can be read".to_owned(),
-        _ => format!("no checkpoint covers {}", shown(wanted.scope.as_ref())),
+        _ => format!(
+            "no checkpoint covers {}",
+            shown(context, wanted.scope.as_ref())
+        ),
     };
     Err(match refusal {
         Some(why) => unguarded(context, &wanted, why),
@@ -173,21 +176,27 @@ fn fault(
         Some(fault) => Some(format!("({id}) is damaged: {}", fault.why)),
         None if report.checkpoints == 0 => Some(format!("({id}) was evicted meanwhile")),
         None if wanted.exact => edited(context, checkpoint, wanted.scope.as_ref())?
+            .map(|path| named(context, &path))
             .map(|path| format!("({id}) does not hold '{path}' as it is now")),
         None => None,
     })
 }
 
-fn shown(scope: Option<&Scope>) -> String {
+fn shown(context: &Context, scope: Option<&Scope>) -> String {
     let Some(scope) = scope else {
         return "the whole directory".to_owned();
     };
     scope
         .parts()
         .iter()
-        .map(|part| format!("'{}'", part.shown()))
+        .map(|part| format!("'{}'", part_named(context, part)))
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+fn part_named(context: &Context, part: &ScopePart) -> String {
+    let path = part.as_path().map(|path| named(context, path));
+    path.unwrap_or_else(|| part.shown())
 }
 
 /// Builds the error with a command that works as printed, or with the reason if none would.
@@ -315,8 +324,9 @@ fn matches_nothing(
     if let Some((command, path)) = found.and_then(|found| by_names(context, parts, &found.left_out))
     {
         let what = format!(
-            "'{}' {matches} {held_by}, and on disk what a rule leaves out, such as {path}",
-            part.shown()
+            "'{}' {matches} {held_by}, and on disk what a rule leaves out, such as {}",
+            part.shown(),
+            named(context, &path)
         );
         return Error::Unguarded {
             what,
@@ -335,7 +345,7 @@ fn matches_nothing(
     Error::NothingFound {
         what: format!(
             "'{}' {matches} {held_by}; what is yet to be made is guarded by its directory",
-            part.shown()
+            part_named(context, part)
         ),
         hint: Sentence::command(CommandWords::new(command(context, "guard", Some(&above)))),
     }

@@ -36,10 +36,9 @@ pub fn hold(context: &Context, name: String, span: Option<&str>) -> Result<HoldO
     let mut holds = active_holds(context, &store, &mut session.warnings);
     let before = holds.len();
     holds.retain(|other| other.name != name);
-    let (begin_ms, holder) = (context.now_ms, context.holder.clone());
+    let begin_ms = context.now_ms;
     let hold = Hold {
         name,
-        holder,
         begin_ms,
         end_ms: begin_ms.saturating_add(span_ms),
     };

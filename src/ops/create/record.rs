@@ -16,7 +16,7 @@ use crate::ops::create::apply_retention::{KeepOptions, apply_retention};
 use crate::ops::create::options::{PromptOrigin, ResolvedOptions};
 use crate::ops::create::outcome::{CreateCounts, CreateOutcome};
 use crate::ops::maintain::moved::{self, Moved};
-use crate::ops::restore::companions;
+use crate::ops::restore::companions::{self, IN_USE};
 use crate::ops::session::Session;
 use crate::ops::warning::Warning;
 use crate::store::objects::object_hash::ObjectKind;
@@ -90,9 +90,6 @@ pub fn record<'s>(
         ..CreateOutcome::default()
     })
 }
-
-/// Begins the line of a database that the user was warned of.
-const IN_USE: &str = "in-use ";
 
 /// Returns what was left out, and whether that differs from what was noted; notes it, with the
 /// databases in use, with one warning for each.

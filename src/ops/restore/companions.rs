@@ -8,6 +8,7 @@ use crate::model::state::database::{base_of_log, logs_of};
 use crate::model::state::listing::Listing;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
+use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::worktree::root::Root;
 use crate::worktree::sys::Access;
@@ -80,6 +81,25 @@ fn begins_as_database(work: &WorkTree, path: &RelPath) -> bool {
         .and_then(|(mut file, _)| file.read_exact(&mut head))
         .is_ok()
         && head == *MAGIC
+}
+
+/// Begins a line of what was noted on what was left out, for a database that was recorded in use.
+pub const IN_USE: &str = "in-use ";
+
+/// Warns of databases to be written that were recorded in use, and whose log the checkpoint lacks.
+pub fn without_log(store: &Store, wanted: &Snapshot, plan: &RestorePlan) -> Vec<Warning> {
+    let noted = store.left_out().unwrap_or_default();
+    let names = noted.lines().filter_map(|line| line.strip_prefix(IN_USE));
+    let names: BTreeSet<&str> = names.collect();
+    let was_in_use = |path: &&RelPath| !names.is_empty() && names.contains(&*path.to_string());
+    let has_log = |path: &RelPath| {
+        logs_of(path)
+            .iter()
+            .any(|log| wanted.files.contains_key(log))
+    };
+    let written = plan.write.keys().filter(|path| !has_log(path));
+    let found = written.filter(was_in_use).cloned();
+    found.map(|path| Warning::LogNotHeld { path }).collect()
 }
 
 /// Returns the captured databases beside which a log with content lies: a program has them open.

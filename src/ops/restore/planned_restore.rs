@@ -74,6 +74,8 @@ pub fn capture_and_plan(
     let mut planned = plan(request, captured, &filter, held)?;
     let states = (&planned.snapshot, &planned.wanted);
     let parted = companions::parted(&worktree, store, states, &planned.plan);
+    let without_log = companions::without_log(store, &planned.wanted, &planned.plan);
+    planned.captured.warnings.extend(without_log);
     let refused = refusals(&worktree, &planned.plan).into_iter();
     let refused = refused.map(|(path, why)| (path, Blocker::Refused(why)));
     planned

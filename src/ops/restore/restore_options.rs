@@ -118,9 +118,10 @@ impl RestoreOutcome {
         self.paths = joined((std::mem::take(&mut self.paths), next.paths));
     }
 
-    /// Whether the directory already matched, so that nothing was recorded.
+    /// Whether the directory already matched, so that nothing was recorded, or would be.
     pub fn is_nothing_to_do(&self) -> bool {
-        self.safety.is_none() && !self.dry_run && self.to.is_none()
+        let is_plan = self.calls_off || !self.plan.is_empty() || !self.databases.is_empty();
+        self.safety.is_none() && self.to.is_none() && !(self.dry_run && is_plan)
     }
 }
 

@@ -150,10 +150,24 @@ pub fn escaped(path: &RelPath) -> Vec<u8> {
     path.as_bytes().iter().flat_map(escaped).collect()
 }
 
-/// Returns a path as it can be typed in the current directory.
+/// Returns a path as it is called in the current directory.
+pub fn from_here(root: &Root, path: &RelPath) -> Vec<u8> {
+    let here = || root.current().components();
+    let pairs = here().zip(path.components());
+    let shared = pairs.take_while(|(one, other)| one == other).count();
+    let up = here().skip(shared).map(|_| &b".."[..]);
+    let parts: Vec<&[u8]> = up.chain(path.components().skip(shared)).collect();
+    match parts.as_slice() {
+        [] => b".".to_vec(),
+        parts => parts.join(&b'/'),
+    }
+}
+
+/// As [`from_here`], to be typed: no list and no option.
 pub fn as_typed(root: &Root, path: &RelPath) -> Vec<u8> {
-    let up = b"../".repeat(root.current().components().count());
-    [&*up, path.as_bytes()].concat()
+    let path = from_here(root, path);
+    let is_plain = !path.starts_with(b"@") && !path.starts_with(b"-");
+    [if is_plain { &b""[..] } else { b"./" }, &path].concat()
 }
 
 /// Returns what was typed with `/` between names: Windows has two separators.

@@ -13,7 +13,7 @@ use crate::ops::database::database_write;
 use crate::ops::restore::commands::no_path_matches;
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport, RestoreOutcome};
 use crate::ops::restore::target::Target;
-use crate::ops::restore::{restore_paths, write_out};
+use crate::ops::restore::{companions, restore_paths, write_out};
 use crate::ops::select::globs::Globs;
 use crate::ops::select::words::{Lookup, TypedWords};
 use crate::ops::warning::Warning;
@@ -72,6 +72,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
     }
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     warnings.extend(databases.skipped);
+    warnings.extend(companions::without_log(&store, &state, &plan));
     if is_inside {
         warnings.push(Warning::CopyInsideRoot);
     }

@@ -16,6 +16,8 @@ use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::capture::lazy_snapshot::LazySnapshot;
 use crate::ops::context::Context;
+use crate::ops::database::backup;
+use crate::ops::find_root::is_worktree_of;
 use crate::ops::restore::restore_paths;
 use crate::ops::restore::target::Target;
 use crate::ops::select::checkpoint::{certain, current, explain, path_in_directory, resolve};
@@ -30,6 +32,8 @@ use crate::worktree::tree_handle::WorkTree;
 pub struct TypedWords {
     pub words: Vec<Vec<u8>>,
     pub paths: Vec<Vec<u8>>,
+    /// The paths of lists; `options` name the lists.
+    pub listed: Vec<Vec<u8>>,
     /// Whether `--` was typed: no word before it is a path alone.
     pub has_dashes: bool,
     /// Options without which a suggested command would do something else.
@@ -58,7 +62,8 @@ impl TypedWords {
     /// # Errors
     /// One of them cannot be a path.
     pub fn check_paths(&self, root: &Root) -> Result<()> {
-        for paths in [self.words.get(1..).unwrap_or_default(), &self.paths] {
+        let words = self.words.get(1..).unwrap_or_default();
+        for paths in [words, &self.paths, &self.listed] {
             restore_paths::parse(root, paths)?;
         }
         Ok(())
@@ -101,9 +106,10 @@ impl<'s> Lookup<'s> {
     /// # Errors
     /// A word names nothing, or a checkpoint where a path is needed.
     pub fn read(&self, given: &TypedWords, most: usize) -> Result<Named> {
+        let typed = [&*given.paths, &*given.listed].concat();
         let mut named = Named {
             checkpoints: Vec::new(),
-            paths: restore_paths::parse(&self.context.root, &given.paths)?,
+            paths: restore_paths::parse(&self.context.root, &typed)?,
         };
         let (mut has_paths, mut inside) = (false, None);
         for word in &given.words {
@@ -192,8 +198,11 @@ impl<'s> Lookup<'s> {
     /// changes: what is new since then goes.
     ///
     /// # Errors
-    /// It is in neither.
+    /// It is in neither, or in a linked worktree.
     pub fn check_known(&self, target: &Target<'_>, paths: &[RelPath]) -> Result<()> {
+        if let Some(refused) = paths.iter().find_map(|path| self.in_worktree(path)) {
+            return Err(refused);
+        }
         let is_there = |path: &RelPath| {
             let dir = path.parent().unwrap_or_default();
             let work = WorkTree::open_root(&self.context.root);
@@ -222,8 +231,27 @@ impl<'s> Lookup<'s> {
         Ok(())
     }
 
+    /// Returns the error for a path in a linked worktree, which no restore of this root changes.
+    fn in_worktree(&self, path: &RelPath) -> Option<Error> {
+        let root = &self.context.root;
+        let mut dirs = path.self_and_ancestors().filter(|dir| !dir.is_root());
+        let is_one = |dir: &RelPath| is_worktree_of(&backup::live(self.context, dir), root.path());
+        let worktree = dirs.find(is_one)?;
+        let [path, name] =
+            [path, &worktree].map(|path| escape_bytes(&restore_paths::from_here(root, path)));
+        let dir = backup::live(self.context, &worktree);
+        let dir = dir.as_os_str().as_encoded_bytes();
+        Some(Error::NothingFound {
+            what: format!("{path} is in the linked worktree {name}, which has its own checkpoints"),
+            hint: Sentence::new("'checkpoint -C {} list' lists those", &[&dir]),
+        })
+    }
+
     /// Returns the error for a path that a checkpoint does not hold.
     pub fn missing_path(&self, checkpoint: ObjectId, path: &RelPath) -> Error {
+        if let Some(refused) = self.in_worktree(path) {
+            return refused;
+        }
         let other = path.as_utf8().and_then(|word| self.resolve(word).ok());
         match other {
             Some(other) => Error::CheckpointNotPath {
@@ -303,8 +331,9 @@ impl<'s> Lookup<'s> {
             }
             return Err(self.missing_path(found.id, &path));
         }
-        if let Some(ambiguous) = self.ambiguous(word) {
-            return Err(ambiguous);
+        let in_worktree = || self.in_worktree(&self.parse(word).ok()?);
+        if let Some(refused) = self.ambiguous(word).or_else(in_worktree) {
+            return Err(refused);
         }
         let problem = match problem {
             Some(SelectorProblem::NoMatch { query, why }) => {

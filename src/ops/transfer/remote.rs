@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::session;
-use crate::ops::transfer::remote_url::RemoteUrl;
+use crate::ops::transfer::remote_url::{RemoteUrl, masked};
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::store::transfer::remotes::{self, Remote};
@@ -20,7 +20,7 @@ pub const USUAL: &str = "origin";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteRow {
     pub name: String,
-    /// Without a password.
+    /// Without passwords and tokens.
     pub url: String,
     /// Lines that were fetched from it.
     pub lines: usize,
@@ -46,7 +46,7 @@ pub fn add(context: &Context, name: &str, url: &str, here: &Path) -> Result<Remo
         });
     }
     let url = RemoteUrl::parse(url, here).map_err(|why| Error::Usage {
-        what: format!("the URL '{}' is refused: {why}", escape(url)),
+        what: format!("the URL '{}' is refused: {why}", escape(&masked(url))),
     })?;
     let store = open_usable(context, false)?;
     let session = session::begin(context, &store)?;

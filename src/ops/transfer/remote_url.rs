@@ -1,5 +1,6 @@
 //! URLs of remotes: which of them git may be given, and what it may use for each.
 
+use std::ops::Range;
 use std::path::Path;
 
 use crate::base::malformed::Malformed;
@@ -10,6 +11,10 @@ const COMMANDS: [&str; 2] = ["ext", "fd"];
 /// Schemes for which git needs no helper of others.
 const NATIVE: [&str; 7] = ["file", "git", "git+ssh", "http", "https", "ssh", "ssh+git"];
 const MASK: &str = "***";
+/// Bytes from which the name of a user is taken for a key.
+const SHORTEST_KEY: usize = 20;
+/// Bytes from which a secret is looked for in what git says.
+const SHORTEST_TELLING: usize = 4;
 
 /// A URL that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,32 +78,73 @@ impl RemoteUrl {
         })
     }
 
-    /// The URL without a password.
+    /// The URL without what lets someone in.
     pub fn shown(&self) -> String {
-        match self.password() {
-            Some(password) => self.text.replacen(password, MASK, 1),
-            None => self.text.clone(),
-        }
+        masked(&self.text)
     }
 
-    /// Masks the password in what git says.
+    /// Masks in what git says what lets someone in.
     pub fn masked(&self, text: &str) -> String {
-        match self.password() {
-            Some(password) => text.replace(password, MASK),
-            None => text.to_owned(),
-        }
+        let secrets = secrets(&self.text).into_iter().map(|at| &self.text[at]);
+        // Where signs should be escaped, git takes a part of a password for something else.
+        let secrets = secrets.flat_map(|all| [all].into_iter().chain(all.split(['/', '@', ':'])));
+        let is_telling = |secret: &&str| secret.len() >= SHORTEST_TELLING;
+        secrets
+            .filter(is_telling)
+            .fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
     }
+}
 
-    /// The password between `user:` and `@`.
-    fn password(&self) -> Option<&str> {
-        let (_, address) = split_helper(&self.text);
-        scheme(address)?;
-        let (_, rest) = address.split_once("://").unwrap_or(("", address));
-        let authority = rest.split('/').next()?;
-        let (user, _) = authority.rsplit_once('@')?;
-        let (_, password) = user.split_once(':')?;
-        Some(password).filter(|password| !password.is_empty())
+/// Returns a URL without what lets someone in.
+pub fn masked(url: &str) -> String {
+    let mut shown = url.to_owned();
+    for at in secrets(url).into_iter().rev() {
+        shown.replace_range(at, MASK);
     }
+    shown
+}
+
+/// Where a URL lets someone in, in order: a password up to the last `@` (it may have signs that should
+/// be escaped), a token in the place of a user, and the values of a query.
+fn secrets(url: &str) -> Vec<Range<usize>> {
+    let (_, address) = split_helper(url);
+    let Some(scheme) = scheme(address) else {
+        return Vec::new();
+    };
+    let begin = address.find("://").map_or(0, |at| at + "://".len());
+    let (begin, rest) = (url.len() - address.len() + begin, &address[begin..]);
+    let authority = &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())];
+    let colon = authority.find(':').filter(|_| !rest.starts_with('['));
+    let is_port = |colon: usize| {
+        let port = &authority[colon + 1..];
+        !port.contains('@') && port.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let user = authority.find('@').unwrap_or(usize::MAX);
+    let password = colon.filter(|colon| *colon < user && !is_port(*colon));
+    let password = password.and_then(|at| Some(at + 1..at + 1 + rest[at + 1..].rfind('@')?));
+    let user = ..password.as_ref().map_or(user, |at| at.start - 1);
+    let is_web = !matches!(scheme, "ssh" | "git+ssh" | "ssh+git" | "git" | "file");
+    let token = authority.get(user).filter(|user| is_web && is_token(user));
+    let end = password.as_ref().map_or(0, |at| at.end);
+    let query = rest[end..].find(['?', '#']);
+    let query = query.map_or(rest.len(), |at| end + at + 1);
+    let mut at = query;
+    let values = rest[query..].split(['&', '#', '?']).map(|part| {
+        let value = part.find('=').map_or(0, |equals| equals + 1);
+        let found = at + value..at + part.len();
+        at += part.len() + 1;
+        found
+    });
+    let token = token.map(|token| 0..token.len());
+    let found = token.into_iter().chain(password).chain(values);
+    let found = found.filter(|at| !at.is_empty());
+    found.map(|at| begin + at.start..begin + at.end).collect()
+}
+
+/// Whether a user of the web is a token: names are short words.
+fn is_token(user: &str) -> bool {
+    let is_word = |byte: u8| byte.is_ascii_lowercase() || b"-_.".contains(&byte);
+    user.len() >= SHORTEST_KEY || !user.bytes().all(is_word)
 }
 
 /// Splits `helper::address`, as git does.
@@ -203,9 +249,46 @@ mod tests {
         for (typed, shown) in [
             ("me:s3cret@host:x.git", "me:***@host:x.git"),
             ("gcrypt::me:s3cret@host:x/y", "gcrypt::me:***@host:x/y"),
+            ("https://me:s3/cr@t@host/x", "https://me:***@host/x"),
+            ("https://me:s3@cr@host:8080/x", "https://me:***@host:8080/x"),
+            ("https://me:s3?cr#t@host/x", "https://me:***@host/x"),
+            ("ssh://me:s3/cret@host/x", "ssh://me:***@host/x"),
+            ("https://ghp_0aB@host/x", "https://***@host/x"),
+            ("https://TOKEN:@host/x", "https://***:@host/x"),
+            (
+                "https://T0KEN:x-oauth-basic@host/x",
+                "https://***:***@host/x",
+            ),
+            (
+                "https://abcdefghijklmnopqrstuvwxyz@host/x",
+                "https://***@host/x",
+            ),
+            (
+                "https://host/x?access_token=s3cret",
+                "https://host/x?access_token=***",
+            ),
+            (
+                "https://me:pw@host/x?a=s3cret&b=&c=more#d",
+                "https://me:***@host/x?a=***&b=&c=***#***",
+            ),
+            ("https://host/x?s3cret", "https://host/x?***"),
+            (
+                "gcrypt::https://T0K@host/x?t=s3c",
+                "gcrypt::https://***@host/x?t=***",
+            ),
         ] {
             assert_eq!(parse(typed).unwrap().shown(), shown);
         }
+        for typed in [
+            "https://host:8080/a@b",
+            "https://[::1]:80/a@b",
+            "ssh://Deploy2@host/x",
+            "Deploy2@host:x@y",
+        ] {
+            assert_eq!(parse(typed).unwrap().shown(), typed);
+        }
+        let url = parse("https://host/x?v=1&t=s3cret").unwrap();
+        assert_eq!(url.masked("1: s3cret"), "1: ***");
         for typed in ["https://me@host/x", "https://host/a:b@c", "git@host:x"] {
             assert_eq!(parse(typed).unwrap().shown(), typed);
         }

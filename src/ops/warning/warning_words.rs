@@ -49,7 +49,7 @@ impl Warning {
             Self::ChangedWhileRead { path } => {
                 format!("{path} changed while it was read; captured as last seen")
             }
-            Self::DatabaseInUse { path } => return in_use(path),
+            Self::DatabaseInUse { path } | Self::LogNotHeld { path } => return in_use(self, path),
             Self::RefsLost { ids } => refs_lost(ids),
             Self::RefsRestored { ids } => refs_restored(ids),
             Self::ManifestRebuilt => MANIFEST_REBUILT.to_owned(),
@@ -280,11 +280,18 @@ fn skipped(name: &str) -> Sentence {
     )
 }
 
-fn in_use(path: &RelPath) -> Sentence {
-    Sentence::new(
-        "{} is a database in use, and may not be whole as a file; 'checkpoint create --db {}' holds it whole",
-        &[&path.to_string(), &path.as_bytes()],
-    )
+fn in_use(warning: &Warning, path: &RelPath) -> Sentence {
+    let what = match warning {
+        Warning::LogNotHeld { .. } => {
+            "{} was recorded in use and without its log, so its last changes may be missing; \
+             'checkpoint create --db {}' holds it whole"
+        }
+        _ => {
+            "{} is a database in use, and may not be whole as a file; \
+             'checkpoint create --db {}' holds it whole"
+        }
+    };
+    Sentence::new(what, &[&path.to_string(), &path.as_bytes()])
 }
 
 fn unadopted(count: usize) -> String {
