@@ -18,7 +18,7 @@ use crate::config::environment::Environment;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::find_root::Place;
-use crate::ops::maintain::moved;
+use crate::ops::maintain::{moved, room};
 use crate::ops::warning::Warning;
 use crate::view::contract::{ContractDocument, ContractForm};
 use crate::view::error_json::ErrorJson;
@@ -184,7 +184,8 @@ fn run_in_directory(
     }
     let code = command
         .run(context, cmd)
-        .map_err(|error| moved::named_in(context, error));
+        .map_err(|error| moved::named_in(context, error))
+        .map_err(|error| room::named_in(context, error));
     warnings.extend(cmd.print_pending_warnings(context));
     warnings.extend(context.settings.remarks.iter().map(Warning::from));
     cmd.warn_of_settings(context);

@@ -48,7 +48,8 @@ impl Error {
             Self::NothingFound { hint, .. }
             | Self::Conflict { hint, .. }
             | Self::UnclearWords { hint, .. }
-            | Self::DamageFound { hint, .. } => hint.clone(),
+            | Self::DamageFound { hint, .. }
+            | Self::DiskFull { hint, .. } => hint.clone(),
             Self::InterruptedLate { hint, .. } => return hint.clone(),
             Self::StoppedAfter { hint, .. } => hint.clone()?.map_text(more_changed),
             Self::RemoteFailed {
@@ -189,9 +190,7 @@ fn join_or(words: impl Iterator<Item = String>) -> String {
 /// Returns the hint for a file outside the project: of a store or of the configuration.
 fn io_hint(action: &str, kind: ErrorKind) -> Option<Sentence> {
     let words = match kind {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "the disk of the store is full: 'checkpoint prune' frees space and needs none"
-        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free some space on that disk",
         ErrorKind::PermissionDenied if only_reads(action) => "this user may not read it",
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "this user or sandbox may not write there; CHECKPOINT_HOME can name another place"

@@ -348,6 +348,14 @@ pub enum Error {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// There is no room left; `hint` was looked for.
+    #[error("cannot write {path}: {source}")]
+    #[strum(serialize = "io")]
+    DiskFull {
+        path: PathBuf,
+        source: std::io::Error,
+        hint: Sentence,
+    },
     /// As [`Self::Io`], for one of the user's files.
     #[error("cannot {action} {path}: {source}")]
     #[strum(serialize = "io")]

@@ -271,6 +271,46 @@ fn on_a_disk_full_to_the_last_byte_a_prune_gives_room() {
 }
 
 #[test]
+fn what_is_said_to_give_room_gives_it() {
+    let sandbox = Sandbox::new();
+    // Prints the quoted command of a failure, and types it.
+    let script = r#"
+        new() { head -c 2000000 /dev/urandom > data; }
+        fill() { cat /dev/zero > "$b/fill" 2> /dev/null || true; }
+        typed() { line=$(sed -n "s/.*\('checkpoint [^']*'\).*/\1/p" "$HOME/err" | tr -d "'")
+                  echo "$line"; "$0" ${line#checkpoint } --yes > /dev/null 2>&1; }
+        new; "$0" create -q -r one > /dev/null; fill
+        new; "$0" create -q -r two > /dev/null 2> "$HOME/err" || sed 's/.*device; //' "$HOME/err"
+        rm "$b/fill"; "$0" create -q -r two > /dev/null; new; "$0" create -q -r three > /dev/null
+        fill; new; "$0" create -q -r four > /dev/null 2> "$HOME/err" || typed
+        "$0" create -q -r four > /dev/null; "$0" delete three --yes > /dev/null"#;
+    let Some(run) = on_a_small_disk(&sandbox, "size=12m", script) else {
+        return;
+    };
+    let said = "free some space on that disk; no checkpoint that may go takes any there\ncheckpoint prune --keep 1\n";
+    assert_eq!(run.stdout, said, "{run}");
+}
+
+#[test]
+fn a_restore_without_room_names_the_largest_file_that_it_would_delete() {
+    let sandbox = Sandbox::new();
+    let script = r#"
+        d=small; mkdir $d sub; mount -t tmpfs -o size=9m none $d || exit 99; cd $d
+        head -c 4000000 /dev/urandom > data; "$0" --here create -q -r one > /dev/null
+        rm data; mkdir sub; echo 1 > sub/note; head -c 7000000 /dev/zero > 'sub/junk file'; cd sub
+        code=0; "$0" -C .. restore one --yes 2> "$HOME/err" || code=$?; echo "$code"
+        line=$(sed -n "s/.*; run: //p; s/.*nothing was changed; '\(.*\)' first.*/\1/p" "$HOME/err")
+        echo "$line"; line=$(echo "$line" | sed 's/restore/restore --yes/')
+        eval "\"\$0\" ${line#checkpoint }" > /dev/null 2>&1; ls
+        cd ..; "$0" restore one --yes > /dev/null 2>&1; ls"#;
+    let Some(run) = with_mounts(&sandbox, script) else {
+        return;
+    };
+    let said = "1\ncheckpoint -C .. restore one -- 'sub/junk file'\nnote\ndata\n";
+    assert_eq!(run.stdout, said, "{run}");
+}
+
+#[test]
 fn in_a_directory_that_was_made_anew_a_prune_and_a_delete_need_neither_a_byte_nor_an_inode() {
     let sandbox = Sandbox::bare();
     let script = r#"

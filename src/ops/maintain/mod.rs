@@ -11,6 +11,7 @@ pub mod prune;
 pub mod relink;
 pub mod repair;
 pub mod reword;
+pub mod room;
 pub mod size_limit;
 pub mod stores;
 pub mod verify;

@@ -20,6 +20,7 @@ use crate::ops::context::Context;
 use crate::ops::create::apply_retention::apply_retention;
 use crate::ops::create::record::safety_record;
 use crate::ops::database::restore_databases::{self, DatabaseRestore};
+use crate::ops::maintain::room;
 use crate::ops::own_files;
 use crate::ops::restore::planned_restore::{
     PlannedRestore, capture_and_plan, check_plan, plan_digest,
@@ -282,7 +283,8 @@ fn restore_under_lock(
     let applying = journal_of(request, safety.id, &staging, JournalStage::Applying);
     let was_pending = request.pending.is_some();
     let mut last = || databases.restore(context);
-    let carried = execute::execute(&mut session.locked, &job, &applying, was_pending, &mut last)?;
+    let carried = execute::execute(&mut session.locked, &job, &applying, was_pending, &mut last)
+        .map_err(|failure| room::by_deleting(context, failure, request, &present.plan))?;
     let mut warnings = std::mem::take(&mut session.warnings);
     warnings.retain(|warning| {
         !matches!(

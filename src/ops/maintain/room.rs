@@ -1,0 +1,90 @@
+//! What would give room where a disk is full.
+
+use crate::error::sentence::{CommandWords, Sentence};
+use crate::error::{Error, Result};
+use crate::model::checkpoint::keep_policy::PolicyChange;
+use crate::model::restore_plan::RestorePlan;
+use crate::ops::context::Context;
+use crate::ops::create::apply_retention::KeepOptions;
+use crate::ops::maintain::prune::{self, PruneOptions, PruneOutcome};
+use crate::ops::restore::restore_options::Request;
+use crate::ops::restore::restore_paths::from_here;
+use crate::store::files::atomic_file::is_full;
+
+/// Least number of bytes for which a prune is worth its name.
+const WORTH_BYTES: u64 = 64 << 10;
+
+/// Adds to a failure of the store for lack of room what gives some.
+pub fn named_in(context: &Context, failure: Error) -> Error {
+    let is_of_store = |path: &std::path::Path| path.starts_with(&context.base);
+    match failure {
+        Error::Io { source, path, .. } if is_full(&source) && is_of_store(&path) => {
+            Error::DiskFull {
+                hint: in_store(context),
+                path,
+                source,
+            }
+        }
+        other => other,
+    }
+}
+
+/// Looks for what a prune would give, by the configured policy or with half of the checkpoints.
+fn in_store(context: &Context) -> Sentence {
+    let look = |last: Option<usize>| -> Option<PruneOutcome> {
+        let change = PolicyChange {
+            last,
+            ..PolicyChange::default()
+        };
+        let keep = KeepOptions {
+            change,
+            ..KeepOptions::default()
+        };
+        let found: Result<_> = prune::prune(
+            context,
+            &PruneOptions {
+                dry_run: true,
+                keep,
+            },
+        );
+        found.ok()
+    };
+    let frees = |found: &PruneOutcome| found.bytes_after + WORTH_BYTES <= found.bytes_before;
+    let usual = look(None);
+    if usual.as_ref().is_some_and(frees) {
+        return Sentence::new("'checkpoint prune' frees space and needs none", &[]);
+    }
+    let half = usual.map_or(0, |found| found.kept.len() / 2);
+    if half > 0 && look(Some(half)).as_ref().is_some_and(frees) {
+        let words = "'checkpoint prune --keep {}' frees space and needs none";
+        return Sentence::new(words, &[&half.to_string()]);
+    }
+    Sentence::text("free some space on that disk; no checkpoint that may go takes any there")
+}
+
+/// Adds to a failure of a restore for lack of room the largest file that it would delete.
+pub fn by_deleting(
+    context: &Context,
+    failure: Error,
+    request: &Request<'_>,
+    plan: &RestorePlan,
+) -> Error {
+    let largest = plan.delete.iter().max_by_key(|(_, entry)| entry.size_bytes);
+    let is_whole = request.words.len() == 2;
+    match failure {
+        Error::TreeIo { source, path, .. } if is_full(&source) && is_whole => {
+            let hint = match largest.filter(|(_, entry)| entry.size_bytes > 0) {
+                Some((largest, _)) => {
+                    let mut words = request.words.clone();
+                    words.extend([b"--".to_vec(), from_here(&context.root, largest)]);
+                    Sentence::text("nothing was changed; ")
+                        .then_command(CommandWords::new(words))
+                        .then_sentence(Sentence::text(" first deletes the largest file that goes"))
+                }
+                None => Sentence::text("nothing was changed; free some space on that disk"),
+            };
+            Error::DiskFull { path, source, hint }
+        }
+        other => other,
+    }
+}
