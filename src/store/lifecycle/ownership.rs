@@ -72,14 +72,14 @@ pub fn check(layout: &Layout) -> Result<()> {
         });
     }
     let unusable = parts_of_a_wrong_kind(layout)?;
-    match unusable
-        .iter()
-        .find(|(_, found, _)| found.is_symlink())
-        .or(unusable.first())
-    {
-        Some((path, found, wanted)) => Err(wrong_kind(layout, path, found, wanted)),
-        None => Ok(()),
-    }
+    let wrong = unusable.iter();
+    let mut wrong = wrong.map(|(path, found, wanted)| wrong_kind(layout, path, found, wanted));
+    let is_attack = |error: &Error| matches!(error, Error::HostileStore { .. });
+    wrong
+        .clone()
+        .find(is_attack)
+        .or(wrong.next())
+        .map_or(Ok(()), Err)
 }
 
 /// Whether nothing tells which checkpoints existed, not even that there were none.
@@ -110,8 +110,8 @@ fn parts_of_a_wrong_kind(layout: &Layout) -> Result<Vec<(PathBuf, Metadata, &'st
     Ok(wrong)
 }
 
-/// Classifies a wrong file type: a link may lead to another user's file and is an attack, any other
-/// type is damage.
+/// Classifies a wrong file type: a link in the place of a directory may lead to another user's files
+/// and is an attack. Anything else is damage: no link is followed to a file.
 fn wrong_kind(layout: &Layout, path: &Path, found: &Metadata, wanted: &str) -> Error {
     let inside = layout.name_of(path).unwrap_or_else(|| path.to_path_buf());
     let named = if inside.as_os_str().is_empty() {
@@ -123,7 +123,7 @@ fn wrong_kind(layout: &Layout, path: &Path, found: &Metadata, wanted: &str) -> E
         layout.dir().to_path_buf(),
         format!("{named} is no {wanted}"),
     );
-    if found.is_symlink() {
+    if found.is_symlink() && wanted == "directory" {
         Error::HostileStore { store, why }
     } else {
         Error::StoreUnusable { store, why }
