@@ -276,13 +276,8 @@ fn parse_state_document(options: &TermsOptions) -> Result<Option<StateDocument>>
 }
 
 /// # Errors
-/// Wrong usage: no part at all, or an invalid one. A part leads through a symlink.
+/// Wrong usage: an invalid part. A part leads through a symlink.
 pub fn parse_scope(root: &Root, typed: &[Vec<u8>]) -> Result<Scope> {
-    if typed.is_empty() {
-        return Err(Error::Usage {
-            what: "the scope is empty: no path and no pattern is named".to_owned(),
-        });
-    }
     let parts = typed.iter().map(|part| parse_part(root, part));
     let scope = Scope::new(parts.collect::<Result<_>>()?);
     for part in scope.parts() {
