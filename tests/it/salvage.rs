@@ -224,25 +224,46 @@ fn missing_parts_are_healed_in_place() {
     }
 }
 
+/// Puts a link to what is there in the place of a part of the store; nothing behind it may change.
+fn link_away(sandbox: &mut Sandbox, name: &str) {
+    let (path, aside) = (place(sandbox, name), sandbox.top().join("aside"));
+    fs::rename(&path, &aside).unwrap();
+    crate::bench::os::symlink(&aside, &path).unwrap();
+    sandbox.watch(&aside);
+}
+
 #[test]
-fn a_link_in_the_store_is_refused_and_nothing_is_replaced() {
-    for name in ["HEAD", "checkpoint/lock", "objects", "refs/heads", ""] {
-        let (sandbox, _, _) = story();
-        let path = place(&sandbox, name);
-        let aside = sandbox.top().join("aside");
-        fs::rename(&path, &aside).unwrap();
-        crate::bench::os::symlink(&aside, &path).unwrap();
-        sandbox.watch(&aside);
+fn a_link_in_place_of_a_directory_of_the_store_is_refused_and_nothing_is_replaced() {
+    for name in ["objects", "refs/heads", "checkpoint", ""] {
+        let (mut sandbox, _, _) = story();
+        link_away(&mut sandbox, name);
         for args in [&["create"][..], &["list"], &["verify", "--repair"]] {
-            assert_eq!(
-                sandbox
-                    .run(&[args, &["--json"]].concat())
-                    .code(1)
-                    .error_code(),
-                "hostile_store",
-                "{name}"
-            );
+            let run = sandbox.run(&[args, &["--json"]].concat()).code(1);
+            assert_eq!(run.error_code(), "hostile_store", "{name}");
         }
+    }
+}
+
+#[test]
+fn a_link_in_place_of_a_file_of_the_store_is_mended_and_never_followed() {
+    const FILES: [&str; 7] = [
+        "HEAD",
+        "config",
+        "refs/heads/main",
+        "checkpoint-manifest.md",
+        "checkpoint/lock",
+        "checkpoint/description",
+        "checkpoint/stat-cache",
+    ];
+    for name in FILES {
+        let (mut sandbox, first, tree) = story();
+        link_away(&mut sandbox, name);
+        let run = sandbox.run(&["list"]).code(6);
+        run.stderr_has("'checkpoint verify --repair' keeps all that can be read");
+        sandbox.run(&["verify", "--repair"]).success();
+        assert_eq!(sandbox.listed().len(), 2, "{name}");
+        sandbox.restore(&first).success();
+        sandbox.tree().assert_is(&tree, name);
     }
 }
 
