@@ -12,8 +12,12 @@ use crate::store::repository::Store;
 
 /// Opens the store, replacing an unusable one by what can be read of it: a checkpoint now is worth
 /// more than a repair that the user must request.
+///
+/// # Errors
+/// The root is unsafe, or the store cannot be used, made or replaced; or its exclusion list cannot
+/// be read.
 pub fn open_usable(context: &Context, force: bool) -> Result<Store> {
-    match open_store(context, force) {
+    let store = match open_store(context, force) {
         Err(Error::StoreUnusable { .. }) => {
             let _shield = context.interrupt.shield();
             if let Some(salvaged) =
@@ -26,7 +30,9 @@ pub fn open_usable(context: &Context, force: bool) -> Result<Store> {
             open_store(context, force)
         }
         opened => opened,
-    }
+    }?;
+    store.check_exclusion_list()?;
+    Ok(store)
 }
 
 /// Refuses a base whose parent is missing: it is mistyped, or the home directory is not there.

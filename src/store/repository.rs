@@ -2,6 +2,7 @@
 //! of working trees.
 
 use std::fmt::Display;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::hold::Hold;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::default_rules::DEFAULT_STORE_LIST;
 use crate::model::session::notes::SessionNotes;
 use crate::model::state::database::Databases;
 use crate::model::state::meta::Meta;
@@ -217,14 +219,22 @@ impl Store {
         inventory::damage_or_eviction(&self.layout, checkpoint, why.to_string())
     }
 
-    /// Returns the exclusion list; the built-in one if there is none.
+    /// Returns the exclusion list; the built-in one if there is none, or it cannot be read.
     pub fn exclusion_list(&self) -> Vec<u8> {
-        let built_in = || {
-            crate::model::default_rules::DEFAULT_STORE_LIST
-                .as_bytes()
-                .to_vec()
-        };
+        let built_in = || DEFAULT_STORE_LIST.as_bytes().to_vec();
         read_regular::read(&self.layout.exclusion_list()).unwrap_or_else(|_| built_in())
+    }
+
+    /// Refuses an exclusion list that is there and cannot be read: more might be captured without it.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    pub fn check_exclusion_list(&self) -> Result<()> {
+        let path = self.layout.exclusion_list();
+        match read_regular::read(&path) {
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io("read", &path)(e)),
+            _ => Ok(()),
+        }
     }
 
     /// Whether a cache can be trusted: its checkpoints exist, and each of its packs is unchanged.

@@ -436,6 +436,26 @@ fn a_setting_that_cannot_be_read_never_means_less_protection() {
     }
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_list_of_the_store_that_cannot_be_read_never_means_less_protection() {
+    use crate::bench::strace;
+    if !strace::available() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("good");
+    let list = sandbox.store().join(".gitignore");
+    sandbox.write("a", "2");
+    let unreadable =
+        |args: &[&str]| strace::failing_at_path(&sandbox, &list, "openat,read", "EIO", "1+", args);
+    let run = unreadable(&["create"]).code(1);
+    run.stderr_has(".gitignore");
+    unreadable(&["restore", "good", "--yes"]).success();
+    assert_eq!(sandbox.read("a"), "1");
+    assert_eq!(sandbox.listed().len(), 2);
+}
+
 #[test]
 fn the_readable_part_of_the_excludes_holds_for_a_restore() {
     let sandbox = Sandbox::new();

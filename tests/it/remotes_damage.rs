@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::bench::remote::{Remote, text};
-use crate::bench::{Sandbox, damaged};
+use crate::bench::{Recipe, Sandbox, damaged};
 
 struct Stage {
     from: Sandbox,
@@ -273,4 +273,58 @@ fn one_damaged_checkpoint_is_left_out_of_a_push_and_an_export() {
     to.run(&["fetch"]).success();
     to.run(&["show", "origin/two"]).success();
     to.run(&["show", "origin/one"]).code(3);
+}
+
+#[test]
+fn what_plain_git_made_and_others_refuse_is_left_out_by_name_on_every_way_out() {
+    let from = Sandbox::new();
+    let (Some(remote), Some(recipe)) = (Remote::bare_directory(&from), Recipe::find(&from)) else {
+        return;
+    };
+    from.write("a", "good").create("good");
+    let git = |words: &[&str]| recipe.git().output(words).trim().to_owned();
+    from.write("a", "far away");
+    git(&["add", "-A"]);
+    let tree = git(&["write-tree"]);
+    let past = recipe.git().filter(
+        &["hash-object", "-t", "commit", "-w", "--stdin"],
+        format!(
+            "tree {tree}\nparent {}\nauthor t <t> 253402300800 +0000\ncommitter t <t> 253402300800 +0000\n\nfar away\n",
+            git(&["rev-parse", "HEAD"])
+        )
+        .as_bytes(),
+    );
+    let blob = git(&["rev-parse", ":a"]);
+    let named = recipe.git().filter(
+        &["mktree"],
+        format!("100644 blob {blob}\t.GIT\n").as_bytes(),
+    );
+    let (past, named) = (past.trim_ascii_end(), named.trim_ascii_end());
+    let (past, named) = (
+        String::from_utf8_lossy(past),
+        String::from_utf8_lossy(named),
+    );
+    let newest = git(&["commit-tree", "-p", &past, "-m", "named", &named]);
+    git(&["update-ref", "refs/heads/main", &newest]);
+    from.write("a", "after").create("after");
+    from.run(&["verify"])
+        .code(6)
+        .stdout_has("(named): .: the tree has the forbidden name '.GIT'");
+    remote.add_to(&from);
+    for out in [&["push"][..], &["export", "-o", "../x.bundle"]] {
+        let run = from.run(out).code(5);
+        run.stderr_has("was left out, it is damaged: .: the tree has the forbidden name '.GIT'");
+    }
+    let to = Sandbox::bare();
+    remote.reach_from(&to);
+    to.run_in(to.home(), &["clone", remote.url(), &text(to.root())])
+        .success();
+    for reason in ["good", "far away", "after"] {
+        to.restore(reason).success();
+        assert_eq!(to.read("a"), reason);
+    }
+    let bundle = from.root().with_file_name("x.bundle");
+    let third = Sandbox::bare();
+    third.run(&["import", &text(&bundle)]).success();
+    third.restore("far away").success();
 }

@@ -348,6 +348,10 @@ pub fn append(_path: &Path, _length: usize, _bytes: &[u8]) -> Result<bool> {
 /// The new content is longer than the old, or there is no old file (both: no room), or the file
 /// cannot be written.
 pub fn shrink(path: &Path, bytes: &[u8]) -> Result<()> {
+    let is_other = |found: std::fs::Metadata| !found.is_file();
+    if path.symlink_metadata().is_ok_and(is_other) {
+        return Err(Error::io("write", path)(ErrorKind::InvalidInput.into()));
+    }
     let mut file = match OpenOptions::new().write(true).open(path) {
         Err(cause) if cause.kind() == ErrorKind::NotFound => {
             return Err(Error::io("write", path)(ErrorKind::StorageFull.into()));
