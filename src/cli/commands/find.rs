@@ -31,59 +31,40 @@ pub struct FindArgs {
     pub period: PeriodArgs,
 }
 
-/// The two kinds of search.
-pub enum FindTarget {
-    Path(FindOptions),
-    Text(FindTextOptions),
-}
-
-impl FindArgs {
-    /// # Errors
-    /// `--since` or `--until` is not a time.
-    pub fn resolve(&self, now_ms: i64) -> Result<FindTarget> {
-        let period = self.period.resolve(now_ms)?;
-        let bytes = |text: &OsString| text.as_encoded_bytes().to_vec();
-        let (pattern, limit) = (
-            self.pattern.as_ref().map(bytes),
-            self.limit.map(NonZeroUsize::get),
-        );
-        Ok(match &self.text {
-            Some(text) => FindTarget::Text(FindTextOptions {
-                text: bytes(text),
-                pattern,
-                limit,
-                period,
-            }),
-            None => FindTarget::Path(FindOptions {
-                pattern: pattern.unwrap_or_default(),
-                limit,
-                period,
-            }),
-        })
-    }
-}
-
 impl RunCommand for FindArgs {
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let paint = cmd.printer.out_paint();
-        let (document, said, warnings) = match self.resolve(context.now_ms)? {
-            FindTarget::Path(options) => {
-                let outcome = find_op::find(context, &options)?;
-                (
-                    find_view::paths_json(&outcome),
-                    find_view::paths(&outcome, paint, cmd.printer.for_a_person()),
-                    outcome.warnings,
-                )
-            }
-            FindTarget::Text(options) => {
-                let outcome = text_op::find_text(context, &options)?;
-                (
-                    find_view::matches_json(&outcome),
-                    find_view::matches(&outcome, paint),
-                    outcome.warnings,
-                )
-            }
+        let period = self.period.resolve(context.now_ms)?;
+        let bytes = |text: OsString| text.into_encoded_bytes();
+        let (pattern, limit) = (self.pattern.map(bytes), self.limit.map(NonZeroUsize::get));
+        if let Some(text) = self.text.map(bytes) {
+            let options = FindTextOptions {
+                text,
+                pattern,
+                limit,
+                period,
+            };
+            let found = text_op::find_text(context, &options)?;
+            let (document, words) = (find_view::matches_json, find_view::matches);
+            return answer(
+                cmd,
+                || document(&found),
+                || words(&found, paint),
+                &found.warnings,
+            );
+        }
+        let options = FindOptions {
+            pattern: pattern.unwrap_or_default(),
+            limit,
+            period,
         };
-        answer(cmd, || document, || said, &warnings)
+        let found = find_op::find(context, &options)?;
+        let words = || find_view::paths(&found, paint, cmd.printer.for_a_person());
+        answer(
+            cmd,
+            || find_view::paths_json(&found),
+            words,
+            &found.warnings,
+        )
     }
 }
