@@ -37,7 +37,7 @@ def run(session, checkpoint):
 
     prompts = json.loads(call("rewind", "--json"))["data"]
     expect("the session is of", prompts["agent_name"], name)
-    expect("the prompts are", [prompt["line"].strip('"') for prompt in prompts["prompts"]],
+    expect("the prompts are", [prompt["line"].strip('"') for prompt in reversed(prompts["prompts"])],
            PROMPTS + [WAVE] * bool(session.program.subagent()) + [BACK, TOOL])
     listed = json.loads(call("list", "--json"))["data"]["checkpoints"]
     first, *others = [row["reason"].replace('"', "") for row in reversed(listed)]
