@@ -171,8 +171,8 @@ impl Planner<'_> {
         let files = self.present.files.keys();
         let kept = files.filter(|path| !self.plan.delete.contains_key(*path));
         stays.extend(kept.filter_map(RelPath::parent));
-        // What is deleted may have been all that a directory beyond the limits was made for.
-        let emptied = self.plan.directories_above_deleted();
+        // What goes may have been all that a directory beyond the limits was made for.
+        let mut emptied = self.plan.directories_above_deleted();
         let mut holds_uncaptured: BTreeSet<RelPath> = parents(&self.present.uncaptured).collect();
         for path in self.present.dirs.keys().rev() {
             let is_new = !self.target.dirs.contains_key(path);
@@ -183,6 +183,7 @@ impl Planner<'_> {
             if goes
                 && (self.plan.remove_dirs.contains(path) || self.is_targets_business(path, true))
             {
+                emptied.extend(path.parent());
                 self.plan.remove_dirs.insert(path.clone());
                 continue;
             }

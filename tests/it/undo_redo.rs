@@ -480,14 +480,19 @@ fn an_undo_of_a_path_removes_the_directories_that_were_made_for_it() {
     sandbox
         .write("new/deep/a", "1")
         .write("new/b", "1")
+        .mkdir("new/bare/some")
         .create("one");
     sandbox.remove("new").write("other", "1");
     let before = sandbox.tree();
-    for limit in [&["new/deep/a"][..], &["--glob", "a"]] {
+    for (limit, made) in [
+        (&["new/deep/a"][..], "new/deep/a"),
+        (&["--glob", "a"], "new/deep/a"),
+        (&["--glob", "some"], "new/bare/some"),
+    ] {
         sandbox
             .run(&[&["restore", "one", "--yes"], limit].concat())
             .success();
-        assert_eq!(sandbox.read("new/deep/a"), "1");
+        assert!(sandbox.exists(made));
         sandbox.undo().success();
         sandbox.tree().assert_is(&before, "after the undo");
     }
