@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::bench::damaged::{damaged_copies, flip, loose_of, packs_of, put};
-use crate::bench::{Git, Sandbox, fixtures};
+use crate::bench::{Git, Recipe, Sandbox, fixtures};
 
 /// Three checkpoints, each with its own pack; the middle of the largest file is in the first.
 fn story() -> (Sandbox, Vec<String>) {
@@ -453,5 +453,38 @@ fn a_dry_run_names_damage_as_the_run_would() {
     ] {
         let run = sandbox.run(args).success();
         assert_eq!(run.warning_codes(), ["damaged_checkpoint"], "{run}");
+    }
+}
+
+#[test]
+fn an_absurd_sequence_number_spoils_nothing_that_follows() {
+    for number in [1 << 53, (1 << 53) + 1, u64::from(u32::MAX) << 31, u64::MAX] {
+        let sandbox = Sandbox::new();
+        let Some(recipe) = Recipe::find(&sandbox) else {
+            return;
+        };
+        sandbox.write("a", "1").create("one");
+        let git = |words: &[&str]| recipe.git().output(words).trim().to_owned();
+        let newest = git(&["rev-parse", "refs/heads/main"]);
+        let commit = git(&["cat-file", "commit", &newest]);
+        let forged = commit.replace("Sequence: 1\n", &format!("Sequence: {number}\n"));
+        assert_ne!(forged, commit);
+        let words = ["hash-object", "-w", "-t", "commit", "--stdin"];
+        let forged = recipe
+            .git()
+            .filter(&words, format!("{forged}\n").as_bytes());
+        let forged = String::from_utf8_lossy(forged.trim_ascii_end()).into_owned();
+        git(&["update-ref", &format!("refs/checkpoints/{forged}"), &forged]);
+        for reason in ["two", "three", "four"] {
+            sandbox.write("a", reason);
+            let run = sandbox.run(&["create", "--require", "-q", "-r", reason, "--keep", "3"]);
+            let id = run.success().stdout.trim().to_owned();
+            sandbox.run(&["show", &id]).success().stdout_has(reason);
+            sandbox
+                .run(&["show", "latest"])
+                .success()
+                .stdout_has(reason);
+            sandbox.run(&["verify", &id]).success();
+        }
     }
 }

@@ -3,6 +3,7 @@
 use crate::base::malformed::Malformed;
 use crate::base::text::{escape, percent_decode, percent_encode};
 use crate::base::time::utc_seconds;
+use crate::model::checkpoint::limits::LARGEST_SEQUENCE;
 use crate::model::checkpoint::record::{Coverage, Operation, Record};
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::path_filter::PathFilter;
@@ -142,8 +143,12 @@ fn parse_trailers(trailers: &Trailers<'_>) -> Result<(Record, Option<ObjectId>),
         .value("Coverage")?
         .parse()
         .map_err(|_| "trailer Coverage is unknown")?;
+    let sequence = trailers.number("Sequence")?;
+    if sequence > LARGEST_SEQUENCE {
+        return Err("it has an absurd sequence number".into());
+    }
     let record = Record {
-        sequence: trailers.number("Sequence")?,
+        sequence,
         time_ms: trailers.number("Time-Ms")?,
         kind: trailers
             .value("Kind")?

@@ -172,12 +172,13 @@ fn holds_unreadable(why: &str) -> String {
 }
 
 fn left_behind(id: ObjectId, why: &str) -> Sentence {
-    let hint = "checkpoint {} was left out, it {}; 'checkpoint verify' says more";
-    Sentence::new(hint, &[&id.short(), &escape(why)])
+    let words = "checkpoint {} was left out, it {}";
+    Sentence::new(words, &[&id.short(), &escape(why)])
 }
 
 fn line_not_taken(remote: &str, line: &str, why: &str) -> Sentence {
-    let text = format!("{line} of {remote} was not taken: {}; ", escape(why));
+    let why = why.lines().map(escape).collect::<Vec<_>>().join("; ");
+    let text = format!("{line} of {remote} was not taken: {why}; ");
     Sentence::text(text).then_sentence(Sentence::new(DROP_HINT, &[&remote, &line]))
 }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use crate::base::text::escape;
 use crate::error::{Error, Result};
+use crate::model::checkpoint::limits::LARGEST_SEQUENCE;
 use crate::model::checkpoint::line::{Line, LineEntry};
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointId, DamagedCheckpoint};
@@ -382,7 +383,8 @@ impl Inventory {
     }
 
     pub fn next_sequence(&self) -> u64 {
-        self.newest().map_or(1, |c| c.record.sequence + 1)
+        let newest = self.newest().map_or(0, |c| c.record.sequence);
+        (newest + 1).min(LARGEST_SEQUENCE)
     }
 
     /// Finds a damaged checkpoint by prefix, after no intact one matched.
