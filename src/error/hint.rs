@@ -55,11 +55,17 @@ impl Error {
             Self::RemoteFailed {
                 of_push: true,
                 remote,
+                why,
                 ..
-            } => Sentence::new(
-                "nothing was sent; fix this, then run 'checkpoint push {}' again",
-                &[remote],
-            ),
+            } => {
+                // Git refuses every push where something that a ref there needs is missing.
+                let words = if why.contains("missing necessary objects") {
+                    "nothing was sent; a line there is broken: 'checkpoint fetch {}' names it"
+                } else {
+                    "nothing was sent; fix this, then run 'checkpoint push {}' again"
+                };
+                Sentence::new(words, &[remote])
+            }
             Self::Pinned { id } => {
                 Sentence::new("'checkpoint unpin {}' removes the pin", &[&id.short()])
             }

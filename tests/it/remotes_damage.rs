@@ -247,6 +247,21 @@ fn a_bad_line_does_not_bar_the_others() {
 }
 
 #[test]
+fn a_push_that_git_refuses_for_another_line_says_who_names_it() {
+    let Some((stage, _)) = Stage::new() else {
+        return;
+    };
+    let line = stage.line_of(&stage.to);
+    // As after a loss of power at the server.
+    std::fs::write(stage.remote.place().join(&line), "").expect("it is written");
+    stage.from.write("a", "more").create("more");
+    let run = stage.from.run(&["push"]).code(1);
+    run.stderr_has("a line there is broken: 'checkpoint fetch origin' names it");
+    let run = stage.from.run(&["fetch"]).code(6).stderr_has(&line);
+    assert!(!run.stderr.contains("\\x0a"), "{run}");
+}
+
+#[test]
 fn one_damaged_checkpoint_is_left_out_of_a_push_and_an_export() {
     let from = Sandbox::new();
     let Some(remote) = Remote::bare_directory(&from) else {

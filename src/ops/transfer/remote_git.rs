@@ -166,7 +166,7 @@ impl<'c> RemoteGit<'c> {
                 Err(Error::RemoteFailed { why, .. })
                     if why.contains("remote: ") || why.contains("upload-pack") =>
                 {
-                    bad.push((line.clone(), why));
+                    bad.push((line.clone(), why.trim().replace('\n', "; ")));
                 }
                 Err(failed @ Error::RemoteFailed { .. }) => return Err(failed),
                 fetched => drop(fetched?),

@@ -177,8 +177,7 @@ fn left_behind(id: ObjectId, why: &str) -> Sentence {
 }
 
 fn line_not_taken(remote: &str, line: &str, why: &str) -> Sentence {
-    let why = why.lines().map(escape).collect::<Vec<_>>().join("; ");
-    let text = format!("{line} of {remote} was not taken: {why}; ");
+    let text = format!("{line} of {remote} was not taken: {}; ", escape(why));
     Sentence::text(text).then_sentence(Sentence::new(DROP_HINT, &[&remote, &line]))
 }
 
