@@ -70,14 +70,8 @@ async def perform(client, step):
     op = step["op"]
     if op == "list_tools":
         return await client.list_tools()
-    if op == "list_resources":
-        return await client.list_resources()
-    if op == "list_templates":
-        return await client.list_resource_templates()
     if op == "list_prompts":
         return await client.list_prompts()
-    if op == "read_resource":
-        return await client.read_resource(fill(step["uri"]))
     if op == "get_prompt":
         return await client.get_prompt(step["name"], fill(step.get("arguments")))
     if op == "call_tool":

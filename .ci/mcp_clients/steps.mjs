@@ -48,14 +48,8 @@ function perform(client, step, options) {
   switch (step.op) {
     case 'list_tools':
       return client.listTools(undefined, options);
-    case 'list_resources':
-      return client.listResources(undefined, options);
-    case 'list_templates':
-      return client.listResourceTemplates(undefined, options);
     case 'list_prompts':
       return client.listPrompts(undefined, options);
-    case 'read_resource':
-      return client.readResource({ uri: fill(step.uri) }, options);
     case 'get_prompt':
       return client.getPrompt({ name: step.name, arguments: fill(step.arguments) }, options);
     case 'call_tool':

@@ -48,14 +48,6 @@ fn each_era_is_spoken_and_others_are_refused() {
             .map(|tool| tool["name"].clone())
             .collect();
         assert_eq!(names, NAMES, "{era}");
-        let read = client.request(
-            "resources/read",
-            json!({ "uri": "checkpoint://nothing/here" }),
-        );
-        assert_eq!(
-            read["error"]["data"]["uri"], "checkpoint://nothing/here",
-            "{read}"
-        );
         let unknown = client.request("tools/call", json!({ "name": "checkpoint_delete" }));
         assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
         let unknown = client.request("nothing/known", json!({}));
@@ -343,44 +335,10 @@ fn long_answers_come_in_pages_and_whole_in_the_end() {
 }
 
 #[test]
-fn resources_and_prompts_are_read() {
+fn prompts_are_read() {
     let sandbox = project();
-    sandbox.write("b i n", [0xff, 0, 1, 2]);
-    let id = sandbox.create("one");
+    sandbox.create("one");
     let mut client = McpClient::of(&sandbox, &[], STATELESS, false);
-    let read = |client: &mut McpClient, uri: &str| {
-        let answer = client.request("resources/read", json!({ "uri": uri }));
-        answer["result"]["contents"][0].clone()
-    };
-    let list = read(&mut client, "checkpoint://list");
-    assert!(list["text"].as_str().expect("a text").contains(&id));
-    assert_eq!(
-        read(&mut client, &format!("checkpoint://{id}/src/main.rs"))["text"],
-        "fn main() {}\n"
-    );
-    assert_eq!(
-        read(&mut client, &format!("checkpoint://{id}/b%20i%20n"))["blob"],
-        "/wABAg=="
-    );
-    assert!(read(&mut client, "checkpoint://latest")["text"].is_string());
-    for uri in [
-        "",
-        "file:///etc/passwd",
-        "checkpoint://",
-        "checkpoint://-C/x",
-        "checkpoint://one/../../x",
-        "checkpoint://workflow/none",
-    ] {
-        let answer = client.request("resources/read", json!({ "uri": uri }));
-        assert_eq!(answer["error"]["code"], -32602, "{uri}: {answer}");
-    }
-    let templates = client.request("resources/templates/list", json!({}));
-    assert_eq!(
-        templates["result"]["resourceTemplates"]
-            .as_array()
-            .map(Vec::len),
-        Some(3)
-    );
     for name in ["rewind", "resume"] {
         let prompt = client.request("prompts/get", json!({ "name": name, "arguments": {} }));
         assert!(

@@ -1,4 +1,4 @@
-//! Runs the commands behind tools and resources, each as if it were called with `--json`.
+//! Runs the commands behind tools, each as if it were called with `--json`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

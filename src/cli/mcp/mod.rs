@@ -3,8 +3,8 @@
 //! `server` answers requests, which `stdio` reads and writes; `tools` is the table of the tools,
 //! `arguments` checks what they are given, and `front` runs the commands behind them, in a
 //! directory of `allowed_dirs`. `plans` are the restores that were shown, `paging` cuts what is too
-//! long, `output_schema` says what answers look like, `resources` and `prompts` are the other things
-//! that a client may ask for.
+//! long, `output_schema` says what answers look like, `prompts` is the other thing that a client may
+//! ask for.
 
 pub mod allowed_dirs;
 pub mod arguments;
@@ -13,7 +13,6 @@ pub mod output_schema;
 pub mod paging;
 pub mod plans;
 pub mod prompts;
-pub mod resources;
 pub mod server;
 pub mod stdio;
 pub mod tools;

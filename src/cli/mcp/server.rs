@@ -11,22 +11,18 @@ use rmcp::model::{
     CustomRequest, CustomResult, ElicitRequest, ElicitRequestParams, ElicitResult,
     ElicitationAction, ElicitationSchema, ErrorCode, ErrorData, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, InitializeRequestParams, InitializeResult,
-    InputRequest, InputRequiredResult, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
-    ProgressNotificationParam, Prompt, PromptArgument, PromptMessage, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
-    ResourceContents, ResourceTemplate, Role, ServerCapabilities, ServerConfig, ServerRequest,
-    Tool, ToolAnnotations,
+    InputRequest, InputRequiredResult, ListPromptsResult, ListToolsResult, MetaObject,
+    PaginatedRequestParams, ProgressNotificationParam, Prompt, PromptArgument, PromptMessage,
+    ProtocolVersion, Role, ServerCapabilities, ServerConfig, ServerRequest, Tool, ToolAnnotations,
 };
 use rmcp::service::{Peer, QuitReason, RequestContext, RoleServer, serve_directly};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, watch};
 
 use crate::base::interrupt::Interrupt;
 use crate::cli::mcp::front::{self, Front, RunningWork, ToolAnswer};
 use crate::cli::mcp::output_schema;
 use crate::cli::mcp::prompts::{self, PROMPTS, PromptSpec};
-use crate::cli::mcp::resources::{self, Content, ResourceSpec};
 use crate::cli::mcp::stdio::StdioTransport;
 use crate::cli::mcp::tools::{self, ToolEffect, ToolSpec};
 use crate::cli::{exit_code, signals};
@@ -49,15 +45,12 @@ const VERSIONS: [ProtocolVersion; 3] = [
 ];
 
 /// Methods whose parameters the SDK may fail to read.
-const METHODS: [&str; 10] = [
+const METHODS: [&str; 7] = [
     "initialize",
     "server/discover",
     "ping",
     "tools/list",
     "tools/call",
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
     "prompts/list",
     "prompts/get",
 ];
@@ -346,17 +339,10 @@ fn listed_prompt(prompt: &PromptSpec) -> Prompt {
         .with_title(prompt.title)
 }
 
-fn listed_template(resource: &ResourceSpec) -> ResourceTemplate {
-    ResourceTemplate::new(resource.address, resource.name)
-        .with_description(resource.description)
-        .with_mime_type(resource.mime_type)
-}
-
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
-            .enable_resources()
             .enable_prompts()
             .build();
         let program = Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"));
@@ -406,51 +392,6 @@ impl ServerHandler for Server {
         let work = move |front: &Front, running: &RunningWork| front.call(tool, given, running);
         let answer = self.work(&request, true, work).await?;
         Ok(result_of(answer).into())
-    }
-
-    async fn list_resources(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: Request,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        let list = Resource::new(resources::LIST.address, resources::LIST.name)
-            .with_description(resources::LIST.description)
-            .with_mime_type(resources::LIST.mime_type);
-        Ok(ListResourcesResult::with_all_items(vec![list]))
-    }
-
-    async fn list_resource_templates(
-        &self,
-        _: Option<PaginatedRequestParams>,
-        _: Request,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = resources::TEMPLATES.iter().map(listed_template);
-        Ok(ListResourceTemplatesResult::with_all_items(
-            templates.collect(),
-        ))
-    }
-
-    async fn read_resource(
-        &self,
-        asked: ReadResourceRequestParams,
-        request: Request,
-    ) -> Result<ReadResourceResponse, ErrorData> {
-        let uri = asked.uri.clone();
-        let work =
-            move |front: &Front, running: &RunningWork| resources::read(front, &uri, running);
-        let contents = match self.work(&request, true, work).await? {
-            Ok(Content::Text(mime_type, text)) => {
-                ResourceContents::text(text, asked.uri).with_mime_type(mime_type)
-            }
-            Ok(Content::Binary(base64)) => {
-                ResourceContents::blob(base64, asked.uri).with_mime_type("application/octet-stream")
-            }
-            Err(why) => {
-                let uri = json!({ "uri": asked.uri });
-                return Err(ErrorData::resource_not_found(why.0, Some(uri)));
-            }
-        };
-        Ok(ReadResourceResult::new(vec![contents]).into())
     }
 
     async fn list_prompts(
