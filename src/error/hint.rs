@@ -57,15 +57,7 @@ impl Error {
                 remote,
                 why,
                 ..
-            } => {
-                // Git refuses every push where something that a ref there needs is missing.
-                let words = if why.contains("missing necessary objects") {
-                    "nothing was sent; a line there is broken: 'checkpoint fetch {}' names it"
-                } else {
-                    "nothing was sent; fix this, then run 'checkpoint push {}' again"
-                };
-                Sentence::new(words, &[remote])
-            }
+            } => after_push(remote, why),
             Self::Pinned { id } => {
                 Sentence::new("'checkpoint unpin {}' removes the pin", &[&id.short()])
             }
@@ -191,6 +183,16 @@ fn is_clock(typed: &str) -> bool {
 
 fn join_or(words: impl Iterator<Item = String>) -> String {
     words.collect::<Vec<_>>().join(" or ")
+}
+
+/// Git refuses every push where something that a ref there needs is missing.
+fn after_push(remote: &str, why: &str) -> Sentence {
+    let words = if why.contains("missing necessary objects") {
+        "nothing was sent; a line there is broken: 'checkpoint fetch {}' names it"
+    } else {
+        "nothing was sent; fix this, then run 'checkpoint push {}' again"
+    };
+    Sentence::new(words, &[&remote])
 }
 
 /// Returns the hint for a file outside the project: of a store or of the configuration.

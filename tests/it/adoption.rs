@@ -190,10 +190,9 @@ fn the_recipes_commands_and_ours_can_be_mixed_and_nothing_is_lost() {
         expected
     );
     assert_eq!(recipe.fsck(), [""; 0]);
+    sandbox.user_config("keep = 100\n");
     for (made, tree) in &states {
-        sandbox
-            .run(&["restore", &made.id, "--yes", "--keep", "100"])
-            .success();
+        sandbox.run(&["restore", &made.id, "--yes"]).success();
         sandbox.tree().assert_is(tree, &made.reason);
     }
     let last = recipe.checkpoint("after everything");

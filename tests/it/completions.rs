@@ -342,7 +342,6 @@ fn every_command_that_takes_a_checkpoint_completes_it() {
         &["diff"],
         &["diff", &ids[0]],
         &["ls"],
-        &["restore", "--keep", "3"],
     ] {
         let told = candidates(&sandbox, &[words, &[&ids[1][..4]]].concat());
         assert!(

@@ -96,6 +96,41 @@ fn a_push_that_would_drop_what_is_damaged_here_is_refused() {
 }
 
 #[test]
+fn a_checkpoint_that_is_damaged_here_and_never_was_there_bars_no_prune() {
+    let from = Sandbox::new();
+    let Some(remote) = Remote::bare_directory(&from) else {
+        return;
+    };
+    from.write("a", "one");
+    from.create("one");
+    remote.add_to(&from);
+    from.write("a", "kept");
+    from.create("kept");
+    from.run(&["push"]).success();
+    from.run(&["delete", "one", "--yes"]).success();
+    let before = damaged::packs_of(&from.store());
+    from.write("a", "two");
+    from.create("two");
+    let id = from.shown("two")["short"].as_str().map(str::to_owned);
+    let packs = damaged::packs_of(&from.store());
+    from.write("a", "three");
+    from.create("three");
+    for pack in packs.iter().filter(|pack| !before.contains(pack)) {
+        std::fs::remove_file(pack).expect("it is removed");
+    }
+    from.run(&["push", "--prune"])
+        .code(5)
+        .stderr_has(&id.expect("an id"));
+    let to = Sandbox::bare();
+    remote.reach_from(&to);
+    to.run_in(to.home(), &["clone", remote.url(), &text(to.root())])
+        .success();
+    let reasons = to.run(&["list"]).success();
+    assert!(!reasons.stdout.contains("one"), "{reasons}");
+    reasons.stdout_has("three");
+}
+
+#[test]
 fn a_push_from_a_damaged_store_says_so() {
     let from = Sandbox::new();
     let Some(remote) = Remote::bare_directory(&from) else {

@@ -378,12 +378,7 @@ fn a_failure_of_one_thread_or_a_signal_leaves_nothing_of_the_others() {
 #[test]
 fn what_makes_no_sense_together_is_2() {
     let (sandbox, id) = with_one();
-    for more in [
-        &["--overlay"][..],
-        &["--keep", "3"],
-        &["--resume"],
-        &["--verify"],
-    ] {
+    for more in [&["--overlay"][..], &["--resume"], &["--verify"]] {
         to(&sandbox, &id, &other(&sandbox), more).code(2);
     }
     assert!(!other(&sandbox).exists());

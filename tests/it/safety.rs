@@ -105,9 +105,8 @@ fn the_target_and_its_safety_checkpoint_survive_eviction() {
     };
     let ids: Vec<String> = (0..5).map(make).collect();
     sandbox.write("a", "unsaved");
-    sandbox
-        .run(&["restore", &ids[0], "--keep", "5", "--yes"])
-        .success();
+    sandbox.user_config("keep = 5\n");
+    sandbox.run(&["restore", &ids[0], "--yes"]).success();
     let listed = sandbox.listed();
     assert!(
         listed.iter().any(|one| one["short"] == ids[0].as_str()),

@@ -436,8 +436,9 @@ fn the_answer_to_several_steps_has_what_each_did() {
     }
     sandbox.write("new", "");
     let last = sandbox.listed_ids()[0].clone();
+    sandbox.user_config("keep = 2\n");
     let data = sandbox
-        .run(&["undo", "3", "--keep", "2", "--yes", "--json"])
+        .run(&["undo", "3", "--yes", "--json"])
         .success()
         .data();
     let dropped = data["dropped"].as_array().expect("a list").iter();

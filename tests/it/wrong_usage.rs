@@ -70,7 +70,6 @@ const GRAMMAR: &[WrongUse] = &[
     ("restore base --check ''", 2, "--check"),
     ("restore base --dry-run --check true", 2, "--check"),
     ("undo --bogus", 2, "--bogus"),
-    ("redo --keep none", 2, "none"),
     ("hold", 2, "NAME"),
     ("relink", 2, "OLD"),
     ("completions", 2, "SHELL"),

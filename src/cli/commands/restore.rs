@@ -7,7 +7,6 @@ use crate::base::interrupt::Interrupt;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::diff::DiffArgs;
 use crate::cli::commands::lists;
-use crate::cli::commands::prune::KeepArgs;
 use crate::cli::commands::select_args::{GlobArgs, PlanArgs, bytes_of, with_plan};
 use crate::cli::contract::{ContractArgs, Words};
 use crate::cli::run::{Properties, RunCommand};
@@ -64,7 +63,7 @@ pub struct RestoreArgs {
     #[arg(long)]
     pub restore_suid: bool,
     /// New or empty directory to write to, instead of changing this one
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["overlay", "keep", "verify", "contract"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["overlay", "verify", "contract"])]
     pub to: Option<PathBuf>,
     /// Shell command to run afterwards; if it fails, exit with 5
     #[arg(long, value_name = "CMD", conflicts_with_all = ["dry_run", "contract"], value_parser = clap::builder::NonEmptyStringValueParser::new())]
@@ -81,9 +80,6 @@ pub struct CommonArgs {
     /// Only show what would be done
     #[arg(long)]
     pub dry_run: bool,
-    /// Number of checkpoints to keep, in this call only [default: as configured]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "digest")]
-    pub keep: Option<u32>,
     /// Read every written file back afterwards, and compare its content
     #[arg(long, conflicts_with = "dry_run")]
     pub verify: bool,
@@ -106,16 +102,11 @@ impl CommonArgs {
     }
 
     pub fn resolve(&self, cmd: &CommandContext<'_>) -> CommonOptions {
-        let keep = KeepArgs {
-            keep: self.keep,
-            ..KeepArgs::default()
-        };
         CommonOptions {
             yes: cmd.global.yes,
             dry_run: self.dry_run,
-            keep: keep.agreed(),
             reads_back: self.verify,
-            plan: None,
+            ..CommonOptions::default()
         }
     }
 

@@ -21,7 +21,7 @@ pub struct UndoArgs {
     #[arg(value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub steps: Option<u32>,
     /// List what can be undone and redone, and change nothing
-    #[arg(long, conflicts_with_all = ["steps", "dry_run", "keep", "verify", "contract"])]
+    #[arg(long, conflicts_with_all = ["steps", "dry_run", "verify", "contract"])]
     pub list: bool,
     #[command(flatten)]
     pub common: CommonArgs,

@@ -264,8 +264,8 @@ impl Push<'_> {
             }
             Err(why @ Error::RemoteFailed { .. }) => {
                 // Git says of its own store what it says of the other.
-                for checkpoint in new {
-                    self.refuse_damage(Some(checkpoint.id))?;
+                for Checkpoint { id, .. } in new {
+                    self.refuse_damage(Some(*id), &BTreeSet::from([*id]))?;
                 }
                 Err(why)
             }
@@ -317,8 +317,8 @@ impl Push<'_> {
         Ok(ids.into_iter().any(|id| !line.holds(id)))
     }
 
-    /// Refuses damaged checkpoints: what is damaged here may be whole there.
-    fn refuse_damage(&self, only: Option<ObjectId>) -> Result<()> {
+    /// Refuses damaged checkpoints among `named`: what is damaged here may be whole there.
+    fn refuse_damage(&self, only: Option<ObjectId>, named: &BTreeSet<ObjectId>) -> Result<()> {
         let options = CheckOptions {
             full: false,
             check_interrupt: &|| self.context.check_interrupt(),
@@ -326,10 +326,9 @@ impl Push<'_> {
         };
         let only = only.map(CheckpointId::from);
         let report = self.store.check(only.as_ref(), &options)?;
-        let Some(damaged) = report.damaged.first() else {
-            return Ok(());
-        };
-        Err(self.damaged(&damaged.id.short()))
+        let mut damaged = report.damaged.iter().map(|found| &found.id);
+        let found = damaged.find(|id| id.commit().is_none_or(|id| named.contains(&id)));
+        found.map_or(Ok(()), |id| Err(self.damaged(&id.short())))
     }
 
     fn damaged(&self, short: &str) -> Error {
@@ -348,8 +347,10 @@ impl Push<'_> {
     /// Sends all to a new line, then removes the former one, unless another process wrote it since:
     /// then it may have what is nowhere else.
     fn prune(&mut self) -> Result<PushOutcome> {
-        self.refuse_damage(None)?;
         let known = self.recognize()?;
+        if let Some(known) = &known {
+            self.refuse_damage(None, &known.state.checkpoints())?;
+        }
         let former = self.line(0)?;
         let wanted = self.wanted(&LineState::default())?;
         let mut outcome = if wanted.checkpoints.is_empty() && known.is_some() {
