@@ -306,7 +306,7 @@ fn a_restore_without_room_names_the_largest_file_that_it_would_delete() {
     let Some(run) = with_mounts(&sandbox, script) else {
         return;
     };
-    let said = "1\ncheckpoint -C .. restore one -- 'sub/junk file'\nnote\ndata\n";
+    let said = "1\ncheckpoint -C .. restore one 'sub/junk file'\nnote\ndata\n";
     assert_eq!(run.stdout, said, "{run}");
 }
 

@@ -51,7 +51,7 @@ fn in_text(text: &str, found: &mut Vec<String>) {
 
 /// Whether a command is for the user alone to choose: it deletes, or takes one side.
 fn is_choice(command: &str) -> bool {
-    ["checkpoint delete", " --take ", " --choose "]
+    [" delete ", " --take ", " --choose "]
         .iter()
         .any(|part| command.contains(part))
 }

@@ -8,10 +8,10 @@ use crate::ops::context::Context;
 use crate::ops::create::apply_retention::KeepOptions;
 use crate::ops::maintain::prune::{self, PruneOptions, PruneOutcome};
 use crate::ops::restore::restore_options::Request;
-use crate::ops::restore::restore_paths::from_here;
+use crate::ops::restore::restore_paths::as_typed;
 use crate::store::files::atomic_file::is_full;
 
-/// Least number of bytes for which a prune is worth its name.
+/// Least number of bytes that are worth a hint.
 const WORTH_BYTES: u64 = 64 << 10;
 
 /// Adds to a failure of the store for lack of room what gives some.
@@ -73,10 +73,10 @@ pub fn by_deleting(
     let is_whole = request.words.len() == 2;
     match failure {
         Error::TreeIo { source, path, .. } if is_full(&source) && is_whole => {
-            let hint = match largest.filter(|(_, entry)| entry.size_bytes > 0) {
+            let hint = match largest.filter(|(_, entry)| entry.size_bytes >= WORTH_BYTES) {
                 Some((largest, _)) => {
                     let mut words = request.words.clone();
-                    words.extend([b"--".to_vec(), from_here(&context.root, largest)]);
+                    words.push(as_typed(&context.root, largest));
                     Sentence::text("nothing was changed; ")
                         .then_command(CommandWords::new(words))
                         .then_sentence(Sentence::text(" first deletes the largest file that goes"))
