@@ -24,10 +24,14 @@ use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::find_root::{Place, RootSearch};
 use crate::ops::restore::restore_options::Proposal;
 use crate::ops::warning::Warning;
+use crate::view::answer::{Done, Text};
+use crate::view::envelope;
 use crate::view::words::{self, Output};
 
 /// Context of a command.
 pub struct CommandContext<'g> {
+    /// Name in the JSON schema.
+    pub name: &'static str,
     pub printer: Printer,
     pub prompt: Prompt,
     pub global: &'g GlobalArgs,
@@ -45,6 +49,33 @@ impl CommandContext<'_> {
         self.printer.result(&output.result);
         self.printer.talk(&output.talk);
         self.warn(warnings);
+    }
+
+    /// Prints an answer as JSON or as text; returns the exit code.
+    pub fn print<A: Text>(&self, context: &Context, done: &Done<A>) -> u8 {
+        let Done {
+            answer,
+            warnings,
+            exit,
+            error,
+        } = done;
+        let error = error.as_ref();
+        if self.printer.json {
+            let document = envelope::partial(self.name, *exit, answer, warnings, error);
+            self.printer.result(&document);
+            self.warn_late(warnings);
+        } else {
+            let mut out = self.printer.out(context);
+            answer.write(&mut out);
+            self.printer.result(&out.result);
+            self.printer.talk(&out.talk);
+            self.warn(warnings);
+        }
+        if let Some(error) = error {
+            self.printer
+                .failure(&words::error(error, self.printer.err_paint()));
+        }
+        *exit
     }
 
     pub fn warn(&self, warnings: &[Warning]) {

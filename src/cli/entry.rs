@@ -125,6 +125,7 @@ impl Invocation<'_> {
             printer.err_paint(),
         );
         let cmd = CommandContext {
+            name,
             printer,
             prompt,
             global: &global,

@@ -6,6 +6,7 @@ use crate::config::environment::Environment;
 use crate::config::settings::OwnFile;
 use crate::error::Result;
 use crate::ops::context::Context;
+use crate::view::answer::{Done, Text};
 use crate::view::contract::ContractForm;
 
 /// Properties of a command that are needed before it runs.
@@ -34,6 +35,16 @@ impl Properties {
         failure_code: exit_code::FAILED,
         contract: None,
     };
+    /// Of a command whose time depends on the size of the directory or store, or on the lock.
+    pub const LONG: Self = Self {
+        may_take_long: true,
+        ..Self::USUAL
+    };
+    /// Of a command that reads checkpoints even if the user's own configuration is bad.
+    pub const LOOKING: Self = Self {
+        own_file: OwnFile::MayBeBad,
+        ..Self::USUAL
+    };
 }
 
 /// A command that acts on a directory.
@@ -57,6 +68,33 @@ pub trait RunCommand: Sized {
     /// # Errors
     /// Those of its operation.
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8>;
+}
+
+/// A command that acts on a directory: what may be typed, what is done and what is answered.
+pub trait Command: Sized {
+    type Answer: Text;
+    const TRAITS: Properties = Properties::USUAL;
+
+    fn properties(&self) -> Properties {
+        Self::TRAITS
+    }
+
+    /// Does the work.
+    ///
+    /// # Errors
+    /// Those of its operation.
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>>;
+}
+
+impl<C: Command> RunCommand for C {
+    fn properties(&self) -> Properties {
+        Command::properties(self)
+    }
+
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let done = Command::run(self, context, cmd)?;
+        Ok(cmd.print(context, &done))
+    }
 }
 
 /// A command that needs neither a directory nor a store.

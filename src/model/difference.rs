@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::entry::{Entry, Kind, WhyNot};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -16,7 +17,7 @@ pub struct TreeChange {
 }
 
 /// Numbers of files that differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ChangeCounts {
     pub added: usize,
     pub changed: usize,

@@ -5,6 +5,7 @@ pub mod command_end;
 pub mod default_rules;
 pub mod difference;
 pub mod git_index;
+pub mod json;
 pub mod path_filter;
 pub mod path_pattern;
 pub mod restore_plan;

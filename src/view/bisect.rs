@@ -4,11 +4,11 @@ use crate::base::text::escape;
 use crate::model::checkpoint::bisection::BisectVerdict;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::command_end::CommandEnd;
+use crate::model::json::{CheckpointRef, CheckpointRow};
 use crate::ops::browse::bisect::{BisectOutcome, TestedCheckpoint};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::{Paint, count};
-use crate::view::parts::{CheckpointRef, CheckpointRow};
 use crate::view::place::placed;
 use crate::view::words::Output;
 

@@ -1,9 +1,9 @@
 //! `cat` as JSON.
 
+use crate::model::json::{CheckpointRef, PathName};
 use crate::ops::browse::cat::CatOutcome;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
-use crate::view::parts::{CheckpointRef, PathName};
 
 /// A file of a checkpoint.
 #[derive(Serialize, JsonSchema)]

@@ -1,10 +1,10 @@
 //! The manifest stored beside plain copies.
 
 use crate::model::checkpoint::alias;
+use crate::model::json::{CheckpointRef, PathName, TermsJson};
 use crate::model::state::entry::RWX_BITS;
 use crate::ops::create::copies::{Copied, Manifest};
 use crate::view::document::{JsonSchema, Serialize, text};
-use crate::view::parts::{CheckpointRef, PathName, TermsJson};
 
 /// The manifest of plain copies.
 #[derive(Serialize, JsonSchema)]

@@ -6,8 +6,10 @@ use crate::base::cut_list::and_more;
 use crate::base::text::{escape, escape_path};
 use crate::error::Error;
 use crate::model::checkpoint::alias;
+use crate::model::json::{CheckpointRef, Dropped, PathReason, TermsJson, dropped, uncaptured};
 use crate::model::state::database::Database;
 use crate::ops::capture::left_out::LeftOut;
+use crate::ops::capture::left_out::LeftOutJson;
 use crate::ops::create::copies::Copies;
 use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::view::contract::ContractDocument;
@@ -15,9 +17,6 @@ use crate::view::databases::DatabaseName;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::partial;
 use crate::view::format::{count, size};
-use crate::view::parts::{
-    CheckpointRef, Dropped, LeftOutJson, PathReason, TermsJson, dropped, uncaptured,
-};
 use crate::view::words::{Output, count_files, evicted, join};
 
 pub fn human(outcome: &CreateOutcome, millis: u128) -> Output {

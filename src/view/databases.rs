@@ -1,10 +1,10 @@
 //! Databases in a restore, as text and as JSON.
 
+use crate::model::json::PathName;
 use crate::model::state::database::{Database, Databases, Held};
 use crate::ops::restore::restore_options::{DatabaseFate, DatabaseReport};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::format::Paint;
-use crate::view::parts::PathName;
 
 /// Lists the databases to restore, one per line.
 pub fn listing(databases: &[DatabaseReport], paint: Paint) -> String {

@@ -2,11 +2,11 @@
 
 use crate::base::text::{escape, escape_path};
 use crate::base::time::{self, age, local_minutes};
+use crate::model::json::{CheckpointRef, Dropped};
 use crate::ops::maintain::delete::{DeleteOutcome, Deletion, ToDelete};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::{Paint, count, size};
-use crate::view::parts::{CheckpointRef, Dropped};
 use crate::view::words::Output;
 
 /// Maximum number of checkpoints listed in a question.

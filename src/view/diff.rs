@@ -3,6 +3,7 @@
 use crate::base::quoting::quoted;
 use crate::error::Error;
 use crate::model::difference::OtherDifferences;
+use crate::model::json::{ChangeJson, CheckpointRef, PathReason};
 use crate::model::state::entry::{RWX_BITS, WhyNot};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::diff::compare::DiffOutcome;
@@ -11,7 +12,6 @@ use crate::ops::browse::diff::version::SeenFile;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::partial;
 use crate::view::format::count;
-use crate::view::parts::{ChangeJson, CheckpointRef, PathReason};
 
 /// `--name-only` and `--name-status`: paths as they are called `from_here`, each on a line or, with
 /// `-z`, as it is and ended by NUL.

@@ -4,8 +4,7 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use serde_json::Value;
 
-pub use schemars::JsonSchema;
-pub use serde::Serialize;
+pub use crate::model::json::{JsonSchema, Serialize};
 
 use crate::base::text::is_deceptive;
 

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use crate::base::text::escape_path;
+use crate::model::json::CheckpointRef;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::transfer::export::ExportOutcome;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::{count, size};
-use crate::view::parts::CheckpointRef;
 use crate::view::words::Output;
 
 pub fn human(outcome: &ExportOutcome, file: &Path) -> Output {

@@ -3,13 +3,13 @@
 use crate::base::shell_word::shell_word;
 use crate::base::text::{escape, escape_bytes};
 use crate::base::time;
+use crate::model::json::{ChangeJson, CheckpointRef, PathName};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::find::find_path::{FindEvent, FindOutcome, FoundPath, PathChange};
 use crate::ops::browse::find::find_text::{FindTextOutcome, TextMatch};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::{Paint, count, size};
-use crate::view::parts::{ChangeJson, CheckpointRef, PathName};
 use crate::view::place::placed;
 use crate::view::words::Output;
 

@@ -4,11 +4,11 @@ use crate::base::cut_list::and_more;
 use crate::base::text::escape;
 use crate::base::time::age;
 use crate::model::checkpoint::alias;
+use crate::model::json::CheckpointRef;
 use crate::model::state::scope::ScopePart;
 use crate::ops::contract::guard::GuardOutcome;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
-use crate::view::parts::CheckpointRef;
 use crate::view::words::Output;
 
 /// Maximum number of paths of a scope that are named.

@@ -3,10 +3,10 @@
 use crate::base::text::escape;
 use crate::base::time::utc_seconds;
 use crate::model::checkpoint::hold::Hold;
+use crate::model::json::TimeText;
 use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
-use crate::view::parts::TimeText;
 use crate::view::words::Output;
 
 pub fn hold(outcome: &HoldOutcome) -> Output {

@@ -1,12 +1,12 @@
 //! `import` as text and as JSON.
 
 use crate::base::text::escape;
+use crate::model::json::CheckpointRef;
 use crate::model::session::origin::OriginStore;
 use crate::ops::transfer::import::ImportOutcome;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::count;
-use crate::view::parts::CheckpointRef;
 use crate::view::words::Output;
 
 pub fn human(outcome: &ImportOutcome) -> Output {

@@ -1,10 +1,10 @@
 //! What a restore was limited to, as text and as JSON.
 
+use crate::model::json::{PathName, paths};
 use crate::model::path_filter::PathFilter;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
 use crate::view::document::{JsonSchema, Serialize};
-use crate::view::parts::{PathName, paths};
 
 /// The paths and patterns of a restore; none for the whole directory.
 #[derive(Serialize, JsonSchema)]

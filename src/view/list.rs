@@ -3,10 +3,10 @@
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::DamagedCheckpoint;
 use crate::model::difference::ChangeCounts;
+use crate::model::json::{CheckpointRef, CheckpointRow};
 use crate::ops::browse::list::ListOutcome;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
-use crate::view::parts::{ChangeCountsJson, CheckpointRef, CheckpointRow};
 use crate::view::table::{self, Screen};
 use crate::view::words::Output;
 
@@ -69,7 +69,7 @@ struct ListedCheckpoint {
     /// Whether the directory stands here: what `@` names.
     is_current: bool,
     /// Null without `--stat`.
-    counts: Option<ChangeCountsJson>,
+    counts: Option<ChangeCounts>,
 }
 
 /// A checkpoint that cannot be read.

@@ -1,12 +1,12 @@
 //! `ls` as text and as JSON.
 
 use crate::base::text::escape_bytes;
+use crate::model::json::{CheckpointRef, PathName, paths};
 use crate::model::state::entry::Kind;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::ls::{LsEntry, LsOutcome};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
-use crate::view::parts::{CheckpointRef, PathName, paths};
 
 /// One path a line, as it is called `from_here`; with modes and sizes if `long`. With `z` as it is,
 /// ended by NUL.

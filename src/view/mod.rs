@@ -1,5 +1,6 @@
 //! Outcomes as text, JSON and markdown. Pure but for options in `place` and the local time zone.
 
+pub mod answer;
 pub mod bisect;
 pub mod cat;
 pub mod columns;
@@ -25,10 +26,8 @@ pub mod import;
 pub mod limits;
 pub mod list;
 pub mod ls;
-pub mod parts;
 pub mod patch;
 pub mod picker;
-pub mod pin;
 pub mod place;
 pub mod plan;
 pub mod progress;

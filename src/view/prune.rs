@@ -3,11 +3,11 @@
 use crate::base::text::escape;
 use crate::model::checkpoint::keep_policy::KeepReason;
 use crate::model::checkpoint::retention::Evicted;
+use crate::model::json::{CheckpointRef, Dropped, dropped};
 use crate::ops::maintain::prune::{PruneOutcome, Retained};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::{count, size};
-use crate::view::parts::{CheckpointRef, Dropped, dropped};
 use crate::view::words::{Output, eviction_lines};
 
 pub fn question(gone: &[Evicted]) -> String {

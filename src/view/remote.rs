@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::base::text::{escape, escape_path};
+use crate::model::json::CheckpointRef;
 use crate::ops::transfer::clone::CloneOutcome;
 use crate::ops::transfer::drop_line::DropOutcome;
 use crate::ops::transfer::fetch::FetchOutcome;
@@ -12,7 +13,6 @@ use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::count;
 use crate::view::import::will_evict;
-use crate::view::parts::CheckpointRef;
 use crate::view::words::Output;
 
 /// Says what `remote add`, `list` or `remove` did.

@@ -10,6 +10,9 @@ use crate::base::text::{escape, escape_path};
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::model::checkpoint::record::Verb;
 use crate::model::command_end::CommandEnd;
+use crate::model::json::{
+    ChangeJson, CheckpointRef, Dropped, PathName, PathReason, dropped, paths,
+};
 use crate::model::restore_plan::RestorePlan;
 use crate::ops::restore::restore_options::{Check, RestoreOutcome};
 use crate::view::contract::ContractDocument;
@@ -18,9 +21,6 @@ use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::Paint;
 use crate::view::limits::{LimitsJson, asked_for};
-use crate::view::parts::{
-    ChangeJson, CheckpointRef, Dropped, PathName, PathReason, dropped, paths,
-};
 use crate::view::place::{placed, placed_command};
 use crate::view::plan::Tense;
 use crate::view::words::{Output, advised, evicted};

@@ -6,12 +6,12 @@ use crate::base::json::parse;
 use crate::base::time::rfc3339_seconds;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Verb;
+use crate::model::json::PathName;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::contract::restore_contract::RestoreContract;
 use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::view::contract::{Call, ContractDocument, values_back};
 use crate::view::databases::is_concerned;
-use crate::view::parts::PathName;
 
 /// `values` are the values in the checkpoint, as they were given.
 pub fn document(

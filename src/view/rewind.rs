@@ -3,12 +3,13 @@
 use crate::base::text::escape;
 use crate::base::time::age;
 use crate::error::sentence::CommandWords;
+use crate::model::difference::ChangeCounts;
+use crate::model::json::{CheckpointRef, TimeText};
 use crate::model::session::notes::{AgentSession, PromptNote};
 use crate::ops::browse::prompts::{ListedPrompt, PromptsOutcome};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::count;
-use crate::view::parts::{ChangeCountsJson, CheckpointRef, TimeText};
 use crate::view::place::placed_command;
 use crate::view::plan;
 use crate::view::table::change_words;
@@ -128,7 +129,7 @@ struct PromptJson {
     /// The state before it; null if no checkpoint of that is kept.
     before: Option<CheckpointRef>,
     /// What changed until the end of its turn; null if that is not known.
-    counts: Option<ChangeCountsJson>,
+    counts: Option<ChangeCounts>,
     /// The prompt before which the directory was again when this one was given; null for none.
     rewound_to: Option<u32>,
 }

@@ -1,10 +1,10 @@
 //! `reword` as text and as JSON.
 
 use crate::base::text::escape;
+use crate::model::json::CheckpointRef;
 use crate::ops::maintain::reword::RewordOutcome;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
-use crate::view::parts::CheckpointRef;
 use crate::view::words::Output;
 
 pub fn human(outcome: &RewordOutcome) -> Output {

@@ -2,14 +2,15 @@
 
 use serde_json::Value;
 
+use crate::model::json::TextAnswer;
+use crate::ops::maintain::pin::PinOutcome;
 use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::envelope::{self, envelope};
-use crate::view::parts::TextAnswer;
 use crate::view::workflow::answers as runs;
 use crate::view::{
     bisect, cat, config, copies, create, delete, diff, doctor, export, find, guard, hold, import,
-    list, ls, pin, prune, relink, remote, restore, rewind, reword, setup, show, status, stores,
-    undo, verify,
+    list, ls, prune, relink, remote, restore, rewind, reword, setup, show, status, stores, undo,
+    verify,
 };
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
@@ -67,7 +68,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "man" TextAnswer,
     "mcp" (),
     "ls" ls::LsAnswer,
-    "pin" pin::PinAnswer,
+    "pin" PinOutcome,
     "plugin" (),
     "plugin.emit" setup::PluginEmitAnswer,
     "prompt" TextAnswer,
@@ -93,7 +94,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "statusline" TextAnswer,
     "undo" restore::RestoreAnswer,
     "undo.list" undo::UndoListAnswer,
-    "unpin" pin::PinAnswer,
+    "unpin" PinOutcome,
     "usage" (),
     "verify" verify::VerifyAnswer,
 };

@@ -7,7 +7,11 @@ use crate::base::text::escape;
 use crate::base::time::{age, utc_seconds};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
+use crate::model::difference::ChangeCounts;
 use crate::model::difference::TreeChange;
+use crate::model::json::{
+    ChangeJson, CheckpointRef, CheckpointRow, PathName, PathReason, paths, uncaptured,
+};
 use crate::model::session::provenance::Provenance;
 use crate::model::state::database::Held;
 use crate::model::state::rel_path::RelPath;
@@ -21,10 +25,6 @@ use crate::view::envelope::partial;
 use crate::view::format::size;
 use crate::view::import::{self, OriginStoreJson};
 use crate::view::limits::{LimitsJson, limit_words};
-use crate::view::parts::{
-    self, ChangeCountsJson, ChangeJson, CheckpointRef, CheckpointRow, PathName, PathReason,
-    uncaptured,
-};
 use crate::view::words::count_files;
 
 /// Returns what is known of the checkpoint, without the files that changed.
@@ -198,7 +198,7 @@ pub struct ShowAnswer {
     checkpoint: CheckpointDetails,
     /// The checkpoint with which it is compared.
     before: Option<CheckpointRef>,
-    counts: ChangeCountsJson,
+    counts: ChangeCounts,
     changes: Vec<ChangeJson>,
     /// With `--files`: all files that it holds; else null.
     files: Option<Vec<PathName>>,
@@ -269,13 +269,13 @@ pub fn json(outcome: &ShowOutcome, more: &ShownMore, exit: u8) -> String {
             }),
         },
         before: outcome.before.as_ref().map(CheckpointRef::new),
-        counts: ChangeCountsJson {
+        counts: ChangeCounts {
             added: count("added"),
             changed: count("changed") + count("mode"),
             deleted: count("deleted"),
         },
         changes,
-        files: more.files.as_ref().map(parts::paths),
+        files: more.files.as_ref().map(paths),
         file_changes: compared.map(|found| found.files.iter().map(FileChange::new).collect()),
         patch: more
             .patch

@@ -5,16 +5,18 @@ use std::path::Path;
 use crate::base::text::{escape, escape_path};
 use crate::base::time::age;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::difference::ChangeCounts;
 use crate::model::difference::ChangeKind;
+use crate::model::json::{CheckpointRef, CheckpointRow};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::status::StatusOutcome;
+use crate::ops::capture::left_out::LeftOutJson;
 use crate::ops::warning::warning_words::thousands;
 use crate::view::create::left_out_words;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::{Paint, count, size};
 use crate::view::hold::{self, HoldJson};
-use crate::view::parts::{ChangeCountsJson, CheckpointRef, CheckpointRow, LeftOutJson};
 use crate::view::table::state_words;
 use crate::view::words::Output;
 use crate::view::workflow::summary;
@@ -224,7 +226,7 @@ pub struct StatusAnswer {
     /// The checkpoint that the directory was last restored to or recorded as.
     baseline: Option<CheckpointRow>,
     /// What changed since the baseline; null if it is not known.
-    drift: Option<ChangeCountsJson>,
+    drift: Option<ChangeCounts>,
     /// A restore that was interrupted.
     pending: Option<PendingJson>,
     holds: Vec<HoldJson>,

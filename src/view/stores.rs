@@ -4,6 +4,7 @@ use crate::base::text::{escape_line, escape_path};
 use crate::base::time::{age, utc_seconds};
 use crate::error::Error;
 use crate::model::checkpoint::manifest::cell;
+use crate::model::json::TimeText;
 use crate::model::state::rel_path::hex_of;
 use crate::ops::maintain::orphans::OrphansOutcome;
 use crate::ops::maintain::stores::{KnownStore, RootState};
@@ -12,7 +13,6 @@ use crate::view::columns::aligned;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::{envelope, partial};
 use crate::view::format::{Paint, count, size};
-use crate::view::parts::TimeText;
 use crate::view::words::Output;
 
 /// Notes on a store; empty for most.

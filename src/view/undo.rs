@@ -3,11 +3,11 @@
 use crate::base::text::escape;
 use crate::base::time::age;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::CheckpointRef;
 use crate::ops::browse::undo_steps::{ListedStep, StepsOutcome};
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::limits::{LimitsJson, limit_words};
-use crate::view::parts::CheckpointRef;
 use crate::view::words::Output;
 
 pub fn human(outcome: &StepsOutcome, now_ms: i64) -> Output {

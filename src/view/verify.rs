@@ -3,6 +3,7 @@
 use crate::base::text::{escape, escape_path};
 use crate::error::Error;
 use crate::error::sentence::Sentence;
+use crate::model::json::{CheckpointRef, PathName};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::maintain::repair::RepairOutcome;
 use crate::ops::maintain::verify::{
@@ -12,7 +13,6 @@ use crate::ops::warning::warning_words::thousands;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::{envelope, partial};
 use crate::view::format::{count, size};
-use crate::view::parts::{CheckpointRef, PathName};
 use crate::view::words::Output;
 
 pub fn human(outcome: &VerifyOutcome) -> Output {

@@ -135,7 +135,13 @@ pub fn evicted(evicted: &[Evicted]) -> String {
 
 /// As [`evicted`], after another verb.
 pub fn eviction_lines(verb: &str, evicted: &[Evicted]) -> String {
-    let line = |gone: &Evicted| format!("{verb} {}: {}\n", gone.named(), why_evicted(gone.why));
+    let line = |gone: &Evicted| {
+        format!(
+            "{verb} {}: {}\n",
+            gone.checkpoint.named(),
+            why_evicted(gone.why)
+        )
+    };
     evicted.iter().map(line).collect()
 }
 

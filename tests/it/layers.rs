@@ -93,7 +93,7 @@ const DOORS: [(&str, &[&str]); 36] = [
             "base/read_regular",
         ],
     ),
-    ("schemars", &["view/document"]),
+    ("schemars", &["model/json", "view/document"]),
     (
         "serde",
         &[
@@ -101,7 +101,7 @@ const DOORS: [(&str, &[&str]); 36] = [
             "cli/mcp/",
             "config",
             "error/problem",
-            "view/document",
+            "model/json",
             "workflow/rules",
             "workflow/profiles",
             "workflow/plan",

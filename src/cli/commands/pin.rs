@@ -1,11 +1,11 @@
 //! `pin` and `unpin`: exempt a checkpoint from retention, or end that.
 
-use crate::cli::command_context::{CommandContext, answer};
-use crate::cli::run::RunCommand;
+use crate::cli::command_context::CommandContext;
+use crate::cli::run::{Command, Properties};
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::maintain::pin as pin_op;
-use crate::view::pin as pin_view;
+use crate::ops::maintain::pin::{PinOutcome, set_pinned};
+use crate::view::answer::{Done, Out, Text, outln};
 
 /// Protect a checkpoint from eviction and deletion
 #[derive(Clone, Debug, clap::Args)]
@@ -23,29 +23,32 @@ pub struct UnpinArgs {
     pub selector: String,
 }
 
-impl RunCommand for PinArgs {
-    const MAY_TAKE_LONG: bool = true;
+impl Command for PinArgs {
+    type Answer = PinOutcome;
+    const TRAITS: Properties = Properties::LONG;
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        run(context, cmd, &self.selector, true)
+    fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<PinOutcome>> {
+        set_pinned(context, &self.selector, true).map(Done::from)
     }
 }
 
-impl RunCommand for UnpinArgs {
-    const MAY_TAKE_LONG: bool = true;
+impl Command for UnpinArgs {
+    type Answer = PinOutcome;
+    const TRAITS: Properties = Properties::LONG;
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        run(context, cmd, &self.selector, false)
+    fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<PinOutcome>> {
+        set_pinned(context, &self.selector, false).map(Done::from)
     }
 }
 
-fn run(context: &Context, cmd: &CommandContext<'_>, selector: &str, pinned: bool) -> Result<u8> {
-    let outcome = pin_op::set_pinned(context, selector, pinned)?;
-    let command = if pinned { "pin" } else { "unpin" };
-    answer(
-        cmd,
-        || pin_view::json(command, &outcome),
-        || pin_view::human(&outcome),
-        &outcome.warnings,
-    )
+impl Text for PinOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        let state = match (self.pinned, self.nothing_to_do) {
+            (true, false) => "Pinned",
+            (true, true) => "Already pinned:",
+            (false, false) => "Unpinned",
+            (false, true) => "Was not pinned:",
+        };
+        outln!(out, "{state} {}", self.checkpoint.named());
+    }
 }

@@ -9,6 +9,8 @@ use std::sync::OnceLock;
 use crate::cli::global::{Color, GlobalArgs};
 use crate::cli::terminal::progress;
 use crate::config::environment::{ColorChoice, Environment};
+use crate::ops::context::Context;
+use crate::view::answer::Out;
 use crate::view::format::Paint;
 use crate::view::place::placed;
 use crate::view::table::Screen;
@@ -92,6 +94,19 @@ impl Printer {
             columns: size_of(&io::stdout()).0,
             paint: self.out_paint,
             now_ms,
+        }
+    }
+
+    /// Returns an empty text for an answer.
+    pub fn out<'c>(&self, context: &'c Context) -> Out<'c> {
+        Out {
+            result: String::new(),
+            talk: String::new(),
+            paint: self.out_paint,
+            talk_paint: self.err_paint,
+            is_for_a_person: self.out_is_terminal,
+            columns: size_of(&io::stdout()).0,
+            context,
         }
     }
 

@@ -1,5 +1,6 @@
 //! A checkpoint as data, apart from how it is stored.
 
+use crate::base::text::escape;
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::path_filter::PathFilter;
 use crate::model::session::provenance::Provenance;
@@ -22,6 +23,13 @@ pub struct Checkpoint {
     pub pinned: bool,
     /// Made by plain git: it has only a tree, and a record derived from its message.
     pub adopted: bool,
+}
+
+impl Checkpoint {
+    /// Formats `1a2b3c4d (reason)`.
+    pub fn named(&self) -> String {
+        format!("{} ({})", self.id.short(), escape(&self.record.reason))
+    }
 }
 
 /// Content of the commit message.

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::base::text::escape;
 use crate::model::checkpoint::keep_policy::{KeepReason, Policy};
 use crate::model::checkpoint::line::{Line, LineEntry};
 use crate::model::checkpoint::record::{Checkpoint, KeepClass};
@@ -37,14 +36,6 @@ pub enum EvictionReason {
 pub struct Evicted {
     pub checkpoint: Checkpoint,
     pub why: EvictionReason,
-}
-
-impl Evicted {
-    /// Formats as `aab1778f (wave-1)`.
-    pub fn named(&self) -> String {
-        let Checkpoint { id, record, .. } = &self.checkpoint;
-        format!("{} ({})", id.short(), escape(&record.reason))
-    }
 }
 
 /// Checkpoints to evict, in order, and those that stay.

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::config::settings::Settings;
+use crate::model::json::{JsonSchema, PathName, Serialize, paths};
 use crate::model::state::entry::WhyNot;
 use crate::model::state::listing::Listing;
 use crate::model::state::rel_path::RelPath;
@@ -88,4 +89,38 @@ pub fn rules_digest(store_list: &[u8], settings: &Settings) -> u64 {
     settings.sensitive_allow.hash(&mut hasher);
     settings.max_file_size_bytes.hash(&mut hasher);
     hasher.finish()
+}
+/// What the rules left out.
+#[derive(Serialize, JsonSchema)]
+pub struct LeftOutJson {
+    pub directories: Vec<PathName>,
+    /// Number of single files.
+    pub file_count: usize,
+    /// These files; null unless `status -v` asks for them.
+    pub files: Option<Vec<PathName>>,
+    pub secrets: Vec<PathName>,
+    pub by_rule: Vec<RuleCount>,
+}
+
+/// How many paths a rule left out.
+#[derive(Serialize, JsonSchema)]
+pub struct RuleCount {
+    pub rule: String,
+    pub count: u64,
+}
+
+impl LeftOutJson {
+    pub fn new(left_out: &LeftOut, has_files: bool) -> Self {
+        let rule = |(rule, count): (&String, &u64)| RuleCount {
+            rule: rule.clone(),
+            count: *count,
+        };
+        Self {
+            directories: paths(&left_out.directories),
+            file_count: left_out.files.len(),
+            files: has_files.then(|| paths(&left_out.files)),
+            secrets: paths(&left_out.secrets),
+            by_rule: left_out.by_rule.iter().map(rule).collect(),
+        }
+    }
 }

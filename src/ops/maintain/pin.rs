@@ -2,30 +2,36 @@
 
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::select::checkpoint::find_own;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 
-#[derive(Debug)]
+/// A checkpoint that was pinned or unpinned.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct PinOutcome {
-    /// The checkpoint after the change.
+    #[serde(flatten)]
     pub checkpoint: Checkpoint,
-    /// Whether this changed anything.
-    pub changed: bool,
-    pub warnings: Vec<Warning>,
+    pub pinned: bool,
+    /// True if it was so already.
+    pub nothing_to_do: bool,
 }
 
 /// Pins or unpins.
-pub fn set_pinned(context: &Context, selector: &str, pinned: bool) -> Result<PinOutcome> {
+pub fn set_pinned(
+    context: &Context,
+    selector: &str,
+    pinned: bool,
+) -> Result<(PinOutcome, Vec<Warning>)> {
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
-    let mut checkpoint = find_own(context, session.locked.inventory(), selector)?;
+    let checkpoint = find_own(context, session.locked.inventory(), selector)?;
     let changed = session.locked.set_pinned(checkpoint.id, pinned)?;
-    checkpoint.pinned = pinned;
-    Ok(PinOutcome {
+    let outcome = PinOutcome {
         checkpoint,
-        changed,
-        warnings: session.warnings,
-    })
+        pinned,
+        nothing_to_do: !changed,
+    };
+    Ok((outcome, session.warnings))
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use crate::model::json::{ChangeJson, CheckpointRef, Dropped, TimeText};
 use crate::view::document::{JsonSchema, Serialize};
-use crate::view::parts::{ChangeJson, CheckpointRef, Dropped, TimeText};
 use crate::view::workflow::run_json::{PhaseJson, RunJson, TaskJson};
 
 /// A run after a transition.

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use crate::base::json::parse;
 use crate::base::text::escape_line;
+use crate::model::json::{ChangeJson, CheckpointRef, TimeText, dropped};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::restore::restore_options::RestoreOutcome;
 use crate::ops::warning::Warning;
 use crate::view::envelope::envelope;
-use crate::view::parts::{ChangeJson, CheckpointRef, TimeText, dropped};
 use crate::view::place::{placed, placed_command};
 use crate::view::restore;
 use crate::view::workflow::answers::{

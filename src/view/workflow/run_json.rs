@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use crate::model::json::TimeText;
 use crate::view::document::{JsonSchema, Serialize};
-use crate::view::parts::TimeText;
 use crate::workflow::engine::runs::Run;
 use crate::workflow::rules::phase::{Phase, PhaseOutput, Task};
 use crate::workflow::rules::workflow::{Interruption, Workflow};

@@ -1,19 +1,24 @@
-//! Parts that the answers of several commands share: one shape for each thing.
+//! The model in JSON: one published shape for each thing, wherever an answer names it.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+pub use schemars::JsonSchema;
+use schemars::{Schema, SchemaGenerator};
+pub use serde::Serialize;
+use serde::Serializer;
 
 use crate::base::time::rfc3339;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointId, CheckpointKind};
 use crate::model::checkpoint::retention::Evicted;
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
-use crate::model::difference::ChangeCounts;
 use crate::model::session::provenance::Provenance;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::ScopePart;
-use crate::ops::capture::left_out::LeftOut;
-use crate::view::document::{JsonSchema, Serialize};
 
 /// A moment in UTC, with milliseconds.
 #[derive(Clone, Serialize, JsonSchema)]
@@ -231,29 +236,6 @@ impl ChangeJson {
     }
 }
 
-/// Numbers of files that changed.
-#[derive(Serialize, JsonSchema)]
-pub struct ChangeCountsJson {
-    pub added: usize,
-    pub changed: usize,
-    pub deleted: usize,
-}
-
-impl From<ChangeCounts> for ChangeCountsJson {
-    fn from(counts: ChangeCounts) -> Self {
-        let ChangeCounts {
-            added,
-            changed,
-            deleted,
-        } = counts;
-        Self {
-            added,
-            changed,
-            deleted,
-        }
-    }
-}
-
 /// A path with the reason why it was not treated as the others.
 #[derive(Serialize, JsonSchema)]
 pub struct PathReason {
@@ -299,51 +281,66 @@ pub struct Dropped {
     pub why: String,
 }
 
-pub fn dropped(evicted: &[Evicted]) -> Vec<Dropped> {
-    let dropped = |gone: &Evicted| Dropped {
-        checkpoint: CheckpointRef::new(&gone.checkpoint),
-        why: gone.why.into_str().replace('-', "_"),
-    };
-    evicted.iter().map(dropped).collect()
-}
-
-/// What the rules left out.
-#[derive(Serialize, JsonSchema)]
-pub struct LeftOutJson {
-    pub directories: Vec<PathName>,
-    /// Number of single files.
-    pub file_count: usize,
-    /// These files; null unless `status -v` asks for them.
-    pub files: Option<Vec<PathName>>,
-    pub secrets: Vec<PathName>,
-    pub by_rule: Vec<RuleCount>,
-}
-
-/// How many paths a rule left out.
-#[derive(Serialize, JsonSchema)]
-pub struct RuleCount {
-    pub rule: String,
-    pub count: u64,
-}
-
-impl LeftOutJson {
-    pub fn new(left_out: &LeftOut, has_files: bool) -> Self {
-        let rule = |(rule, count): (&String, &u64)| RuleCount {
-            rule: rule.clone(),
-            count: *count,
-        };
+impl Dropped {
+    fn new(gone: &Evicted) -> Self {
         Self {
-            directories: paths(&left_out.directories),
-            file_count: left_out.files.len(),
-            files: has_files.then(|| paths(&left_out.files)),
-            secrets: paths(&left_out.secrets),
-            by_rule: left_out.by_rule.iter().map(rule).collect(),
+            checkpoint: CheckpointRef::new(&gone.checkpoint),
+            why: gone.why.into_str().replace('-', "_"),
         }
     }
+}
+
+pub fn dropped(evicted: &[Evicted]) -> Vec<Dropped> {
+    evicted.iter().map(Dropped::new).collect()
 }
 
 /// An answer that is one text.
 #[derive(Serialize, JsonSchema)]
 pub struct TextAnswer {
     pub text: String,
+}
+
+/// Publishes a type of the model in the shape of another.
+macro_rules! published_as {
+    ($($model:ty, $shape:ty, $make:expr;)*) => { $(
+        impl Serialize for $model {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let make: fn(&$model) -> $shape = $make;
+                make(self).serialize(serializer)
+            }
+        }
+
+        impl JsonSchema for $model {
+            fn inline_schema() -> bool {
+                <$shape>::inline_schema()
+            }
+
+            fn schema_name() -> Cow<'static, str> {
+                <$shape>::schema_name()
+            }
+
+            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+                <$shape>::json_schema(generator)
+            }
+        }
+    )* };
+}
+
+published_as! {
+    Checkpoint, CheckpointRef, CheckpointRef::new;
+    RelPath, PathName, PathName::new;
+    ObjectId, String, |id| id.to_hex();
+    CheckpointTerms, TermsJson, TermsJson::new;
+    Evicted, Dropped, Dropped::new;
+}
+
+/// Serializes milliseconds since 1970 as a [`TimeText`].
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+pub fn time<S: Serializer>(time_ms: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+    TimeText::new(*time_ms).serialize(serializer)
+}
+
+/// Serializes a path of the system as text; what is not UTF-8 in it is replaced.
+pub fn path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
 }
