@@ -13,6 +13,7 @@ use clap_complete::env::Shells;
 use crate::base::shell_word::{backslashed, behind_quote, unquoted};
 use crate::base::text::escape;
 use crate::base::time::age;
+use crate::cli::schema;
 use crate::cli::{command_context, commands, environment, parse};
 use crate::config::settings::OwnFile;
 use crate::model::checkpoint::record::Checkpoint;
@@ -21,7 +22,7 @@ use crate::ops::browse::ls::{self, LsOptions};
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
 use crate::ops::select::words::TypedWords;
-use crate::view::{schema, topics};
+use crate::view::topics;
 use crate::workflow::engine::runs::Runs;
 
 /// Name of the program in shells.

@@ -15,5 +15,6 @@ pub mod grammar;
 pub mod mcp;
 pub mod parse;
 pub mod run;
+pub mod schema;
 pub mod signals;
 pub mod terminal;

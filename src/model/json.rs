@@ -1,7 +1,7 @@
 //! The model in JSON: one published shape for each thing, wherever an answer names it.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use schemars::JsonSchema;
 use schemars::{Schema, SchemaGenerator};
@@ -21,7 +21,7 @@ use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::ScopePart;
 
 /// A moment in UTC, with milliseconds.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(extend("pattern" = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$"))]
 pub struct TimeText(String);
@@ -33,7 +33,7 @@ impl TimeText {
 }
 
 /// A checkpoint, wherever one is named.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CheckpointRef {
     /// All known digits; null if there is no checkpoint.
     pub id: Option<String>,
@@ -70,6 +70,11 @@ impl CheckpointRef {
     /// Returns a reference to a checkpoint that may be gone.
     pub fn of_id(id: ObjectId, found: Option<&Checkpoint>) -> Self {
         found.map_or_else(|| Self::of_parts(&id.into(), None, None), Self::new)
+    }
+
+    /// The first digits of its id, for text.
+    pub fn short_id(&self) -> &str {
+        self.short.as_deref().unwrap_or_default()
     }
 
     /// Returns the reference of an answer without a checkpoint.
@@ -343,4 +348,15 @@ pub fn time<S: Serializer>(time_ms: &i64, serializer: S) -> Result<S::Ok, S::Err
 /// Serializes a path of the system as text; what is not UTF-8 in it is replaced.
 pub fn path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
+}
+
+/// Serializes several paths as [`path`] does one.
+pub fn path_list<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| path.display().to_string()))
+}
+
+/// Serializes a checkpoint as a [`CheckpointRow`].
+#[expect(clippy::ref_option, reason = "serde asks for it")]
+pub fn row<S: Serializer>(found: &Option<Checkpoint>, serializer: S) -> Result<S::Ok, S::Error> {
+    found.as_ref().map(CheckpointRow::new).serialize(serializer)
 }

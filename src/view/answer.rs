@@ -1,10 +1,29 @@
 //! The answer of a command: data that are printed as JSON or as text, and how the command ended.
 
+use crate::base::text::escape_path;
+use crate::base::time::age;
 use crate::error::Error;
 use crate::model::json::Serialize;
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::view::format::Paint;
+use crate::view::words;
+
+/// Adds a line to the result.
+macro_rules! outln {
+    ($out:expr, $($part:tt)*) => {{
+        $out.result.push_str(&format!($($part)*));
+        $out.result.push('\n');
+    }};
+}
+
+/// Adds a line to the talk.
+macro_rules! talkln {
+    ($out:expr, $($part:tt)*) => {{
+        $out.talk.push_str(&format!($($part)*));
+        $out.talk.push('\n');
+    }};
+}
 
 /// A command that did its work, all of it or a part.
 pub struct Done<A> {
@@ -49,25 +68,23 @@ pub struct Out<'c> {
     pub context: &'c Context,
 }
 
+impl Out<'_> {
+    /// Says where no store exists, and none is required.
+    pub fn no_store(&mut self) {
+        let hint = words::hint(&self.context.no_store()).unwrap_or_default();
+        let root = escape_path(self.context.root.path());
+        talkln!(self, "no checkpoints for {root} yet: {hint}");
+    }
+
+    /// Formats how long ago a time was: `3m ago`.
+    pub fn ago(&self, time_ms: i64) -> String {
+        format!("{} ago", age(time_ms, self.context.now_ms))
+    }
+}
+
 /// An answer that has a text beside its JSON.
 pub trait Text: Serialize {
     fn write(&self, out: &mut Out<'_>);
-}
-
-/// Adds a line to the result.
-macro_rules! outln {
-    ($out:expr, $($part:tt)*) => {{
-        $out.result.push_str(&format!($($part)*));
-        $out.result.push('\n');
-    }};
-}
-
-/// Adds a line to the talk.
-macro_rules! talkln {
-    ($out:expr, $($part:tt)*) => {{
-        $out.talk.push_str(&format!($($part)*));
-        $out.talk.push('\n');
-    }};
 }
 
 pub(crate) use {outln, talkln};

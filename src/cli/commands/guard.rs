@@ -2,13 +2,19 @@
 
 use std::ffi::OsString;
 
-use crate::cli::command_context::{CommandContext, answer};
+use crate::base::cut_list::and_more;
+use crate::base::text::escape;
+use crate::base::time::age;
+use crate::cli::command_context::CommandContext;
 use crate::cli::commands::lists;
-use crate::cli::run::RunCommand;
+use crate::cli::run::Command;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::contract::guard as guard_op;
-use crate::view::guard as guard_view;
+use crate::ops::contract::guard::{GuardOutcome, guard};
+use crate::view::answer::{Done, Out, Text, outln, talkln};
+
+/// Maximum number of paths of a scope that are named.
+const NAMED_PARTS: usize = 5;
 
 /// Check that a recent and complete checkpoint covers a change
 ///
@@ -28,18 +34,30 @@ pub struct GuardArgs {
     pub exact: bool,
 }
 
-impl RunCommand for GuardArgs {
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+impl Command for GuardArgs {
+    type Answer = GuardOutcome;
+
+    fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<GuardOutcome>> {
         let scope = (!self.scope.is_empty())
             .then(|| lists::expand(&self.scope))
             .transpose()?;
         let (scope, max_age) = (scope.as_deref(), self.max_age.as_deref());
-        let outcome = guard_op::guard(context, scope, max_age, self.exact)?;
-        answer(
-            cmd,
-            || guard_view::json(&outcome),
-            || guard_view::human(&outcome, context.now_ms),
-            &outcome.warnings,
-        )
+        guard(context, scope, max_age, self.exact).map(Done::from)
+    }
+}
+
+impl Text for GuardOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        let what = match &self.scope {
+            Some(parts) => format!("{} only", and_more(parts, NAMED_PARTS)),
+            None => "the whole directory".to_owned(),
+        };
+        let reason = escape(&self.checkpoint.record.reason);
+        outln!(out, "{}", self.checkpoint.id.short());
+        talkln!(
+            out,
+            "covered by '{reason}' ({what}, {} old)",
+            age(-self.age_ms, 0)
+        );
     }
 }

@@ -1,11 +1,13 @@
 //! `hold` and `release`: keep checkpoints from being made for a while.
 
-use crate::cli::command_context::{CommandContext, answer};
-use crate::cli::run::RunCommand;
+use crate::base::text::escape;
+use crate::base::time::utc_seconds;
+use crate::cli::command_context::CommandContext;
+use crate::cli::run::{Command, Properties};
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::contract::hold as hold_op;
-use crate::view::hold as hold_view;
+use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome, hold, release};
+use crate::view::answer::{Done, Out, Text, outln, talkln};
 
 /// Refuse new checkpoints until the hold is released
 ///
@@ -29,30 +31,37 @@ pub struct ReleaseArgs {
     pub name: Option<String>,
 }
 
-impl RunCommand for HoldArgs {
-    const MAY_TAKE_LONG: bool = true;
+impl Command for HoldArgs {
+    type Answer = HoldOutcome;
+    const TRAITS: Properties = Properties::LONG;
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let outcome = hold_op::hold(context, self.name, self.span.as_deref())?;
-        answer(
-            cmd,
-            || hold_view::hold_json(&outcome),
-            || hold_view::hold(&outcome),
-            &outcome.warnings,
-        )
+    fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<HoldOutcome>> {
+        hold(context, self.name, self.span.as_deref()).map(Done::from)
     }
 }
 
-impl RunCommand for ReleaseArgs {
-    const MAY_TAKE_LONG: bool = true;
+impl Command for ReleaseArgs {
+    type Answer = ReleaseOutcome;
+    const TRAITS: Properties = Properties::LONG;
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let outcome = hold_op::release(context, self.name.as_deref())?;
-        answer(
-            cmd,
-            || hold_view::release_json(&outcome),
-            || hold_view::release(&outcome),
-            &outcome.warnings,
-        )
+    fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<ReleaseOutcome>> {
+        release(context, self.name.as_deref()).map(Done::from)
+    }
+}
+
+impl Text for HoldOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        let done = if self.renewed { "Renewed hold" } else { "Hold" };
+        let (name, end) = (escape(&self.hold.name), utc_seconds(self.hold.end_ms));
+        outln!(out, "{done} {name} until {end} UTC.");
+    }
+}
+
+impl Text for ReleaseOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        match &self.hold {
+            Some(hold) => outln!(out, "Released {}.", escape(&hold.name)),
+            None => talkln!(out, "no hold is active"),
+        }
     }
 }

@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
-use crate::cli::command_context::{CommandContext, answer};
+use crate::base::text::escape_path;
+use crate::cli::command_context::CommandContext;
 use crate::cli::environment;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Command, Properties};
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::maintain::relink::{self as relink_op, RelinkOptions, Relinking};
-use crate::view::relink as relink_view;
+use crate::ops::maintain::moved::RootEvidence;
+use crate::ops::maintain::relink::{RelinkOptions, RelinkOutcome, relink};
+use crate::view::answer::{Done, Out, Text, outln};
+use crate::view::format::count;
 
 /// Bring the checkpoints of a moved project here
 ///
@@ -24,31 +27,58 @@ pub struct RelinkArgs {
     pub dry_run: bool,
 }
 
-impl RunCommand for RelinkArgs {
-    const HAS_DRY_RUN: bool = true;
-    const MAY_TAKE_LONG: bool = true;
+impl Command for RelinkArgs {
+    type Answer = RelinkOutcome;
+    const TRAITS: Properties = Properties {
+        has_dry_run: true,
+        ..Properties::LONG
+    };
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let old_root = environment::absolute(&self.old_path)?;
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<RelinkOutcome>> {
         let options = RelinkOptions {
-            old_root,
+            old_root: environment::absolute(&self.old_path)?,
             as_given: self.old_path,
             yes: cmd.global.yes,
             dry_run: self.dry_run,
         };
-        let mut ask = |relinking: &Relinking<'_>| {
-            cmd.prompt.ask(
-                &context.interrupt,
-                relink_view::stake(relinking),
-                &relink_view::question(relinking),
-            )
+        let mut ask = |planned: &RelinkOutcome| {
+            let summary = format!("take over {}", what(planned));
+            cmd.ask(context, &summary, &question(planned))
         };
-        let outcome = relink_op::relink(context, &options, &mut ask)?;
-        answer(
-            cmd,
-            || relink_view::json(&outcome),
-            || relink_view::human(&outcome),
-            &outcome.warnings,
-        )
+        relink(context, &options, &mut ask).map(Done::from)
+    }
+}
+
+/// Formats `2 checkpoints of /old/path`.
+fn what(outcome: &RelinkOutcome) -> String {
+    let number = count(outcome.checkpoint_count, "checkpoint", "checkpoints");
+    format!("{number} of {}", escape_path(&outcome.old_root))
+}
+
+fn question(planned: &RelinkOutcome) -> String {
+    let evidence = match planned.likeness {
+        RootEvidence::Directory => "This is the same directory, by device and inode.",
+        RootEvidence::Content => "This directory holds exactly what the newest of them holds.",
+        RootEvidence::Nothing => "Nothing but your command tells that this is the same project.",
+    };
+    let here = match planned.already_here {
+        0 => String::new(),
+        here => format!(
+            " The {} of this directory come after them.",
+            count(here, "checkpoint", "checkpoints")
+        ),
+    };
+    let (what, root) = (what(planned), escape_path(&planned.root));
+    format!("{evidence}{here}\nTake over {what} for {root}?")
+}
+
+impl Text for RelinkOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        let done = if self.dry_run {
+            "Would take over"
+        } else {
+            "Took over"
+        };
+        outln!(out, "{done} {} for {}", what(self), escape_path(&self.root));
     }
 }

@@ -1,11 +1,12 @@
 //! `reword`: gives a checkpoint another reason.
 
-use crate::cli::command_context::{CommandContext, answer};
-use crate::cli::run::RunCommand;
+use crate::base::text::escape;
+use crate::cli::command_context::CommandContext;
+use crate::cli::run::Command;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::maintain::reword as reword_op;
-use crate::view::reword as reword_view;
+use crate::ops::maintain::reword::{RewordOutcome, reword};
+use crate::view::answer::{Done, Out, Text, outln};
 
 /// Give a checkpoint another reason
 ///
@@ -20,14 +21,27 @@ pub struct RewordArgs {
     pub reason: String,
 }
 
-impl RunCommand for RewordArgs {
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let outcome = reword_op::reword(context, &self.selector, &self.reason)?;
-        answer(
-            cmd,
-            || reword_view::json(&outcome),
-            || reword_view::human(&outcome),
-            &outcome.warnings,
-        )
+impl Command for RewordArgs {
+    type Answer = RewordOutcome;
+
+    fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<RewordOutcome>> {
+        reword(context, &self.selector, &self.reason).map(Done::from)
+    }
+}
+
+impl Text for RewordOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        if self.nothing_to_do {
+            outln!(out, "Already so: {}", self.checkpoint.named());
+        } else {
+            let (id, reason) = (&self.checkpoint.id, &self.checkpoint.record.reason);
+            let before = escape(&self.reason_before);
+            outln!(
+                out,
+                "Reworded {} ({before}): {}",
+                id.short(),
+                escape(reason)
+            );
+        }
     }
 }

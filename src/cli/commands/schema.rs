@@ -3,10 +3,10 @@
 use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
 use crate::cli::run::RunAnywhere;
+use crate::cli::schema;
 use crate::config::environment::Environment;
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
-use crate::view::schema;
 
 /// Print the JSON Schema of a document
 #[derive(Debug, clap::Args)]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::view::schema;
+use crate::cli::schema;
 
 /// Returns the published schema of the first of these answers, under the names of all of them.
 pub fn of(answers: &[&str]) -> Value {

@@ -2,6 +2,7 @@
 
 use crate::base::malformed::Malformed;
 use crate::base::text::{percent_decode, percent_encode};
+use crate::model::json::{self, JsonSchema, Serialize, TimeText};
 
 const HOUR_MS: i64 = 60 * 60 * 1000;
 /// Default duration of a hold in milliseconds.
@@ -9,12 +10,16 @@ pub const USUAL_MS: i64 = HOUR_MS / 2;
 pub const LONGEST_MS: i64 = 24 * HOUR_MS;
 const LONGEST_NAME: usize = 128;
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A hold: no checkpoint is made until it ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Hold {
     pub name: String,
-    /// Milliseconds since 1970.
+    #[serde(rename = "begins_at", serialize_with = "json::time")]
+    #[schemars(with = "TimeText")]
     pub begin_ms: i64,
-    /// Milliseconds since 1970; from then on the hold has no effect.
+    /// From then on the hold has no effect.
+    #[serde(rename = "ends_at", serialize_with = "json::time")]
+    #[schemars(with = "TimeText")]
     pub end_ms: i64,
 }
 

@@ -10,8 +10,8 @@ use crate::model::checkpoint::selector::latest;
 use crate::model::checkpoint::undo_stack::{RestoreStory, ToldStory};
 use crate::model::checkpoint::{baseline, retention};
 use crate::model::difference::{ChangeCounts, ChangeKind};
+use crate::model::json::{self, CheckpointRef, CheckpointRow, JsonSchema, Serialize};
 use crate::model::restore_plan::{RestorePlan, RestoreScope};
-use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::Snapshot;
 use crate::ops::browse::list::reader_warnings;
@@ -30,40 +30,66 @@ use crate::store::layout::dir_hash;
 use crate::store::repository::Store;
 use crate::worktree::tree_handle::WorkTree;
 
-#[derive(Debug)]
+/// The state of the directory and its store.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct StatusOutcome {
+    #[serde(serialize_with = "json::path")]
     pub root: PathBuf,
-    pub base: PathBuf,
+    #[serde(serialize_with = "json::path")]
     pub store: PathBuf,
+    #[serde(serialize_with = "json::path")]
     pub manifest: PathBuf,
     pub dir_hash: String,
+    /// The folder of all stores.
+    #[serde(serialize_with = "json::path")]
+    pub base: PathBuf,
+    /// Whether there is a store.
     pub exists: bool,
-    pub checkpoints: usize,
-    pub pinned: usize,
-    pub safety: usize,
-    pub damaged: usize,
+    pub checkpoint_count: usize,
+    pub pinned_count: usize,
+    pub safety_count: usize,
+    pub damaged_count: usize,
     pub store_bytes: Option<u64>,
+    #[serde(serialize_with = "json::row")]
+    #[schemars(with = "Option<CheckpointRow>")]
     pub latest: Option<Checkpoint>,
-    /// The checkpoint last restored to or recorded.
+    /// The checkpoint that the directory was last restored to or recorded as.
+    #[serde(serialize_with = "json::row")]
+    #[schemars(with = "Option<CheckpointRow>")]
     pub baseline: Option<Checkpoint>,
     /// The baseline, or if that is a safety checkpoint, one that holds the same.
+    #[serde(skip)]
     pub position: Option<Checkpoint>,
     /// If the position is a safety checkpoint: the restore before which it was made, and the reason
     /// of what that led to.
+    #[serde(skip)]
     pub position_story: Option<ToldStory>,
+    /// What changed since the baseline; null if it is not known.
     pub drift: Option<ChangeCounts>,
     /// The files that differ from the baseline, by path.
+    #[serde(skip)]
     pub changed: Vec<(RelPath, ChangeKind)>,
-    /// Target and safety checkpoint of an interrupted restore.
-    pub pending: Option<[(ObjectId, Option<Checkpoint>); 2]>,
+    /// A restore that was interrupted.
+    pub pending: Option<PendingRestore>,
     /// Holds that have not ended.
     pub holds: Vec<Hold>,
     pub over_keep: bool,
     pub max_store_bytes: Option<u64>,
-    /// Damaged copies of this root's store that a repair kept.
-    pub damaged_copies: Vec<PathBuf>,
+    pub over_max_store_size: Option<bool>,
+    /// Damaged stores that a repair kept.
+    #[serde(serialize_with = "json::path_list")]
+    pub kept_copies: Vec<PathBuf>,
+    #[serde(skip)]
     pub left_out: Option<LeftOut>,
+    #[serde(skip)]
     pub warnings: Vec<Warning>,
+}
+
+/// A restore that was interrupted.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PendingRestore {
+    pub target: CheckpointRef,
+    pub safety: CheckpointRef,
 }
 
 pub fn status(context: &Context, brief: bool) -> Result<StatusOutcome> {
@@ -76,10 +102,10 @@ pub fn status(context: &Context, brief: bool) -> Result<StatusOutcome> {
         store: dir,
         dir_hash: dir_hash(context.root.path()),
         exists: false,
-        checkpoints: 0,
-        pinned: 0,
-        safety: 0,
-        damaged: 0,
+        checkpoint_count: 0,
+        pinned_count: 0,
+        safety_count: 0,
+        damaged_count: 0,
         store_bytes: None,
         latest: None,
         baseline: None,
@@ -91,11 +117,12 @@ pub fn status(context: &Context, brief: bool) -> Result<StatusOutcome> {
         holds: Vec::new(),
         over_keep: false,
         max_store_bytes: context.settings.max_store_size_bytes,
-        damaged_copies: Vec::new(),
+        over_max_store_size: None,
+        kept_copies: Vec::new(),
         left_out: None,
         warnings: Vec::new(),
     };
-    outcome.damaged_copies = damaged_copies_of(&outcome.store)?;
+    outcome.kept_copies = damaged_copies_of(&outcome.store)?;
     if let Some(store) = context.find_store()? {
         describe_store(context, &store, brief, &mut outcome)?;
     } else {
@@ -121,10 +148,10 @@ fn describe_store(
     let checkpoints = &inventory.checkpoints;
     let pending = session::pending_unlocked(store, checkpoints)?;
     outcome.exists = true;
-    outcome.checkpoints = checkpoints.len();
-    outcome.pinned = checkpoints.pinned_count();
-    outcome.safety = checkpoints.safety_count();
-    outcome.damaged = inventory.damaged.len();
+    outcome.checkpoint_count = checkpoints.len();
+    outcome.pinned_count = checkpoints.pinned_count();
+    outcome.safety_count = checkpoints.safety_count();
+    outcome.damaged_count = inventory.damaged.len();
     outcome.latest = latest(checkpoints, 0).map(Cow::into_owned);
     outcome.baseline = baseline::of(checkpoints).map(Cow::into_owned);
     outcome.position = outcome.baseline.as_ref().map(|set| {
@@ -134,10 +161,11 @@ fn describe_store(
     });
     let told = |set: &Checkpoint| RestoreStory::with_reason(set, checkpoints);
     outcome.position_story = outcome.position.as_ref().and_then(told);
-    let known = |id| (id, inventory.get(id).map(Cow::into_owned));
-    outcome.pending = pending
-        .as_ref()
-        .map(|p| [known(p.target()), known(p.safety())]);
+    let named = |id| CheckpointRef::of_id(id, inventory.get(id).as_deref());
+    outcome.pending = pending.as_ref().map(|pending| PendingRestore {
+        target: named(pending.target()),
+        safety: named(pending.safety()),
+    });
     outcome
         .warnings
         .extend(reader_warnings(context, store, &inventory)?);
@@ -148,14 +176,16 @@ fn describe_store(
     if outcome.over_keep {
         outcome.warnings.push(Warning::OverKeep {
             keep: policy.last,
-            kept: checkpoints.len() - outcome.safety,
+            kept: checkpoints.len() - outcome.safety_count,
         });
     }
     if let Some(partial) = outcome.latest.as_ref().filter(|latest| latest.is_partial()) {
         outcome.warnings.push(Warning::IsPartial { id: partial.id });
     }
     if !brief {
-        outcome.store_bytes = Some(bytes_below(store.dir()));
+        let bytes = bytes_below(store.dir());
+        outcome.store_bytes = Some(bytes);
+        outcome.over_max_store_size = Some(bytes > outcome.max_store_bytes.unwrap_or(u64::MAX));
         let over = size_limit::warning_before_prune(
             context,
             store,
@@ -167,13 +197,6 @@ fn describe_store(
         measure_drift(context, store, outcome)?;
     }
     Ok(())
-}
-
-impl StatusOutcome {
-    /// `None` if the size was not measured.
-    pub fn is_over_max_store_size(&self) -> Option<bool> {
-        Some(self.store_bytes? > self.max_store_bytes.unwrap_or(u64::MAX))
-    }
 }
 
 fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) -> Result<()> {

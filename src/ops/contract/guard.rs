@@ -5,7 +5,9 @@ use crate::base::time::{self, MINUTE_MS, age};
 use crate::config::environment;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
+use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
 use crate::ops::browse::list::reader_warnings;
@@ -24,12 +26,17 @@ const USUAL_AGE_MS: i64 = 30 * MINUTE_MS;
 /// Tolerated difference between two clocks, in milliseconds.
 const CLOCK_SLACK_MS: i64 = MINUTE_MS;
 
-#[derive(Debug)]
+/// The checkpoint that covers the change.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct GuardOutcome {
+    #[serde(flatten)]
     pub checkpoint: Checkpoint,
+    pub alias: String,
     /// Zero if its time is slightly ahead of the clock.
     pub age_ms: i64,
-    pub warnings: Vec<Warning>,
+    pub coverage: &'static str,
+    /// What it is limited to, as typed; null for the whole directory.
+    pub scope: Option<Vec<String>>,
 }
 
 struct GuardedPath {
@@ -48,7 +55,7 @@ pub fn guard(
     scope: Option<&[Vec<u8>]>,
     max_age: Option<&str>,
     exact: bool,
-) -> Result<GuardOutcome> {
+) -> Result<(GuardOutcome, Vec<Warning>)> {
     let scope = scope
         .map(|typed| options::parse_scope(&context.root, typed))
         .transpose()?;
@@ -88,11 +95,16 @@ pub fn guard(
                 .saturating_sub(checkpoint.record.time_ms)
                 .max(0);
             let warnings = reader_warnings(context, &store, &inventory)?;
-            return Ok(GuardOutcome {
-                checkpoint: (*checkpoint).clone(),
+            let record = &checkpoint.record;
+            let parts = |scope: &Scope| scope.parts().iter().map(ScopePart::shown).collect();
+            let outcome = GuardOutcome {
+                alias: alias::of(checkpoint),
                 age_ms,
-                warnings,
-            });
+                coverage: record.coverage.into_str(),
+                scope: record.terms.scope.as_ref().map(parts),
+                checkpoint: (*checkpoint).clone(),
+            };
+            return Ok((outcome, warnings));
         };
         let covered = shown(context, wanted.scope.as_ref());
         refusal.get_or_insert(format!("the newest checkpoint that covers {covered} {why}"));

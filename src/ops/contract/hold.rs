@@ -3,30 +3,34 @@
 use crate::base::time;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::hold::{Hold, LONGEST_MS, USUAL_MS, check_name};
+use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 
-#[derive(Debug)]
+/// The hold that was taken.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct HoldOutcome {
+    #[serde(flatten)]
     pub hold: Hold,
-    /// Whether a hold of this name already stood.
+    /// Whether a hold of this name was there already.
     pub renewed: bool,
-    pub warnings: Vec<Warning>,
 }
 
-#[derive(Debug)]
+/// The hold that was released.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ReleaseOutcome {
-    /// The requested name.
-    pub name: Option<String>,
-    /// `None` if there was no such hold.
-    pub released: Option<Hold>,
-    pub warnings: Vec<Warning>,
+    /// Null if there was none.
+    pub hold: Option<Hold>,
 }
 
 /// `span` is as typed.
-pub fn hold(context: &Context, name: String, span: Option<&str>) -> Result<HoldOutcome> {
+pub fn hold(
+    context: &Context,
+    name: String,
+    span: Option<&str>,
+) -> Result<(HoldOutcome, Vec<Warning>)> {
     check_name(&name).map_err(|why| Error::Usage {
         what: format!("'{name}' is not a valid name of a hold: {why}"),
     })?;
@@ -45,11 +49,7 @@ pub fn hold(context: &Context, name: String, span: Option<&str>) -> Result<HoldO
     let renewed = holds.len() < before;
     holds.push(hold.clone());
     session.locked.write_holds(&holds)?;
-    Ok(HoldOutcome {
-        hold,
-        renewed,
-        warnings: session.warnings,
-    })
+    Ok((HoldOutcome { hold, renewed }, session.warnings))
 }
 
 fn parse_span(typed: &str) -> Result<i64> {
@@ -63,7 +63,7 @@ fn parse_span(typed: &str) -> Result<i64> {
 }
 
 /// Releases a hold; without a name, the only one.
-pub fn release(context: &Context, name: Option<&str>) -> Result<ReleaseOutcome> {
+pub fn release(context: &Context, name: Option<&str>) -> Result<(ReleaseOutcome, Vec<Warning>)> {
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
     let mut holds = active_holds(context, &store, &mut session.warnings);
@@ -73,15 +73,11 @@ pub fn release(context: &Context, name: Option<&str>) -> Result<ReleaseOutcome> 
         });
     }
     let at = held_at(&holds, name)?;
-    let released = at.map(|at| holds.remove(at));
-    if released.is_some() {
+    let hold = at.map(|at| holds.remove(at));
+    if hold.is_some() {
         session.locked.write_holds(&holds)?;
     }
-    Ok(ReleaseOutcome {
-        name: name.map(str::to_owned),
-        released,
-        warnings: session.warnings,
-    })
+    Ok((ReleaseOutcome { hold }, session.warnings))
 }
 
 /// Returns the place of the named hold, or without a name of the only one.

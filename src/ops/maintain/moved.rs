@@ -6,6 +6,7 @@ use std::time::UNIX_EPOCH;
 use crate::base::threads;
 use crate::error::{Error, Instead, Result};
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::capture::effective_rules::effective_rules;
 use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Sink, capture};
@@ -32,8 +33,8 @@ pub struct Moved {
 }
 
 /// Evidence that the store belongs to this root.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
-#[strum(const_into_str, serialize_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum RootEvidence {
     /// The same directory, by device and inode.
     Directory,

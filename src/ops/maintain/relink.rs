@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Instead, Result};
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::{self, JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::maintain::moved::{self, Moved, RootEvidence};
 use crate::ops::maintain::stores;
@@ -28,27 +29,44 @@ pub struct RelinkOptions {
     pub dry_run: bool,
 }
 
-/// What is shown before anything moves.
-pub struct Relinking<'r> {
-    pub moved: &'r Moved,
-    pub root: &'r Path,
-    /// Number of checkpoints that this root already has; they stay.
-    pub here: usize,
-}
-
 /// Asks the user for consent. An error ends the command: no terminal, or the answer was no.
-pub type RelinkConsent<'c> = dyn FnMut(&Relinking<'_>) -> Result<()> + 'c;
+pub type RelinkConsent<'c> = dyn FnMut(&RelinkOutcome) -> Result<()> + 'c;
 
-#[derive(Debug)]
+/// The checkpoints that were taken over, or will be.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct RelinkOutcome {
-    pub moved: Moved,
+    #[serde(serialize_with = "json::path")]
+    pub old_root: PathBuf,
+    #[serde(serialize_with = "json::path")]
     pub root: PathBuf,
     /// Where the store is from now on.
+    #[serde(serialize_with = "json::path")]
     pub store: PathBuf,
-    pub here: usize,
+    /// Number of checkpoints that were taken over.
+    pub checkpoint_count: usize,
+    /// Number of checkpoints that this directory had before.
+    pub already_here: usize,
+    /// What says that it is the same project.
+    pub likeness: RootEvidence,
     pub dry_run: bool,
-    pub warnings: Vec<Warning>,
 }
+
+impl RelinkOutcome {
+    fn new(moved: &Moved, root: &Path, store: PathBuf, already_here: usize, dry_run: bool) -> Self {
+        Self {
+            old_root: moved.old_root.clone(),
+            root: root.to_path_buf(),
+            store,
+            checkpoint_count: moved.checkpoints,
+            already_here,
+            likeness: moved.by,
+            dry_run,
+        }
+    }
+}
+
+/// A relink and its warnings.
+type Relinked = (RelinkOutcome, Vec<Warning>);
 
 /// Maximum attempts when another process creates a store in the new location at the same moment.
 const MOVE_TRIES: usize = 3;
@@ -57,7 +75,7 @@ pub fn relink(
     context: &Context,
     options: &RelinkOptions,
     consent: &mut RelinkConsent<'_>,
-) -> Result<RelinkOutcome> {
+) -> Result<Relinked> {
     let mut tries = 1;
     loop {
         match attempt(context, options, consent) {
@@ -75,7 +93,7 @@ fn attempt(
     context: &Context,
     options: &RelinkOptions,
     consent: &mut RelinkConsent<'_>,
-) -> Result<RelinkOutcome> {
+) -> Result<Relinked> {
     let root = context.root.path();
     let Some(my_identity) = context.root.identity() else {
         return Err(Error::RootMissing {
@@ -108,44 +126,29 @@ fn attempt(
         || store_dir(&context.base, root),
         |here| here.dir().to_path_buf(),
     );
-    let mut outcome = RelinkOutcome {
-        moved,
-        root: root.to_path_buf(),
-        store: place,
-        here: present.len(),
-        dry_run: options.dry_run,
-        warnings: Vec::new(),
-    };
+    let outcome = RelinkOutcome::new(&moved, root, place, present.len(), options.dry_run);
     if options.dry_run {
-        return Ok(outcome);
+        return Ok((outcome, Vec::new()));
     }
     if !options.yes {
-        consent(&Relinking {
-            moved: &outcome.moved,
-            root,
-            here: outcome.here,
-        })?;
+        consent(&outcome)?;
     }
-    outcome.warnings = carry_out(context, &outcome, here.as_ref())?;
-    Ok(outcome)
+    let warnings = carry_out(context, &moved, &outcome, here.as_ref())?;
+    Ok((outcome, warnings))
 }
 
 /// Finishes a move whose store is in place already: taking the lock updates a stale description.
-fn finish(context: &Context, store: &Store, moved: Moved, dry_run: bool) -> Result<RelinkOutcome> {
+fn finish(context: &Context, store: &Store, moved: Moved, dry_run: bool) -> Result<Relinked> {
     let warnings = if dry_run {
         Vec::new()
     } else {
         session::begin(context, store)?.warnings
     };
-    let (root, place) = (context.root.path().to_path_buf(), store.dir().to_path_buf());
-    Ok(RelinkOutcome {
-        moved,
-        root,
-        store: place,
-        here: 0,
-        dry_run,
+    let (root, place) = (context.root.path(), store.dir().to_path_buf());
+    Ok((
+        RelinkOutcome::new(&moved, root, place, 0, dry_run),
         warnings,
-    })
+    ))
 }
 
 /// Whether the old path is this very root, so that there is nothing to take over.
@@ -155,47 +158,36 @@ fn is_same_root(context: &Context, old_root: &Path) -> bool {
 
 /// Finishes a trade of two stores: the one no longer needed lies in the old place. Its checkpoints
 /// were copied before that, and are copied again to be sure.
-fn finish_trade(
-    context: &Context,
-    here: &Store,
-    moved: Moved,
-    dry_run: bool,
-) -> Result<RelinkOutcome> {
-    let (root, place) = (context.root.path().to_path_buf(), here.dir().to_path_buf());
-    let mut outcome = RelinkOutcome {
-        moved,
-        root,
-        store: place,
-        here: 0,
-        dry_run,
-        warnings: Vec::new(),
-    };
+fn finish_trade(context: &Context, here: &Store, moved: Moved, dry_run: bool) -> Result<Relinked> {
+    let (root, place) = (context.root.path(), here.dir().to_path_buf());
+    let outcome = RelinkOutcome::new(&moved, root, place, 0, dry_run);
     if dry_run {
-        return Ok(outcome);
+        return Ok((outcome, Vec::new()));
     }
     let mut session = session::begin(context, here)?;
-    if let Some(left) = Store::open(outcome.moved.store.clone())? {
+    if let Some(left) = Store::open(moved.store)? {
         let left = left.lock(context.lock_wait(), &context.holder)?;
         relocate::take_over(&session.locked, &left)?;
         StoreRemoval::of_locked(left).detach()?.remove()?;
     }
-    outcome.warnings = std::mem::take(&mut session.warnings);
+    let warnings = std::mem::take(&mut session.warnings);
     drop(session);
     session::begin(context, here)?.locked.write_derived()?;
-    Ok(outcome)
+    Ok((outcome, warnings))
 }
 
 /// Takes both locks, the one of the older history first.
 fn carry_out(
     context: &Context,
+    moved: &Moved,
     outcome: &RelinkOutcome,
     here: Option<&Store>,
 ) -> Result<Vec<Warning>> {
     let gone = || Error::NoStore {
-        root: outcome.moved.old_root.clone(),
+        root: moved.old_root.clone(),
         instead: Instead::OtherStore,
     };
-    let old = Store::open(outcome.moved.store.clone())?.ok_or_else(gone)?;
+    let old = Store::open(moved.store.clone())?.ok_or_else(gone)?;
     let locked = old.lock(context.lock_wait(), &context.holder)?;
     let identity = context.identity().unwrap_or_default();
     let new = Description::of_root(&outcome.root, context.now_ms, identity, false);
@@ -225,8 +217,8 @@ fn carry_out(
         )(e));
     }
     // Bring the manifest and `main` up to date with what came from the other store.
-    let moved = Store::open(outcome.store.clone())?.ok_or_else(gone)?;
-    session::begin(context, &moved)?.locked.write_derived()?;
+    let taken = Store::open(outcome.store.clone())?.ok_or_else(gone)?;
+    session::begin(context, &taken)?.locked.write_derived()?;
     Ok(warnings)
 }
 

@@ -2,42 +2,43 @@
 
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::create::options::{check_names_nothing_else, checked_text};
 use crate::ops::select::checkpoint::find_own;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 
-#[derive(Debug)]
+/// A checkpoint with another reason.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct RewordOutcome {
-    /// The checkpoint after the change.
     pub checkpoint: Checkpoint,
-    /// The reason before.
-    pub before: String,
-    pub warnings: Vec<Warning>,
+    pub reason_before: String,
+    /// True if it was so already.
+    pub nothing_to_do: bool,
 }
 
-impl RewordOutcome {
-    pub fn is_changed(&self) -> bool {
-        self.before != self.checkpoint.record.reason
-    }
-}
-
-pub fn reword(context: &Context, selector: &str, reason: &str) -> Result<RewordOutcome> {
+pub fn reword(
+    context: &Context,
+    selector: &str,
+    reason: &str,
+) -> Result<(RewordOutcome, Vec<Warning>)> {
     let reason = checked_text(Some(reason), "", "reason")?;
     check_names_nothing_else(context, &reason)?;
     let store = context.require_store()?;
     let mut session = session::begin(context, &store)?;
     let inventory = session.locked.inventory();
     let mut checkpoint = find_own(context, inventory, selector)?;
-    let before = std::mem::replace(&mut checkpoint.record.reason, reason);
-    if before != checkpoint.record.reason {
-        let reason = checkpoint.record.reason.as_str();
+    let reason_before = std::mem::replace(&mut checkpoint.record.reason, reason);
+    let reason = checkpoint.record.reason.as_str();
+    let nothing_to_do = reason_before == reason;
+    if !nothing_to_do {
         session.locked.reword(checkpoint.id, reason)?;
     }
-    Ok(RewordOutcome {
+    let outcome = RewordOutcome {
         checkpoint,
-        before,
-        warnings: session.warnings,
-    })
+        reason_before,
+        nothing_to_do,
+    };
+    Ok((outcome, session.warnings))
 }

@@ -2,25 +2,29 @@
 
 use serde_json::Value;
 
+use crate::cli::commands::status;
 use crate::model::json::TextAnswer;
+use crate::ops::contract::guard::GuardOutcome;
+use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome};
 use crate::ops::maintain::pin::PinOutcome;
+use crate::ops::maintain::relink::RelinkOutcome;
+use crate::ops::maintain::reword::RewordOutcome;
 use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::envelope::{self, envelope};
 use crate::view::workflow::answers as runs;
 use crate::view::{
-    bisect, cat, config, copies, create, delete, diff, doctor, export, find, guard, hold, import,
-    list, ls, prune, relink, remote, restore, rewind, reword, setup, show, status, stores, undo,
-    verify,
+    bisect, cat, config, copies, create, delete, diff, doctor, export, find, import, list, ls,
+    prune, remote, restore, rewind, setup, show, stores, undo, verify,
 };
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
 /// Documents whose formats other programs prescribe.
 const DOCUMENTS: [(&str, &str); 3] = [
-    ("contract", include_str!("schemas/contract.json")),
+    ("contract", include_str!("../view/schemas/contract.json")),
     ("pipeline-state", PIPELINE_SCHEMA),
     (
         "restore-contract",
-        include_str!("schemas/restore-contract.json"),
+        include_str!("../view/schemas/restore-contract.json"),
     ),
 ];
 
@@ -58,10 +62,10 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "export" export::ExportAnswer,
     "fetch" remote::FetchAnswer,
     "find" find::FindAnswer,
-    "guard" guard::GuardAnswer,
+    "guard" GuardOutcome,
     "help" TextAnswer,
     "hook" (),
-    "hold" hold::HoldAnswer,
+    "hold" HoldOutcome,
     "import" import::ImportAnswer,
     "list" list::ListAnswer,
     "list_all" stores::ListAllAnswer,
@@ -76,8 +80,8 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "prune_orphaned" stores::PruneOrphanedAnswer,
     "push" remote::PushAnswer,
     "redo" restore::RestoreAnswer,
-    "release" hold::ReleaseAnswer,
-    "relink" relink::RelinkAnswer,
+    "release" ReleaseOutcome,
+    "relink" RelinkOutcome,
     "remote" (),
     "remote.add" remote::RemoteAnswer,
     "remote.list" remote::RemoteAnswer,
@@ -86,7 +90,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "restore" restore::RestoreAnswer,
     "rewind" restore::RestoreAnswer,
     "rewind.list" rewind::RewindListAnswer,
-    "reword" reword::RewordAnswer,
+    "reword" RewordOutcome,
     "schema" SchemaAnswer,
     "setup" setup::SetupAnswer,
     "show" show::ShowAnswer,
