@@ -24,7 +24,7 @@ use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::find_root::{Place, RootSearch};
 use crate::ops::restore::restore_options::Proposal;
 use crate::ops::warning::Warning;
-use crate::view::answer::{Done, Text};
+use crate::view::answer::{Done, Out, Text};
 use crate::view::envelope;
 use crate::view::words::{self, Output};
 
@@ -65,7 +65,7 @@ impl CommandContext<'_> {
             self.printer.result(&document);
             self.warn_late(warnings);
         } else {
-            let mut out = self.printer.out(context);
+            let mut out = self.out(context);
             answer.write(&mut out);
             self.printer.result(&out.result);
             self.printer.talk(&out.talk);
@@ -76,6 +76,11 @@ impl CommandContext<'_> {
                 .failure(&words::error(error, self.printer.err_paint()));
         }
         *exit
+    }
+
+    /// Returns an empty text for an answer.
+    pub fn out<'c>(&'c self, context: &'c Context) -> Out<'c> {
+        self.printer.out(context, self.words)
     }
 
     pub fn warn(&self, warnings: &[Warning]) {

@@ -6,15 +6,18 @@ use crate::cli::commands::status;
 use crate::model::json::TextAnswer;
 use crate::ops::contract::guard::GuardOutcome;
 use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome};
+use crate::ops::maintain::delete::DeleteOutcome;
 use crate::ops::maintain::pin::PinOutcome;
+use crate::ops::maintain::prune::PruneOutcome;
 use crate::ops::maintain::relink::RelinkOutcome;
 use crate::ops::maintain::reword::RewordOutcome;
+use crate::ops::maintain::verify::VerifyOutcome;
 use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::envelope::{self, envelope};
 use crate::view::workflow::answers as runs;
 use crate::view::{
-    bisect, cat, config, copies, create, delete, diff, doctor, export, find, import, list, ls,
-    prune, remote, restore, rewind, setup, show, stores, undo, verify,
+    bisect, cat, config, copies, create, diff, doctor, export, find, import, list, ls, remote,
+    restore, rewind, setup, show, stores, undo,
 };
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
@@ -56,7 +59,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "config" config::ConfigAnswer,
     "config.set" config::ConfigAnswer,
     "create" create::CreateAnswer,
-    "delete" delete::DeleteAnswer,
+    "delete" Option<DeleteOutcome>,
     "diff" diff::DiffAnswer,
     "doctor" doctor::DoctorAnswer,
     "export" export::ExportAnswer,
@@ -76,7 +79,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "plugin" (),
     "plugin.emit" setup::PluginEmitAnswer,
     "prompt" TextAnswer,
-    "prune" prune::PruneAnswer,
+    "prune" PruneOutcome,
     "prune_orphaned" stores::PruneOrphanedAnswer,
     "push" remote::PushAnswer,
     "redo" restore::RestoreAnswer,
@@ -100,7 +103,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "undo.list" undo::UndoListAnswer,
     "unpin" PinOutcome,
     "usage" (),
-    "verify" verify::VerifyAnswer,
+    "verify" VerifyOutcome,
 };
 
 /// The answers of `workflow`, `phase` and `task`; those without a word are of wrong usage.

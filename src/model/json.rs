@@ -1,10 +1,8 @@
 //! The model in JSON: one published shape for each thing, wherever an answer names it.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 pub use schemars::JsonSchema;
-use schemars::{Schema, SchemaGenerator};
 pub use serde::Serialize;
 use serde::Serializer;
 
@@ -211,6 +209,29 @@ impl PathName {
     }
 }
 
+/// A path below the root, if there is one.
+#[derive(Serialize, JsonSchema)]
+pub struct MaybePath {
+    pub path: Option<String>,
+    pub path_hex: Option<String>,
+}
+
+impl MaybePath {
+    pub fn new(path: Option<&RelPath>) -> Self {
+        let name = path.map(PathName::new);
+        Self {
+            path_hex: name.as_ref().and_then(|name| name.path_hex.clone()),
+            path: name.map(|name| name.path),
+        }
+    }
+}
+
+/// Serializes a path that may be missing as a [`MaybePath`].
+#[expect(clippy::ref_option, reason = "serde asks for it")]
+pub fn maybe_path<S: Serializer>(path: &Option<RelPath>, serializer: S) -> Result<S::Ok, S::Error> {
+    MaybePath::new(path.as_ref()).serialize(serializer)
+}
+
 pub fn paths<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> Vec<PathName> {
     paths.into_iter().map(PathName::new).collect()
 }
@@ -308,23 +329,23 @@ pub struct TextAnswer {
 /// Publishes a type of the model in the shape of another.
 macro_rules! published_as {
     ($($model:ty, $shape:ty, $make:expr;)*) => { $(
-        impl Serialize for $model {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl $crate::model::json::Serialize for $model {
+            fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 let make: fn(&$model) -> $shape = $make;
                 make(self).serialize(serializer)
             }
         }
 
-        impl JsonSchema for $model {
+        impl $crate::model::json::JsonSchema for $model {
             fn inline_schema() -> bool {
                 <$shape>::inline_schema()
             }
 
-            fn schema_name() -> Cow<'static, str> {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
                 <$shape>::schema_name()
             }
 
-            fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+            fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
                 <$shape>::json_schema(generator)
             }
         }
@@ -336,8 +357,11 @@ published_as! {
     RelPath, PathName, PathName::new;
     ObjectId, String, |id| id.to_hex();
     CheckpointTerms, TermsJson, TermsJson::new;
+    CheckpointId, String, CheckpointId::digits;
     Evicted, Dropped, Dropped::new;
 }
+
+pub(crate) use published_as;
 
 /// Serializes milliseconds since 1970 as a [`TimeText`].
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]

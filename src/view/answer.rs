@@ -1,5 +1,7 @@
 //! The answer of a command: data that are printed as JSON or as text, and how the command ended.
 
+use std::ffi::OsString;
+
 use crate::base::text::escape_path;
 use crate::base::time::age;
 use crate::error::Error;
@@ -65,6 +67,8 @@ pub struct Out<'c> {
     pub is_for_a_person: bool,
     /// Width of the terminal in columns.
     pub columns: usize,
+    /// The command line, beginning with the program name.
+    pub words: &'c [OsString],
     pub context: &'c Context,
 }
 

@@ -1,14 +1,20 @@
 //! `delete`: drops checkpoints, or a whole store.
 
+use crate::base::text::{escape, escape_path};
+use crate::base::time::{self, local_minutes};
 use crate::cli::command_context::CommandContext;
-use crate::cli::commands::select_args::{PlanArgs, with_plan};
+use crate::cli::commands::select_args::{PlanArgs, write_plan};
 use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::run::{Command, Properties};
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::maintain::delete::{self as delete_op, DeleteOptions, DeleteOutcome, Deletion};
-use crate::ops::maintain::delete_store::{self, DeleteStoreOptions};
-use crate::view::{delete as delete_view, restore};
+use crate::ops::maintain::delete::{DeleteOptions, DeleteOutcome, ToDelete, delete};
+use crate::ops::maintain::delete_store::delete_store;
+use crate::view::answer::{Done, Out, Text, outln, talkln};
+use crate::view::format::{count, size};
+
+/// Maximum number of checkpoints listed in a question.
+const LISTED_CHECKPOINTS: usize = 20;
 
 /// Delete checkpoints
 ///
@@ -36,73 +42,110 @@ pub struct DeleteArgs {
     pub plan: PlanArgs,
 }
 
-impl DeleteArgs {
-    pub fn resolve(&self, yes: bool, plan: Option<String>) -> DeleteOptions {
-        DeleteOptions {
-            selectors: self.selectors.clone(),
-            yes,
-            dry_run: self.dry_run,
-            plan,
-        }
-    }
+impl Command for DeleteArgs {
+    type Answer = Option<DeleteOutcome>;
+    const TRAITS: Properties = Properties {
+        has_dry_run: true,
+        ..Properties::LONG
+    };
 
-    pub fn resolve_all(&self, yes: bool, plan: Option<String>) -> DeleteStoreOptions {
-        DeleteStoreOptions {
-            yes,
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
+        let options = DeleteOptions {
+            plan: self.plan.resolve(context, cmd, self.dry_run)?,
+            selectors: self.selectors,
+            yes: cmd.global.yes,
             dry_run: self.dry_run,
             force: self.force,
-            plan,
-        }
+        };
+        let mut ask = |planned: &DeleteOutcome| {
+            let mut out = cmd.out(context);
+            let summary = write_question(planned, &mut out);
+            cmd.ask(context, &summary, &out.talk)
+        };
+        let mut outcome = if self.all {
+            delete_store(context, &options, &mut ask)?
+        } else {
+            Some(delete(context, &options, &mut ask)?)
+        };
+        let warnings = outcome
+            .as_mut()
+            .map(|outcome| std::mem::take(&mut outcome.warnings));
+        let is_left = outcome.as_ref().is_some_and(|outcome| {
+            outcome.whole_store && !outcome.dry_run && outcome.bytes_after > 0
+        });
+        Ok(Done {
+            exit: if is_left {
+                exit_code::PARTIAL
+            } else {
+                exit_code::DONE
+            },
+            ..Done::new(outcome, warnings.unwrap_or_default())
+        })
     }
 }
 
-impl RunCommand for DeleteArgs {
-    const HAS_DRY_RUN: bool = true;
-    const MAY_TAKE_LONG: bool = true;
+/// Writes the question before a deletion; returns what would be done, in one line.
+fn write_question(planned: &DeleteOutcome, out: &mut Out<'_>) -> String {
+    for one in planned.deleted.iter().take(LISTED_CHECKPOINTS) {
+        let line = line(one, local_minutes, out);
+        talkln!(out, "  {line}");
+    }
+    if planned.deleted.len() > LISTED_CHECKPOINTS {
+        let more = planned.deleted.len() - LISTED_CHECKPOINTS;
+        talkln!(out, "  … and {more} more");
+    }
+    let number = count(planned.deleted.len(), "checkpoint", "checkpoints");
+    let what = if planned.whole_store {
+        let (dir, bytes) = (escape_path(&planned.store), size(planned.bytes_before));
+        talkln!(out, "  {dir} ({bytes})");
+        let root = escape_path(out.context.root.path());
+        format!("the whole store of {root} with {number}")
+    } else {
+        number
+    };
+    out.talk
+        .push_str(&format!("Delete {what}? This cannot be taken back."));
+    format!("delete {what}")
+}
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let yes = cmd.global.yes;
-        let plan = self.plan.resolve(context, cmd, self.dry_run)?;
-        let mut ask = |deletion: &Deletion<'_>| {
-            let question = delete_view::question(deletion, context.now_ms, cmd.printer.err_paint());
-            cmd.prompt
-                .ask(&context.interrupt, delete_view::stake(deletion), &question)
+fn line(one: &ToDelete, time: fn(i64) -> String, out: &Out<'_>) -> String {
+    let id = out.talk_paint.yellow(&one.id.short());
+    match &one.record {
+        Some((reason, time_ms)) => {
+            let (time, reason, ago) = (time(*time_ms), escape(reason), out.ago(*time_ms));
+            format!("{id}  {time}  {reason} ({ago})")
+        }
+        None => format!("{id}  damaged"),
+    }
+}
+
+impl Text for Option<DeleteOutcome> {
+    fn write(&self, out: &mut Out<'_>) {
+        let Some(outcome) = self else {
+            return out.no_store();
         };
-        let outcome = if self.all {
-            delete_store::delete_store(context, &self.resolve_all(yes, plan), &mut ask)?
-        } else {
-            Some(delete_op::delete(
-                context,
-                &self.resolve(yes, plan),
-                &mut ask,
-            )?)
-        };
-        let is_left = |outcome: &DeleteOutcome| {
-            outcome.whole_store && !outcome.dry_run && outcome.bytes_after > 0
-        };
-        let code = if outcome.as_ref().is_some_and(is_left) {
-            exit_code::PARTIAL
-        } else {
-            exit_code::DONE
-        };
-        match outcome {
-            None if cmd.printer.json => cmd
-                .printer
-                .result(&delete_view::nothing_json(&context.store_dir()?)),
-            None => cmd.print_no_store(context),
-            Some(outcome) if cmd.printer.json => {
-                cmd.printer.result(&delete_view::json(&outcome, code));
-            }
-            Some(outcome) => {
-                let (paint, for_a_person) = (cmd.printer.out_paint(), cmd.printer.for_a_person());
-                let mut said = delete_view::human(&outcome, context.now_ms, paint, for_a_person);
-                if let Some(digest) = outcome.plan_digest() {
-                    let command = with_plan(cmd, &digest);
-                    said.talk.push_str(&restore::plan_named(&digest, command));
-                }
-                cmd.print_output(&said, &outcome.warnings);
+        let time = time::shown(out.is_for_a_person);
+        for one in &outcome.deleted {
+            let line = line(one, time, out);
+            if outcome.dry_run {
+                outln!(out, "  {line}");
+            } else {
+                talkln!(out, "  {line}");
             }
         }
-        Ok(code)
+        let number = count(outcome.deleted.len(), "checkpoint", "checkpoints");
+        let (before, after) = (size(outcome.bytes_before), size(outcome.bytes_after));
+        let (done, room) = match (outcome.dry_run, outcome.whole_store) {
+            (true, false) => ("Would delete", String::new()),
+            (true, true) => ("Would delete", format!(", {before}")),
+            (false, _) => ("Deleted", format!(", {before} → {after}")),
+        };
+        let store = if outcome.whole_store {
+            format!(" and the store {}", escape_path(&outcome.store))
+        } else {
+            String::new()
+        };
+        outln!(out, "{done} {number}{store}{room}");
+        write_plan(out, outcome.plan_digest.as_deref());
     }
 }

@@ -6,14 +6,16 @@ use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::error::Result;
-use crate::model::checkpoint::keep_policy::PolicyChange;
+use crate::model::checkpoint::keep_policy::{KeepReason, PolicyChange};
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::KeepOptions;
 use crate::ops::maintain::orphans;
-use crate::ops::maintain::prune::{self as prune_op, PruneOptions};
+use crate::ops::maintain::prune::{PruneOutcome, beyond, prune};
 use crate::ops::maintain::stores::KnownStore;
-use crate::view::words::Output;
-use crate::view::{prune, stores as stores_view};
+use crate::view::answer::{Done, Out, Text, outln, talkln};
+use crate::view::format::{count, size};
+use crate::view::stores as stores_view;
+use crate::view::words::{Output, eviction_lines};
 
 /// Drop checkpoints beyond the limits, and free their space
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -90,11 +92,14 @@ impl KeepArgs {
         if cmd.global.yes || !cmd.prompt.may_ask {
             return Ok(keep);
         }
-        let gone = prune_op::beyond(context, &keep.change)?;
+        let gone = beyond(context, &keep.change)?;
         if !gone.is_empty() {
-            let question = prune::question(&gone);
-            cmd.prompt
-                .ask(&context.interrupt, String::new(), &question)?;
+            let lines = eviction_lines("  drop", &gone);
+            let number = count(gone.len(), "checkpoint", "checkpoints");
+            let question = format!(
+                "{lines}Drop {number} that the configuration keeps? This cannot be taken back."
+            );
+            cmd.ask(context, "", &question)?;
         }
         let agreed = Some(gone.iter().map(|gone| gone.checkpoint.id).collect());
         Ok(KeepOptions { agreed, ..keep })
@@ -109,22 +114,42 @@ impl RunCommand for PruneArgs {
         if self.orphaned {
             return prune_orphaned(context, cmd, self);
         }
-        let dry_run = self.dry_run;
-        let keep = if dry_run {
+        let keep = if self.dry_run {
             self.keep.agreed()
         } else {
             self.keep.confirmed(context, cmd)?
         };
-        let outcome = prune_op::prune(context, &PruneOptions { dry_run, keep })?;
-        if cmd.printer.json {
-            cmd.printer.result(&prune::json(&outcome));
-            return Ok(exit_code::DONE);
+        let mut outcome = prune(context, &keep, self.dry_run)?;
+        let warnings = std::mem::take(&mut outcome.warnings);
+        Ok(cmd.print(context, &Done::new(outcome, warnings)))
+    }
+}
+
+impl Text for PruneOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        if !self.exists {
+            return out.no_store();
         }
-        if !outcome.exists {
-            cmd.print_no_store(context);
+        let (before, after) = (size(self.bytes_before), size(self.bytes_after));
+        let drops_nothing = self.evicted.is_empty() && self.rows_removed == 0;
+        let (did, evict) = if self.dry_run {
+            ("Would prune", "would evict")
+        } else {
+            ("Pruned", "evicted")
+        };
+        if drops_nothing && (before == after || self.bytes_after >= self.bytes_before) {
+            outln!(out, "Nothing to prune.");
+        } else {
+            let evicted = count(self.evicted.len(), "checkpoint", "checkpoints");
+            let rows = count(self.rows_removed, "row", "rows");
+            outln!(out, "{did}: {evicted}, {rows}, {before} → {after}");
         }
-        cmd.print_output(&prune::human(&outcome), &outcome.warnings);
-        Ok(exit_code::DONE)
+        out.talk.push_str(&eviction_lines(evict, &self.evicted));
+        for kept in self.kept.iter().filter(|_| self.dry_run) {
+            let rules: Vec<&str> = kept.rules.iter().map(KeepReason::into_str).collect();
+            let rules = rules.join(", ").replace('_', " ");
+            talkln!(out, "would keep {}: {rules}", kept.checkpoint.named());
+        }
     }
 }
 

@@ -375,7 +375,7 @@ pub(super) fn print_restored(
             None => (said.result).push_str(&values.map(restore::values).unwrap_or_default()),
         }
         if let Some(digest) = &outcome.plan_digest {
-            let command = with_plan(cmd, digest);
+            let command = with_plan(cmd.words, digest);
             said.talk.push_str(&restore::plan_named(digest, command));
         }
         cmd.print_output(&said, &outcome.warnings);

@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::select::globs::Globs;
 use crate::ops::select::period::Period;
-use crate::view::place;
+use crate::view::answer::Out;
+use crate::view::{place, restore};
 
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct PeriodArgs {
@@ -72,23 +73,29 @@ impl PlanArgs {
 
 /// Returns the command that shows the plan.
 fn showing_plan(cmd: &CommandContext<'_>) -> CommandWords {
-    again(cmd, &["--dry-run"])
+    again(cmd.words, &["--dry-run"])
 }
 
 /// Returns the command that carries out the plan that was shown.
-pub fn with_plan(cmd: &CommandContext<'_>, digest: &str) -> CommandWords {
-    again(cmd, &["--plan", digest, "--yes"])
+pub fn with_plan(words: &[OsString], digest: &str) -> CommandWords {
+    again(words, &["--plan", digest, "--yes"])
+}
+
+/// Names the plan of a dry run, and the command that carries out just this one.
+pub fn write_plan(out: &mut Out<'_>, digest: Option<&str>) {
+    if let Some(digest) = digest {
+        let command = with_plan(out.words, digest);
+        out.talk.push_str(&restore::plan_named(digest, command));
+    }
 }
 
 /// Returns this command again with other options of consent. The directory and the base are added
 /// to each command that is named; what is done afterwards does not go with a dry run.
-fn again(cmd: &CommandContext<'_>, with: &[&str]) -> CommandWords {
+fn again(words: &[OsString], with: &[&str]) -> CommandWords {
     let name = place::command().split('.').next().unwrap_or_default();
     let is_shown = with.contains(&"--dry-run");
-    let typed = parse::command_at(cmd.words).map_or(cmd.words.len(), |at| at + 1);
-    let mut rest = cmd.words[typed..]
-        .iter()
-        .map(|word| word.as_encoded_bytes());
+    let typed = parse::command_at(words).map_or(words.len(), |at| at + 1);
+    let mut rest = words[typed..].iter().map(|word| word.as_encoded_bytes());
     let mut again: Vec<&[u8]> = vec![name.as_bytes()];
     let mut options: Vec<&[u8]> = with.iter().map(|word| word.as_bytes()).collect();
     let is_joined = |word: &[u8]| {

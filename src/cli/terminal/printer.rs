@@ -3,6 +3,7 @@
 //! Text for a terminal is escaped; only the user's own data are printed as they are.
 
 use std::cell::RefCell;
+use std::ffi::OsString;
 use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::sync::OnceLock;
 
@@ -98,7 +99,7 @@ impl Printer {
     }
 
     /// Returns an empty text for an answer.
-    pub fn out<'c>(&self, context: &'c Context) -> Out<'c> {
+    pub fn out<'c>(&self, context: &'c Context, words: &'c [OsString]) -> Out<'c> {
         Out {
             result: String::new(),
             talk: String::new(),
@@ -106,6 +107,7 @@ impl Printer {
             talk_paint: self.err_paint,
             is_for_a_person: self.out_is_terminal,
             columns: size_of(&io::stdout()).0,
+            words,
             context,
         }
     }

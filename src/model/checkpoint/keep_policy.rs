@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::base::time::local_periods;
+use crate::model::json::{JsonSchema, Serialize};
 
 /// How many checkpoints stay. A checkpoint stays if one rule keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,8 +40,9 @@ pub struct PolicyChange {
 }
 
 /// A rule that keeps a checkpoint, or what protects it from all of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr, Serialize, JsonSchema)]
 #[strum(const_into_str, serialize_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub enum KeepReason {
     Last,
     Hourly,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::mismatch::Candidate;
 use crate::model::checkpoint::record::{CheckpointId, CheckpointKind, DamagedCheckpoint};
+use crate::model::json::{self, CheckpointRef, JsonSchema, Serialize, published_as};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::restore::planned_restore::refuse_other_plan;
@@ -24,6 +25,8 @@ pub struct DeleteOptions {
     pub selectors: Vec<String>,
     pub yes: bool,
     pub dry_run: bool,
+    /// Delete the whole store even while a restore is pending.
+    pub force: bool,
     /// Digest of the plan that was shown; any other is refused.
     pub plan: Option<String>,
 }
@@ -37,41 +40,43 @@ pub struct ToDelete {
     pub kind: Option<CheckpointKind>,
 }
 
-/// What is shown before anything is deleted.
-pub struct Deletion<'d> {
-    pub to_delete: &'d [ToDelete],
-    /// Set when the whole store is deleted too.
-    pub whole_store: Option<WholeStore<'d>>,
-}
+published_as! { ToDelete, CheckpointRef, |one| {
+    let record = one.record.as_ref();
+    let made = record.map(|(_, time_ms)| *time_ms).zip(one.kind);
+    CheckpointRef::of_parts(&one.id, record.map(|(reason, _)| &**reason), made)
+}; }
 
-/// A store that is deleted as a whole.
-#[derive(Clone, Copy)]
-pub struct WholeStore<'d> {
-    pub dir: &'d std::path::Path,
-    pub root: &'d std::path::Path,
-    pub bytes: u64,
-}
+/// Shows what would be deleted and asks for consent. An error ends the command: no terminal, or the
+/// answer was no.
+pub type DeletionConsent<'c> = dyn FnMut(&DeleteOutcome) -> Result<()> + 'c;
 
-/// Asks the user for consent. An error ends the command: no terminal, or the answer was no.
-pub type DeletionConsent<'c> = dyn FnMut(&Deletion<'_>) -> Result<()> + 'c;
-
-#[derive(Debug)]
+/// What was deleted, or would be.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct DeleteOutcome {
-    pub store: PathBuf,
     /// In the order in which they were named.
     pub deleted: Vec<ToDelete>,
-    /// The store's directory was deleted too, or would be in a dry run.
+    /// The store's directory was deleted too.
     pub whole_store: bool,
     pub dry_run: bool,
+    /// Digest of the plan, which `--plan` takes; null unless it is a dry run.
+    pub plan_digest: Option<String>,
+    #[serde(serialize_with = "json::path")]
+    pub store: PathBuf,
+    /// Size of the store before and after.
+    #[serde(rename = "before_bytes")]
     pub bytes_before: u64,
+    #[serde(rename = "after_bytes")]
     pub bytes_after: u64,
+    #[serde(skip)]
     pub warnings: Vec<Warning>,
 }
 
 impl DeleteOutcome {
-    /// Returns the digest of the plan, of a dry run.
-    pub fn plan_digest(&self) -> Option<String> {
-        self.dry_run.then(|| self.digest())
+    /// Returns the answer of a dry run, which names its plan.
+    #[must_use]
+    pub fn planned(mut self) -> Self {
+        self.plan_digest = Some(self.digest());
+        self
     }
 
     /// Refuses what is not the plan that was shown.
@@ -133,6 +138,7 @@ pub fn delete(
         deleted: to_delete,
         whole_store: false,
         dry_run: options.dry_run,
+        plan_digest: None,
         bytes_before,
         bytes_after: bytes_before,
         warnings: Vec::new(),
@@ -141,15 +147,12 @@ pub fn delete(
         let warnings = Warning::damaged(&inventory.damaged).into_iter().collect();
         return Ok(DeleteOutcome {
             warnings,
-            ..outcome
+            ..outcome.planned()
         });
     }
     outcome.check_plan(options.plan.as_ref())?;
     if !options.yes {
-        consent(&Deletion {
-            to_delete: &outcome.deleted,
-            whole_store: None,
-        })?;
+        consent(&outcome)?;
     }
     carry_out(context, &store, outcome)
 }

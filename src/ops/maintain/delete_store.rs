@@ -5,9 +5,7 @@ use std::path::Path;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::line::Line;
 use crate::ops::context::Context;
-use crate::ops::maintain::delete::{
-    DeleteOutcome, Deletion, DeletionConsent, ToDelete, WholeStore,
-};
+use crate::ops::maintain::delete::{DeleteOptions, DeleteOutcome, DeletionConsent, ToDelete};
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::gc::disk_usage::bytes_below;
@@ -20,27 +18,17 @@ use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::small_files::journal::{self, JournalStage, JournalState};
 
-#[derive(Clone, Debug, Default)]
-pub struct DeleteStoreOptions {
-    pub yes: bool,
-    pub dry_run: bool,
-    /// Delete even while a restore is pending.
-    pub force: bool,
-    /// Digest of the plan that was shown; any other is refused.
-    pub plan: Option<String>,
-}
-
 /// Returns `None` if there is no store.
 pub fn delete_store(
     context: &Context,
-    options: &DeleteStoreOptions,
+    options: &DeleteOptions,
     consent: &mut DeletionConsent<'_>,
 ) -> Result<Option<DeleteOutcome>> {
     let dir = context.store_dir()?;
     let outcome =
         ownership::is_own_directory(&dir)?.then(|| whole_store_outcome(&dir, options.dry_run));
     if options.dry_run {
-        return Ok(outcome);
+        return Ok(outcome.map(DeleteOutcome::planned));
     }
     let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
     let Some(outcome) = outcome else {
@@ -57,15 +45,7 @@ pub fn delete_store(
     }
     outcome.check_plan(options.plan.as_ref())?;
     if !options.yes {
-        let whole = WholeStore {
-            dir: &dir,
-            root: context.root.path(),
-            bytes: outcome.bytes_before,
-        };
-        consent(&Deletion {
-            to_delete: &outcome.deleted,
-            whole_store: Some(whole),
-        })?;
+        consent(&outcome)?;
     }
     if let Some(removal) = StoreRemoval::of_store(&dir, context.lock_wait, &context.holder)? {
         refuse(&layout, options, &checkpoints)?;
@@ -118,6 +98,7 @@ fn whole_store_outcome(dir: &Path, dry_run: bool) -> DeleteOutcome {
         deleted: whole.chain(lost).collect(),
         whole_store: true,
         dry_run,
+        plan_digest: None,
         bytes_before: bytes,
         bytes_after: bytes,
         warnings: Vec::new(),
@@ -130,7 +111,7 @@ fn read(dir: &Path) -> Option<Inventory> {
 }
 
 /// Refuses a store of a newer format, and without `--force` one that a restore still needs.
-fn refuse(layout: &Layout, options: &DeleteStoreOptions, checkpoints: &Line) -> Result<()> {
+fn refuse(layout: &Layout, options: &DeleteOptions, checkpoints: &Line) -> Result<()> {
     if let Some(found) = format_of(layout).filter(|found| *found > STORE_FORMAT) {
         return Err(Error::StoreTooNew {
             store: layout.dir().to_path_buf(),

@@ -10,6 +10,7 @@ use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::retention::{self, Evicted, RetentionPlan};
+use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::{KeepOptions, drop_planned, is_before_tool, named};
@@ -29,39 +30,35 @@ use crate::store::repository::Store;
 /// and `commit`.
 const GIT_INDEX_REST_MS: i64 = 3_600_000;
 
-#[derive(Clone, Debug, Default)]
-pub struct PruneOptions {
-    pub dry_run: bool,
-    pub keep: KeepOptions,
-}
-
 /// A checkpoint that stays, and why.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Retained {
     pub checkpoint: Checkpoint,
-    pub why: Vec<KeepReason>,
+    /// The rules that keep it.
+    pub rules: Vec<KeepReason>,
 }
 
-#[derive(Debug, Default)]
+/// What `prune` dropped, and the space that it freed.
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct PruneOutcome {
     /// Whether there is a store for this root.
+    #[serde(skip)]
     pub exists: bool,
+    #[serde(rename = "dropped")]
     pub evicted: Vec<Evicted>,
-    /// Newest first.
+    /// Those that stay, newest first.
     pub kept: Vec<Retained>,
+    /// Rows of the manifest without a checkpoint that were removed.
     pub rows_removed: usize,
+    #[serde(rename = "before_bytes")]
     pub bytes_before: u64,
+    #[serde(rename = "after_bytes")]
     pub bytes_after: u64,
     pub packs_before: usize,
     pub packs_after: usize,
     pub dry_run: bool,
+    #[serde(skip)]
     pub warnings: Vec<Warning>,
-}
-
-impl PruneOutcome {
-    pub fn is_nothing(&self) -> bool {
-        self.evicted.is_empty() && self.rows_removed == 0 && self.bytes_after >= self.bytes_before
-    }
 }
 
 /// Returns what a prune would drop by `change` that the configured policy keeps.
@@ -85,12 +82,12 @@ pub fn beyond(context: &Context, change: &PolicyChange) -> Result<Vec<Evicted>> 
     Ok(named(&inventory, &beyond))
 }
 
-pub fn prune(context: &Context, options: &PruneOptions) -> Result<PruneOutcome> {
+pub fn prune(context: &Context, keep: &KeepOptions, dry_run: bool) -> Result<PruneOutcome> {
     let Some(store) = context.find_store()? else {
         return Ok(PruneOutcome::default());
     };
-    if options.dry_run {
-        return preview(context, &store, &options.keep);
+    if dry_run {
+        return preview(context, &store, keep);
     }
     let leftovers = clear_leftovers(store.dir());
     let rows_before = rows(&store);
@@ -106,7 +103,7 @@ pub fn prune(context: &Context, options: &PruneOptions) -> Result<PruneOutcome> 
         &store,
         &session.locked.inventory().checkpoints,
         session.pending.as_ref(),
-        &options.keep,
+        keep,
     )?;
     let retained_now = retained(session.locked.inventory(), &plan);
     let (evicted, needed) = evict(&mut session, &plan)?;
@@ -125,7 +122,7 @@ pub fn prune(context: &Context, options: &PruneOptions) -> Result<PruneOutcome> 
         .iter()
         .filter(|c| !c.is_safety())
         .count();
-    let keep = options.keep.policy(context).last;
+    let keep = keep.policy(context).last;
     warnings.extend(plan.over_keep.then_some(Warning::OverKeep { keep, kept }));
     Ok(PruneOutcome {
         exists: true,
@@ -291,8 +288,8 @@ fn retained(inventory: &Inventory, plan: &RetentionPlan) -> Vec<Retained> {
         inventory.checkpoints.iter().map(|c| (c.id, c)).collect();
     let retained = |(id, why): &(ObjectId, Vec<KeepReason>)| {
         let checkpoint = (*known.get(id)?).clone();
-        let why = why.clone();
-        Some(Retained { checkpoint, why })
+        let rules = why.clone();
+        Some(Retained { checkpoint, rules })
     };
     plan.kept.iter().rev().filter_map(retained).collect()
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::CheckpointId;
+use crate::model::json::{self, JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::maintain::heal_from_worktree::heal_from_worktree;
 use crate::ops::session::{self, Session};
@@ -26,11 +27,12 @@ const PASSES: usize = 4;
 const PASSES_UPTO: usize = 16;
 
 /// What a repair did.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct RepairOutcome {
     /// Derived files that were wrong and have been rebuilt.
     pub derived: Vec<FileFinding>,
     /// Unusable files that were set aside within the store.
+    #[serde(serialize_with = "json::path_list")]
     pub set_aside: Vec<PathBuf>,
     /// Checkpoints that lacked objects and are whole again.
     pub healed: usize,

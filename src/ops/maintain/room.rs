@@ -6,7 +6,7 @@ use crate::model::checkpoint::keep_policy::PolicyChange;
 use crate::model::restore_plan::RestorePlan;
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::KeepOptions;
-use crate::ops::maintain::prune::{self, PruneOptions, PruneOutcome};
+use crate::ops::maintain::prune::{self, PruneOutcome};
 use crate::ops::restore::restore_options::Request;
 use crate::ops::restore::restore_paths::as_typed;
 use crate::store::files::atomic_file::is_full;
@@ -40,13 +40,7 @@ fn in_store(context: &Context) -> Sentence {
             change,
             ..KeepOptions::default()
         };
-        let found: Result<_> = prune::prune(
-            context,
-            &PruneOptions {
-                dry_run: true,
-                keep,
-            },
-        );
+        let found: Result<_> = prune::prune(context, &keep, true);
         found.ok()
     };
     let frees = |found: &PruneOutcome| found.bytes_after + WORTH_BYTES <= found.bytes_before;

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::error::Result;
 use crate::model::checkpoint::record::CheckpointId;
+use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
@@ -20,15 +21,19 @@ pub use crate::store::damage::check::FaultyCheckpoint;
 pub use crate::store::damage::check::FileFinding;
 pub use crate::store::damage::salvage::Salvaged;
 
-#[derive(Debug, Default)]
+/// What `verify` found, and what `--repair` did about it.
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct VerifyOutcome {
-    /// Whether there is a store for this root.
+    /// Whether there is a store.
     pub exists: bool,
     /// Digest of the content of the selected checkpoint, if that is whole.
     pub content: Option<String>,
+    #[serde(flatten)]
     pub report: CheckReport,
-    /// What a repair did; `None` if none was requested.
+    /// Null without `--repair`.
+    #[serde(rename = "repair")]
     pub repaired: Option<RepairOutcome>,
+    #[serde(skip)]
     pub warnings: Vec<Warning>,
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::progress::Progress;
 use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
+use crate::model::json::{self, JsonSchema, MaybePath, Serialize};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::store::layout::Layout;
@@ -21,11 +22,13 @@ pub struct CheckOptions<'o> {
 }
 
 /// The findings of a check and the amount checked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CheckReport {
+    #[serde(rename = "checkpoint_count")]
     pub checkpoints: usize,
-    /// Distinct objects and the bytes of their content.
+    /// Number of distinct objects.
     pub objects: u64,
+    #[serde(rename = "checked_bytes")]
     pub bytes: u64,
     pub damaged: Vec<FaultyCheckpoint>,
     /// Damaged files with content that is nowhere else.
@@ -35,10 +38,10 @@ pub struct CheckReport {
 }
 
 /// A damaged checkpoint and its faults.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FaultyCheckpoint {
     pub id: CheckpointId,
-    /// Unknown if the commit is unreadable.
+    /// Null if the commit is unreadable.
     pub reason: Option<String>,
     pub faults: Vec<Fault>,
 }
@@ -60,19 +63,23 @@ impl From<DamagedCheckpoint> for FaultyCheckpoint {
 }
 
 /// A missing or damaged part of a checkpoint.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Fault {
-    /// `None` for parts without a user's path: the commit or its meta.
+    /// Null for parts without a user's path: the commit or its meta.
+    #[serde(flatten, serialize_with = "json::maybe_path")]
+    #[schemars(with = "MaybePath")]
     pub path: Option<RelPath>,
     /// The missing or damaged object, if there is one.
+    #[serde(rename = "object_id")]
     pub object: Option<ObjectId>,
     pub why: String,
 }
 
 /// A damaged file of the store.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct FileFinding {
     /// Relative to the store.
+    #[serde(serialize_with = "json::path")]
     pub file: PathBuf,
     pub why: String,
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::base::progress::Progress;
 use crate::error::Result;
 use crate::model::checkpoint::manifest;
+use crate::model::json::{self, JsonSchema, Serialize};
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::check::{CheckOptions, CheckReport, FaultyCheckpoint};
 use crate::store::damage::check_checkpoints::CheckpointChecker;
@@ -32,9 +33,10 @@ use crate::store::small_files::journal::{self, JournalState};
 pub use crate::store::damage::salvage_objects::Unreadable;
 
 /// The result of a salvage.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Salvaged {
     /// Path at which the damaged store is kept.
+    #[serde(serialize_with = "json::path")]
     pub kept_as: PathBuf,
     pub whole: usize,
     /// Kept checkpoints that lack the bytes of some files; the others can be restored singly.
