@@ -1,6 +1,14 @@
-//! Parses JSON so that each number keeps the spelling that it has in the text.
+//! JSON: parsed so that each number keeps the spelling that it has in the text, and how times and
+//! paths of the system are published.
 
+use std::path::{Path, PathBuf};
+
+pub use schemars::JsonSchema;
+pub use serde::Serialize;
+use serde::Serializer;
 use serde_json::{Number, Value};
+
+use crate::base::time::rfc3339;
 
 /// UTF-8 byte order mark, which some editors write.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -40,6 +48,34 @@ fn numbers(bytes: &[u8]) -> impl Iterator<Item = &str> {
     let is_number = |part: &&[u8]| part.first().is_some_and(|first| *first != b'e');
     let texts = parts.filter(is_number);
     texts.filter_map(|part| std::str::from_utf8(part).ok())
+}
+
+/// A moment in UTC, with milliseconds.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(extend("pattern" = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$"))]
+pub struct TimeText(String);
+
+impl TimeText {
+    pub fn new(time_ms: i64) -> Self {
+        Self(rfc3339(time_ms))
+    }
+}
+
+/// Serializes milliseconds since 1970 as a [`TimeText`].
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+pub fn time<S: Serializer>(time_ms: &i64, serializer: S) -> Result<S::Ok, S::Error> {
+    TimeText::new(*time_ms).serialize(serializer)
+}
+
+/// Serializes a path of the system as text; what is not UTF-8 in it is replaced.
+pub fn path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&path.display())
+}
+
+/// Serializes several paths as [`path`] does one.
+pub fn path_list<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(paths.iter().map(|path| path.display().to_string()))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::cli::command_context::{self, CommandContext};
-use crate::cli::commands::{Command, DirCommand, glance, hook};
+use crate::cli::commands::{AnyCommand, DirCommand, glance, hook};
 use crate::cli::grammar::ParseRefusal;
 use crate::cli::parse::{self, Cli};
 use crate::cli::run::Properties;
@@ -114,8 +114,8 @@ impl Invocation<'_> {
         let name = command.name();
         place::set_command(name);
         let properties = match &command {
-            Command::InDirectory(command) => command.properties(),
-            Command::Anywhere(_) => Properties::USUAL,
+            AnyCommand::InDirectory(command) => command.properties(),
+            AnyCommand::Anywhere(_) => Properties::USUAL,
         };
         let failed = properties.failure_code;
         let prompt = Prompt::new(
@@ -136,8 +136,8 @@ impl Invocation<'_> {
         };
         let mut warnings = Vec::new();
         let code = match command {
-            Command::Anywhere(command) => command.run(&cmd, self.environment),
-            Command::InDirectory(command) => {
+            AnyCommand::Anywhere(command) => command.run(&cmd, self.environment),
+            AnyCommand::InDirectory(command) => {
                 let (own_file, environment) = (properties.own_file, self.environment);
                 let typed = || command_context::place(&global, &environment);
                 let place = self.place.cloned().map_or_else(typed, Ok);

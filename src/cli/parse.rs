@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::{Args as _, Command as Grammar, FromArgMatches as _, Parser};
 
-use crate::cli::commands::{self, Command};
+use crate::cli::commands::{self, AnyCommand};
 use crate::cli::global::GlobalArgs;
 use crate::cli::grammar::{self, ParseRefusal};
 use crate::view::{place, version};
@@ -20,7 +20,7 @@ pub struct Cli {
     #[command(flatten)]
     pub global: GlobalArgs,
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<AnyCommand>,
 }
 
 /// Reads the command line.

@@ -59,7 +59,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "config" config::ConfigAnswer,
     "config.set" config::ConfigAnswer,
     "create" create::CreateAnswer,
-    "delete" Option<DeleteOutcome>,
+    "delete" DeleteOutcome,
     "diff" diff::DiffAnswer,
     "doctor" doctor::DoctorAnswer,
     "export" export::ExportAnswer,

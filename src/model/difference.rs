@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::json::{JsonSchema, Serialize};
+use crate::base::json::{JsonSchema, Serialize};
 use crate::model::state::entry::{Entry, Kind, WhyNot};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;

@@ -1,12 +1,8 @@
 //! The model in JSON: one published shape for each thing, wherever an answer names it.
 
-use std::path::{Path, PathBuf};
-
-pub use schemars::JsonSchema;
-pub use serde::Serialize;
 use serde::Serializer;
 
-use crate::base::time::rfc3339;
+pub use crate::base::json::{JsonSchema, Serialize, TimeText, path, path_list, time};
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointId, CheckpointKind};
 use crate::model::checkpoint::retention::Evicted;
@@ -17,18 +13,6 @@ use crate::model::state::meta::Meta;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::ScopePart;
-
-/// A moment in UTC, with milliseconds.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-#[serde(transparent)]
-#[schemars(extend("pattern" = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$"))]
-pub struct TimeText(String);
-
-impl TimeText {
-    pub fn new(time_ms: i64) -> Self {
-        Self(rfc3339(time_ms))
-    }
-}
 
 /// A checkpoint, wherever one is named.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -362,22 +346,6 @@ published_as! {
 }
 
 pub(crate) use published_as;
-
-/// Serializes milliseconds since 1970 as a [`TimeText`].
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
-pub fn time<S: Serializer>(time_ms: &i64, serializer: S) -> Result<S::Ok, S::Error> {
-    TimeText::new(*time_ms).serialize(serializer)
-}
-
-/// Serializes a path of the system as text; what is not UTF-8 in it is replaced.
-pub fn path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(&path.display())
-}
-
-/// Serializes several paths as [`path`] does one.
-pub fn path_list<S: Serializer>(paths: &[PathBuf], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(paths.iter().map(|path| path.display().to_string()))
-}
 
 /// Serializes a checkpoint as a [`CheckpointRow`].
 #[expect(clippy::ref_option, reason = "serde asks for it")]

@@ -4,7 +4,7 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use serde_json::Value;
 
-pub use crate::model::json::{JsonSchema, Serialize};
+pub use crate::base::json::{JsonSchema, Serialize};
 
 use crate::base::text::is_deceptive;
 

@@ -1,7 +1,7 @@
 //! The pages of `checkpoint help TOPIC`.
 
 /// Topics and pages, in the order in which a newcomer needs them. None has the name of a command.
-const TOPICS: [(&str, &str); 15] = [
+const TOPICS: [(&str, &str); 14] = [
     ("selectors", include_str!("../docs/selectors.md")),
     ("history", include_str!("../docs/history.md")),
     ("recovery", include_str!("../docs/recovery.md")),
@@ -15,7 +15,6 @@ const TOPICS: [(&str, &str); 15] = [
     ("workflows", include_str!("../docs/workflows.md")),
     ("agents", include_str!("../docs/agents.md")),
     ("json", include_str!("../docs/json.md")),
-    ("json-fields", include_str!("../docs/json-fields.md")),
     ("configuration", include_str!("../docs/configuration.md")),
     ("performance", include_str!("../docs/performance.md")),
     ("platforms", include_str!("../docs/platforms.md")),

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use checkpoint::cli::commands::{Command, DirCommand};
+use checkpoint::cli::commands::{AnyCommand, DirCommand};
 use checkpoint::cli::parse;
 use serde_json::Value;
 
@@ -285,7 +285,7 @@ fn parsed(line: &str) -> DirCommand {
         .collect();
     let cli = parse::parse(&words).unwrap_or_else(|refusal| panic!("{line}: {}", refusal.text));
     match cli.command {
-        Some(Command::InDirectory(command)) => command,
+        Some(AnyCommand::InDirectory(command)) => command,
         other => panic!("{line}: {other:?}"),
     }
 }

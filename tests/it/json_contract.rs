@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use crate::bench::{Run, Sandbox};
 
 fn schema(name: &str) -> Value {
-    let text = checkpoint::view::schema::text(name).unwrap_or_else(|| panic!("no schema {name}"));
+    let text = checkpoint::cli::schema::text(name).unwrap_or_else(|| panic!("no schema {name}"));
     serde_json::from_str(&text).expect("a schema is JSON")
 }
 
 /// The names of all answers: not of contracts, and not of what other programs prescribe.
 fn answers() -> Vec<&'static str> {
-    let mut names = checkpoint::view::schema::names();
+    let mut names = checkpoint::cli::schema::names();
     names.retain(|name| {
         !["contract", "copies", "pipeline-state", "restore-contract"].contains(name)
     });
@@ -70,7 +70,7 @@ fn every_command_publishes_the_schema_of_its_answer() {
     let listed = sandbox.run(&["schema"]).success().stdout;
     assert_eq!(
         listed.lines().collect::<Vec<_>>(),
-        checkpoint::view::schema::names()
+        checkpoint::cli::schema::names()
     );
     let list = sandbox.run(&["schema", "list"]).success().stdout;
     assert_eq!(

@@ -1,8 +1,6 @@
-//! The pages on JSON: the tables of fields are those of the schemas, and the scripts do what they
-//! are said to do.
+//! The page on JSON: its codes are those of the source, and the scripts do what they are said to do.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write as _;
 
 use serde_json::Value;
 use strum::VariantNames as _;
@@ -43,72 +41,6 @@ fn kind(schema: &Value) -> String {
         }
         _ => "any".to_owned(),
     }
-}
-
-fn table(object: &Value) -> String {
-    let mut text = "| field | type | meaning |\n|---|---|---|\n".to_owned();
-    for (name, field) in object["properties"].as_object().into_iter().flatten() {
-        let meaning = field["description"].as_str().unwrap_or_default();
-        let meaning = meaning.replace('\n', " ").replace('|', "\\|");
-        writeln!(text, "| `{name}` | {} | {meaning} |", kind(field)).expect("a string takes all");
-    }
-    text
-}
-
-/// The page of all fields: `data` of each answer, then the parts that they share.
-fn rendered() -> String {
-    let mut text = "# Fields of the JSON answers\n\n\
-        Made from the schemas that `checkpoint schema NAME` prints. Every answer has the\n\
-        fields of *Answer*; below are those of its `data`, and the parts that they name.\n"
-        .to_owned();
-    let mut parts: BTreeMap<String, Value> = BTreeMap::new();
-    let mut frame = None;
-    let mut answers: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for name in checkpoint::view::schema::names() {
-        if ["contract", "pipeline-state", "restore-contract"].contains(&name) {
-            continue;
-        }
-        let schema = checkpoint::view::schema::text(name).expect("a schema");
-        let schema: Value = serde_json::from_str(&schema).expect("a schema is JSON");
-        for (part, body) in schema["$defs"].as_object().into_iter().flatten() {
-            parts.insert(part.clone(), body.clone());
-        }
-        if name == "copies" {
-            parts.insert("manifest.json of plain copies".into(), schema);
-            continue;
-        }
-        let data = kind(&schema["properties"]["data"]).replace(" or null", "");
-        frame = frame.or(Some(schema));
-        answers.entry(data).or_default().push(name);
-    }
-    let frame = frame.expect("an answer");
-    write!(text, "\n## Answer\n\n{}", table(&frame)).expect("a string takes all");
-    for (data, names) in answers.iter().filter(|(data, _)| *data != "null") {
-        let body = parts.remove(data).expect("the data of an answer");
-        let names: String = names.iter().map(|name| format!("* {name}\n")).collect();
-        write!(text, "\n## {data}\n\n{names}\n{}", table(&body)).expect("a string takes all");
-    }
-    for (name, body) in parts.iter().filter(|(name, _)| *name != "TimeText") {
-        write!(text, "\n## {name}\n\n").expect("a string takes all");
-        let meaning = body["description"].as_str().unwrap_or_default();
-        if !meaning.is_empty() && meaning.len() < 80 {
-            write!(text, "{meaning}\n\n").expect("a string takes all");
-        }
-        text.push_str(&table(body));
-    }
-    text
-}
-
-#[test]
-fn the_page_of_fields_is_what_the_schemas_say() {
-    let path = source::package().join("src/docs/json-fields.md");
-    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
-        std::fs::write(&path, rendered()).expect("the page can be written");
-    }
-    assert!(
-        page("json-fields") == rendered(),
-        "src/docs/json-fields.md differs from the schemas; UPDATE_SNAPSHOTS=1 makes it anew"
-    );
 }
 
 /// The block of the page on JSON that is marked so.
@@ -230,12 +162,12 @@ fn sorts(schema: &Value, found: &mut BTreeMap<String, BTreeSet<String>>) {
 #[test]
 fn a_name_stands_for_one_sort_of_value_in_all_answers() {
     let mut found = BTreeMap::new();
-    for name in checkpoint::view::schema::names() {
+    for name in checkpoint::cli::schema::names() {
         // Documents of other programs, whose fields are given.
         if ["contract", "pipeline-state", "restore-contract", "copies"].contains(&name) {
             continue;
         }
-        let schema = checkpoint::view::schema::text(name).expect("a schema");
+        let schema = checkpoint::cli::schema::text(name).expect("a schema");
         sorts(
             &serde_json::from_str(&schema).expect("a schema is JSON"),
             &mut found,

@@ -18,10 +18,9 @@ const LONGEST_README: usize = 220;
 /// may be wider.
 const WIDEST_PROSE: usize = 80;
 /// Pages without an example that runs everywhere.
-const WITHOUT_EXAMPLES: [&str; 5] = [
+const WITHOUT_EXAMPLES: [&str; 4] = [
     "agents",
     "databases",
-    "json-fields",
     "performance",
     "platforms",
 ];

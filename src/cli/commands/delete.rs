@@ -43,13 +43,13 @@ pub struct DeleteArgs {
 }
 
 impl Command for DeleteArgs {
-    type Answer = Option<DeleteOutcome>;
+    type Answer = DeleteOutcome;
     const TRAITS: Properties = Properties {
         has_dry_run: true,
         ..Properties::LONG
     };
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<Self::Answer>> {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<DeleteOutcome>> {
         let options = DeleteOptions {
             plan: self.plan.resolve(context, cmd, self.dry_run)?,
             selectors: self.selectors,
@@ -65,21 +65,17 @@ impl Command for DeleteArgs {
         let mut outcome = if self.all {
             delete_store(context, &options, &mut ask)?
         } else {
-            Some(delete(context, &options, &mut ask)?)
+            delete(context, &options, &mut ask)?
         };
-        let warnings = outcome
-            .as_mut()
-            .map(|outcome| std::mem::take(&mut outcome.warnings));
-        let is_left = outcome.as_ref().is_some_and(|outcome| {
-            outcome.whole_store && !outcome.dry_run && outcome.bytes_after > 0
-        });
+        let warnings = std::mem::take(&mut outcome.warnings);
+        let is_left = outcome.whole_store && !outcome.dry_run && outcome.bytes_after > 0;
         Ok(Done {
             exit: if is_left {
                 exit_code::PARTIAL
             } else {
                 exit_code::DONE
             },
-            ..Done::new(outcome, warnings.unwrap_or_default())
+            ..Done::new(outcome, warnings)
         })
     }
 }
@@ -119,33 +115,33 @@ fn line(one: &ToDelete, time: fn(i64) -> String, out: &Out<'_>) -> String {
     }
 }
 
-impl Text for Option<DeleteOutcome> {
+impl Text for DeleteOutcome {
     fn write(&self, out: &mut Out<'_>) {
-        let Some(outcome) = self else {
+        if !self.exists {
             return out.no_store();
-        };
+        }
         let time = time::shown(out.is_for_a_person);
-        for one in &outcome.deleted {
+        for one in &self.deleted {
             let line = line(one, time, out);
-            if outcome.dry_run {
+            if self.dry_run {
                 outln!(out, "  {line}");
             } else {
                 talkln!(out, "  {line}");
             }
         }
-        let number = count(outcome.deleted.len(), "checkpoint", "checkpoints");
-        let (before, after) = (size(outcome.bytes_before), size(outcome.bytes_after));
-        let (done, room) = match (outcome.dry_run, outcome.whole_store) {
+        let number = count(self.deleted.len(), "checkpoint", "checkpoints");
+        let (before, after) = (size(self.bytes_before), size(self.bytes_after));
+        let (done, room) = match (self.dry_run, self.whole_store) {
             (true, false) => ("Would delete", String::new()),
             (true, true) => ("Would delete", format!(", {before}")),
             (false, _) => ("Deleted", format!(", {before} → {after}")),
         };
-        let store = if outcome.whole_store {
-            format!(" and the store {}", escape_path(&outcome.store))
+        let store = if self.whole_store {
+            format!(" and the store {}", escape_path(&self.store))
         } else {
             String::new()
         };
         outln!(out, "{done} {number}{store}{room}");
-        write_plan(out, outcome.plan_digest.as_deref());
+        write_plan(out, self.plan_digest.as_deref());
     }
 }

@@ -11,7 +11,7 @@ use crate::agent::dialect::read;
 use crate::agent::event_place::NamedDirs;
 use crate::agent::glance::{self, Glance};
 use crate::cli::command_context::{self, CommandContext};
-use crate::cli::commands::{Command, OtherCommand};
+use crate::cli::commands::{AnyCommand, OtherCommand};
 use crate::cli::global::GlobalArgs;
 use crate::cli::run::RunAnywhere;
 use crate::cli::terminal::printer;
@@ -62,7 +62,7 @@ impl RunAnywhere for PromptArgs {
 pub fn run(args: &[OsString]) -> ExitCode {
     panic::set_hook(Box::new(|_| signals::end_at_once()));
     if let Ok(cli) = parse::parse(args)
-        && let Some(Command::Anywhere(command)) = cli.command
+        && let Some(AnyCommand::Anywhere(command)) = cli.command
     {
         match command {
             OtherCommand::Statusline(args) => {

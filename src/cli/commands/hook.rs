@@ -19,7 +19,7 @@ use crate::agent::hook::handle::{self, HookOptions};
 use crate::agent::hook::marks::Beginning;
 use crate::base::interrupt::Interrupt;
 use crate::cli::command_context::{self, CommandContext};
-use crate::cli::commands::{Command, OtherCommand};
+use crate::cli::commands::{AnyCommand, OtherCommand};
 use crate::cli::global::GlobalArgs;
 use crate::cli::run::RunAnywhere;
 use crate::cli::terminal::printer;
@@ -80,7 +80,7 @@ pub fn run(args: &[OsString]) -> ExitCode {
     let started = Instant::now();
     panic::set_hook(Box::new(|_| signals::end_at_once()));
     if let Ok(cli) = parse::parse(args)
-        && let Some(Command::Anywhere(OtherCommand::Hook(hook))) = cli.command
+        && let Some(AnyCommand::Anywhere(OtherCommand::Hook(hook))) = cli.command
     {
         run_in_time(cli.global, hook, started);
     }

@@ -73,20 +73,20 @@ macro_rules! commands {
 
         #[derive(Debug, Subcommand)]
         #[expect(clippy::large_enum_variant, reason = "there is one of it in each run")]
-        pub enum Command {
+        pub enum AnyCommand {
             #[command(flatten)]
             InDirectory(DirCommand),
             #[command(flatten)]
             Anywhere(OtherCommand),
         }
 
-        impl Default for Command {
+        impl Default for AnyCommand {
             fn default() -> Self {
                 Self::InDirectory(DirCommand::Status(status::StatusArgs::default()))
             }
         }
 
-        impl Command {
+        impl AnyCommand {
             /// Returns the name in the JSON schema.
             pub fn name(&self) -> &'static str {
                 match self {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::base::json::{JsonSchema, Serialize};
 use crate::base::text::{escape, escape_path};
 use crate::base::time::utc_seconds;
 use crate::cli::command_context::CommandContext;
@@ -9,7 +10,6 @@ use crate::cli::run::{Command, Properties};
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::difference::ChangeKind;
-use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::browse::status::{StatusOutcome, status};
 use crate::ops::capture::left_out::LeftOutJson;
 use crate::ops::context::Context;

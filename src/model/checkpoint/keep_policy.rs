@@ -2,8 +2,8 @@
 
 use std::cmp::Reverse;
 
+use crate::base::json::{JsonSchema, Serialize};
 use crate::base::time::local_periods;
-use crate::model::json::{JsonSchema, Serialize};
 
 /// How many checkpoints stay. A checkpoint stays if one rule keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

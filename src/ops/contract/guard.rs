@@ -1,13 +1,13 @@
 //! `guard`: whether a checkpoint exists from which the coming change can be undone. Nothing is
 //! written; the directory is scanned only to advise a working command.
 
+use crate::base::json::{JsonSchema, Serialize};
 use crate::base::time::{self, MINUTE_MS, age};
 use crate::config::environment;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::scope::{Scope, ScopePart};
 use crate::ops::browse::list::reader_warnings;
@@ -37,6 +37,20 @@ pub struct GuardOutcome {
     pub coverage: &'static str,
     /// What it is limited to, as typed; null for the whole directory.
     pub scope: Option<Vec<String>>,
+}
+
+impl GuardOutcome {
+    fn new(checkpoint: &Checkpoint, age_ms: i64) -> Self {
+        let record = &checkpoint.record;
+        let parts = |scope: &Scope| scope.parts().iter().map(ScopePart::shown).collect();
+        Self {
+            alias: alias::of(checkpoint),
+            age_ms,
+            coverage: record.coverage.into_str(),
+            scope: record.terms.scope.as_ref().map(parts),
+            checkpoint: checkpoint.clone(),
+        }
+    }
 }
 
 struct GuardedPath {
@@ -95,16 +109,7 @@ pub fn guard(
                 .saturating_sub(checkpoint.record.time_ms)
                 .max(0);
             let warnings = reader_warnings(context, &store, &inventory)?;
-            let record = &checkpoint.record;
-            let parts = |scope: &Scope| scope.parts().iter().map(ScopePart::shown).collect();
-            let outcome = GuardOutcome {
-                alias: alias::of(checkpoint),
-                age_ms,
-                coverage: record.coverage.into_str(),
-                scope: record.terms.scope.as_ref().map(parts),
-                checkpoint: (*checkpoint).clone(),
-            };
-            return Ok((outcome, warnings));
+            return Ok((GuardOutcome::new(checkpoint, age_ms), warnings));
         };
         let covered = shown(context, wanted.scope.as_ref());
         refusal.get_or_insert(format!("the newest checkpoint that covers {covered} {why}"));

@@ -1,9 +1,9 @@
 //! `hold` and `release`: while a hold stands, only safety checkpoints are made.
 
+use crate::base::json::{JsonSchema, Serialize};
 use crate::base::time;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::hold::{Hold, LONGEST_MS, USUAL_MS, check_name};
-use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;

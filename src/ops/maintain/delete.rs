@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::mismatch::Candidate;
 use crate::model::checkpoint::record::{CheckpointId, CheckpointKind, DamagedCheckpoint};
-use crate::model::json::{self, CheckpointRef, JsonSchema, Serialize, published_as};
+use crate::model::json::{self, CheckpointRef, Dropped, JsonSchema, Serialize, published_as};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::restore::planned_restore::refuse_other_plan;
@@ -40,10 +40,13 @@ pub struct ToDelete {
     pub kind: Option<CheckpointKind>,
 }
 
-published_as! { ToDelete, CheckpointRef, |one| {
+published_as! { ToDelete, Dropped, |one| {
     let record = one.record.as_ref();
     let made = record.map(|(_, time_ms)| *time_ms).zip(one.kind);
-    CheckpointRef::of_parts(&one.id, record.map(|(reason, _)| &**reason), made)
+    Dropped {
+        checkpoint: CheckpointRef::of_parts(&one.id, record.map(|(reason, _)| &**reason), made),
+        why: "asked_for".to_owned(),
+    }
 }; }
 
 /// Shows what would be deleted and asks for consent. An error ends the command: no terminal, or the
@@ -53,7 +56,11 @@ pub type DeletionConsent<'c> = dyn FnMut(&DeleteOutcome) -> Result<()> + 'c;
 /// What was deleted, or would be.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct DeleteOutcome {
+    /// Whether there was a store.
+    #[serde(skip)]
+    pub exists: bool,
     /// In the order in which they were named.
+    #[serde(rename = "dropped")]
     pub deleted: Vec<ToDelete>,
     /// The store's directory was deleted too.
     pub whole_store: bool,
@@ -134,6 +141,7 @@ pub fn delete(
     )?;
     let bytes_before = bytes_below(store.dir());
     let outcome = DeleteOutcome {
+        exists: true,
         store: store.dir().to_path_buf(),
         deleted: to_delete,
         whole_store: false,

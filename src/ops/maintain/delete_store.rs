@@ -18,23 +18,26 @@ use crate::store::refs::inventory::Inventory;
 use crate::store::repository::Store;
 use crate::store::small_files::journal::{self, JournalStage, JournalState};
 
-/// Returns `None` if there is no store.
 pub fn delete_store(
     context: &Context,
     options: &DeleteOptions,
     consent: &mut DeletionConsent<'_>,
-) -> Result<Option<DeleteOutcome>> {
+) -> Result<DeleteOutcome> {
     let dir = context.store_dir()?;
-    let outcome =
-        ownership::is_own_directory(&dir)?.then(|| whole_store_outcome(&dir, options.dry_run));
+    let exists = ownership::is_own_directory(&dir)?;
+    let outcome = DeleteOutcome {
+        exists,
+        whole_store: exists,
+        ..whole_store_outcome(&dir, options.dry_run)
+    };
     if options.dry_run {
-        return Ok(outcome.map(DeleteOutcome::planned));
+        return Ok(outcome.planned());
     }
     let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
-    let Some(outcome) = outcome else {
+    if !exists {
         clear_leftovers(&dir)?;
-        return Ok(None);
-    };
+        return Ok(outcome);
+    }
     let checkpoints = read(&dir)
         .map(|inventory| inventory.checkpoints)
         .unwrap_or_default();
@@ -56,11 +59,11 @@ pub fn delete_store(
     }
     let left = clear_leftovers(&dir).err();
     warnings.extend(left.map(Warning::bookkeeping("removing all files of the store")));
-    Ok(Some(DeleteOutcome {
+    Ok(DeleteOutcome {
         bytes_after: left_behind(&dir),
         warnings,
         ..outcome
-    }))
+    })
 }
 
 /// Returns the size of what deletions of this store left behind.
@@ -94,6 +97,7 @@ fn whole_store_outcome(dir: &Path, dry_run: bool) -> DeleteOutcome {
         kind: None,
     });
     DeleteOutcome {
+        exists: true,
         store: dir.to_path_buf(),
         deleted: whole.chain(lost).collect(),
         whole_store: true,

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use crate::base::json::{JsonSchema, Serialize};
 use crate::base::threads;
 use crate::error::{Error, Instead, Result};
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::capture::effective_rules::effective_rules;
 use crate::ops::capture::pipeline::{CaptureOptions, CaptureOutcome, Sink, capture};

@@ -1,8 +1,8 @@
 //! `pin` and `unpin`: protects a checkpoint from every retention policy.
 
+use crate::base::json::{JsonSchema, Serialize};
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::select::checkpoint::find_own;
 use crate::ops::session;

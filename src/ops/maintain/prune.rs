@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::base::json::{JsonSchema, Serialize};
 use crate::base::progress::WorkPhase;
 use crate::base::read_regular;
 use crate::error::{Error, Result};
@@ -10,7 +11,6 @@ use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::manifest;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::checkpoint::retention::{self, Evicted, RetentionPlan};
-use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::{KeepOptions, drop_planned, is_before_tool, named};

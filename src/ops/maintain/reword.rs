@@ -1,8 +1,8 @@
 //! `reword`: gives a checkpoint another reason. Its id stays the same.
 
+use crate::base::json::{JsonSchema, Serialize};
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
-use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::create::options::{check_names_nothing_else, checked_text};
 use crate::ops::select::checkpoint::find_own;

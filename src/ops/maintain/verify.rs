@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
+use crate::base::json::{JsonSchema, Serialize};
 use crate::error::Result;
 use crate::model::checkpoint::record::CheckpointId;
-use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;

@@ -59,7 +59,7 @@ fn validator(name: &str) -> Result<Arc<Validator>, String> {
     if let Some(validator) = known.get(name) {
         return Ok(Arc::clone(validator));
     }
-    let text = checkpoint::view::schema::text(name)
+    let text = checkpoint::cli::schema::text(name)
         .ok_or_else(|| format!("'checkpoint schema {name}' has nothing to say"))?;
     let schema: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let validator = jsonschema::validator_for(&schema).map_err(|error| error.to_string())?;
