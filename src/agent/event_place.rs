@@ -29,12 +29,10 @@ impl NamedDirs {
         if projects.is_empty() {
             projects.push(known.map_or_else(|| current.clone(), plain));
         }
+        // What is done while the shell stands in a linked worktree may be done in both.
         let with_worktree = |project: PathBuf| {
             let worktree = linked_worktree(&current, &project);
-            // What is done in one beside the project may be done in both.
-            let is_beside = |worktree: &PathBuf| !worktree.starts_with(&project);
-            let counts = worktree.as_ref().is_none_or(is_beside);
-            counts.then_some(project).into_iter().chain(worktree)
+            std::iter::once(project).chain(worktree)
         };
         let places = projects.into_iter().flat_map(with_worktree);
         places.map(Place::searched).collect()

@@ -22,6 +22,11 @@ pub fn parse(bytes: &[u8]) -> serde_json::Result<Value> {
     Ok(value)
 }
 
+/// Whether bytes are one whole JSON document.
+pub fn is_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+}
+
 /// Gives numbers their spelling in the text, of which the parser changes exponents: `1E5` to `1e+5`.
 fn respell(value: &mut Value, spelled: &mut dyn Iterator<Item = &str>) {
     match value {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::base::text::escape_path;
 use crate::error::{Error, Result};
 
 /// Every environment variable that this program reads; filled once, at the rim.
@@ -87,10 +88,20 @@ pub enum Origin {
 
 /// Returns the base under which all stores lie, by the first of flag, `CHECKPOINT_HOME`,
 /// `CLAUDE_CONFIG_DIR` and home.
+///
+/// # Errors
+/// There is none, or a variable names a relative path, which each directory would take for another.
 pub fn base(flag: Option<&Path>, environment: &Environment) -> Result<PathBuf> {
-    base_and_origin(flag, environment)
-        .map(|(base, _)| base)
-        .ok_or_else(|| no_base(environment))
+    match base_and_origin(flag, environment) {
+        Some((base, Origin::Environment(variable))) if !base.is_absolute() => Err(Error::Usage {
+            what: format!(
+                "{variable} is '{}', not an absolute path",
+                escape_path(&base)
+            ),
+        }),
+        Some((base, _)) => Ok(base),
+        None => Err(no_base(environment)),
+    }
 }
 
 pub fn no_base(environment: &Environment) -> Error {

@@ -2,7 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::error::Result;
+use crate::base::text::escape_path;
+use crate::error::{Error, Result};
 use crate::model::state::rel_path::RelPath;
 use crate::ops::restore::restore_paths::with_slashes;
 use crate::store::layout::store_dir;
@@ -35,11 +36,19 @@ impl RootSearch<'_> {
     /// Finds the root of a place: the nearest directory with a store, upwards from it, or else the
     /// place itself. A repository below such a directory is a root of its own.
     ///
+    /// From within a `.git`, it begins above that.
+    ///
     /// # Errors
-    /// The place is a file, or it is gone, and its parent too.
+    /// The place is a file, or it is gone, and its parent too; or just a `.git` is named.
     pub fn find(&self, place: &Place) -> Result<Root> {
-        let dir = &*place.dir;
-        let start = canonical_or_gone(dir).filter(|_| !place.is_exact);
+        let found = canonical_or_gone(&place.dir);
+        let above_git = above_git(found.as_deref().unwrap_or(&place.dir)).map(Path::to_path_buf);
+        if place.is_exact && above_git.is_some() {
+            let path = escape_path(&place.dir);
+            return Err(Error::DotGitPath { path });
+        }
+        let dir = above_git.as_deref().unwrap_or(&place.dir);
+        let start = above_git.clone().or(found).filter(|_| !place.is_exact);
         let Some(above) = start.as_deref().and_then(|start| self.root_above(start)) else {
             return Root::resolve(dir, Some(dir));
         };
@@ -93,6 +102,12 @@ pub fn exactly(dir: &Path) -> Result<Root> {
 
 fn has_repository(dir: &Path) -> bool {
     dir.join(".git").symlink_metadata().is_ok()
+}
+
+/// Returns the directory in which the outermost `.git` around a directory lies.
+fn above_git(dir: &Path) -> Option<&Path> {
+    let is_git = |dir: &&Path| dir.file_name().is_some_and(|name| name == ".git");
+    dir.ancestors().filter(is_git).last()?.parent()
 }
 
 /// Whether a directory is a linked worktree of the repository in which another directory lies.

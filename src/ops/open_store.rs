@@ -8,7 +8,8 @@ use crate::ops::context::Context;
 use crate::ops::maintain::repair::salvage_unusable;
 use crate::ops::warning::Warning;
 use crate::store::damage::salvage::Unreadable;
-use crate::store::repository::Store;
+use crate::store::layout::Layout;
+use crate::store::repository::{Store, check_exclusion_list};
 
 /// Opens the store, replacing an unusable one by what can be read of it: a checkpoint now is worth
 /// more than a repair that the user must request.
@@ -19,6 +20,7 @@ use crate::store::repository::Store;
 pub fn open_usable(context: &Context, force: bool) -> Result<Store> {
     let store = match open_store(context, force) {
         Err(Error::StoreUnusable { .. }) => {
+            check_exclusion_list(&Layout::new(context.store_dir()?))?;
             let _shield = context.interrupt.shield();
             if let Some(salvaged) =
                 salvage_unusable(context, &context.store_dir()?, Unreadable::Stops)?
@@ -31,7 +33,7 @@ pub fn open_usable(context: &Context, force: bool) -> Result<Store> {
         }
         opened => opened,
     }?;
-    store.check_exclusion_list()?;
+    check_exclusion_list(store.layout())?;
     Ok(store)
 }
 

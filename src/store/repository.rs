@@ -225,18 +225,6 @@ impl Store {
         read_regular::read(&self.layout.exclusion_list()).unwrap_or_else(|_| built_in())
     }
 
-    /// Refuses an exclusion list that is there and cannot be read: more might be captured without it.
-    ///
-    /// # Errors
-    /// Why it cannot be read.
-    pub fn check_exclusion_list(&self) -> Result<()> {
-        let path = self.layout.exclusion_list();
-        match read_regular::read(&path) {
-            Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io("read", &path)(e)),
-            _ => Ok(()),
-        }
-    }
-
     /// Whether a cache can be trusted: its checkpoints exist, and each of its packs is unchanged.
     pub fn trusts(&self, cache: &stat_cache::StatCache) -> bool {
         let packs = self.objects.packs();
@@ -305,4 +293,18 @@ fn make(layout: &Layout, description: &Description) -> Result<()> {
         }
     }
     attempt()
+}
+
+/// Refuses an exclusion list that is there and cannot be read: more might be captured without it.
+///
+/// # Errors
+/// Why it cannot be read.
+pub fn check_exclusion_list(layout: &Layout) -> Result<()> {
+    let path = layout.exclusion_list();
+    match read_regular::read(&path) {
+        Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(Error::io("read", &path)(e))
+        }
+        _ => Ok(()),
+    }
 }

@@ -456,6 +456,24 @@ fn a_list_of_the_store_that_cannot_be_read_never_means_less_protection() {
     assert_eq!(sandbox.listed().len(), 2);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_list_of_the_store_that_is_no_plain_file_is_not_replaced_by_a_create() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("good");
+    let list = sandbox.store().join(".gitignore");
+    std::fs::remove_file(&list).expect("it goes");
+    sandbox.write("mine", "private\n").write("private", "p");
+    sandbox.symlink(&list, sandbox.root().join("mine"));
+    let run = sandbox.run(&["create"]);
+    assert_ne!(run.code, 0, "{run}");
+    run.stderr_has(".gitignore");
+    assert_eq!(
+        list.read_link().expect("a link"),
+        sandbox.root().join("mine")
+    );
+}
+
 #[test]
 fn the_readable_part_of_the_excludes_holds_for_a_restore() {
     let sandbox = Sandbox::new();

@@ -1,6 +1,7 @@
 //! `hook`: a checkpoint at each moment that matters, and never anything that stops an agent.
 
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -790,4 +791,72 @@ fn settings_of_the_user_and_the_system_get_no_store() {
         claude(&sandbox).event("UserPromptSubmit", &prompt);
     }
     assert!(!sandbox.base().join("projects").exists());
+}
+
+#[test]
+fn a_directory_in_which_nothing_is_begun_unasked_is_named_once() {
+    let sandbox = project();
+    sandbox.write(sandbox.home().join(".local/share/app/x"), "1");
+    let dir = sandbox.home().join(".local/share/app");
+    let prompt = json!({ "prompt": "one", "cwd": dir });
+    let first = claude(&sandbox).event("UserPromptSubmit", &prompt);
+    first.stdout_has("a directory of settings");
+    assert_eq!(
+        claude(&sandbox).event("UserPromptSubmit", &prompt).stdout,
+        ""
+    );
+    sandbox
+        .run_in(&dir, &["doctor"])
+        .stdout_has("a directory of settings");
+    assert!(!sandbox.base().join("projects").exists());
+}
+
+#[test]
+fn a_project_that_was_moved_away_is_named_at_the_next_prompt() {
+    let sandbox = project();
+    let gone = json!({ "prompt": "one", "cwd": sandbox.top().join("gone/deep") });
+    claude(&sandbox)
+        .event("UserPromptSubmit", &gone)
+        .stdout_has("does not exist");
+    assert_eq!(claude(&sandbox).event("UserPromptSubmit", &gone).stdout, "");
+    assert_eq!(claude(&sandbox).event("Stop", &gone).stdout, "");
+}
+
+#[test]
+fn an_event_is_read_from_an_agent_that_does_not_close_the_pipe() {
+    let sandbox = project();
+    sandbox.write("a", "open pipe");
+    let event = json!({ "session_id": "s", "cwd": sandbox.root(), "prompt": "{one}",
+        "hook_event_name": "UserPromptSubmit" });
+    let mut command = sandbox.command(&[], &["hook", "--agent", "claude"]);
+    command.stdin(std::process::Stdio::piped());
+    let mut child = command.spawn().expect("it can be started");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    let document = event.to_string();
+    let (head, tail) = document.split_at(40);
+    pipe.write_all(head.as_bytes()).expect("it is read");
+    pipe.write_all(tail.as_bytes()).expect("it is read");
+    assert!(child.wait().expect("it ends").success());
+    drop(pipe);
+    assert_eq!(sandbox.listed().len(), 1);
+}
+
+#[test]
+fn a_partial_checkpoint_is_told_once_for_each_session() {
+    let sandbox = project();
+    let Some(wrapper) = crate::partial::wrapper(&sandbox) else {
+        return;
+    };
+    sandbox.write("closed", "x").chmod("closed", 0);
+    let prompt = |text: &str| {
+        sandbox.write("a", text);
+        let event = json!({ "session_id": "s", "cwd": sandbox.root(), "prompt": text,
+            "hook_event_name": "UserPromptSubmit" });
+        let mut command = sandbox.command(wrapper, &["hook", "--agent", "claude"]);
+        let output = limit::output_fed(&mut command, event.to_string().as_bytes());
+        Run::from_output(format!("{command:?}"), &output.expect("it can be started"))
+    };
+    prompt("one").stdout_has("is partial");
+    assert_eq!(prompt("two").stdout, "");
+    assert_eq!(sandbox.listed().len(), 2);
 }

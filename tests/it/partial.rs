@@ -374,3 +374,27 @@ fn what_could_not_be_read_then_and_cannot_be_now_is_named_with_exit_5() {
         .stdout_has("Already at ")
         .stderr_has("closed-file was left unchanged: cannot be read");
 }
+
+#[test]
+fn an_ignore_file_that_cannot_be_read_stops_a_create_and_no_restore() {
+    let sandbox = Sandbox::new();
+    let Some(wrapper) = wrapper(&sandbox) else {
+        return;
+    };
+    sandbox.write("sub/.gitignore", "private\n").write("a", "1");
+    sandbox.write("sub/private", "p").create("good");
+    sandbox.write("a", "2").chmod("sub/.gitignore", 0);
+    let run = sandbox.run_under(wrapper, &["create", "--json"]).code(4);
+    assert_eq!(run.error_code(), "nothing_held");
+    run.stderr_has("sub/.gitignore cannot be read");
+    sandbox
+        .run_under(wrapper, &["create", "--scope", "a"])
+        .success();
+    let restore = ["restore", "good", "a", "--yes"];
+    let run = sandbox.run_under(wrapper, &restore);
+    assert_eq!(
+        (sandbox.read("a"), sandbox.read("sub/private")),
+        ("1".into(), "p".into()),
+        "{run}"
+    );
+}

@@ -18,12 +18,7 @@ const LONGEST_README: usize = 220;
 /// may be wider.
 const WIDEST_PROSE: usize = 80;
 /// Pages without an example that runs everywhere.
-const WITHOUT_EXAMPLES: [&str; 4] = [
-    "agents",
-    "databases",
-    "performance",
-    "platforms",
-];
+const WITHOUT_EXAMPLES: [&str; 4] = ["agents", "databases", "performance", "platforms"];
 
 struct Step {
     command: String,

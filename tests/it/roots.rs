@@ -327,7 +327,7 @@ fn a_directory_that_is_gone_gets_nothing_unless_a_store_above_holds_it() {
 }
 
 #[test]
-fn a_linked_worktree_below_a_project_is_worked_on_for_itself() {
+fn a_linked_worktree_below_a_project_is_recorded_beside_it() {
     for (agent, names_project) in [("claude", true), ("codex", false)] {
         let world = World::new(&["app/worktree/src"]);
         world.begin_repository("app");
@@ -337,11 +337,12 @@ fn a_linked_worktree_below_a_project_is_worked_on_for_itself() {
             world.0.env("CLAUDE_PROJECT_DIR", world.path("app"));
         }
         world.event(agent, "SessionStart", &json!({ "cwd": world.path("app") }));
-        world.change(&["app/worktree"]);
+        // The user edits the project while the agent's shell stands in the worktree.
+        world.change(&["app", "app/worktree"]);
         let event = json!({ "cwd": world.path("app/worktree/src") });
         world.event(agent, "UserPromptSubmit", &event);
         assert_eq!(world.stores(), ["app", "app/worktree"], "{agent}");
-        assert_eq!(world.count("app"), 1, "{agent}");
+        assert_eq!(world.count("app"), 2, "{agent}");
     }
 }
 
@@ -398,7 +399,7 @@ fn a_worktree_of_another_repository_belongs_to_the_project_around_it() {
     .expect("a file");
     let event = json!({ "cwd": world.path("all/app/inner"), "prompt": "two" });
     world.event("claude", "UserPromptSubmit", &event);
-    assert_eq!(world.stores(), ["all", "all/app/inner"]);
+    assert_eq!(world.stores(), ["all", "all/app", "all/app/inner"]);
 }
 
 /// A root with a checkpoint, and a directory in it.
@@ -608,4 +609,37 @@ fn the_folder_of_all_projects_is_refused() {
         .run(&["-C", &projects.display().to_string(), "create", "--json"])
         .code(4);
     assert_eq!(run.error_code(), "unsafe_root");
+}
+
+#[test]
+fn what_lies_in_a_repositorys_own_data_belongs_to_the_directory_around_it() {
+    let world = World::new(&["app/.git/hooks", "app/.git/worktrees/w"]);
+    world.change(&["app", "app/.git/hooks"]);
+    for dir in ["app/.git", "app/.git/hooks", "app/.git/worktrees/w"] {
+        world.event(
+            "claude",
+            "UserPromptSubmit",
+            &json!({ "cwd": world.path(dir) }),
+        );
+        let create = ["create", "-r", "by hand"];
+        world.0.run_in(&world.path(dir), &create).success();
+        assert_eq!(world.stores(), ["app"], "{dir}");
+        let named = world.path(dir).display().to_string();
+        let exact = ["-C", &named, "create", "--force", "--json"];
+        let run = world.0.run(&exact).code(4);
+        assert_eq!(run.error_code(), "dot_git_path", "{dir}");
+    }
+    let app = world.path("app").display().to_string();
+    let held = world.0.run(&["-C", &app, "ls", "-R"]).success();
+    assert!(!held.stdout.contains(".git"), "{held}");
+}
+
+#[test]
+fn a_variable_with_a_relative_path_names_no_place_for_stores() {
+    let (sandbox, _) = nested();
+    for variable in ["CHECKPOINT_HOME", "CLAUDE_CONFIG_DIR"] {
+        let run = sandbox.env(variable, "st").run(&["create"]).code(2);
+        run.stderr_has(variable).stderr_has("not an absolute path");
+        sandbox.env(variable, "");
+    }
 }

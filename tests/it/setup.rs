@@ -564,3 +564,19 @@ fn every_command_that_a_skill_names_is_one() {
         }
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn a_link_in_a_project_does_not_lead_its_settings_elsewhere() {
+    for agent in ["claude", "cursor", "codex", "gemini"] {
+        let sandbox = Sandbox::new();
+        let elsewhere = sandbox.top().join("elsewhere");
+        std::fs::create_dir(&elsewhere).expect("a directory");
+        sandbox.symlink(format!(".{agent}"), &elsewhere);
+        let run = sandbox.run(&["setup", agent, "--project", "--yes"]);
+        let printed = format!("{}{}", run.stdout, run.stderr);
+        assert!(printed.contains("leads out of the project"), "{run}");
+        let names = std::fs::read_dir(&elsewhere).expect("it is there").count();
+        assert_eq!(names, 0, "{agent}");
+    }
+}

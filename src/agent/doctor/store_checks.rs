@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::agent::doctor::check::{DoctorOutcome, HealthCheck};
+use crate::agent::hook::handle::unsuited;
 use crate::base::text::{escape, escape_path};
 use crate::base::time::age;
 use crate::error::sentence::Sentence;
@@ -30,6 +31,14 @@ pub fn examine(context: &Context, fix: bool) -> Result<DoctorOutcome> {
     let mut outcome = DoctorOutcome::default();
     let dir = context.store_dir()?;
     outcome.checks.push(root(context));
+    if let Some(what) = unsuited(context) {
+        let what = format!("this is {what}: hooks begin nothing here, 'checkpoint create' does");
+        outcome.checks.push(HealthCheck::note("hooks", what));
+    }
+    if context.environment.disabled {
+        let what = "CHECKPOINT_DISABLE is set: nothing is recorded";
+        outcome.checks.push(HealthCheck::note("disabled", what));
+    }
     let place = nearest_directory(&dir);
     let is_writable = writable(context, &place, &mut outcome);
     outcome.checks.push(room(&place));

@@ -59,8 +59,10 @@ pub fn handle(context: &Context, event: &AgentEvent, options: &HookOptions<'_>) 
             Err(error) => Handled::done(&format!("failed: {error}")),
         };
     }
-    if is_of_the_system(context) {
-        return Handled::done("a directory of the system, or of settings");
+    if let Some(why) = unsuited(context) {
+        let why = format!("this is {why}; 'checkpoint create' begins here all the same");
+        let is_new = event.moment == Moment::Prompt && options.marks(context, event).is_new(&why);
+        return not_made(is_new, &why);
     }
     let worked = if options.first {
         first(context, event, options)
@@ -98,11 +100,36 @@ pub fn question(event: &AgentEvent) -> Option<String> {
     ))
 }
 
-/// Directories of the system, which are no projects.
-const SYSTEM: [&str; 12] = [
-    "/bin", "/boot", "/dev", "/etc", "/lib", "/proc", "/root", "/run", "/sbin", "/sys", "/usr",
+/// Directories of the system, and those that hold the directories of users: no projects.
+const SYSTEM: [&str; 24] = [
+    "/Applications",
+    "/Library",
+    "/System",
+    "/Users",
+    "/Volumes",
+    "/bin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/home",
+    "/lib",
+    "/media",
+    "/mnt",
+    "/opt",
+    "/proc",
+    "/root",
+    "/run",
+    "/sbin",
+    "/srv",
+    "/sys",
+    "/usr",
+    "/usr/local",
     "/var",
+    "/var/lib",
 ];
+
+/// Directories each of which holds a volume.
+const VOLUMES: [&str; 3] = ["/Volumes", "/media", "/mnt"];
 
 /// Those of Windows, on any drive.
 const SYSTEM_OF_WINDOWS: [&str; 5] = [
@@ -121,21 +148,30 @@ fn is_system(root: &Path) -> bool {
         let mut known = SYSTEM_OF_WINDOWS.iter();
         return is_top && known.any(|known| name.eq_ignore_ascii_case(known));
     }
-    SYSTEM.iter().any(|top| root == Path::new(top))
+    let is_volume = |top: &&str| root.parent() == Some(Path::new(top));
+    SYSTEM.iter().any(|top| root == Path::new(top)) || VOLUMES.iter().any(is_volume)
 }
 
-/// Whether a root is a directory of the system, or one of the user's settings: no project.
-fn is_of_the_system(context: &Context) -> bool {
+/// Returns what a root is, if nothing is begun there unasked: a directory of the system, or one of
+/// the user's settings. One with a repository or a store of its own is a project all the same.
+pub fn unsuited(context: &Context) -> Option<&'static str> {
     let root = context.root.path();
     let is_of_kernel = ["/proc", "/sys", "/dev"]
         .iter()
-        .any(|top| root.starts_with(top));
-    let is_own = root.join(".git").exists() || !matches!(context.find_store(), Ok(None));
-    let name = root.file_name().unwrap_or_default();
+        .any(|top| root.starts_with(top) && !root.starts_with("/dev/shm"));
+    let is_own = || root.join(".git").exists() || !matches!(context.find_store(), Ok(None));
     let home = context.environment.home.as_deref();
-    let is_settings = home.is_some_and(|home| root.parent() == Some(home))
-        && (name.as_encoded_bytes().starts_with(b".") || name == "AppData");
-    is_of_kernel || (!is_own && (is_system(root) || is_settings))
+    let below_home = home.and_then(|home| root.strip_prefix(home).ok());
+    let first = below_home.and_then(|below| below.components().next());
+    let is_settings = first.is_some_and(|first| {
+        let name = first.as_os_str();
+        name.as_encoded_bytes().starts_with(b".") || name == "AppData" || name == "Library"
+    });
+    if is_of_kernel || (is_system(root) && !is_own()) {
+        Some("a directory of the system")
+    } else {
+        (is_settings && !is_own()).then_some("a directory of settings")
+    }
 }
 
 /// Makes the first checkpoint of a directory that has none of the whole of it.
@@ -254,7 +290,16 @@ fn anchored(
     match anchor {
         Anchor::Repeated => Handled::done("repeated"),
         Anchor::Nothing(why) => Handled::done(why),
-        Anchor::Made(made) => Handled::done(&format!("made {}", made.id.short())),
+        Anchor::Made(made) => {
+            let mut handled = Handled::done(&format!("made {}", made.id.short()));
+            if made.is_partial() && options.marks(context, event).is_new("partial") {
+                let id = made.id.short();
+                handled.answer.message = Some(format!(
+                    "checkpoint: {id} is partial, some files cannot be read: 'checkpoint show {id}' names them"
+                ));
+            }
+            handled
+        }
         Anchor::Unchanged(same) => Handled::done(&format!("unchanged since {}", same.id.short())),
         Anchor::TooManyFiles(why) => {
             let is_new = options.marks(context, event).is_new("too_many_files");

@@ -11,6 +11,7 @@ use crate::agent::setup::places::SetupPlaces;
 use crate::agent::setup::record::{RecordedFile, SetupRecord};
 use crate::agent::setup::shared_entries::SharedEntries;
 use crate::base::read_regular;
+use crate::ops::find_root::canonical_or_gone;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -104,6 +105,14 @@ pub fn plan(request: &SetupRequest, agent: AgentName, record: &SetupRecord) -> A
         installation(request, agent, &wanted, record)
     };
     for (path, outcome) in outcomes {
+        let project = request.places.project.as_deref();
+        if project.is_some_and(|root| leads_out(&path, root)) {
+            plan.left.push(LeftAlone {
+                path,
+                why: "a link on its way leads out of the project".to_owned(),
+            });
+            continue;
+        }
         match outcome {
             Ok(Some(same)) if same.entry.is_some() && same.found == same.wanted => {
                 plan.unchanged.push(same);
@@ -119,6 +128,12 @@ pub fn plan(request: &SetupRequest, agent: AgentName, record: &SetupRecord) -> A
         plan.notes = wanted.notes;
     }
     plan
+}
+
+/// Whether a file below a directory lies elsewhere, by a link on the way to it.
+fn leads_out(path: &Path, root: &Path) -> bool {
+    let real = canonical_or_gone(path).unwrap_or_else(|| path.to_path_buf());
+    canonical_or_gone(root).is_none_or(|root| !real.starts_with(root))
 }
 
 type Outcomes = Vec<(PathBuf, Result<Option<SettingsChange>, SettingsFlaw>)>;

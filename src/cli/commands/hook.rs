@@ -1,7 +1,7 @@
 //! `hook`: works on an event of an agent, and never fails.
 
 use std::ffi::OsString;
-use std::io::Read as _;
+use std::io::BufRead as _;
 use std::panic;
 use std::process::ExitCode;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -18,6 +18,7 @@ use crate::agent::dialect::read;
 use crate::agent::hook::handle::{self, HookOptions};
 use crate::agent::hook::marks::Beginning;
 use crate::base::interrupt::Interrupt;
+use crate::base::json::is_json;
 use crate::cli::command_context::{self, CommandContext};
 use crate::cli::commands::{AnyCommand, OtherCommand};
 use crate::cli::global::GlobalArgs;
@@ -133,13 +134,7 @@ fn respond(
     interrupt: &Interrupt,
     reports: &Sender<Report>,
 ) -> Option<String> {
-    let mut bytes = Vec::new();
-    let stdin = std::io::stdin().lock();
-    stdin.take(LARGEST_EVENT + 1).read_to_end(&mut bytes).ok()?;
-    if bytes.len() as u64 > LARGEST_EVENT {
-        return None;
-    }
-    let event = read::parse(&bytes, args.agent)?;
+    let event = read::parse(&read_event()?, args.agent)?;
     let limit = match event.moment {
         _ if args.first => FIRST_LIMIT,
         Moment::Interrupted | Moment::SessionEnd => SHORT_LIMIT,
@@ -160,6 +155,24 @@ fn respond(
         whole.context = whole.context.or(said.context);
     }
     answer::render(&event, &whole)
+}
+
+/// Reads the document on stdin, which some agents leave open behind it. One that is too large is read
+/// to its end, so that its writer does not fail, and is passed over.
+fn read_event() -> Option<Vec<u8>> {
+    let mut stdin = std::io::stdin().lock();
+    let mut bytes = Vec::new();
+    while (bytes.len() as u64) <= LARGEST_EVENT {
+        let read = stdin.fill_buf().ok()?;
+        let length = read.len();
+        bytes.extend_from_slice(read);
+        stdin.consume(length);
+        if length == 0 || (bytes.trim_ascii_end().ends_with(b"}") && is_json(&bytes)) {
+            return Some(bytes);
+        }
+    }
+    let _ = std::io::copy(&mut stdin, &mut std::io::sink());
+    None
 }
 
 /// Returns where the event belongs.
@@ -208,8 +221,15 @@ fn respond_in(
     let opened = command_context::open(place, global, environment, "hook", OwnFile::MayBeBad);
     let mut context = match opened {
         Ok(context) if context.root.exists() => context,
-        // A directory that is gone gets nothing.
-        Ok(_) | Err(Error::RootMissing { .. }) => return HookAnswer::default(),
+        // A directory that is gone gets nothing, and only the user's next prompt would miss it.
+        Ok(_) | Err(Error::RootMissing { .. }) if event.moment != Moment::Prompt => {
+            return HookAnswer::default();
+        }
+        Ok(context) => {
+            let root = context.root.path().to_path_buf();
+            let error = Error::RootMissing { root };
+            return handle::unopened(event, &options, &place.dir, &error);
+        }
         Err(error) => return handle::unopened(event, &options, &place.dir, &error),
     };
     if let Some(mark) = mark

@@ -1,8 +1,10 @@
 //! `create`: captures the working directory and records it.
 
 use crate::error::{Error, Result};
+use crate::model::default_rules::IGNORE_FILE;
+use crate::model::state::entry::WhyNot;
 use crate::ops::capture::gather::gather;
-use crate::ops::capture::pipeline::CaptureOutcome;
+use crate::ops::capture::pipeline::{CaptureOutcome, Captured};
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
 use crate::ops::create::gate::Gate;
@@ -152,6 +154,7 @@ fn capture_and_record(
             ));
         }
     };
+    refuse_unread_rules(&gathered.captured)?;
     gathered.extras.databases =
         back_up_all(context, &session.locked, &resolved.databases, &mut pack)?;
     let databases = resolved.databases.clone();
@@ -167,6 +170,19 @@ fn capture_and_record(
     outcome.left_out_told |= !options.include_sensitive.is_empty() && outcome.skipped.is_none();
     evict_for_size(context, session, &mut outcome);
     Ok(outcome)
+}
+
+/// Refuses to record what an ignore file may leave out that cannot be read.
+fn refuse_unread_rules(captured: &Captured) -> Result<()> {
+    let mut uncaptured = captured.meta.uncaptured.iter();
+    let unread = uncaptured.find(|(path, entry)| {
+        path.name() == IGNORE_FILE && matches!(entry.why, WhyNot::Unreadable(_))
+    });
+    unread.map_or(Ok(()), |(path, _)| {
+        Err(Error::NothingHeld {
+            why: format!("{path} cannot be read, and what it leaves out would be recorded"),
+        })
+    })
 }
 
 /// Evicts what the new checkpoint leaves no room for, before the answer, which names it.
