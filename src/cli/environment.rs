@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::base::time;
 use crate::cli::global::COMPLETE_VARIABLE;
 use crate::config::environment::{
-    AGENT_VARIABLES, AgentEnvironment, ColorChoice, Environment, platform_config_dir,
+    AGENT_VARIABLES, AgentEnvironment, ColorChoice, Environment, platform_config_dir, platform_home,
 };
 use crate::config::variables::{self, Variable};
 use crate::error::{Error, Result};
@@ -42,6 +42,7 @@ pub fn read() -> Environment {
             Some(folder) if cfg!(windows) => Some(folder.join("checkpoint")),
             _ => platform_config_dir(),
         }),
+        account_home: home.clone().or_else(platform_home),
         home,
         relative_home,
         checkpoint_home: path("CHECKPOINT_HOME"),
@@ -172,9 +173,15 @@ pub fn absolute(given: &Path) -> Result<PathBuf> {
     })
 }
 
-/// Returns the folder for temporary files.
+/// Returns the folder for temporary files: what agents are told by a variable may be none.
 pub fn temporary_dir() -> PathBuf {
-    env::temp_dir()
+    let named = env::temp_dir();
+    let is_usable = cfg!(windows) || (named.is_absolute() && named.is_dir());
+    if is_usable {
+        named
+    } else {
+        PathBuf::from("/tmp")
+    }
 }
 
 /// Returns the directory to act on, as `PWD` names it if none is given: that holds even if the

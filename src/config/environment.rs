@@ -9,6 +9,8 @@ use crate::error::{Error, Result};
 #[derive(Clone, Debug, Default)]
 pub struct Environment {
     pub home: Option<PathBuf>,
+    /// `home`, or where the system says that the user's is.
+    pub account_home: Option<PathBuf>,
     /// `HOME`, if it is not an absolute path and therefore not used.
     pub relative_home: Option<PathBuf>,
     /// `CHECKPOINT_HOME`
@@ -130,6 +132,11 @@ pub fn base_and_origin(
             )
         })
         .or_else(|| Some((environment.home.as_ref()?.join(".claude"), Origin::Default)))
+}
+
+/// Returns the home directory that the system knows, from the `directories` crate.
+pub fn platform_home() -> Option<PathBuf> {
+    Some(directories::BaseDirs::new()?.home_dir().to_path_buf())
 }
 
 /// Returns the platform's folder for the user's configuration, from the `directories` crate.

@@ -115,8 +115,8 @@ pub fn read(
 ) -> Result<Option<ConfigFile>, ConfigProblem> {
     let text = match read_regular::read_linked(path, LARGEST_CONFIG_BYTES) {
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            let is_link = path.is_symlink();
-            return if is_link {
+            let is_link = |path: &Path| path.is_symlink() && !path.exists();
+            return if path.ancestors().any(is_link) {
                 Err(bad(path, "it is a link to nothing"))
             } else {
                 Ok(None)

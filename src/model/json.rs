@@ -341,7 +341,6 @@ published_as! {
     RelPath, PathName, PathName::new;
     ObjectId, String, |id| id.to_hex();
     CheckpointTerms, TermsJson, TermsJson::new;
-    CheckpointId, String, CheckpointId::digits;
     Evicted, Dropped, Dropped::new;
 }
 

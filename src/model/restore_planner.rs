@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::restore_plan::{Blocker, PlannedWrite, RestorePlan, RestoreScope};
+use crate::model::state::entry::Kind;
 use crate::model::state::entry::WhyNot;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::snapshot::{Snapshot, below};
@@ -92,10 +93,14 @@ impl Planner<'_> {
             return;
         }
         for (path, entry) in self.scope.covered(&self.present.files) {
-            let gone =
-                !self.target.files.contains_key(path) && self.is_targets_business(path, false);
-            if gone {
+            if self.target.files.contains_key(path) {
+                continue;
+            }
+            if self.is_targets_business(path, false) {
                 self.plan.delete.insert(path.clone(), *entry);
+            } else if entry.kind == Kind::Symlink {
+                // It may stand for a directory that the target left out.
+                self.plan.left_alone.insert(path.clone());
             }
         }
     }

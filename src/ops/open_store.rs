@@ -68,7 +68,7 @@ fn warn_below_top(context: &Context, dir: &Path) {
 fn open_store(context: &Context, force: bool) -> Result<Store> {
     let root = &context.root;
     let dir = context.store_dir()?;
-    let Some(why) = root.danger(&context.base, context.environment.home.as_deref()) else {
+    let Some(why) = root.danger(&context.base, context.environment.account_home.as_deref()) else {
         refuse_base_out_of_nothing(&context.base)?;
         warn_below_top(context, &dir);
         return Store::open_or_create(dir, &context.description(false));

@@ -109,7 +109,7 @@ pub fn human(outcomes: &[AgentOutcome], form: SetupForm) -> Output {
                 result.push_str(
                     &text
                         .lines()
-                        .map(|line| format!("{}\n", escape(line)))
+                        .map(|line| format!("{line}\n"))
                         .collect::<String>(),
                 );
             }

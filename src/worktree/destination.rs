@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::model::state::rel_path::{RelPath, is_dot_git};
 use crate::worktree::root::{self, Root};
-use crate::worktree::sys::Dir;
+use crate::worktree::sys::{self, Dir};
 use crate::worktree::tree_handle::WorkTree;
 
 /// An empty or missing directory, by its canonical path.
@@ -112,6 +112,22 @@ impl Destination {
             return Err(refuse("it is a part of the working directory"));
         }
         Ok(is_inside)
+    }
+
+    /// Finds what [`Self::claim`] would be refused.
+    ///
+    /// # Errors
+    /// [`Error::BadDestination`] if nothing can be written there.
+    pub fn check_writable(&self) -> Result<()> {
+        let above = self.path.parent().filter(|_| !self.exists);
+        let place = above.unwrap_or(&self.path);
+        let dir = Dir::open_root(place).map_err(Error::io("open", place))?;
+        dir.refusal_to_write().map_or(Ok(()), |why| {
+            Err(Error::BadDestination {
+                dir: self.path.clone(),
+                why: sys::reason(&why),
+            })
+        })
     }
 
     /// Opens the directory, making it first if it is missing.

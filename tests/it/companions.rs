@@ -119,3 +119,21 @@ fn a_database_that_was_in_use_and_comes_without_its_log_is_told() {
     let run = sandbox.run(&["restore", &id, "--yes"]).success();
     assert_eq!(run.stderr.matches(told).count(), 1, "{run}");
 }
+
+#[test]
+fn a_damaged_database_is_not_replaced_beside_a_log_of_another() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".gitignore", "*-wal\n*-shm\n");
+    died(&sandbox);
+    let log = std::fs::read(sandbox.path("dev.db-wal")).expect("a log");
+    let db = Connection::open(sandbox.path("dev.db")).expect("a database");
+    db.execute_batch("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE")
+        .expect("it is written");
+    drop(db);
+    sandbox.create("base");
+    std::fs::write(sandbox.path("dev.db-wal"), log).expect("a log");
+    sandbox.write("dev.db", "text");
+    let run = sandbox.run(&["restore", "base", "--yes"]).code(4);
+    run.stderr_has("dev.db-wal");
+    assert_eq!(sandbox.read("dev.db"), "text");
+}

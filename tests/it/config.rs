@@ -474,6 +474,17 @@ fn a_list_of_the_store_that_is_no_plain_file_is_not_replaced_by_a_create() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn a_folder_of_settings_that_is_a_link_to_nothing_is_not_none() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1");
+    sandbox.symlink(sandbox.home().join(".config"), "dotfiles/gone");
+    let run = sandbox.run(&["create"]);
+    assert_ne!(run.code, 0, "{run}");
+    run.stderr_has("a link to nothing");
+}
+
 #[test]
 fn the_readable_part_of_the_excludes_holds_for_a_restore() {
     let sandbox = Sandbox::new();

@@ -666,3 +666,26 @@ fn a_restore_killed_anywhere_is_taken_back_by_undo() {
     sweep("WAL", &["undo", "--yes"], (50, "2"));
     sweep("DELETE", &["undo", "--yes"], (50, "2"));
 }
+
+#[test]
+fn a_plan_is_refused_once_its_database_has_changed() {
+    let sandbox = Sandbox::new();
+    let path = sandbox.path("db");
+    let db = make(&path, "DELETE");
+    sandbox
+        .run(&["create", "-r", "good", "--db", "db"])
+        .success();
+    step(&db);
+    let plan = sandbox
+        .run(&["restore", "good", "--dry-run", "--json"])
+        .success();
+    let digest = plan.data()["plan_digest"]
+        .as_str()
+        .expect("a digest")
+        .to_owned();
+    step(&db);
+    drop(db);
+    let by_plan = ["restore", "good", "--plan", &digest, "--yes", "--json"];
+    assert_eq!(sandbox.run(&by_plan).code(4).error_code(), "consent_needed");
+    assert_eq!(state(&path), 2);
+}

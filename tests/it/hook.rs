@@ -151,7 +151,6 @@ fn the_same_event_counts_once_whichever_agent_tells_it() {
     let sandbox = project();
     let agent = claude(&sandbox);
     agent.prompt("one");
-    sandbox.write("a", "2");
     let cursor = json!({
         "conversation_id": "other", "generation_id": "g", "hook_event_name": "beforeSubmitPrompt",
         "workspace_roots": [sandbox.root()], "prompt": "one", "user_email": "me@example.org",
@@ -163,7 +162,7 @@ fn the_same_event_counts_once_whichever_agent_tells_it() {
     );
     agent.prompt("one");
     assert_eq!(reasons(&sandbox), ["before: one"]);
-    sandbox.at("2026-11-24T12:00:20Z");
+    sandbox.write("a", "2").at("2026-11-24T12:00:20Z");
     agent.prompt("one");
     sandbox.at("2026-11-24T12:01:00Z");
     agent.prompt("one");
@@ -829,14 +828,16 @@ fn an_event_is_read_from_an_agent_that_does_not_close_the_pipe() {
     let event = json!({ "session_id": "s", "cwd": sandbox.root(), "prompt": "{one}",
         "hook_event_name": "UserPromptSubmit" });
     let mut command = sandbox.command(&[], &["hook", "--agent", "claude"]);
-    command.stdin(std::process::Stdio::piped());
+    command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped());
     let mut child = command.spawn().expect("it can be started");
     let mut pipe = child.stdin.take().expect("a pipe");
     let document = event.to_string();
     let (head, tail) = document.split_at(40);
     pipe.write_all(head.as_bytes()).expect("it is read");
     pipe.write_all(tail.as_bytes()).expect("it is read");
-    assert!(child.wait().expect("it ends").success());
+    assert!(limit::output_of("hook", child).status.success());
     drop(pipe);
     assert_eq!(sandbox.listed().len(), 1);
 }
@@ -858,5 +859,29 @@ fn a_partial_checkpoint_is_told_once_for_each_session() {
     };
     prompt("one").stdout_has("is partial");
     assert_eq!(prompt("two").stdout, "");
+    assert_eq!(sandbox.listed().len(), 2);
+}
+
+#[test]
+fn the_same_words_after_a_change_are_another_prompt() {
+    let sandbox = project();
+    claude(&sandbox).prompt("continue");
+    claude(&sandbox).prompt("continue");
+    assert_eq!(sandbox.listed().len(), 1);
+    sandbox.write("a", "by hand");
+    claude(&sandbox).prompt("continue");
+    assert_eq!(sandbox.listed().len(), 2);
+}
+
+#[test]
+fn a_session_whose_root_is_gone_goes_on_where_its_shell_stands_in_a_store() {
+    let sandbox = project();
+    sandbox.write("a", "1").create("mine");
+    let gone = sandbox.top().join("gone");
+    fs::create_dir(&gone).expect("a directory");
+    claude(&sandbox).event("SessionStart", &json!({ "cwd": gone }));
+    fs::remove_dir_all(&gone).expect("it goes");
+    sandbox.write("a", "2");
+    claude(&sandbox).prompt("two");
     assert_eq!(sandbox.listed().len(), 2);
 }

@@ -215,7 +215,10 @@ fn what_stands_where_a_checkpoint_left_something_out_stays() {
     #[cfg(not(unix))]
     sandbox.write("node_modules", "a file");
     sandbox.write("a", "2");
-    sandbox.restore(&before).success();
+    let data = sandbox.restore_data(&[&before]);
+    if cfg!(unix) {
+        assert_eq!(data["left_alone"][0]["path"], "node_modules");
+    }
     assert!(sandbox.path("node_modules").symlink_metadata().is_ok());
     assert_eq!(sandbox.read("a"), "1");
 }
@@ -385,4 +388,29 @@ fn a_volume_keeps_its_lost_and_found_and_is_no_part_of_a_repository_around_it() 
         .success()
         .stdout_is("deep/\ndeep/lost+found/\ndeep/lost+found/y\nfile\n2\n");
     run.stderr_has("left out: lost+found/");
+}
+
+#[test]
+fn the_repositorys_data_under_another_name_are_left_out_of_capture_and_restore() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("p/a", "1")
+        .write("p/.bare/HEAD", "ref: refs/heads/main\n");
+    sandbox
+        .write("p/.bare/objects/x", "1")
+        .write("p/.bare/refs/heads/main", "one");
+    let root = sandbox.path("p");
+    let run = |words: &[&str]| sandbox.run_in(&root, words).success();
+    // Made before the link was there, a checkpoint holds them.
+    run(&["create", "--here", "with them"]);
+    sandbox
+        .write("p/.git", "gitdir: ./.bare\n")
+        .write("p/a", "2");
+    run(&["create", "with a link"]);
+    assert!(!run(&["ls", "-R", "latest"]).stdout.contains(".bare"));
+    sandbox.write("p/.bare/refs/heads/main", "two");
+    for selector in ["with a link", "with them"] {
+        run(&["restore", selector, "--yes"]);
+        assert_eq!(sandbox.read("p/.bare/refs/heads/main"), "two", "{selector}");
+    }
 }

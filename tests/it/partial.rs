@@ -398,3 +398,50 @@ fn an_ignore_file_that_cannot_be_read_stops_a_create_and_no_restore() {
         "{run}"
     );
 }
+
+#[test]
+fn a_directory_that_is_left_out_and_closed_today_is_named_before_anything_changes() {
+    for mode in [0, 0o300] {
+        let sandbox = Sandbox::new();
+        let Some(wrapper) = wrapper(&sandbox) else {
+            return;
+        };
+        sandbox
+            .write("lib/f", "1")
+            .write("lib/g", "2")
+            .write("a", "1")
+            .create("good");
+        sandbox
+            .write(".gitignore", "lib\n")
+            .write("a", "2")
+            .remove("lib/f");
+        sandbox.chmod("lib", mode);
+        let plan = sandbox.run_under(wrapper, &["restore", "good", "--dry-run"]);
+        let act = sandbox.run_under(wrapper, &["restore", "good", "--yes"]);
+        let found = (plan.code, act.code, sandbox.read("a"));
+        assert_eq!(found, (4, 4, "2".into()), "{plan}{act}");
+        plan.stderr_has("lib (cannot be read");
+        let without = ["restore", "good", "--exclude", "/lib", "--yes"];
+        sandbox.run_under(wrapper, &without).success();
+        sandbox.chmod("lib", 0o755);
+        assert!(!sandbox.root().join("lib/f").exists() && sandbox.read("a") == "1");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_mount_in_a_directory_that_is_left_out_today_is_named_by_the_plan() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lib/f", "1").write("a", "1").create("good");
+    sandbox.write(".gitignore", "lib\n").write("a", "2");
+    let script = r#"
+        mount -t tmpfs none lib || exit 99
+        plan=0; "$0" restore good --dry-run || plan=$?
+        act=0; "$0" restore good --yes || act=$?
+        echo "$plan $act $(cat a)""#;
+    let run = sandbox.run_under(&["/usr/bin/unshare", "-m", "/bin/sh", "-ec", script], &[]);
+    if run.code == 99 || run.stderr.contains("unshare failed") {
+        return skipped("needs the right to mount");
+    }
+    run.success().stdout_has("4 4 2").stderr_has("lib (");
+}

@@ -516,3 +516,18 @@ fn lost_files_of_any_name_are_restored_from_a_list() {
         assert!(sandbox.exists("sub/@types"));
     }
 }
+
+#[test]
+fn a_path_that_is_left_out_and_not_held_is_no_path_of_a_checkpoint() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write(".gitignore", "*.log\n")
+        .write("a", "1")
+        .create("base");
+    sandbox.write("x.log", "1");
+    for more in [&["--dry-run"][..], &["--yes"]] {
+        let run = sandbox.run(&[&["restore", "base", "x.log", "--json"], more].concat());
+        assert_eq!(run.code(3).error_code(), "no_such_path");
+    }
+    assert_eq!(sandbox.read("x.log"), "1");
+}

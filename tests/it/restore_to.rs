@@ -392,3 +392,25 @@ fn patterns_that_match_nothing_make_no_directory() {
     sandbox.run(&args).code(3).stderr_has("matches --glob");
     assert!(!sandbox.path("../out").exists());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_destination_that_cannot_be_written_is_refused_by_the_plan_too() {
+    let sandbox = Sandbox::new();
+    let Some(wrapper) = crate::partial::wrapper(&sandbox) else {
+        return;
+    };
+    sandbox.write("a", "1").create("good");
+    let dir = sandbox.top().join("closed");
+    std::fs::create_dir(&dir).expect("a directory");
+    sandbox.chmod(&dir, 0o555);
+    let named = dir.display().to_string();
+    for to in [named.clone(), format!("{named}/new")] {
+        for more in [&["--dry-run"][..], &[]] {
+            let run =
+                sandbox.run_under(wrapper, &[&["restore", "good", "--to", &to], more].concat());
+            run.code(4).stderr_has("ermission denied");
+        }
+    }
+    sandbox.chmod(&dir, 0o755);
+}

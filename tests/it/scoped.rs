@@ -644,3 +644,16 @@ fn a_scope_that_is_a_link_is_refused_with_the_name_behind_it() {
         .code(4)
         .stderr_has("outside the root");
 }
+
+#[cfg(unix)]
+#[test]
+fn a_scope_that_is_a_link_to_a_file_is_refused_with_the_name_behind_it() {
+    let sandbox = Sandbox::new();
+    sandbox.write("real/f", "1").symlink("lf", "real/f");
+    for command in ["create", "guard"] {
+        let run = sandbox.run(&[command, "--scope", "lf"]).code(4);
+        run.stderr_has("the symlink lf").stderr_has("real/f");
+    }
+    let both = ["create", "--scope", "lf", "--scope", "real/f"];
+    sandbox.run(&both).success();
+}

@@ -578,3 +578,49 @@ fn a_damaged_step_is_named_and_not_passed_over() {
         assert_eq!(undone.code, if count == 1 { 3 } else { 0 }, "{undone}");
     }
 }
+
+#[cfg(unix)]
+#[test]
+fn an_undo_removes_a_link_that_the_rules_of_today_leave_out() {
+    for (link, made) in [("x.log", "x.log"), ("d.log/l", "d.log")] {
+        let sandbox = Sandbox::new();
+        sandbox
+            .write("a", "1")
+            .symlink(link, "target")
+            .create("good");
+        crate::bench::fixtures::remove(&sandbox.root().join(made));
+        sandbox.write(".gitignore", "*.log\n");
+        for restore in [&["restore", "good"][..], &["restore", "good", link]] {
+            sandbox.run(&[restore, &["--yes"]].concat()).success();
+            assert!(sandbox.root().join(link).is_symlink(), "{restore:?}");
+            sandbox.run(&["undo", "--yes"]).success();
+            assert!(!sandbox.root().join(made).is_symlink(), "{restore:?}");
+            assert!(!sandbox.root().join(made).exists(), "{restore:?}");
+            sandbox.run(&["redo", "--yes"]).success();
+            assert!(sandbox.root().join(link).is_symlink(), "{restore:?}");
+            sandbox.run(&["undo", "--yes"]).success();
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_undo_gives_special_bits_back_as_they_were() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write("f", "1")
+        .write("t/x", "1")
+        .chmod("f", 0o4755)
+        .chmod("t", 0o1777);
+    sandbox.create("good");
+    sandbox.chmod("f", 0o755).chmod("t", 0o755);
+    let restore = ["restore", "good", "--restore-suid", "--yes"];
+    sandbox.run(&restore).success();
+    let modes =
+        || ["f", "t"].map(|path| crate::bench::fixtures::mode_of(&sandbox.path(path)) & 0o7777);
+    assert_eq!(modes(), [0o4755, 0o1777]);
+    sandbox.run(&["undo", "--yes"]).success();
+    assert_eq!(modes(), [0o755, 0o755]);
+    sandbox.run(&["redo", "--yes"]).success();
+    assert_eq!(modes(), [0o4755, 0o1777]);
+}

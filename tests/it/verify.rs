@@ -488,3 +488,13 @@ fn an_absurd_sequence_number_spoils_nothing_that_follows() {
         }
     }
 }
+
+#[test]
+fn a_lock_that_a_killed_git_left_is_no_damaged_ref() {
+    let sandbox = Sandbox::new();
+    sandbox.write("a", "1").create("one");
+    sandbox.write(sandbox.store().join("refs/heads/main.lock"), "");
+    sandbox.run(&["verify"]).success();
+    sandbox.run(&["prune"]).success();
+    sandbox.write("a", "2").create("two");
+}

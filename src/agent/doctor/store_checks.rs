@@ -70,7 +70,7 @@ fn root(context: &Context) -> HealthCheck {
             Sentence::text("restore it from a checkpoint elsewhere, or go to another directory");
         return HealthCheck::problem("directory", format!("{shown} is gone"), remedy);
     }
-    let home = context.environment.home.as_deref();
+    let home = context.environment.account_home.as_deref();
     match context.root.danger(&context.base, home) {
         Some(why) => HealthCheck::problem(
             "directory",

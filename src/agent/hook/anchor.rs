@@ -59,14 +59,17 @@ pub fn work(
     } else {
         known.next_number()
     };
-    if notes.is_repeated(seen(context, event, prompts)) {
+    // The same words without a name are a prompt of their own if something changed between.
+    let is_repeated = notes.is_repeated(seen(context, event, prompts));
+    let may_be_new = event.moment == Moment::Prompt && event.prompt_id.is_none();
+    if is_repeated && !may_be_new {
         return Ok(Anchor::Repeated);
     }
     let known = notes.touch(agent, &event.session, context.now_ms);
     note_of_subagents(known, event, context.now_ms);
     let done = match refusal(context, known, event) {
         Some(why) => Ok(Anchor::Nothing(why)),
-        None => anchor(context, session, known, event),
+        None => anchor(context, session, known, event, is_repeated),
     };
     // The notes help to tell prompts apart; without them, the trailers still do.
     if session.locked.write_session_notes(&notes).is_ok() {
@@ -152,6 +155,7 @@ fn anchor(
     session: &mut Session<'_>,
     known: &mut AgentSession,
     event: &AgentEvent,
+    is_repeated: bool,
 ) -> Result<Anchor> {
     let words = context.settings.agents.prompts;
     let is_prompt = event.moment == Moment::Prompt;
@@ -191,6 +195,9 @@ fn anchor(
     };
     let made = create_in(context, session, &options);
     let is_new = made.as_ref().is_ok_and(|made| made.skipped.is_none());
+    if is_repeated && !is_new {
+        return Ok(Anchor::Repeated);
+    }
     if is_new && known.first.is_none() {
         let first = oldest_of(&session.locked.inventory().checkpoints, &event.session);
         known.first = first.map(|first| first.id);

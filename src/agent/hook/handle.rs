@@ -167,11 +167,21 @@ pub fn unsuited(context: &Context) -> Option<&'static str> {
         let name = first.as_os_str();
         name.as_encoded_bytes().starts_with(b".") || name == "AppData" || name == "Library"
     });
-    if is_of_kernel || (is_system(root) && !is_own()) {
-        Some("a directory of the system")
-    } else {
-        (is_settings && !is_own()).then_some("a directory of settings")
+    let is_git_dir = || {
+        ["HEAD", "objects", "refs"]
+            .iter()
+            .all(|name| root.join(name).exists())
+    };
+    let unowned = [
+        (is_system(root), "a directory of the system"),
+        (is_settings, "a directory of settings"),
+        (is_git_dir(), "a repository's own data"),
+    ];
+    if is_of_kernel {
+        return Some(unowned[0].1);
     }
+    let found = unowned.into_iter().find(|(is_one, _)| *is_one);
+    found.filter(|_| !is_own()).map(|(_, what)| what)
 }
 
 /// Makes the first checkpoint of a directory that has none of the whole of it.
@@ -212,7 +222,7 @@ fn begin_session(
 ) -> Result<Handled> {
     marks::remove_old(options.temporary, context.now_ms);
     let Some(store) = context.find_store()? else {
-        let home = context.environment.home.as_deref();
+        let home = context.environment.account_home.as_deref();
         let Some(why) = context.root.danger(&context.base, home) else {
             return Ok(Handled::done("no store"));
         };

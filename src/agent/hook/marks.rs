@@ -119,6 +119,10 @@ impl Beginning {
         root.is_absolute().then_some(root)
     }
 
+    pub fn forget(&self) {
+        let _ = atomic_file::remove_if_there(&self.0);
+    }
+
     /// Without it, later events belong to where their shell stands.
     pub fn note(&self, root: &Path) {
         let _ = atomic_file::remove_if_there(&self.0);

@@ -30,6 +30,7 @@ use crate::config::settings::OwnFile;
 use crate::error::{Error, Result};
 use crate::model::session::provenance::Moment;
 use crate::ops::find_root::Place;
+use crate::ops::warning::Warning;
 use crate::view::format::Paint;
 use crate::view::words;
 
@@ -193,9 +194,23 @@ fn places(
             .read(environment::now_ms().ok()?)
             .filter(|_| !event.begins)
     };
-    event
-        .dirs
-        .places(project.or_else(began).as_deref(), &place.dir)
+    let known = project.or_else(began);
+    // Where that is gone, a store in which the shell stands still takes what is done there.
+    let here = event.dirs.places(None, &place.dir);
+    let has_store = |place: &Place| {
+        let context = command_context::open(
+            place,
+            global,
+            environment.clone(),
+            "hook",
+            OwnFile::MayBeBad,
+        );
+        context.is_ok_and(|context| matches!(context.find_store(), Ok(Some(_))))
+    };
+    if known.as_ref().is_some_and(|known| !known.exists()) && here.iter().all(has_store) {
+        return here;
+    }
+    event.dirs.places(known.as_deref(), &place.dir)
 }
 
 /// Works on the event in one place, and logs it.
@@ -238,7 +253,17 @@ fn respond_in(
         mark.note(context.root.path());
     }
     (context.lock_wait, context.interrupt) = (left, interrupt.clone());
-    let handled = handle::handle(&context, event, &options);
+    let mut handled = handle::handle(&context, event, &options);
+    for warning in context.pending_warnings.take() {
+        if matches!(warning, Warning::StoreReinitialized { .. }) {
+            handled.answer.message = Some(format!("checkpoint: {warning}"));
+        }
+    }
+    if let Some(mark) = mark
+        && event.moment == Moment::SessionEnd
+    {
+        mark.forget();
+    }
     handle::log(&context, event, &handled.done, began.elapsed());
     handled.answer
 }

@@ -211,6 +211,7 @@ fn measure_drift(context: &Context, store: &Store, outcome: &mut StatusOutcome) 
         return Ok(());
     };
     outcome.left_out = Some(LeftOut::of(&captured.listing));
+    outcome.warnings.extend(captured.warnings.iter().cloned());
     let Some(baseline) = &outcome.baseline else {
         return Ok(());
     };

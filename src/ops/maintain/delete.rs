@@ -83,6 +83,9 @@ impl DeleteOutcome {
     #[must_use]
     pub fn planned(mut self) -> Self {
         self.plan_digest = Some(self.digest());
+        if self.whole_store {
+            self.bytes_after = 0;
+        }
         self
     }
 

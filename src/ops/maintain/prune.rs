@@ -265,6 +265,13 @@ fn preview(context: &Context, store: &Store, keep: &KeepOptions) -> Result<Prune
         .map(|facts| facts.total_bytes - facts.live_bytes)
         .sum();
     let bytes_before = bytes_below(store.dir());
+    let gone: HashSet<ObjectId> = plan.ids().collect();
+    let stay = inventory.checkpoints.iter();
+    let kept = stay
+        .filter(|c| !c.is_safety() && !gone.contains(&c.id))
+        .count();
+    let keep = keep.policy(context).last;
+    let over_keep = plan.over_keep.then_some(Warning::OverKeep { keep, kept });
     Ok(PruneOutcome {
         exists: true,
         rows_removed: plan.evict.len(),
@@ -278,6 +285,7 @@ fn preview(context: &Context, store: &Store, keep: &KeepOptions) -> Result<Prune
         warnings: Warning::damaged(&inventory.damaged)
             .into_iter()
             .chain(over_limit)
+            .chain(over_keep)
             .chain(pending.map(|pending| pending.warning()))
             .collect(),
     })

@@ -341,6 +341,8 @@ impl<'c> FoundStore<'c> {
             paths: step.paths,
             within: step.within,
             filter: step.filter,
+            // What was here before comes back as it was.
+            special_bits: true,
             ..RestoreScope::default()
         };
         let request = Request {

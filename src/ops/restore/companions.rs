@@ -29,8 +29,12 @@ pub fn parted(
     let is_changed =
         |path: &RelPath| plan.write.contains_key(path) || plan.delete.contains_key(path);
     let may_be_one = |path: &RelPath| {
-        let size = present.files.get(path).map_or(0, |entry| entry.size_bytes);
-        size % PAGE_BYTES == 0
+        let mut states = [present, wanted].into_iter();
+        let is_paged = |state: &Snapshot| {
+            let size = state.files.get(path).map_or(0, |entry| entry.size_bytes);
+            size % PAGE_BYTES == 0
+        };
+        states.any(is_paged)
     };
     let mut bases = BTreeSet::new();
     for path in plan.write.keys().chain(plan.delete.keys()) {

@@ -24,7 +24,7 @@ use crate::store::trees::digest;
 use crate::store::trees::meta_tree::{self, Extras};
 use crate::worktree::apply::refusals::refusals;
 use crate::worktree::scan::shared::STORES_RULE;
-use crate::worktree::tree_handle::WorkTree;
+use crate::worktree::tree_handle::{StatReader, WorkTree};
 
 /// Both states, each as far as they differ, and the plan from one to the other.
 pub struct PlannedRestore {
@@ -82,6 +82,7 @@ pub fn capture_and_plan(
         .plan
         .conflicts
         .extend(parted.into_iter().chain(refused));
+    refuse_unknown(request, &planned)?;
     let scope = &request.scope;
     let is_asked_for = |store: &RelPath| {
         scope.covers(store) || scope.paths.iter().any(|path| path.is_at_or_below(store))
@@ -91,6 +92,25 @@ pub fn capture_and_plan(
         .left_alone
         .extend(spared.into_iter().filter(is_asked_for));
     Ok(planned)
+}
+
+/// Refuses a path that the target lacks and that no checkpoint of today would hold: nothing can be
+/// done about it.
+fn refuse_unknown(request: &Request<'_>, planned: &PlannedRestore) -> Result<()> {
+    let PlannedRestore { snapshot, plan, .. } = planned;
+    let named = request.scope.paths.iter();
+    for path in named.filter(|_| request.verb == Verb::Restore) {
+        let is_present = snapshot.files.contains_key(path) || snapshot.dirs.contains_key(path);
+        let mut left = plan.left_alone.iter().chain(plan.unreadable.keys());
+        let is_named = left.any(|left| left.is_at_or_below(path) || path.is_at_or_below(left));
+        if !is_present && !is_named && plan.is_empty() && !request.target.holds(path)? {
+            return Err(Error::NoSuchPath {
+                checkpoint: request.target.id(),
+                path: path.to_string(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// Checkpoint stores and linked worktrees within the tree: no restore changes them, even if a
@@ -332,7 +352,24 @@ pub fn plan_digest(
         context.root.path().as_os_str().as_encoded_bytes(),
         request.target.id().to_hex().as_bytes(),
         state.as_bytes(),
+        stamps_of_databases(context, &request.target).as_bytes(),
     ]))
+}
+
+/// Databases are not in the captured state: their stamps tell whether they have changed.
+fn stamps_of_databases(context: &Context, target: &Target<'_>) -> String {
+    let Ok(work) = WorkTree::open_root(&context.root) else {
+        return String::new();
+    };
+    let mut reader = StatReader::new(&work);
+    let mut stamp = |path: &RelPath| {
+        let stat = reader.stat(path).ok().flatten();
+        stat.map_or_else(String::new, |stat| {
+            format!("{path} {} {} {} ", stat.ino, stat.size_bytes, stat.mtime_ns)
+        })
+    };
+    let files = target.files_of_databases();
+    files.iter().map(&mut stamp).collect()
 }
 
 /// Refuses a plan other than the one that was shown.

@@ -63,8 +63,8 @@ fn parse_one(root: &Root, typed: &[u8]) -> Result<RelPath> {
     Ok(path)
 }
 
-/// Refuses a path at or behind a symlink to a directory, whose content no checkpoint holds under
-/// that name, unless what is behind it `is_held` by its own.
+/// Refuses a path at or behind a symlink, as no checkpoint holds under that name what it leads to,
+/// unless that `is_held` by its own.
 ///
 /// # Errors
 /// [`Error::LinkedPath`], with that name.
@@ -91,13 +91,12 @@ pub fn refuse_linked(
         Some(below.fold(top, |above, name| above.join(name)))
     };
     let there = canonical(&work.shown(path)).ok().or_else(from_link);
-    let is_dir = there.as_ref().is_some_and(|there| there.is_dir());
     let below = there
         .as_ref()
         .and_then(|there| there.strip_prefix(root.path()).ok());
     let behind = below
         .and_then(|below| RelPath::new(&with_slashes(below.as_os_str().as_encoded_bytes())).ok());
-    if (link == *path && !is_dir) || behind.as_ref().is_some_and(is_held) {
+    if (link == *path && there.is_none()) || behind.as_ref().is_some_and(is_held) {
         return Ok(());
     }
     Err(Error::LinkedPath {

@@ -145,19 +145,24 @@ impl<'s> Target<'s> {
         self.state.perm_of_dir(&RelPath::root())
     }
 
-    /// Whether this state would hold a path that it lacks, had the path existed.
-    fn would_hold(&self, path: &RelPath, is_dir: bool, size_bytes: u64) -> bool {
-        let seen = self.successor.as_ref().is_some_and(|state| {
+    /// Whether the state that followed this one holds a path.
+    fn is_held_after(&self, path: &RelPath, is_dir: bool) -> bool {
+        self.successor.as_ref().is_some_and(|state| {
             let found = if is_dir {
                 state.has_dir(path)
             } else {
                 state.has_file(path)
             };
             found.unwrap_or(false)
-        });
-        seen || self
-            .rules
-            .would_capture(path, is_dir, size_bytes, &|dir| self.ignore_file_of(dir))
+        })
+    }
+
+    /// Whether this state would hold a path that it lacks, had the path existed.
+    fn would_hold(&self, path: &RelPath, is_dir: bool, size_bytes: u64) -> bool {
+        self.is_held_after(path, is_dir)
+            || self
+                .rules
+                .would_capture(path, is_dir, size_bytes, &|dir| self.ignore_file_of(dir))
     }
 
     fn ignore_file_of(&self, dir: &RelPath) -> Option<Vec<u8>> {
@@ -248,7 +253,7 @@ impl<'s> Target<'s> {
         !unknowable
             && !self.spares(path)
             && self.would_hold(path, is_dir, size_bytes)
-            && (!is_link || self.would_hold(path, true, 0))
+            && (!is_link || self.is_held_after(path, false) || self.would_hold(path, true, 0))
     }
 
     /// Checks that everything a plan would write is there and whole, so that only feasible plans

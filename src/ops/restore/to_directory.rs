@@ -42,6 +42,7 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
     lookup.check_held(&target, &paths)?;
     let destination = Destination::resolve(&options.to)?;
     let is_inside = destination.check_location(&context.root, &context.base)?;
+    destination.check_writable()?;
     let scope = RestoreScope {
         paths: restore_paths::limits(paths),
         within: None,
@@ -51,14 +52,13 @@ pub fn restore_to(context: &Context, options: &RestoreToOptions) -> Result<Resto
     };
     let mut state = target.snapshot(&DirFilter::Everything)?;
     let databases = database_write::add_files(&store, &target, &scope, &mut state)?;
-    let fate = if options.dry_run {
-        DatabaseFate::Planned
-    } else {
-        DatabaseFate::Restored
-    };
     let report = |database| DatabaseReport {
         database,
-        fate: fate.clone(),
+        fate: if options.dry_run {
+            DatabaseFate::Planned
+        } else {
+            DatabaseFate::Restored
+        },
     };
     let written = databases.written.into_iter().map(report).collect();
     let plan = write_out::plan(&state, &scope);

@@ -252,6 +252,9 @@ impl<'s> Lookup<'s> {
         if let Some(refused) = self.in_worktree(path) {
             return refused;
         }
+        if let Err(linked) = restore_paths::refuse_linked(&self.context.root, path, &|_| false) {
+            return linked;
+        }
         let other = path.as_utf8().and_then(|word| self.resolve(word).ok());
         match other {
             Some(other) => Error::CheckpointNotPath {

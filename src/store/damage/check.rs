@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::progress::Progress;
 use crate::model::checkpoint::record::{CheckpointId, DamagedCheckpoint};
-use crate::model::json::{self, JsonSchema, MaybePath, Serialize};
+use crate::model::json::{self, CheckpointRef, JsonSchema, MaybePath, Serialize, published_as};
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::store::layout::Layout;
@@ -38,13 +38,26 @@ pub struct CheckReport {
 }
 
 /// A damaged checkpoint and its faults.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultyCheckpoint {
     pub id: CheckpointId,
     /// Null if the commit is unreadable.
     pub reason: Option<String>,
     pub faults: Vec<Fault>,
 }
+
+/// A damaged checkpoint, as it is published.
+#[derive(Serialize, JsonSchema)]
+struct PublishedFaults {
+    #[serde(flatten)]
+    checkpoint: CheckpointRef,
+    faults: Vec<Fault>,
+}
+
+published_as! { FaultyCheckpoint, PublishedFaults, |faulty| PublishedFaults {
+    checkpoint: CheckpointRef::of_parts(&faulty.id, faulty.reason.as_deref(), None),
+    faults: faulty.faults.clone(),
+}; }
 
 /// A checkpoint whose commit is unreadable.
 impl From<DamagedCheckpoint> for FaultyCheckpoint {

@@ -387,6 +387,10 @@ fn files_below_refs(layout: &Layout) -> Result<Vec<PathBuf>> {
     let (mut files, mut folders) = (Vec::new(), vec![layout.refs()]);
     while let Some(folder) = folders.pop() {
         for entry in list(&folder)? {
+            // No ref is called so: it is what a git that was killed left.
+            if entry.file_name().as_encoded_bytes().ends_with(b".lock") {
+                continue;
+            }
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             let found = if is_folder { &mut folders } else { &mut files };
             found.push(entry.path());

@@ -108,6 +108,12 @@ impl Repository {
         is_linked || is_moved() || is_common(&of_dir)
     }
 
+    /// Whether a directory holds the data of this repository. If that cannot be read, it may.
+    pub fn is_git_dir(&self, dir: &Path) -> bool {
+        let is_common = || common_dir(&self.git_dir).is_ok_and(|common| is_same_dir(dir, &common));
+        is_same_dir(dir, &self.git_dir) || is_common()
+    }
+
     /// Returns the path of `root` from its top as git spells it; `None` if it is not Unicode where
     /// it has to be.
     fn way_to(&self, root: &Path) -> Option<Vec<u8>> {

@@ -112,11 +112,14 @@ impl Rules {
         }
     }
 
-    /// Whether a directory with these names is another working tree of the project's repository.
-    pub fn is_worktree(&self, dir: &Path, items: &[Item]) -> bool {
-        let is_repository = || items.iter().any(|item| *item.name == *b".git");
-        let own = self.repository.as_ref();
-        own.is_some_and(|own| is_repository() && own.has_worktree(dir))
+    /// Whether a directory with these names is another working tree of the project's repository, or
+    /// its data under another name than `.git`.
+    pub fn is_of_repository(&self, dir: &Path, items: &[Item]) -> bool {
+        let has = |name: &[u8]| items.iter().any(|item| *item.name == *name);
+        self.repository.as_ref().is_some_and(|own| {
+            (has(b".git") && own.has_worktree(dir))
+                || (has(b"HEAD") && has(b"objects") && own.is_git_dir(dir))
+        })
     }
 
     /// Whether a directory with these names is tagged as a cache, and nothing in it is named by the

@@ -176,7 +176,7 @@ impl Walk<'_> {
 
     /// Why a directory with these names stays out, if it is not the project's.
     fn owner_of(&self, index: usize, items: &[Item]) -> Option<WhyNot> {
-        let is_marked = |item: &Item| *item.name == *b".git" || *item.name == *CACHE_TAG;
+        let is_marked = |item: &Item| [&b".git"[..], b"HEAD", CACHE_TAG].contains(&&*item.name);
         if scan_dir::is_store(items) {
             return Some(WhyNot::LeftOut(STORES_RULE.into()));
         }
@@ -186,7 +186,7 @@ impl Walk<'_> {
         let path = self.path_of(index);
         let dir = self.shared.work.shown(&path);
         let rules = self.shared.rules;
-        if rules.is_worktree(&dir, items) {
+        if rules.is_of_repository(&dir, items) {
             return Some(WhyNot::Worktree);
         }
         rules.is_cache(&path, &dir, items).then_some(WhyNot::Cache)

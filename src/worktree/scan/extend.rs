@@ -17,7 +17,7 @@ use crate::worktree::tree_handle::WorkTree;
 const NOT_SCANNED: &str = "not scanned";
 
 /// Adds each path that exists as a regular file, symlink or directory and is not in the listing;
-/// others are skipped.
+/// others are skipped. What cannot be looked into on the way is noted in the listing.
 ///
 /// Left-out parent directories are added too, but hold only the added paths: all else in them is
 /// recorded as uncaptured, under the rule that left the directory out. Not added: the content of
@@ -37,11 +37,15 @@ pub fn add_paths(
         if path.is_root() || path.components().any(is_dot_git) {
             continue;
         }
-        // Other errors mean unreadable or gone; the plan goes by what the listing has.
-        if let Err(error) = add_path(work, rules, listing, path, &mut added)
-            && sys::is_exhausted(&error)
-        {
-            return Err(work.io("read", path, error));
+        match add_path(work, rules, listing, path, &mut added) {
+            Err(error) if sys::is_exhausted(&error) => {
+                return Err(work.io("read", path, error));
+            }
+            Err(error) if !sys::is_absent(&error) => {
+                let why = WhyNot::Unreadable(sys::reason(&error));
+                note_barrier(listing, path, &added, why);
+            }
+            _ => {}
         }
     }
     let mut dirs: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -136,6 +140,30 @@ fn add_path(
     Ok(())
 }
 
+/// Notes what bars the way to a path, at the first directory on it that is not in the listing.
+fn note_barrier(listing: &mut Listing, path: &RelPath, added: &Added, why: WhyNot) {
+    let mut at = 0;
+    for name in path.components() {
+        let added_before = || added.dirs.get(&(at, Name::from(name))).copied();
+        if let Some(known) = listing.child(at, name).or_else(added_before) {
+            at = known;
+            continue;
+        }
+        let items = &mut listing.dirs[at].uncaptured;
+        if let Ok(found) = items.binary_search_by(|item| (*item.name).cmp(name)) {
+            let item = &mut items[found];
+            let is_left_out = match &item.why {
+                WhyNot::LeftOut(rule) => rule != STORES_RULE,
+                other => matches!(other, WhyNot::Secret(_) | WhyNot::Cache),
+            };
+            if item.is_dir && is_left_out {
+                item.why = why;
+            }
+        }
+        return;
+    }
+}
+
 /// Adds a directory to the listing with all its entries uncaptured; `None` if it must stay out. One
 /// with an owner of its own is noted as such.
 fn add_uncaptured_dir(
@@ -157,16 +185,16 @@ fn add_uncaptured_dir(
         Err(_) => WhyNot::LeftOut(NOT_SCANNED.into()),
     };
     let stat = dir.stat()?;
-    if work.is_foreign(dir, &stat) {
-        return Ok(None);
-    }
-    let mut items = dir.list()?;
+    let is_mount = work.is_foreign(dir, &stat);
+    let mut items = if is_mount { Vec::new() } else { dir.list()? };
     let place = || work.shown(&listing.path_of(above).join(name));
-    let owner = if is_store(&items) {
+    let owner = if is_mount {
+        Some(WhyNot::Mount)
+    } else if is_store(&items) {
         Some(WhyNot::LeftOut(STORES_RULE.into()))
     } else {
-        let is_worktree = rules.is_worktree(&place(), &items);
-        is_worktree.then_some(WhyNot::Worktree)
+        let is_of_repository = rules.is_of_repository(&place(), &items);
+        is_of_repository.then_some(WhyNot::Worktree)
     };
     if let Some(owner) = owner {
         if let Ok(at) = found {
