@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::cli::commands::status;
 use crate::model::json::TextAnswer;
+use crate::ops::browse::find::find_path::FindOutcome;
 use crate::ops::contract::guard::GuardOutcome;
 use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome};
 use crate::ops::maintain::delete::DeleteOutcome;
@@ -16,8 +17,8 @@ use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::envelope::{self, envelope};
 use crate::view::workflow::answers as runs;
 use crate::view::{
-    bisect, cat, config, copies, create, diff, doctor, export, find, import, list, ls, remote,
-    restore, rewind, setup, show, stores, undo,
+    bisect, cat, config, copies, create, diff, doctor, export, import, list, ls, remote, restore,
+    rewind, setup, show, stores, undo,
 };
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
@@ -64,7 +65,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "doctor" doctor::DoctorAnswer,
     "export" export::ExportAnswer,
     "fetch" remote::FetchAnswer,
-    "find" find::FindAnswer,
+    "find" FindOutcome,
     "guard" GuardOutcome,
     "help" TextAnswer,
     "hook" (),

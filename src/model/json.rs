@@ -3,6 +3,7 @@
 use serde::Serializer;
 
 pub use crate::base::json::{JsonSchema, Serialize, TimeText, path, path_list, time};
+use crate::base::text::escape_bytes;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointId, CheckpointKind};
 use crate::model::checkpoint::retention::Evicted;
@@ -351,4 +352,14 @@ pub(crate) use published_as;
 #[expect(clippy::ref_option, reason = "serde asks for it")]
 pub fn row<S: Serializer>(found: &Option<Checkpoint>, serializer: S) -> Result<S::Ok, S::Error> {
     found.as_ref().map(CheckpointRow::new).serialize(serializer)
+}
+
+/// Returns bytes of the user as text, escaped if they are not UTF-8.
+pub fn text_of(bytes: &[u8]) -> String {
+    std::str::from_utf8(bytes).map_or_else(|_| escape_bytes(bytes), str::to_owned)
+}
+
+/// Serializes bytes as [`text_of`] shows them.
+pub fn bytes<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&text_of(bytes))
 }

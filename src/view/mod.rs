@@ -16,7 +16,6 @@ pub mod document;
 pub mod envelope;
 pub mod error_json;
 pub mod export;
-pub mod find;
 pub mod format;
 pub mod glance;
 pub mod import;
