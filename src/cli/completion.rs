@@ -344,7 +344,7 @@ fn texts(
     typed: &str,
     text: fn(&Checkpoint) -> &String,
 ) -> Option<Vec<CompletionCandidate>> {
-    let outcome = list::list(context, &ListOptions::default()).ok()?;
+    let outcome = list::list(context, &ListOptions::default()).ok()?.0;
     let mut texts: Vec<&String> = Vec::new();
     for text in outcome.checkpoints.iter().map(text) {
         if text.starts_with(typed) && escape(text) == *text && !texts.contains(&text) {
@@ -366,7 +366,7 @@ fn selectors(
         limit: typed.is_empty().then_some(MOST_OFFERED),
         ..ListOptions::default()
     };
-    let mut checkpoints = list::list(context, &options).ok()?.checkpoints;
+    let mut checkpoints = list::list(context, &options).ok()?.0.checkpoints;
     checkpoints.retain(passes);
     let latest = ("latest".starts_with(typed) && !checkpoints.is_empty())
         .then(|| CompletionCandidate::new(format!("latest{end}")));

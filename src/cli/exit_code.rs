@@ -161,8 +161,7 @@ pub fn of_diff(outcome: &DiffOutcome, asked: bool) -> u8 {
 
 /// Partial if some stores were removed; if none was, the highest code of the causes.
 pub fn of_orphans(outcome: &OrphansOutcome) -> u8 {
-    let causes = outcome.left.iter().map(|(_, why)| of_error(why));
-    match causes.max() {
+    match outcome.failures.iter().map(of_error).max() {
         None => DONE,
         Some(cause) if outcome.removed.is_empty() => cause,
         Some(_) => PARTIAL,

@@ -5,20 +5,23 @@ use serde_json::Value;
 use crate::cli::commands::status;
 use crate::model::json::TextAnswer;
 use crate::ops::browse::find::find_path::FindOutcome;
+use crate::ops::browse::list::ListOutcome;
 use crate::ops::contract::guard::GuardOutcome;
 use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome};
 use crate::ops::maintain::delete::DeleteOutcome;
+use crate::ops::maintain::orphans::OrphansOutcome;
 use crate::ops::maintain::pin::PinOutcome;
 use crate::ops::maintain::prune::PruneOutcome;
 use crate::ops::maintain::relink::RelinkOutcome;
 use crate::ops::maintain::reword::RewordOutcome;
+use crate::ops::maintain::stores::StoreList;
 use crate::ops::maintain::verify::VerifyOutcome;
 use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::envelope::{self, envelope};
 use crate::view::workflow::answers as runs;
 use crate::view::{
-    bisect, cat, config, copies, create, diff, doctor, export, import, list, ls, remote, restore,
-    rewind, setup, show, stores, undo,
+    bisect, cat, config, copies, create, diff, doctor, export, import, ls, remote, restore, rewind,
+    setup, show, undo,
 };
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
@@ -71,8 +74,8 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "hook" (),
     "hold" HoldOutcome,
     "import" import::ImportAnswer,
-    "list" list::ListAnswer,
-    "list_all" stores::ListAllAnswer,
+    "list" ListOutcome,
+    "list.all" StoreList,
     "man" TextAnswer,
     "mcp" (),
     "ls" ls::LsAnswer,
@@ -81,7 +84,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "plugin.emit" setup::PluginEmitAnswer,
     "prompt" TextAnswer,
     "prune" PruneOutcome,
-    "prune_orphaned" stores::PruneOrphanedAnswer,
+    "prune.orphaned" OrphansOutcome,
     "push" remote::PushAnswer,
     "redo" restore::RestoreAnswer,
     "release" ReleaseOutcome,

@@ -2,7 +2,9 @@
 
 use serde::Serializer;
 
-pub use crate::base::json::{JsonSchema, Serialize, TimeText, path, path_list, time};
+pub use crate::base::json::{
+    JsonSchema, Serialize, TimeText, optional_path, path, path_list, time,
+};
 use crate::base::text::escape_bytes;
 use crate::model::checkpoint::alias;
 use crate::model::checkpoint::record::{Checkpoint, CheckpointId, CheckpointKind};

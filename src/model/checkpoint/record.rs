@@ -1,5 +1,6 @@
 //! A checkpoint as data, apart from how it is stored.
 
+use crate::base::json::{JsonSchema, Serialize};
 use crate::base::text::escape;
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::path_filter::PathFilter;
@@ -111,7 +112,7 @@ pub enum Verb {
 }
 
 /// A checkpoint whose commit is unreadable, invalid or missing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DamagedCheckpoint {
     pub id: CheckpointId,
     pub why: String,
