@@ -7,7 +7,9 @@ pub use crate::base::json::{
 };
 use crate::base::text::escape_bytes;
 use crate::model::checkpoint::alias;
-use crate::model::checkpoint::record::{Checkpoint, CheckpointId, CheckpointKind};
+use crate::model::checkpoint::record::{
+    Checkpoint, CheckpointId, CheckpointKind, DamagedCheckpoint,
+};
 use crate::model::checkpoint::retention::Evicted;
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::session::provenance::Provenance;
@@ -307,6 +309,23 @@ pub fn dropped(evicted: &[Evicted]) -> Vec<Dropped> {
     evicted.iter().map(Dropped::new).collect()
 }
 
+/// A checkpoint that cannot be read.
+#[derive(Serialize, JsonSchema)]
+pub struct DamagedRow {
+    #[serde(flatten)]
+    checkpoint: CheckpointRef,
+    why: String,
+}
+
+impl DamagedRow {
+    fn new(damaged: &DamagedCheckpoint) -> Self {
+        Self {
+            checkpoint: CheckpointRef::of_parts(&damaged.id, None, None),
+            why: damaged.why.clone(),
+        }
+    }
+}
+
 /// An answer that is one text.
 #[derive(Serialize, JsonSchema)]
 pub struct TextAnswer {
@@ -346,6 +365,7 @@ published_as! {
     CheckpointTerms, TermsJson, TermsJson::new;
     CheckpointId, String, CheckpointId::digits;
     Evicted, Dropped, Dropped::new;
+    DamagedCheckpoint, DamagedRow, DamagedRow::new;
 }
 
 pub(crate) use published_as;

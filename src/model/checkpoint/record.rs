@@ -1,6 +1,5 @@
 //! A checkpoint as data, apart from how it is stored.
 
-use crate::base::json::{JsonSchema, Serialize};
 use crate::base::text::escape;
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::path_filter::PathFilter;
@@ -112,7 +111,7 @@ pub enum Verb {
 }
 
 /// A checkpoint whose commit is unreadable, invalid or missing.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DamagedCheckpoint {
     pub id: CheckpointId,
     pub why: String,

@@ -50,6 +50,8 @@ pub struct FoundPath {
 /// What a checkpoint recorded of a path.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct FindEvent {
+    #[serde(flatten)]
+    pub path: RelPath,
     /// `added`, `changed`, `mode`, `deleted` or `not_captured`.
     pub change: PathChange,
     /// The first checkpoint with this change.
@@ -149,7 +151,7 @@ pub fn find(
                 .iter()
                 .rev()
                 .filter(|step| is_in_period(step))
-                .map(|step| event(&store, &history, step))
+                .map(|step| event(&store, &history, path, step))
                 .collect(),
         })
     });
@@ -162,11 +164,12 @@ pub fn find(
     Ok((outcome, warnings))
 }
 
-fn event(store: &Store, history: &History, step: &HistoryStep) -> FindEvent {
+fn event(store: &Store, history: &History, path: &RelPath, step: &HistoryStep) -> FindEvent {
     let size_bytes = step
         .after
         .and_then(|(_, blob)| store.objects().size(&blob).ok());
     FindEvent {
+        path: path.clone(),
         change: PathChange::of(step),
         checkpoint: history.checkpoints[step.at].clone(),
         size_bytes,
