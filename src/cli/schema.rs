@@ -16,12 +16,18 @@ use crate::ops::maintain::relink::RelinkOutcome;
 use crate::ops::maintain::reword::RewordOutcome;
 use crate::ops::maintain::stores::StoreList;
 use crate::ops::maintain::verify::VerifyOutcome;
+use crate::ops::transfer::clone::CloneOutcome;
+use crate::ops::transfer::drop_line::DropOutcome;
+use crate::ops::transfer::export::ExportOutcome;
+use crate::ops::transfer::fetch::FetchOutcome;
+use crate::ops::transfer::import::ImportOutcome;
+use crate::ops::transfer::push::PushOutcome;
+use crate::ops::transfer::remote::RemoteOutcome;
 use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::envelope::{self, envelope};
 use crate::view::workflow::answers as runs;
 use crate::view::{
-    bisect, cat, config, copies, create, diff, doctor, export, import, ls, remote, restore, rewind,
-    setup, show, undo,
+    bisect, cat, config, copies, create, diff, doctor, ls, restore, rewind, setup, show, undo,
 };
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
@@ -58,7 +64,7 @@ const COPIES: (&str, Schema) = ("copies", |_| document::schema::<copies::CopiesM
 const ANSWERS: &[(&str, Schema)] = &answers! {
     "bisect" bisect::BisectAnswer,
     "cat" cat::CatAnswer,
-    "clone" remote::CloneAnswer,
+    "clone" CloneOutcome,
     "completions" TextAnswer,
     "config" config::ConfigAnswer,
     "config.set" config::ConfigAnswer,
@@ -66,14 +72,14 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "delete" DeleteOutcome,
     "diff" diff::DiffAnswer,
     "doctor" doctor::DoctorAnswer,
-    "export" export::ExportAnswer,
-    "fetch" remote::FetchAnswer,
+    "export" ExportOutcome,
+    "fetch" FetchOutcome,
     "find" FindOutcome,
     "guard" GuardOutcome,
     "help" TextAnswer,
     "hook" (),
     "hold" HoldOutcome,
-    "import" import::ImportAnswer,
+    "import" ImportOutcome,
     "list" ListOutcome,
     "list.all" StoreList,
     "man" TextAnswer,
@@ -85,15 +91,15 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "prompt" TextAnswer,
     "prune" PruneOutcome,
     "prune.orphaned" OrphansOutcome,
-    "push" remote::PushAnswer,
+    "push" PushOutcome,
     "redo" restore::RestoreAnswer,
     "release" ReleaseOutcome,
     "relink" RelinkOutcome,
     "remote" (),
-    "remote.add" remote::RemoteAnswer,
-    "remote.list" remote::RemoteAnswer,
-    "remote.remove" remote::RemoteAnswer,
-    "remote.drop" remote::DroppedLineAnswer,
+    "remote.add" RemoteOutcome,
+    "remote.list" RemoteOutcome,
+    "remote.remove" RemoteOutcome,
+    "remote.drop" DropOutcome,
     "restore" restore::RestoreAnswer,
     "rewind" restore::RestoreAnswer,
     "rewind.list" rewind::RewindListAnswer,
