@@ -18,7 +18,7 @@ use crate::cli::{command_context, commands, environment, parse};
 use crate::config::settings::OwnFile;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::list::{self, ListOptions};
-use crate::ops::browse::ls::{self, LsOptions};
+use crate::ops::browse::ls::{self, LsKind, LsOptions};
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
 use crate::ops::select::words::TypedWords;
@@ -323,11 +323,15 @@ fn listed(context: &Context, selector: Option<&OsStr>, typed: &str) -> Vec<Strin
         },
         ..LsOptions::default()
     };
-    let Ok(outcome) = ls::ls(context, &options) else {
+    let Ok((outcome, _)) = ls::ls(context, &options) else {
         return Vec::new();
     };
     let shown = outcome.entries.iter().filter_map(|entry| {
-        let slash = if entry.kind.is_none() { "/" } else { "" };
+        let slash = if entry.kind == LsKind::Directory {
+            "/"
+        } else {
+            ""
+        };
         Some(format!(
             "{before}{}{slash}",
             std::str::from_utf8(entry.path.name()).ok()?

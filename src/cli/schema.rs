@@ -2,10 +2,13 @@
 
 use serde_json::Value;
 
+use crate::cli::commands::cat::CatAnswer;
 use crate::cli::commands::status;
 use crate::model::json::TextAnswer;
+use crate::ops::browse::bisect::BisectOutcome;
 use crate::ops::browse::find::find_path::FindOutcome;
 use crate::ops::browse::list::ListOutcome;
+use crate::ops::browse::ls::LsOutcome;
 use crate::ops::contract::guard::GuardOutcome;
 use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome};
 use crate::ops::maintain::delete::DeleteOutcome;
@@ -26,9 +29,7 @@ use crate::ops::transfer::remote::RemoteOutcome;
 use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::envelope::{self, envelope};
 use crate::view::workflow::answers as runs;
-use crate::view::{
-    bisect, cat, config, copies, create, diff, doctor, ls, restore, rewind, setup, show, undo,
-};
+use crate::view::{config, copies, create, diff, doctor, restore, rewind, setup, show, undo};
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
 /// Documents whose formats other programs prescribe.
@@ -62,8 +63,8 @@ const COPIES: (&str, Schema) = ("copies", |_| document::schema::<copies::CopiesM
 
 /// Every answer; `usage` is that of a command line without a command.
 const ANSWERS: &[(&str, Schema)] = &answers! {
-    "bisect" bisect::BisectAnswer,
-    "cat" cat::CatAnswer,
+    "bisect" BisectOutcome,
+    "cat" CatAnswer,
     "clone" CloneOutcome,
     "completions" TextAnswer,
     "config" config::ConfigAnswer,
@@ -84,7 +85,7 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "list.all" StoreList,
     "man" TextAnswer,
     "mcp" (),
-    "ls" ls::LsAnswer,
+    "ls" LsOutcome,
     "pin" PinOutcome,
     "plugin" (),
     "plugin.emit" setup::PluginEmitAnswer,

@@ -326,6 +326,10 @@ impl DamagedRow {
     }
 }
 
+/// Bits of a mode, published as octal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Octal(pub u32);
+
 /// An answer that is one text.
 #[derive(Serialize, JsonSchema)]
 pub struct TextAnswer {
@@ -362,6 +366,7 @@ published_as! {
     Checkpoint, CheckpointRef, CheckpointRef::new;
     RelPath, PathName, PathName::new;
     ObjectId, String, |id| id.to_hex();
+    Octal, String, |mode| format!("{:04o}", mode.0);
     CheckpointTerms, TermsJson, TermsJson::new;
     CheckpointId, String, CheckpointId::digits;
     Evicted, Dropped, Dropped::new;

@@ -1,8 +1,6 @@
 //! Outcomes as text, JSON and markdown. Pure but for options in `place` and the local time zone.
 
 pub mod answer;
-pub mod bisect;
-pub mod cat;
 pub mod columns;
 pub mod config;
 pub mod contract;
@@ -18,7 +16,6 @@ pub mod error_json;
 pub mod format;
 pub mod glance;
 pub mod limits;
-pub mod ls;
 pub mod patch;
 pub mod picker;
 pub mod place;
