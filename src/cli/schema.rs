@@ -6,6 +6,7 @@ use crate::cli::commands::cat::CatAnswer;
 use crate::cli::commands::status;
 use crate::model::json::TextAnswer;
 use crate::ops::browse::bisect::BisectOutcome;
+use crate::ops::browse::config::ConfigOutcome;
 use crate::ops::browse::find::find_path::FindOutcome;
 use crate::ops::browse::list::ListOutcome;
 use crate::ops::browse::ls::LsOutcome;
@@ -29,7 +30,7 @@ use crate::ops::transfer::remote::RemoteOutcome;
 use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::envelope::{self, envelope};
 use crate::view::workflow::answers as runs;
-use crate::view::{config, copies, create, diff, doctor, restore, rewind, setup, show, undo};
+use crate::view::{copies, create, diff, doctor, restore, rewind, setup, show, undo};
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
 /// Documents whose formats other programs prescribe.
@@ -67,8 +68,8 @@ const ANSWERS: &[(&str, Schema)] = &answers! {
     "cat" CatAnswer,
     "clone" CloneOutcome,
     "completions" TextAnswer,
-    "config" config::ConfigAnswer,
-    "config.set" config::ConfigAnswer,
+    "config" ConfigOutcome,
+    "config.set" ConfigOutcome,
     "create" create::CreateAnswer,
     "delete" DeleteOutcome,
     "diff" diff::DiffAnswer,

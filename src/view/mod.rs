@@ -2,7 +2,6 @@
 
 pub mod answer;
 pub mod columns;
-pub mod config;
 pub mod contract;
 pub mod copies;
 pub mod create;
