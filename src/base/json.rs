@@ -88,7 +88,6 @@ pub fn path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error
 }
 
 /// Serializes a path that may be missing as [`path`] does one.
-#[expect(clippy::ref_option, reason = "serde asks for it")]
 pub fn optional_path<S: Serializer>(
     path: &Option<PathBuf>,
     serializer: S,

@@ -123,9 +123,10 @@ pub fn variables() -> Vec<VariableValue> {
     let look = |variable: Variable| VariableValue {
         name: variable.name,
         purpose: variable.purpose,
-        value: env::var_os(variable.name).map(|value| match variable.is_private {
-            true => "set".to_owned(),
-            false => value.to_string_lossy().into_owned(),
+        value: env::var_os(variable.name).map(|value| {
+            let is_shown = !variable.is_private;
+            let shown = is_shown.then(|| value.to_string_lossy().into_owned());
+            shown.unwrap_or_else(|| "set".to_owned())
         }),
     };
     variables::variables().map(look).collect()

@@ -62,7 +62,7 @@ pub fn head(outcome: &ShowOutcome, now_ms: i64) -> String {
         text.push_str(&moment(&record.provenance));
     }
     if let Some(origin) = &outcome.origin {
-        text.push_str(&format!("made on    {}\n", origin));
+        text.push_str(&format!("made on    {origin}\n"));
     }
     text.push_str(&terms(&record.terms));
     if let Some(operation) = &record.operation {

@@ -120,13 +120,15 @@ impl Text for ListOutcome {
             .changes
             .iter()
             .map(|counts| counts.map(table::change_words));
+        if self.changes.is_empty() {
+            out.result = rendered;
+            return;
+        }
         let titles = ["Changes", "---"].map(|title| Some(title.to_owned()));
         let mut cells = titles.into_iter().chain(counts);
         for line in rendered.lines() {
-            match cells.next().filter(|_| !self.changes.is_empty()) {
-                Some(cell) => outln!(out, "{line} {} |", cell.unwrap_or_default()),
-                None => outln!(out, "{line}"),
-            }
+            let cell = cells.next().flatten().unwrap_or_default();
+            outln!(out, "{line} {cell} |");
         }
     }
 }

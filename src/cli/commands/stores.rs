@@ -164,9 +164,9 @@ fn numbers(stores: &[KnownStore]) -> String {
         "store of a root that is gone",
         "stores of roots that are gone",
     );
-    let orphaned = (orphans > 0).then(|| count(orphans, store, stores_of));
-    let copied = (copies > 0).then(|| count(copies, "damaged copy", "damaged copies"));
-    let parts: Vec<String> = orphaned.into_iter().chain(copied).collect();
+    let of_gone = (orphans > 0).then(|| count(orphans, store, stores_of));
+    let damaged = (copies > 0).then(|| count(copies, "damaged copy", "damaged copies"));
+    let parts: Vec<String> = of_gone.into_iter().chain(damaged).collect();
     let bytes = stores.iter().map(|known| known.store_bytes).sum();
     format!("{} ({})", parts.join(" and "), size(bytes))
 }
