@@ -35,7 +35,8 @@ pub fn prune(context: &Context, cmd: &CommandContext<'_>, dry_run: bool) -> Resu
     let mut done = Done::from(prune_orphaned(context, dry_run, consent)?);
     done.exit = exit_code::of_orphans(&done.answer);
     if cmd.printer.json && done.answer.removed.is_empty() {
-        done.error = done.answer.failures.pop();
+        let failures = std::mem::take(&mut done.answer.failures);
+        done.error = failures.into_iter().next();
     }
     let exit = cmd.print(context, &done);
     // Which stores are left is seen with `--quiet` too.
