@@ -56,26 +56,44 @@ fn numbers(bytes: &[u8]) -> impl Iterator<Item = &str> {
 }
 
 /// A moment in UTC, with milliseconds.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(transparent)]
 #[schemars(extend("pattern" = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$"))]
-pub struct TimeText(String);
+pub struct TimeText(
+    #[serde(serialize_with = "time")]
+    #[schemars(with = "String")]
+    i64,
+);
 
 impl TimeText {
     pub fn new(time_ms: i64) -> Self {
-        Self(rfc3339(time_ms))
+        Self(time_ms)
+    }
+
+    /// Returns the milliseconds since 1970.
+    pub fn ms(self) -> i64 {
+        self.0
     }
 }
 
 /// Serializes milliseconds since 1970 as a [`TimeText`].
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 pub fn time<S: Serializer>(time_ms: &i64, serializer: S) -> Result<S::Ok, S::Error> {
-    TimeText::new(*time_ms).serialize(serializer)
+    serializer.serialize_str(&rfc3339(*time_ms))
 }
 
 /// Serializes a path of the system as text; what is not UTF-8 in it is replaced.
 pub fn path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(&path.display())
+}
+
+/// Serializes a path that may be missing as [`path`] does one.
+pub fn optional_path<S: Serializer>(
+    path: &Option<PathBuf>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    let shown = path.as_ref().map(|path| path.display().to_string());
+    shown.serialize(serializer)
 }
 
 /// Serializes several paths as [`path`] does one.

@@ -195,12 +195,6 @@ impl CommandContext<'_> {
             may_read_stdin,
         }
     }
-
-    pub fn print_no_store(&self, context: &Context) {
-        let hint = words::hint(&context.no_store()).unwrap_or_default();
-        self.printer
-            .talk(&words::no_store(context.root.path(), &hint.to_string()));
-    }
 }
 
 /// Prints an answer as JSON or as text.

@@ -18,7 +18,7 @@ use crate::cli::{command_context, commands, environment, parse};
 use crate::config::settings::OwnFile;
 use crate::model::checkpoint::record::Checkpoint;
 use crate::ops::browse::list::{self, ListOptions};
-use crate::ops::browse::ls::{self, LsOptions};
+use crate::ops::browse::ls::{self, LsKind, LsOptions};
 use crate::ops::context::Context;
 use crate::ops::contract::hold;
 use crate::ops::select::words::TypedWords;
@@ -323,11 +323,15 @@ fn listed(context: &Context, selector: Option<&OsStr>, typed: &str) -> Vec<Strin
         },
         ..LsOptions::default()
     };
-    let Ok(outcome) = ls::ls(context, &options) else {
+    let Ok((outcome, _)) = ls::ls(context, &options) else {
         return Vec::new();
     };
     let shown = outcome.entries.iter().filter_map(|entry| {
-        let slash = if entry.kind.is_none() { "/" } else { "" };
+        let slash = if entry.kind == LsKind::Directory {
+            "/"
+        } else {
+            ""
+        };
         Some(format!(
             "{before}{}{slash}",
             std::str::from_utf8(entry.path.name()).ok()?
@@ -344,7 +348,7 @@ fn texts(
     typed: &str,
     text: fn(&Checkpoint) -> &String,
 ) -> Option<Vec<CompletionCandidate>> {
-    let outcome = list::list(context, &ListOptions::default()).ok()?;
+    let outcome = list::list(context, &ListOptions::default()).ok()?.0;
     let mut texts: Vec<&String> = Vec::new();
     for text in outcome.checkpoints.iter().map(text) {
         if text.starts_with(typed) && escape(text) == *text && !texts.contains(&text) {
@@ -366,7 +370,7 @@ fn selectors(
         limit: typed.is_empty().then_some(MOST_OFFERED),
         ..ListOptions::default()
     };
-    let mut checkpoints = list::list(context, &options).ok()?.checkpoints;
+    let mut checkpoints = list::list(context, &options).ok()?.0.checkpoints;
     checkpoints.retain(passes);
     let latest = ("latest".starts_with(typed) && !checkpoints.is_empty())
         .then(|| CompletionCandidate::new(format!("latest{end}")));

@@ -12,6 +12,7 @@ use crate::config::environment::{
 };
 use crate::config::variables::{self, Variable};
 use crate::error::{Error, Result};
+use crate::ops::browse::config::VariableValue;
 
 /// Upper bound on the size of a time zone file in bytes; real ones have a few thousand.
 const MOST_ZONE_BYTES: u64 = 1 << 20;
@@ -119,19 +120,15 @@ fn can_be_read(zone: &str) -> bool {
     clippy::disallowed_methods,
     reason = "this is the door to the environment"
 )]
-pub fn variables() -> Vec<(Variable, Option<String>)> {
-    let look = |variable: Variable| {
-        let value = env::var_os(variable.name).map(|value| value.to_string_lossy().into_owned());
-        (
-            variable,
-            value.map(|value| {
-                if variable.is_private {
-                    "set".to_owned()
-                } else {
-                    value
-                }
-            }),
-        )
+pub fn variables() -> Vec<VariableValue> {
+    let look = |variable: Variable| VariableValue {
+        name: variable.name,
+        purpose: variable.purpose,
+        value: env::var_os(variable.name).map(|value| {
+            let is_shown = !variable.is_private;
+            let shown = is_shown.then(|| value.to_string_lossy().into_owned());
+            shown.unwrap_or_else(|| "set".to_owned())
+        }),
     };
     variables::variables().map(look).collect()
 }

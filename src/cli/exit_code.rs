@@ -8,6 +8,7 @@ use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::maintain::orphans::OrphansOutcome;
 use crate::ops::restore::restore_options::{DatabaseFate, RestoreOutcome};
 use crate::ops::warning::Warning;
+use crate::view::answer::Done;
 use crate::workflow::rules::advice::Advice;
 
 pub const DONE: u8 = 0;
@@ -109,12 +110,12 @@ pub fn of_create(outcome: &CreateOutcome) -> u8 {
     }
 }
 
-/// Partial if one of several checkpoints or lines was left behind.
-pub fn of_transfer(warnings: &[Warning]) -> u8 {
-    if warnings.iter().any(Warning::leaves_something) {
-        PARTIAL
-    } else {
-        DONE
+/// Ends a transfer: partial if one of several checkpoints or lines was left behind.
+pub fn transferred<A>((answer, warnings): (A, Vec<Warning>)) -> Done<A> {
+    let is_partial = warnings.iter().any(Warning::leaves_something);
+    Done {
+        exit: if is_partial { PARTIAL } else { DONE },
+        ..Done::new(answer, warnings)
     }
 }
 
@@ -161,8 +162,7 @@ pub fn of_diff(outcome: &DiffOutcome, asked: bool) -> u8 {
 
 /// Partial if some stores were removed; if none was, the highest code of the causes.
 pub fn of_orphans(outcome: &OrphansOutcome) -> u8 {
-    let causes = outcome.left.iter().map(|(_, why)| of_error(why));
-    match causes.max() {
+    match outcome.failures.iter().map(of_error).max() {
         None => DONE,
         Some(cause) if outcome.removed.is_empty() => cause,
         Some(_) => PARTIAL,

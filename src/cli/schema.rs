@@ -2,23 +2,35 @@
 
 use serde_json::Value;
 
+use crate::cli::commands::cat::CatAnswer;
 use crate::cli::commands::status;
 use crate::model::json::TextAnswer;
+use crate::ops::browse::bisect::BisectOutcome;
+use crate::ops::browse::config::ConfigOutcome;
+use crate::ops::browse::find::find_path::FindOutcome;
+use crate::ops::browse::list::ListOutcome;
+use crate::ops::browse::ls::LsOutcome;
 use crate::ops::contract::guard::GuardOutcome;
 use crate::ops::contract::hold::{HoldOutcome, ReleaseOutcome};
 use crate::ops::maintain::delete::DeleteOutcome;
+use crate::ops::maintain::orphans::OrphansOutcome;
 use crate::ops::maintain::pin::PinOutcome;
 use crate::ops::maintain::prune::PruneOutcome;
 use crate::ops::maintain::relink::RelinkOutcome;
 use crate::ops::maintain::reword::RewordOutcome;
+use crate::ops::maintain::stores::StoreList;
 use crate::ops::maintain::verify::VerifyOutcome;
+use crate::ops::transfer::clone::CloneOutcome;
+use crate::ops::transfer::drop_line::DropOutcome;
+use crate::ops::transfer::export::ExportOutcome;
+use crate::ops::transfer::fetch::FetchOutcome;
+use crate::ops::transfer::import::ImportOutcome;
+use crate::ops::transfer::push::PushOutcome;
+use crate::ops::transfer::remote::RemoteOutcome;
 use crate::view::document::{self, JsonSchema, Serialize};
 use crate::view::envelope::{self, envelope};
 use crate::view::workflow::answers as runs;
-use crate::view::{
-    bisect, cat, config, copies, create, diff, doctor, export, find, import, list, ls, remote,
-    restore, rewind, setup, show, stores, undo,
-};
+use crate::view::{copies, create, diff, doctor, restore, rewind, setup, show, undo};
 use crate::workflow::profiles::pipeline_schema::PIPELINE_SCHEMA;
 
 /// Documents whose formats other programs prescribe.
@@ -52,44 +64,44 @@ const COPIES: (&str, Schema) = ("copies", |_| document::schema::<copies::CopiesM
 
 /// Every answer; `usage` is that of a command line without a command.
 const ANSWERS: &[(&str, Schema)] = &answers! {
-    "bisect" bisect::BisectAnswer,
-    "cat" cat::CatAnswer,
-    "clone" remote::CloneAnswer,
+    "bisect" BisectOutcome,
+    "cat" CatAnswer,
+    "clone" CloneOutcome,
     "completions" TextAnswer,
-    "config" config::ConfigAnswer,
-    "config.set" config::ConfigAnswer,
+    "config" ConfigOutcome,
+    "config.set" ConfigOutcome,
     "create" create::CreateAnswer,
     "delete" DeleteOutcome,
     "diff" diff::DiffAnswer,
     "doctor" doctor::DoctorAnswer,
-    "export" export::ExportAnswer,
-    "fetch" remote::FetchAnswer,
-    "find" find::FindAnswer,
+    "export" ExportOutcome,
+    "fetch" FetchOutcome,
+    "find" FindOutcome,
     "guard" GuardOutcome,
     "help" TextAnswer,
     "hook" (),
     "hold" HoldOutcome,
-    "import" import::ImportAnswer,
-    "list" list::ListAnswer,
-    "list_all" stores::ListAllAnswer,
+    "import" ImportOutcome,
+    "list" ListOutcome,
+    "list.all" StoreList,
     "man" TextAnswer,
     "mcp" (),
-    "ls" ls::LsAnswer,
+    "ls" LsOutcome,
     "pin" PinOutcome,
     "plugin" (),
     "plugin.emit" setup::PluginEmitAnswer,
     "prompt" TextAnswer,
     "prune" PruneOutcome,
-    "prune_orphaned" stores::PruneOrphanedAnswer,
-    "push" remote::PushAnswer,
+    "prune.orphaned" OrphansOutcome,
+    "push" PushOutcome,
     "redo" restore::RestoreAnswer,
     "release" ReleaseOutcome,
     "relink" RelinkOutcome,
     "remote" (),
-    "remote.add" remote::RemoteAnswer,
-    "remote.list" remote::RemoteAnswer,
-    "remote.remove" remote::RemoteAnswer,
-    "remote.drop" remote::DroppedLineAnswer,
+    "remote.add" RemoteOutcome,
+    "remote.list" RemoteOutcome,
+    "remote.remove" RemoteOutcome,
+    "remote.drop" DropOutcome,
     "restore" restore::RestoreAnswer,
     "rewind" restore::RestoreAnswer,
     "rewind.list" rewind::RewindListAnswer,

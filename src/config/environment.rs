@@ -88,6 +88,17 @@ pub enum Origin {
     Flag(&'static str),
 }
 
+impl Origin {
+    /// Returns the file, variable or flag.
+    pub fn place(&self) -> Option<String> {
+        match self {
+            Self::Default => None,
+            Self::UserFile(path) | Self::ProjectFile(path) => Some(path.display().to_string()),
+            Self::Environment(name) | Self::Flag(name) => Some((*name).to_owned()),
+        }
+    }
+}
+
 /// Returns the base under which all stores lie, by the first of flag, `CHECKPOINT_HOME`,
 /// `CLAUDE_CONFIG_DIR` and home.
 ///

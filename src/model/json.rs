@@ -2,9 +2,14 @@
 
 use serde::Serializer;
 
-pub use crate::base::json::{JsonSchema, Serialize, TimeText, path, path_list, time};
+pub use crate::base::json::{
+    JsonSchema, Serialize, TimeText, optional_path, path, path_list, time,
+};
+use crate::base::text::escape_bytes;
 use crate::model::checkpoint::alias;
-use crate::model::checkpoint::record::{Checkpoint, CheckpointId, CheckpointKind};
+use crate::model::checkpoint::record::{
+    Checkpoint, CheckpointId, CheckpointKind, DamagedCheckpoint,
+};
 use crate::model::checkpoint::retention::Evicted;
 use crate::model::checkpoint::terms::{CheckpointTerms, Expiry};
 use crate::model::session::provenance::Provenance;
@@ -304,6 +309,27 @@ pub fn dropped(evicted: &[Evicted]) -> Vec<Dropped> {
     evicted.iter().map(Dropped::new).collect()
 }
 
+/// A checkpoint that cannot be read.
+#[derive(Serialize, JsonSchema)]
+pub struct DamagedRow {
+    #[serde(flatten)]
+    checkpoint: CheckpointRef,
+    why: String,
+}
+
+impl DamagedRow {
+    fn new(damaged: &DamagedCheckpoint) -> Self {
+        Self {
+            checkpoint: CheckpointRef::of_parts(&damaged.id, None, None),
+            why: damaged.why.clone(),
+        }
+    }
+}
+
+/// Bits of a mode, published as octal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Octal(pub u32);
+
 /// An answer that is one text.
 #[derive(Serialize, JsonSchema)]
 pub struct TextAnswer {
@@ -340,8 +366,10 @@ published_as! {
     Checkpoint, CheckpointRef, CheckpointRef::new;
     RelPath, PathName, PathName::new;
     ObjectId, String, |id| id.to_hex();
+    Octal, String, |mode| format!("{:04o}", mode.0);
     CheckpointTerms, TermsJson, TermsJson::new;
     Evicted, Dropped, Dropped::new;
+    DamagedCheckpoint, DamagedRow, DamagedRow::new;
 }
 
 pub(crate) use published_as;
@@ -350,4 +378,14 @@ pub(crate) use published_as;
 #[expect(clippy::ref_option, reason = "serde asks for it")]
 pub fn row<S: Serializer>(found: &Option<Checkpoint>, serializer: S) -> Result<S::Ok, S::Error> {
     found.as_ref().map(CheckpointRow::new).serialize(serializer)
+}
+
+/// Returns bytes of the user as text, escaped if they are not UTF-8.
+pub fn text_of(bytes: &[u8]) -> String {
+    std::str::from_utf8(bytes).map_or_else(|_| escape_bytes(bytes), str::to_owned)
+}
+
+/// Serializes bytes as [`text_of`] shows them.
+pub fn bytes<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&text_of(bytes))
 }

@@ -26,6 +26,11 @@ pub fn count(number: usize, one: &str, many: &str) -> String {
     )
 }
 
+/// Formats `1 checkpoint`, `3,000 checkpoints`.
+pub fn checkpoints(number: usize) -> String {
+    count(number, "checkpoint", "checkpoints")
+}
+
 /// Colours text, if enabled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paint {

@@ -1,10 +1,7 @@
 //! Outcomes as text, JSON and markdown. Pure but for options in `place` and the local time zone.
 
 pub mod answer;
-pub mod bisect;
-pub mod cat;
 pub mod columns;
-pub mod config;
 pub mod contract;
 pub mod copies;
 pub mod create;
@@ -15,26 +12,19 @@ pub mod doctor;
 pub mod document;
 pub mod envelope;
 pub mod error_json;
-pub mod export;
-pub mod find;
 pub mod format;
 pub mod glance;
-pub mod import;
 pub mod limits;
-pub mod list;
-pub mod ls;
 pub mod patch;
 pub mod picker;
 pub mod place;
 pub mod plan;
 pub mod progress;
-pub mod remote;
 pub mod restore;
 pub mod restore_contract;
 pub mod rewind;
 pub mod setup;
 pub mod show;
-pub mod stores;
 pub mod table;
 pub mod terminal;
 pub mod topics;

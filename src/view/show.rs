@@ -12,6 +12,7 @@ use crate::model::difference::TreeChange;
 use crate::model::json::{
     ChangeJson, CheckpointRef, CheckpointRow, PathName, PathReason, paths, uncaptured,
 };
+use crate::model::session::origin::OriginStore;
 use crate::model::session::provenance::Provenance;
 use crate::model::state::database::Held;
 use crate::model::state::rel_path::RelPath;
@@ -23,7 +24,6 @@ use crate::view::diff::FileChange;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::partial;
 use crate::view::format::size;
-use crate::view::import::{self, OriginStoreJson};
 use crate::view::limits::{LimitsJson, limit_words};
 use crate::view::words::count_files;
 
@@ -62,7 +62,7 @@ pub fn head(outcome: &ShowOutcome, now_ms: i64) -> String {
         text.push_str(&moment(&record.provenance));
     }
     if let Some(origin) = &outcome.origin {
-        text.push_str(&format!("made on    {}\n", import::words(origin)));
+        text.push_str(&format!("made on    {origin}\n"));
     }
     text.push_str(&terms(&record.terms));
     if let Some(operation) = &record.operation {
@@ -212,7 +212,7 @@ pub struct ShowAnswer {
     /// What could not be captured.
     uncaptured: Vec<PathReason>,
     /// Machine and directory of one that was imported; null for others.
-    origin: Option<OriginStoreJson>,
+    origin: Option<OriginStore>,
 }
 
 /// All that is known of a checkpoint.
@@ -284,7 +284,7 @@ pub fn json(outcome: &ShowOutcome, more: &ShownMore, exit: u8) -> String {
         databases: databases::held(&outcome.databases),
         state: values(outcome),
         uncaptured: uncaptured(&outcome.meta),
-        origin: outcome.origin.as_ref().map(OriginStoreJson::new),
+        origin: outcome.origin.clone(),
     };
     let found = compared.map_or(&[][..], |found| &found.warnings);
     let warnings = [&outcome.warnings, found].concat();

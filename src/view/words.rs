@@ -1,6 +1,6 @@
 //! Text shared by many commands: output, failures, warnings.
 
-use crate::base::text::{escape_line, escape_path};
+use crate::base::text::escape_line;
 use crate::error::Error;
 use crate::error::sentence::{CommandWords, Sentence};
 use crate::model::checkpoint::retention::{Evicted, EvictionReason};
@@ -117,11 +117,6 @@ pub fn warning(warning: &Warning, paint: Paint) -> String {
         format!("largest: {}; ", folders.join(", "))
     };
     format!("{warning}\n{largest}--max-files N raises the limit\n")
-}
-
-/// Message where no store exists and none is required.
-pub fn no_store(root: &std::path::Path, hint: &str) -> String {
-    format!("no checkpoints for {} yet: {hint}\n", escape_path(root))
 }
 
 pub fn join<'p>(paths: impl Iterator<Item = &'p RelPath>) -> String {

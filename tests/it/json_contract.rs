@@ -411,14 +411,14 @@ fn pin_guard_hold_and_release_name_what_they_are_about() {
 fn list_all_and_prune_orphaned_have_schemas_of_their_own() {
     let (sandbox, _) = full_of_everything();
     let all = data(
-        "list_all",
+        "list.all",
         &sandbox.run(&["list", "--all", "--json"]).success(),
     );
     assert_eq!(all["stores"].as_array().map(Vec::len), Some(1));
     let base = sandbox.base().display().to_string();
     sandbox.remove("");
     let args = ["prune", "--orphaned", "--base", &base, "--yes", "--json"];
-    let orphaned = data("prune_orphaned", &sandbox.run(&args).success());
+    let orphaned = data("prune.orphaned", &sandbox.run(&args).success());
     assert_eq!(orphaned["removed"].as_array().map(Vec::len), Some(1));
 }
 

@@ -2,13 +2,15 @@
 
 use std::ffi::OsString;
 
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::CommandContext;
 use crate::cli::exit_code;
 use crate::cli::run::RunCommand;
 use crate::error::Result;
-use crate::ops::browse::bisect as bisect_op;
+use crate::ops::browse::bisect::{BisectOutcome, TestedCheckpoint, bisect};
 use crate::ops::context::Context;
-use crate::view::bisect as bisect_view;
+use crate::view::answer::{Done, Out, Text, outln, talkln};
+use crate::view::format::{Paint, checkpoints};
+use crate::view::place::placed;
 
 /// Find the first checkpoint for which a command fails
 ///
@@ -33,28 +35,61 @@ impl RunCommand for BisectArgs {
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         let children = cmd.children(context);
-        let outcome = bisect_op::bisect(
+        let mut done = Done::from(bisect(
             context,
             &self.good,
             &self.bad,
             &mut |dir, scratch| children.program(&self.command, dir, scratch),
-            &mut |tested| cmd.printer.talk(&bisect_view::tested(tested)),
-        )?;
-        let code = if outcome.first_bad().is_some() {
-            exit_code::DONE
-        } else {
-            exit_code::PARTIAL
-        };
-        print_answer(
-            cmd,
-            || bisect_view::json(&outcome, code),
-            || bisect_view::human(&outcome),
-            &outcome.warnings,
-        );
-        if code != exit_code::DONE {
-            cmd.printer
-                .failure(&bisect_view::undecided(&outcome, cmd.printer.err_paint()));
+            &mut |tested| cmd.printer.talk(&test_line(tested)),
+        )?);
+        if done.answer.first_bad.is_none() {
+            done.exit = exit_code::PARTIAL;
         }
-        Ok(code)
+        let exit = cmd.print(context, &done);
+        if exit == exit_code::PARTIAL {
+            let undecided = undecided(&done.answer, cmd.printer.err_paint());
+            cmd.printer.failure(&undecided);
+        }
+        Ok(exit)
     }
+}
+
+impl Text for BisectOutcome {
+    /// The result is only ids, for use in scripts.
+    fn write(&self, out: &mut Out<'_>) {
+        for candidate in &self.candidates {
+            outln!(out, "{}", candidate.id.short());
+        }
+        let Some(bad) = &self.first_bad else { return };
+        let (good, first_bad) = (self.last_good.named(), bad.named());
+        let (from, to) = (self.last_good.id.short(), bad.id.short());
+        let diff = placed(&format!("checkpoint diff {from} {to}"));
+        talkln!(
+            out,
+            "first bad checkpoint: {first_bad}; the good one before it: {good}"
+        );
+        talkln!(out, "to see what changed: {diff}");
+    }
+}
+
+fn test_line(tested: &TestedCheckpoint) -> String {
+    let how = if tested.exit.is_none() {
+        ", without a run"
+    } else {
+        ""
+    };
+    let (checkpoint, verdict) = (tested.checkpoint.named(), tested.verdict.into_str());
+    format!("testing {checkpoint}: {verdict}{how}\n")
+}
+
+/// Explains why there is no single answer.
+fn undecided(outcome: &BisectOutcome, paint: Paint) -> String {
+    let number = checkpoints(outcome.candidates.len());
+    let ids: Vec<String> = outcome.candidates.iter().map(|c| c.id.short()).collect();
+    format!(
+        "{} the first bad one is among these {number}, which could not be tested: {}; the last good one is {}\n",
+        paint.red("checkpoint:"),
+        ids.join(" "),
+        outcome.last_good.id.short()
+    )
 }

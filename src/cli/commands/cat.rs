@@ -10,9 +10,11 @@ use crate::cli::terminal::printer::StdoutSink;
 use crate::config::settings::OwnFile;
 use crate::error::Result;
 use crate::model::checkpoint::selector::CURRENT;
-use crate::ops::browse::cat as cat_op;
+use crate::model::json::{JsonSchema, Serialize};
+use crate::model::state::rel_path::hex_of;
+use crate::ops::browse::cat::{CatOutcome, cat};
 use crate::ops::context::Context;
-use crate::view::cat as cat_view;
+use crate::view::envelope::envelope;
 
 /// Print the content of one file of a checkpoint
 ///
@@ -38,21 +40,15 @@ pub struct CatArgs {
     pub bytes: Option<u64>,
 }
 
-impl CatArgs {
-    fn print_to(&self, context: &Context, sink: &mut dyn Write) -> Result<cat_op::CatOutcome> {
-        let path = self.only.as_ref().or(self.path.as_ref());
-        let what = self.what.as_deref().unwrap_or(OsStr::new(CURRENT));
-        let path = path.map(|path| path.as_encoded_bytes());
-        cat_op::cat(context, what.as_encoded_bytes(), path, &mut self.part(sink))
-    }
-
-    fn part<'s>(&self, sink: &'s mut dyn Write) -> ContentPart<'s> {
-        ContentPart {
-            sink,
-            skip: self.skip,
-            left: self.bytes.unwrap_or(u64::MAX),
-        }
-    }
+/// A file of a checkpoint, with its content.
+#[derive(Serialize, JsonSchema)]
+pub struct CatAnswer {
+    #[serde(flatten)]
+    file: CatOutcome,
+    /// The content; null if it is not UTF-8.
+    text: Option<String>,
+    /// The content as hex digits; null if it is UTF-8.
+    hex: Option<String>,
 }
 
 /// Passes on a part of a content; after its end, the reader counts as gone.
@@ -95,19 +91,37 @@ impl RunCommand for CatArgs {
     const OWN_FILE: OwnFile = OwnFile::MayBeBad;
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        let what = self.what.as_deref().unwrap_or(OsStr::new(CURRENT));
+        let path = self.only.as_ref().or(self.path.as_ref());
+        let path = path.map(|path| path.as_encoded_bytes());
+        let print_to = |sink: &mut dyn Write| {
+            let (skip, left) = (self.skip, self.bytes.unwrap_or(u64::MAX));
+            cat(
+                context,
+                what.as_encoded_bytes(),
+                path,
+                &mut ContentPart { sink, skip, left },
+            )
+        };
         if cmd.printer.json {
             let mut bytes = Vec::new();
-            let outcome = self.print_to(context, &mut bytes)?;
+            let (file, warnings) = print_to(&mut bytes)?;
             if self.bytes.is_some() {
                 drop_cut_letter(&mut bytes);
             }
-            cmd.printer.result(&cat_view::json(&outcome, &bytes));
+            let (text, hex) = match String::from_utf8(bytes) {
+                Ok(text) => (Some(text), None),
+                Err(binary) => (None, Some(hex_of(binary.as_bytes()))),
+            };
+            let answer = CatAnswer { file, text, hex };
+            let document = envelope(cmd.name, exit_code::DONE, &answer, &warnings);
+            cmd.printer.result(&document);
             return Ok(exit_code::DONE);
         }
         let mut sink = StdoutSink::new(cmd.printer);
-        let outcome = self.print_to(context, &mut sink)?;
+        let (_, warnings) = print_to(&mut sink)?;
         sink.finish();
-        cmd.warn(&outcome.warnings);
+        cmd.warn(&warnings);
         Ok(exit_code::DONE)
     }
 }

@@ -3,18 +3,22 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cli::command_context::{self, CommandContext, print_answer};
+use crate::base::text::escape_path;
+use crate::cli::command_context::{self, CommandContext};
+use crate::cli::commands::import::write_evictions;
 use crate::cli::commands::remote::GitArgs;
+use crate::cli::exit_code::transferred;
 use crate::cli::run::RunAnywhere;
 use crate::cli::terminal::{printer, progress};
-use crate::cli::{environment, exit_code, signals};
+use crate::cli::{environment, signals};
 use crate::config::environment::Environment;
 use crate::config::settings::OwnFile;
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::ops::find_root::Place;
-use crate::ops::transfer::clone as clone_op;
-use crate::view::remote as remote_view;
+use crate::ops::transfer::clone::{self as clone_op, CloneOutcome};
+use crate::view::answer::{Out, Text, outln};
+use crate::view::format::checkpoints;
 
 /// Bring a project from a remote into a new directory
 ///
@@ -80,15 +84,22 @@ impl CloneArgs {
         let is_watched = cmd.printer.talks_to_a_person();
         let _showing = is_watched
             .then(|| progress::show(&context, cmd.printer.err_paint(), printer::last_words));
-        let outcome = clone_op::clone(&context, &self.url, here, self.git.limits(cmd))?;
-        print_answer(
-            cmd,
-            || remote_view::clone_json(&outcome, context.root.path()),
-            || remote_view::cloned(&outcome, context.root.path()),
-            &outcome.warnings,
-        );
+        let cloned = clone_op::clone(&context, &self.url, here, self.git.limits(cmd))?;
+        let exit = cmd.print(&context, &transferred(cloned));
         cmd.print_pending_warnings(&context);
-        Ok(exit_code::of_transfer(&outcome.warnings))
+        Ok(exit)
+    }
+}
+
+impl Text for CloneOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        let (number, directory) = (self.checkpoints.len(), escape_path(&self.directory));
+        let (number, restored) = (checkpoints(number), self.restored.named());
+        outln!(
+            out,
+            "Cloned {number} into {directory}, restored to {restored}"
+        );
+        write_evictions(self.to_be_evicted, out);
     }
 }
 

@@ -1,25 +1,25 @@
 //! `config`: works without a store, with a bad file, and without a base.
 
 use std::io::ErrorKind;
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
 use crate::agent::setup::act;
 use crate::base::read_regular;
-use crate::base::text::{escape, escape_path};
-use crate::cli::command_context::{self, CommandContext, print_answer};
-use crate::cli::global::{Color, GlobalArgs};
+use crate::base::text::{escape, escape_line, escape_path};
+use crate::cli::command_context::{self, CommandContext};
+use crate::cli::global::{Color, GlobalArgs, LOCK_TIMEOUT_SECONDS};
 use crate::cli::run::RunAnywhere;
 use crate::cli::{environment, exit_code};
 use crate::config::edit;
 use crate::config::environment::{ColorChoice, Environment, Origin, base_and_origin, no_base};
 use crate::error::{Error, Result};
-use crate::ops::browse::config::{self as config_op, ConfigOptions, Setting, SettingValue};
+use crate::ops::browse::config::{ConfigOutcome, Setting, SettingValue, config};
 use crate::ops::find_root::RootSearch;
-use crate::view::words::Output;
-use crate::view::{config as config_view, words};
+use crate::view::envelope::partial;
+use crate::view::format::{Paint, size};
+use crate::view::words;
 
 /// Show each setting and its origin, or set one
 ///
@@ -44,7 +44,7 @@ pub enum ConfigCommand {
     },
 }
 
-/// Writes the value, and returns what to say of it.
+/// Writes the value, and returns a line on it.
 fn set(environment: &Environment, key: &str, value: &str) -> Result<String> {
     let dir = environment
         .config_dir
@@ -66,9 +66,11 @@ fn set(environment: &Environment, key: &str, value: &str) -> Result<String> {
 
 impl RunAnywhere for ConfigArgs {
     fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
-        let said = match &self.command {
-            Some(ConfigCommand::Set { key, value }) => Some(set(&environment, key, value)?),
-            None => None,
+        let (name, written) = match &self.command {
+            Some(ConfigCommand::Set { key, value }) => {
+                ("config.set", Some(set(&environment, key, value)?))
+            }
+            None => ("config", None),
         };
         let global = cmd.global;
         let base = base_and_origin(global.base.as_deref(), &environment);
@@ -80,39 +82,21 @@ impl RunAnywhere for ConfigArgs {
             home: environment.home.as_deref(),
         };
         let root = search.find(&command_context::place(global, &environment)?)?;
-        let flags = flags(global, &environment);
-        let outcome = config_op::config(ConfigOptions {
-            root,
-            base,
-            environment,
-            variables: environment::variables(),
-            flags,
-        });
-        let code = outcome
-            .problems
-            .first()
-            .map_or(exit_code::DONE, exit_code::of_error);
-        let name = if said.is_some() {
-            "config.set"
+        let (variables, flags) = (environment::variables(), flags(global, &environment));
+        let (outcome, warnings) = config(&root, base, &environment, variables, flags);
+        let failure = outcome.failures.first();
+        let code = failure.map_or(exit_code::DONE, exit_code::of_error);
+        let printer = cmd.printer;
+        if printer.json {
+            printer.result(&partial(name, code, &outcome, &warnings, failure));
+        } else if let Some(written) = written {
+            printer.talk(&written);
         } else {
-            "config"
-        };
-        let words = || match said {
-            Some(talk) => Output {
-                talk,
-                ..Output::default()
-            },
-            None => config_view::human(&outcome, cmd.printer.out_paint()),
-        };
-        print_answer(
-            cmd,
-            || config_view::json(name, &outcome, code),
-            words,
-            &outcome.warnings,
-        );
-        for problem in &outcome.problems {
-            cmd.printer
-                .failure(&words::error(problem, cmd.printer.err_paint()));
+            printer.result(&text(&outcome, printer.out_paint()));
+        }
+        cmd.warn(&warnings);
+        for problem in &outcome.failures {
+            printer.failure(&words::error(problem, printer.err_paint()));
         }
         Ok(code)
     }
@@ -121,11 +105,11 @@ impl RunAnywhere for ConfigArgs {
 /// Returns settings that no file can contain.
 fn flags(global: &GlobalArgs, environment: &Environment) -> Vec<Setting> {
     let from = |given: bool, origin: Origin| vec![if given { origin } else { Origin::Default }];
-    let source = environment
-        .source
-        .clone()
-        .unwrap_or_else(|| "cli".to_owned());
-    let color = match global.color {
+    let word = |word: &str| SettingValue::Text(word.to_owned());
+    let source = environment.source.as_deref();
+    let source_origin = Origin::Environment("CHECKPOINT_SOURCE");
+    let disabled_origin = Origin::Environment("CHECKPOINT_DISABLE");
+    let (color, color_origin) = match global.color {
         Color::Auto => match environment.color {
             ColorChoice::Auto => ("auto", Origin::Default),
             ColorChoice::Never => ("never", Origin::Environment("NO_COLOR")),
@@ -134,34 +118,115 @@ fn flags(global: &GlobalArgs, environment: &Environment) -> Vec<Setting> {
         Color::Always => ("always", Origin::Flag("--color")),
         Color::Never => ("never", Origin::Flag("--color")),
     };
-    let wait = Duration::from_secs(global.lock_timeout);
-    let waits_longer = global.lock_timeout != crate::cli::global::LOCK_TIMEOUT_SECONDS;
+    let wait = SettingValue::Milliseconds(global.lock_timeout.saturating_mul(1000));
+    let waits_longer = global.lock_timeout != LOCK_TIMEOUT_SECONDS;
+    let disabled = environment.disabled;
     vec![
-        Setting {
-            name: "source",
-            value: SettingValue::Text(source),
-            origins: from(
-                environment.source.is_some(),
-                Origin::Environment("CHECKPOINT_SOURCE"),
-            ),
-        },
-        Setting {
-            name: "disabled",
-            value: SettingValue::Switch(environment.disabled),
-            origins: from(
-                environment.disabled,
-                Origin::Environment("CHECKPOINT_DISABLE"),
-            ),
-        },
-        Setting {
-            name: "color",
-            value: SettingValue::Text(color.0.to_owned()),
-            origins: vec![color.1],
-        },
-        Setting {
-            name: "lock_timeout",
-            value: SettingValue::Seconds(wait.as_secs()),
-            origins: from(waits_longer, Origin::Flag("--lock-timeout")),
-        },
+        Setting::new(
+            "source",
+            word(source.unwrap_or("cli")),
+            from(source.is_some(), source_origin),
+        ),
+        Setting::new(
+            "disabled",
+            SettingValue::Switch(disabled),
+            from(disabled, disabled_origin),
+        ),
+        Setting::new("color", word(color), vec![color_origin]),
+        Setting::new(
+            "lock_timeout",
+            wait,
+            from(waits_longer, Origin::Flag("--lock-timeout")),
+        ),
     ]
+}
+
+/// A table row: name, value, remark.
+type Row = (String, String, String);
+
+fn text(outcome: &ConfigOutcome, paint: Paint) -> String {
+    let row = |name: &str, value: String, remark: &str| (name.to_owned(), value, remark.to_owned());
+    let settings = outcome.settings.iter().map(|setting| {
+        let origins: Vec<String> = setting.origins.iter().map(origin_words).collect();
+        row(setting.name, value(&setting.value), &origins.join(", "))
+    });
+    let place = |path: Option<&PathBuf>| path.map_or("none".to_owned(), |path| escape_path(path));
+    let origin = outcome.base_origin.as_ref().map(origin_words);
+    let is_missing = outcome.store.as_ref().is_some_and(|store| !store.is_dir());
+    let places = vec![
+        row("root", escape_path(&outcome.root), ""),
+        row(
+            "base",
+            place(outcome.base.as_ref()),
+            &origin.unwrap_or_default(),
+        ),
+        row(
+            "store",
+            place(outcome.store.as_ref()),
+            if is_missing { "not there yet" } else { "" },
+        ),
+    ];
+    let files = outcome.files.iter().map(|file| {
+        let found = if file.found { "found" } else { "not there" };
+        row("file", escape_path(&file.path), found)
+    });
+    let set = outcome.environment.iter().filter_map(|variable| {
+        let value = escape_line(variable.value.as_ref()?);
+        Some(row(variable.name, value, variable.purpose))
+    });
+    let parts = [
+        ("Settings", settings.collect()),
+        ("Places", places),
+        ("Files", files.collect()),
+        ("Environment", set.collect::<Vec<_>>()),
+    ];
+    let parts = parts.iter().map(|(title, rows)| table(title, rows, paint));
+    parts.collect::<Vec<_>>().join("\n")
+}
+
+fn value(value: &SettingValue) -> String {
+    match value {
+        SettingValue::Off => "off".to_owned(),
+        SettingValue::Number(number) => number.to_string(),
+        SettingValue::Milliseconds(ms) if ms % 1000 == 0 => format!("{} s", ms / 1000),
+        SettingValue::Milliseconds(ms) => format!("{ms} ms"),
+        SettingValue::Bytes(bytes) => size(*bytes),
+        SettingValue::Switch(on) => on.to_string(),
+        SettingValue::Text(text) => escape(text),
+        SettingValue::List(list) if list.is_empty() => "none".to_owned(),
+        SettingValue::List(list) => {
+            let list: Vec<String> = list.iter().map(|one| escape(one)).collect();
+            list.join(" ")
+        }
+    }
+}
+
+fn table(title: &str, rows: &[Row], paint: Paint) -> String {
+    // A long path must not push away the remarks of other rows.
+    const WIDEST: usize = 40;
+    let widest = |cell: fn(&Row) -> &String| {
+        let widths = rows.iter().map(|row| cell(row).chars().count());
+        widths.max().unwrap_or_default()
+    };
+    let (names, values) = (widest(|row| &row.0), widest(|row| &row.1).min(WIDEST));
+    let mut text = format!("{}\n", paint.bold(title));
+    for (name, value, remark) in rows {
+        let line = if remark.is_empty() {
+            format!("  {name:<names$}  {value}")
+        } else {
+            let remark = paint.faint(remark);
+            format!("  {name:<names$}  {value:<values$}  {remark}")
+        };
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+fn origin_words(origin: &Origin) -> String {
+    let layer = origin.into_str().replace('_', " ");
+    match origin.place() {
+        Some(place) => format!("{layer} {place}"),
+        None => layer,
+    }
 }

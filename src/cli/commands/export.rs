@@ -2,14 +2,17 @@
 
 use std::path::PathBuf;
 
+use crate::base::text::escape_path;
 use crate::cli::command_context::CommandContext;
-use crate::cli::run::RunCommand;
+use crate::cli::environment;
+use crate::cli::exit_code::transferred;
+use crate::cli::run::{Command, Properties};
 use crate::cli::terminal::printer::StdoutSink;
-use crate::cli::{environment, exit_code};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
-use crate::ops::transfer::export::{self as export_op, ExportBundleOptions, ExportTarget};
-use crate::view::export as export_view;
+use crate::ops::transfer::export::{ExportBundleOptions, ExportOutcome, ExportTarget, export};
+use crate::view::answer::{Done, Out, Text, outln};
+use crate::view::format::{checkpoints, size};
 
 /// Write checkpoints into a file that another machine can import
 ///
@@ -34,10 +37,11 @@ pub struct ExportBundleArgs {
     pub with_prompts: bool,
 }
 
-impl RunCommand for ExportBundleArgs {
-    const MAY_TAKE_LONG: bool = true;
+impl Command for ExportBundleArgs {
+    type Answer = ExportOutcome;
+    const TRAITS: Properties = Properties::LONG;
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<ExportOutcome>> {
         let is_stream = self.output.as_os_str() == "-";
         if is_stream && (cmd.printer.json || cmd.printer.for_a_person()) {
             let reader = if cmd.printer.json {
@@ -62,19 +66,39 @@ impl RunCommand for ExportBundleArgs {
         } else {
             ExportTarget::File(environment::absolute(&self.output)?)
         };
-        let outcome = export_op::export(context, &options, target)?;
-        if cmd.printer.json {
-            let document = export_view::json(&outcome, &self.output);
-            cmd.printer.result(&document);
-        } else if is_stream {
-            sink.finish();
-            cmd.printer
-                .talk(&export_view::human(&outcome, &self.output).result);
-            cmd.warn(&outcome.warnings);
+        let mut outcome = export(context, &options, target)?;
+        sink.finish();
+        outcome.file = self.output;
+        let warnings = std::mem::take(&mut outcome.warnings);
+        Ok(transferred((outcome, warnings)))
+    }
+}
+
+impl Text for ExportOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        let is_stream = self.file.as_os_str() == "-";
+        let place = if is_stream {
+            "standard output".to_owned()
         } else {
-            let said = export_view::human(&outcome, &self.output);
-            cmd.print_output(&said, &outcome.warnings);
+            escape_path(&self.file)
+        };
+        let (number, bytes) = (
+            checkpoints(self.checkpoints.len()),
+            size(self.size.size_bytes),
+        );
+        outln!(out, "Exported {number} to {place} ({bytes})");
+        if let Some(since) = self.prerequisite {
+            outln!(out, "The other side needs {} already.", since.short());
         }
-        Ok(exit_code::of_transfer(&outcome.warnings))
+        if !self.left_out_for_prompts.is_empty() {
+            let left = checkpoints(self.left_out_for_prompts.len());
+            outln!(
+                out,
+                "Left out: {left} with the text of a prompt, which only --with-prompts exports."
+            );
+        }
+        if is_stream {
+            out.talk = std::mem::take(&mut out.result);
+        }
     }
 }

@@ -1,13 +1,14 @@
 //! `fetch`: brings the checkpoints of a remote.
 
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::CommandContext;
 use crate::cli::commands::remote::GitArgs;
-use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::exit_code::transferred;
+use crate::cli::run::{Command, Properties};
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::transfer::fetch::{self as fetch_op, FetchOptions};
-use crate::view::remote as remote_view;
+use crate::ops::transfer::fetch::{FetchOutcome, fetch};
+use crate::view::answer::{Done, Out, Text, outln};
+use crate::view::format::{checkpoints, count};
 
 /// Bring what others pushed to a remote
 ///
@@ -30,23 +31,40 @@ pub struct FetchArgs {
     pub git: GitArgs,
 }
 
-impl RunCommand for FetchArgs {
-    const MAY_TAKE_LONG: bool = true;
+impl Command for FetchArgs {
+    type Answer = FetchOutcome;
+    const TRAITS: Properties = Properties::LONG;
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let options = FetchOptions {
-            name: self.name,
-            prune: self.prune,
-            refetch: self.refetch,
-            limits: self.git.limits(cmd),
-        };
-        let outcome = fetch_op::fetch(context, &options)?;
-        print_answer(
-            cmd,
-            || remote_view::fetch_json(&outcome),
-            || remote_view::fetched(&outcome),
-            &outcome.warnings,
-        );
-        Ok(exit_code::of_transfer(&outcome.warnings))
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<FetchOutcome>> {
+        let (name, limits) = (self.name.as_deref(), self.git.limits(cmd));
+        fetch(context, name, self.prune, self.refetch, limits).map(transferred)
+    }
+}
+
+impl Text for FetchOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        let (remote, total) = (&self.remote, checkpoints(self.checkpoint_count));
+        match self.checkpoints.len() {
+            _ if self.is_refetched && self.has_own_lines => outln!(
+                out,
+                "Fetched all of {remote} again: {total}, and what was pushed from here"
+            ),
+            _ if self.is_refetched => outln!(out, "Fetched all of {remote} again: {total}"),
+            0 if self.is_changed => outln!(out, "Fetched pins, reasons or workflows from {remote}"),
+            0 => outln!(out, "Nothing new at {remote}: {total}"),
+            added => outln!(out, "Fetched {} from {remote}", checkpoints(added)),
+        }
+        if self.forgotten_lines > 0 {
+            let lines = count(self.forgotten_lines, "line that is", "lines that are");
+            outln!(out, "Forgot {lines} no longer there.");
+        }
+        if self.gone_lines > 0 {
+            let gone = count(self.gone_lines, "line is", "lines are");
+            outln!(
+                out,
+                "{gone} here and no longer there; \
+                 'checkpoint fetch {remote} --prune' forgets what is gone."
+            );
+        }
     }
 }

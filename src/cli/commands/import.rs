@@ -5,13 +5,14 @@ use std::io::{BufRead, BufReader, IsTerminal as _, stdin};
 use std::path::PathBuf;
 
 use crate::base::text::escape_path;
-use crate::cli::command_context::{CommandContext, print_answer};
-use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::command_context::CommandContext;
+use crate::cli::exit_code::transferred;
+use crate::cli::run::{Command, Properties};
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
-use crate::ops::transfer::import::{self as import_op, ImportBundleOptions};
-use crate::view::import as import_view;
+use crate::ops::transfer::import::{ImportOutcome, import};
+use crate::view::answer::{Done, Out, Text, outln};
+use crate::view::format::{checkpoints, count};
 
 /// Bytes read from a bundle at a time.
 const READ_BYTES: usize = 1 << 20;
@@ -34,10 +35,11 @@ pub struct ImportBundleArgs {
     pub force: bool,
 }
 
-impl RunCommand for ImportBundleArgs {
-    const MAY_TAKE_LONG: bool = true;
+impl Command for ImportBundleArgs {
+    type Answer = ImportOutcome;
+    const TRAITS: Properties = Properties::LONG;
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+    fn run(self, context: &Context, _: &CommandContext<'_>) -> Result<Done<ImportOutcome>> {
         let is_stream = self.file.as_os_str() == "-";
         let mut input: Box<dyn BufRead> = if !is_stream {
             let file = File::open(&self.file).map_err(Error::io("open", &self.file))?;
@@ -49,22 +51,48 @@ impl RunCommand for ImportBundleArgs {
         } else {
             Box::new(BufReader::with_capacity(READ_BYTES, stdin()))
         };
-        let options = ImportBundleOptions {
-            name: if is_stream {
-                "the bundle of standard input".to_owned()
-            } else {
-                format!("the bundle {}", escape_path(&self.file))
-            },
-            with_safety: self.safety,
-            force: self.force,
+        let name = if is_stream {
+            "the bundle of standard input".to_owned()
+        } else {
+            format!("the bundle {}", escape_path(&self.file))
         };
-        let outcome = import_op::import(context, &options, &mut input)?;
-        print_answer(
-            cmd,
-            || import_view::json(&outcome),
-            || import_view::human(&outcome),
-            &outcome.warnings,
+        import(context, &name, self.safety, self.force, &mut input).map(transferred)
+    }
+}
+
+impl Text for ImportOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        let taken = &self.taken;
+        let from = taken.origin.as_ref().map(|origin| format!(" of {origin}"));
+        let (new, from) = (
+            checkpoints(taken.checkpoints.len()),
+            from.unwrap_or_default(),
         );
-        Ok(exit_code::of_transfer(&outcome.warnings))
+        outln!(out, "Imported {new}{from}");
+        let were = |number: usize| count(number, "checkpoint was", "checkpoints were");
+        if taken.already_here > 0 {
+            outln!(out, "{} here already.", were(taken.already_here));
+        }
+        if !taken.healed_checkpoints.is_empty() {
+            let healed = were(taken.healed_checkpoints.len());
+            outln!(out, "{healed} damaged here, and can be read again.");
+        }
+        if taken.safety_left_out > 0 {
+            let number = taken.safety_left_out;
+            let left = count(number, "safety checkpoint", "safety checkpoints");
+            outln!(out, "Left out: {left}, which only --safety imports.");
+        }
+        write_evictions(self.to_be_evicted, out);
+    }
+}
+
+/// Says what the next `create` evicts.
+pub fn write_evictions(number: usize, out: &mut Out<'_>) {
+    if number > 0 {
+        let many = checkpoints(number);
+        outln!(
+            out,
+            "The next create evicts {many}, as the settings say; 'checkpoint pin SEL' keeps one."
+        );
     }
 }

@@ -2,22 +2,22 @@
 
 use std::ffi::OsString;
 
-use clap::ValueEnum;
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
 use crate::cli::command_context::CommandContext;
-use crate::cli::commands::select_args::PeriodArgs;
-use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
-use crate::config::settings::OwnFile;
+use crate::cli::commands::select_args::{PeriodArgs, bytes_of};
+use crate::cli::commands::stores;
+use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
-use crate::model::checkpoint::record::CheckpointKind;
-use crate::ops::browse::list::{self as list_op, ListOptions};
+use crate::model::checkpoint::manifest;
+use crate::model::checkpoint::record::{Checkpoint, CheckpointKind, DamagedCheckpoint};
+use crate::model::difference::ChangeCounts;
+use crate::model::json::{CheckpointRow, JsonSchema, Serialize, published_as};
+use crate::ops::browse::list::{ListOptions, ListOutcome, list};
 use crate::ops::context::Context;
-use crate::ops::maintain::stores;
 use crate::ops::select::timeline;
-use crate::ops::warning::Warning;
-use crate::view::words::Output;
-use crate::view::{list, stores as stores_view};
+use crate::view::answer::{Out, Text, outln};
+use crate::view::table::{self, Screen};
 
 /// List the checkpoints, newest first
 ///
@@ -45,8 +45,8 @@ pub struct ListArgs {
     #[command(flatten)]
     pub period: PeriodArgs,
     /// Only checkpoints of this kind
-    #[arg(long)]
-    pub kind: Option<KindArg>,
+    #[arg(long, value_parser = PossibleValuesParser::new(["checkpoint", "safety"]).try_map(|kind| kind.parse::<CheckpointKind>()))]
+    pub kind: Option<CheckpointKind>,
     /// On a terminal, also show the restores, undos and redos
     #[arg(long)]
     pub restores: bool,
@@ -61,95 +61,110 @@ pub struct ListArgs {
     pub all: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum KindArg {
-    Checkpoint,
-    Safety,
-}
+impl RunCommand for ListArgs {
+    fn properties(&self) -> Properties {
+        Properties {
+            name: self.all.then_some("list.all"),
+            ..Properties::LOOKING
+        }
+    }
 
-impl ListArgs {
-    /// # Errors
-    /// `--since` or `--until` is not a time.
-    pub fn resolve(self, now_ms: i64, is_for_a_person: bool) -> Result<ListOptions> {
-        let period = self.period.resolve(now_ms)?;
-        let kind = self.kind.map(|kind| match kind {
-            KindArg::Checkpoint => CheckpointKind::Regular,
-            KindArg::Safety => CheckpointKind::Safety,
-        });
-        Ok(ListOptions {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+        if self.all {
+            return stores::list(context, cmd);
+        }
+        let is_for_a_person = cmd.printer.for_a_person() && !cmd.printer.json;
+        let is_safety = self.kind == Some(CheckpointKind::Safety);
+        let options = ListOptions {
             remote: self.remote,
             limit: self.limit,
             reason: self.reason,
             grep: self.grep,
-            paths: self
-                .path
-                .into_iter()
-                .map(OsString::into_encoded_bytes)
-                .collect(),
-            hides_restores: is_for_a_person
-                && !self.restores
-                && kind != Some(CheckpointKind::Safety),
-            tells: is_for_a_person,
-            counts_changes: self.stat,
             source: self.source,
             session: self.session,
-            period,
-            kind,
-        })
-    }
-}
-
-impl RunCommand for ListArgs {
-    const OWN_FILE: OwnFile = OwnFile::MayBeBad;
-
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        if self.all {
-            return list_all(context, cmd);
-        }
-        let is_for_a_person = cmd.printer.for_a_person() && !cmd.printer.json;
-        let options = self.resolve(context.now_ms, is_for_a_person)?;
-        let outcome = list_op::list(context, &options)?;
-        if cmd.printer.json {
-            cmd.printer
-                .result(&list::json(&outcome, &context.store_dir()?));
-            return Ok(exit_code::DONE);
-        }
-        if !outcome.exists {
-            cmd.print_no_store(context);
-        }
-        let said = if is_for_a_person {
-            let screen = cmd.printer.screen(context.now_ms);
-            list::table(&outcome, options.has_filters(), screen)
-        } else {
-            list::markdown(&outcome, options.has_filters())
+            period: self.period.resolve(context.now_ms)?,
+            kind: self.kind,
+            paths: bytes_of(self.path),
+            hides_restores: is_for_a_person && !self.restores && !is_safety,
+            tells: is_for_a_person,
+            counts_changes: self.stat,
         };
-        cmd.print_output(&said, &outcome.warnings);
-        Ok(exit_code::DONE)
+        Ok(cmd.print(context, &list(context, &options)?.into()))
     }
 }
 
-fn list_all(context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-    let stores = stores::all(context)?;
-    let warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
-    if cmd.printer.json {
-        cmd.printer
-            .result(&stores_view::list_json(&stores, &warnings));
-        return Ok(exit_code::DONE);
+impl Text for ListOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        if !self.exists {
+            out.no_store();
+        } else if self.checkpoints.is_empty() {
+            if out.is_for_a_person || self.is_filtered {
+                out.talk = table::nothing(self);
+            }
+        } else if out.is_for_a_person {
+            out.talk = table::footer(self, self.is_filtered);
+        }
+        if out.is_for_a_person {
+            let (columns, paint, now_ms) = (out.columns, out.paint, out.context.now_ms);
+            let screen = Screen {
+                columns,
+                paint,
+                now_ms,
+            };
+            out.result = table::render(self, screen);
+            return;
+        }
+        // Byte for byte the table of the manifest, newest first; with the changes if they were counted.
+        let rendered = manifest::render(&self.checkpoints);
+        let counts = self
+            .changes
+            .iter()
+            .map(|counts| counts.map(table::change_words));
+        if self.changes.is_empty() {
+            out.result = rendered;
+            return;
+        }
+        let titles = ["Changes", "---"].map(|title| Some(title.to_owned()));
+        let mut cells = titles.into_iter().chain(counts);
+        for line in rendered.lines() {
+            let cell = cells.next().flatten().unwrap_or_default();
+            outln!(out, "{line} {cell} |");
+        }
     }
-    if stores.is_empty() {
-        cmd.printer.talk(&stores_view::none(&context.base));
-    }
-    let result = if cmd.printer.for_a_person() {
-        stores_view::table(&stores, context.now_ms, cmd.printer.out_paint())
-    } else {
-        stores_view::markdown(&stores)
-    };
-    cmd.print_output(
-        &Output {
-            result,
-            talk: String::new(),
-        },
-        &warnings,
-    );
-    Ok(exit_code::DONE)
 }
+
+/// The checkpoints of the directory.
+#[derive(Serialize, JsonSchema)]
+pub struct ListAnswer {
+    /// Newest first.
+    checkpoints: Vec<ListedCheckpoint>,
+    /// Checkpoints that cannot be read.
+    damaged: Vec<DamagedCheckpoint>,
+    store: String,
+}
+
+/// A checkpoint, with what changed in it.
+#[derive(Serialize, JsonSchema)]
+struct ListedCheckpoint {
+    #[serde(flatten)]
+    row: CheckpointRow,
+    /// Whether the directory stands here: what `@` names.
+    is_current: bool,
+    /// Null without `--stat`.
+    counts: Option<ChangeCounts>,
+}
+
+published_as! { ListOutcome, ListAnswer, |outcome| {
+    let mut counts = outcome.changes.iter().copied();
+    let position = outcome.position.as_ref().map(|c| c.id);
+    let listed = |row: &Checkpoint| ListedCheckpoint {
+        row: CheckpointRow::new(row),
+        is_current: position == Some(row.id),
+        counts: counts.next().flatten(),
+    };
+    ListAnswer {
+        checkpoints: outcome.checkpoints.iter().map(listed).collect(),
+        damaged: outcome.damaged.clone(),
+        store: outcome.store.display().to_string(),
+    }
+}; }

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 
+use crate::base::text::escape_bytes;
 use crate::cli::command_context::CommandContext;
 use crate::cli::commands::select_args::{GlobArgs, bytes_of};
 use crate::cli::exit_code;
@@ -9,11 +10,12 @@ use crate::cli::run::RunCommand;
 use crate::cli::terminal::pager::PagerOutput;
 use crate::config::settings::OwnFile;
 use crate::error::Result;
-use crate::ops::browse::ls::{self as ls_op, LsOptions};
+use crate::model::state::entry::Kind;
+use crate::ops::browse::ls::{LsEntry, LsKind, LsOptions, ls};
 use crate::ops::context::Context;
 use crate::ops::restore::restore_paths;
 use crate::ops::select::words::TypedWords;
-use crate::view::ls;
+use crate::view::envelope::envelope;
 
 /// List the files of a checkpoint
 ///
@@ -54,20 +56,56 @@ impl RunCommand for LsArgs {
             recursive: self.recursive,
             sizes: self.long || cmd.printer.json,
         };
-        let outcome = ls_op::ls(context, &options)?;
+        let (outcome, warnings) = ls(context, &options)?;
         if cmd.printer.json {
-            cmd.printer.result(&ls::json(&outcome));
+            let document = envelope(cmd.name, exit_code::DONE, &outcome, &warnings);
+            cmd.printer.result(&document);
             return Ok(exit_code::DONE);
+        }
+        let mut text = Vec::new();
+        let width = outcome.entries.iter().map(|entry| size(entry).len()).max();
+        for entry in &outcome.entries {
+            let path = restore_paths::from_here(&context.root, &entry.path);
+            let is_dir = entry.kind == LsKind::Directory;
+            let slash = if is_dir { "/" } else { "" };
+            let line = if self.z {
+                [&*path, slash.as_bytes(), b"\0"].concat()
+            } else {
+                let columns = self.long.then(|| columns(entry, width.unwrap_or_default()));
+                let (columns, path) = (columns.unwrap_or_default(), escape_bytes(&path));
+                format!("{columns}{path}{slash}\n").into_bytes()
+            };
+            text.extend(line);
         }
         let pager = context.environment.pager.as_deref();
         let mut output = PagerOutput::new(cmd.printer, pager, &context.interrupt);
-        let from_here = |path: &_| restore_paths::from_here(&context.root, path);
-        let _ = output.write(&ls::text(&outcome, &from_here, self.long, self.z))?;
+        let _ = output.write(&text)?;
         output.finish()?;
         if outcome.entries.is_empty() {
-            cmd.printer.talk(&ls::nothing(&outcome));
+            let id = outcome.checkpoint.id.short();
+            cmd.printer.talk(&format!("nothing there in {id}\n"));
         }
-        cmd.warn(&outcome.warnings);
+        cmd.warn(&warnings);
         Ok(exit_code::DONE)
     }
+}
+
+fn size(entry: &LsEntry) -> String {
+    let bytes = entry.size_bytes.map(|bytes| bytes.to_string());
+    bytes.unwrap_or_else(|| "-".to_owned())
+}
+
+/// Formats kind and permissions as `ls -l` does, and the size.
+fn columns(entry: &LsEntry, width: usize) -> String {
+    let kind = match entry.kind {
+        LsKind::Directory => 'd',
+        LsKind::Entry(Kind::File) => '-',
+        LsKind::Entry(Kind::Symlink) => 'l',
+    };
+    let is_set = |bit: u32| entry.mode.0 >> bit & 1 == 1;
+    let bits = (0..9).rev().zip("rwxrwxrwx".chars());
+    let bits: String = bits
+        .map(|(bit, letter)| if is_set(bit) { letter } else { '-' })
+        .collect();
+    format!("{kind}{bits}  {:>width$}  ", size(entry))
 }

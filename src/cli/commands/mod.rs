@@ -46,6 +46,7 @@ pub mod select_args;
 pub mod setup;
 pub mod show;
 pub mod status;
+pub mod stores;
 pub mod undo;
 pub mod verify;
 pub mod workflow;

@@ -3,19 +3,16 @@
 use crate::base::malformed::Malformed;
 use crate::base::time::parse_span;
 use crate::cli::command_context::CommandContext;
-use crate::cli::exit_code;
-use crate::cli::run::RunCommand;
+use crate::cli::commands::stores;
+use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
 use crate::model::checkpoint::keep_policy::{KeepReason, PolicyChange};
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::KeepOptions;
-use crate::ops::maintain::orphans;
 use crate::ops::maintain::prune::{PruneOutcome, beyond, prune};
-use crate::ops::maintain::stores::KnownStore;
 use crate::view::answer::{Done, Out, Text, outln, talkln};
 use crate::view::format::{count, size};
-use crate::view::stores as stores_view;
-use crate::view::words::{Output, eviction_lines};
+use crate::view::words::eviction_lines;
 
 /// Drop checkpoints beyond the limits, and free their space
 #[derive(Clone, Copy, Debug, clap::Args)]
@@ -107,12 +104,17 @@ impl KeepArgs {
 }
 
 impl RunCommand for PruneArgs {
-    const MAY_TAKE_LONG: bool = true;
-    const HAS_DRY_RUN: bool = true;
+    fn properties(&self) -> Properties {
+        Properties {
+            name: self.orphaned.then_some("prune.orphaned"),
+            has_dry_run: true,
+            ..Properties::LONG
+        }
+    }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
         if self.orphaned {
-            return prune_orphaned(context, cmd, self);
+            return stores::prune(context, cmd, self.dry_run);
         }
         let keep = if self.dry_run {
             self.keep.agreed()
@@ -151,33 +153,4 @@ impl Text for PruneOutcome {
             talkln!(out, "would keep {}: {rules}", kept.checkpoint.named());
         }
     }
-}
-
-fn prune_orphaned(context: &Context, cmd: &CommandContext<'_>, args: PruneArgs) -> Result<u8> {
-    let mut ask = |stores: &[KnownStore]| {
-        let question = stores_view::question(stores, context.now_ms, cmd.printer.err_paint());
-        cmd.prompt
-            .ask(&context.interrupt, stores_view::stake(stores), &question)
-    };
-    let outcome = orphans::prune_orphaned(context, cmd.global.yes, args.dry_run, &mut ask)?;
-    let code = exit_code::of_orphans(&outcome);
-    if cmd.printer.json {
-        cmd.printer
-            .result(&stores_view::orphans_json(&outcome, code));
-        return Ok(code);
-    }
-    let said = stores_view::orphans(&outcome, context.now_ms, cmd.printer.out_paint());
-    if code == exit_code::DONE {
-        cmd.print_output(&said, &outcome.warnings);
-    } else {
-        cmd.printer.failure(&said.talk);
-        cmd.print_output(
-            &Output {
-                talk: String::new(),
-                ..said
-            },
-            &outcome.warnings,
-        );
-    }
-    Ok(code)
 }

@@ -1,13 +1,15 @@
 //! `push`: sends checkpoints to a remote.
 
-use crate::cli::command_context::{CommandContext, print_answer};
+use crate::cli::command_context::CommandContext;
 use crate::cli::commands::remote::GitArgs;
-use crate::cli::run::RunCommand;
-use crate::cli::{environment, exit_code};
+use crate::cli::environment;
+use crate::cli::exit_code::transferred;
+use crate::cli::run::{Command, Properties};
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::transfer::push::{self as push_op, PushOptions};
-use crate::view::remote as remote_view;
+use crate::ops::transfer::push::{PushOptions, PushOutcome, push};
+use crate::view::answer::{Done, Out, Text, outln};
+use crate::view::format::{checkpoints, count};
 
 /// Send new checkpoints to a remote
 ///
@@ -29,10 +31,11 @@ pub struct PushArgs {
     pub git: GitArgs,
 }
 
-impl RunCommand for PushArgs {
-    const MAY_TAKE_LONG: bool = true;
+impl Command for PushArgs {
+    type Answer = PushOutcome;
+    const TRAITS: Properties = Properties::LONG;
 
-    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
+    fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<Done<PushOutcome>> {
         let options = PushOptions {
             name: self.name,
             prune: self.prune,
@@ -40,13 +43,31 @@ impl RunCommand for PushArgs {
             host: environment::host_name(),
             limits: self.git.limits(cmd),
         };
-        let outcome = push_op::push(context, &options)?;
-        print_answer(
-            cmd,
-            || remote_view::push_json(&outcome),
-            || remote_view::pushed(&outcome),
-            &outcome.warnings,
-        );
-        Ok(exit_code::of_transfer(&outcome.warnings))
+        push(context, &options).map(transferred)
+    }
+}
+
+impl Text for PushOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        let (remote, total) = (&self.remote, checkpoints(self.checkpoint_count));
+        match self.checkpoints.len() {
+            _ if self.nothing_to_do => outln!(out, "{remote} is up to date: {total}"),
+            0 => outln!(
+                out,
+                "Pushed pins, reasons or workflows to {remote}: {total}"
+            ),
+            sent => outln!(out, "Pushed {} to {remote}", checkpoints(sent)),
+        }
+        if self.removed_lines > 0 {
+            let removed = count(self.removed_lines, "former line", "former lines");
+            outln!(out, "Removed {removed} there.");
+        }
+        if !self.left_out_for_prompts.is_empty() {
+            let left = checkpoints(self.left_out_for_prompts.len());
+            outln!(
+                out,
+                "Left out: {left} with the text of a prompt, which only --with-prompts pushes."
+            );
+        }
     }
 }

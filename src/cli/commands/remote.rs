@@ -5,15 +5,18 @@ use std::time::Duration;
 
 use clap::Subcommand;
 
-use crate::cli::command_context::{CommandContext, answer};
+use crate::base::text::escape;
+use crate::cli::command_context::CommandContext;
 use crate::cli::environment;
 use crate::cli::run::{Properties, RunCommand};
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::ops::transfer::drop_line;
-use crate::ops::transfer::remote as remote_op;
+use crate::ops::transfer::drop_line::{DropOutcome, drop_line};
+use crate::ops::transfer::remote::{self, RemoteChange, RemoteOutcome, RemoteRow};
 use crate::ops::transfer::remote_git::GitLimits;
-use crate::view::remote as remote_view;
+use crate::ops::warning::Warning;
+use crate::view::answer::{Done, Out, Text, outln, talkln};
+use crate::view::format::count;
 
 /// Time in seconds that git may take.
 const TIMEOUT_SECONDS: u64 = 600;
@@ -69,54 +72,75 @@ impl RunCommand for RemoteArgs {
             .map_or("remote.list", RemoteCommand::into_str);
         Properties {
             name: Some(name),
-            may_take_long: true,
-            ..Properties::USUAL
+            ..Properties::LONG
         }
     }
 
     fn run(self, context: &Context, cmd: &CommandContext<'_>) -> Result<u8> {
-        let command = self.command.unwrap_or(RemoteCommand::List);
-        let name = command.into_str();
-        let outcome = match &command {
+        let done = match self.command.unwrap_or(RemoteCommand::List) {
             RemoteCommand::Add { name, url } => {
                 let here = environment::absolute(Path::new("."))?;
-                remote_op::add(context, name, url, &here)?
+                remote::add(context, &name, &url, &here)?.into()
             }
-            RemoteCommand::List => remote_op::list(context)?,
-            RemoteCommand::Remove { name } => remote_op::remove(context, name)?,
+            RemoteCommand::List => {
+                let remarks = context.settings.remarks.iter();
+                Done::new(remote::list(context)?, remarks.map(Warning::from).collect())
+            }
+            RemoteCommand::Remove { name } => remote::remove(context, &name)?.into(),
             RemoteCommand::Drop { name, line, git } => {
-                return drop_at_remote(context, cmd, (name, line), git.limits(cmd));
+                let consent = |line: &str| {
+                    if cmd.global.yes {
+                        return Ok(());
+                    }
+                    let summary = format!("{line} would be removed at {name}");
+                    let question = format!(
+                        "This removes {line} at {name}, with what only it has.\nRemove it?"
+                    );
+                    cmd.ask(context, &summary, &question)
+                };
+                let dropped = drop_line(context, &name, &line, git.limits(cmd), consent)?;
+                return Ok(cmd.print(context, &Done::new(dropped, Vec::new())));
             }
         };
-        answer(
-            cmd,
-            || remote_view::json(name, &outcome),
-            || remote_view::human(name, &outcome),
-            &outcome.warnings,
-        )
+        Ok(cmd.print(context, &done))
     }
 }
 
-fn drop_at_remote(
-    context: &Context,
-    cmd: &CommandContext<'_>,
-    (name, line): (&str, &str),
-    limits: GitLimits,
-) -> Result<u8> {
-    let mut ask = |remote: &str, line: &str| {
-        if cmd.global.yes {
-            return Ok(());
+impl Text for RemoteOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        if self.remotes.is_empty() {
+            talkln!(
+                out,
+                "no remotes; 'checkpoint remote add NAME URL' names one"
+            );
         }
-        let (what, question) = remote_view::drop_question(remote, line);
-        cmd.prompt.ask(&context.interrupt, what, &question)
-    };
-    let outcome = drop_line::drop_line(context, name, line, limits, &mut ask)?;
-    answer(
-        cmd,
-        || remote_view::dropped_json(&outcome),
-        || remote_view::dropped(&outcome),
-        &[],
-    )
+        for RemoteRow {
+            name,
+            url,
+            fetched_lines,
+        } in &self.remotes
+        {
+            let url = escape(url);
+            match self.change {
+                Some(RemoteChange::Added) => outln!(out, "Remote {name} is {url}"),
+                Some(RemoteChange::Removed) => outln!(
+                    out,
+                    "Removed {name} ({url}) from this store; nothing was deleted on the server"
+                ),
+                None if *fetched_lines > 0 => {
+                    let fetched = count(*fetched_lines, "line", "lines");
+                    outln!(out, "{name}  {url}  ({fetched} fetched)");
+                }
+                None => outln!(out, "{name}  {url}"),
+            }
+        }
+    }
+}
+
+impl Text for DropOutcome {
+    fn write(&self, out: &mut Out<'_>) {
+        outln!(out, "Removed {} at {}", self.line, self.remote);
+    }
 }
 
 /// Options of the commands that run git.

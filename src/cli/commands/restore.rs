@@ -189,7 +189,7 @@ fn choose(
         tells: true,
         ..ListOptions::default()
     };
-    let outcome = list::list(context, &listed)?;
+    let (outcome, _) = list::list(context, &listed)?;
     if !outcome.exists {
         return Err(context.no_store());
     }

@@ -14,7 +14,6 @@ use crate::ops::context::Context;
 use crate::view::answer::Out;
 use crate::view::format::Paint;
 use crate::view::place::placed;
-use crate::view::table::Screen;
 use crate::view::terminal::{Escaper, harmless};
 
 /// Columns and rows of a terminal that does not tell its own.
@@ -87,15 +86,6 @@ impl Printer {
     /// Whether talk goes to a terminal and is not silenced.
     pub fn talks_to_a_person(&self) -> bool {
         !self.quiet && !self.json && io::stderr().is_terminal()
-    }
-
-    /// The screen that results are shown on.
-    pub fn screen(&self, now_ms: i64) -> Screen {
-        Screen {
-            columns: size_of(&io::stdout()).0,
-            paint: self.out_paint,
-            now_ms,
-        }
     }
 
     /// Returns an empty text for an answer.

@@ -1,13 +1,22 @@
 //! Where an imported checkpoint comes from.
 
-use crate::base::text::percent_decode;
+use std::fmt;
+
+use crate::base::json::{JsonSchema, Serialize};
+use crate::base::text::{escape, percent_decode};
 
 /// Machine and root of the store in which a checkpoint was made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OriginStore {
     pub host: String,
     /// Path of the working directory there.
     pub root: String,
+}
+
+impl fmt::Display for OriginStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", escape(&self.host), escape(&self.root))
+    }
 }
 
 impl OriginStore {

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::model::checkpoint::bisection::{BisectVerdict, Bisection};
 use crate::model::checkpoint::record::Checkpoint;
 use crate::model::command_end::CommandEnd;
+use crate::model::json::{JsonSchema, Serialize, published_as};
 use crate::model::restore_plan::RestoreScope;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
@@ -25,32 +26,32 @@ const CANNOT_RUN: [i32; 2] = [126, 127];
 /// Lowest exit code that means an abnormal end rather than a failed test.
 const FIRST_ABNORMAL: i32 = 128;
 
-#[derive(Debug)]
+/// What a bisection found.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct BisectOutcome {
-    /// Oldest first: one, or several if the command could not tell, among them the first bad one.
-    pub candidates: Vec<Checkpoint>,
+    /// Null if the checkpoints that could not be tested hide it.
+    pub first_bad: Option<Checkpoint>,
     pub last_good: Checkpoint,
-    /// In the order of testing.
+    /// The checkpoints among which the first bad one is, oldest first.
+    pub candidates: Vec<Checkpoint>,
+    /// In the order in which they were tested.
     pub tested: Vec<TestedCheckpoint>,
-    pub warnings: Vec<Warning>,
 }
 
-impl BisectOutcome {
-    pub fn first_bad(&self) -> Option<&Checkpoint> {
-        if let [one] = self.candidates.as_slice() {
-            Some(one)
-        } else {
-            None
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
+/// One test of a bisection.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct TestedCheckpoint {
     pub checkpoint: Checkpoint,
+    /// `good`, `bad` or `skip`.
     pub verdict: BisectVerdict,
-    /// `None` if the command was not run: the same state was tested before, or it cannot be read.
-    pub ended: Option<CommandEnd>,
+    /// The exit code of the command; null if it was not run, as the same state was tested before or
+    /// cannot be read.
+    pub exit: Option<CommandEnd>,
+}
+
+published_as! {
+    BisectVerdict, &'static str, |verdict| verdict.into_str();
+    CommandEnd, i32, |ended| ended.code();
 }
 
 /// The user's command, run in the directory given first; the second is the scratch directory that
@@ -65,7 +66,7 @@ pub fn bisect(
     bad: &str,
     command: &mut Command<'_>,
     progress: &mut Progress<'_>,
-) -> Result<BisectOutcome> {
+) -> Result<(BisectOutcome, Vec<Warning>)> {
     let store = context.require_store()?;
     // The lock is held while the scratch directory is made, and released while tests run.
     let (scratch, row, warnings) = {
@@ -98,12 +99,16 @@ pub fn bisect(
     }
     let bisection = found?;
     let candidates = row[bisection.candidates()].to_vec();
-    Ok(BisectOutcome {
-        candidates,
+    let outcome = BisectOutcome {
+        first_bad: match candidates.as_slice() {
+            [one] => Some(one.clone()),
+            _ => None,
+        },
         last_good: row[bisection.last_good()].clone(),
+        candidates,
         tested,
-        warnings,
-    })
+    };
+    Ok((outcome, warnings))
 }
 
 /// Returns the two ends and all checkpoints between them except safety checkpoints, oldest first.
@@ -223,7 +228,7 @@ impl BisectRun<'_> {
         let tested = TestedCheckpoint {
             checkpoint: checkpoint.clone(),
             verdict,
-            ended,
+            exit: ended,
         };
         progress(&tested);
         self.known

@@ -6,6 +6,7 @@ use crate::base::text::escape_bytes;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::mismatch::Mismatch;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::{JsonSchema, Octal, Serialize};
 use crate::model::state::database::Held;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -29,15 +30,19 @@ const ENTRIES_SHOWN: usize = 12;
 /// Names the values of a checkpoint in place of a path; a file of that name is `./@state`.
 const STATE_WORD: &[u8] = b"@state";
 
-#[derive(Debug)]
+/// A file of a checkpoint.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct CatOutcome {
+    #[serde(flatten)]
     pub checkpoint: Checkpoint,
+    #[serde(flatten)]
     pub path: RelPath,
-    /// As git writes it; for `120000`, a symlink, the output is its text.
-    pub mode: u32,
-    pub id: ObjectId,
+    /// Id of the content.
+    pub blob_id: ObjectId,
     pub size_bytes: u64,
-    pub warnings: Vec<Warning>,
+    /// Type and mode as git writes them, such as `100644`; of `120000`, a symlink, the content is its
+    /// target.
+    pub mode: Octal,
 }
 
 /// Result of one way to split `SEL:PATH`.
@@ -57,7 +62,7 @@ pub fn cat(
     what: &[u8],
     path: Option<&[u8]>,
     sink: &mut dyn Write,
-) -> Result<CatOutcome> {
+) -> Result<(CatOutcome, Vec<Warning>)> {
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let Hit {
@@ -85,14 +90,14 @@ pub fn cat(
     if checkpoint.is_partial() {
         warnings.push(Warning::IsPartial { id: checkpoint.id });
     }
-    Ok(CatOutcome {
+    let outcome = CatOutcome {
         checkpoint,
         path,
-        mode: entry.mode,
-        id: entry.id,
+        mode: Octal(entry.mode),
+        blob_id: entry.id,
         size_bytes,
-        warnings,
-    })
+    };
+    Ok((outcome, warnings))
 }
 
 /// Resolves `SEL:PATH`. Times, reasons and paths may contain colons, so every colon is tried as the

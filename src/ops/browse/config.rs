@@ -2,121 +2,163 @@
 
 use std::path::PathBuf;
 
-use crate::config::environment::{Environment, no_base};
+use crate::config::environment::{Environment, Origin, no_base};
 use crate::config::file::ConfigProblem;
-use crate::config::settings::{self, Settings};
-use crate::config::variables::Variable;
+use crate::config::settings::{self, ConfigPath, Settings};
 use crate::error::Error;
+use crate::model::json::{self, JsonSchema, Serialize, published_as};
 use crate::ops::context::locate_store;
 use crate::ops::warning::Warning;
 use crate::worktree::root::Root;
 
-pub use crate::config::environment::Origin;
-pub use crate::config::settings::ConfigPath;
-
-#[derive(Clone, Debug)]
-pub struct ConfigOptions {
-    pub root: Root,
-    /// Absolute path and its origin; `None` if it cannot be determined.
-    pub base: Option<(PathBuf, Origin)>,
-    pub environment: Environment,
-    /// All variables that are read, with the value of those that are set.
-    pub variables: Vec<(Variable, Option<String>)>,
-    /// Options of the command line that have no key in a file.
-    pub flags: Vec<Setting>,
-}
-
 /// An effective setting.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Setting {
     pub name: &'static str,
+    /// Null if it is off.
     pub value: SettingValue,
-    /// Several for a list that several files extend.
+    /// `ms` or `bytes`.
+    pub unit: Option<&'static str>,
+    /// Several for a list that grows from file to file.
     pub origins: Vec<Origin>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+impl Setting {
+    pub fn new(name: &'static str, value: SettingValue, origins: Vec<Origin>) -> Self {
+        let unit = match value {
+            SettingValue::Milliseconds(_) => Some("ms"),
+            SettingValue::Bytes(_) => Some("bytes"),
+            _ => None,
+        };
+        Self {
+            name,
+            value,
+            unit,
+            origins,
+        }
+    }
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
 pub enum SettingValue {
     /// No limit.
     Off,
     Number(u64),
     Milliseconds(u64),
-    Seconds(u64),
     Bytes(u64),
     Switch(bool),
     Text(String),
     List(Vec<String>),
 }
 
-#[derive(Debug)]
-pub struct ConfigOutcome {
-    pub settings: Vec<Setting>,
-    pub root: PathBuf,
-    pub base: Option<(PathBuf, Origin)>,
-    /// Location of the store, whether or not it exists.
-    pub store: Option<PathBuf>,
-    pub files: Vec<ConfigPath>,
-    pub variables: Vec<(Variable, Option<String>)>,
-    /// Problems found; everything else is shown nevertheless.
-    pub problems: Vec<Error>,
-    pub warnings: Vec<Warning>,
+/// Where a value comes from.
+#[derive(Serialize, JsonSchema)]
+struct OriginJson {
+    layer: &'static str,
+    /// The file, variable or flag.
+    place: Option<String>,
 }
 
-pub fn config(options: ConfigOptions) -> ConfigOutcome {
-    let loaded = settings::load_all(options.root.path(), &options.environment);
-    let origins = |key: &str| {
-        loaded
-            .origins
-            .get(key)
-            .cloned()
-            .unwrap_or_else(|| vec![Origin::Default])
+/// A file that was looked for.
+#[derive(Serialize, JsonSchema)]
+struct ConfigFileJson {
+    file: String,
+    found: bool,
+}
+
+published_as! {
+    Origin, OriginJson, |origin| OriginJson {
+        layer: origin.into_str(),
+        place: origin.place(),
     };
-    let mut settings: Vec<Setting> = of_files(&loaded.settings)
-        .into_iter()
-        .map(|(name, value)| Setting {
-            name,
-            value,
-            origins: origins(name),
-        })
-        .collect();
-    settings.extend(options.flags.iter().cloned());
+    ConfigPath, ConfigFileJson, |path| ConfigFileJson {
+        file: path.path.display().to_string(),
+        found: path.found,
+    };
+}
+
+/// A variable of the environment.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct VariableValue {
+    pub name: &'static str,
+    pub purpose: &'static str,
+    /// Null if it is not set.
+    pub value: Option<String>,
+}
+
+/// The settings, and where each comes from.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConfigOutcome {
+    pub settings: Vec<Setting>,
+    #[serde(serialize_with = "json::path")]
+    pub root: PathBuf,
+    /// The folder of all stores.
+    #[serde(serialize_with = "json::optional_path")]
+    pub base: Option<PathBuf>,
+    pub base_origin: Option<Origin>,
+    /// Location of the store, whether or not it exists.
+    #[serde(serialize_with = "json::optional_path")]
+    pub store: Option<PathBuf>,
+    pub files: Vec<ConfigPath>,
+    pub environment: Vec<VariableValue>,
+    /// What is wrong with the files.
+    pub problems: Vec<String>,
+    /// The same, as failures.
+    #[serde(skip)]
+    pub failures: Vec<Error>,
+}
+
+/// `flags` are options of the command line that have no key in a file; the base is absolute, if it can
+/// be determined.
+pub fn config(
+    root: &Root,
+    base: Option<(PathBuf, Origin)>,
+    environment: &Environment,
+    variables: Vec<VariableValue>,
+    flags: Vec<Setting>,
+) -> (ConfigOutcome, Vec<Warning>) {
+    let loaded = settings::load_all(root.path(), environment);
+    let origins = |key: &str| {
+        let known = loaded.origins.get(key).cloned();
+        known.unwrap_or_else(|| vec![Origin::Default])
+    };
+    let of_files = of_files(&loaded.settings).into_iter();
+    let of_files = of_files.map(|(name, value)| Setting::new(name, value, origins(name)));
+    let settings = of_files.chain(flags).collect();
     let warnings = loaded.settings.remarks.iter().map(Warning::from).collect();
-    let mut problems: Vec<Error> = loaded
-        .problems
-        .into_iter()
-        .map(ConfigProblem::error)
-        .collect();
-    let mut store = None;
-    let place = options
-        .base
-        .as_ref()
-        .ok_or_else(|| no_base(&options.environment))
-        .and_then(|(base, _)| locate_store(base, &options.root));
-    match place {
-        Ok(dir) => store = Some(dir),
-        Err(problem) => problems.push(problem),
-    }
-    ConfigOutcome {
+    let problems = loaded.problems.into_iter();
+    let mut failures: Vec<Error> = problems.map(ConfigProblem::error).collect();
+    let (base, base_origin) = base.unzip();
+    let known_base = base.as_deref().ok_or_else(|| no_base(environment));
+    let store = known_base
+        .and_then(|base| locate_store(base, root))
+        .map_err(|failure| failures.push(failure));
+    let outcome = ConfigOutcome {
         settings,
-        root: options.root.path().to_path_buf(),
-        base: options.base,
-        store,
+        root: root.path().to_path_buf(),
+        base,
+        base_origin,
+        store: store.ok(),
         files: loaded.files,
-        variables: options.variables,
-        problems,
-        warnings,
-    }
+        environment: variables,
+        problems: failures.iter().map(ToString::to_string).collect(),
+        failures,
+    };
+    (outcome, warnings)
 }
 
 fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 19] {
-    let (keep, number) = (settings.keep, |number: usize| {
-        SettingValue::Number(number as u64)
-    });
+    let keep = settings.keep;
+    let number = |number: usize| SettingValue::Number(number as u64);
+    let time = |ms: i64| SettingValue::Milliseconds(ms.unsigned_abs());
+    let list = |list: &[String]| SettingValue::List(list.to_vec());
+    let word = |word: &str| SettingValue::Text(word.to_owned());
     let bytes = |limit: Option<u64>| limit.map_or(SettingValue::Off, SettingValue::Bytes);
-    let files = if settings.max_files == 0 {
-        SettingValue::Off
-    } else {
-        SettingValue::Number(settings.max_files)
+    let files = match settings.max_files {
+        0 => SettingValue::Off,
+        limit => SettingValue::Number(limit),
     };
     [
         ("keep", number(keep.last)),
@@ -124,36 +166,21 @@ fn of_files(settings: &Settings) -> [(&'static str, SettingValue); 19] {
         ("keep_daily", number(keep.daily)),
         ("keep_weekly", number(keep.weekly)),
         ("keep_monthly", number(keep.monthly)),
-        (
-            "keep_within",
-            SettingValue::Milliseconds(keep.within_ms.unsigned_abs()),
-        ),
+        ("keep_within", time(keep.within_ms)),
         ("keep_auto", number(keep.auto)),
         ("max_store_size", bytes(settings.max_store_size_bytes)),
         ("max_files", files),
         ("max_file_size", bytes(settings.max_file_size_bytes)),
-        (
-            "dedup_window",
-            SettingValue::Milliseconds(settings.dedup_window_ms.unsigned_abs()),
-        ),
-        ("exclude", SettingValue::List(settings.excludes.clone())),
-        (
-            "sensitive_allow",
-            SettingValue::List(settings.sensitive_allow.clone()),
-        ),
+        ("dedup_window", time(settings.dedup_window_ms)),
+        ("exclude", list(&settings.excludes)),
+        ("sensitive_allow", list(&settings.sensitive_allow)),
         ("auto_prune", SettingValue::Switch(settings.auto_prune)),
         ("audit", SettingValue::Switch(settings.audit)),
-        (
-            "prompts",
-            SettingValue::Text(settings.agents.prompts.into_str().to_owned()),
-        ),
-        (
-            "auto",
-            SettingValue::Text(settings.agents.auto.into_str().to_owned()),
-        ),
+        ("prompts", word(settings.agents.prompts.into_str())),
+        ("auto", word(settings.agents.auto.into_str())),
         (
             "agent_restore",
-            SettingValue::Text(settings.agents.agent_restore.into_str().to_owned()),
+            word(settings.agents.agent_restore.into_str()),
         ),
         (
             "database",

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use crate::base::text::escape;
 use crate::error::sentence::Sentence;
@@ -72,17 +73,20 @@ pub struct ListOutcome {
     pub hidden: usize,
     /// Whether there is a store for this root.
     pub exists: bool,
-    pub warnings: Vec<Warning>,
+    pub store: PathBuf,
+    /// Whether anything but the limit decides which checkpoints are listed.
+    pub is_filtered: bool,
 }
 
-pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
+pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Vec<Warning>)> {
     let paths = restore_paths::parse(&context.root, &options.paths)?;
     let Some(store) = context.find_store()? else {
         let moved = moved::find_without_capture(context)?;
-        return Ok(ListOutcome {
-            warnings: moved.iter().map(Moved::warning).collect(),
+        let outcome = ListOutcome {
+            store: context.store_dir()?,
             ..ListOutcome::default()
-        });
+        };
+        return Ok((outcome, moved.iter().map(Moved::warning).collect()));
     };
     let mut inventory = store.inventory()?;
     if let Some(name) = &options.remote {
@@ -98,6 +102,8 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
         changes: rows.changes,
         total: line.len() - line.safety_count(),
         exists: true,
+        store: context.store_dir()?,
+        is_filtered: options.has_filters(),
         ..ListOutcome::default()
     };
     // Whether a hidden one changed a path is not looked up.
@@ -112,10 +118,10 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<ListOutcome> {
         let told = |c: &Checkpoint| Some((c.id, RestoreStory::with_reason(c, line)?));
         outcome.restores = outcome.checkpoints.iter().filter_map(told).collect();
     }
-    outcome.warnings = reader_warnings(context, &store, &inventory)?;
-    outcome.warnings.extend(rows.warnings);
+    let mut warnings = reader_warnings(context, &store, &inventory)?;
+    warnings.extend(rows.warnings);
     outcome.damaged = inventory.all_damaged();
-    Ok(outcome)
+    Ok((outcome, warnings))
 }
 
 /// Puts the whole name of the session in place of what was typed.
@@ -170,8 +176,7 @@ impl ListOptions {
             && self.kind.is_none_or(|kind| kind == record.kind)
     }
 
-    /// Whether anything but the limit decides which checkpoints are listed.
-    pub fn has_filters(&self) -> bool {
+    fn has_filters(&self) -> bool {
         let all = Self {
             remote: self.remote.clone(),
             limit: self.limit,

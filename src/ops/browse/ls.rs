@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::{JsonSchema, Octal, Serialize, published_as};
 use crate::model::state::entry::Kind;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
@@ -24,28 +25,44 @@ pub struct LsOptions {
     pub sizes: bool,
 }
 
-#[derive(Debug)]
+/// Files and directories of a checkpoint.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct LsOutcome {
     pub checkpoint: Checkpoint,
+    /// What was asked for; none for the top.
     pub paths: Vec<RelPath>,
     /// By path.
     pub entries: Vec<LsEntry>,
-    pub warnings: Vec<Warning>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct LsEntry {
+    #[serde(flatten)]
     pub path: RelPath,
-    /// `None` for a directory.
-    pub kind: Option<Kind>,
-    pub perm: u32,
+    /// `file`, `symlink` or `directory`.
+    pub kind: LsKind,
+    /// Permission bits in octal digits.
+    pub mode: Octal,
     /// Content of a file, or target of a symlink.
+    #[serde(skip)]
     pub blob: Option<ObjectId>,
-    /// Of a file whose size was asked for.
+    /// Null for a directory, or if sizes were not asked for.
     pub size_bytes: Option<u64>,
 }
 
-pub fn ls(context: &Context, options: &LsOptions) -> Result<LsOutcome> {
+/// What lies at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LsKind {
+    Directory,
+    Entry(Kind),
+}
+
+published_as! { LsKind, &'static str, |kind| match kind {
+    LsKind::Directory => "directory",
+    LsKind::Entry(kind) => kind.into_str(),
+}; }
+
+pub fn ls(context: &Context, options: &LsOptions) -> Result<(LsOutcome, Vec<Warning>)> {
     let filter = options.globs.parse(&context.root)?;
     let store = context.require_store()?;
     let inventory = store.inventory()?;
@@ -64,8 +81,8 @@ pub fn ls(context: &Context, options: &LsOptions) -> Result<LsOutcome> {
     entries.retain(|entry| {
         listing.includes(entry)
             && match entry.kind {
-                None => filter.passes_dir(&entry.path),
-                Some(_) => filter.passes(&entry.path),
+                LsKind::Directory => filter.passes_dir(&entry.path),
+                LsKind::Entry(_) => filter.passes(&entry.path),
             }
     });
     if options.sizes {
@@ -77,12 +94,12 @@ pub fn ls(context: &Context, options: &LsOptions) -> Result<LsOutcome> {
     if checkpoint.is_partial() {
         warnings.push(Warning::IsPartial { id: checkpoint.id });
     }
-    Ok(LsOutcome {
+    let outcome = LsOutcome {
         checkpoint,
         paths: listing.paths,
         entries,
-        warnings,
-    })
+    };
+    Ok((outcome, warnings))
 }
 
 /// What is listed.
@@ -103,7 +120,7 @@ impl LsSelection {
         if self.paths.is_empty() {
             return is_below(&RelPath::root());
         }
-        let is_asked_for = entry.kind.is_some() && self.paths.contains(path);
+        let is_asked_for = entry.kind != LsKind::Directory && self.paths.contains(path);
         is_asked_for || self.paths.iter().any(is_below)
     }
 
@@ -129,15 +146,15 @@ fn entries(store: &Store, checkpoint: &Checkpoint, listed: &LsSelection) -> Resu
     }
     let dirs = snapshot.dirs.into_iter().map(|(path, perm)| LsEntry {
         path,
-        kind: None,
-        perm,
+        kind: LsKind::Directory,
+        mode: Octal(perm),
         blob: None,
         size_bytes: None,
     });
     let files = snapshot.files.into_iter().map(|(path, entry)| LsEntry {
         path,
-        kind: Some(entry.kind),
-        perm: entry.perm,
+        kind: LsKind::Entry(entry.kind),
+        mode: Octal(entry.perm),
         blob: Some(entry.id),
         size_bytes: None,
     });

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::error::{Error, Result};
+use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::{Context, projects};
 use crate::ops::maintain::stores::{self, KnownStore, RootState};
 use crate::ops::warning::Warning;
@@ -10,75 +11,87 @@ use crate::store::layout::Layout;
 use crate::store::lifecycle::description::{STORE_FORMAT, format_of};
 use crate::store::lifecycle::removal::{self, StoreRemoval};
 
-/// Shows what would be removed and asks for consent. An error ends the command.
-pub type OrphanConsent<'c> = dyn FnMut(&[KnownStore]) -> Result<()> + 'c;
-
-#[derive(Debug)]
+/// What became of the stores of roots that are gone.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct OrphansOutcome {
     /// Stores that were removed, or would be in a dry run.
     pub removed: Vec<KnownStore>,
-    /// Stores that could not be removed, and why.
-    pub left: Vec<(KnownStore, Error)>,
+    /// Orphaned stores that stay.
+    pub left: Vec<LeftStore>,
     pub dry_run: bool,
-    pub warnings: Vec<Warning>,
+    /// Of those that are left.
+    #[serde(skip)]
+    pub failures: Vec<Error>,
 }
 
+/// A store that could not be removed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct LeftStore {
+    #[serde(flatten)]
+    pub known: KnownStore,
+    pub why: String,
+}
+
+/// Removes orphaned stores with the consent of the user.
 pub fn prune_orphaned(
     context: &Context,
-    yes: bool,
     dry_run: bool,
-    consent: &mut OrphanConsent<'_>,
-) -> Result<OrphansOutcome> {
+    consent: impl FnOnce(&[KnownStore]) -> Result<()>,
+) -> Result<(OrphansOutcome, Vec<Warning>)> {
     let is_orphan = |store: &KnownStore| store.kept_copy || store.root_state == RootState::Gone;
     let orphans: Vec<KnownStore> = stores::all(context)?
         .into_iter()
         .filter(is_orphan)
         .collect();
-    let warnings = context.settings.remarks.iter().map(Warning::from).collect();
+    let mut warnings: Vec<Warning> = context.settings.remarks.iter().map(Warning::from).collect();
     let mut outcome = OrphansOutcome {
         removed: Vec::new(),
         left: Vec::new(),
         dry_run,
-        warnings,
+        failures: Vec::new(),
     };
     if dry_run {
         outcome.removed = orphans;
-        return Ok(outcome);
+        return Ok((outcome, warnings));
     }
-    if !orphans.is_empty() && !yes {
+    if !orphans.is_empty() {
         consent(&orphans)?;
     }
     for orphan in orphans {
         match remove(context, &orphan) {
             Ok(()) => outcome.removed.push(orphan),
-            Err(e) => outcome.left.push((orphan, e)),
+            Err(failure) => {
+                let why = failure.to_string();
+                outcome.left.push(LeftStore { known: orphan, why });
+                outcome.failures.push(failure);
+            }
         }
     }
-    outcome.warnings.extend(clear_leftovers(context)?);
-    Ok(outcome)
+    warnings.extend(clear_leftovers(context)?);
+    Ok((outcome, warnings))
 }
 
 /// Removes one store. Under the lock, checks again that the root is gone: it may have come back.
 fn remove(context: &Context, orphan: &KnownStore) -> Result<()> {
     let removal = if orphan.kept_copy {
-        StoreRemoval::of_copy(&orphan.dir)?
+        StoreRemoval::of_copy(&orphan.store)?
     } else {
-        StoreRemoval::of_store(&orphan.dir, context.lock_wait, &context.holder)?
+        StoreRemoval::of_store(&orphan.store, context.lock_wait, &context.holder)?
     };
     let Some(removal) = removal else {
         return Ok(());
     };
     if let Some(found) =
-        format_of(&Layout::new(orphan.dir.clone())).filter(|found| *found > STORE_FORMAT)
+        format_of(&Layout::new(orphan.store.clone())).filter(|found| *found > STORE_FORMAT)
     {
         return Err(Error::StoreTooNew {
-            store: orphan.dir.clone(),
+            store: orphan.store.clone(),
             found,
             supported: STORE_FORMAT,
         });
     }
     let still = |now: KnownStore| now.kept_copy || now.root_state == RootState::Gone;
-    if !stores::read_store(orphan.dir.clone()).is_some_and(still) {
+    if !stores::read_store(orphan.store.clone()).is_some_and(still) {
         let root = orphan.root.clone().unwrap_or_default();
         return Err(Error::unexpected(format!(
             "{} is there again",

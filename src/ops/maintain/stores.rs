@@ -4,6 +4,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::error::Result;
+use crate::model::json::{self, JsonSchema, Serialize, TimeText, published_as};
+use crate::model::state::rel_path::hex_of;
 use crate::ops::context::{Context, projects, subdirectories};
 use crate::store::gc::disk_usage::bytes_below;
 use crate::store::layout::{Layout, NAME_DIGITS, dir_hash};
@@ -13,22 +15,34 @@ use crate::worktree::root::identity;
 
 pub use crate::store::damage::replace_store::KEPT_MARK;
 
+/// All stores.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct StoreList {
+    pub stores: Vec<KnownStore>,
+}
+
 /// A store, as far as it can be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KnownStore {
-    pub dir: PathBuf,
-    /// `None` if there is no readable description.
+    /// The directory that it is of; null if the store does not say.
+    #[serde(serialize_with = "json::optional_path")]
     pub root: Option<PathBuf>,
+    /// Bytes of the path as hex digits, if it is not UTF-8.
+    pub root_hex: Option<String>,
+    /// `present`, `gone`, `unreachable` or `unknown`.
     pub root_state: RootState,
-    /// A damaged copy kept by a repair, not a store in use.
+    #[serde(serialize_with = "json::path")]
+    pub store: PathBuf,
+    pub store_hex: Option<String>,
+    /// Whether it is a damaged store that a repair kept.
     pub kept_copy: bool,
-    /// `None` if they cannot be counted.
-    pub checkpoints: Option<usize>,
-    pub damaged: usize,
-    pub pinned: usize,
-    pub bytes: u64,
-    /// When the newest checkpoint was made, in milliseconds since 1970.
-    pub newest_ms: Option<i64>,
+    /// Number of checkpoints; null if they cannot be counted.
+    pub checkpoint_count: Option<usize>,
+    pub damaged_count: usize,
+    pub pinned_count: usize,
+    pub store_bytes: u64,
+    /// When the newest checkpoint was made.
+    pub newest_at: Option<TimeText>,
     /// Why the store cannot be read, or only in part.
     pub problem: Option<String>,
 }
@@ -44,6 +58,8 @@ pub enum RootState {
     Unreachable,
     Unknown,
 }
+
+published_as! { RootState, &'static str, |state| state.into_str(); }
 
 /// Returns every store and kept copy, in order of path. A bad one affects no other.
 ///
@@ -112,19 +128,21 @@ pub fn read_store(dir: PathBuf) -> Option<KnownStore> {
         .filter(|root| fits(root))
         .map_or(RootState::Unknown, |root| state_of(root, recorded));
     let mut known = KnownStore {
+        root_hex: root.as_deref().and_then(hex_unless_utf8),
         root,
         root_state,
+        store_hex: hex_unless_utf8(&dir),
         kept_copy,
-        checkpoints: None,
-        damaged: 0,
-        pinned: 0,
-        bytes: bytes_below(&dir),
-        newest_ms: None,
+        checkpoint_count: None,
+        damaged_count: 0,
+        pinned_count: 0,
+        store_bytes: bytes_below(&dir),
+        newest_at: None,
         problem: description.err().map(|e| e.to_string()),
-        dir,
+        store: dir,
     };
     let inventory =
-        match Store::open(known.dir.clone()).map(|found| found.map(|store| store.inventory())) {
+        match Store::open(known.store.clone()).map(|found| found.map(|store| store.inventory())) {
             Ok(None) if !kept_copy => return None,
             Ok(None) => return Some(known),
             Ok(Some(Ok(inventory))) => inventory,
@@ -133,15 +151,21 @@ pub fn read_store(dir: PathBuf) -> Option<KnownStore> {
                 return Some(known);
             }
         };
-    known.checkpoints = Some(inventory.checkpoints.len());
-    known.damaged = inventory.damaged.len();
-    known.pinned = inventory.checkpoints.pinned_count();
-    known.newest_ms = inventory.newest().map(|newest| newest.record.time_ms);
-    let newer = format_of(&Layout::new(known.dir.clone())).filter(|found| *found > STORE_FORMAT);
+    known.checkpoint_count = Some(inventory.checkpoints.len());
+    known.damaged_count = inventory.damaged.len();
+    known.pinned_count = inventory.checkpoints.pinned_count();
+    let newest = inventory.newest();
+    known.newest_at = newest.map(|newest| TimeText::new(newest.record.time_ms));
+    let newer = format_of(&Layout::new(known.store.clone())).filter(|found| *found > STORE_FORMAT);
     known.problem = known
         .problem
         .or(newer.map(|found| format!("it has the newer format {found}")));
     Some(known)
+}
+
+fn hex_unless_utf8(path: &Path) -> Option<String> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    path.to_str().is_none().then(|| hex_of(bytes))
 }
 
 fn directories(context: &Context, wanted: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>> {

@@ -1,18 +1,19 @@
 //! `clone`: the project of another machine, as its newest checkpoint has it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::line::Line;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::{self, JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::create::apply_retention::KeepOptions;
 use crate::ops::restore::commands::{self, RestoreOptions};
 use crate::ops::restore::restore_options::CommonOptions;
 use crate::ops::select::words::TypedWords;
 use crate::ops::session;
-use crate::ops::transfer::fetch::{self, FetchOptions};
+use crate::ops::transfer::fetch::fetch;
 use crate::ops::transfer::import;
 use crate::ops::transfer::remote;
 use crate::ops::transfer::remote_git::GitLimits;
@@ -23,14 +24,17 @@ use crate::store::transfer::fetched::FetchedCheckpoints;
 use crate::store::transfer::remotes;
 use crate::worktree::apply::stage_removal::STAGE_PREFIX;
 
-#[derive(Debug)]
+/// A project that was cloned.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct CloneOutcome {
-    /// Those of the remote, now of this store, oldest first.
+    #[serde(serialize_with = "json::path")]
+    pub directory: PathBuf,
+    /// Those of the new store, oldest first.
     pub checkpoints: Vec<Checkpoint>,
+    /// The one whose files are in the directory.
     pub restored: Checkpoint,
-    /// Checkpoints beyond what the policy keeps, of which the next `create` evicts the oldest.
-    pub too_many: usize,
-    pub warnings: Vec<Warning>,
+    /// Number of checkpoints that the next create will evict.
+    pub to_be_evicted: usize,
 }
 
 /// Fetches everything into a new store, makes it the store's own, and restores the newest state.
@@ -38,17 +42,16 @@ pub struct CloneOutcome {
 ///
 /// # Errors
 /// Those of `fetch` and `restore`, or the remote has no checkpoints.
-pub fn clone(context: &Context, url: &str, here: &Path, limits: GitLimits) -> Result<CloneOutcome> {
+pub fn clone(
+    context: &Context,
+    url: &str,
+    here: &Path,
+    limits: GitLimits,
+) -> Result<(CloneOutcome, Vec<Warning>)> {
     let is_new = context.find_store()?.is_none();
     make_room(context, url, here)?;
-    let mut warnings = remote::add(context, remote::USUAL, url, here)?.warnings;
-    let options = FetchOptions {
-        name: Some(remote::USUAL.to_owned()),
-        prune: false,
-        refetch: false,
-        limits,
-    };
-    let fetched = bring(context, &options, &mut warnings).map_err(|why| {
+    let (_, mut warnings) = remote::add(context, remote::USUAL, url, here)?;
+    let fetched = bring(context, limits, &mut warnings).map_err(|why| {
         if is_new {
             remove_empty(context);
         }
@@ -80,21 +83,23 @@ pub fn clone(context: &Context, url: &str, here: &Path, limits: GitLimits) -> Re
         restored = Some(outcome.target);
     }
     let restored = restored.ok_or_else(|| Error::unexpected("there is nothing to restore"))?;
-    Ok(CloneOutcome {
+    let outcome = CloneOutcome {
+        directory: context.root.path().to_path_buf(),
         checkpoints: fetched.checkpoints.iter().cloned().collect(),
         restored,
-        too_many: import::too_many(context, &session::begin(context, &store)?),
-        warnings,
-    })
+        to_be_evicted: import::to_be_evicted(context, &session::begin(context, &store)?),
+    };
+    Ok((outcome, warnings))
 }
 
 /// Fetches what is there.
 fn bring(
     context: &Context,
-    options: &FetchOptions,
+    limits: GitLimits,
     warnings: &mut Vec<Warning>,
 ) -> Result<FetchedCheckpoints> {
-    warnings.extend(fetch::fetch(context, options)?.warnings);
+    let (_, more) = fetch(context, Some(remote::USUAL), false, false, limits)?;
+    warnings.extend(more);
     let fetched = context.require_store()?.fetched(remote::USUAL)?;
     if fetched.checkpoints.is_empty() {
         return Err(Error::NothingFound {

@@ -3,22 +3,21 @@
 use crate::base::text::escape;
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
+use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::transfer::remote;
 use crate::ops::transfer::remote_git::{GitLimits, Pushed, RemoteGit};
 use crate::store::transfer::remotes::LineName;
 
-/// Asks for consent, given the remote and the line. An error ends the command.
-pub type DropConsent<'c> = dyn FnMut(&str, &str) -> Result<()> + 'c;
-
-#[derive(Debug)]
+/// A line that was removed at a remote.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct DropOutcome {
     pub remote: String,
     /// The ref that was removed there.
     pub line: String,
 }
 
-/// Removes a line at a remote. What was fetched of it stays here.
+/// Removes a line at a remote, with consent given the ref. What was fetched of it stays here.
 ///
 /// # Errors
 /// There is no such remote or line, the consent is missing, or git is missing or fails.
@@ -27,7 +26,7 @@ pub fn drop_line(
     name: &str,
     line: &str,
     limits: GitLimits,
-    consent: &mut DropConsent<'_>,
+    consent: impl FnOnce(&str) -> Result<()>,
 ) -> Result<DropOutcome> {
     let store = context.require_store()?;
     let remote = remote::named(&store, Some(name))?;
@@ -46,7 +45,7 @@ pub fn drop_line(
             hint: Sentence::new("'checkpoint fetch {}' brings what it has", &[&name]),
         });
     };
-    consent(name, &wanted.on_server())?;
+    consent(&wanted.on_server())?;
     match git.push(&wanted, "", Some(*tip))? {
         Pushed::Done => Ok(DropOutcome {
             remote: name.to_owned(),

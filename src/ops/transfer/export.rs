@@ -10,6 +10,7 @@ use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::line::LineEntry;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::{self, JsonSchema, Serialize};
 use crate::model::session::origin::OriginStore;
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
@@ -37,16 +38,24 @@ pub struct ExportBundleOptions {
     pub host: String,
 }
 
-#[derive(Debug)]
+/// What was written into a bundle.
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct ExportOutcome {
-    pub checkpoints: Vec<Checkpoint>,
-    pub runs: usize,
-    /// Checkpoints left out because they have the text of a prompt.
-    pub prompts_left: Vec<ObjectId>,
-    /// Checkpoints left out because they are damaged or no other store would take them, and why.
-    pub bad: Vec<(ObjectId, String)>,
-    pub since: Option<ObjectId>,
+    #[serde(serialize_with = "json::path")]
+    pub file: PathBuf,
+    #[serde(flatten)]
     pub size: BundleSize,
+    /// Oldest first.
+    pub checkpoints: Vec<Checkpoint>,
+    pub workflow_count: usize,
+    /// Id of the checkpoint that the other side must have; null if it needs none.
+    pub prerequisite: Option<ObjectId>,
+    /// Ids of checkpoints left out because they have the text of a prompt.
+    pub left_out_for_prompts: Vec<ObjectId>,
+    /// Checkpoints left out because they are damaged or no other store would take them, and why.
+    #[serde(skip)]
+    pub bad: Vec<(ObjectId, String)>,
+    #[serde(skip)]
     pub warnings: Vec<Warning>,
 }
 
@@ -117,7 +126,7 @@ pub(super) fn contents(
     } else {
         Vec::new()
     };
-    outcome.runs = runs.len();
+    outcome.workflow_count = runs.len();
     let parts = (&inventory.origins, runs);
     let header = header(context, options, store, &outcome, parts)?;
     Ok((outcome, header))
@@ -145,24 +154,21 @@ fn choose(
     }
     chosen.sort_by_key(LineEntry::of);
     chosen.dedup_by_key(|c| c.id);
-    let (mut kept, mut prompts_left) = (Vec::new(), Vec::new());
+    let (mut kept, mut left_out_for_prompts) = (Vec::new(), Vec::new());
     for checkpoint in chosen {
         // What cannot be read is found by the check.
         let extras = store.extras(&checkpoint);
         if options.with_prompts || extras.map_or(true, |extras| extras.prompt.is_none()) {
             kept.push(checkpoint);
         } else {
-            prompts_left.push(checkpoint.id);
+            left_out_for_prompts.push(checkpoint.id);
         }
     }
     Ok(ExportOutcome {
-        prompts_left,
+        left_out_for_prompts,
         checkpoints: kept,
-        runs: 0,
-        since: since.map(|since| since.id),
-        bad: Vec::new(),
-        size: BundleSize::default(),
-        warnings: Vec::new(),
+        prerequisite: since.map(|since| since.id),
+        ..ExportOutcome::default()
     })
 }
 
@@ -206,7 +212,7 @@ fn header(
     }
     refs.extend(runs);
     Ok(BundleHeader {
-        prerequisites: outcome.since.into_iter().collect(),
+        prerequisites: outcome.prerequisite.into_iter().collect(),
         refs,
     })
 }
@@ -226,7 +232,7 @@ fn nothing(outcome: &ExportOutcome) -> Error {
             hint: Sentence::new("'checkpoint verify --full' lists all damage", &[]),
         };
     }
-    let what = match (outcome.prompts_left.len(), outcome.since) {
+    let what = match (outcome.left_out_for_prompts.len(), outcome.prerequisite) {
         (0, None) => "there is no checkpoint to export; nothing was written".to_owned(),
         (0, Some(since)) => format!(
             "there is nothing newer than {} to export; nothing was written",

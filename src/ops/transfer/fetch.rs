@@ -5,6 +5,7 @@ use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::line::{Line, LineEntry};
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::session;
 use crate::ops::transfer::remote;
@@ -21,49 +22,46 @@ use crate::store::trees::tree_extent::BoundedTree;
 /// Newest checkpoints of this store that are named to the server: it sends nothing that they have.
 const NAMED: usize = 8;
 
-#[derive(Clone, Debug)]
-pub struct FetchOptions {
-    pub name: Option<String>,
-    /// Forgets lines that are no longer there.
-    pub prune: bool,
-    /// Brings everything again, also what is here.
-    pub refetch: bool,
-    pub limits: GitLimits,
-}
-
-#[derive(Debug)]
+/// What was fetched.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct FetchOutcome {
     pub remote: String,
     /// Whether a line is another than before.
     pub is_changed: bool,
     /// Whether everything was brought again.
-    pub is_again: bool,
-    /// New from there, oldest first; all, if everything was brought again.
-    pub added: Vec<Checkpoint>,
+    pub is_refetched: bool,
+    /// Those that are new from there, oldest first; all of them, if everything was brought again.
+    pub checkpoints: Vec<Checkpoint>,
     /// Number of all checkpoints of the remote that are here.
-    pub total: usize,
+    pub checkpoint_count: usize,
     /// Whether what this store pushed was brought too.
-    pub has_own: bool,
-    /// Lines that are here, and are no longer there.
-    pub gone: usize,
-    /// Such lines that were forgotten.
-    pub forgotten: usize,
-    pub warnings: Vec<Warning>,
+    pub has_own_lines: bool,
+    /// Number of lines that are here and no longer there.
+    pub gone_lines: usize,
+    /// Number of such lines that were forgotten.
+    pub forgotten_lines: usize,
 }
 
 /// Fetches all lines of a remote but those of this store. Everything is checked before any of it is
-/// in the store; a bad line is left there, and named.
+/// in the store; a bad line is left there, and named. `prune` forgets lines that are no longer there,
+/// `refetch` brings also what is here.
 ///
 /// # Errors
 /// There is no such remote, git is missing or fails, or all lines are damaged or forbidden: then
 /// nothing of them is here.
-pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> {
+pub fn fetch(
+    context: &Context,
+    name: Option<&str>,
+    prune: bool,
+    refetch: bool,
+    limits: GitLimits,
+) -> Result<(FetchOutcome, Vec<Warning>)> {
     let store = context.require_store()?;
-    let remote = remote::named(&store, options.name.as_deref())?;
-    let git = RemoteGit::open(context, &store, &remote, options.limits)?;
+    let remote = remote::named(&store, name)?;
+    let git = RemoteGit::open(context, &store, &remote, limits)?;
     let noted = remotes::fetched(store.layout(), &remote.name)?;
     let mut bad = Vec::new();
-    let took = good_lines(&mut bad, options.refetch, &git, |refetch, bad| {
+    let took = good_lines(&mut bad, refetch, &git, |refetch, bad| {
         let brought = bring(context, &store, &git, (&remote, &noted), (refetch, bad))?;
         let took = take_over(context, &store, &git, &remote, &brought)?;
         Ok(took.map(|warnings| (brought, warnings)))
@@ -91,7 +89,7 @@ pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> 
         .filter(|line| !there.contains_key(*line) && !is_bad(line))
         .collect();
     let mut forgotten = 0;
-    if options.prune && !gone.is_empty() {
+    if prune && !gone.is_empty() {
         let session = session::begin(context, &store)?;
         forgotten = gone.len();
         for line in gone.drain(..) {
@@ -103,19 +101,19 @@ pub fn fetch(context: &Context, options: &FetchOptions) -> Result<FetchOutcome> 
         .fetched_after(&remote.name, &brought.before)?
         .checkpoints;
     let is_new = |c: &&Checkpoint| brought.is_again || !before.checkpoints.holds(c.id);
-    let mut added: Vec<Checkpoint> = all.iter().filter(is_new).cloned().collect();
-    added.sort_by_key(LineEntry::of);
-    Ok(FetchOutcome {
+    let mut checkpoints: Vec<Checkpoint> = all.iter().filter(is_new).cloned().collect();
+    checkpoints.sort_by_key(LineEntry::of);
+    let outcome = FetchOutcome {
         is_changed: now != noted,
-        is_again: brought.is_again,
-        added,
-        total: all.len(),
-        has_own: own.iter().any(|line| there.contains_key(line)),
-        gone: gone.len(),
-        forgotten,
-        warnings,
+        is_refetched: brought.is_again,
+        checkpoints,
+        checkpoint_count: all.len(),
+        has_own_lines: own.iter().any(|line| there.contains_key(line)),
+        gone_lines: gone.len(),
+        forgotten_lines: forgotten,
         remote: remote.name,
-    })
+    };
+    Ok((outcome, warnings))
 }
 
 /// Tries until what comes is good: with everything, as objects that git counts on may be lost here

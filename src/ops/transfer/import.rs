@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use crate::error::Result;
 use crate::model::checkpoint::retention;
+use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::session::{self, Session};
@@ -11,45 +12,40 @@ use crate::ops::warning::Warning;
 use crate::store::transfer::receive::{self, Received};
 use crate::store::transfer::take_over::{BundleTaken, TakeOverOptions};
 
-#[derive(Clone, Debug, Default)]
-pub struct ImportBundleOptions {
-    /// Name of the bundle in messages.
-    pub name: String,
-    pub with_safety: bool,
-    /// Begins a store even for a root that is refused otherwise.
-    pub force: bool,
-}
-
-#[derive(Debug)]
+/// What came in, and what it leads to.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct ImportOutcome {
+    #[serde(flatten)]
     pub taken: BundleTaken,
-    /// Checkpoints beyond what the policy keeps, of which the next `create` evicts the oldest.
-    pub too_many: usize,
-    pub warnings: Vec<Warning>,
+    /// Number of checkpoints that the next create will evict.
+    pub to_be_evicted: usize,
 }
 
 /// Reads a bundle to its end without holding up other commands, checks it, and adds it under the
-/// lock.
+/// lock. `name` is that of the bundle in messages; `force` begins a store even for a root that is
+/// refused otherwise.
 ///
 /// # Errors
 /// The bundle is not taken, in which case nothing of it is there; or the store cannot be written.
 pub fn import(
     context: &Context,
-    options: &ImportBundleOptions,
+    name: &str,
+    with_safety: bool,
+    force: bool,
     input: &mut dyn BufRead,
-) -> Result<ImportOutcome> {
+) -> Result<(ImportOutcome, Vec<Warning>)> {
     // Until something is added, a signal ends the process: the input may never end.
-    let header = receive::read_header(input, &options.name)?;
-    let store = open_usable(context, options.force)?;
+    let header = receive::read_header(input, name)?;
+    let store = open_usable(context, force)?;
     let scratch = session::begin(context, &store)?.locked.begin_scratch()?;
     let check = || context.check_interrupt();
     let progress = &context.progress;
-    let mut received = Received::read(scratch, header, input, &options.name, &check, progress)?;
+    let mut received = Received::read(scratch, header, input, name, &check, progress)?;
     let _shield = context.interrupt.shield();
     let mut session = session::begin(context, &store)?;
     let with = TakeOverOptions {
-        name: &options.name,
-        safety: options.with_safety,
+        name,
+        safety: with_safety,
         check_run: context.workflows.check_run,
     };
     let mut taken = session
@@ -64,15 +60,15 @@ pub fn import(
     warnings.extend(context.pending_warnings.take());
     let left = |(id, why): (_, String)| Warning::LeftBehind { id, why };
     warnings.extend(std::mem::take(&mut taken.bad).into_iter().map(left));
-    Ok(ImportOutcome {
+    let outcome = ImportOutcome {
         taken,
-        too_many: too_many(context, &session),
-        warnings,
-    })
+        to_be_evicted: to_be_evicted(context, &session),
+    };
+    Ok((outcome, warnings))
 }
 
 /// Counts the checkpoints that the next `create` evicts.
-pub(super) fn too_many(context: &Context, session: &Session<'_>) -> usize {
+pub(super) fn to_be_evicted(context: &Context, session: &Session<'_>) -> usize {
     let locked = &session.locked;
     let needed = (context.workflows.needed)(locked.store());
     let line = &locked.inventory().checkpoints;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::{Checkpoint, CheckpointId};
+use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::object_id::ObjectId;
 use crate::ops::context::Context;
 use crate::ops::session;
@@ -34,28 +35,28 @@ pub struct PushOptions {
     pub limits: GitLimits,
 }
 
-#[derive(Debug)]
+/// What was pushed.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct PushOutcome {
     pub remote: String,
     /// Those that were sent, oldest first.
-    pub sent: Vec<Checkpoint>,
-    /// Number of checkpoints of the line.
-    pub total: usize,
-    pub runs: usize,
-    /// Checkpoints that are not there because they have the text of a prompt.
-    pub prompts_left: Vec<ObjectId>,
-    /// Whether anything was sent.
-    pub is_changed: bool,
-    /// Former lines of this store that were removed there.
-    pub removed: usize,
-    pub warnings: Vec<Warning>,
+    pub checkpoints: Vec<Checkpoint>,
+    /// Number of checkpoints of this store that are there.
+    pub checkpoint_count: usize,
+    pub workflow_count: usize,
+    /// Ids of checkpoints left out because they have the text of a prompt.
+    pub left_out_for_prompts: Vec<ObjectId>,
+    /// Number of former lines of this store that were removed there.
+    pub removed_lines: usize,
+    /// True if all was there already.
+    pub nothing_to_do: bool,
 }
 
 /// Sends what is new, and what changed in pins, reasons and workflows.
 ///
 /// # Errors
 /// There is no such remote or nothing to push, git is missing or fails. What arrived is whole.
-pub fn push(context: &Context, options: &PushOptions) -> Result<PushOutcome> {
+pub fn push(context: &Context, options: &PushOptions) -> Result<(PushOutcome, Vec<Warning>)> {
     let store = context.require_store()?;
     let remote = remote::named(&store, options.name.as_deref())?;
     let git = RemoteGit::open(context, &store, &remote, options.limits)?;
@@ -101,7 +102,11 @@ struct Wanted {
     /// Oldest first.
     checkpoints: Vec<Checkpoint>,
     outcome: PushOutcome,
+    warnings: Vec<Warning>,
 }
+
+/// What was done, and what did not stop it.
+type Sent = (PushOutcome, Vec<Warning>);
 
 impl Push<'_> {
     fn line(&self, device: usize) -> Result<LineName> {
@@ -166,25 +171,27 @@ impl Push<'_> {
             state: LineState::of(header.refs),
             outcome: PushOutcome {
                 remote: self.remote.name.clone(),
-                sent: Vec::new(),
-                total: outcome.checkpoints.len(),
-                runs: outcome.runs,
-                prompts_left: outcome.prompts_left,
-                is_changed: false,
-                removed: 0,
-                warnings: outcome.warnings,
+                checkpoints: Vec::new(),
+                checkpoint_count: outcome.checkpoints.len(),
+                workflow_count: outcome.workflow_count,
+                left_out_for_prompts: outcome.left_out_for_prompts,
+                removed_lines: 0,
+                nothing_to_do: true,
             },
+            warnings: outcome.warnings,
             checkpoints: outcome.checkpoints,
         })
     }
 
     /// Sends one carrier after `known`. `None` if another process was faster.
-    fn send(&self, known: Option<&PushRecord>) -> Result<Option<PushOutcome>> {
+    fn send(&self, known: Option<&PushRecord>) -> Result<Option<Sent>> {
         let former = known.map(|known| known.state.clone()).unwrap_or_default();
         let wanted = self.wanted(&former)?;
         let mut outcome = wanted.outcome;
         let pushed = former.checkpoints();
-        outcome.prompts_left.retain(|id| !pushed.contains(id));
+        outcome
+            .left_out_for_prompts
+            .retain(|id| !pushed.contains(id));
         let is_chained = self.git.takes_increments();
         let state = if is_chained {
             wanted.state.after(&former)
@@ -198,14 +205,16 @@ impl Push<'_> {
         if state == former {
             // What is there may be gone: a server can be emptied.
             let there = self.git.lines()?.get(&line).copied();
-            return Ok((there == known.map(|known| known.carrier)).then_some(outcome));
+            return Ok(
+                (there == known.map(|known| known.carrier)).then_some((outcome, wanted.warnings))
+            );
         }
         let (there, new): (Vec<Checkpoint>, Vec<Checkpoint>) = wanted
             .checkpoints
             .iter()
             .cloned()
             .partition(|c| pushed.contains(&c.id));
-        outcome.sent = new;
+        outcome.checkpoints = new;
         let parents = match known.filter(|_| is_chained) {
             // A checkpoint that is there already gives git what the new ones differ from.
             Some(known) => {
@@ -214,7 +223,7 @@ impl Push<'_> {
                     .difference(&run_tips(&former))
                     .copied()
                     .collect();
-                parents(before, &outcome.sent, new_runs)
+                parents(before, &outcome.checkpoints, new_runs)
             }
             None => parents(std::iter::empty(), &wanted.checkpoints, run_tips(&state)),
         };
@@ -234,10 +243,10 @@ impl Push<'_> {
         };
         self.git.transport.begin_push(&record)?;
         let before = known.map(|known| known.carrier);
-        if self.deliver(&line, before, (&wanted.checkpoints, &outcome.sent))? {
+        if self.deliver(&line, before, (&wanted.checkpoints, &outcome.checkpoints))? {
             self.git.transport.end_push(&parts)?;
-            outcome.is_changed = true;
-            return Ok(Some(outcome));
+            outcome.nothing_to_do = false;
+            return Ok(Some((outcome, wanted.warnings)));
         }
         Ok(None)
     }
@@ -346,15 +355,15 @@ impl Push<'_> {
 
     /// Sends all to a new line, then removes the former one, unless another process wrote it since:
     /// then it may have what is nowhere else.
-    fn prune(&mut self) -> Result<PushOutcome> {
+    fn prune(&mut self) -> Result<Sent> {
         let known = self.recognize()?;
         if let Some(known) = &known {
             self.refuse_damage(None, &known.state.checkpoints())?;
         }
         let former = self.line(0)?;
         let wanted = self.wanted(&LineState::default())?;
-        let mut outcome = if wanted.checkpoints.is_empty() && known.is_some() {
-            wanted.outcome
+        let (mut outcome, warnings) = if wanted.checkpoints.is_empty() && known.is_some() {
+            (wanted.outcome, wanted.warnings)
         } else {
             self.begin_line()?;
             self.send(None)?.ok_or_else(|| {
@@ -367,11 +376,11 @@ impl Push<'_> {
                 Pushed::Done
             )
         {
-            outcome.removed = 1;
+            outcome.removed_lines = 1;
         }
         self.remote.devices.truncate(1);
         self.write_remote()?;
-        Ok(outcome)
+        Ok((outcome, warnings))
     }
 }
 
@@ -393,7 +402,7 @@ fn run_tips(state: &LineState) -> BTreeSet<ObjectId> {
 
 fn nothing(outcome: &PushOutcome) -> Error {
     Error::NothingFound {
-        what: match outcome.prompts_left.len() {
+        what: match outcome.left_out_for_prompts.len() {
             0 => "there is no checkpoint to push".to_owned(),
             left => format!(
                 "all {left} checkpoints have the text of a prompt, which only --with-prompts pushes"

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::base::text::escape;
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
+use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::open_store::open_usable;
 use crate::ops::session;
@@ -17,26 +18,39 @@ use crate::store::transfer::remotes::{self, Remote};
 pub const USUAL: &str = "origin";
 
 /// A remote as it is shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct RemoteRow {
     pub name: String,
     /// Without passwords and tokens.
     pub url: String,
-    /// Lines that were fetched from it.
-    pub lines: usize,
+    /// Number of lines that were fetched: one for each store that pushed.
+    pub fetched_lines: usize,
 }
 
-#[derive(Debug)]
+/// Remotes that were added, removed or listed.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct RemoteOutcome {
     pub remotes: Vec<RemoteRow>,
-    pub warnings: Vec<Warning>,
+    #[serde(skip)]
+    pub change: Option<RemoteChange>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum RemoteChange {
+    Added,
+    Removed,
 }
 
 /// Names a remote; another remote of this name is not replaced.
 ///
 /// # Errors
 /// Name or URL is refused, or the name is taken.
-pub fn add(context: &Context, name: &str, url: &str, here: &Path) -> Result<RemoteOutcome> {
+pub fn add(
+    context: &Context,
+    name: &str,
+    url: &str,
+    here: &Path,
+) -> Result<(RemoteOutcome, Vec<Warning>)> {
     if !remotes::is_legal(name) {
         return Err(Error::Usage {
             what: format!(
@@ -67,10 +81,11 @@ pub fn add(context: &Context, name: &str, url: &str, here: &Path) -> Result<Remo
             added
         }
     };
-    Ok(RemoteOutcome {
+    let outcome = RemoteOutcome {
         remotes: vec![row(&store, &added)?],
-        warnings: session.warnings,
-    })
+        change: Some(RemoteChange::Added),
+    };
+    Ok((outcome, session.warnings))
 }
 
 /// Lists all remotes.
@@ -78,24 +93,21 @@ pub fn add(context: &Context, name: &str, url: &str, here: &Path) -> Result<Remo
 /// # Errors
 /// The store cannot be read.
 pub fn list(context: &Context) -> Result<RemoteOutcome> {
-    let warnings = context.settings.remarks.iter().map(Warning::from).collect();
-    let Some(store) = context.find_store()? else {
-        let remotes = Vec::new();
-        return Ok(RemoteOutcome { remotes, warnings });
-    };
-    let known = read(&store)?;
-    let rows = known.iter().map(|remote| row(&store, remote));
-    Ok(RemoteOutcome {
-        remotes: rows.collect::<Result<_>>()?,
-        warnings,
-    })
+    let mut remotes = Vec::new();
+    if let Some(store) = context.find_store()? {
+        let known = read(&store)?;
+        let rows = known.iter().map(|remote| row(&store, remote));
+        remotes = rows.collect::<Result<_>>()?;
+    }
+    let change = None;
+    Ok(RemoteOutcome { remotes, change })
 }
 
 /// Forgets a remote and what was fetched from it. What was pushed there stays there.
 ///
 /// # Errors
 /// There is no such remote, or a file cannot be written.
-pub fn remove(context: &Context, name: &str) -> Result<RemoteOutcome> {
+pub fn remove(context: &Context, name: &str) -> Result<(RemoteOutcome, Vec<Warning>)> {
     let store = context.require_store()?;
     let session = session::begin(context, &store)?;
     let removed = named(&store, Some(name))?;
@@ -107,10 +119,11 @@ pub fn remove(context: &Context, name: &str) -> Result<RemoteOutcome> {
     let mut known = read(&store)?;
     known.retain(|remote| remote.name != name);
     session.locked.write_remotes(&known)?;
-    Ok(RemoteOutcome {
+    let outcome = RemoteOutcome {
         remotes: vec![removed_row],
-        warnings: session.warnings,
-    })
+        change: Some(RemoteChange::Removed),
+    };
+    Ok((outcome, session.warnings))
 }
 
 /// Returns the remote of this name; without a name the only one, or `origin`.
@@ -159,6 +172,6 @@ fn row(store: &Store, remote: &Remote) -> Result<RemoteRow> {
     Ok(RemoteRow {
         name: remote.name.clone(),
         url: url(remote)?.shown(),
-        lines: remotes::fetched(store.layout(), &remote.name)?.len(),
+        fetched_lines: remotes::fetched(store.layout(), &remote.name)?.len(),
     })
 }

@@ -249,12 +249,12 @@ impl LockedStore<'_> {
                 .extend(origins.map(|(id, origin)| BundleRef::OriginOf(origin.clone(), *id)));
         }
         let mut taken = BundleTaken {
-            added: fetched.checkpoints.iter().cloned().collect(),
+            checkpoints: fetched.checkpoints.iter().cloned().collect(),
             origin: all.origin().cloned(),
             ..BundleTaken::default()
         };
         let known = |c: &Checkpoint| self.inventory().knows(c.id);
-        taken.added.retain(|checkpoint| !known(checkpoint));
+        taken.checkpoints.retain(|checkpoint| !known(checkpoint));
         let scratch = self.begin_scratch()?;
         let empty = Quarantine::begin(&scratch.dir().join("none"))?;
         self.add_checked(&all, &empty.store, &mut taken)?;

@@ -7,6 +7,7 @@ use crate::base::progress::Progress;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::line::LineEntry;
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::{JsonSchema, Serialize};
 use crate::model::session::origin::OriginStore;
 use crate::model::state::object_id::ObjectId;
 use crate::store::damage::check::{CheckOptions, CheckReport};
@@ -23,20 +24,22 @@ use crate::store::transfer::check_incoming::{CheckRun, IncomingChecker};
 use crate::store::transfer::header::{BundleHeader, BundleRef};
 use crate::store::transfer::receive::Received;
 
-/// What an import did.
-#[derive(Clone, Debug, Default)]
+/// What came in.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct BundleTaken {
-    /// New here, in the order of their origin.
-    pub added: Vec<Checkpoint>,
-    /// Those that were here already.
-    pub known: usize,
-    /// Those of them that were damaged here, and are whole again.
-    pub healed: Vec<Checkpoint>,
-    /// Safety checkpoints that were left out.
-    pub safety_left: usize,
+    /// Those that are new here, oldest first.
+    pub checkpoints: Vec<Checkpoint>,
+    /// Number of those that were here already.
+    pub already_here: usize,
+    /// Those that were damaged here, and can be read again.
+    pub healed_checkpoints: Vec<Checkpoint>,
+    /// Number of safety checkpoints that were left out.
+    pub safety_left_out: usize,
     /// Those that were not taken, and why.
+    #[serde(skip)]
     pub bad: Vec<(ObjectId, String)>,
-    pub runs: usize,
+    pub workflow_count: usize,
+    /// Null if plain git made the bundle.
     pub origin: Option<OriginStore>,
 }
 
@@ -96,20 +99,23 @@ impl LockedStore<'_> {
         let mut whole = CheckpointChecker::new(quarantine.objects(), &options);
         let sound = checker.check(&mut whole, &received.header, name)?;
         let mut taken = BundleTaken {
-            added: sound.checkpoints,
+            checkpoints: sound.checkpoints,
             bad: sound.bad,
-            runs: sound.runs,
+            workflow_count: sound.runs,
             origin: received.header.origin().cloned(),
             ..BundleTaken::default()
         };
-        taken.added.sort_by_key(LineEntry::of);
-        let before = taken.added.len();
+        taken.checkpoints.sort_by_key(LineEntry::of);
+        let before = taken.checkpoints.len();
         taken
-            .added
+            .checkpoints
             .retain(|checkpoint| with.safety || !checkpoint.is_safety());
-        taken.safety_left = before - taken.added.len();
+        taken.safety_left_out = before - taken.checkpoints.len();
         self.part_with_known(&mut taken, &options)?;
-        if taken.added.is_empty() && taken.healed.is_empty() && taken.runs == 0 {
+        if taken.checkpoints.is_empty()
+            && taken.healed_checkpoints.is_empty()
+            && taken.workflow_count == 0
+        {
             return Ok(taken);
         }
         self.add_checked(&received.header, quarantine, &mut taken)?;
@@ -135,19 +141,19 @@ impl LockedStore<'_> {
 
     /// Takes out what is here already, and keeps apart what is damaged here.
     fn part_with_known(&self, taken: &mut BundleTaken, options: &CheckOptions<'_>) -> Result<()> {
-        let (known, added) = std::mem::take(&mut taken.added)
+        let (known, added) = std::mem::take(&mut taken.checkpoints)
             .into_iter()
             .partition::<Vec<_>, _>(|c| self.inventory().knows(c.id));
-        (taken.known, taken.added) = (known.len(), added);
+        (taken.already_here, taken.checkpoints) = (known.len(), added);
         let mut checker = CheckpointChecker::new(self.store().objects(), options);
         let mut report = CheckReport::default();
         for checkpoint in known {
             checker.check(checkpoint.id, &mut report)?;
             taken
-                .healed
+                .healed_checkpoints
                 .extend(report.damaged.pop().map(|_| checkpoint));
         }
-        taken.known -= taken.healed.len();
+        taken.already_here -= taken.healed_checkpoints.len();
         Ok(())
     }
 
@@ -197,7 +203,7 @@ impl LockedStore<'_> {
         let keeps_order = others.is_empty() && line.iter().all(is_of_this);
         let mut time_ms = i64::MIN;
         let mut added = Vec::new();
-        for checkpoint in &taken.added {
+        for checkpoint in &taken.checkpoints {
             time_ms = time_ms.max(checkpoint.record.time_ms);
             let before = line.iter().rev().find(|entry| entry.time_ms <= time_ms);
             let sequence = if keeps_order {
@@ -211,7 +217,7 @@ impl LockedStore<'_> {
         }
         noted.extend(added);
         noted.retain(|id, _| {
-            self.inventory().knows(*id) || taken.added.iter().any(|added| added.id == *id)
+            self.inventory().knows(*id) || taken.checkpoints.iter().any(|added| added.id == *id)
         });
         origins::write(layout, &noted)
     }
@@ -233,12 +239,16 @@ impl LockedStore<'_> {
                 _ => {}
             }
         }
-        reasons.retain(|id, _| taken.added.iter().any(|added| added.id == *id));
+        reasons.retain(|id, _| taken.checkpoints.iter().any(|added| added.id == *id));
         if !reasons.is_empty() {
             known_reasons.append(&mut reasons);
             rewords::write(layout, &known_reasons)?;
         }
-        for checkpoint in taken.added.iter_mut().chain(&mut taken.healed) {
+        for checkpoint in taken
+            .checkpoints
+            .iter_mut()
+            .chain(&mut taken.healed_checkpoints)
+        {
             let id = checkpoint.id;
             checkpoint.pinned |= pins.contains(&id);
             if let Some(meta) = checkpoint.meta {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::base::progress::{Progress, WorkPhase};
 use crate::error::{Error, Result};
+use crate::model::json::{JsonSchema, Serialize};
 use crate::model::state::object_id::ObjectId;
 use crate::store::gc::reach::Reach;
 use crate::store::objects::catalogue::Catalogue;
@@ -21,10 +22,10 @@ use crate::store::transfer::header::BundleHeader;
 const PACK_START: &[u8] = b"PACK\0\0\0\x02";
 
 /// Size of what was written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
 pub struct BundleSize {
-    pub objects: u64,
-    pub bytes: u64,
+    pub object_count: u64,
+    pub size_bytes: u64,
 }
 
 impl Store {
@@ -67,8 +68,8 @@ impl Store {
             progress.add(1, 0);
         }
         out.finish().map(|bytes| BundleSize {
-            objects: u64::from(count),
-            bytes: bytes + text.len() as u64,
+            object_count: u64::from(count),
+            size_bytes: bytes + text.len() as u64,
         })
     }
 }

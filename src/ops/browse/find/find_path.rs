@@ -4,8 +4,11 @@ use crate::base::text::escape_bytes;
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::{JsonSchema, Serialize, published_as, text_of};
+use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::ops::browse::find::find_pattern;
+use crate::ops::browse::find::text_search::FoundText;
 use crate::ops::browse::history::{History, HistoryStep};
 use crate::ops::browse::list::reader_warnings;
 use crate::ops::context::Context;
@@ -15,45 +18,59 @@ use crate::ops::warning::Warning;
 use crate::store::repository::Store;
 use crate::worktree::tree_handle::WorkTree;
 
-#[derive(Clone, Debug, Default)]
-pub struct FindOptions {
-    /// As typed by the user.
-    pub pattern: Vec<u8>,
-    /// Maximum number of paths reported.
-    pub limit: Option<usize>,
-    pub period: Period,
-}
-
-#[derive(Debug)]
+/// What was found: paths, or the contents with a text.
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct FindOutcome {
-    pub pattern: Vec<u8>,
+    pub pattern: Option<String>,
+    pub text: Option<String>,
     /// Most recently changed first.
     pub paths: Vec<FoundPath>,
-    /// Number of paths found beyond the limit.
+    /// Most recently held first.
+    pub matches: Vec<TextMatch>,
+    /// Number of paths or matches beyond `-n`.
     pub more: usize,
-    pub warnings: Vec<Warning>,
 }
 
-#[derive(Debug)]
+/// A path with its history.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct FoundPath {
+    #[serde(flatten)]
     pub path: RelPath,
     pub last_in: Checkpoint,
+    /// The first checkpoint without it.
     pub deleted_by: Option<Checkpoint>,
-    /// Instead of a deletion: the checkpoint that could not capture the path.
+    /// Instead of a deletion: the checkpoint that could not capture it.
     pub not_captured_by: Option<Checkpoint>,
-    /// Whether the path exists in the directory now.
+    /// Whether it is in the directory now.
     pub in_directory: bool,
     /// Newest first.
     pub events: Vec<FindEvent>,
 }
 
-#[derive(Debug)]
+/// What a checkpoint recorded of a path.
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct FindEvent {
+    #[serde(flatten)]
+    pub path: RelPath,
+    /// `added`, `changed`, `mode`, `deleted` or `not_captured`.
     pub change: PathChange,
     /// The first checkpoint with this change.
     pub checkpoint: Checkpoint,
-    /// `None` if the checkpoint does not hold the path or the blob cannot be read.
+    /// Null if the checkpoint does not hold the path, or its content cannot be read.
     pub size_bytes: Option<u64>,
+}
+
+/// A content of a path, over the checkpoints that have it.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TextMatch {
+    #[serde(flatten)]
+    pub path: RelPath,
+    pub blob_id: ObjectId,
+    /// The first checkpoint in which the path has this content.
+    pub first_in: Checkpoint,
+    pub last_in: Checkpoint,
+    #[serde(flatten)]
+    pub found: FoundText,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, strum::IntoStaticStr)]
@@ -65,9 +82,10 @@ pub enum PathChange {
     Mode,
     Deleted,
     /// It may have existed unchanged.
-    #[strum(serialize = "not captured")]
     NotCaptured,
 }
+
+published_as! { PathChange, &'static str, |change| change.into_str(); }
 
 impl PathChange {
     fn of(step: &HistoryStep) -> Self {
@@ -81,14 +99,19 @@ impl PathChange {
     }
 }
 
-pub fn find(context: &Context, options: &FindOptions) -> Result<FindOutcome> {
-    let pattern = find_pattern::parse(&context.root, &options.pattern)?;
+pub fn find(
+    context: &Context,
+    typed: &[u8],
+    limit: Option<usize>,
+    period: Period,
+) -> Result<(FindOutcome, Vec<Warning>)> {
+    let pattern = find_pattern::parse(&context.root, typed)?;
     let store = context.require_store()?;
     let inventory = store.inventory()?;
     let history = History::read(&store, &inventory.checkpoints, &pattern);
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     warnings.extend(history.warnings.iter().cloned());
-    let is_in_period = |step: &HistoryStep| options.period.holds(&history.checkpoints[step.at]);
+    let is_in_period = |step: &HistoryStep| period.holds(&history.checkpoints[step.at]);
     let mut found: Vec<(&RelPath, &Vec<HistoryStep>)> = history
         .steps
         .iter()
@@ -98,17 +121,17 @@ pub fn find(context: &Context, options: &FindOptions) -> Result<FindOutcome> {
     if found.is_empty() {
         let lookup = Lookup::new(context, &store, &inventory);
         let unread = inventory.all_damaged().len() + history.warnings.len();
-        let found = lookup.in_place_of_path(&options.pattern);
-        return Err(found.unwrap_or_else(|| no_match(&options.pattern, unread)));
+        let found = lookup.in_place_of_path(typed);
+        return Err(found.unwrap_or_else(|| no_match(typed, unread)));
     }
-    let limit = options.limit.unwrap_or(usize::MAX);
+    let limit = limit.unwrap_or(usize::MAX);
     let more = found.len().saturating_sub(limit);
     let work = context
         .root
         .exists()
         .then(|| WorkTree::open_root(&context.root))
         .transpose()?;
-    let told = found.into_iter().take(limit).filter_map(|(path, steps)| {
+    let found_paths = found.into_iter().take(limit).filter_map(|(path, steps)| {
         let (last_in, ended_by) = history.end_of(steps)?;
         let ended_by = ended_by.cloned();
         let (not_captured_by, deleted_by) = if steps.last()?.not_captured {
@@ -128,23 +151,25 @@ pub fn find(context: &Context, options: &FindOptions) -> Result<FindOutcome> {
                 .iter()
                 .rev()
                 .filter(|step| is_in_period(step))
-                .map(|step| event(&store, &history, step))
+                .map(|step| event(&store, &history, path, step))
                 .collect(),
         })
     });
-    Ok(FindOutcome {
-        pattern: options.pattern.clone(),
-        paths: told.collect(),
+    let outcome = FindOutcome {
+        pattern: Some(text_of(typed)),
+        paths: found_paths.collect(),
         more,
-        warnings,
-    })
+        ..FindOutcome::default()
+    };
+    Ok((outcome, warnings))
 }
 
-fn event(store: &Store, history: &History, step: &HistoryStep) -> FindEvent {
+fn event(store: &Store, history: &History, path: &RelPath, step: &HistoryStep) -> FindEvent {
     let size_bytes = step
         .after
         .and_then(|(_, blob)| store.objects().size(&blob).ok());
     FindEvent {
+        path: path.clone(),
         change: PathChange::of(step),
         checkpoint: history.checkpoints[step.at].clone(),
         size_bytes,

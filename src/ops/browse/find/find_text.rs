@@ -8,12 +8,12 @@ use crate::base::threads;
 use crate::base::threads::work_queue;
 use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
-use crate::model::checkpoint::record::Checkpoint;
+use crate::model::json::text_of;
 use crate::model::path_pattern::PathPattern;
 use crate::model::state::object_id::ObjectId;
 use crate::model::state::rel_path::RelPath;
 use crate::model::state::stat::{FILE_BITS, TYPE_BITS};
-use crate::ops::browse::find::find_path::not_found;
+use crate::ops::browse::find::find_path::{FindOutcome, TextMatch, not_found};
 use crate::ops::browse::find::find_pattern;
 use crate::ops::browse::find::text_search::{FoundText, Needle, Search};
 use crate::ops::browse::history::{History, Version};
@@ -29,39 +29,6 @@ const LINES_TOLD: usize = 1000;
 /// Default limit on matches, so that a frequent text does not fill the memory.
 const USUAL_LIMIT: usize = 100;
 
-#[derive(Clone, Debug, Default)]
-pub struct FindTextOptions {
-    /// Literal bytes.
-    pub text: Vec<u8>,
-    /// As typed; without one, every file is searched.
-    pub pattern: Option<Vec<u8>>,
-    /// Maximum number of matches reported; 100 by default.
-    pub limit: Option<usize>,
-    pub period: Period,
-}
-
-#[derive(Debug)]
-pub struct FindTextOutcome {
-    pub text: Vec<u8>,
-    pub pattern: Option<Vec<u8>>,
-    /// Most recently held first.
-    pub matches: Vec<TextMatch>,
-    /// Number of matches beyond the limit.
-    pub more: usize,
-    pub warnings: Vec<Warning>,
-}
-
-/// A content of a path, over the checkpoints that have it.
-#[derive(Debug)]
-pub struct TextMatch {
-    pub path: RelPath,
-    pub blob: ObjectId,
-    /// The first and last checkpoint of the span in which the path has this content.
-    pub first: Checkpoint,
-    pub last: Checkpoint,
-    pub found: FoundText,
-}
-
 /// A path with the same content in consecutive checkpoints.
 struct ContentSpan<'h> {
     path: &'h RelPath,
@@ -70,15 +37,20 @@ struct ContentSpan<'h> {
     last: usize,
 }
 
-pub fn find_text(context: &Context, options: &FindTextOptions) -> Result<FindTextOutcome> {
-    if options.text.is_empty() {
+/// Finds literal bytes in the files that the pattern names, or in all.
+pub fn find_text(
+    context: &Context,
+    text: &[u8],
+    typed: Option<&[u8]>,
+    limit: Option<usize>,
+    period: Period,
+) -> Result<(FindOutcome, Vec<Warning>)> {
+    if text.is_empty() {
         return Err(Error::Usage {
             what: "the text to look for is empty".into(),
         });
     }
-    let pattern = options
-        .pattern
-        .as_ref()
+    let pattern = typed
         .map(|typed| find_pattern::parse(&context.root, typed))
         .transpose()?;
     let store = context.require_store()?;
@@ -91,10 +63,10 @@ pub fn find_text(context: &Context, options: &FindTextOptions) -> Result<FindTex
     let mut spans = spans(&history);
     spans.retain(|span| {
         let mut held_by = history.checkpoints[span.first..=span.last].iter();
-        held_by.any(|checkpoint| options.period.holds(checkpoint))
+        held_by.any(|checkpoint| period.holds(checkpoint))
     });
     let blobs: BTreeSet<ObjectId> = spans.iter().map(|span| span.blob).collect();
-    let needle = Needle::new(&options.text);
+    let needle = Needle::new(text);
     let (found, damaged) = search(&store, &blobs.into_iter().collect::<Vec<_>>(), &needle);
     let mut warnings = reader_warnings(context, &store, &inventory)?;
     warnings.extend(history.warnings.iter().cloned());
@@ -108,30 +80,30 @@ pub fn find_text(context: &Context, options: &FindTextOptions) -> Result<FindTex
     spans.retain(|span| found.contains(&span.blob));
     if spans.is_empty() {
         return Err(no_match(
-            &options.text,
+            text,
             inventory.all_damaged().len() + history.warnings.len() + damaged.len(),
         ));
     }
     spans.sort_by(|a, b| b.last.cmp(&a.last).then_with(|| a.path.cmp(b.path)));
-    let limit = options.limit.unwrap_or(USUAL_LIMIT);
+    let limit = limit.unwrap_or(USUAL_LIMIT);
     let more = spans.len().saturating_sub(limit);
-    let told = spans.into_iter().take(limit).map(|span| {
+    let matches = spans.into_iter().take(limit).map(|span| {
         Ok(TextMatch {
             path: span.path.clone(),
-            blob: span.blob,
-            first: history.checkpoints[span.first].clone(),
-            last: history.checkpoints[span.last].clone(),
+            blob_id: span.blob,
+            first_in: history.checkpoints[span.first].clone(),
+            last_in: history.checkpoints[span.last].clone(),
             found: search_one(&store, span.blob, &needle, LINES_TOLD)?,
         })
     });
-    let matches = told.collect::<Result<_>>()?;
-    Ok(FindTextOutcome {
-        text: options.text.clone(),
-        pattern: options.pattern.clone(),
-        matches,
+    let outcome = FindOutcome {
+        text: Some(text_of(text)),
+        pattern: typed.map(text_of),
+        matches: matches.collect::<Result<_>>()?,
         more,
-        warnings,
-    })
+        ..FindOutcome::default()
+    };
+    Ok((outcome, warnings))
 }
 
 fn spans(history: &History) -> Vec<ContentSpan<'_>> {

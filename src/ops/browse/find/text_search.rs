@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use memchr::memmem::Finder;
 
 use crate::base::text::BINARY_PROBE_BYTES;
+use crate::model::json::{self, JsonSchema, Serialize};
 
 /// Maximum bytes kept of a line, and how many of them before the match.
 const LINE_BYTES: usize = 240;
@@ -15,22 +16,25 @@ const CHUNK_BYTES: usize = 1 << 20;
 const LONGEST_LINE_BYTES: usize = 64 << 10;
 
 /// A line that contains the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct TextLine {
     /// Counted from 1.
     pub number: u64,
     /// The line without its end, cut around the match.
+    #[serde(serialize_with = "json::bytes")]
+    #[schemars(with = "String")]
     pub text: Vec<u8>,
-    pub is_cut: bool,
+    /// Whether a part of it is missing.
+    pub cut: bool,
 }
 
 /// Matches in one content.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct FoundText {
+    pub binary: bool,
     pub lines: Vec<TextLine>,
-    /// Number of matching lines beyond those that are kept.
-    pub more: usize,
-    pub is_binary: bool,
+    /// Number of further lines that match.
+    pub more_lines: usize,
 }
 
 impl FoundText {
@@ -84,7 +88,7 @@ impl<'n> Search<'n> {
     fn search_buffer(&mut self, is_end: bool) {
         if std::mem::take(&mut self.is_first) {
             let head = &self.buffer[..self.buffer.len().min(BINARY_PROBE_BYTES)];
-            self.found.is_binary = memchr::memchr(0, head).is_some();
+            self.found.binary = memchr::memchr(0, head).is_some();
         }
         let mut counted_to = 0;
         while let Some(at) = self
@@ -110,7 +114,7 @@ impl<'n> Search<'n> {
 
     fn note(&mut self, at: usize, end: usize) {
         if self.found.lines.len() == self.keep {
-            self.found.more += 1;
+            self.found.more_lines += 1;
             return;
         }
         let begin = memchr::memrchr(b'\n', &self.buffer[..at]).map_or(0, |newline| newline + 1);
@@ -123,7 +127,7 @@ impl<'n> Search<'n> {
         self.found.lines.push(TextLine {
             number: self.line + 1,
             text,
-            is_cut: from > begin || to < end,
+            cut: from > begin || to < end,
         });
     }
 
@@ -202,7 +206,7 @@ mod tests {
                 .map(|line| (line.number, String::from_utf8(line.text.clone()).unwrap()))
                 .collect();
             assert_eq!(lines, expected("needle", content), "pieces of {piece}");
-            assert!(!found.is_binary);
+            assert!(!found.binary);
         }
     }
 
@@ -212,15 +216,15 @@ mod tests {
         for piece in [1000, 70_000, 1_000_000] {
             let found = search("needle", long.as_bytes(), piece);
             assert_eq!(found.lines.len(), 1, "{piece}");
-            assert!(found.lines[0].is_cut && found.lines[0].text.len() <= LINE_BYTES);
+            assert!(found.lines[0].cut && found.lines[0].text.len() <= LINE_BYTES);
         }
         let found = search("n", "n\n".repeat(LINES_KEPT + 5).as_bytes(), 4096);
-        assert_eq!((found.lines.len(), found.more), (LINES_KEPT, 5));
+        assert_eq!((found.lines.len(), found.more_lines), (LINES_KEPT, 5));
     }
 
     #[test]
     fn a_nul_early_on_makes_it_binary_and_a_text_over_several_lines_is_found() {
-        assert!(search("needle", b"\0needle", 100).is_binary);
+        assert!(search("needle", b"\0needle", 100).binary);
         let found = search("a\nb", b"x\na\nb\n", 100);
         assert_eq!(found.lines[0].number, 2);
         assert!(search("\n", b"\n\n", 100).lines.len() == 2);
