@@ -13,6 +13,7 @@ use crate::view::create::left_out_words;
 use crate::view::document::{JsonSchema, Serialize};
 use crate::view::envelope::envelope;
 use crate::view::format::{Paint, count, size};
+use crate::view::glance;
 use crate::view::hold::{self, HoldJson};
 use crate::view::parts::{ChangeCountsJson, CheckpointRef, CheckpointRow, LeftOutJson};
 use crate::view::table::state_words;
@@ -21,7 +22,7 @@ use crate::view::workflow::summary;
 use crate::workflow::engine::runs::Run;
 
 /// Formats one line for prompts and skills.
-pub fn brief(outcome: &StatusOutcome, now_ms: i64) -> Output {
+pub fn brief(outcome: &StatusOutcome, open_run: Option<&Run>, now_ms: i64) -> Output {
     let mut parts = vec![count(outcome.checkpoints, "checkpoint", "checkpoints")];
     if let Some(latest) = &outcome.latest {
         let record = &latest.record;
@@ -32,6 +33,7 @@ pub fn brief(outcome: &StatusOutcome, now_ms: i64) -> Output {
             age(record.time_ms, now_ms)
         ));
     }
+    parts.extend(open_run.map(|run| format!("in {}", glance::phase(run))));
     if outcome.damaged > 0 {
         parts.push(format!("{} damaged", outcome.damaged));
     }

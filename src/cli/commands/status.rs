@@ -12,7 +12,7 @@ use crate::workflow::engine::report;
 /// Show a summary of the store, and what changed in the directory
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct StatusArgs {
-    /// Print one line for prompts and skills, without scanning the directory
+    /// Print one line for a shell's prompt and skills, without scanning the directory
     #[arg(long)]
     pub brief: bool,
 }
@@ -32,17 +32,17 @@ impl RunCommand for StatusArgs {
                 .result(&status::json(&outcome, cmd.global.verbose));
             return Ok(exit_code::DONE);
         }
-        if !outcome.exists {
+        if !outcome.exists && !self.brief {
             cmd.print_no_store(context);
         }
-        let said = if self.brief {
-            status::brief(&outcome, context.now_ms)
+        let open_runs = if outcome.exists {
+            report::open_runs(context)?
         } else {
-            let open_runs = if outcome.exists {
-                report::open_runs(context)?
-            } else {
-                Vec::new()
-            };
+            Vec::new()
+        };
+        let said = if self.brief {
+            status::brief(&outcome, open_runs.first(), context.now_ms)
+        } else {
             status::human(
                 &outcome,
                 &StatusView {
