@@ -32,8 +32,7 @@ fn a_sound_store_has_no_problem_and_nothing_is_left_behind() {
     let run = sandbox.run(&["doctor", "--json"]).success();
     let data = run.json()["data"].clone();
     assert_eq!(data["problem_count"], 0, "{data}");
-    let of_unix: &[&str] = if cfg!(unix) { &["file system"] } else { &[] };
-    for subject in ["directory", "writing", "store"].iter().chain(of_unix) {
+    for subject in ["directory", "writing", "room", "store"] {
         assert_eq!(check(&data, subject).expect(subject).0, "good", "{subject}");
     }
     let after = fs::read_dir(sandbox.store()).expect("a store").count();

@@ -33,8 +33,7 @@ impl RunCommand for DoctorArgs {
             on_path: environment::found_program(&["checkpoint".into()]),
         };
         if let Err(why) = agent_checks::examine(context, &program, self.fix, &mut outcome) {
-            let check = HealthCheck::note("agents", why.to_string());
-            outcome.checks.push(check);
+            outcome.checks.push(HealthCheck::of_error("agents", &why));
         }
         let code = if outcome.count(HealthState::Problem) == 0 {
             exit_code::DONE
