@@ -1,4 +1,4 @@
-//! A store at a glance, for status lines and shell prompts: no lock is taken and no directory
+//! A store at a glance, for status lines: no lock is taken and no directory
 //! scanned.
 
 use crate::error::Result;

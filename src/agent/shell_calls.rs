@@ -1,8 +1,8 @@
 //! Finds the calls of this program in a command line for which an agent has to ask the user.
 //!
-//! No shell is imitated: every word counts, wherever it stands, and quoted text is read as a command
-//! line too. So `echo checkpoint restore` and a commit message with these words are taken for a
-//! call, and what a variable or an alias hides is not found.
+//! No shell is imitated: the words are looked at, wherever they stand, in quotes and comments too. So
+//! `echo checkpoint restore` and a commit message with these words are taken for a call, and what a
+//! variable or an alias hides is not found.
 
 /// Commands that change the directory, or remove checkpoints that were not to go.
 const VERBS: [&str; 6] = ["restore", "undo", "redo", "rewind", "delete", "rm"];
@@ -20,235 +20,81 @@ const OPTIONS_WITH_VALUE: [&str; 7] = [
 const OPTIONS_WITH_DIRECTORY: [&str; 5] = ["-C", "--directory", "--prefix", "--cwd", "--git-dir"];
 /// Upper bound on the words in which an option is looked for that makes a call harmless.
 const LONGEST_CALL: usize = 256;
-/// Upper bound on the depth of quoted text.
-const DEEPEST: usize = 16;
+/// Stands for a quote.
+const QUOTE: char = '\u{1}';
 
 /// Returns the command, such as `restore`, for which a command line of a POSIX shell or PowerShell
 /// needs the user's consent. A dry run changes nothing and needs none.
 pub fn asks_consent(command: &str) -> Option<&'static str> {
-    [Dialect::Posix, Dialect::PowerShell]
-        .into_iter()
-        .find_map(|dialect| scan(command, dialect, DEEPEST))
+    let quoted = command.replace(['\'', '"'], "\u{1}");
+    let joined = quoted.replace("\\\n", " ").replace("`\n", " ");
+    // A redirection is no end of a command. A backtick begins one, or hides a letter from PowerShell.
+    let lines = joined.replace("&>", ">");
+    ["(", ""].into_iter().find_map(|tick| {
+        let lines = lines.replace('`', tick);
+        let mut commands = lines.split([';', '|', '&', '\n', '\r']);
+        commands.find_map(in_command)
+    })
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Dialect {
-    Posix,
-    PowerShell,
+fn in_command(command: &str) -> Option<&'static str> {
+    let spaced = command.replace('(', " ( ");
+    let words: Vec<&str> = spaced
+        .split(|c: char| c.is_whitespace() || matches!(c, ')' | '{' | '}' | ',' | '$'))
+        .filter(|word| !word.is_empty())
+        .collect();
+    (0..words.len()).find_map(|at| {
+        let is_directory = at > 0 && OPTIONS_WITH_DIRECTORY.contains(&words[at - 1]);
+        let is_call = is_this_program(words[at]) && !is_directory;
+        is_call.then(|| verb(&words[at + 1..])).flatten()
+    })
 }
 
-/// One word without its quotes.
-#[derive(Debug, Default)]
-struct CallWord {
-    text: String,
-    /// The number of parentheses around it.
-    depth: usize,
-    is_quoted: bool,
-}
-
-impl CallWord {
-    /// Whether the word names this program, by any path.
-    fn is_this_program(&self) -> bool {
-        let last = self
-            .text
-            .rsplit(|c: char| c.is_whitespace() || c == '/' || c == '\\');
-        let name = last.into_iter().next().unwrap_or_default();
-        // `"$(which checkpoint)"`
-        let name = name.trim_end_matches([')', '`']).to_ascii_lowercase();
-        name == "checkpoint" || name == "checkpoint.exe"
-    }
-}
-
-fn scan(text: &str, dialect: Dialect, depth: usize) -> Option<&'static str> {
-    let mut lexer = Lexer {
-        signs: text.chars().peekable(),
-        dialect,
-        depth: 0,
-        in_backticks: false,
+/// Whether a word names this program, by any path.
+fn is_this_program(word: &str) -> bool {
+    let word = word.replace(QUOTE, "").to_ascii_lowercase();
+    let is_name = |word: &str| {
+        let name = word.rsplit(['/', '\\', '=']).next();
+        matches!(name, Some("checkpoint" | "checkpoint.exe"))
     };
-    while let Some(words) = lexer.next_command() {
-        for (at, word) in words.iter().enumerate() {
-            let is_directory = at > 0 && OPTIONS_WITH_DIRECTORY.contains(&&*words[at - 1].text);
-            let call = &words[at + 1..];
-            let found = (word.is_this_program() && !is_directory)
-                .then(|| verb(call, word.depth))
-                .flatten();
-            let may_be_a_command = word.is_quoted && word.text.contains("checkpoint") && depth > 0;
-            let within = || may_be_a_command.then(|| scan(&word.text, dialect, depth - 1))?;
-            if let Some(found) = found.or_else(within) {
-                return Some(found);
-            }
-        }
-    }
-    None
+    is_name(&word) || is_name(&word.replace('\\', ""))
 }
 
 /// Returns the command of a call that needs consent, given the words behind our name.
-fn verb(words: &[CallWord], depth: usize) -> Option<&'static str> {
+fn verb(words: &[&str]) -> Option<&'static str> {
     let mut rest = words.iter();
-    // PowerShell's `Start-Process` takes the arguments as one text.
     let mut next = || loop {
-        let word = rest
-            .next()?
-            .text
-            .split_whitespace()
-            .next()
-            .unwrap_or_default();
-        if OPTIONS_WITH_VALUE.contains(&word) {
+        let word = rest.next()?.replace([QUOTE, '\\'], "");
+        if OPTIONS_WITH_VALUE.contains(&&*word) || word.ends_with(['<', '>']) {
             rest.next();
-        } else if !word.starts_with('-') && word != "$" && word != "@" {
+        } else if !word.starts_with('-') && !word.contains(['<', '>', '(', '@']) && !word.is_empty()
+        {
             return Some(word);
         }
     };
     let mut first = next()?;
     let is_of_workflow = first == "workflow";
     if is_of_workflow {
-        first = next().filter(|second| *second == "rewind")?;
+        first = next().filter(|second| second == "rewind")?;
     }
     let verb = VERBS.into_iter().find(|verb| *verb == first)?;
-    let is_harmless = |word: &CallWord| {
-        let is_of_call = word.depth == depth;
-        let is_dry = match &*word.text {
+    for word in rest.take(LONGEST_CALL) {
+        // What is in quotes, or comes out of another command, may be no option.
+        let is_harmless = match word.trim_end_matches(QUOTE) {
             "--dry-run" | "--help" | "-h" => true,
             "-n" => is_of_workflow,
             "--list" => verb == "undo" || verb == "redo",
+            "--" | "(" => break,
             _ => false,
         };
-        is_of_call && is_dry
-    };
-    let mut options = words
-        .iter()
-        .take(LONGEST_CALL)
-        .take_while(|word| word.text != "--");
-    (!options.any(is_harmless)).then_some(verb)
-}
-
-/// Takes a text apart into commands of words. Parentheses and backticks only part words: what they
-/// hold may become the name of a program.
-struct Lexer<'t> {
-    signs: std::iter::Peekable<std::str::Chars<'t>>,
-    dialect: Dialect,
-    depth: usize,
-    in_backticks: bool,
-}
-
-impl Lexer<'_> {
-    /// Returns the words up to the next sign that ends a command.
-    fn next_command(&mut self) -> Option<Vec<CallWord>> {
-        self.signs.peek()?;
-        let mut words = Vec::new();
-        let mut word: Option<CallWord> = None;
-        while let Some(sign) = self.signs.next() {
-            let is_posix = self.dialect == Dialect::Posix;
-            match sign {
-                sign if sign == self.escape() && self.signs.next_if_eq(&'\n').is_some() => {}
-                '&' if self.signs.peek() == Some(&'>') => {}
-                '\n' | '\r' | ';' | '|' | '&' => break,
-                '#' if word.is_none() => {
-                    while self.signs.next_if(|sign| *sign != '\n').is_some() {}
-                }
-                '<' | '>' => {
-                    // A number before it is that of a stream.
-                    word.take_if(|word| word.text.bytes().all(|byte| byte.is_ascii_digit()));
-                    words.extend(word.take());
-                    self.skip_target();
-                }
-                '(' | ')' | '`' if is_posix || sign != '`' => {
-                    words.extend(word.take());
-                    self.enter_or_leave(sign);
-                }
-                ',' if !is_posix => words.extend(word.take()),
-                sign if sign.is_whitespace() => words.extend(word.take()),
-                sign => {
-                    let depth = self.depth;
-                    let word = word.get_or_insert_with(|| CallWord {
-                        depth,
-                        ..CallWord::default()
-                    });
-                    self.add(word, sign);
-                }
-            }
+        if is_harmless {
+            return None;
         }
-        words.extend(word);
-        Some(words)
-    }
-
-    fn escape(&self) -> char {
-        match self.dialect {
-            Dialect::Posix => '\\',
-            Dialect::PowerShell => '`',
+        if word.contains(QUOTE) {
+            break;
         }
     }
-
-    fn enter_or_leave(&mut self, sign: char) {
-        let enters = match sign {
-            '(' => true,
-            ')' => false,
-            _ => {
-                self.in_backticks = !self.in_backticks;
-                self.in_backticks
-            }
-        };
-        self.depth = if enters {
-            self.depth + 1
-        } else {
-            self.depth.saturating_sub(1)
-        };
-    }
-
-    /// Passes over the rest of a redirection and the file that it names.
-    fn skip_target(&mut self) {
-        while self
-            .signs
-            .next_if(|sign| "<>&|- \t".contains(*sign))
-            .is_some()
-        {}
-        let mut target = CallWord::default();
-        let is_end = |sign: &char| sign.is_whitespace() || ";|&()<>`".contains(*sign);
-        while let Some(sign) = self.signs.next_if(|sign| !is_end(sign)) {
-            self.add(&mut target, sign);
-        }
-    }
-
-    /// Adds a sign, or the quoted text that it opens, to a word.
-    fn add(&mut self, word: &mut CallWord, sign: char) {
-        let escape = self.escape();
-        match sign {
-            // `$'…'`
-            '$' if self.signs.peek().is_some_and(|next| "'\"".contains(*next)) => {}
-            '\'' | '"' => {
-                word.is_quoted = true;
-                self.add_quoted(word, sign, escape);
-            }
-            sign if sign == escape => {
-                word.text.extend(self.signs.next());
-            }
-            sign => word.text.push(sign),
-        }
-    }
-
-    fn add_quoted(&mut self, word: &mut CallWord, quote: char, escape: char) {
-        while let Some(sign) = self.signs.next() {
-            if sign == quote {
-                let is_doubled = self.dialect == Dialect::PowerShell;
-                if !is_doubled || self.signs.next_if_eq(&quote).is_none() {
-                    return;
-                }
-            } else if sign == escape && quote == '"' {
-                // Before other signs a backslash stands for itself.
-                let next = self
-                    .signs
-                    .next_if(|next| escape == '`' || "$`\"\\\n".contains(*next));
-                match next {
-                    Some('\n') => continue,
-                    Some(next) => word.text.push(next),
-                    None => word.text.push(sign),
-                }
-                continue;
-            }
-            word.text.push(sign);
-        }
-    }
+    Some(verb)
 }
 
 #[cfg(test)]
@@ -340,7 +186,11 @@ mod tests {
                 "restore",
             ),
             ("cmd /c checkpoint undo", "undo"),
+            ("checkpoint delete 'x --dry-run'", "delete"),
+            ("checkpoint re\\store", "restore"),
             // Only named, but no shell is imitated here.
+            ("ls # checkpoint undo", "undo"),
+            ("cat < checkpoint undo", "undo"),
             ("echo checkpoint restore", "restore"),
             ("git commit -m 'Fix checkpoint restore'", "restore"),
         ] {
@@ -394,10 +244,7 @@ mod tests {
             "checkpoint-restore now",
             "checkpoint_restore",
             "docker checkpoint-create restore",
-            "# checkpoint restore",
-            "ls # checkpoint undo",
             "cat restore > checkpoint",
-            "cat < checkpoint undo",
             "pip install checkpoint==1 restore",
             "checkpoint statusline",
             "& checkpoint status; restore",

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use crate::cli::command_context::{self, CommandContext};
-use crate::cli::commands::{AnyCommand, DirCommand, glance, hook};
+use crate::cli::commands::{AnyCommand, DirCommand, hook, statusline};
 use crate::cli::grammar::ParseRefusal;
 use crate::cli::parse::{self, Cli};
 use crate::cli::run::Properties;
@@ -31,8 +31,8 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     if parse::calls(&args, "hook") {
         return hook::run(&args);
     }
-    if parse::calls(&args, "statusline") || parse::calls(&args, "prompt") {
-        return glance::run(&args);
+    if parse::calls(&args, "statusline") {
+        return statusline::run(&args);
     }
     if let Some(shell) = environment::completing_shell(&args) {
         printer::to_stdout(&completion::answer(&shell, args[2..].to_vec()).unwrap_or_default());

@@ -1,9 +1,10 @@
-//! `statusline` and `prompt`: a store in a few words.
+//! `statusline`: a store in a few words.
 
 use crate::agent::glance::Glance;
 use crate::base::text::escape_line;
 use crate::base::time::age;
 use crate::view::format::count;
+use crate::workflow::engine::runs::Run;
 
 /// Upper bound on a reason or the name of a phase in characters.
 const LONGEST_NAME: usize = 40;
@@ -17,7 +18,7 @@ pub fn status_line(glance: &Glance, now_ms: i64) -> String {
         let is_past = age.starts_with(|c: char| c.is_ascii_digit());
         line.push_str(&format!(", {age}{}", if is_past { " ago" } else { "" }));
     }
-    if let Some(phase) = phase(glance) {
+    if let Some(phase) = glance.run.as_ref().map(phase) {
         line.push_str(&format!(", in {phase}"));
     } else if let Some(latest) = &glance.latest {
         line.push_str(&format!(": {}", short(&latest.record.reason)));
@@ -26,16 +27,6 @@ pub fn status_line(glance: &Glance, now_ms: i64) -> String {
         line.push_str(", a restore was interrupted");
     }
     line
-}
-
-/// Formats `1a2b3c4d 4 min`, and the phase of an unfinished workflow.
-pub fn shell_prompt(glance: &Glance, now_ms: i64) -> String {
-    let latest = glance.latest.as_ref().map(|latest| {
-        let age = age(latest.record.time_ms, now_ms);
-        format!("{} {age}", latest.id.short())
-    });
-    let parts: Vec<String> = latest.into_iter().chain(phase(glance)).collect();
-    parts.join(" ")
 }
 
 /// Puts our line behind what another command printed, which may have colours.
@@ -51,11 +42,10 @@ pub fn joined(theirs: &str, ours: &str) -> String {
     format!("{theirs}{end} | {ours}")
 }
 
-/// The phase that is under way or comes next in the unfinished workflow; else its name.
-fn phase(glance: &Glance) -> Option<String> {
-    let workflow = &glance.run.as_ref()?.workflow;
-    let phase = workflow.next().map(|phase| phase.id.as_str());
-    Some(short(phase.unwrap_or(workflow.named())))
+/// The phase of an unfinished workflow that is under way or comes next; else its name.
+pub fn phase(run: &Run) -> String {
+    let phase = run.workflow.next().map(|phase| phase.id.as_str());
+    short(phase.unwrap_or(run.workflow.named()))
 }
 
 fn short(text: &str) -> String {

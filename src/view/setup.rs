@@ -1,6 +1,6 @@
-//! `setup` and `plugin emit` as text and as JSON.
+//! `setup` as text and as JSON.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::agent::setup::plan::{AgentPlan, LeftAlone, SettingsChange};
 use crate::base::text::{escape, escape_path};
@@ -133,13 +133,13 @@ pub fn human(outcomes: &[AgentOutcome], form: SetupForm) -> Output {
 
 /// Formats what is left to the user.
 fn notes(plan: &AgentPlan) -> String {
-    let notes = plan.notes.iter().filter(|_| !plan.changes.is_empty());
+    let notes = plan.notes.iter();
     notes.map(|note| format!("  {note}\n")).collect()
 }
 
 fn listing(plan: &AgentPlan, progress: SetupProgress, failed: &[LeftAlone]) -> String {
     let agent: &str = plan.agent.into();
-    let is_as_it_should = plan.changes.is_empty() && plan.left.is_empty() && failed.is_empty();
+    let is_as_it_should = !plan.is_something() && failed.is_empty();
     let mut text = match progress {
         SetupProgress::Declined => return format!("{agent}: left as it is\n"),
         _ if is_as_it_should => format!("{agent}: already set up\n"),
@@ -262,25 +262,4 @@ pub fn json(outcomes: &[AgentOutcome], prints: bool, exit: u8) -> String {
         agents: agents.collect(),
     };
     envelope("setup", exit, &data, &[])
-}
-
-/// The files of the plugin.
-#[derive(Serialize, JsonSchema)]
-pub struct PluginEmitAnswer {
-    files: Vec<String>,
-}
-
-pub fn emitted(files: &[PathBuf]) -> Output {
-    let lines = files.iter().map(|file| format!("{}\n", escape_path(file)));
-    Output {
-        result: lines.collect(),
-        talk: String::new(),
-    }
-}
-
-pub fn emitted_json(files: &[PathBuf]) -> String {
-    let data = PluginEmitAnswer {
-        files: files.iter().map(|file| shown(file)).collect(),
-    };
-    envelope("plugin.emit", 0, &data, &[])
 }

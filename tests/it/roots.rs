@@ -159,8 +159,8 @@ fn everyone_gives_the_same_answer() {
         let mut command = sandbox.command(&[], &["statusline"]);
         let line = limit::output_fed(&mut command, document.as_bytes()).expect("it starts");
         assert_eq!(!line.stdout.is_empty(), has_store, "statusline: {case}");
-        let prompt = sandbox.run_in(&current, &["prompt"]).success();
-        assert_eq!(!prompt.stdout.is_empty(), has_store, "prompt: {case}");
+        let brief = sandbox.run_in(&current, &["status", "--brief"]);
+        assert_eq!(!brief.stdout.is_empty(), has_store, "brief: {case}");
         if root != *sandbox.home() {
             fs::write(root.join("new"), "1").expect("a file");
             world.event("codex", "UserPromptSubmit", &json!({ "cwd": current }));

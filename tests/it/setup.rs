@@ -24,7 +24,7 @@ const SHARED_IN_PROJECT: [(&str, &str); 4] = [
     ("windsurf", ".windsurf/hooks.json"),
 ];
 const OTHERS: &str =
-    "{\n  // mine\n  \"hooks\": { \"enabled\": true, \"Stop\": [], \"stop\": [] },\n}\n";
+    "{\n  // mine\n  \"version\": 1,\n  \"hooks\": { \"enabled\": true, \"Mine\": [] },\n}\n";
 
 /// Returns the program under another name of its path, as an upgrade would leave it.
 pub fn linked(sandbox: &Sandbox, folder: &str) -> PathBuf {
@@ -57,11 +57,8 @@ fn stamps(folder: &Path) -> Vec<(PathBuf, u64, i64, i64)> {
 #[test]
 fn for_each_agent_twice_is_once_and_removal_leaves_no_trace() {
     for in_project in [false, true] {
-        // Goose has no settings of a project.
-        for agent in AGENTS
-            .into_iter()
-            .filter(|agent| !in_project || *agent != "goose")
-        {
+        // Goose gets no file.
+        for agent in AGENTS.into_iter().filter(|agent| *agent != "goose") {
             let sandbox = Sandbox::new();
             let shared: &[(&str, &str)] = if in_project {
                 &SHARED_IN_PROJECT
@@ -192,7 +189,7 @@ fn the_path_by_which_the_program_was_found_is_written_and_not_what_it_links_to()
 }
 
 #[test]
-fn without_a_record_only_lines_of_ours_are_taken_out() {
+fn only_lines_of_ours_are_taken_out() {
     let sandbox = Sandbox::new();
     let hooks = sandbox.home().join(".codex/hooks.json");
     let group =
@@ -207,7 +204,6 @@ fn without_a_record_only_lines_of_ours_are_taken_out() {
     let text = format!("{{\n  \"hooks\": {{\n    \"Stop\": [\n    {others}\n    ]\n  }}\n}}\n");
     sandbox.write(&hooks, &text);
     sandbox.run(&["setup", "codex", "--yes"]).success();
-    crate::bench::fixtures::remove(&sandbox.home().join(".config"));
     sandbox
         .run(&["setup", "codex"])
         .success()
@@ -270,11 +266,11 @@ fn an_entry_of_the_version_before_is_brought_up_to_date_where_it_stands() {
     assert_eq!(stop.len(), 2, "{value}");
     assert_eq!(stop[0]["hooks"][0]["timeout"], 5);
     assert_eq!(stop[1]["hooks"].as_array().map(Vec::len), Some(1));
-    assert_eq!(value["hooks"]["Gone"].as_array().map(Vec::len), Some(0));
+    assert_eq!(value["hooks"].get("Gone"), None);
     sandbox.run(&["setup", "--remove", "--yes"]).success();
     assert_eq!(
         sandbox.read(&hooks),
-        "{\"hooks\": {\"Stop\": [ {\"hooks\": [{\"command\": \"a\"}]}], \"Gone\": []}}"
+        "{\"hooks\": {\"Stop\": [ {\"hooks\": [{\"command\": \"a\"}]}]}}"
     );
 }
 
@@ -415,15 +411,8 @@ fn what_others_put_before_and_behind_our_entries_stays() {
 }
 
 #[test]
-fn without_a_home_or_a_readable_record_the_way_out_is_named() {
+fn without_a_home_the_way_out_is_named() {
     let sandbox = Sandbox::new();
-    let record = sandbox.home().join(".config/checkpoint/setup.json");
-    sandbox.write(&record, "{");
-    sandbox
-        .run(&["setup", "codex", "--yes"])
-        .code(6)
-        .stderr_has("move it away");
-    assert!(!sandbox.home().join(".codex").exists());
     sandbox.unset_env("HOME");
     sandbox
         .run(&["setup", "codex", "--yes"])
@@ -451,8 +440,7 @@ fn each_written_line_ends_well_and_says_nothing_whatever_the_program_is() {
     let mut lines = std::collections::BTreeSet::new();
     for file in crate::bench::fixtures::files_below(sandbox.home()) {
         let text = std::fs::read_to_string(&file).unwrap_or_default();
-        // Files of which a line was written, but not the record that holds them as text.
-        if file.extension().is_some_and(|end| end == "json") && !file.ends_with("setup.json") {
+        if file.extension().is_some_and(|end| end == "json") {
             let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
             collect(&value, &mut lines);
         }
@@ -500,16 +488,25 @@ fn collect(value: &serde_json::Value, lines: &mut std::collections::BTreeSet<Str
 #[test]
 fn the_plugin_is_written_for_others_with_the_program_that_they_name() {
     let sandbox = Sandbox::new();
-    sandbox.run(&["plugin", "emit", "new/plugin"]).success();
+    sandbox
+        .run(&["setup", "claude", "--into", "new/plugin"])
+        .success();
     let hooks = sandbox.read("new/plugin/hooks/hooks.json");
     let own = format!("'{}' hook --agent claude", Sandbox::binary().display());
     assert!(hooks.contains(&own), "{hooks}");
     sandbox
-        .run(&["plugin", "emit", "new/plugin"])
+        .run(&["setup", "claude", "--into", "new/plugin"])
         .code(4)
         .stderr_has("not empty");
     sandbox
-        .run(&["plugin", "emit", "other", "--program", "checkpoint"])
+        .run(&[
+            "setup",
+            "claude",
+            "--into",
+            "other",
+            "--program",
+            "checkpoint",
+        ])
         .success();
     let hooks = sandbox.read("other/hooks/hooks.json");
     assert!(
@@ -520,7 +517,7 @@ fn the_plugin_is_written_for_others_with_the_program_that_they_name() {
     sandbox.symlink("bin", Sandbox::binary().parent().expect("a folder"));
     for (folder, typed) in [("a", "./bin/checkpoint"), ("b", "bin/checkpoint")] {
         sandbox
-            .run(&["plugin", "emit", folder, "--program", typed])
+            .run(&["setup", "claude", "--into", folder, "--program", typed])
             .success();
         let hooks = sandbox.read(format!("{folder}/hooks/hooks.json"));
         let absolute = sandbox.path("bin/checkpoint");
@@ -529,10 +526,14 @@ fn the_plugin_is_written_for_others_with_the_program_that_they_name() {
     }
     for wrong in ["rm -rf", "/bin/git"] {
         sandbox
-            .run(&["plugin", "emit", "x", "--program", wrong])
+            .run(&["setup", "claude", "--into", "x", "--program", wrong])
             .code(2)
             .stderr_has(wrong);
     }
+    sandbox
+        .run(&["setup", "codex", "--into", "x"])
+        .code(2)
+        .stderr_has("setup claude --into");
     assert!(sandbox.exists("other/skills/resume-workflow/SKILL.md"));
     assert!(!sandbox.exists("x"));
 }
@@ -541,7 +542,9 @@ fn the_plugin_is_written_for_others_with_the_program_that_they_name() {
 #[test]
 fn every_command_that_a_skill_names_is_one() {
     let sandbox = Sandbox::new();
-    sandbox.run(&["plugin", "emit", "plugin"]).success();
+    sandbox
+        .run(&["setup", "claude", "--into", "plugin"])
+        .success();
     sandbox.write("src/main.rs", "1");
     for skill in ["checkpoint", "resume-workflow"] {
         let text = sandbox.read(format!("plugin/skills/{skill}/SKILL.md"));

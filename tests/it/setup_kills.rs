@@ -9,13 +9,13 @@ const CALLS: &str = "openat,write,fsync,fchmod,fchown,rename,renameat,renameat2,
 /// Upper bound on the calls of one run.
 const MOST_CALLS: usize = 400;
 const HOOKS: &str = ".codex/hooks.json";
-const OTHERS: &str = "{\r\n\t\"hooks\": {\r\n\t\t\"Stop\": [ /* mine */ ],\r\n\t},\r\n}\r\n";
+const OTHERS: &str = "{\r\n\t\"hooks\": {\r\n\t\t\"Mine\": [ /* mine */ ],\r\n\t},\r\n}\r\n";
 
 fn home_with_settings() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.write(sandbox.top().join("dotfiles/hooks.json"), OTHERS);
     sandbox.symlink(sandbox.home().join(HOOKS), "../../dotfiles/hooks.json");
-    sandbox.mkdir(sandbox.home().join(".claude"));
+    sandbox.write(sandbox.home().join(".claude/mine"), "");
     sandbox
 }
 
@@ -35,22 +35,10 @@ fn texts(folder: &Path) -> Vec<(String, String)> {
     texts
 }
 
-/// Returns a home without the folder of the record, which may be left empty.
-fn picture(sandbox: &Sandbox) -> Tree {
-    let config = sandbox.home().join(".config");
-    if fixtures::files_below(&config).is_empty() {
-        fixtures::remove(&config);
-    }
-    Tree::capture(sandbox.home())
-}
-
 /// Whether a file is as in one of these folders.
 #[track_caller]
 fn is_whole(found: &[(String, String)], states: &[&[(String, String)]], when: &str) {
-    for file in found
-        .iter()
-        .filter(|(name, _)| !name.ends_with("setup.json"))
-    {
+    for file in found {
         let is_known = states.iter().any(|state| state.contains(file));
         assert!(is_known, "{when}: {file:?}");
     }
@@ -81,7 +69,6 @@ fn killed_anywhere_each_file_is_old_or_new_and_the_next_run_completes_it() {
             let run = strace::kill_at(&sandbox, CALLS, nth, args);
             let when = format!("{args:?} killed at {nth}");
             let texts_now = texts(sandbox.home());
-            // Paths of the sandbox stand in no file but the record.
             is_whole(&texts_now, &[&old, &new], &when);
             let hooks = sandbox.read(sandbox.home().join(HOOKS));
             assert!(
@@ -90,17 +77,13 @@ fn killed_anywhere_each_file_is_old_or_new_and_the_next_run_completes_it() {
             );
             sandbox.run(args).success();
             let expected = if args == install { &new } else { &old };
-            let mut now = texts(sandbox.home());
-            let mut expected = expected.clone();
-            for list in [&mut now, &mut expected] {
-                list.retain(|(name, _)| !name.ends_with("setup.json"));
-            }
-            assert_eq!(now, expected, "{when}");
+            let now = texts(sandbox.home());
+            assert_eq!(&now, expected, "{when}");
             sandbox.run(other).success();
             sandbox.run(&remove).success();
             assert_eq!(
-                picture(&sandbox),
-                tree,
+                texts(sandbox.home()),
+                old,
                 "{when}, then put right and removed"
             );
             if run.code == 0 {
@@ -118,7 +101,7 @@ fn what_a_killed_setup_left_goes_with_the_next_setup_removal_or_fix() {
         return;
     }
     let install = ["setup", "codex", "claude", "--yes"];
-    let tree = Tree::capture(home_with_settings().home());
+    let old = texts(home_with_settings().home());
     let mut ended = false;
     for nth in sample::calls(MOST_CALLS) {
         let sandbox = home_with_settings();
@@ -137,7 +120,7 @@ fn what_a_killed_setup_left_goes_with_the_next_setup_removal_or_fix() {
         }
         sandbox.run(&["setup", "--remove", "--yes"]).success();
         no_temporary("setup --remove");
-        assert_eq!(picture(&sandbox), tree, "{when}, then removed");
+        assert_eq!(texts(sandbox.home()), old, "{when}, then removed");
         if run.code == 0 {
             ended = true;
             break;

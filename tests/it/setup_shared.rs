@@ -128,16 +128,19 @@ impl Style {
 
 fn settings(agent: &str, draw: &mut Draw) -> Value {
     let mut root = Map::new();
-    let mut keys: Vec<usize> = (0..4).collect();
-    (1..4)
+    let mut keys: Vec<usize> = (0..3).collect();
+    (1..3)
         .rev()
         .for_each(|at| keys.swap(at, draw.below(at + 1)));
     for key in keys {
         match (key, draw.below(3)) {
-            (0, 1 | 2) => drop(root.insert("hooks".into(), hooks(agent, draw))),
-            (1, 1 | 2) => drop(root.insert("version".into(), 1.into())),
-            (2, 1) => drop(root.insert("größe".into(), json!([1.50, null, "// no comment", {}]))),
-            (3, 1) => drop(root.insert("checkpoint".into(), json!({ "hooks": { "Stop": [] } }))),
+            // Whoever has hooks has the version too that they need.
+            (0, 1 | 2) => {
+                root.insert("version".into(), 1.into());
+                root.insert("hooks".into(), hooks(agent, draw));
+            }
+            (1, 1) => drop(root.insert("größe".into(), json!([1.50, null, "// no comment", {}]))),
+            (2, 1) => drop(root.insert("checkpoint".into(), json!({ "hooks": { "Stop": [] } }))),
             _ => {}
         }
     }
@@ -147,10 +150,11 @@ fn settings(agent: &str, draw: &mut Draw) -> Value {
 fn hooks(agent: &str, draw: &mut Draw) -> Value {
     let mut hooks = Map::new();
     for event in EVENTS {
-        if draw.below(3) > 0 {
+        if draw.below(3) > 0 && event != "Other" {
             continue;
         }
-        let handlers = (0..draw.below(3)).map(|_| {
+        // What is empty without ours goes with them.
+        let handlers = (0..=draw.below(2)).map(|_| {
             let handler = json!({ "type": "command", "command": LINES[draw.below(LINES.len())] });
             if agent == "codex" {
                 json!({ "matcher": "x", "hooks": [handler] })

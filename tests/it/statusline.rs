@@ -1,4 +1,4 @@
-//! `statusline` and `prompt`: one line, nothing where there is no store, and never a failure.
+//! `statusline`: one line, nothing where there is no store, and never a failure; `status --brief`.
 
 use std::fs::{self, File};
 use std::time::{Duration, Instant};
@@ -34,9 +34,9 @@ fn the_line_has_number_age_and_reason_of_the_latest() {
     let id = sandbox.status()["latest"]["short"].clone();
     let id = id.as_str().expect("an id");
     sandbox.at("2026-03-24T12:04:30Z");
-    assert_eq!(fed(&sandbox, &["prompt"], b""), format!("{id} 4 min\n"));
-    let json = sandbox.run(&["prompt", "--json"]).success().data();
-    assert_eq!(json["text"], format!("{id} 4 min"));
+    let brief = fed(&sandbox, &["status", "--brief"], b"");
+    let latest = format!("latest {id} before \\x1b[31mrefactor (4 min ago)\n");
+    assert!(brief.ends_with(&latest), "{brief}");
 }
 
 #[test]
@@ -73,9 +73,10 @@ fn an_unfinished_workflow_shows_its_phase() {
     sandbox.run(&["phase", "start", "plan"]).success();
     let line = fed(&sandbox, &["statusline"], b"");
     assert!(line.ends_with(" ago, in plan\n"), "{line}");
-    assert!(fed(&sandbox, &["prompt"], b"").ends_with(" plan\n"));
+    let brief = || fed(&sandbox, &["status", "--brief"], b"");
+    assert!(brief().ends_with(", in plan\n"), "{}", brief());
     sandbox.run(&["workflow", "abandon"]).success();
-    assert!(!fed(&sandbox, &["prompt"], b"").contains("plan"));
+    assert!(!brief().contains("in plan"), "{}", brief());
 }
 
 #[cfg(unix)]
@@ -118,10 +119,9 @@ fn nothing_is_printed_where_nothing_can_be_read() {
     let sandbox = Sandbox::new();
     for words in [
         &["statusline"][..],
-        &["prompt"],
-        &["prompt", "--bogus"],
+        &["statusline", "--bogus"],
         &["statusline", "--wrap"],
-        &["-C", "/nope", "prompt"],
+        &["-C", "/nope", "statusline"],
         &["--lock-timeout", "soon", "statusline"],
     ] {
         for input in [
@@ -139,10 +139,8 @@ fn nothing_is_printed_where_nothing_can_be_read() {
     fs::write(sandbox.store().join("HEAD"), "damaged").expect("it can be written");
     fs::remove_dir_all(sandbox.store().join("refs")).expect("it can be removed");
     fed(&sandbox, &["statusline"], b"");
-    fed(&sandbox, &["prompt"], b"");
     sandbox.write(".checkpoint.toml", "nonsense = [");
     fed(&sandbox, &["statusline"], b"");
-    fed(&sandbox, &["prompt"], b"");
 }
 
 #[test]
@@ -152,6 +150,5 @@ fn neither_writes_nor_waits() {
     let lock = File::open(sandbox.store().join("checkpoint/lock")).expect("a lock");
     lock.lock().expect("it is free");
     fed(&sandbox, &["statusline"], b"");
-    fed(&sandbox, &["prompt"], b"");
     assert_eq!(Tree::capture(&sandbox.store()), before);
 }

@@ -8,15 +8,13 @@ use strum::VariantArray as _;
 use crate::agent::dialect::event::AgentName;
 use crate::agent::doctor::check::{DoctorOutcome, HealthCheck};
 use crate::agent::setup::act;
-use crate::agent::setup::agent_files;
+use crate::agent::setup::agents::{Agents, SetupPlaces};
 use crate::agent::setup::managed;
-use crate::agent::setup::places::SetupPlaces;
 use crate::agent::setup::plan::{AgentPlan, SettingsChange, SetupRequest, plan};
-use crate::agent::setup::record::{self, SetupRecord};
 use crate::base::read_regular;
 use crate::base::text::{escape, escape_line, escape_path};
+use crate::error::Result;
 use crate::error::sentence::{CommandWords, Sentence};
-use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::warning::Warning;
 use crate::store::small_files::hook_log;
@@ -35,76 +33,64 @@ pub struct OwnProgram {
 /// `fix` removes what a killed `setup` left.
 ///
 /// # Errors
-/// There is no home directory, or the record of what was written cannot be read.
+/// There is no home directory.
 pub fn examine(
     context: &Context,
     program: &OwnProgram,
     fix: bool,
     outcome: &mut DoctorOutcome,
 ) -> Result<()> {
-    let path = record::path(&context.environment)?;
-    let _alone = fix
-        .then(|| record::lock(&context.environment))
-        .transpose()?;
-    let record = record::load(&path, &context.environment)?;
+    let _alone = fix.then(|| act::lock(&context.environment)).transpose()?;
+    let agents = Agents::read()?;
     let places = SetupPlaces::of_user(&context.environment)?;
     outcome.checks.extend(stranger(program));
-    let request = SetupRequest {
-        places: places.clone(),
+    let request = |places: SetupPlaces, removes| SetupRequest {
+        places,
         program: program.path.clone(),
-        removes: false,
+        removes,
     };
     if fix {
-        act::clear_leftovers(&request, &path, &record);
+        act::clear_leftovers(&places, &agents);
     }
-    let project = SetupRequest {
-        places: SetupPlaces::of_project(context.root.path()),
-        ..request.clone()
-    };
+    let project = SetupPlaces::of_project(context.root.path());
     let log = log_lines(context);
     outcome.checks.extend(too_many_files(context, &log));
-    for agent in AgentName::VARIANTS.iter().copied() {
-        let root = project.places.project.as_deref();
-        let is_of_project = record.files.values().any(|file| file.is_of(agent, root));
-        if is_of_project {
-            let again = CommandWords::new(["setup", agent.into_str(), "--project"]);
-            let mut check = definition(&plan(&project, agent, &record), &program.path, &log, again);
-            check.what = format!("for this project: {}", check.what);
+    for name in AgentName::VARIANTS.iter().copied() {
+        let checked = |places: &SetupPlaces, again| -> Result<Option<HealthCheck>> {
+            let ours = plan(&request(places.clone(), true), &agents, name)?;
+            if !ours.is_something() {
+                return Ok(None);
+            }
+            let wanted = plan(&request(places.clone(), false), &agents, name)?;
+            Ok(Some(definition(&wanted, &program.path, &log, again)))
+        };
+        let again = CommandWords::new(["setup", name.into_str(), "--project"]);
+        let of_project = checked(&project, again)?;
+        let is_of_project = of_project.is_some();
+        outcome.checks.extend(of_project.map(|check| HealthCheck {
+            what: format!("for this project: {}", check.what),
+            ..check
+        }));
+        if let Some(check) = checked(&places, setup_of(name))? {
             outcome.checks.push(check);
-        }
-        let is_set_up = is_set_up(&record, agent);
-        if !is_set_up && (is_of_project || !places.has(agent)) {
-            continue;
-        }
-        outcome.checks.push(if is_set_up {
-            let again = setup_of(agent);
-            definition(&plan(&request, agent, &record), &program.path, &log, again)
-        } else {
-            let lacks = if agent.has_hooks() {
+            if name == AgentName::Codex {
+                outcome
+                    .checks
+                    .extend(trust(&places.folder(agents.get(name)?)));
+            }
+        } else if !is_of_project && places.has(agents.get(name)?) {
+            let lacks = if name.has_hooks() {
                 "has no hooks of ours"
             } else {
                 "does not have our server"
             };
-            let mut check = HealthCheck::note(agent.into_str(), lacks);
-            check.remedy = Some(Sentence::command(setup_of(agent)));
-            check
-        });
-        if agent == AgentName::Codex && is_set_up {
-            outcome.checks.extend(trust(&places));
+            let mut check = HealthCheck::note(name.into_str(), lacks);
+            check.remedy = Some(Sentence::command(setup_of(name)));
+            outcome.checks.push(check);
         }
     }
     outcome.checks.extend(last_failure(&log));
     Ok(())
-}
-
-/// Tells that what was written into the agents' settings is not known.
-pub fn unread(why: &Error) -> HealthCheck {
-    let remedy = Sentence::text("move that file away: 'checkpoint setup' writes a new one");
-    HealthCheck::problem("agents", why.to_string(), remedy)
-}
-
-fn is_set_up(record: &SetupRecord, agent: AgentName) -> bool {
-    record.files.values().any(|file| file.is_of(agent, None))
 }
 
 fn setup_of(agent: AgentName) -> CommandWords {
@@ -142,15 +128,7 @@ fn definition(plan: &AgentPlan, program: &str, log: &[String], again: CommandWor
         };
         return HealthCheck::problem(name, what, remedy);
     }
-    let told = plan
-        .changes
-        .iter()
-        .find_map(|change| flaw(change, plan, program));
-    let differs = plan.changes.first().map(|change| {
-        let path = escape_path(&change.path);
-        format!("{path} is not as it would be written for this program")
-    });
-    if let Some(what) = told.or(differs) {
+    if let Some(what) = flaw(plan, program) {
         return HealthCheck::problem(name, what, again);
     }
     if !plan.agent.has_hooks() {
@@ -167,37 +145,40 @@ fn definition(plan: &AgentPlan, program: &str, log: &[String], again: CommandWor
     HealthCheck::good(name, format!("hooks are installed; {last}"))
 }
 
-/// Tells what is wrong with the calls in a file: they are there twice, or call another program.
-fn flaw(change: &SettingsChange, plan: &AgentPlan, program: &str) -> Option<String> {
-    let path = escape_path(&change.path);
-    let found = change.found.as_deref()?;
-    let wanted = change.wanted.as_deref().unwrap_or_default();
-    let calls_of = |text: &Option<String>| agent_files::programs(text.as_deref().unwrap_or("{}"));
-    let is_new = |change: &SettingsChange| {
-        calls_of(&change.found).is_empty() && !calls_of(&change.wanted).is_empty()
-    };
-    let calls = agent_files::programs(found);
-    if !calls.is_empty() && agent_files::programs(wanted).is_empty() {
-        // Hooks that only move are not there twice.
-        if plan.changes.iter().any(is_new) {
-            return None;
-        }
-        return Some(format!(
-            "{path} has hooks of ours beside those that stand elsewhere: each event comes twice"
-        ));
+/// Tells what is wrong with our entries: they are there twice, call another program, or are not as
+/// they would be written.
+fn flaw(plan: &AgentPlan, program: &str) -> Option<String> {
+    if let Some(note) = plan.notes.first().filter(|_| plan.changes.is_empty()) {
+        return Some(note.clone());
     }
-    let quoted = agent_files::other_program(found, wanted, program);
-    let other = calls.into_iter().find(|called| called != program);
-    let other = escape(&other.or(quoted)?);
-    Some(format!(
-        "{path} calls {other}, and this program is {}",
-        escape(program)
-    ))
+    let is_other = |change: &&SettingsChange| {
+        change
+            .calls
+            .as_deref()
+            .is_some_and(|calls| calls != program)
+    };
+    let first = plan
+        .changes
+        .iter()
+        .find(is_other)
+        .or(plan.changes.first())?;
+    let path = escape_path(&first.path);
+    // Hooks that only move are not there twice.
+    let is_twice = plan.changes.iter().all(|change| change.is_extra);
+    Some(match &first.calls {
+        _ if is_twice => format!(
+            "{path} has hooks of ours beside those that stand elsewhere: each event comes twice"
+        ),
+        Some(calls) if calls != program => {
+            let (calls, program) = (escape(calls), escape(program));
+            format!("{path} calls {calls}, and this program is {program}")
+        }
+        _ => format!("{path} is not as it would be written for this program"),
+    })
 }
 
 /// Tells that Codex passes over hooks until its user trusts them.
-fn trust(places: &SetupPlaces) -> Option<HealthCheck> {
-    let folder = places.folder(AgentName::Codex);
+fn trust(folder: &Path) -> Option<HealthCheck> {
     let hooks = folder.join("hooks.json");
     let settings = read_regular::read_linked_text(&folder.join("config.toml")).unwrap_or_default();
     let is_trusted = settings.contains("trusted_hash")

@@ -1,5 +1,6 @@
 //! The results of `doctor`.
 
+use crate::error::Error;
 use crate::error::sentence::Sentence;
 use crate::ops::warning::Warning;
 
@@ -49,6 +50,15 @@ impl HealthCheck {
             state: HealthState::Problem,
             remedy: Some(remedy),
             ..Self::good(subject, what)
+        }
+    }
+
+    /// A problem in the words of the commands that meet it.
+    pub fn of_error(subject: &str, error: &Error) -> Self {
+        Self {
+            state: HealthState::Problem,
+            remedy: error.hint(),
+            ..Self::good(subject, error.to_string())
         }
     }
 

@@ -1,10 +1,9 @@
 //! What `doctor` looks at in the directory and its store.
 
 use std::fs::{File, TryLockError};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::agent::doctor::check::{DoctorOutcome, HealthCheck};
+use crate::agent::doctor::check::{DoctorOutcome, HealthCheck, HealthState};
 use crate::agent::hook::handle::unsuited;
 use crate::base::text::{escape, escape_path};
 use crate::base::time::age;
@@ -40,18 +39,18 @@ pub fn examine(context: &Context, fix: bool) -> Result<DoctorOutcome> {
         outcome.checks.push(HealthCheck::note("disabled", what));
     }
     let place = nearest_directory(&dir);
-    let is_writable = writable(context, &place, &mut outcome);
-    outcome.checks.push(room(&place));
+    let writing = writable(&place);
+    let is_writable = writing.state == HealthState::Good;
+    outcome.checks.extend([writing, room(&place)]);
     match context.find_store() {
         Ok(Some(store)) => of_store(context, &store, fix && is_writable, &mut outcome)?,
         Ok(None) => outcome.checks.push(HealthCheck::note(
             "store",
             "none yet: the first create makes it",
         )),
-        Err(why) => outcome.checks.push(unusable(&why)),
+        Err(why) => outcome.checks.push(HealthCheck::of_error("store", &why)),
     }
     outcome.checks.extend(settings(context));
-    outcome.checks.push(names(context));
     Ok(outcome)
 }
 
@@ -82,37 +81,15 @@ fn root(context: &Context) -> HealthCheck {
 }
 
 /// Tries to make a file where the store is or would be, to flush, lock and rename it.
-fn writable(context: &Context, place: &Path, outcome: &mut DoctorOutcome) -> bool {
-    let tried = try_out(place);
-    let base = escape_path(&context.base);
-    let check = match &tried {
+fn writable(place: &Path) -> HealthCheck {
+    match try_out(place) {
         Ok(()) => HealthCheck::good("writing", format!("{} can be written", escape_path(place))),
-        Err(Error::Io { source, .. }) if is_forbidden(source) => HealthCheck::problem(
-            "writing",
-            format!(
-                "{} cannot be written ({source}): a sandbox or its rights forbid it",
-                escape_path(place)
-            ),
-            Sentence::text(format!(
-                "let the sandbox write {base}, or set CHECKPOINT_HOME to a folder that may be written"
-            )),
-        ),
-        Err(why) => HealthCheck::problem(
-            "writing",
-            format!("{} cannot be written: {why}", escape_path(place)),
-            Sentence::text("mend the disk, or set CHECKPOINT_HOME to another one"),
-        ),
-    };
-    outcome.checks.push(check);
-    tried.is_ok()
-}
-
-/// Whether an error is what sandboxes and read-only file systems answer.
-fn is_forbidden(error: &std::io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
-    )
+        // The name of the file that was tried says nothing.
+        Err(Error::Io { source, .. }) => {
+            HealthCheck::of_error("writing", &Error::io("write", place)(source))
+        }
+        Err(why) => HealthCheck::of_error("writing", &why),
+    }
 }
 
 /// # Errors
@@ -151,17 +128,6 @@ fn room(place: &Path) -> HealthCheck {
     )
 }
 
-fn unusable(why: &Error) -> HealthCheck {
-    HealthCheck::problem(
-        "store",
-        why.to_string(),
-        Sentence::new(
-            "'checkpoint verify --repair' makes a store of what can be read",
-            &[],
-        ),
-    )
-}
-
 fn of_store(
     context: &Context,
     store: &Store,
@@ -174,7 +140,7 @@ fn of_store(
     let inventory = match store.inventory() {
         Ok(inventory) => inventory,
         Err(why) => {
-            outcome.checks.push(unusable(&why));
+            outcome.checks.push(HealthCheck::of_error("store", &why));
             return Ok(());
         }
     };
@@ -191,6 +157,7 @@ fn of_store(
     let what = format!("checkpoints: {number}{}", latest.unwrap_or_default());
     outcome.checks.extend(soundness(context, what)?);
     let pending = session::pending_unlocked(store, &inventory.checkpoints)?;
+    let interrupted = |pending: &Pending| HealthCheck::of_error("restore", &pending.refusal());
     outcome.checks.extend(pending.as_ref().map(interrupted));
     if pending.is_none() {
         outcome.checks.extend(strays(context, store, fix));
@@ -236,35 +203,13 @@ fn soundness(context: &Context, what: String) -> Result<Vec<HealthCheck>> {
     Ok(std::iter::once(store).chain(derived).collect())
 }
 
-fn interrupted(pending: &Pending) -> HealthCheck {
-    let remedy = match pending {
-        Pending::Known(_) => Sentence::new(
-            "'checkpoint restore --resume' finishes it, 'checkpoint undo' takes it back",
-            &[],
-        ),
-        Pending::Unreadable { .. } => Sentence::new("'checkpoint undo' takes it back", &[]),
-    };
-    let target = pending.target().short();
-    HealthCheck::problem(
-        "restore",
-        format!("the restore to {target} was interrupted"),
-        remedy,
-    )
-}
-
 /// Takes the lock once, which puts right what a killed process left in the store.
 fn recover(context: &Context, outcome: &mut DoctorOutcome) {
-    let healed = context.require_store().and_then(|store| {
-        let warnings = session::begin(context, &store)?.warnings;
-        Ok(warnings)
-    });
+    let store = context.require_store();
+    let healed = store.and_then(|store| Ok(session::begin(context, &store)?.warnings));
     match healed {
         Ok(warnings) => outcome.warnings.extend(warnings),
-        Err(why) => outcome.checks.push(HealthCheck::problem(
-            "lock",
-            why.to_string(),
-            Sentence::new("'checkpoint doctor --fix' tries it again", &[]),
-        )),
+        Err(why) => outcome.checks.push(HealthCheck::of_error("lock", &why)),
     }
 }
 
@@ -308,11 +253,7 @@ fn strays(context: &Context, store: &Store, fix: bool) -> Option<HealthCheck> {
     let removed = names.try_for_each(|name| stage_removal::remove_leftover(&work, &random(name)));
     Some(match removed {
         Ok(()) => HealthCheck::fixed(SUBJECT, what),
-        Err(why) => HealthCheck::problem(
-            SUBJECT,
-            why.to_string(),
-            Sentence::text("remove them by hand"),
-        ),
+        Err(why) => HealthCheck::of_error(SUBJECT, &why),
     })
 }
 
@@ -328,44 +269,4 @@ fn settings(context: &Context) -> Vec<HealthCheck> {
             )
         })
         .collect()
-}
-
-/// Tells whether the directory's file system takes names that differ only by case for one.
-fn names(context: &Context) -> HealthCheck {
-    let root = context.root.path();
-    let folds = std::fs::read_dir(root).ok().and_then(|entries| {
-        let mut names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let name = names.find(|name| name.bytes().any(|byte| byte.is_ascii_alphabetic()))?;
-        let swapped: String = name.chars().map(swap_case).collect();
-        Some(root.join(swapped).symlink_metadata().is_ok() && is_one_name(root, &name))
-    });
-    match folds {
-        Some(true) => {
-            HealthCheck::note("file system", "names that differ only by case are one here")
-        }
-        _ => HealthCheck::good(
-            "file system",
-            "names, locks and renames work as they should",
-        ),
-    }
-}
-
-fn swap_case(letter: char) -> char {
-    if letter.is_ascii_lowercase() {
-        letter.to_ascii_uppercase()
-    } else {
-        letter.to_ascii_lowercase()
-    }
-}
-
-/// Whether no other entry is equal to `name` but for case.
-fn is_one_name(root: &Path, name: &str) -> bool {
-    let Ok(entries) = std::fs::read_dir(root) else {
-        return false;
-    };
-    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    names
-        .filter(|other| other.eq_ignore_ascii_case(name))
-        .count()
-        == 1
 }

@@ -2,8 +2,9 @@
 //! other bytes stay as they are.
 
 use jsonc_parser::ast::Value as Node;
-use jsonc_parser::common::{Range, Ranged as _};
-use jsonc_parser::{CollectOptions, ParseOptions};
+use jsonc_parser::common::Ranged as _;
+use jsonc_parser::tokens::Token;
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions};
 use serde::Serialize as _;
 use serde_json::Value;
 
@@ -31,6 +32,17 @@ impl SettingsFlaw {
     pub fn new(why: impl Into<String>) -> Self {
         Self { why: why.into() }
     }
+
+    /// A text that its agent cannot read either.
+    pub fn unreadable(why: impl std::fmt::Display) -> Self {
+        Self::new(format!(
+            "it cannot be read ({why}); correct it, then try again"
+        ))
+    }
+
+    fn missing() -> Self {
+        Self::new("it lacks a value that was there")
+    }
 }
 
 /// One step from a container to a value in it.
@@ -50,41 +62,81 @@ pub struct JsonEdit {
     unit: String,
 }
 
-/// Where a container and what is in it stand.
+/// A container, what is in it, and all comments of the text: where each starts and ends.
 struct Container {
     start: usize,
     end: usize,
-    /// Start and end of each element, or of each key with its value.
+    /// The elements, or the keys with their values.
     children: Vec<(usize, usize)>,
+    keys: Vec<String>,
+    comments: Vec<(usize, usize)>,
+}
+
+impl Container {
+    /// Returns the place behind the comma that follows a place, if one does.
+    fn behind_comma(&self, text: &str, from: usize) -> Option<usize> {
+        let mut at = from;
+        for (start, end) in self.comments.iter().filter(|(start, _)| *start >= from) {
+            if !text[at..*start].trim().is_empty() {
+                break;
+            }
+            at = *end;
+        }
+        let comma = at + text[at..].len() - text[at..].trim_start().len();
+        text[comma..].starts_with(',').then_some(comma + 1)
+    }
+
+    /// Returns the place behind the comments that follow on the same line, and whether the last of
+    /// them ends with the line.
+    fn behind_comments(&self, text: &str, from: usize) -> (usize, bool) {
+        let mut at = from;
+        for (start, end) in self.comments.iter().filter(|(start, _)| *start >= from) {
+            let is_near = text[at..*start].chars().all(|c| c == ' ' || c == '\t');
+            if !is_near || text[*start..*end].contains('\n') {
+                break;
+            }
+            at = *end;
+            if text[*start..].starts_with("//") {
+                return (at, true);
+            }
+        }
+        (at, false)
+    }
+
+    fn position(&self, step: &JsonStep<'_>) -> Option<usize> {
+        match step {
+            JsonStep::Key(key) => self.keys.iter().position(|known| known == key),
+            JsonStep::At(at) => Some(*at),
+        }
+    }
 }
 
 impl JsonEdit {
     /// Reads a text.
     ///
     /// # Errors
-    /// It is not JSON, or a key stands twice in an object.
+    /// It is no JSON object, or a key stands twice in an object.
     pub fn read(text: &str) -> Result<Self, SettingsFlaw> {
         let (has_bom, text) = match text.strip_prefix(BOM) {
             Some(rest) => (true, rest),
             None => (false, text),
         };
-        let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
         let edit = Self {
             text: text.to_owned(),
             has_bom,
-            newline,
+            newline: newline_of(text),
             unit: indentation(text),
         };
-        edit.value()?;
-        Ok(edit)
+        if edit.value()?.is_object() {
+            Ok(edit)
+        } else {
+            Err(SettingsFlaw::new("it is no JSON object"))
+        }
     }
 
     pub fn into_text(self) -> String {
-        if self.has_bom {
-            format!("{BOM}{}", self.text)
-        } else {
-            self.text
-        }
+        let bom = if self.has_bom { BOM } else { "" };
+        format!("{bom}{}", self.text)
     }
 
     /// Whether there is nothing but an empty object: no comment either.
@@ -98,40 +150,58 @@ impl JsonEdit {
     /// # Errors
     /// As [`Self::read`].
     pub fn value(&self) -> Result<Value, SettingsFlaw> {
-        self.with_root(value_of)?
+        self.with_root(|root, _| value_of(root))?
     }
 
-    fn with_root<T>(&self, look: impl FnOnce(&Node<'_>) -> T) -> Result<T, SettingsFlaw> {
-        let parsed = jsonc_parser::parse_to_ast(&self.text, &CollectOptions::default(), &STRICT);
-        let parsed = parsed.map_err(|why| SettingsFlaw::new(why.to_string()))?;
+    fn with_root<T>(
+        &self,
+        look: impl FnOnce(&Node<'_>, Vec<(usize, usize)>) -> T,
+    ) -> Result<T, SettingsFlaw> {
+        let collect = CollectOptions {
+            comments: CommentCollectionStrategy::AsTokens,
+            tokens: true,
+        };
+        let parsed = jsonc_parser::parse_to_ast(&self.text, &collect, &STRICT);
+        let parsed = parsed.map_err(SettingsFlaw::unreadable)?;
+        let tokens = parsed.tokens.iter().flatten();
+        let comments = tokens
+            .filter(|one| matches!(one.token, Token::CommentLine(_) | Token::CommentBlock(_)));
+        let comments = comments
+            .map(|one| (one.range.start, one.range.end))
+            .collect();
         let root = parsed.value.as_ref();
-        root.map(look)
-            .ok_or_else(|| SettingsFlaw::new("it is empty"))
+        root.map(|root| look(root, comments))
+            .ok_or_else(|| SettingsFlaw::unreadable("it is empty"))
     }
 
     fn container(&self, path: &[JsonStep<'_>]) -> Result<Container, SettingsFlaw> {
-        self.with_root(|root| {
+        self.with_root(|root, comments| {
             let node = path.iter().try_fold(root, step)?;
-            let range = node.range();
-            let range_of = |range: Range| (range.start, range.end);
-            let children = match node {
+            let mut found = Container {
+                start: node.range().start,
+                end: node.range().end,
+                children: Vec::new(),
+                keys: Vec::new(),
+                comments,
+            };
+            match node {
                 Node::Object(object) => {
-                    let properties = object.properties.iter();
-                    properties.map(|one| range_of(one.range)).collect()
+                    for one in &object.properties {
+                        found.children.push((one.range.start, one.range.end));
+                        found.keys.push(one.name.as_str().to_owned());
+                    }
                 }
                 Node::Array(array) => {
-                    let elements = array.elements.iter();
-                    elements.map(|one| range_of(one.range())).collect()
+                    let ranges = array.elements.iter().map(Node::range);
+                    found
+                        .children
+                        .extend(ranges.map(|range| (range.start, range.end)));
                 }
-                _ => Vec::new(),
-            };
-            Some(Container {
-                start: range.start,
-                end: range.end,
-                children,
-            })
+                _ => {}
+            }
+            Some(found)
         })?
-        .ok_or_else(|| SettingsFlaw::new("it lacks a value that was there"))
+        .ok_or_else(SettingsFlaw::missing)
     }
 
     /// Replaces a value.
@@ -183,10 +253,8 @@ impl JsonEdit {
             return Ok(());
         };
         let first = found.children[0].0;
-        let comma = after_trivia(&self.text, last.1);
-        let has_comma = self.text[comma..].starts_with(',');
-        let from = if has_comma { comma + 1 } else { last.1 };
-        let (at, after_line_comment) = after_comments_of_line(&self.text, from);
+        let comma = found.behind_comma(&self.text, last.1);
+        let (at, after_line_comment) = found.behind_comments(&self.text, comma.unwrap_or(last.1));
         let is_block = self.text[found.start..first].contains('\n');
         let mut new = if is_block || after_line_comment {
             let indent = line_indent(&self.text, first);
@@ -197,11 +265,11 @@ impl JsonEdit {
             let gap = if is_tight { "" } else { " " };
             format!("{gap}{}", named(value.to_string(), gap))
         };
-        if has_comma {
+        if comma.is_some() {
             new.push(',');
         }
         self.text.insert_str(at, &new);
-        if !has_comma {
+        if comma.is_none() {
             self.text.insert(last.1, ',');
         }
         Ok(())
@@ -213,40 +281,55 @@ impl JsonEdit {
     /// # Errors
     /// There is no such value.
     pub fn remove(&mut self, path: &[JsonStep<'_>]) -> Result<(), SettingsFlaw> {
-        let missing = || SettingsFlaw::new("it lacks a value that was there");
-        let (last, above) = path.split_last().ok_or_else(missing)?;
+        let (last, above) = path.split_last().ok_or_else(SettingsFlaw::missing)?;
         let found = self.container(above)?;
-        let at = match last {
-            JsonStep::At(at) => *at,
-            JsonStep::Key(key) => self
-                .with_root(|root| position(above.iter().try_fold(root, step)?, key))?
-                .ok_or_else(missing)?,
-        };
-        let (start, end) = *found.children.get(at).ok_or_else(missing)?;
+        let at = found.position(last).ok_or_else(SettingsFlaw::missing)?;
+        let (start, end) = *found.children.get(at).ok_or_else(SettingsFlaw::missing)?;
         let before = at.checked_sub(1).map(|before| found.children[before].1);
-        let comma = after_trivia(&self.text, end);
-        let has_comma = self.text[comma..].starts_with(',');
-        let cut_from = self.text[..start].trim_end().len();
-        let rest = &self.text[if has_comma { comma + 1 } else { end }..];
+        let comma_before = before.and_then(|before| found.behind_comma(&self.text, before));
+        let comma = found.behind_comma(&self.text, end);
+        let rest = &self.text[comma.unwrap_or(end)..];
         let ends_line = rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
+        let blanks = self.text[..start].trim_end().len();
         // What follows on the line must not get into a comment that ends before the cut.
-        let in_comment = {
-            let from = before.unwrap_or(found.start + 1);
-            let from = from + usize::from(self.text[from..].starts_with(','));
-            !ends_line && ends_in_line_comment(&self.text[from..cut_from])
-        };
-        let cut_from = if in_comment { start } else { cut_from };
-        if has_comma {
-            self.text.replace_range(comma..=comma, "");
+        let mut comments = found.comments.iter();
+        let comment =
+            comments.any(|(start, end)| *end == blanks && self.text[*start..].starts_with("//"));
+        let cut_from = if comment && !ends_line { start } else { blanks };
+        if let Some(comma) = comma {
+            self.text.replace_range(comma - 1..comma, "");
         }
         self.text.replace_range(cut_from..end, "");
-        if let (false, Some(before)) = (has_comma, before) {
-            let comma = after_trivia(&self.text, before);
-            if self.text[comma..].starts_with(',') {
-                self.text.replace_range(comma..=comma, "");
-            }
+        if let (None, Some(comma)) = (comma, comma_before) {
+            self.text.replace_range(comma - 1..comma, "");
         }
         Ok(())
+    }
+
+    /// As [`Self::remove`], with the containers around it that are empty then.
+    ///
+    /// # Errors
+    /// As [`Self::remove`].
+    pub fn cut(&mut self, path: &[JsonStep<'_>]) -> Result<(), SettingsFlaw> {
+        self.remove(path)?;
+        let above = &path[..path.len() - 1];
+        let left = self.container(above)?;
+        let is_empty = self.text[left.start + 1..left.end - 1].trim().is_empty();
+        if is_empty && !above.is_empty() {
+            return self.cut(above);
+        }
+        Ok(())
+    }
+
+    /// As [`Self::remove`], if there is such a value.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn remove_if_there(&mut self, path: &[JsonStep<'_>]) -> Result<(), SettingsFlaw> {
+        match self.container(path) {
+            Ok(_) => self.remove(path),
+            Err(_) => Ok(()),
+        }
     }
 
     /// Formats a value over several lines, the first one without indentation.
@@ -254,6 +337,16 @@ impl JsonEdit {
         let lines = pretty(value, &self.unit);
         lines.replace('\n', &format!("{}{indent}", self.newline))
     }
+}
+
+/// Whether a text has nothing in it.
+pub fn is_blank(text: &str) -> bool {
+    text.trim_start_matches(BOM).trim().is_empty()
+}
+
+/// Returns how the lines of a text end.
+pub fn newline_of(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
 /// Formats a value over several lines.
@@ -269,16 +362,13 @@ pub fn pretty(value: &Value, unit: &str) -> String {
 fn step<'n, 'a>(node: &'n Node<'a>, step: &JsonStep<'_>) -> Option<&'n Node<'a>> {
     match (node, step) {
         (Node::Object(object), JsonStep::Key(key)) => {
-            Some(&object.properties.get(position(node, key)?)?.value)
+            let mut properties = object.properties.iter();
+            let found = properties.find(|one| one.name.as_str() == *key)?;
+            Some(&found.value)
         }
         (Node::Array(array), JsonStep::At(at)) => array.elements.get(*at),
         _ => None,
     }
-}
-
-fn position(node: &Node<'_>, key: &str) -> Option<usize> {
-    let mut properties = node.as_object()?.properties.iter();
-    properties.position(|one| one.name.as_str() == key)
 }
 
 fn value_of(node: &Node<'_>) -> Result<Value, SettingsFlaw> {
@@ -325,65 +415,4 @@ fn line_indent(text: &str, at: usize) -> String {
     let rest = &text[line..];
     let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
     rest[..blanks].to_owned()
-}
-
-/// Returns the place after blanks and comments.
-fn after_trivia(text: &str, mut at: usize) -> usize {
-    loop {
-        let rest = &text[at..];
-        let blanks = rest.len() - rest.trim_start().len();
-        at += blanks + comment_length(&rest[blanks..]);
-        if comment_length(&rest[blanks..]) == 0 {
-            return at;
-        }
-    }
-}
-
-/// Returns the length of the comment at the start of a text, or 0.
-fn comment_length(text: &str) -> usize {
-    if text.starts_with("//") {
-        let line = text.split(['\n', '\r']).next();
-        return line.map_or(0, str::len);
-    }
-    if !text.starts_with("/*") {
-        return 0;
-    }
-    text.find("*/").map_or(text.len(), |end| end + 2)
-}
-
-/// Returns the place after the comments that follow on the same line, and whether the last of them
-/// ends with the line.
-fn after_comments_of_line(text: &str, mut at: usize) -> (usize, bool) {
-    loop {
-        let rest = &text[at..];
-        let blanks = rest.len() - rest.trim_start_matches([' ', '\t']).len();
-        let comment = &rest[blanks..blanks + comment_length(&rest[blanks..])];
-        if comment.is_empty() || comment.contains('\n') {
-            return (at, false);
-        }
-        at += blanks + comment.len();
-        if comment.starts_with("//") {
-            return (at, true);
-        }
-    }
-}
-
-/// Whether blanks and comments end in a comment that ends with its line.
-fn ends_in_line_comment(trivia: &str) -> bool {
-    let mut at = 0;
-    loop {
-        let rest = &trivia[at..];
-        let blanks = rest.len()
-            - rest
-                .trim_start_matches(|c: char| c.is_whitespace() || c == ',')
-                .len();
-        let length = comment_length(&rest[blanks..]);
-        if length == 0 {
-            return false;
-        }
-        at += blanks + length;
-        if at == trivia.len() {
-            return rest[blanks..].starts_with("//");
-        }
-    }
 }

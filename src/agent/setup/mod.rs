@@ -1,20 +1,18 @@
 //! `setup`: our entries in the settings of agents, put in and taken out again.
 //!
-//! `plan` compares what each agent should have (`agent_files`, made of `hook_tables`, the
-//! `command_line`, the `servers` and the texts) with what is there; `act` carries it out.
-//! `shared_entries` are those in a file that others write too: `shared_hooks` and an entry of
-//! `servers`; JSON is edited by `json_edit`. `record` keeps what was written,
-//! `places` says where, and `managed` what an organization forbids.
+//! The table `agents.toml` says what each agent gets and where (`agents`); `agent_files` makes the
+//! files of it, `plan` compares them with what is there, `act` carries it out. In a file that others
+//! write too ours is known by the program that it calls (`settings_json`, `settings_toml`, the
+//! `command_line`), a text of ours alone by its last line (`own_text`). `json_edit` edits JSON, and
+//! `managed` says what an organization forbids.
 
 pub mod act;
 pub mod agent_files;
+pub mod agents;
 pub mod command_line;
-pub mod hook_tables;
 pub mod json_edit;
 pub mod managed;
-pub mod places;
+pub mod own_text;
 pub mod plan;
-pub mod record;
-pub mod servers;
-pub mod shared_entries;
-pub mod shared_hooks;
+pub mod settings_json;
+pub mod settings_toml;

@@ -4,14 +4,20 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::agent::dialect::event::AgentName;
-use crate::agent::setup::agent_files::{self, AgentFile, AgentFiles, FileContent};
+use crate::agent::setup::agent_files::{self, AgentFile, AgentFiles, FileContent, PROGRAM};
+use crate::agent::setup::agents::{Agents, SetupPlaces};
+use crate::agent::setup::command_line::is_our_name;
 use crate::agent::setup::json_edit::SettingsFlaw;
 use crate::agent::setup::managed::{self, Leeway};
-use crate::agent::setup::places::SetupPlaces;
-use crate::agent::setup::record::{RecordedFile, SetupRecord};
-use crate::agent::setup::shared_entries::SharedEntries;
+use crate::agent::setup::own_text::{self, Author};
+use crate::agent::setup::settings_toml;
 use crate::base::read_regular;
+use crate::base::text::escape_path;
+use crate::error::Result;
 use crate::ops::find_root::canonical_or_gone;
+
+/// Upper bound on the copies beside one file.
+const MOST_COPIES: u32 = 99;
 
 /// What is asked for.
 #[derive(Clone, Debug)]
@@ -43,8 +49,12 @@ pub struct SettingsChange {
     pub found: Option<String>,
     /// The text as it would be; `None` if there would be no file.
     pub wanted: Option<String>,
-    /// What the record would say of it; `None` to forget it.
-    pub entry: Option<RecordedFile>,
+    /// The copy of what is found: one to make, or one that is back in its place and goes.
+    pub copy: Option<PathBuf>,
+    /// The program that the file calls as it is.
+    pub calls: Option<String>,
+    /// Whether ours should not be in this file at all.
+    pub is_extra: bool,
 }
 
 /// A file that is not touched, and why.
@@ -54,376 +64,327 @@ pub struct LeftAlone {
     pub why: String,
 }
 
-/// What stands at a path.
-enum SettingsText {
-    Missing,
-    Text(String),
-    /// Nothing that can be edited, and why.
-    Unusable(String),
+impl AgentPlan {
+    fn new(agent: AgentName) -> Self {
+        Self {
+            agent,
+            changes: Vec::new(),
+            unchanged: Vec::new(),
+            left: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    /// Whether there is anything to do or to say.
+    pub fn is_something(&self) -> bool {
+        !(self.changes.is_empty() && self.left.is_empty() && self.notes.is_empty())
+    }
+
+    fn leave(&mut self, path: PathBuf, why: impl Into<String>) {
+        let why = why.into();
+        self.left.push(LeftAlone { path, why });
+    }
 }
 
 /// Plans for one agent.
-pub fn plan(request: &SetupRequest, agent: AgentName, record: &SetupRecord) -> AgentPlan {
+///
+/// # Errors
+/// The table of agents is wrong.
+pub fn plan(request: &SetupRequest, agents: &Agents, agent: AgentName) -> Result<AgentPlan> {
+    let mut plan = AgentPlan::new(agent);
     let leeway = managed::leeway(&request.places.managed);
-    let wanted = agent_files::of_agent(agent, &request.places, &request.program);
-    let mut plan = AgentPlan {
-        agent,
-        changes: Vec::new(),
-        unchanged: Vec::new(),
-        left: Vec::new(),
-        notes: Vec::new(),
-    };
-    if let (AgentName::Claude, false, Leeway::Nowhere(managed)) = (agent, request.removes, leeway) {
+    if let (AgentName::Claude, false, Leeway::Nowhere(managed)) = (agent, request.removes, &leeway)
+    {
         let why = format!(
             "its {} forbids our hooks, so nothing of ours can run",
             managed.key
         );
-        plan.left.push(LeftAlone {
-            path: managed.file,
-            why,
-        });
-        return plan;
+        plan.leave(managed.file.clone(), why);
+        return Ok(plan);
     }
-    if !request.removes
-        && let Some(folder) = foreign_folder(&wanted, record)
-    {
-        plan.left.push(LeftAlone {
-            path: folder,
-            why: "it is there already and is not ours; move it away".to_owned(),
-        });
-        return plan;
-    }
-    if wanted.files.is_empty() && !request.removes {
-        plan.left.push(LeftAlone {
-            path: request.places.folder(agent).to_path_buf(),
-            why: "it keeps no settings in a project, only those of the user".to_owned(),
-        });
-    }
-    let outcomes = if request.removes {
-        removal(request, agent, &wanted, record)
-    } else {
-        installation(request, agent, &wanted, record)
-    };
-    for (path, outcome) in outcomes {
-        let project = request.places.project.as_deref();
-        if project.is_some_and(|root| leads_out(&path, root)) {
-            plan.left.push(LeftAlone {
-                path,
-                why: "a link on its way leads out of the project".to_owned(),
-            });
-            continue;
+    let of_agent = agents.get(agent)?;
+    let (places, program) = (&request.places, &request.program);
+    let mut wanted = agent_files::of_agent(agent, of_agent, places, &leeway, program)?;
+    if places.is_project {
+        let all = wanted.files.iter().chain(&wanted.extra);
+        for file in all.filter(|file| leads_out(&file.path, &places.top)) {
+            let why = "a link on its way leads out of the project";
+            plan.leave(file.path.clone(), why);
         }
-        match outcome {
-            Ok(Some(same)) if same.entry.is_some() && same.found == same.wanted => {
-                plan.unchanged.push(same);
-            }
-            Ok(change) => plan.changes.extend(change),
-            Err(flaw) => plan.left.push(LeftAlone {
-                path,
-                why: flaw.why,
-            }),
+        let stays = |file: &AgentFile| !leads_out(&file.path, &places.top);
+        wanted.files.retain(stays);
+        wanted.extra.retain(stays);
+    }
+    if request.removes {
+        for file in wanted.files.iter().rev().chain(wanted.extra.iter().rev()) {
+            remove(&mut plan, file);
         }
+        return Ok(plan);
     }
-    if !request.removes {
-        plan.notes = wanted.notes;
+    if let Some(folder) = foreign_folder(&wanted) {
+        plan.leave(folder, "it is there already and is not ours; move it away");
+        return Ok(plan);
     }
-    plan
+    if wanted.files.is_empty() {
+        let why = "it keeps no settings in a project, only those of the user";
+        plan.leave(places.folder(of_agent), why);
+    }
+    for file in &wanted.files {
+        put(&mut plan, file, !places.is_project);
+    }
+    for file in wanted.extra.iter().rev() {
+        let planned = plan.changes.len();
+        remove(&mut plan, file);
+        plan.changes[planned..]
+            .iter_mut()
+            .for_each(|change| change.is_extra = true);
+    }
+    if !plan.changes.is_empty() {
+        plan.notes.extend(wanted.notes);
+    }
+    Ok(plan)
 }
 
 /// Whether a file below a directory lies elsewhere, by a link on the way to it.
-fn leads_out(path: &Path, root: &Path) -> bool {
+fn leads_out(path: &Path, top: &Path) -> bool {
     let real = canonical_or_gone(path).unwrap_or_else(|| path.to_path_buf());
-    canonical_or_gone(root).is_none_or(|root| !real.starts_with(root))
+    canonical_or_gone(top).is_none_or(|top| !real.starts_with(top))
 }
 
-type Outcomes = Vec<(PathBuf, Result<Option<SettingsChange>, SettingsFlaw>)>;
-
-fn installation(
-    request: &SetupRequest,
-    agent: AgentName,
-    wanted: &AgentFiles,
-    record: &SetupRecord,
-) -> Outcomes {
-    let project = request.places.project.as_deref();
-    let of_file = |file: &AgentFile| {
-        let known = record.files.get(&file.path);
-        let new = |before, is_shared, made, copy| RecordedFile {
-            agent: <&str>::from(agent).to_owned(),
-            project: project.map(Path::to_path_buf),
-            is_shared,
-            before,
-            written: Vec::new(),
-            made,
-            copy,
-        };
-        let outcome = match &file.content {
-            FileContent::Own(text) => put_own(file, text, known, || new(None, false, vec![], None)),
-            FileContent::Shared(entries) => {
-                let copy = known.and_then(|known| known.copy.clone());
-                put_shared(file, entries, known, |before, made| {
-                    new(before, true, made, copy)
-                })
-            }
-        };
-        (file.path.clone(), outcome)
-    };
-    let folder = request.places.folder(agent);
-    // Files of an earlier version that are no longer wanted.
-    let old = recorded(record, agent, project).filter(|(path, _)| {
-        path.starts_with(folder) && !wanted.files.iter().any(|file| file.path == **path)
-    });
-    let old = old.map(|(path, known)| (path.clone(), take_out(path, None, agent, Some(known))));
-    let gone = unrecorded(&wanted.gone, agent, record);
-    let files = wanted.files.iter().map(of_file);
-    files.chain(gone).chain(old).collect()
-}
-
-/// Plans to take ours out of files that are not recorded.
-fn unrecorded(
-    files: &[AgentFile],
-    agent: AgentName,
-    record: &SetupRecord,
-) -> impl Iterator<Item = (PathBuf, Result<Option<SettingsChange>, SettingsFlaw>)> {
-    let files = files.iter().rev();
-    let files = files.filter(|file| !record.files.contains_key(&file.path));
-    files.map(move |file| {
-        let outcome = take_out(&file.path, Some(&file.content), agent, None);
-        (file.path.clone(), outcome)
-    })
-}
-
-fn removal(
-    request: &SetupRequest,
-    agent: AgentName,
-    wanted: &AgentFiles,
-    record: &SetupRecord,
-) -> Outcomes {
-    let project = request.places.project.as_deref();
-    let of_file = |file: &AgentFile| {
-        let known = record.files.get(&file.path);
-        let outcome = take_out(&file.path, Some(&file.content), agent, known);
-        (file.path.clone(), outcome)
-    };
-    let old = recorded(record, agent, project)
-        .filter(|(path, _)| !wanted.files.iter().any(|file| file.path == **path));
-    let old = old.map(|(path, known)| (path.clone(), take_out(path, None, agent, Some(known))));
-    let gone = unrecorded(&wanted.gone, agent, record);
-    let files = wanted.files.iter().rev().map(of_file);
-    files.chain(gone).chain(old).collect()
-}
-
-fn recorded<'r>(
-    record: &'r SetupRecord,
-    agent: AgentName,
-    project: Option<&'r Path>,
-) -> impl Iterator<Item = (&'r PathBuf, &'r RecordedFile)> {
-    let files = record.files.iter();
-    files.filter(move |(_, file)| file.is_of(agent, project))
+/// Plans the plugin for Claude Code in a folder that is new or empty.
+///
+/// # Errors
+/// The table of agents is wrong.
+pub fn plugin(agents: &Agents, folder: &Path, program: &str) -> Result<AgentPlan> {
+    let mut plan = AgentPlan::new(AgentName::Claude);
+    let claude = agents.get(AgentName::Claude)?;
+    for file in agent_files::claude_plugin(claude, folder, program)? {
+        put(&mut plan, &file, false);
+    }
+    Ok(plan)
 }
 
 /// Returns the folder that should be ours alone, if something else is in it.
-fn foreign_folder(wanted: &AgentFiles, record: &SetupRecord) -> Option<PathBuf> {
+fn foreign_folder(wanted: &AgentFiles) -> Option<PathBuf> {
     let folder = wanted.own_folder.as_deref()?;
-    let has_entries = std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
-    let is_ours = |file: &AgentFile| match (read_text(&file.path), &file.content) {
-        _ if record.files.contains_key(&file.path) => true,
-        (SettingsText::Text(found), FileContent::Own(text)) => found == *text,
+    let is_ours = |file: &AgentFile| match read(&file.path, &file.content) {
+        Ok(Some(found)) => match &file.content {
+            FileContent::Text { .. } => own_text::author(&found) != Author::Others,
+            content => content.take_out_of(&found).is_ok_and(|left| left != found),
+        },
         _ => false,
     };
-    // Plain skills of ours stand there where a plugin was forbidden.
-    let mut recorded = record.files.keys();
-    let is_foreign = has_entries
-        && !wanted.files.iter().any(is_ours)
-        && !recorded.any(|path| path.starts_with(folder));
-    is_foreign.then(|| folder.to_path_buf())
+    let mut files = wanted.files.iter().chain(&wanted.extra);
+    (holds_files(folder) && !files.any(is_ours)).then(|| folder.to_path_buf())
 }
 
-fn put_own(
-    file: &AgentFile,
-    text: &str,
-    known: Option<&RecordedFile>,
-    entry: impl FnOnce() -> RecordedFile,
-) -> Result<Option<SettingsChange>, SettingsFlaw> {
-    let found = match read_own(&file.path) {
-        SettingsText::Missing => None,
-        SettingsText::Text(found) if found == text || is_written(known, &found) => Some(found),
-        SettingsText::Text(_) => {
-            let why = "it is not as it was written, or not ours; move it away";
-            return Err(SettingsFlaw::new(why));
-        }
-        SettingsText::Unusable(why) => return Err(SettingsFlaw::new(why)),
+/// Whether there is more than empty directories in one.
+fn holds_files(folder: &Path) -> bool {
+    let mut entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.any(|entry| {
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        !is_dir || holds_files(&entry.path())
+    })
+}
+
+/// Plans to write a file, or our entries in it.
+fn put(plan: &mut AgentPlan, file: &AgentFile, may_copy: bool) {
+    let path = file.path.clone();
+    let found = match read(&path, &file.content) {
+        Ok(found) => found,
+        Err(flaw) => return plan.leave(path, flaw.why),
     };
-    let mut entry = entry();
-    entry.written = found.iter().cloned().chain([text.to_owned()]).collect();
-    Ok(Some(SettingsChange {
-        path: file.path.clone(),
+    if let FileContent::Yaml { program, paste } = &file.content {
+        if found.and_then(|found| yaml_program(&found)).as_ref() != Some(program) {
+            let path = escape_path(&path);
+            plan.notes.push(format!("put this into {path}:\n\n{paste}"));
+        }
+        return;
+    }
+    let wanted = match file.content.put_into(found.as_deref()) {
+        Ok(wanted) => wanted,
+        Err(flaw) => return plan.leave(path, flaw.why),
+    };
+    // What has ours in it already is no longer what its user wrote.
+    let is_theirs = |found: &&String| {
+        let left = file.content.take_out_of(found);
+        may_copy && left.is_ok_and(|left| left == **found)
+    };
+    let copy = found.as_ref().filter(is_theirs).and_then(|found| {
+        copies(&path).find(|copy| match text_of(copy) {
+            Some(there) => there == *found,
+            None => copy.symlink_metadata().is_err(),
+        })
+    });
+    let is_same = found.as_ref() == Some(&wanted);
+    let change = SettingsChange {
+        calls: found
+            .as_ref()
+            .and_then(|found| file.content.called_program(found)),
+        wanted: Some(wanted),
+        path,
         found,
-        wanted: Some(text.to_owned()),
-        entry: Some(entry),
-    }))
-}
-
-fn put_shared(
-    file: &AgentFile,
-    entries: &SharedEntries,
-    known: Option<&RecordedFile>,
-    entry: impl FnOnce(Option<String>, Vec<String>) -> RecordedFile,
-) -> Result<Option<SettingsChange>, SettingsFlaw> {
-    let found = match read_text(&file.path) {
-        SettingsText::Missing => None,
-        SettingsText::Text(found) => Some(found),
-        SettingsText::Unusable(why) => return Err(SettingsFlaw::new(why)),
+        copy,
+        is_extra: false,
     };
-    let made = known.filter(|_| found.is_some());
-    let made = made.map_or(&[][..], |known| &known.made);
-    let with = entries.put_into(found.as_deref(), made)?;
-    let mut written = Vec::new();
-    let before = match &found {
-        None => None,
-        Some(same) if *same == with.text => None,
-        Some(found) if is_written(known, found) => {
-            written.push(found.clone());
-            known.and_then(|known| known.before.clone())
-        }
-        Some(found) => without(entries, found, known)?,
-    };
-    let mut entry = entry(before, with.made);
-    written.push(with.text.clone());
-    entry.written = written;
-    Ok(Some(SettingsChange {
-        path: file.path.clone(),
-        found,
-        wanted: Some(with.text),
-        entry: Some(entry),
-    }))
-}
-
-/// Returns a text without our entries; `None` if the file was made for them.
-fn without(
-    entries: &SharedEntries,
-    found: &str,
-    known: Option<&RecordedFile>,
-) -> Result<Option<String>, SettingsFlaw> {
-    let is_blank = found.trim_start_matches('\u{feff}').trim().is_empty();
-    if is_blank {
-        return Ok(Some(found.to_owned()));
-    }
-    let made = known.map_or(&[][..], |known| &known.made);
-    let before = known.and_then(|known| known.before.as_deref());
-    let without = entries.take_out_of(found, made, before)?;
-    let is_ours = without.is_empty && known.is_some_and(|known| known.before.is_none());
-    Ok((!is_ours).then_some(without.text))
-}
-
-/// Plans the removal of a file, or of our entries in it. `content` is what this version writes.
-fn take_out(
-    path: &Path,
-    content: Option<&FileContent>,
-    agent: AgentName,
-    known: Option<&RecordedFile>,
-) -> Result<Option<SettingsChange>, SettingsFlaw> {
-    let is_shared = match content {
-        Some(content) => matches!(content, FileContent::Shared(_)),
-        None => known.is_some_and(|known| known.is_shared),
-    };
-    let read = if is_shared {
-        read_text(path)
+    let list = if is_same {
+        &mut plan.unchanged
     } else {
-        read_own(path)
+        &mut plan.changes
     };
-    let change = |found, wanted| {
-        Ok(Some(SettingsChange {
-            path: path.to_path_buf(),
-            found,
-            wanted,
-            entry: None,
-        }))
-    };
-    let found = match read {
-        SettingsText::Missing if known.is_some() => return change(None, None),
-        SettingsText::Missing => return Ok(None),
-        SettingsText::Unusable(_) if known.is_none() => return Ok(None),
-        SettingsText::Unusable(_) if !is_shared && path.is_symlink() => {
-            let why = "it was written as a file and is a link now; remove it by hand, \
-                       with the file that it leads to";
-            return Err(SettingsFlaw::new(why));
+    list.push(change);
+}
+
+/// Plans the removal of a file, or of our entries in it.
+fn remove(plan: &mut AgentPlan, file: &AgentFile) {
+    let path = file.path.clone();
+    let found = match read(&path, &file.content) {
+        Ok(Some(found)) => found,
+        Ok(None) => return,
+        Err(flaw) => {
+            // A link to a text of ours is none that was written.
+            let is_ours = |text: String| own_text::author(&text) != Author::Others;
+            if text_of(&path).is_some_and(is_ours) {
+                plan.leave(path, flaw.why);
+            }
+            return;
         }
-        SettingsText::Unusable(why) => return Err(SettingsFlaw::new(why)),
-        SettingsText::Text(found) => found,
     };
-    if is_shared {
-        let of_file = SharedEntries::of_file(agent, path);
-        let entries = match content {
-            Some(FileContent::Shared(entries)) => entries,
-            _ => &of_file,
-        };
-        let wanted = match text_without(path, entries, &found, known) {
-            // Others' files are looked at only to find entries of ours.
-            Err(_) if known.is_none() => return Ok(None),
-            wanted => wanted?,
-        };
-        let is_changed = wanted.as_ref() != Some(&found);
-        return if is_changed || known.is_some() {
-            change(Some(found), wanted)
-        } else {
-            Ok(None)
-        };
+    if let FileContent::Yaml { .. } = &file.content {
+        if yaml_program(&found).is_some() {
+            let path = escape_path(&path);
+            plan.notes
+                .push(format!("take the extension 'checkpoint' out of {path}"));
+        }
+        return;
     }
-    if is_written(known, &found) {
-        return change(Some(found), None);
-    }
-    match content {
-        Some(FileContent::Own(text)) if found == *text => change(Some(found), None),
-        _ if known.is_none() => Ok(None),
-        _ => Err(SettingsFlaw::new(
-            "it was changed since it was written; remove it by hand",
-        )),
-    }
-}
-
-/// Returns what is left of a file without our entries; `None` if that is nothing.
-fn text_without(
-    path: &Path,
-    entries: &SharedEntries,
-    found: &str,
-    known: Option<&RecordedFile>,
-) -> Result<Option<String>, SettingsFlaw> {
-    let wanted = if is_written(known, found) {
-        known.and_then(|known| known.before.clone())
-    } else {
-        without(entries, found, known)?
+    let left = match file.content.take_out_of(&found) {
+        Ok(left) => left,
+        // Of what cannot be read, only what may be ours is named.
+        Err(flaw) if found.contains("checkpoint") => return plan.leave(path, flaw.why),
+        Err(_) => return,
     };
-    if wanted.is_some() || !path.is_symlink() {
-        return Ok(wanted);
+    // One of the text as it was before us, or as it is.
+    let is_there = |copy: &PathBuf| copy.symlink_metadata().is_ok();
+    let copy = copies(&path).take_while(is_there).find(|copy| {
+        let with = |copy: &str| {
+            file.content
+                .put_into(Some(copy))
+                .is_ok_and(|with| with == found)
+        };
+        text_of(copy).is_some_and(|copy| copy == found || with(&copy))
+    });
+    if copy.is_none() && left == found {
+        return;
     }
-    // What the user keeps behind a link is emptied, and not removed.
-    let made = known.map_or(&[][..], |known| &known.made);
-    Ok(Some(entries.take_out_of(found, made, None)?.text))
+    let rest: String = left
+        .trim_start_matches('\u{feff}')
+        .split_whitespace()
+        .collect();
+    let wanted = match &copy {
+        Some(copy) => text_of(copy),
+        // What the user keeps behind a link is emptied, and not removed.
+        None => (!matches!(&*rest, "" | "{}") || path.is_symlink()).then_some(left),
+    };
+    plan.changes.push(SettingsChange {
+        calls: file.content.called_program(&found),
+        found: Some(found),
+        path,
+        wanted,
+        copy,
+        is_extra: false,
+    });
 }
 
-fn is_written(known: Option<&RecordedFile>, found: &str) -> bool {
-    known.is_some_and(|known| known.written.iter().any(|text| text == found))
+impl FileContent {
+    /// Returns a text with ours in it.
+    fn put_into(&self, found: Option<&str>) -> Result<String, SettingsFlaw> {
+        match self {
+            Self::Text { text, .. } => match found.map(own_text::author) {
+                None | Some(Author::Us) => Ok(text.clone()),
+                Some(Author::UsAndOthers) => Err(SettingsFlaw::new(
+                    "it was changed since it was written; move it away",
+                )),
+                Some(Author::Others) => Err(SettingsFlaw::new("it is not ours; move it away")),
+            },
+            Self::Json(json) => json.put_into(found.unwrap_or_default()),
+            Self::Toml { program } => settings_toml::put_into(found.unwrap_or_default(), program),
+            Self::Yaml { .. } => Ok(found.unwrap_or_default().to_owned()),
+        }
+    }
+
+    /// Returns a text without what is ours in it.
+    fn take_out_of(&self, found: &str) -> Result<String, SettingsFlaw> {
+        match self {
+            Self::Text { .. } => match own_text::author(found) {
+                Author::Us => Ok(String::new()),
+                Author::UsAndOthers => Err(SettingsFlaw::new(
+                    "it was changed since it was written; remove it by hand",
+                )),
+                Author::Others => Ok(found.to_owned()),
+            },
+            Self::Json(json) => json.take_out_of(found),
+            Self::Toml { .. } => settings_toml::take_out_of(found),
+            Self::Yaml { .. } => Ok(found.to_owned()),
+        }
+    }
+
+    /// Returns the program that a text calls.
+    fn called_program(&self, found: &str) -> Option<String> {
+        match self {
+            Self::Text { template, .. } => {
+                let (before, _) = template.split_once(PROGRAM)?;
+                let quoted = found.strip_prefix(before)?;
+                let mut strings = serde_json::Deserializer::from_str(quoted).into_iter();
+                strings.next()?.ok()
+            }
+            Self::Json(json) => json.called_program(found),
+            Self::Toml { .. } => settings_toml::called_program(found),
+            Self::Yaml { .. } => yaml_program(found),
+        }
+    }
 }
 
-/// Looks at a file that others write too; a link is followed.
-fn read_text(path: &Path) -> SettingsText {
-    let unusable = |why: String| SettingsText::Unusable(why);
+/// Returns the program of an extension that is ours, as Goose writes it.
+pub fn yaml_program(text: &str) -> Option<String> {
+    let lines = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("cmd:"));
+    let mut programs = lines.map(|program| program.trim().trim_matches(['"', '\'']));
+    programs
+        .find(|program| is_our_name(program))
+        .map(str::to_owned)
+}
+
+/// Returns the names beside a file for copies of it.
+fn copies(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let name = path.file_name().unwrap_or_default().display();
+    let first = format!("{name}.before-checkpoint");
+    let more = (2..=MOST_COPIES).map(|number| format!("{first}-{number}"));
+    let names: Vec<String> = std::iter::once(first.clone()).chain(more).collect();
+    names.into_iter().map(|name| path.with_file_name(name))
+}
+
+/// Returns the text of a file; `None` if there is none.
+pub fn text_of(path: &Path) -> Option<String> {
+    read_regular::read_linked_text(path).ok()
+}
+
+/// Reads a file; of one that others write too, a link is followed.
+fn read(path: &Path, content: &FileContent) -> Result<Option<String>, SettingsFlaw> {
+    if matches!(content, FileContent::Text { .. }) && path.is_symlink() {
+        return Err(SettingsFlaw::new(
+            "it is a link, where a file is written; remove it by hand, with the file that it leads to",
+        ));
+    }
     match read_regular::read_linked_text(path) {
-        Ok(text) => SettingsText::Text(text),
+        Ok(text) => Ok(Some(text)),
         Err(why) if matches!(why.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             if path.symlink_metadata().is_ok() {
-                return unusable("it is a link to nothing".to_owned());
+                return Err(SettingsFlaw::new("it is a link to nothing"));
             }
-            SettingsText::Missing
+            Ok(None)
         }
-        Err(why) => unusable(why.to_string()),
+        Err(why) => Err(SettingsFlaw::new(why.to_string())),
     }
-}
-
-/// Looks at a file of ours alone.
-fn read_own(path: &Path) -> SettingsText {
-    if path.is_symlink() {
-        return SettingsText::Unusable("it is a link, and not ours".to_owned());
-    }
-    read_text(path)
 }

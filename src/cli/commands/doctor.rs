@@ -1,7 +1,7 @@
 //! `doctor`: one line for each thing that was looked at.
 
 use crate::agent::doctor::agent_checks::{self, OwnProgram};
-use crate::agent::doctor::check::HealthState;
+use crate::agent::doctor::check::{HealthCheck, HealthState};
 use crate::agent::doctor::store_checks;
 use crate::cli::command_context::{CommandContext, print_answer};
 use crate::cli::commands::setup;
@@ -33,7 +33,7 @@ impl RunCommand for DoctorArgs {
             on_path: environment::found_program(&["checkpoint".into()]),
         };
         if let Err(why) = agent_checks::examine(context, &program, self.fix, &mut outcome) {
-            outcome.checks.push(agent_checks::unread(&why));
+            outcome.checks.push(HealthCheck::of_error("agents", &why));
         }
         let code = if outcome.count(HealthState::Problem) == 0 {
             exit_code::DONE

@@ -20,7 +20,6 @@ pub mod doctor;
 pub mod export;
 pub mod fetch;
 pub mod find;
-pub mod glance;
 pub mod guard;
 pub mod help;
 pub mod hold;
@@ -33,7 +32,6 @@ pub mod man;
 pub mod mcp;
 pub mod phase;
 pub mod pin;
-pub mod plugin;
 pub mod prune;
 pub mod push;
 pub mod relink;
@@ -46,6 +44,7 @@ pub mod select_args;
 pub mod setup;
 pub mod show;
 pub mod status;
+pub mod statusline;
 pub mod stores;
 pub mod undo;
 pub mod verify;
@@ -167,10 +166,8 @@ commands! {
         "clone" Clone(clone::CloneArgs),
         "hook" Hook(hook::HookArgs),
         "setup" Setup(setup::SetupArgs),
-        "plugin" Plugin(plugin::PluginArgs),
         "mcp" Mcp(mcp::McpArgs),
-        "statusline" Statusline(glance::StatuslineArgs),
-        "prompt" Prompt(glance::PromptArgs),
+        "statusline" Statusline(statusline::StatuslineArgs),
         "config" Config(config::ConfigArgs),
         "completions" Completions(completions::CompletionsArgs),
         "man" Man(man::ManArgs),

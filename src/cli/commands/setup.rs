@@ -1,16 +1,16 @@
 //! `setup`: our entries in the settings of agents, with one question each.
 
 use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use strum::VariantArray as _;
 
 use crate::agent::dialect::event::AgentName;
-use crate::agent::setup::act::{self, OpenRecord};
+use crate::agent::setup::act;
+use crate::agent::setup::agents::{Agents, SetupPlaces};
 use crate::agent::setup::command_line::is_our_name;
-use crate::agent::setup::places::SetupPlaces;
 use crate::agent::setup::plan::{self, AgentPlan, SetupRequest};
-use crate::agent::setup::record;
 use crate::base::interrupt::Interrupt;
 use crate::base::text::escape_path;
 use crate::cli::command_context::{CommandContext, print_answer};
@@ -47,6 +47,12 @@ pub struct SetupArgs {
     /// Take out what was written, and nothing else
     #[arg(long)]
     pub remove: bool,
+    /// Write the plugin for Claude Code into a new or empty folder instead, to pass it on
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["project", "remove"])]
+    pub into: Option<PathBuf>,
+    /// Program that the plugin calls: a path, or checkpoint to find it by PATH [default: this one]
+    #[arg(long, value_name = "PROGRAM", requires = "into")]
+    pub program: Option<String>,
 }
 
 fn agent_names() -> impl Iterator<Item = &'static str> {
@@ -61,26 +67,26 @@ impl RunAnywhere for SetupArgs {
     fn run(self, cmd: &CommandContext<'_>, environment: Environment) -> Result<u8> {
         let interrupt = Interrupt::default();
         signals::install(&interrupt);
+        let table = Agents::read()?;
         let request = self.request(cmd, &environment)?;
-        let path = record::path(&environment)?;
-        let _alone = record::lock(&environment)?;
-        let record = record::load(&path, &environment)?;
-        if !self.print {
-            act::clear_leftovers(&request, &path, &record);
-        }
-        let agents = self.agents(&environment)?;
-        let plans = agents
-            .into_iter()
-            .map(|agent| plan::plan(&request, agent, &record));
-        let mut plans: Vec<AgentPlan> = plans.collect();
+        let _alone = act::lock(&environment)?;
+        let mut plans = if let Some(folder) = &self.into {
+            vec![self.plugin(&table, folder, &request.program)?]
+        } else {
+            if !self.print {
+                act::clear_leftovers(&request.places, &table);
+            }
+            let agents = self.agents(&table, &environment)?.into_iter();
+            let plans = agents.map(|agent| plan::plan(&request, &table, agent));
+            plans.collect::<Result<Vec<AgentPlan>>>()?
+        };
         if self.agents.is_empty() && self.remove {
-            plans.retain(|plan| !plan.changes.is_empty() || !plan.left.is_empty());
+            plans.retain(AgentPlan::is_something);
         }
         let outcomes = if self.print {
             plans.into_iter().map(AgentOutcome::planned).collect()
         } else {
-            let mut open = OpenRecord { path, record };
-            self.carry_out(cmd, &interrupt, plans, &mut open)?
+            self.carry_out(cmd, &interrupt, plans, &request.places.top)?
         };
         let failed = outcomes.iter().any(AgentOutcome::has_failed);
         let code = if failed {
@@ -95,7 +101,7 @@ impl RunAnywhere for SetupArgs {
                 let form = SetupForm {
                     prints: self.print,
                     removes: self.remove,
-                    asked: !self.print && !cmd.global.yes,
+                    asked: !self.print && !cmd.global.yes && self.into.is_none(),
                 };
                 setup_view::human(&outcomes, form)
             },
@@ -121,15 +127,39 @@ impl SetupArgs {
         } else {
             SetupPlaces::of_user(environment)?
         };
+        let program = match &self.program {
+            Some(program) => named_program(program)?,
+            None => program(cmd)?,
+        };
         Ok(SetupRequest {
             places,
-            program: program(cmd)?,
+            program,
             removes: self.remove,
         })
     }
 
+    /// Plans the plugin for Claude Code in a folder of its own.
+    fn plugin(&self, table: &Agents, folder: &Path, program: &str) -> Result<AgentPlan> {
+        if self.agents != ["claude"] {
+            return Err(Error::Usage {
+                what: "--into writes the plugin for Claude Code: type setup claude --into DIR"
+                    .to_owned(),
+            });
+        }
+        let dir = environment::absolute(folder)?;
+        let is_free = match std::fs::read_dir(&dir) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(why) => why.kind() == ErrorKind::NotFound,
+        };
+        if !is_free {
+            let why = "it is not empty".to_owned();
+            return Err(Error::BadDestination { dir, why });
+        }
+        plan::plugin(table, &dir, program)
+    }
+
     /// Returns the named agents, or those that are here; of all what was written is removed.
-    fn agents(&self, environment: &Environment) -> Result<Vec<AgentName>> {
+    fn agents(&self, table: &Agents, environment: &Environment) -> Result<Vec<AgentName>> {
         let all = AgentName::VARIANTS.iter().copied();
         if self.agents.iter().any(|name| name == ALL) || (self.agents.is_empty() && self.remove) {
             return Ok(all.collect());
@@ -142,7 +172,8 @@ impl SetupArgs {
             return Ok(all.filter(is_named).collect());
         }
         let places = SetupPlaces::of_user(environment)?;
-        let found: Vec<AgentName> = all.filter(|agent| places.has(*agent)).collect();
+        let is_here = |agent: &AgentName| table.get(*agent).is_ok_and(|agent| places.has(agent));
+        let found: Vec<AgentName> = all.filter(is_here).collect();
         if found.is_empty() {
             return Err(Error::Usage {
                 what: format!(
@@ -172,11 +203,13 @@ impl SetupArgs {
         cmd: &CommandContext<'_>,
         interrupt: &Interrupt,
         plans: Vec<AgentPlan>,
-        open: &mut OpenRecord,
+        top: &Path,
     ) -> Result<Vec<AgentOutcome>> {
         let changing = plans.iter().filter(|plan| !plan.changes.is_empty());
         let stake = setup_view::stake(changing, self.remove);
-        if let (Some(what), false, false) = (&stake, cmd.global.yes, cmd.prompt.may_ask) {
+        // Whoever names a new folder has agreed to it.
+        let is_agreed = cmd.global.yes || self.into.is_some();
+        if let (Some(what), false, false) = (&stake, is_agreed, cmd.prompt.may_ask) {
             return Err(Error::ConsentNeeded {
                 what: what.clone(),
                 can_look: false,
@@ -184,7 +217,7 @@ impl SetupArgs {
         }
         let mut outcomes = Vec::new();
         for plan in plans {
-            let agreed = plan.changes.is_empty() || cmd.global.yes || {
+            let agreed = plan.changes.is_empty() || is_agreed || {
                 let question = setup_view::question(&plan, self.remove);
                 let stake = stake.clone().unwrap_or_default();
                 match cmd.prompt.ask(interrupt, stake, &question) {
@@ -194,7 +227,7 @@ impl SetupArgs {
             };
             outcomes.push(if agreed {
                 let again = self.again(cmd, plan.agent);
-                carry_out_one(plan, open, again)
+                carry_out_one(plan, top, again)
             } else {
                 AgentOutcome::declined(plan)
             });
@@ -208,9 +241,9 @@ impl SetupArgs {
     }
 }
 
-fn carry_out_one(plan: AgentPlan, open: &mut OpenRecord, again: CommandWords) -> AgentOutcome {
+fn carry_out_one(plan: AgentPlan, top: &Path, again: CommandWords) -> AgentOutcome {
     let (agent, notes) = (plan.agent, plan.notes.clone());
-    let carried = act::carry_out(plan, open);
+    let carried = act::carry_out(plan, top);
     let done = carried.done.iter();
     let done = done.filter(|change| change.found != change.wanted).count();
     let progress = match (done, carried.failed.len()) {
@@ -272,5 +305,23 @@ pub fn program(cmd: &CommandContext<'_>) -> Result<String> {
             "agents call this program by its path, which must be plain text and end in checkpoint; it is {}",
             escape_path(&found)
         ),
+    })
+}
+
+/// Returns the program as it is written into the plugin: a path as an absolute one, as the plugin is
+/// called from everywhere; a bare name as it is, as `PATH` may find it on another machine.
+fn named_program(typed: &str) -> Result<String> {
+    let is_bare = Path::new(typed).components().count() == 1;
+    let path = if is_bare {
+        Some(typed.to_owned())
+    } else {
+        let path: PathBuf = environment::absolute(Path::new(typed))?
+            .components()
+            .collect();
+        path.to_str().map(str::to_owned)
+    };
+    let is_plain = |path: &String| is_our_name(path) && !path.contains(char::is_control);
+    path.filter(is_plain).ok_or_else(|| Error::Usage {
+        what: format!("--program must end in checkpoint, and '{typed}' does not"),
     })
 }

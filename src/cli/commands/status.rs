@@ -17,6 +17,7 @@ use crate::ops::warning::warning_words::thousands;
 use crate::view::answer::{Done, Out, Text, outln};
 use crate::view::create::left_out_words;
 use crate::view::format::{count, size};
+use crate::view::glance;
 use crate::view::table::state_words;
 use crate::view::workflow::summary;
 use crate::workflow::engine::report;
@@ -28,7 +29,7 @@ const CHANGED_SHOWN: usize = 10;
 /// Show a summary of the store, and what changed in the directory
 #[derive(Clone, Copy, Debug, Default, clap::Args)]
 pub struct StatusArgs {
-    /// Print one line for prompts and skills, without scanning the directory
+    /// Print one line for a shell's prompt and skills, without scanning the directory
     #[arg(long)]
     pub brief: bool,
 }
@@ -61,7 +62,7 @@ impl Command for StatusArgs {
         let mut outcome = status(context, self.brief)?;
         let warnings = std::mem::take(&mut outcome.warnings);
         let left_out = outcome.left_out.as_ref();
-        let shows_runs = outcome.exists && !self.brief && !cmd.printer.json;
+        let shows_runs = outcome.exists && !cmd.printer.json;
         let answer = StatusAnswer {
             left_out: left_out
                 .filter(|_| cmd.global.verbose)
@@ -81,11 +82,11 @@ impl Command for StatusArgs {
 impl Text for StatusAnswer {
     fn write(&self, out: &mut Out<'_>) {
         let outcome = &self.outcome;
+        if self.is_brief {
+            return write_line(outcome, self.open_runs.first(), out);
+        }
         if !outcome.exists {
             return out.no_store();
-        }
-        if self.is_brief {
-            return write_line(outcome, out);
         }
         write_position(outcome, out);
         write_changed(outcome, out);
@@ -116,13 +117,17 @@ impl Text for StatusAnswer {
     }
 }
 
-/// One line for prompts and skills.
-fn write_line(outcome: &StatusOutcome, out: &mut Out<'_>) {
+/// One line for a shell's prompt and for skills; none without a store.
+fn write_line(outcome: &StatusOutcome, open_run: Option<&Run>, out: &mut Out<'_>) {
+    if !outcome.exists {
+        return;
+    }
     let mut parts = vec![count(outcome.checkpoint_count, "checkpoint", "checkpoints")];
     if let Some(Checkpoint { id, record, .. }) = &outcome.latest {
         let (reason, ago) = (escape(&record.reason), out.ago(record.time_ms));
         parts.push(format!("latest {} {reason} ({ago})", id.short()));
     }
+    parts.extend(open_run.map(|run| format!("in {}", glance::phase(run))));
     if outcome.damaged_count > 0 {
         parts.push(format!("{} damaged", outcome.damaged_count));
     }

@@ -10,15 +10,20 @@ use crate::store::files::read_regular;
 /// Start of the last line: XXH3 over all lines above it, in hex.
 const SUM: &str = "sum ";
 
+/// Returns the checksum of a text in hex.
+pub fn checksum(text: &str) -> String {
+    format!("{:016x}", xxh3_64(text.as_bytes()))
+}
+
 /// Appends the checksum line to the lines.
 pub fn seal(lines: &str) -> String {
-    format!("{lines}{SUM}{:016x}\n", xxh3_64(lines.as_bytes()))
+    format!("{lines}{SUM}{}\n", checksum(lines))
 }
 
 /// Returns the lines above the checksum; `None` if it does not match.
 pub fn unseal(text: &str) -> Option<&str> {
     let (lines, sum) = text.strip_suffix('\n')?.rsplit_once(SUM)?;
-    (sum == format!("{:016x}", xxh3_64(lines.as_bytes()))).then_some(lines)
+    (sum == checksum(lines)).then_some(lines)
 }
 
 /// Parses a text with one record a line; `None` if the checksum or a line is wrong.

@@ -1,4 +1,4 @@
-//! `statusline` and `prompt`: one line about the store, and never a failure.
+//! `statusline`: one line about the store, and never a failure.
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Read as _};
@@ -33,12 +33,6 @@ pub struct StatuslineArgs {
     pub wrap: Option<OsString>,
 }
 
-/// Print the latest checkpoint, its age and the phase, for a shell's prompt
-///
-/// Prints nothing where there is no store. Always ends with 0.
-#[derive(Clone, Copy, Debug, Default, clap::Args)]
-pub struct PromptArgs {}
-
 /// Upper bound on the document of Claude Code in bytes; a larger one names no directory.
 const LARGEST_DOCUMENT: u64 = 8 << 20;
 /// Time for a wrapped command; Claude Code waits for the line.
@@ -46,49 +40,29 @@ const WRAPPED_LIMIT: Duration = Duration::from_secs(1);
 
 impl RunAnywhere for StatuslineArgs {
     fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
-        answer(cmd.global, "statusline", &self.line(cmd.global));
+        answer(cmd.global, &self.line(cmd.global));
         Ok(exit_code::DONE)
     }
 }
 
-impl RunAnywhere for PromptArgs {
-    fn run(self, cmd: &CommandContext<'_>, _: Environment) -> Result<u8> {
-        answer(cmd.global, "prompt", &prompt(cmd.global));
-        Ok(exit_code::DONE)
-    }
-}
-
-/// Runs `statusline` or `prompt`; the exit code is 0 whatever happens.
+/// Runs `statusline`; the exit code is 0 whatever happens.
 pub fn run(args: &[OsString]) -> ExitCode {
     panic::set_hook(Box::new(|_| signals::end_at_once()));
     if let Ok(cli) = parse::parse(args)
-        && let Some(AnyCommand::Anywhere(command)) = cli.command
+        && let Some(AnyCommand::Anywhere(OtherCommand::Statusline(args))) = cli.command
     {
-        match command {
-            OtherCommand::Statusline(args) => {
-                answer(&cli.global, "statusline", &args.line(&cli.global));
-            }
-            OtherCommand::Prompt(_) => answer(&cli.global, "prompt", &prompt(&cli.global)),
-            _ => {}
-        }
+        answer(&cli.global, &args.line(&cli.global));
     }
     // A wrapped command may still hold its pipes.
     signals::end_at_once()
 }
 
-fn answer(global: &GlobalArgs, command: &str, line: &str) {
+fn answer(global: &GlobalArgs, line: &str) {
     if global.json {
-        printer::to_stdout(&envelope::text_answer(command, line));
+        printer::to_stdout(&envelope::text_answer("statusline", line));
     } else if !line.is_empty() {
         printer::to_stdout(&format!("{line}\n"));
     }
-}
-
-fn prompt(global: &GlobalArgs) -> String {
-    let found = read_store(global, &NamedDirs::default());
-    found.map_or_else(String::new, |(glance, now_ms)| {
-        glance_view::shell_prompt(&glance, now_ms)
-    })
 }
 
 impl StatuslineArgs {
@@ -124,6 +98,7 @@ fn read_store(global: &GlobalArgs, dirs: &NamedDirs) -> Option<(Glance, i64)> {
         place = dirs.places(None, &place.dir).pop()?;
     }
     let own_file = OwnFile::MayBeBad;
-    let context = command_context::open(&place, global, environment, "prompt", own_file).ok()?;
+    let context =
+        command_context::open(&place, global, environment, "statusline", own_file).ok()?;
     Some((glance::glance(&context).ok()??, context.now_ms))
 }
