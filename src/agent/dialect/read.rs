@@ -13,70 +13,45 @@ use crate::agent::dialect::event::{AgentEvent, AgentName};
 use crate::agent::event_place::NamedDirs;
 use crate::model::session::provenance::{LONGEST_VALUE, Moment};
 
-/// Names of events in lower case and without marks, with what they mean.
-const EVENTS: [(&str, Moment); 44] = [
-    ("sessionstart", Moment::SessionStart),
-    ("sessioncreated", Moment::SessionStart),
-    ("taskstart", Moment::SessionStart),
-    ("taskresume", Moment::SessionStart),
-    ("userpromptsubmit", Moment::Prompt),
-    ("userpromptsubmitted", Moment::Prompt),
-    ("beforeagent", Moment::Prompt),
-    ("beforesubmitprompt", Moment::Prompt),
-    ("chatmessage", Moment::Prompt),
-    ("beforerun", Moment::Prompt),
-    ("preuserprompt", Moment::Prompt),
-    ("pretooluse", Moment::PreTool),
-    ("beforetool", Moment::PreTool),
-    ("toolexecutebefore", Moment::PreTool),
-    ("toolcall", Moment::PreTool),
-    ("beforeshellexecution", Moment::PreTool),
-    ("preruncommand", Moment::PreTool),
-    ("posttooluse", Moment::FileEdited),
-    ("aftertool", Moment::FileEdited),
-    ("afterfileedit", Moment::FileEdited),
-    ("postwritecode", Moment::FileEdited),
-    ("fileedited", Moment::FileEdited),
-    ("stop", Moment::TurnEnd),
-    ("agentstop", Moment::TurnEnd),
-    ("afteragent", Moment::TurnEnd),
-    ("afterrun", Moment::TurnEnd),
-    ("sessionidle", Moment::TurnEnd),
-    ("taskcomplete", Moment::TurnEnd),
-    ("postcascaderesponse", Moment::TurnEnd),
-    ("postcascaderesponsewithtranscript", Moment::TurnEnd),
-    ("stopfailure", Moment::TurnFailed),
-    ("erroroccurred", Moment::TurnFailed),
-    ("sessionerror", Moment::TurnFailed),
-    ("interrupt", Moment::Interrupted),
-    ("taskcancel", Moment::Interrupted),
-    ("precompact", Moment::PreCompact),
-    ("precompress", Moment::PreCompact),
-    ("experimentalsessioncompacting", Moment::PreCompact),
-    ("sessioncompacting", Moment::PreCompact),
-    ("subagentstart", Moment::SubagentStart),
-    ("subagentstop", Moment::SubagentEnd),
-    ("subagentend", Moment::SubagentEnd),
-    ("sessionend", Moment::SessionEnd),
-    ("sessiondeleted", Moment::SessionEnd),
+/// Names of events in lower case and without marks, by what they mean.
+const EVENTS: [(Moment, &str); 11] = [
+    (
+        Moment::SessionStart,
+        "sessionstart sessioncreated taskstart taskresume",
+    ),
+    (
+        Moment::Prompt,
+        "userpromptsubmit userpromptsubmitted beforeagent beforesubmitprompt \
+         chatmessage beforerun preuserprompt",
+    ),
+    (
+        Moment::PreTool,
+        "pretooluse beforetool toolexecutebefore \
+         toolcall beforeshellexecution preruncommand",
+    ),
+    (
+        Moment::FileEdited,
+        "posttooluse aftertool afterfileedit postwritecode fileedited",
+    ),
+    (
+        Moment::TurnEnd,
+        "stop agentstop afteragent afterrun \
+         sessionidle taskcomplete postcascaderesponse postcascaderesponsewithtranscript",
+    ),
+    (Moment::TurnFailed, "stopfailure erroroccurred sessionerror"),
+    (Moment::Interrupted, "interrupt taskcancel"),
+    (
+        Moment::PreCompact,
+        "precompact precompress experimentalsessioncompacting sessioncompacting",
+    ),
+    (Moment::SubagentStart, "subagentstart"),
+    (Moment::SubagentEnd, "subagentstop subagentend"),
+    (Moment::SessionEnd, "sessionend sessiondeleted"),
 ];
 
 /// Tools that run a command line, in lower case and without marks.
-const SHELLS: [&str; 13] = [
-    "bash",
-    "powershell",
-    "shell",
-    "runshellcommand",
-    "runcommand",
-    "runcommands",
-    "runinterminal",
-    "runterminalcommand",
-    "executecommand",
-    "execcommand",
-    "localshell",
-    "unifiedexec",
-    "terminal",
-];
+const SHELLS: &str = "bash powershell shell runshellcommand runcommand runcommands runinterminal \
+    runterminalcommand executecommand execcommand localshell unifiedexec terminal";
 
 /// Parts of the names of tools that edit a file, as in [`SHELLS`].
 const EDITORS: [&str; 3] = ["edit", "patch", "replace"];
@@ -117,17 +92,17 @@ fn without_half_letters(text: &str) -> String {
 /// that we work on.
 fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
     let fields = document.as_object()?;
-    let name = text(document, &EVENT_KEYS);
+    let name = text(document, EVENT_KEYS);
     let agent = named.unwrap_or_else(|| recognize(document, name.as_deref()));
     let moment = match &name {
         Some(name) => moment_of(name)?,
         None => moment_by_keys(document)?,
     };
     let call = call_of(document);
-    let tool = text(document, &["tool_name", "toolName", "tool"])
-        .or_else(|| text(&document["preToolUse"], &["toolName", "tool"]));
-    let command = text(document, &["command"]).or_else(|| command_of(&call));
-    let is_shell = |tool: &String| SHELLS.contains(&plain(tool).as_str());
+    let tool = text(document, "tool_name toolName tool")
+        .or_else(|| text(&document["preToolUse"], "toolName tool"));
+    let command = text(document, "command").or_else(|| command_of(&call));
+    let is_shell = |tool: &String| has_word(SHELLS, &plain(tool));
     if moment == Moment::PreTool && tool.as_ref().is_some_and(|tool| !is_shell(tool)) {
         return None;
     }
@@ -136,44 +111,44 @@ fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
         return None;
     }
     // Gemini CLI tells this before every request, whether it compresses or not.
-    let is_routine = text(document, &["trigger"]).as_deref() == Some("auto");
+    let is_routine = text(document, "trigger").as_deref() == Some("auto");
     if agent == AgentName::Gemini && moment == Moment::PreCompact && is_routine {
         return None;
     }
     let error = &document["error"];
-    let status = text(document, &["status"]);
+    let status = text(document, "status");
     let (moment, cause) = match (moment, status.as_deref()) {
         (Moment::TurnEnd, Some("error" | "failed")) => (Moment::TurnFailed, status),
         (Moment::TurnEnd, Some("aborted" | "cancelled")) => (Moment::Interrupted, status),
         (Moment::TurnFailed, _) => (
             moment,
-            text(document, &["error", "error_type", "cause"])
-                .or_else(|| text(error, &["name"]).filter(|name| name != "Error"))
-                .or_else(|| text(error, &["message"])),
+            text(document, "error error_type cause")
+                .or_else(|| text(error, "name").filter(|name| name != "Error"))
+                .or_else(|| text(error, "message")),
         ),
-        (Moment::Interrupted, _) => (moment, text(document, &["reason", "cause"])),
+        (Moment::Interrupted, _) => (moment, text(document, "reason cause")),
         other => (other.0, None),
     };
-    let prompt = text(document, &["prompt", "user_prompt"])
-        .or_else(|| text(&document["userPromptSubmit"], &["prompt"]))
-        .or_else(|| text(&document["tool_info"], &["user_prompt"]));
+    let prompt = text(document, "prompt user_prompt")
+        .or_else(|| text(&document["userPromptSubmit"], "prompt"))
+        .or_else(|| text(&document["tool_info"], "user_prompt"));
     Some(AgentEvent {
         agent,
         moment,
         name: name.unwrap_or_default(),
-        session: cut(text(document, &SESSION_KEYS).unwrap_or_default()),
+        session: cut(text(document, SESSION_KEYS).unwrap_or_default()),
         stamp: fields.get("timestamp").map(Value::to_string),
         begins: moment == Moment::SessionStart
             && !matches!(
-                text(document, &["source"]).as_deref(),
+                text(document, "source").as_deref(),
                 Some("compact" | "clear")
             ),
         dirs: dirs_of(document),
-        prompt_id: text(document, &PROMPT_ID_KEYS),
+        prompt_id: text(document, PROMPT_ID_KEYS),
         prompt: prompt.map(|prompt| without_context(&prompt).to_owned()),
         tool,
-        tool_use: text(document, &["tool_use_id", "toolUseId", "callID", "call_id"]),
-        agent_id: text(document, &["agent_id", "agentId", "subagent_id"]),
+        tool_use: text(document, "tool_use_id toolUseId callID call_id"),
+        agent_id: text(document, "agent_id agentId subagent_id"),
         command,
         edited,
         cause,
@@ -181,35 +156,18 @@ fn read(document: &Value, named: Option<AgentName>) -> Option<AgentEvent> {
             .get("background_tasks")
             .and_then(Value::as_array)
             .is_some_and(|tasks| tasks.iter().any(is_running_agent)),
-        waives_questions: text(document, &["permission_mode"]).as_deref()
-            == Some("bypassPermissions"),
+        waives_questions: text(document, "permission_mode").as_deref() == Some("bypassPermissions"),
     })
 }
 
-const EVENT_KEYS: [&str; 5] = [
-    "hook_event_name",
-    "hookEventName",
-    "hookName",
-    "agent_action_name",
-    "event",
-];
-const SESSION_KEYS: [&str; 7] = [
-    "session_id",
-    "sessionId",
-    "sessionID",
-    "conversation_id",
-    "taskId",
-    "trajectory_id",
-    "thread_id",
-];
-const PROMPT_ID_KEYS: [&str; 6] = [
-    "prompt_id",
-    "promptId",
-    "turn_id",
-    "generation_id",
-    "messageID",
-    "execution_id",
-];
+const EVENT_KEYS: &str = "hook_event_name hookEventName hookName agent_action_name event";
+const SESSION_KEYS: &str =
+    "session_id sessionId sessionID conversation_id taskId trajectory_id thread_id";
+const PROMPT_ID_KEYS: &str = "prompt_id promptId turn_id generation_id messageID execution_id";
+
+fn has_word(words: &str, wanted: &str) -> bool {
+    words.split_whitespace().any(|word| word == wanted)
+}
 
 /// Cuts a name to what a trailer holds.
 fn cut(mut name: String) -> String {
@@ -218,8 +176,9 @@ fn cut(mut name: String) -> String {
 }
 
 /// Returns the first of some keys that holds a text.
-fn text(document: &Value, keys: &[&str]) -> Option<String> {
-    let found = keys.iter().find_map(|key| document.get(*key)?.as_str());
+fn text(document: &Value, keys: &str) -> Option<String> {
+    let mut keys = keys.split_whitespace();
+    let found = keys.find_map(|key| document.get(key)?.as_str());
     found.filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
@@ -231,8 +190,8 @@ fn plain(name: &str) -> String {
 
 fn moment_of(name: &str) -> Option<Moment> {
     let name = plain(name);
-    let found = EVENTS.into_iter().find(|(known, _)| *known == name);
-    found.map(|(_, moment)| moment)
+    let found = EVENTS.into_iter().find(|(_, names)| has_word(names, &name));
+    found.map(|(moment, _)| moment)
 }
 
 /// Returns a prompt without what Gemini CLI puts before it: the line that we told the session.
@@ -275,7 +234,7 @@ fn moment_by_keys(document: &Value) -> Option<Moment> {
 fn recognize(document: &Value, name: Option<&str>) -> AgentName {
     let has = |key: &str| document.get(key).is_some();
     let name = name.unwrap_or_default();
-    let place = text(document, &["transcript_path", "transcriptPath"]).unwrap_or_default();
+    let place = text(document, "transcript_path transcriptPath").unwrap_or_default();
     for (folder, agent) in [
         ("/.gemini/", AgentName::Gemini),
         ("/.codex/", AgentName::Codex),
@@ -323,8 +282,8 @@ fn edited_by(tool: Option<&str>, call: &Value, document: &Value) -> Vec<String> 
     if !tool.is_none_or(is_editor) {
         return Vec::new();
     }
-    let keys = ["file_path", "filePath", "notebook_path", "path", "file"];
-    let named = text(call, &keys).or_else(|| text(document, &keys));
+    let keys = "file_path filePath notebook_path path file";
+    let named = text(call, keys).or_else(|| text(document, keys));
     let patch = command_of(call).unwrap_or_default();
     let lines = patch.lines();
     let patched = lines.filter_map(|line| line.strip_prefix(PATCHED));
@@ -333,15 +292,8 @@ fn edited_by(tool: Option<&str>, call: &Value, document: &Value) -> Vec<String> 
 }
 
 fn command_of(call: &Value) -> Option<String> {
-    let keys = [
-        "command",
-        "cmd",
-        "command_line",
-        "CommandLine",
-        "commands",
-        "script",
-    ];
-    match keys.iter().find_map(|key| call.get(*key))? {
+    let mut keys = "command cmd command_line CommandLine commands script".split_whitespace();
+    match keys.find_map(|key| call.get(key))? {
         Value::String(line) => Some(line.clone()),
         Value::Array(words) => {
             let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
@@ -360,10 +312,10 @@ pub fn dirs(document: &[u8]) -> NamedDirs {
 /// Returns the roots of the workspace, and where the agent's shell stands.
 fn dirs_of(document: &Value) -> NamedDirs {
     let workspace = &document["workspace"];
-    let project = text(workspace, &["project_dir"]);
-    let current = text(workspace, &["current_dir"])
-        .or_else(|| text(document, &["cwd", "directory"]))
-        .or_else(|| text(&document["tool_info"], &["cwd"]));
+    let project = text(workspace, "project_dir");
+    let current = text(workspace, "current_dir")
+        .or_else(|| text(document, "cwd directory"))
+        .or_else(|| text(&document["tool_info"], "cwd"));
     let roots = ["workspace_roots", "workspaceRoots"]
         .iter()
         .find_map(|key| document.get(*key)?.as_array())
@@ -387,9 +339,9 @@ fn path_of(text: &str) -> PathBuf {
 
 fn is_running_agent(task: &Value) -> bool {
     let has_ended = matches!(
-        text(task, &["status"]).as_deref(),
+        text(task, "status").as_deref(),
         Some("completed" | "failed" | "killed" | "stopped")
     );
-    let kind = text(task, &["type", "kind", "task_type"]).unwrap_or_default();
+    let kind = text(task, "type kind task_type").unwrap_or_default();
     !has_ended && plain(&kind).contains("agent")
 }

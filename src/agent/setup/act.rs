@@ -11,7 +11,7 @@ use crate::agent::dialect::event::AgentName;
 use crate::agent::setup::agent_files;
 use crate::agent::setup::agents::{Agents, SetupPlaces};
 use crate::agent::setup::managed::Leeway;
-use crate::agent::setup::plan::{AgentPlan, LeftAlone, SettingsChange, text_of};
+use crate::agent::setup::plan::{AgentPlan, LeftAlone, SettingsChange, SetupProgress, text_of};
 use crate::config::environment::Environment;
 use crate::error::{Error, Result};
 use crate::store::files::atomic_file::{self, TemporaryFile};
@@ -34,48 +34,34 @@ pub fn lock(environment: &Environment) -> Result<Option<LockGuard>> {
     Ok(locked.transpose()?.flatten())
 }
 
-/// What became of the plan for an agent.
-#[derive(Debug)]
-pub struct CarriedOut {
-    pub done: Vec<SettingsChange>,
-    pub left: Vec<LeftAlone>,
-    /// Files that could not be written or removed, and those that come after them.
-    pub failed: Vec<LeftAlone>,
-    pub failure: Option<Error>,
-}
-
 /// Carries out the plan for one agent, up to the first file that cannot be written or removed: what
 /// calls us never stands without what it needs. `top` is the directory that stays in any case.
-pub fn carry_out(plan: AgentPlan, top: &Path) -> CarriedOut {
-    let mut carried = CarriedOut {
-        done: Vec::new(),
-        left: plan.left,
-        failed: Vec::new(),
-        failure: None,
-    };
-    for change in plan.changes {
+pub fn carry_out(mut plan: AgentPlan, top: &Path) -> AgentPlan {
+    plan.progress = SetupProgress::Done;
+    plan.unchanged.clear();
+    for change in std::mem::take(&mut plan.changes) {
         let left = |why: &str| LeftAlone {
             path: change.path.clone(),
             why: why.to_owned(),
         };
-        if carried.failure.is_some() {
-            carried.failed.push(left("what comes before it failed"));
+        if plan.failure.is_some() {
+            plan.failed.push(left("what comes before it failed"));
         } else if text_of(&change.path) != change.found {
             let why = "another program wrote it meanwhile; try again";
-            carried.left.push(left(why));
+            plan.left.push(left(why));
         } else if let Err(why) = apply(&change, top) {
             // A flush that fails leaves the new text in place.
             if text_of(&change.path) == change.wanted {
-                carried.done.push(change);
+                plan.changes.push(change);
             } else {
-                carried.failed.push(left(&cause(&why)));
+                plan.failed.push(left(&cause(&why)));
             }
-            carried.failure = Some(why);
+            plan.failure = Some(why);
         } else {
-            carried.done.push(change);
+            plan.changes.push(change);
         }
     }
-    carried
+    plan
 }
 
 /// Makes one change. The copy of what others wrote comes first, and goes last.

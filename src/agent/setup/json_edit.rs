@@ -62,17 +62,40 @@ pub struct JsonEdit {
     unit: String,
 }
 
-/// A container, what is in it, and all comments of the text: where each starts and ends.
-struct Container {
+/// A value of a text with all that is in it: where each starts and ends.
+struct Span {
+    /// Where its key starts, or else the value itself.
     start: usize,
+    value_start: usize,
     end: usize,
-    /// The elements, or the keys with their values.
-    children: Vec<(usize, usize)>,
-    keys: Vec<String>,
+    key: Option<String>,
+    children: Vec<Span>,
+    value: Value,
+}
+
+/// All of a text: its root, and where comments start and end.
+struct Parsed {
+    root: Span,
     comments: Vec<(usize, usize)>,
 }
 
-impl Container {
+impl Parsed {
+    fn at(&self, path: &[JsonStep<'_>]) -> Result<&Span, SettingsFlaw> {
+        let step = |span: &'_ Span, step: &JsonStep<'_>| match step {
+            JsonStep::Key(key) => span
+                .children
+                .iter()
+                .position(|one| one.key.as_deref() == Some(key)),
+            JsonStep::At(at) => Some(*at),
+        };
+        let mut span = &self.root;
+        for one in path {
+            let child = step(span, one).and_then(|at| span.children.get(at));
+            span = child.ok_or_else(SettingsFlaw::missing)?;
+        }
+        Ok(span)
+    }
+
     /// Returns the place behind the comma that follows a place, if one does.
     fn behind_comma(&self, text: &str, from: usize) -> Option<usize> {
         let mut at = from;
@@ -101,13 +124,6 @@ impl Container {
             }
         }
         (at, false)
-    }
-
-    fn position(&self, step: &JsonStep<'_>) -> Option<usize> {
-        match step {
-            JsonStep::Key(key) => self.keys.iter().position(|known| known == key),
-            JsonStep::At(at) => Some(*at),
-        }
     }
 }
 
@@ -150,58 +166,28 @@ impl JsonEdit {
     /// # Errors
     /// As [`Self::read`].
     pub fn value(&self) -> Result<Value, SettingsFlaw> {
-        self.with_root(|root, _| value_of(root))?
+        Ok(self.parsed()?.root.value)
     }
 
-    fn with_root<T>(
-        &self,
-        look: impl FnOnce(&Node<'_>, Vec<(usize, usize)>) -> T,
-    ) -> Result<T, SettingsFlaw> {
+    fn parsed(&self) -> Result<Parsed, SettingsFlaw> {
         let collect = CollectOptions {
             comments: CommentCollectionStrategy::AsTokens,
             tokens: true,
         };
         let parsed = jsonc_parser::parse_to_ast(&self.text, &collect, &STRICT);
         let parsed = parsed.map_err(SettingsFlaw::unreadable)?;
-        let tokens = parsed.tokens.iter().flatten();
-        let comments = tokens
-            .filter(|one| matches!(one.token, Token::CommentLine(_) | Token::CommentBlock(_)));
-        let comments = comments
-            .map(|one| (one.range.start, one.range.end))
-            .collect();
         let root = parsed.value.as_ref();
-        root.map(|root| look(root, comments))
-            .ok_or_else(|| SettingsFlaw::unreadable("it is empty"))
-    }
-
-    fn container(&self, path: &[JsonStep<'_>]) -> Result<Container, SettingsFlaw> {
-        self.with_root(|root, comments| {
-            let node = path.iter().try_fold(root, step)?;
-            let mut found = Container {
-                start: node.range().start,
-                end: node.range().end,
-                children: Vec::new(),
-                keys: Vec::new(),
-                comments,
-            };
-            match node {
-                Node::Object(object) => {
-                    for one in &object.properties {
-                        found.children.push((one.range.start, one.range.end));
-                        found.keys.push(one.name.as_str().to_owned());
-                    }
-                }
-                Node::Array(array) => {
-                    let ranges = array.elements.iter().map(Node::range);
-                    found
-                        .children
-                        .extend(ranges.map(|range| (range.start, range.end)));
-                }
-                _ => {}
-            }
-            Some(found)
-        })?
-        .ok_or_else(SettingsFlaw::missing)
+        let root = root.ok_or_else(|| SettingsFlaw::unreadable("it is empty"))?;
+        let tokens = parsed.tokens.iter().flatten();
+        let is_comment =
+            |token: &Token<'_>| matches!(token, Token::CommentLine(_) | Token::CommentBlock(_));
+        let comments = tokens.filter(|one| is_comment(&one.token));
+        Ok(Parsed {
+            root: span_of(root)?,
+            comments: comments
+                .map(|one| (one.range.start, one.range.end))
+                .collect(),
+        })
     }
 
     /// Replaces a value.
@@ -209,14 +195,16 @@ impl JsonEdit {
     /// # Errors
     /// There is no such value.
     pub fn replace(&mut self, path: &[JsonStep<'_>], value: &Value) -> Result<(), SettingsFlaw> {
-        let found = self.container(path)?;
-        let is_one_line = !self.text[found.start..found.end].contains('\n');
+        let parsed = self.parsed()?;
+        let found = parsed.at(path)?;
+        let is_one_line = !self.text[found.value_start..found.end].contains('\n');
         let rendered = if is_one_line {
             value.to_string()
         } else {
-            self.rendered(value, &line_indent(&self.text, found.start))
+            self.rendered(value, &line_indent(&self.text, found.value_start))
         };
-        self.text.replace_range(found.start..found.end, &rendered);
+        let range = found.value_start..found.end;
+        self.text.replace_range(range, &rendered);
         Ok(())
     }
 
@@ -230,14 +218,15 @@ impl JsonEdit {
         key: Option<&str>,
         value: &Value,
     ) -> Result<(), SettingsFlaw> {
-        let found = self.container(path)?;
+        let parsed = self.parsed()?;
+        let found = parsed.at(path)?;
         let named = |rendered: String, gap: &str| match key {
             Some(key) => format!("{}:{gap}{rendered}", Value::from(key)),
             None => rendered,
         };
         let Some(last) = found.children.last() else {
-            let inside = &self.text[found.start + 1..found.end - 1];
-            let base = line_indent(&self.text, found.start);
+            let inside = &self.text[found.value_start + 1..found.end - 1];
+            let base = line_indent(&self.text, found.value_start);
             // Without a line break inside, the brackets hug the value: cut out, nothing is left.
             let new = if inside
                 .trim_start_matches([' ', '\t', '\r'])
@@ -249,19 +238,20 @@ impl JsonEdit {
             } else {
                 named(self.rendered(value, &base), " ")
             };
-            self.text.insert_str(found.start + 1, &new);
+            self.text.insert_str(found.value_start + 1, &new);
             return Ok(());
         };
-        let first = found.children[0].0;
-        let comma = found.behind_comma(&self.text, last.1);
-        let (at, after_line_comment) = found.behind_comments(&self.text, comma.unwrap_or(last.1));
-        let is_block = self.text[found.start..first].contains('\n');
+        let first = found.children[0].start;
+        let comma = parsed.behind_comma(&self.text, last.end);
+        let (at, after_line_comment) =
+            parsed.behind_comments(&self.text, comma.unwrap_or(last.end));
+        let is_block = self.text[found.value_start..first].contains('\n');
         let mut new = if is_block || after_line_comment {
             let indent = line_indent(&self.text, first);
             let new = named(self.rendered(value, &indent), " ");
             format!("{}{indent}{new}", self.newline)
         } else {
-            let is_tight = !self.text[found.start..last.1].contains(' ');
+            let is_tight = !self.text[found.value_start..last.end].contains(' ');
             let gap = if is_tight { "" } else { " " };
             format!("{gap}{}", named(value.to_string(), gap))
         };
@@ -270,7 +260,7 @@ impl JsonEdit {
         }
         self.text.insert_str(at, &new);
         if comma.is_none() {
-            self.text.insert(last.1, ',');
+            self.text.insert(last.end, ',');
         }
         Ok(())
     }
@@ -281,18 +271,19 @@ impl JsonEdit {
     /// # Errors
     /// There is no such value.
     pub fn remove(&mut self, path: &[JsonStep<'_>]) -> Result<(), SettingsFlaw> {
-        let (last, above) = path.split_last().ok_or_else(SettingsFlaw::missing)?;
-        let found = self.container(above)?;
-        let at = found.position(last).ok_or_else(SettingsFlaw::missing)?;
-        let (start, end) = *found.children.get(at).ok_or_else(SettingsFlaw::missing)?;
-        let before = at.checked_sub(1).map(|before| found.children[before].1);
-        let comma_before = before.and_then(|before| found.behind_comma(&self.text, before));
-        let comma = found.behind_comma(&self.text, end);
+        let parsed = self.parsed()?;
+        let above = parsed.at(&path[..path.len().saturating_sub(1)])?;
+        let Span { start, end, .. } = *parsed.at(path)?;
+        let mut before = above.children.iter().rev().filter(|one| one.end <= start);
+        let comma_before = before
+            .next()
+            .and_then(|one| parsed.behind_comma(&self.text, one.end));
+        let comma = parsed.behind_comma(&self.text, end);
         let rest = &self.text[comma.unwrap_or(end)..];
         let ends_line = rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
         let blanks = self.text[..start].trim_end().len();
         // What follows on the line must not get into a comment that ends before the cut.
-        let mut comments = found.comments.iter();
+        let mut comments = parsed.comments.iter();
         let comment =
             comments.any(|(start, end)| *end == blanks && self.text[*start..].starts_with("//"));
         let cut_from = if comment && !ends_line { start } else { blanks };
@@ -313,8 +304,11 @@ impl JsonEdit {
     pub fn cut(&mut self, path: &[JsonStep<'_>]) -> Result<(), SettingsFlaw> {
         self.remove(path)?;
         let above = &path[..path.len() - 1];
-        let left = self.container(above)?;
-        let is_empty = self.text[left.start + 1..left.end - 1].trim().is_empty();
+        let parsed = self.parsed()?;
+        let left = parsed.at(above)?;
+        let is_empty = self.text[left.value_start + 1..left.end - 1]
+            .trim()
+            .is_empty();
         if is_empty && !above.is_empty() {
             return self.cut(above);
         }
@@ -326,10 +320,10 @@ impl JsonEdit {
     /// # Errors
     /// As [`Self::read`].
     pub fn remove_if_there(&mut self, path: &[JsonStep<'_>]) -> Result<(), SettingsFlaw> {
-        match self.container(path) {
-            Ok(_) => self.remove(path),
-            Err(_) => Ok(()),
+        if self.parsed()?.at(path).is_ok() {
+            return self.remove(path);
         }
+        Ok(())
     }
 
     /// Formats a value over several lines, the first one without indentation.
@@ -359,20 +353,9 @@ pub fn pretty(value: &Value, unit: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn step<'n, 'a>(node: &'n Node<'a>, step: &JsonStep<'_>) -> Option<&'n Node<'a>> {
-    match (node, step) {
-        (Node::Object(object), JsonStep::Key(key)) => {
-            let mut properties = object.properties.iter();
-            let found = properties.find(|one| one.name.as_str() == *key)?;
-            Some(&found.value)
-        }
-        (Node::Array(array), JsonStep::At(at)) => array.elements.get(*at),
-        _ => None,
-    }
-}
-
-fn value_of(node: &Node<'_>) -> Result<Value, SettingsFlaw> {
-    Ok(match node {
+fn span_of(node: &Node<'_>) -> Result<Span, SettingsFlaw> {
+    let mut children = Vec::new();
+    let value = match node {
         Node::StringLit(text) => Value::from(text.value.as_ref()),
         // The number is kept as it is written.
         Node::NumberLit(number) => serde_json::from_str(number.value)
@@ -380,22 +363,36 @@ fn value_of(node: &Node<'_>) -> Result<Value, SettingsFlaw> {
         Node::BooleanLit(switch) => Value::from(switch.value),
         Node::NullKeyword(_) => Value::Null,
         Node::Array(array) => {
-            let values = array.elements.iter().map(value_of);
-            Value::Array(values.collect::<Result<_, _>>()?)
+            children = array
+                .elements
+                .iter()
+                .map(span_of)
+                .collect::<Result<_, _>>()?;
+            children.iter().map(|one| one.value.clone()).collect()
         }
         Node::Object(object) => {
             let mut map = serde_json::Map::new();
-            for property in &object.properties {
-                let key = property.name.as_str().to_owned();
-                if map.contains_key(&key) {
-                    return Err(SettingsFlaw::new(format!(
-                        "the key \"{key}\" stands twice in it"
-                    )));
+            for one in &object.properties {
+                let mut child = span_of(&one.value)?;
+                let key = one.name.as_str().to_owned();
+                if map.insert(key.clone(), child.value.clone()).is_some() {
+                    let why = format!("the key \"{key}\" stands twice in it");
+                    return Err(SettingsFlaw::new(why));
                 }
-                map.insert(key, value_of(&property.value)?);
+                (child.start, child.key) = (one.range.start, Some(key));
+                children.push(child);
             }
             Value::Object(map)
         }
+    };
+    let range = node.range();
+    Ok(Span {
+        start: range.start,
+        value_start: range.start,
+        end: range.end,
+        key: None,
+        children,
+        value,
     })
 }
 

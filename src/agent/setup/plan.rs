@@ -13,8 +13,12 @@ use crate::agent::setup::own_text::{self, Author};
 use crate::agent::setup::settings_toml;
 use crate::base::read_regular;
 use crate::base::text::escape_path;
+<<<<<<< HEAD
 use crate::error::Result;
 use crate::ops::find_root::canonical_or_gone;
+=======
+use crate::error::{Error, Result};
+>>>>>>> 04ba20d1efef8c5a02321e2db48faedf6e91b8d6
 
 /// Upper bound on the copies beside one file.
 const MOST_COPIES: u32 = 99;
@@ -29,15 +33,27 @@ pub struct SetupRequest {
     pub removes: bool,
 }
 
-/// What would be done for one agent.
-#[derive(Clone, Debug)]
+/// How far `setup` came with an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetupProgress {
+    Planned,
+    Done,
+    Declined,
+}
+
+/// What would be done for one agent, or what was done.
+#[derive(Debug)]
 pub struct AgentPlan {
     pub agent: AgentName,
+    pub progress: SetupProgress,
     /// In the order in which they are made.
     pub changes: Vec<SettingsChange>,
     /// Files that are as they would be written.
     pub unchanged: Vec<SettingsChange>,
     pub left: Vec<LeftAlone>,
+    /// Files that could not be written or removed, and those that come after them.
+    pub failed: Vec<LeftAlone>,
+    pub failure: Option<Error>,
     pub notes: Vec<String>,
 }
 
@@ -68,16 +84,24 @@ impl AgentPlan {
     fn new(agent: AgentName) -> Self {
         Self {
             agent,
+            progress: SetupProgress::Planned,
             changes: Vec::new(),
             unchanged: Vec::new(),
             left: Vec::new(),
+            failed: Vec::new(),
+            failure: None,
             notes: Vec::new(),
         }
     }
 
     /// Whether there is anything to do or to say.
     pub fn is_something(&self) -> bool {
-        !(self.changes.is_empty() && self.left.is_empty() && self.notes.is_empty())
+        let is_silent = self.changes.is_empty() && self.notes.is_empty();
+        !is_silent || self.has_failed()
+    }
+
+    pub fn has_failed(&self) -> bool {
+        self.failure.is_some() || !self.left.is_empty()
     }
 
     fn leave(&mut self, path: PathBuf, why: impl Into<String>) {

@@ -10,7 +10,7 @@ use crate::agent::dialect::event::AgentName;
 use crate::agent::setup::act;
 use crate::agent::setup::agents::{Agents, SetupPlaces};
 use crate::agent::setup::command_line::is_our_name;
-use crate::agent::setup::plan::{self, AgentPlan, SetupRequest};
+use crate::agent::setup::plan::{self, AgentPlan, SettingsChange, SetupProgress, SetupRequest};
 use crate::base::interrupt::Interrupt;
 use crate::base::text::escape_path;
 use crate::cli::command_context::{CommandContext, print_answer};
@@ -21,7 +21,7 @@ use crate::error::sentence::{CommandWords, Sentence};
 use crate::error::{Error, Result};
 use crate::ops::find_root::exactly;
 use crate::view::format::count;
-use crate::view::setup::{self as setup_view, AgentOutcome, SetupForm, SetupProgress};
+use crate::view::setup::{self as setup_view, SetupForm};
 use crate::view::words;
 
 /// Stands for every agent.
@@ -84,11 +84,11 @@ impl RunAnywhere for SetupArgs {
             plans.retain(AgentPlan::is_something);
         }
         let outcomes = if self.print {
-            plans.into_iter().map(AgentOutcome::planned).collect()
+            plans
         } else {
             self.carry_out(cmd, &interrupt, plans, &request.places.top)?
         };
-        let failed = outcomes.iter().any(AgentOutcome::has_failed);
+        let failed = outcomes.iter().any(AgentPlan::has_failed);
         let code = if failed {
             exit_code::FAILED
         } else {
@@ -204,7 +204,7 @@ impl SetupArgs {
         interrupt: &Interrupt,
         plans: Vec<AgentPlan>,
         top: &Path,
-    ) -> Result<Vec<AgentOutcome>> {
+    ) -> Result<Vec<AgentPlan>> {
         let changing = plans.iter().filter(|plan| !plan.changes.is_empty());
         let stake = setup_view::stake(changing, self.remove);
         // Whoever names a new folder has agreed to it.
@@ -229,11 +229,12 @@ impl SetupArgs {
                 let again = self.again(cmd, plan.agent);
                 carry_out_one(plan, top, again)
             } else {
-                AgentOutcome::declined(plan)
+                let progress = SetupProgress::Declined;
+                AgentPlan { progress, ..plan }
             });
             interrupt.check()?;
         }
-        let is_refused = |outcome: &AgentOutcome| outcome.progress == SetupProgress::Declined;
+        let is_refused = |outcome: &AgentPlan| outcome.progress == SetupProgress::Declined;
         if !outcomes.is_empty() && outcomes.iter().all(is_refused) {
             return Err(Error::Declined);
         }
@@ -241,36 +242,28 @@ impl SetupArgs {
     }
 }
 
-fn carry_out_one(plan: AgentPlan, top: &Path, again: CommandWords) -> AgentOutcome {
-    let (agent, notes) = (plan.agent, plan.notes.clone());
-    let carried = act::carry_out(plan, top);
-    let done = carried.done.iter();
-    let done = done.filter(|change| change.found != change.wanted).count();
-    let progress = match (done, carried.failed.len()) {
-        (0, _) => format!("nothing of {} was changed:", agent.into_str()),
-        (_, 0) => format!("all of {} is done, but:", agent.into_str()),
+/// Carries out one plan; a failure tells how far it came, and what goes on from there.
+fn carry_out_one(plan: AgentPlan, top: &Path, again: CommandWords) -> AgentPlan {
+    let mut outcome = act::carry_out(plan, top);
+    let agent = outcome.agent.into_str();
+    let is_done = |change: &&SettingsChange| change.found != change.wanted;
+    let done = match (
+        outcome.changes.iter().filter(is_done).count(),
+        outcome.failed.len(),
+    ) {
+        (0, _) => format!("nothing of {agent} was changed:"),
+        (_, 0) => format!("all of {agent} is done, but:"),
         (done, failed) => {
             let done = count(done, "file is", "files are");
-            format!("of {}, {done} done and {failed} not:", agent.into_str())
+            format!("of {agent}, {done} done and {failed} not:")
         }
     };
-    let failure = carried.failure.map(|cause| Error::StoppedAfter {
-        done: progress,
+    outcome.failure = outcome.failure.map(|cause| Error::StoppedAfter {
+        done,
         hint: Some(way_on(&cause, again)),
         cause: Box::new(cause),
     });
-    AgentOutcome {
-        plan: AgentPlan {
-            agent,
-            changes: carried.done,
-            unchanged: Vec::new(),
-            left: carried.left,
-            notes,
-        },
-        progress: SetupProgress::Done,
-        failed: carried.failed,
-        failure,
-    }
+    outcome
 }
 
 /// Returns what lets settings be written, and the command that goes on then.
