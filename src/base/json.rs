@@ -77,7 +77,6 @@ impl TimeText {
 }
 
 /// Serializes milliseconds since 1970 as a [`TimeText`].
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 pub fn time<S: Serializer>(time_ms: &i64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&rfc3339(*time_ms))
 }

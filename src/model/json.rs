@@ -216,7 +216,6 @@ impl MaybePath {
 }
 
 /// Serializes a path that may be missing as a [`MaybePath`].
-#[expect(clippy::ref_option, reason = "serde asks for it")]
 pub fn maybe_path<S: Serializer>(path: &Option<RelPath>, serializer: S) -> Result<S::Ok, S::Error> {
     MaybePath::new(path.as_ref()).serialize(serializer)
 }
@@ -375,7 +374,6 @@ published_as! {
 pub(crate) use published_as;
 
 /// Serializes a checkpoint as a [`CheckpointRow`].
-#[expect(clippy::ref_option, reason = "serde asks for it")]
 pub fn row<S: Serializer>(found: &Option<Checkpoint>, serializer: S) -> Result<S::Ok, S::Error> {
     found.as_ref().map(CheckpointRow::new).serialize(serializer)
 }

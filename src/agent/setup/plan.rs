@@ -13,12 +13,8 @@ use crate::agent::setup::own_text::{self, Author};
 use crate::agent::setup::settings_toml;
 use crate::base::read_regular;
 use crate::base::text::escape_path;
-<<<<<<< HEAD
-use crate::error::Result;
-use crate::ops::find_root::canonical_or_gone;
-=======
 use crate::error::{Error, Result};
->>>>>>> 04ba20d1efef8c5a02321e2db48faedf6e91b8d6
+use crate::ops::find_root::canonical_or_gone;
 
 /// Upper bound on the copies beside one file.
 const MOST_COPIES: u32 = 99;

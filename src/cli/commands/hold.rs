@@ -59,9 +59,10 @@ impl Text for HoldOutcome {
 
 impl Text for ReleaseOutcome {
     fn write(&self, out: &mut Out<'_>) {
-        match &self.hold {
-            Some(hold) => outln!(out, "Released {}.", escape(&hold.name)),
-            None => talkln!(out, "no hold is active"),
+        if let Some(hold) = &self.hold {
+            outln!(out, "Released {}.", escape(&hold.name));
+        } else {
+            talkln!(out, "no hold is active");
         }
     }
 }

@@ -112,7 +112,7 @@ fn attempt(
         .as_ref()
         .filter(|store| store.dir() == moved.store && moved.old_root != root)
     {
-        return finish(context, store, moved, options.dry_run);
+        return finish(context, store, &moved, options.dry_run);
     }
     if let Some(store) = here
         .as_ref()
@@ -138,17 +138,14 @@ fn attempt(
 }
 
 /// Finishes a move whose store is in place already: taking the lock updates a stale description.
-fn finish(context: &Context, store: &Store, moved: Moved, dry_run: bool) -> Result<Relinked> {
+fn finish(context: &Context, store: &Store, moved: &Moved, dry_run: bool) -> Result<Relinked> {
     let warnings = if dry_run {
         Vec::new()
     } else {
         session::begin(context, store)?.warnings
     };
     let (root, place) = (context.root.path(), store.dir().to_path_buf());
-    Ok((
-        RelinkOutcome::new(&moved, root, place, 0, dry_run),
-        warnings,
-    ))
+    Ok((RelinkOutcome::new(moved, root, place, 0, dry_run), warnings))
 }
 
 /// Whether the old path is this very root, so that there is nothing to take over.

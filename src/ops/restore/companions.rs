@@ -32,7 +32,7 @@ pub fn parted(
         let mut states = [present, wanted].into_iter();
         let is_paged = |state: &Snapshot| {
             let size = state.files.get(path).map_or(0, |entry| entry.size_bytes);
-            size % PAGE_BYTES == 0
+            size.is_multiple_of(PAGE_BYTES)
         };
         states.any(is_paged)
     };
