@@ -3,6 +3,8 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use crate::base::text::escape_path;
+use crate::error::sentence::Sentence;
 use crate::error::{Error, Result};
 use crate::ops::context::Context;
 use crate::ops::maintain::repair::salvage_unusable;
@@ -61,6 +63,30 @@ fn warn_below_top(context: &Context, dir: &Path) {
             top,
         });
     }
+}
+
+/// Refuses to bring other checkpoints into a directory that is merely a part of a repository and has
+/// none: they are of the whole. `hint` has a place for the top.
+///
+/// # Errors
+/// It is such a directory, and was not named.
+pub fn refuse_below_top(context: &Context, hint: &'static str) -> Result<()> {
+    let root = context.root.path();
+    if context.is_named || !matches!(context.find_store(), Ok(None)) {
+        return Ok(());
+    }
+    let Some(top) = context.root_search().repository_top(root) else {
+        return Ok(());
+    };
+    let top_bytes = top.as_os_str().as_encoded_bytes();
+    Err(Error::UnclearWords {
+        what: format!(
+            "{} is a part of the repository {}",
+            escape_path(root),
+            escape_path(&top)
+        ),
+        hint: Sentence::new(hint, &[&top_bytes]),
+    })
 }
 
 /// Opens or creates the store unless the root is unsafe. `force` is needed only once: the store

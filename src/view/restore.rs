@@ -111,7 +111,18 @@ fn for_person(outcome: &RestoreOutcome, done: &str) -> String {
     const NAMED_PATHS: usize = 5;
     let asked_for = asked_for(&outcome.paths, &outcome.filter);
     let target = plan::named(&outcome.target);
-    let step = outcome.step.as_ref().map(plan::restore_of);
+    let step = outcome.step.as_ref().map(|step| {
+        let whole = plan::restore_of(step);
+        if asked_for.is_empty() {
+            return whole;
+        }
+        let limits = and_more(&asked_for, NAMED_PATHS);
+        whole.replacen(
+            "the restore to",
+            &format!("the restore of {limits} from"),
+            1,
+        )
+    });
     let what = match (outcome.verb, step) {
         (Verb::Undo, Some(restored)) => format!("Undone: {restored}"),
         (Verb::Redo, Some(restored)) => format!("Redone: {restored}"),

@@ -28,7 +28,7 @@ pub fn stake<'p>(plans: impl Iterator<Item = &'p AgentPlan>, removes: bool) -> O
 /// Formats the question for one agent, below what would be done.
 pub fn question(plan: &AgentPlan, removes: bool) -> String {
     let agent: &str = plan.agent.into();
-    let listing = listing(plan);
+    let listing = listing(plan, removes);
     let verb = if removes {
         "Take this back from"
     } else {
@@ -56,7 +56,7 @@ pub fn human(plans: &[AgentPlan], form: SetupForm) -> Output {
             let done = if form.removes { "removed" } else { "set up" };
             result.push_str(&format!("{agent}: {done}\n{}", notes(plan)));
         } else {
-            result.push_str(&listing(plan));
+            result.push_str(&listing(plan, form.removes));
         }
         for file in files(plan, true).iter().filter(|_| form.prints) {
             if let Some(text) = &file.content {
@@ -87,11 +87,20 @@ fn notes(plan: &AgentPlan) -> String {
     notes.map(|note| format!("  {note}\n")).collect()
 }
 
-fn listing(plan: &AgentPlan) -> String {
+fn listing(plan: &AgentPlan, removes: bool) -> String {
     let agent: &str = plan.agent.into();
     let mut text = match plan.progress {
         SetupProgress::Declined => return format!("{agent}: left as it is\n"),
-        _ if !plan.is_something() => format!("{agent}: already set up\n"),
+        _ if !plan.is_something() => {
+            return format!(
+                "{agent}: {}\n",
+                if removes {
+                    "not set up; nothing to remove"
+                } else {
+                    "already set up"
+                }
+            );
+        }
         _ => format!("{agent}\n"),
     };
     for file in files(plan, false) {

@@ -643,3 +643,30 @@ fn a_variable_with_a_relative_path_names_no_place_for_stores() {
         sandbox.env(variable, "");
     }
 }
+
+#[test]
+fn what_is_of_a_whole_repository_is_not_brought_into_a_part_of_it() {
+    let world = World::new(&["old", "app/src/deep"]);
+    world.begin_store("old");
+    let bundle = world.path("b.bundle").display().to_string();
+    let old = world.path("old").display().to_string();
+    world
+        .0
+        .run(&["-C", &old, "export", "-o", &bundle])
+        .success();
+    world.begin_repository("app");
+    let deep = world.path("app/src/deep");
+    for command in [
+        &["import", bundle.as_str()][..],
+        &["relink", old.as_str(), "--yes"],
+    ] {
+        let run = world.0.run_in(&deep, command).code(2);
+        run.stderr_has("is a part of the repository")
+            .stderr_has(command[0]);
+    }
+    assert_eq!(world.stores(), ["old"]);
+    world
+        .0
+        .run_in(&deep, &["--here", "import", &bundle])
+        .success();
+}

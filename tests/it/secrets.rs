@@ -383,3 +383,18 @@ fn a_secret_that_is_missed_is_recorded_by_the_command_that_is_named() {
         sandbox.run(&["cat", &named]).success().stdout_is("K=1");
     }
 }
+
+#[test]
+fn a_key_that_one_call_was_allowed_to_record_is_left_out_by_the_next() {
+    let sandbox = Sandbox::new();
+    let key = "-----BEGIN PRIVATE KEY-----\nabc\n";
+    sandbox.write("my.pem", key).write("a", "1");
+    sandbox
+        .run(&["create", "-m", "one", "--include-sensitive"])
+        .success();
+    sandbox.write("a", "2");
+    let run = sandbox.run(&["create", "two"]).success();
+    run.stderr_has("left out as sensitive: my.pem");
+    let held = sandbox.run(&["ls", "latest"]).success();
+    assert!(!held.stdout.contains("my.pem"), "{held}");
+}

@@ -760,3 +760,18 @@ fn a_word_that_is_mistyped_beside_damage_is_named() {
         .code(6)
         .stderr_has("no readable checkpoint is 'threee', and checkpoint ");
 }
+
+#[test]
+fn after_an_undo_the_place_is_the_checkpoint_that_the_list_marks() {
+    let sandbox = Sandbox::new();
+    let ids: Vec<String> = ["1", "2", "3"]
+        .map(|n| sandbox.write("a", n).create(n))
+        .into();
+    sandbox.restore(&ids[1]).success();
+    sandbox.restore(&ids[0]).success();
+    sandbox.run(&["undo", "--yes"]).success();
+    for (selector, id) in [("@", &ids[1]), ("@~1", &ids[0])] {
+        let shown = sandbox.run(&["show", selector, "--json"]).success().data();
+        assert_eq!(shown["checkpoint"]["short"], id.as_str(), "{selector}");
+    }
+}

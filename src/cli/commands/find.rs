@@ -15,6 +15,7 @@ use crate::ops::browse::find::find_path::{
 };
 use crate::ops::browse::find::find_text::find_text;
 use crate::ops::context::Context;
+use crate::ops::restore::restore_paths;
 use crate::view::answer::{Done, Out, Text, outln, talkln};
 use crate::view::format::{count, size};
 use crate::view::place::placed;
@@ -101,7 +102,7 @@ fn write_path(found: &FoundPath, out: &mut Out<'_>) {
         write_event(event, width, out);
     }
     if !found.in_directory {
-        let path = shell_word(found.path.as_bytes());
+        let path = shell_word(&restore_paths::as_typed(&out.context.root, &found.path));
         outln!(
             out,
             "  {}",

@@ -11,6 +11,15 @@ pub fn of(line: &Line) -> Option<Cow<'_, Checkpoint>> {
     before(line, u64::MAX)
 }
 
+/// Returns where the directory stands: the baseline, or if that is a safety checkpoint, the newest
+/// whole one that holds the same.
+pub fn position(line: &Line) -> Option<Cow<'_, Checkpoint>> {
+    let set = of(line)?;
+    let is_equal = |c: &Checkpoint| c.is_whole() && set.is_safety() && c.holds_the_same(&set);
+    let equal = line.newer().iter().rev().find(|c| is_equal(c));
+    Some(equal.map_or(set.clone(), Cow::Borrowed))
+}
+
 /// Returns the baseline after those before a sequence number.
 pub fn before(line: &Line, sequence: u64) -> Option<Cow<'_, Checkpoint>> {
     let mut earlier = line.rev().filter(|c| c.record.sequence < sequence);

@@ -76,7 +76,7 @@ pub fn is_place(text: &str) -> bool {
 
 /// Returns where the directory stands, or the whole checkpoint that many steps before that.
 fn current(line: &Line, steps: usize) -> Option<Cow<'_, Checkpoint>> {
-    let here = baseline::of(line)?;
+    let here = baseline::position(line)?;
     let Some(steps) = steps.checked_sub(1) else {
         return Some(here);
     };

@@ -112,7 +112,7 @@ pub fn list(context: &Context, options: &ListOptions) -> Result<(ListOutcome, Ve
         outcome.hidden = safeties.filter(|c| options.accepts(c)).count();
     }
     if options.remote.is_none() {
-        outcome.position = baseline::of(line).map(Cow::into_owned);
+        outcome.position = baseline::position(line).map(Cow::into_owned);
     }
     if options.tells {
         let told = |c: &Checkpoint| Some((c.id, RestoreStory::with_reason(c, line)?));

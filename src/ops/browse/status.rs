@@ -154,11 +154,7 @@ fn describe_store(
     outcome.damaged_count = inventory.damaged.len();
     outcome.latest = latest(checkpoints, 0).map(Cow::into_owned);
     outcome.baseline = baseline::of(checkpoints).map(Cow::into_owned);
-    outcome.position = outcome.baseline.as_ref().map(|set| {
-        let newer = checkpoints.newer().iter().rev();
-        let mut equal = newer.filter(|c| c.is_whole() && set.is_safety() && c.holds_the_same(set));
-        equal.next().unwrap_or(set).clone()
-    });
+    outcome.position = baseline::position(checkpoints).map(Cow::into_owned);
     let told = |set: &Checkpoint| RestoreStory::with_reason(set, checkpoints);
     outcome.position_story = outcome.position.as_ref().and_then(told);
     let named = |id| CheckpointRef::of_id(id, inventory.get(id).as_deref());

@@ -9,6 +9,7 @@ use crate::model::json::{self, JsonSchema, Serialize};
 use crate::ops::context::Context;
 use crate::ops::maintain::moved::{self, Moved, RootEvidence};
 use crate::ops::maintain::stores;
+use crate::ops::open_store::refuse_below_top;
 use crate::ops::session;
 use crate::ops::warning::Warning;
 use crate::store::layout::{Layout, store_dir};
@@ -68,6 +69,8 @@ impl RelinkOutcome {
 /// A relink and its warnings.
 type Relinked = (RelinkOutcome, Vec<Warning>);
 
+const BELOW_TOP: &str = "nothing was changed; 'checkpoint -C {} relink OLD-PATH' acts on all of it, 'checkpoint --here relink OLD-PATH' on this directory";
+
 /// Maximum attempts when another process creates a store in the new location at the same moment.
 const MOVE_TRIES: usize = 3;
 
@@ -76,6 +79,7 @@ pub fn relink(
     options: &RelinkOptions,
     consent: &mut RelinkConsent<'_>,
 ) -> Result<Relinked> {
+    refuse_below_top(context, BELOW_TOP)?;
     let mut tries = 1;
     loop {
         match attempt(context, options, consent) {

@@ -101,6 +101,7 @@ fn refuse_unknown(request: &Request<'_>, planned: &PlannedRestore) -> Result<()>
     let named = request.scope.paths.iter();
     for path in named.filter(|_| request.verb == Verb::Restore) {
         let is_present = snapshot.files.contains_key(path) || snapshot.dirs.contains_key(path);
+        let is_present = is_present && request.target.checkpoint.covers(path);
         let mut left = plan.left_alone.iter().chain(plan.unreadable.keys());
         let is_named = left.any(|left| left.is_at_or_below(path) || path.is_at_or_below(left));
         if !is_present && !is_named && plan.is_empty() && !request.target.holds(path)? {

@@ -6,11 +6,13 @@ use crate::error::Result;
 use crate::model::checkpoint::retention;
 use crate::model::json::{JsonSchema, Serialize};
 use crate::ops::context::Context;
-use crate::ops::open_store::open_usable;
+use crate::ops::open_store::{open_usable, refuse_below_top};
 use crate::ops::session::{self, Session};
 use crate::ops::warning::Warning;
 use crate::store::transfer::receive::{self, Received};
 use crate::store::transfer::take_over::{BundleTaken, TakeOverOptions};
+
+const BELOW_TOP: &str = "nothing was imported; 'checkpoint -C {} import FILE' acts on all of it, 'checkpoint --here import FILE' on this directory";
 
 /// What came in, and what it leads to.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -36,6 +38,7 @@ pub fn import(
 ) -> Result<(ImportOutcome, Vec<Warning>)> {
     // Until something is added, a signal ends the process: the input may never end.
     let header = receive::read_header(input, name)?;
+    refuse_below_top(context, BELOW_TOP)?;
     let store = open_usable(context, force)?;
     let scratch = session::begin(context, &store)?.locked.begin_scratch()?;
     let check = || context.check_interrupt();

@@ -199,7 +199,8 @@ impl<'a> DirScan<'a> {
             return Ok(());
         }
         let id = self.known_id(&name, file_kind, &stat);
-        if let (Some(peek), None) = (&peek, id)
+        // Also one that is known: the last scan may have been allowed to take it.
+        if let Some(peek) = &peek
             && file_kind == Kind::File
             && is_secret(peek, dir, &name)?
         {

@@ -182,10 +182,15 @@ fn no_match(pattern: &[u8], passed_over: usize) -> Error {
         .rsplit(|byte| *byte == b'/')
         .find(|name| !name.is_empty())
         .unwrap_or(pattern);
-    let hint = Sentence::new(
-        "a pattern such as '*{}*' looks at the names in every directory",
-        &[&escape_bytes(name)],
-    );
+    let is_pattern = name.contains(&b'*');
+    let hint = if is_pattern {
+        Sentence::text("the search is below the current directory; -C names another")
+    } else {
+        Sentence::new(
+            "a pattern such as '*{}*' looks at the names in every directory below this one",
+            &[&escape_bytes(name)],
+        )
+    };
     not_found(format!("no checkpoint holds '{shown}'"), hint, passed_over)
 }
 
