@@ -8,15 +8,12 @@ use crate::ops::create::outcome::{CreateOutcome, Skipped};
 use crate::ops::maintain::orphans::OrphansOutcome;
 use crate::ops::restore::restore_options::{DatabaseFate, RestoreOutcome};
 use crate::ops::warning::Warning;
-use crate::workflow::rules::advice::Advice;
 
 pub const DONE: u8 = 0;
 pub const FAILED: u8 = 1;
 /// `diff --exit-code` found differences. With it, failures are `FAILED_TO_COMPARE`.
 pub const DIFFERENT: u8 = 1;
 pub const FAILED_TO_COMPARE: u8 = 128;
-/// `workflow next --id` at the end of a run. With it, failures are `FAILED_TO_COMPARE`.
-pub const AT_THE_END: u8 = 1;
 pub const USAGE: u8 = 2;
 pub const NO_SUCH: u8 = 3;
 pub const REFUSED: u8 = 4;
@@ -115,15 +112,6 @@ pub fn of_transfer(warnings: &[Warning]) -> u8 {
         PARTIAL
     } else {
         DONE
-    }
-}
-
-/// Of `workflow next --id`: whether there is a phase to name.
-pub fn of_next(advice: &Advice) -> u8 {
-    match (&advice.phase, advice.action) {
-        (Some(_), _) => DONE,
-        (None, "complete") => AT_THE_END,
-        (None, _) => REFUSED,
     }
 }
 

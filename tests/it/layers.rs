@@ -46,7 +46,10 @@ const LAYERS: [(&str, &[&str]); 12] = [
 const DOORS: [(&str, &[&str]); 36] = [
     ("anyhow", &["error", "store", "worktree"]),
     ("chrono", &["base/time", "view/"]),
-    ("clap", &["cli/"]),
+    (
+        "clap",
+        &["cli/", "workflow/engine/", "workflow/rules/change/"],
+    ),
     (
         "clap_complete",
         &["cli/commands/completions", "cli/completion"],
@@ -93,7 +96,7 @@ const DOORS: [(&str, &[&str]); 36] = [
             "base/read_regular",
         ],
     ),
-    ("schemars", &["view/document"]),
+    ("schemars", &["view/document", "workflow/"]),
     (
         "serde",
         &[
@@ -102,9 +105,7 @@ const DOORS: [(&str, &[&str]); 36] = [
             "config",
             "error/problem",
             "view/document",
-            "workflow/rules",
-            "workflow/profiles",
-            "workflow/plan",
+            "workflow/",
         ],
     ),
     (

@@ -74,7 +74,7 @@ fn an_unfinished_workflow_shows_its_phase() {
     let line = fed(&sandbox, &["statusline"], b"");
     assert!(line.ends_with(" ago, in plan\n"), "{line}");
     assert!(fed(&sandbox, &["prompt"], b"").ends_with(" plan\n"));
-    sandbox.run(&["workflow", "abandon"]).success();
+    sandbox.run(&["workflow", "end", "--abandon"]).success();
     assert!(!fed(&sandbox, &["prompt"], b"").contains("plan"));
 }
 
